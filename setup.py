@@ -1,0 +1,23 @@
+"""Build the C twin of the engine; without a C compiler the install goes on with the Python one."""
+
+import os
+import sys
+
+from setuptools import Extension, setup
+
+required = os.environ.get("MICROGRAD_REQUIRE_NATIVE", "0") not in ("", "0")
+# The bits must not depend on the compiler: no contraction of a*b+c, no reordering.
+flags = ["/O2", "/fp:precise"] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fno-math-errno"]
+
+setup(
+    ext_modules=[
+        Extension(
+            "micrograd._engine",
+            ["src/micrograd/_engine.c"],
+            depends=[f"src/micrograd/{name}" for name in ("_ops.h", "_node.h", "_make.h", "_sweep.h")],
+            extra_compile_args=flags + os.environ.get("MICROGRAD_CFLAGS", "").split(),
+            extra_link_args=os.environ.get("MICROGRAD_CFLAGS", "").split(),
+            optional=not required,
+        )
+    ]
+)

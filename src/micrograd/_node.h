@@ -1,0 +1,220 @@
+/* A node: one Value in memory, how it is made and how it is freed.
+
+   96 bytes: Python's two headers (32), data and grad, two inputs with their partials, room for a __dict__.
+   An input is one of three things:
+       a pointer        another Value; partial[i] is d(this)/d(input)
+       NULL             a plain number; partial[i] is that number: it has no gradient, so the place is free
+       a pointer | 1    the same number after somebody asked for _prev: a leaf was made to show it
+   Nodes of more than two inputs keep them in a block. */
+
+typedef struct Node Node;
+
+typedef struct {
+    Py_ssize_t n;
+    Node **in;
+    double *partial;
+} Block;
+
+struct Node {
+    PyObject_HEAD
+    union {
+        double data;
+        Node *next; /* of a dead node: see dead and free_nodes */
+    };
+    double grad;
+    union {
+        Node *in[2];
+        Block *block; /* when MANY */
+    };
+    double partial[2];
+    PyObject *dict; /* label, an assigned _backward, whatever else the user sets */
+    uint16_t op;    /* row of the table, or one of the two below */
+    uint8_t count;  /* inputs kept in the node itself: 0, 1, 2 */
+    uint8_t flags;
+    uint32_t scope;
+};
+
+enum { OP_LEAF = 0xFFFF, OP_USER = 0xFFFE }; /* no inputs; made by Value(data, children, op) */
+
+enum {
+    VISITED = 1, /* set and cleared within one sort */
+    TRACKED = 2, /* the cycle collector looks at it: it, or something behind it, has a __dict__ */
+    MANY = 4,
+    HOOKED = 8,  /* _backward was assigned */
+    OURS = 16,   /* memory from node_alloc, not from the subclass machinery */
+};
+
+static PyTypeObject *ValueType;
+static size_t gc_head; /* bytes that the cycle collector keeps in front of an object: measured at import */
+
+/* Freed nodes wait here for the next one. 65,536 nodes are 6 MB, and hold the graph of a training step. */
+#define FREE_MAX 65536
+static Node *free_nodes;
+static int free_count;
+
+static inline int is_value(PyObject *o) { return Py_IS_TYPE(o, ValueType) || PyType_IsSubtype(Py_TYPE(o), ValueType); }
+static inline int is_shown_number(Node *in) { return ((uintptr_t)in & 1) != 0; }
+static inline Node *pointer(Node *in) { return (Node *)((uintptr_t)in & ~(uintptr_t)1); }
+static inline int has_gradient(Node *in) { return in != NULL && !is_shown_number(in); }
+
+static inline int is_leaf(Node *n) { return n->op == OP_LEAF; }
+
+static inline Py_ssize_t input_count(Node *n) { return n->flags & MANY ? n->block->n : n->count; }
+static inline Node **inputs(Node *n) { return n->flags & MANY ? n->block->in : n->in; }
+static inline double *input_partials(Node *n) { return n->flags & MANY ? n->block->partial : n->partial; }
+
+static Block *block_new(Py_ssize_t n) {
+    Block *block = PyMem_Malloc(sizeof(Block) + (size_t)n * (sizeof(Node *) + sizeof(double)));
+    if (block == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    block->n = n;
+    block->in = (Node **)(block + 1);
+    block->partial = (double *)(block->in + n);
+    return block;
+}
+
+static inline Node *node_alloc(double data) {
+    Node *n = free_nodes;
+    if (n != NULL) {
+        free_nodes = n->next;
+        free_count--;
+    } else {
+        char *memory = PyObject_Malloc(gc_head + sizeof(Node));
+        if (memory == NULL) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        memset(memory, 0, gc_head);
+        n = (Node *)(memory + gc_head);
+        n->dict = NULL;
+    }
+#if defined(Py_TRACE_REFS) || defined(Py_REF_DEBUG) || defined(Py_GIL_DISABLED)
+    PyObject_Init((PyObject *)n, ValueType);
+#else
+    Py_SET_TYPE((PyObject *)n, ValueType);
+    Py_INCREF(ValueType);
+    Py_SET_REFCNT((PyObject *)n, 1);
+#endif
+    n->data = data;
+    n->grad = 0.0;
+    n->op = OP_LEAF;
+    n->count = 0;
+    n->flags = OURS;
+    n->scope = 0;
+    return n;
+}
+
+static void node_track(Node *n) {
+    if (!(n->flags & TRACKED)) {
+        n->flags |= TRACKED;
+        PyObject_GC_Track(n);
+    }
+}
+
+static void node_untrack(Node *n) {
+    PyObject_GC_UnTrack(n);
+    n->flags &= (uint8_t)~TRACKED;
+    if (n->flags & OURS) memset((char *)n - gc_head, 0, gc_head); /* as node_alloc expects it */
+}
+
+/* ---- freeing, without recursion: a dead node's inputs join a list, and whoever is freeing already takes them */
+
+static Node *dead;
+static int freeing;
+
+static inline void give_back(Node *n) {
+    if (n == NULL) return;
+    if (Py_REFCNT(n) == 1 && Py_IS_TYPE((PyObject *)n, ValueType)) {
+        n->next = dead;
+        dead = n;
+    } else {
+        Py_DECREF(n);
+    }
+}
+
+static void node_free(Node *n) {
+    PyTypeObject *type = Py_TYPE(n);
+    if (n->flags & TRACKED) node_untrack(n);
+    PyObject *dict = n->dict;
+    n->dict = NULL;
+    if (n->flags & MANY) {
+        Block *block = n->block;
+        for (Py_ssize_t i = 0; i < block->n; i++) give_back(pointer(block->in[i]));
+        PyMem_Free(block);
+    } else {
+        /* the last input first: a chain acc = f(acc, x) is then freed along acc */
+        if (n->count > 1) give_back(pointer(n->in[1]));
+        if (n->count > 0) give_back(pointer(n->in[0]));
+    }
+    if (n->flags & OURS) {
+        if (free_count < FREE_MAX) {
+            n->next = free_nodes;
+            free_nodes = n;
+            free_count++;
+        } else {
+            PyObject_Free((char *)n - gc_head);
+        }
+    } else {
+        PyObject_GC_Del(n);
+    }
+    Py_DECREF(type);
+    Py_XDECREF(dict); /* last: it may run anything */
+}
+
+static void value_dealloc(Node *n) {
+    if (freeing) {
+        if (n->flags & TRACKED) node_untrack(n);
+        n->next = dead;
+        dead = n;
+        return;
+    }
+    freeing = 1;
+    dead = NULL;
+    node_free(n);
+    while (dead != NULL) {
+        n = dead;
+        dead = n->next;
+        node_free(n);
+    }
+    freeing = 0;
+}
+
+static int value_traverse(Node *n, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(n));
+    Py_VISIT(n->dict);
+    Node **in = inputs(n);
+    for (Py_ssize_t i = 0, k = input_count(n); i < k; i++) Py_VISIT(pointer(in[i]));
+    return 0;
+}
+
+static int value_clear(Node *n) {
+    Py_CLEAR(n->dict); /* every cycle passes through some __dict__ */
+    n->flags &= (uint8_t)~HOOKED;
+    return 0;
+}
+
+/* ---- what the current thread is doing (engine.py: _Mode) */
+
+typedef struct {
+    int recording_off;
+    uint32_t scope;
+    PyObject *watcher;
+    PyObject *maker;
+    int special; /* whether any of these is set */
+} Mode;
+
+static _Thread_local Mode thread_mode;
+static int special_threads; /* 0: nobody needs to look at thread_mode, which costs a call */
+
+static inline Mode *special_mode(void) {
+    return special_threads && thread_mode.special ? &thread_mode : NULL;
+}
+
+static void mode_changed(void) {
+    Mode *m = &thread_mode;
+    int special = m->recording_off || m->scope || m->watcher || m->maker;
+    special_threads += special - m->special;
+    m->special = special;
+}

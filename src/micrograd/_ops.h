@@ -1,0 +1,1260 @@
+/* Made by tools/gen_ops_h.py from ops.py: change the table there and run `make ops`. */
+#define OP_COUNT 58
+
+/* Python's // and %: the sign of the divisor; IEEE results where Python raises. */
+static double mg_mod(double a, double b) {
+    if (b == 0.0) return NAN;
+    double mod = fmod(a, b);
+    if (mod == 0.0) return copysign(0.0, b);
+    return (b < 0.0) != (mod < 0.0) ? mod + b : mod;
+}
+
+static double mg_floordiv(double a, double b) {
+    if (b == 0.0) return floor(a / b);
+    double mod = fmod(a, b), div = (a - mod) / b;
+    if (mod != 0.0 && (b < 0.0) != (mod < 0.0)) div -= 1.0;
+    if (div == 0.0) return copysign(0.0, a / b);
+    double whole = floor(div);
+    return div - whole > 0.5 ? whole + 1.0 : whole;
+}
+
+enum {
+    OP_ADD,
+    OP_SUB,
+    OP_MUL,
+    OP_DIV,
+    OP_FLOORDIV,
+    OP_MOD,
+    OP_POW,
+    OP_NEG,
+    OP_ABS,
+    OP_MIN,
+    OP_MAX,
+    OP_EXP,
+    OP_EXPM1,
+    OP_LOG,
+    OP_LOG1P,
+    OP_LOG2,
+    OP_LOG10,
+    OP_SQRT,
+    OP_CBRT,
+    OP_SIN,
+    OP_COS,
+    OP_TAN,
+    OP_ASIN,
+    OP_ACOS,
+    OP_ATAN,
+    OP_ATAN2,
+    OP_SINH,
+    OP_COSH,
+    OP_TANH,
+    OP_ASINH,
+    OP_ACOSH,
+    OP_ATANH,
+    OP_HYPOT,
+    OP_ERF,
+    OP_ERFC,
+    OP_SIGMOID,
+    OP_RELU,
+    OP_LEAKY_RELU,
+    OP_ELU,
+    OP_SOFTPLUS,
+    OP_SILU,
+    OP_GELU,
+    OP_FLOOR,
+    OP_CEIL,
+    OP_ROUND,
+    OP_SIGN,
+    OP_WHERE,
+    OP_LT,
+    OP_LE,
+    OP_GT,
+    OP_GE,
+    OP_EQ,
+    OP_NE,
+    OP_SUM,
+    OP_PROD,
+    OP_MEAN,
+    OP_DOT,
+    OP_LOGSUMEXP,
+};
+
+static inline double value_add(double a, double b) {
+    double t0 = a + b;
+    return t0;
+}
+
+static inline double partial0_add(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 1.0;
+}
+
+static inline double partial1_add(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 1.0;
+}
+
+static inline double value_sub(double a, double b) {
+    double t0 = a - b;
+    return t0;
+}
+
+static inline double partial0_sub(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 1.0;
+}
+
+static inline double partial1_sub(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return -1.0;
+}
+
+static inline double value_mul(double a, double b) {
+    double t0 = a * b;
+    return t0;
+}
+
+static inline double partial0_mul(double a, double b, double y) {
+    (void)a;
+    (void)y;
+    return b;
+}
+
+static inline double partial1_mul(double a, double b, double y) {
+    (void)b;
+    (void)y;
+    return a;
+}
+
+static inline double value_div(double a, double b) {
+    double t0 = a / b;
+    return t0;
+}
+
+static inline double partial0_div(double a, double b, double y) {
+    (void)a;
+    (void)y;
+    double t0 = 1.0 / b;
+    return t0;
+}
+
+static inline double partial1_div(double a, double b, double y) {
+    (void)a;
+    double t0 = y / b;
+    double t1 = -t0;
+    return t1;
+}
+
+static inline double value_floordiv(double a, double b) {
+    double t0 = mg_floordiv(a, b);
+    return t0;
+}
+
+static inline double partial0_floordiv(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial1_floordiv(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_mod(double a, double b) {
+    double t0 = mg_mod(a, b);
+    return t0;
+}
+
+static inline double partial0_mod(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 1.0;
+}
+
+static inline double partial1_mod(double a, double b, double y) {
+    (void)y;
+    double t0 = mg_floordiv(a, b);
+    double t1 = -t0;
+    return t1;
+}
+
+static inline double value_pow(double a, double b) {
+    double t0 = pow(a, b);
+    return t0;
+}
+
+static inline double partial0_pow(double a, double b, double y) {
+    (void)y;
+    double t0 = b == 0.0 ? 1.0 : 0.0;
+    double t1 = b - 1.0;
+    double t2 = pow(a, t1);
+    double t3 = b * t2;
+    double t4 = t0 != 0.0 ? 0.0 : t3;
+    return t4;
+}
+
+static inline double partial1_pow(double a, double b, double y) {
+    double t0 = a == 0.0 ? 1.0 : 0.0;
+    double t1 = b >= 0.0 ? 1.0 : 0.0;
+    double t2 = t0 * t1;
+    double t3 = log(a);
+    double t4 = y * t3;
+    double t5 = t2 != 0.0 ? 0.0 : t4;
+    return t5;
+}
+
+static inline double value_neg(double a) {
+    double t0 = -a;
+    return t0;
+}
+
+static inline double partial0_neg(double a, double y) {
+    (void)a;
+    (void)y;
+    return -1.0;
+}
+
+static inline double value_abs(double a) {
+    double t0 = fabs(a);
+    return t0;
+}
+
+static inline double partial0_abs(double a, double y) {
+    (void)y;
+    double t0 = a == 0.0 ? 1.0 : 0.0;
+    double t1 = a > 0.0 ? 1.0 : 0.0;
+    double t2 = a < 0.0 ? 1.0 : 0.0;
+    double t3 = t2 != 0.0 ? (-1.0) : a;
+    double t4 = t1 != 0.0 ? 1.0 : t3;
+    double t5 = t0 != 0.0 ? 0.0 : t4;
+    return t5;
+}
+
+static inline double value_min(double a, double b) {
+    double t0 = a <= b ? 1.0 : 0.0;
+    double t1 = a > b ? 1.0 : 0.0;
+    double t2 = a + b;
+    double t3 = t1 != 0.0 ? b : t2;
+    double t4 = t0 != 0.0 ? a : t3;
+    return t4;
+}
+
+static inline double partial0_min(double a, double b, double y) {
+    (void)y;
+    double t0 = a > b ? 1.0 : 0.0;
+    double t1 = a == b ? 1.0 : 0.0;
+    double t2 = t1 != 0.0 ? 0.5 : 1.0;
+    double t3 = t0 != 0.0 ? 0.0 : t2;
+    return t3;
+}
+
+static inline double partial1_min(double a, double b, double y) {
+    (void)y;
+    double t0 = a < b ? 1.0 : 0.0;
+    double t1 = a == b ? 1.0 : 0.0;
+    double t2 = t1 != 0.0 ? 0.5 : 1.0;
+    double t3 = t0 != 0.0 ? 0.0 : t2;
+    return t3;
+}
+
+static inline double value_max(double a, double b) {
+    double t0 = a >= b ? 1.0 : 0.0;
+    double t1 = a < b ? 1.0 : 0.0;
+    double t2 = a + b;
+    double t3 = t1 != 0.0 ? b : t2;
+    double t4 = t0 != 0.0 ? a : t3;
+    return t4;
+}
+
+static inline double partial0_max(double a, double b, double y) {
+    (void)y;
+    double t0 = a < b ? 1.0 : 0.0;
+    double t1 = a == b ? 1.0 : 0.0;
+    double t2 = t1 != 0.0 ? 0.5 : 1.0;
+    double t3 = t0 != 0.0 ? 0.0 : t2;
+    return t3;
+}
+
+static inline double partial1_max(double a, double b, double y) {
+    (void)y;
+    double t0 = a > b ? 1.0 : 0.0;
+    double t1 = a == b ? 1.0 : 0.0;
+    double t2 = t1 != 0.0 ? 0.5 : 1.0;
+    double t3 = t0 != 0.0 ? 0.0 : t2;
+    return t3;
+}
+
+static inline double value_exp(double a) {
+    double t0 = exp(a);
+    return t0;
+}
+
+static inline double partial0_exp(double a, double y) {
+    (void)a;
+    return y;
+}
+
+static inline double value_expm1(double a) {
+    double t0 = expm1(a);
+    return t0;
+}
+
+static inline double partial0_expm1(double a, double y) {
+    (void)y;
+    double t0 = exp(a);
+    return t0;
+}
+
+static inline double value_log(double a) {
+    double t0 = log(a);
+    return t0;
+}
+
+static inline double partial0_log(double a, double y) {
+    (void)y;
+    double t0 = 1.0 / a;
+    return t0;
+}
+
+static inline double value_log1p(double a) {
+    double t0 = log1p(a);
+    return t0;
+}
+
+static inline double partial0_log1p(double a, double y) {
+    (void)y;
+    double t0 = 1.0 + a;
+    double t1 = 1.0 / t0;
+    return t1;
+}
+
+static inline double value_log2(double a) {
+    double t0 = log2(a);
+    return t0;
+}
+
+static inline double partial0_log2(double a, double y) {
+    (void)y;
+    double t0 = a * 0.6931471805599453;
+    double t1 = 1.0 / t0;
+    return t1;
+}
+
+static inline double value_log10(double a) {
+    double t0 = log10(a);
+    return t0;
+}
+
+static inline double partial0_log10(double a, double y) {
+    (void)y;
+    double t0 = a * 2.302585092994046;
+    double t1 = 1.0 / t0;
+    return t1;
+}
+
+static inline double value_sqrt(double a) {
+    double t0 = sqrt(a);
+    return t0;
+}
+
+static inline double partial0_sqrt(double a, double y) {
+    (void)a;
+    double t0 = 0.5 / y;
+    return t0;
+}
+
+static inline double value_cbrt(double a) {
+    double t0 = cbrt(a);
+    return t0;
+}
+
+static inline double partial0_cbrt(double a, double y) {
+    (void)a;
+    double t0 = y * y;
+    double t1 = 3.0 * t0;
+    double t2 = 1.0 / t1;
+    return t2;
+}
+
+static inline double value_sin(double a) {
+    double t0 = sin(a);
+    return t0;
+}
+
+static inline double partial0_sin(double a, double y) {
+    (void)y;
+    double t0 = cos(a);
+    return t0;
+}
+
+static inline double value_cos(double a) {
+    double t0 = cos(a);
+    return t0;
+}
+
+static inline double partial0_cos(double a, double y) {
+    (void)y;
+    double t0 = sin(a);
+    double t1 = -t0;
+    return t1;
+}
+
+static inline double value_tan(double a) {
+    double t0 = tan(a);
+    return t0;
+}
+
+static inline double partial0_tan(double a, double y) {
+    (void)a;
+    double t0 = y * y;
+    double t1 = 1.0 + t0;
+    return t1;
+}
+
+static inline double value_asin(double a) {
+    double t0 = asin(a);
+    return t0;
+}
+
+static inline double partial0_asin(double a, double y) {
+    (void)y;
+    double t0 = 1.0 - a;
+    double t1 = 1.0 + a;
+    double t2 = t0 * t1;
+    double t3 = sqrt(t2);
+    double t4 = 1.0 / t3;
+    return t4;
+}
+
+static inline double value_acos(double a) {
+    double t0 = acos(a);
+    return t0;
+}
+
+static inline double partial0_acos(double a, double y) {
+    (void)y;
+    double t0 = 1.0 - a;
+    double t1 = 1.0 + a;
+    double t2 = t0 * t1;
+    double t3 = sqrt(t2);
+    double t4 = 1.0 / t3;
+    double t5 = -t4;
+    return t5;
+}
+
+static inline double value_atan(double a) {
+    double t0 = atan(a);
+    return t0;
+}
+
+static inline double partial0_atan(double a, double y) {
+    double t0 = hypot(1.0, a);
+    double t1 = 1.0 / t0;
+    double t2 = t1 / t0;
+    return t2;
+}
+
+static inline double value_atan2(double a, double b) {
+    double t0 = atan2(a, b);
+    return t0;
+}
+
+static inline double partial0_atan2(double a, double b, double y) {
+    double t0 = hypot(a, b);
+    double t1 = b / t0;
+    double t2 = t1 / t0;
+    return t2;
+}
+
+static inline double partial1_atan2(double a, double b, double y) {
+    double t0 = hypot(a, b);
+    double t1 = a / t0;
+    double t2 = t1 / t0;
+    double t3 = -t2;
+    return t3;
+}
+
+static inline double value_sinh(double a) {
+    double t0 = sinh(a);
+    return t0;
+}
+
+static inline double partial0_sinh(double a, double y) {
+    (void)y;
+    double t0 = cosh(a);
+    return t0;
+}
+
+static inline double value_cosh(double a) {
+    double t0 = cosh(a);
+    return t0;
+}
+
+static inline double partial0_cosh(double a, double y) {
+    (void)y;
+    double t0 = sinh(a);
+    return t0;
+}
+
+static inline double value_tanh(double a) {
+    double t0 = tanh(a);
+    return t0;
+}
+
+static inline double partial0_tanh(double a, double y) {
+    (void)y;
+    double t0 = fabs(a);
+    double t1 = (-2.0) * t0;
+    double t2 = exp(t1);
+    double t3 = 4.0 * t2;
+    double t4 = 1.0 + t2;
+    double t5 = t4 * t4;
+    double t6 = t3 / t5;
+    return t6;
+}
+
+static inline double value_asinh(double a) {
+    double t0 = asinh(a);
+    return t0;
+}
+
+static inline double partial0_asinh(double a, double y) {
+    double t0 = hypot(1.0, a);
+    double t1 = 1.0 / t0;
+    return t1;
+}
+
+static inline double value_acosh(double a) {
+    double t0 = acosh(a);
+    return t0;
+}
+
+static inline double partial0_acosh(double a, double y) {
+    (void)y;
+    double t0 = a - 1.0;
+    double t1 = sqrt(t0);
+    double t2 = a + 1.0;
+    double t3 = sqrt(t2);
+    double t4 = t1 * t3;
+    double t5 = 1.0 / t4;
+    return t5;
+}
+
+static inline double value_atanh(double a) {
+    double t0 = atanh(a);
+    return t0;
+}
+
+static inline double partial0_atanh(double a, double y) {
+    (void)y;
+    double t0 = 1.0 - a;
+    double t1 = 1.0 + a;
+    double t2 = t0 * t1;
+    double t3 = 1.0 / t2;
+    return t3;
+}
+
+static inline double value_hypot(double a, double b) {
+    double t0 = hypot(a, b);
+    return t0;
+}
+
+static inline double partial0_hypot(double a, double b, double y) {
+    double t0 = a / y;
+    return t0;
+}
+
+static inline double partial1_hypot(double a, double b, double y) {
+    (void)a;
+    double t0 = b / y;
+    return t0;
+}
+
+static inline double value_erf(double a) {
+    double t0 = erf(a);
+    return t0;
+}
+
+static inline double partial0_erf(double a, double y) {
+    (void)y;
+    double t0 = -a;
+    double t1 = t0 * a;
+    double t2 = exp(t1);
+    double t3 = 1.1283791670955126 * t2;
+    return t3;
+}
+
+static inline double value_erfc(double a) {
+    double t0 = erfc(a);
+    return t0;
+}
+
+static inline double partial0_erfc(double a, double y) {
+    (void)y;
+    double t0 = -a;
+    double t1 = t0 * a;
+    double t2 = exp(t1);
+    double t3 = (-1.1283791670955126) * t2;
+    return t3;
+}
+
+static inline double value_sigmoid(double a) {
+    double t0 = fabs(a);
+    double t1 = -t0;
+    double t2 = exp(t1);
+    double t3 = a < 0.0 ? 1.0 : 0.0;
+    double t4 = t3 != 0.0 ? t2 : 1.0;
+    double t5 = 1.0 + t2;
+    double t6 = t4 / t5;
+    return t6;
+}
+
+static inline double partial0_sigmoid(double a, double y) {
+    (void)y;
+    double t0 = fabs(a);
+    double t1 = -t0;
+    double t2 = exp(t1);
+    double t3 = 1.0 + t2;
+    double t4 = t3 * t3;
+    double t5 = t2 / t4;
+    return t5;
+}
+
+static inline double value_relu(double a) {
+    double t0 = a <= 0.0 ? 1.0 : 0.0;
+    double t1 = t0 != 0.0 ? 0.0 : a;
+    return t1;
+}
+
+static inline double partial0_relu(double a, double y) {
+    (void)y;
+    double t0 = a > 0.0 ? 1.0 : 0.0;
+    double t1 = t0 != 0.0 ? 1.0 : 0.0;
+    return t1;
+}
+
+static inline double value_leaky_relu(double a, double b) {
+    double t0 = a > 0.0 ? 1.0 : 0.0;
+    double t1 = b * a;
+    double t2 = t0 != 0.0 ? a : t1;
+    return t2;
+}
+
+static inline double partial0_leaky_relu(double a, double b, double y) {
+    (void)y;
+    double t0 = a > 0.0 ? 1.0 : 0.0;
+    double t1 = t0 != 0.0 ? 1.0 : b;
+    return t1;
+}
+
+static inline double partial1_leaky_relu(double a, double b, double y) {
+    (void)y;
+    double t0 = a > 0.0 ? 1.0 : 0.0;
+    double t1 = t0 != 0.0 ? 0.0 : a;
+    return t1;
+}
+
+static inline double value_elu(double a, double b) {
+    double t0 = a > 0.0 ? 1.0 : 0.0;
+    double t1 = expm1(a);
+    double t2 = b * t1;
+    double t3 = t0 != 0.0 ? a : t2;
+    return t3;
+}
+
+static inline double partial0_elu(double a, double b, double y) {
+    (void)y;
+    double t0 = a > 0.0 ? 1.0 : 0.0;
+    double t1 = exp(a);
+    double t2 = b * t1;
+    double t3 = t0 != 0.0 ? 1.0 : t2;
+    return t3;
+}
+
+static inline double partial1_elu(double a, double b, double y) {
+    (void)y;
+    double t0 = a > 0.0 ? 1.0 : 0.0;
+    double t1 = expm1(a);
+    double t2 = t0 != 0.0 ? 0.0 : t1;
+    return t2;
+}
+
+static inline double value_softplus(double a) {
+    double t0 = a < 0.0 ? 1.0 : 0.0;
+    double t1 = t0 != 0.0 ? 0.0 : a;
+    double t2 = fabs(a);
+    double t3 = -t2;
+    double t4 = exp(t3);
+    double t5 = log1p(t4);
+    double t6 = t1 + t5;
+    return t6;
+}
+
+static inline double partial0_softplus(double a, double y) {
+    (void)y;
+    double t0 = fabs(a);
+    double t1 = -t0;
+    double t2 = exp(t1);
+    double t3 = a < 0.0 ? 1.0 : 0.0;
+    double t4 = t3 != 0.0 ? t2 : 1.0;
+    double t5 = 1.0 + t2;
+    double t6 = t4 / t5;
+    return t6;
+}
+
+static inline double value_silu(double a) {
+    double t0 = a == (-INFINITY) ? 1.0 : 0.0;
+    double t1 = fabs(a);
+    double t2 = -t1;
+    double t3 = exp(t2);
+    double t4 = a < 0.0 ? 1.0 : 0.0;
+    double t5 = t4 != 0.0 ? t3 : 1.0;
+    double t6 = 1.0 + t3;
+    double t7 = t5 / t6;
+    double t8 = a * t7;
+    double t9 = t0 != 0.0 ? (-0.0) : t8;
+    return t9;
+}
+
+static inline double partial0_silu(double a, double y) {
+    (void)y;
+    double t0 = fabs(a);
+    double t1 = t0 < INFINITY ? 1.0 : 0.0;
+    double t2 = -t0;
+    double t3 = exp(t2);
+    double t4 = a < 0.0 ? 1.0 : 0.0;
+    double t5 = t4 != 0.0 ? t3 : 1.0;
+    double t6 = 1.0 + t3;
+    double t7 = t5 / t6;
+    double t8 = -a;
+    double t9 = fabs(t8);
+    double t10 = -t9;
+    double t11 = exp(t10);
+    double t12 = t8 < 0.0 ? 1.0 : 0.0;
+    double t13 = t12 != 0.0 ? t11 : 1.0;
+    double t14 = 1.0 + t11;
+    double t15 = t13 / t14;
+    double t16 = a * t15;
+    double t17 = 1.0 + t16;
+    double t18 = t7 * t17;
+    double t19 = t1 != 0.0 ? t18 : t7;
+    return t19;
+}
+
+static inline double value_gelu(double a) {
+    double t0 = a == (-INFINITY) ? 1.0 : 0.0;
+    double t1 = a * (-0.7071067811865476);
+    double t2 = erfc(t1);
+    double t3 = 0.5 * t2;
+    double t4 = a * t3;
+    double t5 = t0 != 0.0 ? (-0.0) : t4;
+    return t5;
+}
+
+static inline double partial0_gelu(double a, double y) {
+    (void)y;
+    double t0 = fabs(a);
+    double t1 = t0 < INFINITY ? 1.0 : 0.0;
+    double t2 = a * (-0.7071067811865476);
+    double t3 = erfc(t2);
+    double t4 = 0.5 * t3;
+    double t5 = (-0.5) * a;
+    double t6 = t5 * a;
+    double t7 = exp(t6);
+    double t8 = t7 * 0.3989422804014327;
+    double t9 = a * t8;
+    double t10 = t4 + t9;
+    double t11 = t1 != 0.0 ? t10 : t4;
+    return t11;
+}
+
+static inline double value_floor(double a) {
+    double t0 = floor(a);
+    return t0;
+}
+
+static inline double partial0_floor(double a, double y) {
+    (void)a;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_ceil(double a) {
+    double t0 = ceil(a);
+    return t0;
+}
+
+static inline double partial0_ceil(double a, double y) {
+    (void)a;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_round(double a) {
+    double t0 = rint(a);
+    return t0;
+}
+
+static inline double partial0_round(double a, double y) {
+    (void)a;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_sign(double a) {
+    double t0 = a > 0.0 ? 1.0 : 0.0;
+    double t1 = a < 0.0 ? 1.0 : 0.0;
+    double t2 = t1 != 0.0 ? (-1.0) : a;
+    double t3 = t0 != 0.0 ? 1.0 : t2;
+    return t3;
+}
+
+static inline double partial0_sign(double a, double y) {
+    (void)a;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_where(double a, double b, double c) {
+    double t0 = a != 0.0 ? b : c;
+    return t0;
+}
+
+static inline double partial0_where(double a, double b, double c, double y) {
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial1_where(double a, double b, double c, double y) {
+    (void)c;
+    (void)y;
+    double t0 = a != 0.0 ? 1.0 : 0.0;
+    return t0;
+}
+
+static inline double partial2_where(double a, double b, double c, double y) {
+    (void)c;
+    (void)y;
+    double t0 = a != 0.0 ? 0.0 : 1.0;
+    return t0;
+}
+
+static inline double value_lt(double a, double b) {
+    double t0 = a < b ? 1.0 : 0.0;
+    return t0;
+}
+
+static inline double partial0_lt(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial1_lt(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_le(double a, double b) {
+    double t0 = a <= b ? 1.0 : 0.0;
+    return t0;
+}
+
+static inline double partial0_le(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial1_le(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_gt(double a, double b) {
+    double t0 = a > b ? 1.0 : 0.0;
+    return t0;
+}
+
+static inline double partial0_gt(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial1_gt(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_ge(double a, double b) {
+    double t0 = a >= b ? 1.0 : 0.0;
+    return t0;
+}
+
+static inline double partial0_ge(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial1_ge(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_eq(double a, double b) {
+    double t0 = a == b ? 1.0 : 0.0;
+    return t0;
+}
+
+static inline double partial0_eq(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial1_eq(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_ne(double a, double b) {
+    double t0 = a != b ? 1.0 : 0.0;
+    return t0;
+}
+
+static inline double partial0_ne(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial1_ne(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial_sum(double y) {
+    (void)y;
+    return 1.0;
+}
+
+static inline double partial_prod(double rest) {
+    return rest;
+}
+
+static inline double partial_mean(double n) {
+    double t0 = 1.0 / n;
+    return t0;
+}
+
+static inline double partial_dot(double other) {
+    return other;
+}
+
+static inline double partial_logsumexp(double x, double y) {
+    double t0 = x == y ? 1.0 : 0.0;
+    double t1 = x - y;
+    double t2 = exp(t1);
+    double t3 = t0 != 0.0 ? 1.0 : t2;
+    return t3;
+}
+
+static inline double value1(int op, double a) {
+    switch (op) {
+    case OP_NEG: return value_neg(a);
+    case OP_ABS: return value_abs(a);
+    case OP_EXP: return value_exp(a);
+    case OP_EXPM1: return value_expm1(a);
+    case OP_LOG: return value_log(a);
+    case OP_LOG1P: return value_log1p(a);
+    case OP_LOG2: return value_log2(a);
+    case OP_LOG10: return value_log10(a);
+    case OP_SQRT: return value_sqrt(a);
+    case OP_CBRT: return value_cbrt(a);
+    case OP_SIN: return value_sin(a);
+    case OP_COS: return value_cos(a);
+    case OP_TAN: return value_tan(a);
+    case OP_ASIN: return value_asin(a);
+    case OP_ACOS: return value_acos(a);
+    case OP_ATAN: return value_atan(a);
+    case OP_SINH: return value_sinh(a);
+    case OP_COSH: return value_cosh(a);
+    case OP_TANH: return value_tanh(a);
+    case OP_ASINH: return value_asinh(a);
+    case OP_ACOSH: return value_acosh(a);
+    case OP_ATANH: return value_atanh(a);
+    case OP_ERF: return value_erf(a);
+    case OP_ERFC: return value_erfc(a);
+    case OP_SIGMOID: return value_sigmoid(a);
+    case OP_RELU: return value_relu(a);
+    case OP_SOFTPLUS: return value_softplus(a);
+    case OP_SILU: return value_silu(a);
+    case OP_GELU: return value_gelu(a);
+    case OP_FLOOR: return value_floor(a);
+    case OP_CEIL: return value_ceil(a);
+    case OP_ROUND: return value_round(a);
+    case OP_SIGN: return value_sign(a);
+    default: return NAN;
+    }
+}
+
+static inline double partial10(int op, double a, double y) {
+    switch (op) {
+    case OP_NEG: return partial0_neg(a, y);
+    case OP_ABS: return partial0_abs(a, y);
+    case OP_EXP: return partial0_exp(a, y);
+    case OP_EXPM1: return partial0_expm1(a, y);
+    case OP_LOG: return partial0_log(a, y);
+    case OP_LOG1P: return partial0_log1p(a, y);
+    case OP_LOG2: return partial0_log2(a, y);
+    case OP_LOG10: return partial0_log10(a, y);
+    case OP_SQRT: return partial0_sqrt(a, y);
+    case OP_CBRT: return partial0_cbrt(a, y);
+    case OP_SIN: return partial0_sin(a, y);
+    case OP_COS: return partial0_cos(a, y);
+    case OP_TAN: return partial0_tan(a, y);
+    case OP_ASIN: return partial0_asin(a, y);
+    case OP_ACOS: return partial0_acos(a, y);
+    case OP_ATAN: return partial0_atan(a, y);
+    case OP_SINH: return partial0_sinh(a, y);
+    case OP_COSH: return partial0_cosh(a, y);
+    case OP_TANH: return partial0_tanh(a, y);
+    case OP_ASINH: return partial0_asinh(a, y);
+    case OP_ACOSH: return partial0_acosh(a, y);
+    case OP_ATANH: return partial0_atanh(a, y);
+    case OP_ERF: return partial0_erf(a, y);
+    case OP_ERFC: return partial0_erfc(a, y);
+    case OP_SIGMOID: return partial0_sigmoid(a, y);
+    case OP_RELU: return partial0_relu(a, y);
+    case OP_SOFTPLUS: return partial0_softplus(a, y);
+    case OP_SILU: return partial0_silu(a, y);
+    case OP_GELU: return partial0_gelu(a, y);
+    case OP_FLOOR: return partial0_floor(a, y);
+    case OP_CEIL: return partial0_ceil(a, y);
+    case OP_ROUND: return partial0_round(a, y);
+    case OP_SIGN: return partial0_sign(a, y);
+    default: return NAN;
+    }
+}
+
+static inline double value2(int op, double a, double b) {
+    switch (op) {
+    case OP_ADD: return value_add(a, b);
+    case OP_SUB: return value_sub(a, b);
+    case OP_MUL: return value_mul(a, b);
+    case OP_DIV: return value_div(a, b);
+    case OP_FLOORDIV: return value_floordiv(a, b);
+    case OP_MOD: return value_mod(a, b);
+    case OP_POW: return value_pow(a, b);
+    case OP_MIN: return value_min(a, b);
+    case OP_MAX: return value_max(a, b);
+    case OP_ATAN2: return value_atan2(a, b);
+    case OP_HYPOT: return value_hypot(a, b);
+    case OP_LEAKY_RELU: return value_leaky_relu(a, b);
+    case OP_ELU: return value_elu(a, b);
+    case OP_LT: return value_lt(a, b);
+    case OP_LE: return value_le(a, b);
+    case OP_GT: return value_gt(a, b);
+    case OP_GE: return value_ge(a, b);
+    case OP_EQ: return value_eq(a, b);
+    case OP_NE: return value_ne(a, b);
+    default: return NAN;
+    }
+}
+
+static inline double partial20(int op, double a, double b, double y) {
+    switch (op) {
+    case OP_ADD: return partial0_add(a, b, y);
+    case OP_SUB: return partial0_sub(a, b, y);
+    case OP_MUL: return partial0_mul(a, b, y);
+    case OP_DIV: return partial0_div(a, b, y);
+    case OP_FLOORDIV: return partial0_floordiv(a, b, y);
+    case OP_MOD: return partial0_mod(a, b, y);
+    case OP_POW: return partial0_pow(a, b, y);
+    case OP_MIN: return partial0_min(a, b, y);
+    case OP_MAX: return partial0_max(a, b, y);
+    case OP_ATAN2: return partial0_atan2(a, b, y);
+    case OP_HYPOT: return partial0_hypot(a, b, y);
+    case OP_LEAKY_RELU: return partial0_leaky_relu(a, b, y);
+    case OP_ELU: return partial0_elu(a, b, y);
+    case OP_LT: return partial0_lt(a, b, y);
+    case OP_LE: return partial0_le(a, b, y);
+    case OP_GT: return partial0_gt(a, b, y);
+    case OP_GE: return partial0_ge(a, b, y);
+    case OP_EQ: return partial0_eq(a, b, y);
+    case OP_NE: return partial0_ne(a, b, y);
+    default: return NAN;
+    }
+}
+
+static inline double partial21(int op, double a, double b, double y) {
+    switch (op) {
+    case OP_ADD: return partial1_add(a, b, y);
+    case OP_SUB: return partial1_sub(a, b, y);
+    case OP_MUL: return partial1_mul(a, b, y);
+    case OP_DIV: return partial1_div(a, b, y);
+    case OP_FLOORDIV: return partial1_floordiv(a, b, y);
+    case OP_MOD: return partial1_mod(a, b, y);
+    case OP_POW: return partial1_pow(a, b, y);
+    case OP_MIN: return partial1_min(a, b, y);
+    case OP_MAX: return partial1_max(a, b, y);
+    case OP_ATAN2: return partial1_atan2(a, b, y);
+    case OP_HYPOT: return partial1_hypot(a, b, y);
+    case OP_LEAKY_RELU: return partial1_leaky_relu(a, b, y);
+    case OP_ELU: return partial1_elu(a, b, y);
+    case OP_LT: return partial1_lt(a, b, y);
+    case OP_LE: return partial1_le(a, b, y);
+    case OP_GT: return partial1_gt(a, b, y);
+    case OP_GE: return partial1_ge(a, b, y);
+    case OP_EQ: return partial1_eq(a, b, y);
+    case OP_NE: return partial1_ne(a, b, y);
+    default: return NAN;
+    }
+}
+
+static inline double value3(int op, double a, double b, double c) {
+    switch (op) {
+    case OP_WHERE: return value_where(a, b, c);
+    default: return NAN;
+    }
+}
+
+static inline double partial30(int op, double a, double b, double c, double y) {
+    switch (op) {
+    case OP_WHERE: return partial0_where(a, b, c, y);
+    default: return NAN;
+    }
+}
+
+static inline double partial31(int op, double a, double b, double c, double y) {
+    switch (op) {
+    case OP_WHERE: return partial1_where(a, b, c, y);
+    default: return NAN;
+    }
+}
+
+static inline double partial32(int op, double a, double b, double c, double y) {
+    switch (op) {
+    case OP_WHERE: return partial2_where(a, b, c, y);
+    default: return NAN;
+    }
+}
+
+/* The ops that are methods of Value. */
+#define METHODS \
+    METHOD1(neg, OP_NEG) \
+    METHOD1(abs, OP_ABS) \
+    METHOD2(min, OP_MIN) \
+    METHOD2(max, OP_MAX) \
+    METHOD1(exp, OP_EXP) \
+    METHOD1(expm1, OP_EXPM1) \
+    METHOD1(log, OP_LOG) \
+    METHOD1(log1p, OP_LOG1P) \
+    METHOD1(log2, OP_LOG2) \
+    METHOD1(log10, OP_LOG10) \
+    METHOD1(sqrt, OP_SQRT) \
+    METHOD1(cbrt, OP_CBRT) \
+    METHOD1(sin, OP_SIN) \
+    METHOD1(cos, OP_COS) \
+    METHOD1(tan, OP_TAN) \
+    METHOD1(asin, OP_ASIN) \
+    METHOD1(acos, OP_ACOS) \
+    METHOD1(atan, OP_ATAN) \
+    METHOD2(atan2, OP_ATAN2) \
+    METHOD1(sinh, OP_SINH) \
+    METHOD1(cosh, OP_COSH) \
+    METHOD1(tanh, OP_TANH) \
+    METHOD1(asinh, OP_ASINH) \
+    METHOD1(acosh, OP_ACOSH) \
+    METHOD1(atanh, OP_ATANH) \
+    METHOD2(hypot, OP_HYPOT) \
+    METHOD1(erf, OP_ERF) \
+    METHOD1(erfc, OP_ERFC) \
+    METHOD1(sigmoid, OP_SIGMOID) \
+    METHOD1(relu, OP_RELU) \
+    METHOD2(leaky_relu, OP_LEAKY_RELU) \
+    METHOD2(elu, OP_ELU) \
+    METHOD1(softplus, OP_SOFTPLUS) \
+    METHOD1(silu, OP_SILU) \
+    METHOD1(gelu, OP_GELU) \
+    METHOD1(floor, OP_FLOOR) \
+    METHOD1(ceil, OP_CEIL) \
+    METHOD1(round, OP_ROUND) \
+    METHOD1(sign, OP_SIGN)
+
+#define METHOD_ROWS \
+    METHOD1_ROW(neg) \
+    METHOD1_ROW(abs) \
+    METHOD2_ROW(min) \
+    METHOD2_ROW(max) \
+    METHOD1_ROW(exp) \
+    METHOD1_ROW(expm1) \
+    METHOD1_ROW(log) \
+    METHOD1_ROW(log1p) \
+    METHOD1_ROW(log2) \
+    METHOD1_ROW(log10) \
+    METHOD1_ROW(sqrt) \
+    METHOD1_ROW(cbrt) \
+    METHOD1_ROW(sin) \
+    METHOD1_ROW(cos) \
+    METHOD1_ROW(tan) \
+    METHOD1_ROW(asin) \
+    METHOD1_ROW(acos) \
+    METHOD1_ROW(atan) \
+    METHOD2_ROW(atan2) \
+    METHOD1_ROW(sinh) \
+    METHOD1_ROW(cosh) \
+    METHOD1_ROW(tanh) \
+    METHOD1_ROW(asinh) \
+    METHOD1_ROW(acosh) \
+    METHOD1_ROW(atanh) \
+    METHOD2_ROW(hypot) \
+    METHOD1_ROW(erf) \
+    METHOD1_ROW(erfc) \
+    METHOD1_ROW(sigmoid) \
+    METHOD1_ROW(relu) \
+    METHOD2_ROW(leaky_relu) \
+    METHOD2_ROW(elu) \
+    METHOD1_ROW(softplus) \
+    METHOD1_ROW(silu) \
+    METHOD1_ROW(gelu) \
+    METHOD1_ROW(floor) \
+    METHOD1_ROW(ceil) \
+    METHOD1_ROW(round) \
+    METHOD1_ROW(sign)

@@ -1,0 +1,156 @@
+/* The sort and the sweep: backward() and zero_grad(). */
+
+typedef struct {
+    uintptr_t *item;
+    Py_ssize_t n, room;
+} List;
+
+/* The last sweep's memory, for the next one; taken while in use, so that a sweep inside a sweep gets its own. */
+static List spare_stack, spare_order;
+
+static List list_take(List *spare) {
+    List l = *spare;
+    spare->item = NULL;
+    spare->room = 0;
+    l.n = 0;
+    return l;
+}
+
+static void list_return(List *l, List *spare) {
+    if (spare->item == NULL && l->room <= (1 << 20)) {
+        *spare = *l;
+    } else {
+        PyMem_RawFree(l->item);
+    }
+}
+
+static int list_grow(List *l, Py_ssize_t more) {
+    Py_ssize_t room = l->room ? l->room : 256;
+    while (room < l->n + more) room *= 2;
+    uintptr_t *item = PyMem_RawRealloc(l->item, (size_t)room * sizeof(uintptr_t));
+    if (item == NULL) return -1;
+    l->item = item;
+    l->room = room;
+    return 0;
+}
+
+static void unvisit(List *l) {
+    for (Py_ssize_t i = 0; i < l->n; i++) ((Node *)(l->item[i] & ~(uintptr_t)1))->flags &= (uint8_t)~VISITED;
+}
+
+/* Nodes behind root once each, inputs first, as a recursive depth-first visit would list them (engine.py: topological).
+   A stack entry with its low bit set is a node whose inputs are done. Returns 1 when a node has a _backward that is
+   Python, 0 when none has, -1 without memory. Marks are left on the nodes: the caller clears them. */
+static int sort(Node *root, int with_leaves, List *order) {
+    List stack = list_take(&spare_stack);
+    int hooks = 0;
+    if (list_grow(&stack, 4) < 0) goto no_memory;
+    stack.item[stack.n++] = (uintptr_t)root;
+    while (stack.n) {
+        uintptr_t entry = stack.item[--stack.n];
+        Node *n = (Node *)(entry & ~(uintptr_t)1);
+        if (entry & 1) {
+            if (order->n == order->room && list_grow(order, 1) < 0) {
+                stack.item[stack.n++] = entry;
+                goto no_memory;
+            }
+            order->item[order->n++] = (uintptr_t)n;
+            continue;
+        }
+        if (n->flags & VISITED) continue;
+        Node **in = inputs(n);
+        Py_ssize_t k = input_count(n);
+        if (stack.room < stack.n + k + 1 && list_grow(&stack, k + 1) < 0) goto no_memory;
+        n->flags |= VISITED;
+        hooks |= (n->flags & HOOKED) || !Py_IS_TYPE((PyObject *)n, ValueType);
+        stack.item[stack.n++] = (uintptr_t)n | 1;
+        for (Py_ssize_t i = k - 1; i >= 0; i--) {
+            Node *c = in[i];
+            if (with_leaves) c = pointer(c);
+            if (c == NULL || is_shown_number(c)) continue;
+            if ((c->flags & VISITED) || (!with_leaves && is_leaf(c) && !(c->flags & HOOKED) && Py_IS_TYPE((PyObject *)c, ValueType))) continue;
+            stack.item[stack.n++] = (uintptr_t)c;
+        }
+    }
+    list_return(&stack, &spare_stack);
+    return hooks;
+no_memory:
+    unvisit(&stack);
+    unvisit(order);
+    list_return(&stack, &spare_stack);
+    PyErr_NoMemory();
+    return -1;
+}
+
+static inline void push(Node *n) {
+    double g = n->grad;
+    if (n->op == OP_USER) return;
+    if (!(n->flags & MANY)) {
+        if (n->count > 0 && has_gradient(n->in[0])) n->in[0]->grad += n->partial[0] * g;
+        if (n->count > 1 && has_gradient(n->in[1])) n->in[1]->grad += n->partial[1] * g;
+        return;
+    }
+    Block *b = n->block;
+    for (Py_ssize_t i = 0; i < b->n; i++)
+        if (has_gradient(b->in[i])) b->in[i]->grad += b->partial[i] * g;
+}
+
+static PyObject *str_backward;
+
+static int call_backward(Node *n) {
+    PyObject *result = PyObject_CallMethodNoArgs((PyObject *)n, str_backward);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+static PyObject *sweep(Node *root, double seed) {
+    List order = list_take(&spare_order);
+    int hooks = sort(root, 0, &order);
+    if (hooks < 0) {
+        list_return(&order, &spare_order);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < order.n; i++) {
+        Node *n = (Node *)order.item[i];
+        if (!is_leaf(n)) n->grad = 0.0;
+        if (hooks) Py_INCREF(n); /* a hook may drop nodes that are still to come */
+    }
+    root->grad += seed;
+    int failed = 0;
+    if (!hooks) {
+        for (Py_ssize_t i = order.n - 1; i >= 0; i--) {
+            Node *n = (Node *)order.item[i];
+            n->flags &= (uint8_t)~VISITED;
+            push(n);
+        }
+    } else {
+        unvisit(&order); /* before any hook runs: it may start a sweep of its own */
+        for (Py_ssize_t i = order.n - 1; i >= 0 && !failed; i--) {
+            Node *n = (Node *)order.item[i];
+            if ((n->flags & HOOKED) || !Py_IS_TYPE((PyObject *)n, ValueType)) {
+                failed = call_backward(n) < 0;
+            } else {
+                push(n);
+            }
+        }
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        for (Py_ssize_t i = 0; i < order.n; i++) Py_DECREF((PyObject *)order.item[i]);
+        PyErr_Restore(type, value, traceback);
+    }
+    list_return(&order, &spare_order);
+    if (failed) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *value_zero_grad(Node *root, PyObject *unused) {
+    (void)unused;
+    List order = list_take(&spare_order);
+    if (sort(root, 1, &order) >= 0) {
+        unvisit(&order);
+        for (Py_ssize_t i = 0; i < order.n; i++) ((Node *)order.item[i])->grad = 0.0;
+    }
+    list_return(&order, &spare_order);
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
+}

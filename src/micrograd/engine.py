@@ -1,0 +1,423 @@
+"""Value: a number that remembers how it was made, and can tell every input how much it mattered.
+
+This is the whole engine, in plain Python. `_engine.c` is its twin: the same class, the same results to the last bit,
+many times faster; at the foot of this file it takes this one's place where it was built (`NATIVE` tells).
+Set MICROGRAD_PURE=1 to run the code that you read here.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import _local
+
+from micrograd.ops import OPS, Op, partials
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+__all__ = ["NATIVE", "Value", "apply", "no_grad"]
+
+
+class _Mode(_local):
+    """What the current thread is doing."""
+
+    recording = True  # False inside no_grad
+    scope = 0  # which nn module is running: each new node is stamped with it, for drawings
+    watcher: Callable[..., None] | None = None  # told of numbers that leave the graph, while a function is traced
+    maker: Callable[[Value], None] | None = None  # told of each new node, while anomalies are looked for
+
+
+mode = _Mode()
+
+
+def number(x: Any) -> float:
+    """Take a real number as a float; anything else is a TypeError."""
+    if isinstance(x, (float, int)):
+        return float(x)
+    from numbers import Real  # NumPy's scalars and fractions are Real; arrays, strings and complex numbers are not
+
+    if isinstance(x, Real):
+        return float(x)
+    raise TypeError(
+        f"a Value holds one real number (int, float or NumPy scalar), not {type(x).__name__}: {_brief(x)}"
+    )
+
+
+def _brief(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+class Value:
+    """A scalar, its gradient, and the op and inputs that made it."""
+
+    __slots__ = ("data", "grad", "_op", "_prev", "_partials", "_scope", "__dict__")
+    __array_ufunc__ = None  # NumPy leaves `np.float64(2) * Value(3)` to us
+    label = ""
+
+    def __init__(self, data: Any, _children: Sequence[Value] = (), _op: str = "", label: str = "") -> None:
+        self.data: float = number(data)
+        self.grad: float = 0.0  # d(root)/d(self), once backward() has been called on a root
+        self._prev: tuple[Value, ...] = tuple(_children)  # the inputs in operand order: a*a has two
+        self._op: str = _op  # the op that made this node
+        self._partials: tuple[float | None, ...] = ()  # d(self)/d(input), one per input; None for a plain number
+        self._scope: int = mode.scope
+        if label:
+            self.label = label
+        for child in self._prev:
+            if not isinstance(child, Value):
+                raise TypeError(f"_children are Values, not {type(child).__name__}: {_brief(child)}")
+
+    def _backward(self) -> None:
+        """Push this node's gradient into its inputs. Assign a function here to write an op of your own."""
+        for v, partial in zip(self._prev, self._partials, strict=False):
+            if partial is not None:
+                v.grad += partial * self.grad
+
+    def backward(self, gradient: float = 1.0) -> None:
+        """Fill in `.grad` of every node that this one was made from.
+
+        Leaves accumulate over calls; the nodes in between hold the gradient of this call.
+        """
+        seed = number(gradient)
+        order = topological(self)
+        for v in order:
+            if v._prev:
+                v.grad = 0.0
+        self.grad += seed
+        for v in reversed(order):
+            v._backward()
+
+    def zero_grad(self) -> None:
+        """Set `.grad` to zero in the whole graph behind this node."""
+        for v in topological(self):
+            v.grad = 0.0
+
+    def detach(self) -> Value:
+        """A leaf with the same data: no gradient passes through it."""
+        return Value(self.data)
+
+    def _apply(self, op: Op, args: Any) -> Any:
+        return apply(op, *args)
+
+    def __repr__(self) -> str:
+        label = f", label={self.label!r}" if self.label else ""
+        return f"Value(data={self.data!r}, grad={self.grad!r}{label})"
+
+    # ---- arithmetic: each operator is a row of the table
+
+    def __add__(self, other: Any) -> Value:
+        return _operator("add", self, other)
+
+    def __radd__(self, other: Any) -> Value:
+        return _operator("add", other, self)
+
+    def __sub__(self, other: Any) -> Value:
+        return _operator("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Value:
+        return _operator("sub", other, self)
+
+    def __mul__(self, other: Any) -> Value:
+        return _operator("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Value:
+        return _operator("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Value:
+        return _operator("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return _operator("div", other, self)
+
+    def __floordiv__(self, other: Any) -> Value:
+        return _operator("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Value:
+        return _operator("floordiv", other, self)
+
+    def __mod__(self, other: Any) -> Value:
+        return _operator("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Value:
+        return _operator("mod", other, self)
+
+    def __divmod__(self, other: Any) -> tuple[Value, Value]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Value, Value]:
+        return other // self, other % self
+
+    def __pow__(self, other: Any, modulus: None = None) -> Value:
+        if modulus is not None:
+            raise TypeError("pow() of a Value takes no modulus")
+        return _operator("pow", self, other)
+
+    def __rpow__(self, other: Any, modulus: None = None) -> Value:
+        return _operator("pow", other, self)
+
+    def __neg__(self) -> Value:
+        return apply(OPS["neg"], self)
+
+    def __pos__(self) -> Value:
+        return self
+
+    def __abs__(self) -> Value:
+        return apply(OPS["abs"], self)
+
+    # ---- numbers that leave the graph: comparisons, float(), int(), round() ...
+
+    def __lt__(self, other: Any) -> bool:
+        return _compare("lt", self, other)
+
+    def __le__(self, other: Any) -> bool:
+        return _compare("le", self, other)
+
+    def __gt__(self, other: Any) -> bool:
+        return _compare("gt", self, other)
+
+    def __ge__(self, other: Any) -> bool:
+        return _compare("ge", self, other)
+
+    def __eq__(self, other: object) -> bool:
+        return _compare("eq", self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return _compare("ne", self, other)
+
+    __hash__ = object.__hash__  # by identity: two Values of equal data are two keys
+
+    def __bool__(self) -> bool:
+        return _compare("ne", self, 0.0)
+
+    def __float__(self) -> float:
+        return _leave("float()", self)
+
+    def __int__(self) -> int:
+        return int(_leave("int()", self))
+
+    def __round__(self, ndigits: int | None = None) -> int | float:
+        return round(_leave("round()", self), ndigits)
+
+    def __floor__(self) -> int:
+        return _leave("math.floor()", self).__floor__()
+
+    def __ceil__(self) -> int:
+        return _leave("math.ceil()", self).__ceil__()
+
+    def __trunc__(self) -> int:
+        return _leave("math.trunc()", self).__trunc__()
+
+    # ---- copies carry the graph (graph.py: iterative, so a deep one is no matter)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        from micrograd.graph import reduce
+
+        return reduce(self)
+
+    def __copy__(self) -> Value:
+        from micrograd.graph import copy
+
+        return copy(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Value:
+        from micrograd.graph import deepcopy
+
+        return deepcopy(self, memo)
+
+    if TYPE_CHECKING:  # the table's functions are methods too: they are added below, from the table
+
+        def exp(self) -> Value: ...
+        def expm1(self) -> Value: ...
+        def log(self) -> Value: ...
+        def log1p(self) -> Value: ...
+        def log2(self) -> Value: ...
+        def log10(self) -> Value: ...
+        def sqrt(self) -> Value: ...
+        def cbrt(self) -> Value: ...
+        def sin(self) -> Value: ...
+        def cos(self) -> Value: ...
+        def tan(self) -> Value: ...
+        def asin(self) -> Value: ...
+        def acos(self) -> Value: ...
+        def atan(self) -> Value: ...
+        def sinh(self) -> Value: ...
+        def cosh(self) -> Value: ...
+        def tanh(self) -> Value: ...
+        def asinh(self) -> Value: ...
+        def acosh(self) -> Value: ...
+        def atanh(self) -> Value: ...
+        def erf(self) -> Value: ...
+        def erfc(self) -> Value: ...
+        def sigmoid(self) -> Value: ...
+        def relu(self) -> Value: ...
+        def leaky_relu(self, slope: Any = 0.01) -> Value: ...
+        def elu(self, alpha: Any = 1.0) -> Value: ...
+        def softplus(self) -> Value: ...
+        def silu(self) -> Value: ...
+        def gelu(self) -> Value: ...
+        def floor(self) -> Value: ...
+        def ceil(self) -> Value: ...
+        def round(self) -> Value: ...
+        def sign(self) -> Value: ...
+        def neg(self) -> Value: ...
+        def abs(self) -> Value: ...
+        def min(self, other: Any) -> Value: ...
+        def max(self, other: Any) -> Value: ...
+        def atan2(self, other: Any) -> Value: ...
+        def hypot(self, other: Any) -> Value: ...
+
+
+def topological(root: Value) -> list[Value]:
+    """Every node behind root once, inputs before what is made from them: the order of a depth-first visit."""
+    order: list[Value] = []
+    seen = set()
+    stack: list[tuple[Value, bool]] = [(root, False)]
+    while stack:
+        v, inputs_done = stack.pop()
+        if inputs_done:
+            order.append(v)
+        elif id(v) not in seen:
+            seen.add(id(v))
+            stack.append((v, True))
+            stack.extend((child, False) for child in reversed(v._prev))
+    return order
+
+
+def apply(op: Op, *args: Any) -> Any:
+    """Run one op. Numbers alone give a number; with a Value among the inputs the result is a Value, a new node."""
+    items = list(args[0]) if op.arity < 0 else list(args)
+    if 0 <= op.arity != len(items):
+        items += op.defaults[len(items) - op.arity :] if len(items) < op.arity else ()
+        if len(items) != op.arity:
+            raise TypeError(f"{op.name}() takes {op.arity} input{'s'[: op.arity != 1]}, got {len(args)}")
+    inputs = [x if isinstance(x, Value) else number(x) for x in items]
+    data = [x.data if isinstance(x, Value) else x for x in inputs]
+    y = op.value(data) if op.arity < 0 else op.value(*data)
+    if not any(isinstance(x, Value) for x in inputs):
+        return y
+    if not mode.recording:
+        return Value(y)
+    slopes = partials(op, data, y)
+    slopes = [p if isinstance(x, Value) else None for x, p in zip(inputs, slopes, strict=True)]
+    return node(y, op, [x if isinstance(x, Value) else Value(x) for x in inputs], slopes)
+
+
+def node(y: float, op: Op | str = "", inputs: Sequence[Value] = (), slopes: Sequence[float | None] = ()) -> Value:
+    """Make a node of which value and partials are known."""
+    out = Value(y, inputs, op if isinstance(op, str) else op.symbol)
+    out._partials = tuple(slopes)
+    if mode.maker is not None:
+        mode.maker(out)
+    return out
+
+
+def _foreign(x: Any) -> bool:
+    """Whether x may know by itself what `value + x` is; plain containers and arrays do not."""
+    plain = (str, bytes, list, tuple, dict, set, complex, type(None))
+    return not isinstance(x, plain) and not hasattr(x, "__array__")
+
+
+def _operator(name: str, a: Any, b: Any) -> Any:
+    try:
+        return apply(OPS[name], a, b)
+    except TypeError:
+        if _foreign(a if isinstance(b, Value) else b):
+            return NotImplemented
+        raise
+
+
+def _compare(name: str, a: Value, b: Any) -> Any:
+    try:
+        other = b if isinstance(b, Value) else number(b)
+    except TypeError:
+        return NotImplemented
+    result = bool(OPS[name].value(a.data, other.data if isinstance(other, Value) else other))
+    if mode.watcher is not None:
+        mode.watcher(name, a, other, result)
+    return result
+
+
+def _leave(how: str, v: Value) -> float:
+    if mode.watcher is not None:
+        mode.watcher(how, v, None, None)
+    return v.data
+
+
+def set_recording(on: bool) -> bool:
+    """Switch the recording of nodes in this thread; returns what it was."""
+    before, mode.recording = mode.recording, bool(on)
+    return before
+
+
+def set_scope(scope: int) -> int:
+    """Stamp the nodes that this thread makes from now on; returns what the stamp was."""
+    before, mode.scope = mode.scope, scope
+    return before
+
+
+def set_watch(watcher: Any, maker: Any) -> tuple[Any, Any]:
+    """Call watcher(how, value, other, result) when a number leaves the graph, maker(node) for each new node."""
+    before = mode.watcher, mode.maker
+    mode.watcher, mode.maker = watcher, maker
+    return before
+
+
+class no_grad:
+    """Record nothing: `with no_grad():` for a block, `@no_grad()` for a function. Results are leaves."""
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(set_recording(False))
+
+    def __exit__(self, *_: object) -> None:
+        set_recording(self._before.pop())
+
+    def __call__(self, function: F) -> F:
+        from functools import wraps
+
+        @wraps(function)
+        def without_grad(*args: Any, **kwargs: Any) -> Any:
+            with no_grad():
+                return function(*args, **kwargs)
+
+        return without_grad  # type: ignore[return-value]
+
+
+def _method(op: Op) -> Callable[..., Any]:
+    def method(self: Value, *args: Any) -> Any:
+        return apply(op, self, *args)
+
+    method.__name__, method.__doc__ = op.name, f"{op.name} of this value, as a new node."
+    return method
+
+
+for _op in OPS.values():
+    if _op.arity in (1, 2) and _op.symbol == _op.name:  # functions; the rest are operators
+        setattr(Value, _op.name, _method(_op))
+
+# ---- the C twin takes over, where it was built
+
+NATIVE = False
+if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0") and __name__ == "micrograd.engine":
+    try:
+        from micrograd._engine import Value, apply, node, set_recording, set_scope, set_watch
+
+        NATIVE = True
+    except ImportError as reason:
+        if os.environ.get("MICROGRAD_REQUIRE_NATIVE", "0") not in ("", "0"):
+            raise
+        import warnings
+
+        warnings.warn(
+            f"micrograd runs its Python engine, which gives the same results many times slower: {reason}. "
+            "Install a C compiler and reinstall micrograd, or set MICROGRAD_PURE=1 to choose this engine silently.",
+            RuntimeWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,352 @@
+"""The table: the only mathematics in the package.
+
+One row an op: its value, one partial per input, what the simplifier may know of it, and how each language spells it.
+A partial is d(output)/d(one input), a function of the inputs and the output `y`. Values and partials are written with
+`+ - *`, unary minus and the table's own operations (`f.exp(x)`, `f.div(1.0, x)`), so that one rule runs on floats
+(the engines), on the references of a tape (the adjoint, and its adjoint again) and on text (`tools/gen_ops_h.py`).
+
+Conventions, all as PyTorch has them: relu, abs and sign have slope 0 at 0; leaky_relu has its negative slope there, elu
+its alpha; max and min share the gradient equally at a tie and pass nan on; x**0 has slope 0; floor, ceil, round, sign,
+floordiv and the comparisons have slope 0 everywhere. Arithmetic is IEEE 754: nothing raises, nothing becomes complex.
+"""
+
+from __future__ import annotations
+
+import math
+from math import copysign, inf, isfinite, nan
+
+TYPE_CHECKING = False  # `typing` costs 5 ms to import, and only a type checker needs it
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Function = Callable[..., Any]
+
+
+class Op:
+    """One row of the table."""
+
+    __slots__ = ("name", "value", "partials", "symbol", "arity", "commutative", "identity", "absorbing",
+                 "rule", "defaults", "c", "llvm", "cuda", "js")  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        value: Function,
+        partials: list[Function],
+        *,
+        symbol: str = "",  # what `Value._op` says; the name where there is no sign for it
+        rule: tuple[str, ...] = (),  # the partials in symbols, for people: a, b are the inputs, y the result
+        commutative: bool = False,
+        identity: float | None = None,  # op(x, identity) is x
+        absorbing: float | None = None,  # op(x, absorbing) is absorbing (for finite x: fast-math only)
+        nary: bool = False,  # takes a list, and has one partial for all of it, of the facts that it names: see `partials`
+        defaults: tuple[float, ...] = (),  # trailing inputs that may be left out (the slope of leaky_relu)
+        c: str = "",  # spellings; where there is none, the value is written in the table's own operations
+        llvm: str = "",
+        cuda: str = "",
+        js: str = "",
+    ) -> None:
+        self.name = name
+        self.value = value
+        self.partials = tuple(partials)
+        self.symbol = symbol or name
+        self.arity = -1 if nary else len(partials)
+        self.rule = rule
+        self.commutative = commutative
+        self.identity = identity
+        self.absorbing = absorbing
+        self.defaults = defaults
+        self.c = c
+        self.llvm = llvm
+        self.cuda = cuda or c
+        self.js = js
+
+    def __repr__(self) -> str:
+        return f"Op({self.name})"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        if OPS.get(self.name) is self:
+            return _row, (self.name,)
+        return object.__reduce_ex__(self, 2)
+
+
+def _row(name: str) -> Op:
+    return OPS[name]
+
+
+def call(op: Op, *args: Any) -> Any:
+    """Apply an op to floats, or to whatever operand knows `_apply` (a Value, a tape reference, a text)."""
+    for a in args[0] if op.arity < 0 else args:
+        if type(a) is not float and not isinstance(a, (int, float)):
+            return a._apply(op, args)
+    return op.value(*args)
+
+
+class _Functions:
+    """The table's own operations by name: `f.exp(x)`."""
+
+    def __getattr__(self, name: str) -> Function:
+        op = OPS[name]
+
+        def function(*args: Any) -> Any:
+            return call(op, *args)
+
+        setattr(self, name, function)
+        return function
+
+
+f: Any = _Functions()
+
+# ---- values on floats: the standard library's functions, with IEEE results where those raise
+
+
+def _ieee(function: Callable[[float], float], odd: bool = False, **poles: float) -> Callable[[float], float]:
+    at = {0.0: poles.get("zero", nan), 1.0: poles.get("one", nan), -1.0: poles.get("minus_one", nan)}
+
+    def value(x: float) -> float:
+        try:
+            return function(x)
+        except OverflowError:
+            return -inf if odd and x < 0 else inf
+        except ValueError:
+            return at.get(x, nan)
+
+    return value
+
+
+def _div(a: float, b: float) -> float:
+    try:
+        return a / b
+    except ZeroDivisionError:
+        return nan if a == 0 or a != a else copysign(inf, a) * copysign(1.0, b)
+
+
+def _is_odd(x: float) -> bool:
+    return isfinite(x) and math.fmod(x, 2.0) in (1.0, -1.0)
+
+
+def _pow(a: float, b: float) -> float:
+    try:
+        return math.pow(a, b)
+    except OverflowError:
+        return -inf if a < 0 and _is_odd(b) else inf
+    except ValueError:  # zero to a negative power, or a negative number to a fraction
+        if a == 0:
+            return copysign(inf, a) if _is_odd(b) else inf
+        return nan
+
+
+def _hypot(a: float, b: float) -> float:
+    try:
+        return abs(complex(a, b))  # the C library's hypot; math.hypot is another algorithm, with other last bits
+    except OverflowError:
+        return inf
+
+
+def _cbrt(x: float) -> float:
+    if not hasattr(math, "cbrt"):  # Python 3.10: ask the C library itself, for the same bits as the C twin
+        import ctypes
+
+        math.cbrt = ctypes.CDLL(None).cbrt
+        math.cbrt.restype, math.cbrt.argtypes = ctypes.c_double, [ctypes.c_double]
+    return math.cbrt(x)
+
+
+def _fold(step: Function, xs: Any, start: Any) -> Any:
+    for x in xs:
+        start = step(start, x)
+    return start
+
+
+def _dot(xs: Any) -> Any:
+    half = len(xs) // 2
+    return _fold(lambda acc, pair: acc + pair[0] * pair[1], zip(xs[:half], xs[half:], strict=True), 0.0)
+
+
+def _not_empty(name: str, xs: Any) -> None:
+    if not xs:
+        raise ValueError(f"{name} of an empty list has no value")
+
+
+def _mean(xs: Any) -> Any:
+    _not_empty("mean", xs)
+    return f.div(_fold(lambda acc, x: acc + x, xs, 0.0), float(len(xs)))
+
+
+def _logsumexp(xs: Any) -> Any:
+    _not_empty("logsumexp", xs)
+    top = _fold(f.max, xs[1:], xs[0])
+    top = f.where(f.lt(f.abs(top), inf), top, 0.0)  # inf - inf would be nan
+    return top + f.log(_fold(lambda acc, x: acc + f.exp(x - top), xs, 0.0))
+
+
+# ---- the pieces that stable values and partials share
+
+
+def _half_exp(x: Any) -> Any:
+    return f.exp(-f.abs(x))  # never overflows
+
+
+def _sigmoid(x: Any) -> Any:
+    e = _half_exp(x)
+    return f.div(f.where(f.lt(x, 0.0), e, 1.0), 1.0 + e)
+
+
+def _sigmoid_slope(x: Any, y: Any) -> Any:
+    e = _half_exp(x)  # y * (1 - y) loses its digits where y is near 1
+    return f.div(e, (1.0 + e) * (1.0 + e))
+
+
+def _tanh_slope(x: Any, y: Any) -> Any:
+    e = f.exp(-2.0 * f.abs(x))  # 1 - y*y loses its digits where y is near 1
+    return f.div(4.0 * e, (1.0 + e) * (1.0 + e))
+
+
+def _normal_cdf(x: Any) -> Any:
+    return 0.5 * f.erfc(x * -math.sqrt(0.5))
+
+
+def _gelu_slope(x: Any, y: Any) -> Any:
+    return _normal_cdf(x) + x * (f.exp(-0.5 * x * x) * (1.0 / math.sqrt(2.0 * math.pi)))
+
+
+def _pow_base(a: Any, b: Any, y: Any) -> Any:
+    return f.where(f.eq(b, 0.0), 0.0, b * f.pow(a, b - 1.0))
+
+
+def _pow_exponent(a: Any, b: Any, y: Any) -> Any:
+    return f.where(f.eq(a, 0.0) * f.ge(b, 0.0), 0.0, y * f.log(a))
+
+
+def _zero(*_: Any) -> float:
+    return 0.0
+
+
+def _one(*_: Any) -> float:
+    return 1.0
+
+
+def _compare(test: Callable[[float, float], bool]) -> Callable[[float, float], float]:
+    return lambda a, b: 1.0 if test(a, b) else 0.0
+
+
+LN2, LN10, TWO_OVER_SQRT_PI = math.log(2.0), math.log(10.0), 2.0 / math.sqrt(math.pi)
+
+# fmt: off
+# ruff: noqa: E501
+_ROWS = [
+    # -- arithmetic
+    Op("add", lambda a, b: a + b, [_one, _one], symbol="+", rule=("1", "1"), commutative=True, identity=0.0, c="{0} + {1}"),
+    Op("sub", lambda a, b: a - b, [_one, lambda a, b, y: -1.0], symbol="-", rule=("1", "-1"), identity=0.0, c="{0} - {1}"),
+    Op("mul", lambda a, b: a * b, [lambda a, b, y: b, lambda a, b, y: a], symbol="*", rule=("b", "a"), commutative=True, identity=1.0, absorbing=0.0, c="{0} * {1}"),
+    Op("div", _div, [lambda a, b, y: f.div(1.0, b), lambda a, b, y: -f.div(y, b)], symbol="/", rule=("1/b", "-a/b²"), identity=1.0, c="{0} / {1}"),
+    Op("floordiv", lambda a, b: a // b if b else f.floor(_div(a, b)), [_zero, _zero], symbol="//", rule=("0", "0"), c="mg_floordiv({0}, {1})"),
+    Op("mod", lambda a, b: a % b if b else nan, [_one, lambda a, b, y: -f.floordiv(a, b)], symbol="%", rule=("1", "-(a // b)"), c="mg_mod({0}, {1})"),
+    Op("pow", _pow, [_pow_base, _pow_exponent], symbol="**", rule=("b·a^(b-1)", "y·log(a)"), identity=1.0, c="pow({0}, {1})"),
+    Op("neg", lambda a: -a, [lambda a, y: -1.0], symbol="neg", rule=("-1",), c="-{0}"),
+    Op("abs", abs, [lambda a, y: f.where(f.eq(a, 0.0), 0.0, f.sign(a))], rule=("sign(a)",), c="fabs({0})"),
+    Op("min", lambda a, b: f.where(f.le(a, b), a, f.where(f.gt(a, b), b, a + b)),
+       [lambda a, b, y: f.where(f.gt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0)), lambda a, b, y: f.where(f.lt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0))],
+       rule=("1 if a < b else 0", "1 if b < a else 0"), commutative=True),
+    Op("max", lambda a, b: f.where(f.ge(a, b), a, f.where(f.lt(a, b), b, a + b)),
+       [lambda a, b, y: f.where(f.lt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0)), lambda a, b, y: f.where(f.gt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0))],
+       rule=("1 if a > b else 0", "1 if b > a else 0"), commutative=True),
+    # -- exponentials and logarithms
+    Op("exp", _ieee(math.exp), [lambda a, y: y], rule=("y",), c="exp({0})"),
+    Op("expm1", _ieee(math.expm1), [lambda a, y: f.exp(a)], rule=("exp(a)",), c="expm1({0})"),
+    Op("log", _ieee(math.log, zero=-inf), [lambda a, y: f.div(1.0, a)], rule=("1/a",), c="log({0})"),
+    Op("log1p", _ieee(math.log1p, minus_one=-inf), [lambda a, y: f.div(1.0, 1.0 + a)], rule=("1/(1 + a)",), c="log1p({0})"),
+    Op("log2", _ieee(math.log2, zero=-inf), [lambda a, y: f.div(1.0, a * LN2)], rule=("1/(a·ln 2)",), c="log2({0})"),
+    Op("log10", _ieee(math.log10, zero=-inf), [lambda a, y: f.div(1.0, a * LN10)], rule=("1/(a·ln 10)",), c="log10({0})"),
+    Op("sqrt", _ieee(math.sqrt), [lambda a, y: f.div(0.5, y)], rule=("1/(2y)",), c="sqrt({0})"),
+    Op("cbrt", _cbrt, [lambda a, y: f.div(1.0, 3.0 * (y * y))], rule=("1/(3y²)",), c="cbrt({0})"),
+    # -- trigonometry
+    Op("sin", _ieee(math.sin), [lambda a, y: f.cos(a)], rule=("cos(a)",), c="sin({0})"),
+    Op("cos", _ieee(math.cos), [lambda a, y: -f.sin(a)], rule=("-sin(a)",), c="cos({0})"),
+    Op("tan", _ieee(math.tan), [lambda a, y: 1.0 + y * y], rule=("1 + y²",), c="tan({0})"),
+    Op("asin", _ieee(math.asin), [lambda a, y: f.div(1.0, f.sqrt((1.0 - a) * (1.0 + a)))], rule=("1/√(1 - a²)",), c="asin({0})"),
+    Op("acos", _ieee(math.acos), [lambda a, y: -f.div(1.0, f.sqrt((1.0 - a) * (1.0 + a)))], rule=("-1/√(1 - a²)",), c="acos({0})"),
+    Op("atan", math.atan, [lambda a, y: f.div(f.div(1.0, f.hypot(1.0, a)), f.hypot(1.0, a))], rule=("1/(1 + a²)",), c="atan({0})"),
+    Op("atan2", math.atan2, [lambda a, b, y: f.div(f.div(b, f.hypot(a, b)), f.hypot(a, b)), lambda a, b, y: -f.div(f.div(a, f.hypot(a, b)), f.hypot(a, b))],
+       rule=("b/(a² + b²)", "-a/(a² + b²)"), c="atan2({0}, {1})"),
+    Op("sinh", _ieee(math.sinh, odd=True), [lambda a, y: f.cosh(a)], rule=("cosh(a)",), c="sinh({0})"),
+    Op("cosh", _ieee(math.cosh), [lambda a, y: f.sinh(a)], rule=("sinh(a)",), c="cosh({0})"),
+    Op("tanh", math.tanh, [_tanh_slope], rule=("1 - y²",), c="tanh({0})"),
+    Op("asinh", math.asinh, [lambda a, y: f.div(1.0, f.hypot(1.0, a))], rule=("1/√(1 + a²)",), c="asinh({0})"),
+    Op("acosh", _ieee(math.acosh), [lambda a, y: f.div(1.0, f.sqrt(a - 1.0) * f.sqrt(a + 1.0))], rule=("1/√(a² - 1)",), c="acosh({0})"),
+    Op("atanh", _ieee(math.atanh, one=inf, minus_one=-inf), [lambda a, y: f.div(1.0, (1.0 - a) * (1.0 + a))], rule=("1/(1 - a²)",), c="atanh({0})"),
+    Op("hypot", _hypot, [lambda a, b, y: f.div(a, y), lambda a, b, y: f.div(b, y)], rule=("a/y", "b/y"), commutative=True, c="hypot({0}, {1})"),
+    Op("erf", math.erf, [lambda a, y: TWO_OVER_SQRT_PI * f.exp(-a * a)], rule=("2/√π·exp(-a²)",), c="erf({0})"),
+    Op("erfc", math.erfc, [lambda a, y: -TWO_OVER_SQRT_PI * f.exp(-a * a)], rule=("-2/√π·exp(-a²)",), c="erfc({0})"),
+    # -- activations
+    Op("sigmoid", _sigmoid, [_sigmoid_slope], rule=("y·(1 - y)",)),
+    Op("relu", lambda a: f.where(f.le(a, 0.0), 0.0, a), [lambda a, y: f.where(f.gt(a, 0.0), 1.0, 0.0)], rule=("1 if a > 0 else 0",)),
+    Op("leaky_relu", lambda a, b: f.where(f.gt(a, 0.0), a, b * a), [lambda a, b, y: f.where(f.gt(a, 0.0), 1.0, b), lambda a, b, y: f.where(f.gt(a, 0.0), 0.0, a)],
+       rule=("1 if a > 0 else b", "0 if a > 0 else a"), defaults=(0.01,)),
+    Op("elu", lambda a, b: f.where(f.gt(a, 0.0), a, b * f.expm1(a)), [lambda a, b, y: f.where(f.gt(a, 0.0), 1.0, b * f.exp(a)), lambda a, b, y: f.where(f.gt(a, 0.0), 0.0, f.expm1(a))],
+       rule=("1 if a > 0 else b·exp(a)", "0 if a > 0 else exp(a) - 1"), defaults=(1.0,)),
+    Op("softplus", lambda a: f.where(f.lt(a, 0.0), 0.0, a) + f.log1p(_half_exp(a)), [lambda a, y: f.sigmoid(a)], rule=("sigmoid(a)",)),
+    Op("silu", lambda a: f.where(f.eq(a, -inf), -0.0, a * f.sigmoid(a)), [lambda a, y: f.where(f.lt(f.abs(a), inf), f.sigmoid(a) * (1.0 + a * f.sigmoid(-a)), f.sigmoid(a))], rule=("s·(1 + a·(1 - s)), s = sigmoid(a)",)),
+    Op("gelu", lambda a: f.where(f.eq(a, -inf), -0.0, a * _normal_cdf(a)), [lambda a, y: f.where(f.lt(f.abs(a), inf), _gelu_slope(a, y), _normal_cdf(a))], rule=("Φ(a) + a·φ(a)",)),
+    # -- steps
+    Op("floor", lambda a: a // 1.0 if isfinite(a) else a, [_zero], rule=("0",), c="floor({0})"),
+    Op("ceil", lambda a: -(-a // 1.0) if isfinite(a) else a, [_zero], rule=("0",), c="ceil({0})"),
+    Op("round", lambda a: round(a, 0) if isfinite(a) else a, [_zero], rule=("0",), c="rint({0})"),
+    Op("sign", lambda a: f.where(f.gt(a, 0.0), 1.0, f.where(f.lt(a, 0.0), -1.0, a)), [_zero], rule=("0",)),
+    # -- choice: 1.0 is true, 0.0 is false, as inputs anything but 0.0 is true
+    Op("where", lambda a, b, c: b if a else c, [_zero, lambda a, b, c, y: f.where(a, 1.0, 0.0), lambda a, b, c, y: f.where(a, 0.0, 1.0)],
+       rule=("0", "1 if a else 0", "0 if a else 1"), c="{0} != 0.0 ? {1} : {2}"),
+    Op("lt", _compare(lambda a, b: a < b), [_zero, _zero], symbol="<", rule=("0", "0"), c="{0} < {1} ? 1.0 : 0.0"),
+    Op("le", _compare(lambda a, b: a <= b), [_zero, _zero], symbol="<=", rule=("0", "0"), c="{0} <= {1} ? 1.0 : 0.0"),
+    Op("gt", _compare(lambda a, b: a > b), [_zero, _zero], symbol=">", rule=("0", "0"), c="{0} > {1} ? 1.0 : 0.0"),
+    Op("ge", _compare(lambda a, b: a >= b), [_zero, _zero], symbol=">=", rule=("0", "0"), c="{0} >= {1} ? 1.0 : 0.0"),
+    Op("eq", _compare(lambda a, b: a == b), [_zero, _zero], symbol="==", rule=("0", "0"), commutative=True, c="{0} == {1} ? 1.0 : 0.0"),
+    Op("ne", _compare(lambda a, b: a != b), [_zero, _zero], symbol="!=", rule=("0", "0"), commutative=True, c="{0} != {1} ? 1.0 : 0.0"),
+    # -- n-ary: a list of inputs in one node; sums run from left to right. dot takes [*xs, *ys].
+    Op("sum", lambda xs: _fold(lambda acc, x: acc + x, xs, 0.0), [_one], nary=True, rule=("1",)),
+    Op("prod", lambda xs: _fold(lambda acc, x: acc * x, xs, 1.0), [lambda rest: rest], nary=True, rule=("product of the others",)),
+    Op("mean", _mean, [lambda n: f.div(1.0, n)], nary=True, rule=("1/n",)),
+    Op("dot", _dot, [lambda other: other], nary=True, symbol="dot", rule=("its partner",)),
+    Op("logsumexp", _logsumexp, [lambda x, y: f.where(f.eq(x, y), 1.0, f.exp(x - y))], nary=True, rule=("exp(x - y)",)),
+]
+# fmt: on
+
+OPS: dict[str, Op] = {op.name: op for op in _ROWS}
+
+
+def facts(op: Op) -> tuple[str, ...]:
+    """What the partial of an n-ary op is a function of, by the names of its parameters."""
+    code = op.partials[0].__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def products_of_the_rest(xs: list[Any]) -> list[Any]:
+    """For each x, the product of all others: no division, so a zero among them is right."""
+    rest: list[Any] = []
+    before: Any = 1.0
+    for x in xs:
+        rest.append(before)
+        before = before * x
+    after: Any = 1.0
+    for i in range(len(xs) - 1, -1, -1):
+        rest[i] = rest[i] * after
+        after = after * xs[i]
+    return rest
+
+
+def partials(op: Op, args: list[Any], y: Any) -> list[Any]:
+    """The partials of one application in operand order; args are its inputs, of an n-ary op too.
+
+    The partial of an n-ary op may name: x (this input), other (its partner in [*xs, *ys]), y (the result), n (the count)
+    and rest (the product of the other inputs).
+    """
+    if op.arity >= 0:
+        return [partial(*args, y) for partial in op.partials]
+    names, partial, half = facts(op), op.partials[0], len(args) // 2
+    columns: dict[str, list[Any]] = {"x": args, "y": [y] * len(args), "n": [float(len(args))] * len(args)}
+    if "other" in names:
+        columns["other"] = args[half:] + args[:half]
+    if "rest" in names:
+        columns["rest"] = products_of_the_rest(args)
+    return [partial(*(columns[name][i] for name in names)) for i in range(len(args))]

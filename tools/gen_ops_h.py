@@ -1,0 +1,143 @@
+"""Write src/micrograd/_ops.h, the C twin's op switch, from the table in ops.py.
+
+    python tools/gen_ops_h.py           write it
+    python tools/gen_ops_h.py --check   fail if the file that is there is stale (a test does this)
+
+Values and partials are run on text: each operation that a rule performs becomes one line of C.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from micrograd.ops import OPS, Op, call, facts  # noqa: E402
+
+HEADER = """\
+/* Made by tools/gen_ops_h.py from ops.py: change the table there and run `make ops`. */
+#define OP_COUNT {count}
+
+/* Python's // and %: the sign of the divisor; IEEE results where Python raises. */
+static double mg_mod(double a, double b) {{
+    if (b == 0.0) return NAN;
+    double mod = fmod(a, b);
+    if (mod == 0.0) return copysign(0.0, b);
+    return (b < 0.0) != (mod < 0.0) ? mod + b : mod;
+}}
+
+static double mg_floordiv(double a, double b) {{
+    if (b == 0.0) return floor(a / b);
+    double mod = fmod(a, b), div = (a - mod) / b;
+    if (mod != 0.0 && (b < 0.0) != (mod < 0.0)) div -= 1.0;
+    if (div == 0.0) return copysign(0.0, a / b);
+    double whole = floor(div);
+    return div - whole > 0.5 ? whole + 1.0 : whole;
+}}
+"""
+
+
+def literal(x: float) -> str:
+    if math.isinf(x):
+        return "INFINITY" if x > 0 else "-INFINITY"
+    return repr(float(x))
+
+
+class Text:
+    """A double in C: running a rule on Texts writes down what the rule does, each distinct step once."""
+
+    def __init__(self, name: str, lines: dict[str, str]) -> None:
+        self.name, self.lines = name, lines
+
+    def _apply(self, op: Op, args: Any) -> Text:
+        if not op.c:
+            return op.value(*args)
+        names = [a.name if isinstance(a, Text) else literal(a) for a in args]
+        spelled = op.c.format(*(f"({n})" if n.startswith("-") else n for n in names))
+        if spelled not in self.lines:
+            self.lines[spelled] = f"t{len(self.lines)}"
+        return Text(self.lines[spelled], self.lines)
+
+    def __add__(self, o: Any) -> Text:
+        return call(OPS["add"], self, o)
+
+    def __radd__(self, o: Any) -> Text:
+        return call(OPS["add"], o, self)
+
+    def __sub__(self, o: Any) -> Text:
+        return call(OPS["sub"], self, o)
+
+    def __rsub__(self, o: Any) -> Text:
+        return call(OPS["sub"], o, self)
+
+    def __mul__(self, o: Any) -> Text:
+        return call(OPS["mul"], self, o)
+
+    def __rmul__(self, o: Any) -> Text:
+        return call(OPS["mul"], o, self)
+
+    def __neg__(self) -> Text:
+        return call(OPS["neg"], self)
+
+
+def function(name: str, parameters: tuple[str, ...], rule: Any) -> str:
+    """One C function of doubles, as the rule computes it."""
+    lines: dict[str, str] = {}
+    result = rule(*(Text(p, lines) for p in parameters))
+    body = [f"    double {t} = {spelled};" for spelled, t in lines.items()]
+    body.append(f"    return {result.name if isinstance(result, Text) else literal(result)};")
+    unused = "".join(f"    (void){p};\n" for p in parameters if not any(p in line for line in body))
+    signature = ", ".join(f"double {p}" for p in parameters)
+    return f"static inline double {name}({signature}) {{\n{unused}" + "\n".join(body) + "\n}\n"
+
+
+def text() -> str:
+    ops = list(OPS.values())
+    fixed = [op for op in ops if op.arity > 0]
+    lists = [op for op in ops if op.arity < 0]
+    out = [HEADER.format(count=len(ops))]
+    out.append("enum {\n" + "".join(f"    OP_{op.name.upper()},\n" for op in ops) + "};\n")
+    for op in fixed:
+        inputs = ("a", "b", "c")[: op.arity]
+        rule = (lambda *xs, op=op: xs[0]._apply(op, xs)) if op.c else op.value
+        out.append(function(f"value_{op.name}", inputs, rule))
+        for i, partial in enumerate(op.partials):
+            out.append(function(f"partial{i}_{op.name}", (*inputs, "y"), partial))
+    for op in lists:
+        out.append(function(f"partial_{op.name}", facts(op) if facts(op) != () else ("y",), op.partials[0]))
+    for arity in (1, 2, 3):
+        names = ("a", "b", "c")[:arity]
+        rows = [op for op in fixed if op.arity == arity]
+        doubles, values = ", ".join(f"double {n}" for n in names), ", ".join(names)
+        out.append(f"static inline double value{arity}(int op, {doubles}) {{\n    switch (op) {{")
+        out += [f"    case OP_{op.name.upper()}: return value_{op.name}({values});" for op in rows]
+        out.append("    default: return NAN;\n    }\n}\n")
+        for i in range(arity):
+            out.append(f"static inline double partial{arity}{i}(int op, {doubles}, double y) {{\n    switch (op) {{")
+            out += [f"    case OP_{op.name.upper()}: return partial{i}_{op.name}({values}, y);" for op in rows]
+            out.append("    default: return NAN;\n    }\n}\n")
+    named = [op for op in fixed if op.arity <= 2 and op.symbol == op.name]
+    rows = [f'METHOD{op.arity}({op.name}, OP_{op.name.upper()})' for op in named]
+    out.append("/* The ops that are methods of Value. */\n#define METHODS \\\n    " + " \\\n    ".join(rows) + "\n")
+    rows = [f'METHOD{op.arity}_ROW({op.name})' for op in named]
+    out.append("#define METHOD_ROWS \\\n    " + " \\\n    ".join(rows) + "\n")
+    return "\n".join(out)
+
+
+def main() -> int:
+    path = ROOT / "src" / "micrograd" / "_ops.h"
+    if "--check" in sys.argv:
+        if not path.exists() or path.read_text() != text():
+            print(f"{path.name} is stale: run `make ops` (ops.py changed since it was made)", file=sys.stderr)
+            return 1
+        return 0
+    path.write_text(text())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
