@@ -195,8 +195,14 @@ static void list_partials(int op, const double *x, Py_ssize_t n, double y, doubl
         for (Py_ssize_t i = n - 1; i >= 0; i--) partial[i] = partial_prod(partial[i] * after), after = after * x[i];
         return;
     }
-    default: /* OP_LOGSUMEXP */
-        for (Py_ssize_t i = 0; i < n; i++) partial[i] = partial_logsumexp(x[i], y);
+    default: { /* OP_LOGSUMEXP: ops.py, shares */
+        double total = 0.0;
+        for (Py_ssize_t i = 0; i < n; i++) {
+            partial[i] = x[i] == y ? 1.0 : exp(x[i] - y);
+            total = total + partial[i];
+        }
+        for (Py_ssize_t i = 0; i < n; i++) partial[i] = partial_logsumexp(partial[i] / total);
+    }
     }
 }
 
