@@ -28,7 +28,11 @@ class Contender:
         self.who = who
         env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "MICROGRAD"))} | environment
         self.process = subprocess.Popen(
-            [python, str(HERE / "eager_work.py"), who], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
+            [python, str(HERE / "eager_work.py"), who],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
         )
 
     def ask(self, task: str) -> float:
@@ -62,7 +66,10 @@ class Table:
         good = measured >= target if at_least else measured <= target
         sign = "≥" if at_least else "≤"
         shown = f"{measured:.2f}" if measured < 1000 else f"{measured:.0f}"
-        print(f"{what:58} {shown + unit:>12} {f'{sign} {target:g}{unit}':>12}  {'' if good else 'MISSED'}".rstrip(), flush=True)
+        print(
+            f"{what:58} {shown + unit:>12} {f'{sign} {target:g}{unit}':>12}  {'' if good else 'MISSED'}".rstrip(),
+            flush=True,
+        )
         if not good:
             self.missed.append(what)
 
@@ -139,7 +146,10 @@ def depth(table: Table) -> None:
 def import_time(table: Table, rounds: int) -> None:
     """Of fresh interpreters that see the standard library and this package, nothing else."""
     command = [sys.executable, "-I", "-S", "-c"]
-    programs = ["pass", f"import sys; sys.path.insert(0, {str(SRC)!r}); import micrograd; assert micrograd.engine.NATIVE"]
+    programs = [
+        "pass",
+        f"import sys; sys.path.insert(0, {str(SRC)!r}); import micrograd; assert micrograd.engine.NATIVE",
+    ]
     best = [float("inf")] * 2
     for _ in range(max(10, 3 * rounds)):
         for i, program in enumerate(programs):
@@ -157,7 +167,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer rounds, no depth rows")
     args = parser.parse_args()
     rounds = 3 if args.quick else args.rounds
-    print(f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores; best of {rounds} interleaved rounds\n")
+    print(
+        f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores; best of {rounds} interleaved rounds\n"
+    )
     table = Table()
     speed(table, args.peer, rounds)
     memory(table, args.peer)
