@@ -95,13 +95,15 @@ def read_json(path: str | PathLike[str], form: str) -> dict[str, Any]:
 def _ending(path: str | PathLike[str]) -> str:
     ending = os.path.splitext(os.fspath(path))[1]
     if ending not in (".json", ".safetensors"):
-        raise ValueError(f"{path}: parameters are saved as .json or .safetensors, and this ends in {ending or 'neither'!r}")
+        raise ValueError(
+            f"{path}: parameters are saved as .json or .safetensors, and this ends in {ending or 'neither'!r}"
+        )
     return ending
 
 
 def _safetensors() -> Any:
     try:
-        import numpy  # noqa: ICN001
+        import numpy
         import safetensors
         import safetensors.numpy
     except ImportError as reason:

@@ -41,9 +41,11 @@ class Neuron(Module):
         self.activation = activation if nonlin else "linear"
         self._activate = ACTIVATIONS[self.activation][1]
 
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_activate": None}  # a function of the C engine, which pickle does not know
+
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._activate = ACTIVATIONS[self.activation][1]  # a function of the C engine, which pickle does not know
+        super().__setstate__(state | {"_activate": ACTIVATIONS[state["activation"]][1]})
 
     def __call__(self, x: Any) -> Any:
         before = set_scope(self._scope)

@@ -130,7 +130,7 @@ class Module:
     # ---- copies (pickle, deepcopy) get scopes of their own
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_scope", "_activate")}
+        return {name: value for name, value in vars(self).items() if name != "_scope"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
