@@ -348,9 +348,8 @@ static inline double value_log2(double a) {
 
 static inline double partial0_log2(double a, double y) {
     (void)y;
-    double t0 = a * 0.6931471805599453;
-    double t1 = 1.0 / t0;
-    return t1;
+    double t0 = 1.4426950408889634 / a;
+    return t0;
 }
 
 static inline double value_log10(double a) {
@@ -360,9 +359,8 @@ static inline double value_log10(double a) {
 
 static inline double partial0_log10(double a, double y) {
     (void)y;
-    double t0 = a * 2.302585092994046;
-    double t1 = 1.0 / t0;
-    return t1;
+    double t0 = 0.4342944819032518 / a;
+    return t0;
 }
 
 static inline double value_sqrt(double a) {

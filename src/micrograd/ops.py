@@ -231,7 +231,7 @@ def _compare(test: Callable[[float, float], bool]) -> Callable[[float, float], f
     return lambda a, b: 1.0 if test(a, b) else 0.0
 
 
-LN2, LN10, TWO_OVER_SQRT_PI = math.log(2.0), math.log(10.0), 2.0 / math.sqrt(math.pi)
+LOG2_E, LOG10_E, TWO_OVER_SQRT_PI = math.log2(math.e), math.log10(math.e), 2.0 / math.sqrt(math.pi)
 
 # fmt: off
 # ruff: noqa: E501
@@ -257,8 +257,8 @@ _ROWS = [
     Op("expm1", _ieee(math.expm1), [lambda a, y: f.exp(a)], rule=("exp(a)",), c="expm1({0})"),
     Op("log", _ieee(math.log, zero=-inf), [lambda a, y: f.div(1.0, a)], rule=("1/a",), c="log({0})"),
     Op("log1p", _ieee(math.log1p, minus_one=-inf), [lambda a, y: f.div(1.0, 1.0 + a)], rule=("1/(1 + a)",), c="log1p({0})"),
-    Op("log2", _ieee(math.log2, zero=-inf), [lambda a, y: f.div(1.0, a * LN2)], rule=("1/(a·ln 2)",), c="log2({0})"),
-    Op("log10", _ieee(math.log10, zero=-inf), [lambda a, y: f.div(1.0, a * LN10)], rule=("1/(a·ln 10)",), c="log10({0})"),
+    Op("log2", _ieee(math.log2, zero=-inf), [lambda a, y: f.div(LOG2_E, a)], rule=("1/(a·ln 2)",), c="log2({0})"),
+    Op("log10", _ieee(math.log10, zero=-inf), [lambda a, y: f.div(LOG10_E, a)], rule=("1/(a·ln 10)",), c="log10({0})"),
     Op("sqrt", _ieee(math.sqrt), [lambda a, y: f.div(0.5, y)], rule=("1/(2y)",), c="sqrt({0})"),
     Op("cbrt", _cbrt, [lambda a, y: f.div(1.0, 3.0 * (y * y))], rule=("1/(3y²)",), c="cbrt({0})"),
     # -- trigonometry
