@@ -229,7 +229,7 @@ static int take_children(Node *n, PyObject *children) {
         for (Py_ssize_t i = 0; i < k; i++) {
             PyObject *child = PySequence_Fast_GET_ITEM(fast, i);
             if (!is_value(child)) {
-                PyErr_Format(PyExc_TypeError, "_children are Values, not %s: %R", Py_TYPE(child)->tp_name, child);
+                PyErr_Format(PyExc_TypeError, "_children are Values, not %s: %R", type_name(child), child);
                 Py_DECREF(fast);
                 return -1;
             }

@@ -28,6 +28,11 @@ static int other_number(PyObject *o, double *out) {
     return 1;
 }
 
+static const char *type_name(PyObject *o) { /* without its module, as Python's __name__ */
+    const char *name = Py_TYPE(o)->tp_name, *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
 static PyObject *refuse(PyObject *o) {
     PyObject *text = PyObject_Repr(o);
     if (text == NULL) return NULL;
@@ -38,7 +43,7 @@ static PyObject *refuse(PyObject *o) {
         if (text == NULL) return NULL;
     }
     PyErr_Format(PyExc_TypeError, "a Value holds one real number (int, float or NumPy scalar), not %s: %U",
-                 Py_TYPE(o)->tp_name, text);
+                 type_name(o), text);
     Py_DECREF(text);
     return NULL;
 }
