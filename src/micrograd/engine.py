@@ -106,12 +106,16 @@ class Value:
         seed = number(gradient)
         _leave("backward()", self)
         order = topological(self)
+        before = [(v, v._grad) for v in order if not v._prev]
         for v in order:
-            if v._prev:
-                v._grad = 0.0
-        self._grad += seed
-        for v in reversed(order):
-            v._backward()
+            v._grad = 0.0
+        self._grad = seed
+        try:
+            for v in reversed(order):
+                v._backward()
+        finally:
+            for leaf, grad in before:  # in one addition, so that a second call doubles it exactly
+                leaf._grad += grad
 
     def zero_grad(self) -> None:
         """Set `.grad` to zero in the whole graph behind this node."""
