@@ -283,6 +283,7 @@ static PyObject *value_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 /* ---- attributes */
 
 static PyObject *get_data(PyObject *self, void *unused) { (void)unused; return leave("data", self); }
+static PyObject *get_raw_data(Node *self, void *unused) { (void)unused; return PyFloat_FromDouble(self->data); }
 static PyObject *get_grad(Node *self, void *unused) { (void)unused; return PyFloat_FromDouble(self->grad); }
 static PyObject *get_scope(Node *self, void *unused) { (void)unused; return PyLong_FromUnsignedLong(self->scope); }
 
@@ -461,6 +462,7 @@ static PyMethodDef value_methods[] = {
 
 static PyGetSetDef value_getset[] = {
     {"data", get_data, CAST(set_data), "the number", NULL},
+    {"_data", CAST(get_raw_data), NULL, "the number, unseen by a watcher", NULL},
     {"grad", CAST(get_grad), CAST(set_grad), "d(root)/d(self), once backward() has been called on a root", NULL},
     {"_prev", CAST(get_prev), NULL, "the inputs in operand order: a*a has two", NULL},
     {"_partials", CAST(get_partials), NULL, "d(self)/d(input), one per input; None for a plain number", NULL},
