@@ -270,6 +270,7 @@ class TestReferences:
         z.backward()
         z.zero_grad()
         z.detach()
+        del z
         for bad in ("1", None, [1.0], 1j):
             for f in (lambda b: x + b, lambda b: b - x, Value, mg.exp, lambda b: mg.sum([x, b]),
                       lambda b: mg.dot([x, b], [x, x]), lambda b: x.backward(b), lambda b: Value(1.0, (x, b)),
@@ -280,9 +281,7 @@ class TestReferences:
         float(x), int(x), round(x, 2), bool(x), divmod(x, y), divmod(1.0, x)
         with twin.engine.no_grad():
             x * y + mg.sum([x, y])
-        del z
-        gc.collect()
-        return sys.getrefcount(x), sys.getrefcount(y)
+        return x, y
 
     def test_they_balance(self, twin):
         watched = [twin.Value, None, True, twin.engine.apply, *twin.ops.OPS.values(), "label", "_op"]
@@ -296,20 +295,21 @@ class TestReferences:
             self.busy(twin)
         before = counts()
         for _ in range(20):
-            left = self.busy(twin)
+            x, y = self.busy(twin)
         after = counts()
-        assert left == (fresh + 1, fresh + 1), "one local variable each holds them"
+        assert sys.getrefcount(x) == sys.getrefcount(y) == fresh + 1  # the local variable
         assert all(abs(a - b) < 15 for a, b in zip(after, before, strict=True)), list(zip(before, after, strict=True))
 
     def test_memory_does_not_grow(self, twin):
-        for _ in range(10):
-            self.busy(twin)
-        gc.collect()
-        before = sys.getallocatedblocks()
-        for _ in range(200):
-            self.busy(twin)
-        gc.collect()
-        assert sys.getallocatedblocks() - before < 200  # not one block each time round
+        growth = []
+        for _ in range(4):  # other threads of the test runner allocate too, but not each time
+            gc.collect()
+            before = sys.getallocatedblocks()
+            for _ in range(50):
+                self.busy(twin)
+            gc.collect()
+            growth.append(sys.getallocatedblocks() - before)
+        assert min(growth) < 50  # not one block each time round
 
     def test_a_graph_gives_its_memory_back(self, Value):
         gc.collect()
