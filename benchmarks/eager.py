@@ -99,10 +99,9 @@ def speed(table: Table, peer_python: str, rounds: int) -> None:
             table.row(what, m / f, most, "× floats")
             table.row("", p / m, least, "× 0.1.0", at_least=True)
             table.note(f"floats {milliseconds(f)}, this package {milliseconds(m)}, micrograd 0.1.0 {milliseconds(p)}")
-        if (SRC / "micrograd" / "nn.py").exists():
-            m, p = interleaved("mlp", [mine, peer], max(2, rounds // 2))
-            table.row("one training step, MLP(2, [16, 16, 1]), 100 points", p / m, 60.0, "× 0.1.0", at_least=True)
-            table.note(f"this package {milliseconds(m)}, micrograd 0.1.0 {milliseconds(p)}")
+        m, p = interleaved("mlp", [mine, peer], max(2, rounds // 2))
+        table.row("one training step, MLP(2, [16, 16, 1]), 100 points", p / m, 60.0, "× 0.1.0", at_least=True)
+        table.note(f"this package {milliseconds(m)}, micrograd 0.1.0 {milliseconds(p)}")
     finally:
         for contender in (floats, mine, peer):
             contender.close()
@@ -167,9 +166,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer rounds, no depth rows")
     args = parser.parse_args()
     rounds = 3 if args.quick else args.rounds
-    print(
-        f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores; best of {rounds} interleaved rounds\n"
-    )
+    machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
+    print(f"{machine}; best of {rounds} interleaved rounds\n")
     table = Table()
     speed(table, args.peer, rounds)
     memory(table, args.peer)

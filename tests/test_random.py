@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import oracle
 from bounds import allowed
-from conftest import NATIVE, PYTHON, C
+from conftest import MORE, NATIVE, PYTHON, C
 from micrograd.ops import OPS
 from programs import on_mpmath, on_twin, programs, run
 
@@ -40,7 +40,7 @@ def number(v) -> float:
 
 
 @pytest.mark.skipif(not NATIVE, reason="the C twin is not built")
-@settings(max_examples=400)
+@settings(max_examples=400 * MORE)
 @given(programs(list(OPS), anything, most=30), st.sampled_from([1.0, -0.5, 1e-300, inf]))
 def test_both_twins_give_the_same_bits(program, gradient):
     """Any op on anything: nan, infinities and subnormals included."""
@@ -59,7 +59,7 @@ def test_both_twins_give_the_same_bits(program, gradient):
 
 
 @pytest.mark.parametrize("twin", twin_params)
-@settings(max_examples=120)
+@settings(max_examples=120 * MORE)
 @given(programs(list(OPS), moderate))
 def test_each_step_is_right_to_the_last_digits(twin, program):
     """Node by node, from the doubles that it was given: value and partials within the bounds of docs/accuracy.md."""
@@ -115,7 +115,7 @@ def well_conditioned(program):
 
 
 @pytest.mark.parametrize("twin", twin_params)
-@settings(max_examples=150)
+@settings(max_examples=150 * MORE)
 @given(programs(SMOOTH + sorted(KINKED), moderate, most=10))
 def test_gradients_agree_with_mpmath(twin, program):
     found = well_conditioned(program)
@@ -128,7 +128,7 @@ def test_gradients_agree_with_mpmath(twin, program):
 
 
 @pytest.mark.parametrize("twin", twin_params)
-@settings(max_examples=100)
+@settings(max_examples=100 * MORE)
 @given(programs(SMOOTH, moderate, most=6))
 def test_gradients_agree_with_finite_differences(twin, program):
     found = well_conditioned(program)
@@ -148,7 +148,7 @@ def test_gradients_agree_with_finite_differences(twin, program):
 
 
 @pytest.mark.parametrize("twin", twin_params)
-@settings(max_examples=100)
+@settings(max_examples=100 * MORE)
 @given(data=st.data())
 def test_gradients_agree_with_pytorch(twin, data):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")

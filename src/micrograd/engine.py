@@ -42,9 +42,7 @@ def number(x: Any) -> float:
 
     if isinstance(x, Real):
         return float(x)
-    raise TypeError(
-        f"a Value holds one real number (int, float or NumPy scalar), not {type(x).__name__}: {_brief(x)}"
-    )
+    raise TypeError(f"a Value holds one real number (int, float or NumPy scalar), not {type(x).__name__}: {_brief(x)}")
 
 
 def _brief(x: Any) -> str:
@@ -55,7 +53,7 @@ def _brief(x: Any) -> str:
 class Value:
     """A scalar, its gradient, and the op and inputs that made it."""
 
-    __slots__ = ("_data", "_grad", "_op", "_prev", "_partials", "_scope", "__dict__")
+    __slots__ = ("__dict__", "_data", "_grad", "_op", "_partials", "_prev", "_scope")
     __array_ufunc__ = None  # NumPy leaves `np.float64(2) * Value(3)` to us
     label = ""
 
@@ -186,13 +184,13 @@ class Value:
         return _operator("pow", other, self)
 
     def __neg__(self) -> Value:
-        return apply(OPS["neg"], self)
+        return _unary("neg", self)
 
     def __pos__(self) -> Value:
         return self
 
     def __abs__(self) -> Value:
-        return apply(OPS["abs"], self)
+        return _unary("abs", self)
 
     # ---- numbers that leave the graph: comparisons, float(), int(), round() ...
 
@@ -225,7 +223,7 @@ class Value:
     def __int__(self) -> int:
         return int(_leave("int()", self))
 
-    def __round__(self, ndigits: int | None = None) -> int | float:
+    def __round__(self, ndigits: int | None = None) -> Any:
         return round(_leave("round()", self), ndigits)
 
     def __floor__(self) -> int:
@@ -347,20 +345,26 @@ def _foreign(x: Any) -> bool:
     return not isinstance(x, plain) and not hasattr(x, "__array__")
 
 
-def _operator(name: str, a: Any, b: Any) -> Any:
+def _unary(name: str, a: Value) -> Value:
+    out: Value = apply(OPS[name], a)
+    return out
+
+
+def _operator(name: str, a: Any, b: Any) -> Value:
     try:
-        return apply(OPS[name], a, b)
+        out: Value = apply(OPS[name], a, b)
     except TypeError:
         if _foreign(a if isinstance(b, Value) else b):
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         raise
+    return out
 
 
-def _compare(name: str, a: Value, b: Any) -> Any:
+def _compare(name: str, a: Value, b: Any) -> bool:
     try:
         other = b if isinstance(b, Value) else number(b)
     except TypeError:
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
     result = bool(OPS[name].value(a._data, other._data if isinstance(other, Value) else other))
     if mode.watcher is not None:
         mode.watcher(name, a, other, result)
