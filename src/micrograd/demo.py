@@ -165,7 +165,7 @@ def digits(steps: int | None, seed: int, quiet: bool) -> Trained:
     maker = "nn.MLP(64, [32, 10])"
     model = nn.MLP(64, [32, 10], init="kaiming", rng=seed)
     _introduce("digits: read 1,000 handwritten digits of 8 by 8 pixels", model, maker)
-    steps = steps or 320
+    steps = steps or 500
     history = fit(
         model,
         seen,

@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
 
-from micrograd.engine import no_grad
+from micrograd.engine import NATIVE, no_grad
 
 COLOURS = ("#2f6fde", "#e4572e", "#2a9d5c", "#8a4fd3", "#e0a100", "#0f9fb5", "#d6408c", "#6b7280", "#7a5230", "#a3b818")
 INK, PALE = "#1f2430", "#c9ced8"
@@ -65,7 +65,7 @@ def loss_curve(history: Any, ax: Any = None, label: str = "loss") -> Any:
 
 
 def decision_boundary(
-    model: Any, X: Sequence[Sequence[float]], y: Sequence[int], ax: Any = None, cells: int = 120
+    model: Any, X: Sequence[Sequence[float]], y: Sequence[int], ax: Any = None, cells: int | None = None
 ) -> Any:
     """Draw what a model of two inputs decides where, with the points that it learned from.
 
@@ -75,6 +75,7 @@ def decision_boundary(
     ax = _axes(ax)
     import numpy as np
 
+    cells = cells or (120 if NATIVE else 50)  # a side; the Python engine takes some milliseconds for each point
     points = np.array(X, dtype=float)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(
