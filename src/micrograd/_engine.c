@@ -280,6 +280,28 @@ static PyObject *value_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)n;
 }
 
+/* Value(x) with nothing else is nearly all calls there are: it goes past the tuple and the dict of the general way. */
+static PyObject *value_vectorcall(PyObject *type, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (nargs == 1 && kwnames == NULL && ((PyTypeObject *)type)->tp_init == (initproc)value_init) {
+        double x;
+        if (is_value(args[0]) ? (refuse(args[0]), 1) : number(args[0], &x) < 0) return NULL;
+        Node *n = node_alloc(x);
+        if (n != NULL && special_threads) n->scope = thread_mode.scope;
+        return (PyObject *)n;
+    }
+    PyObject *positional = PyTuple_New(nargs), *keywords = kwnames ? PyDict_New() : NULL, *result = NULL;
+    if (positional == NULL || (kwnames != NULL && keywords == NULL)) goto done;
+    for (Py_ssize_t i = 0; i < nargs; i++) PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (PyDict_SetItem(keywords, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) < 0) goto done;
+    result = PyType_Type.tp_call(type, positional, keywords);
+done:
+    Py_XDECREF(positional);
+    Py_XDECREF(keywords);
+    return result;
+}
+
 /* ---- attributes */
 
 static PyObject *get_data(PyObject *self, void *unused) { (void)unused; return leave("data", self); }
@@ -688,6 +710,7 @@ PyMODINIT_FUNC PyInit__engine(void) {
     if (real_abc == NULL || measure_gc_head() < 0) return NULL;
     ValueType = (PyTypeObject *)PyType_FromSpec(&value_spec);
     if (ValueType == NULL || read_table(functions) < 0) return NULL;
+    ValueType->tp_vectorcall = value_vectorcall;
     PyObject *empty = PyUnicode_FromString("");
     if (empty == NULL || PyObject_SetAttr((PyObject *)ValueType, str_label, empty) < 0 ||
         PyObject_SetAttrString((PyObject *)ValueType, "__array_ufunc__", Py_None) < 0)
