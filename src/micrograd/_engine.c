@@ -229,7 +229,7 @@ static int take_children(Node *n, PyObject *children) {
         for (Py_ssize_t i = 0; i < k; i++) {
             PyObject *child = PySequence_Fast_GET_ITEM(fast, i);
             if (!is_value(child)) {
-                PyErr_Format(PyExc_TypeError, "_children are Values, not %s: %R", Py_TYPE(child)->tp_name, child);
+                PyErr_Format(PyExc_TypeError, "_children are Values, not %s: %R", type_name(child), child);
                 Py_DECREF(fast);
                 return -1;
             }
@@ -305,6 +305,7 @@ done:
 /* ---- attributes */
 
 static PyObject *get_data(PyObject *self, void *unused) { (void)unused; return leave("data", self); }
+static PyObject *get_raw_data(Node *self, void *unused) { (void)unused; return PyFloat_FromDouble(self->data); }
 static PyObject *get_grad(Node *self, void *unused) { (void)unused; return PyFloat_FromDouble(self->grad); }
 static PyObject *get_scope(Node *self, void *unused) { (void)unused; return PyLong_FromUnsignedLong(self->scope); }
 
@@ -490,6 +491,7 @@ static PyMethodDef value_methods[] = {
 
 static PyGetSetDef value_getset[] = {
     {"data", get_data, CAST(set_data), "the number", NULL},
+    {"_data", CAST(get_raw_data), NULL, "the number, unseen by a watcher", NULL},
     {"grad", CAST(get_grad), CAST(set_grad), "d(root)/d(self), once backward() has been called on a root", NULL},
     {"_prev", CAST(get_prev), NULL, "the inputs in operand order: a*a has two", NULL},
     {"_partials", CAST(get_partials), NULL, "d(self)/d(input), one per input; None for a plain number", NULL},
@@ -663,7 +665,6 @@ static PyMethodDef module_methods[] = {
     {"set_trace", module_set_trace, METH_O, "set_trace(number) -> what it was, in this thread"},
     {"linearize", module_linearize, METH_VARARGS, "linearize(roots, inputs, trace): the graph between them as flat arrays"},
     {"gradients", module_gradients, METH_VARARGS, "gradients(root, inputs) -> list; no .grad changes"},
-    {"peek", module_peek, METH_O, "peek(values) -> their numbers, without telling a watcher"},
     {"point", module_point, METH_VARARGS, "point(address, numbers, params, n_out, n_scratch) -> outputs, or None"},
     {"batch", module_batch, METH_VARARGS, "batch(...): run machine code over the rows of arrays"},
     {"set_watch", module_set_watch, METH_VARARGS, "set_watch(watcher, maker) -> what they were, in this thread"},

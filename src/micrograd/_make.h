@@ -28,6 +28,11 @@ static int other_number(PyObject *o, double *out) {
     return 1;
 }
 
+static const char *type_name(PyObject *o) { /* without its module, as Python's __name__ */
+    const char *name = Py_TYPE(o)->tp_name, *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
 static PyObject *refuse(PyObject *o) {
     PyObject *text = PyObject_Repr(o);
     if (text == NULL) return NULL;
@@ -38,7 +43,7 @@ static PyObject *refuse(PyObject *o) {
         if (text == NULL) return NULL;
     }
     PyErr_Format(PyExc_TypeError, "a Value holds one real number (int, float or NumPy scalar), not %s: %U",
-                 Py_TYPE(o)->tp_name, text);
+                 type_name(o), text);
     Py_DECREF(text);
     return NULL;
 }
@@ -196,8 +201,14 @@ static void list_partials(int op, const double *x, Py_ssize_t n, double y, doubl
         for (Py_ssize_t i = n - 1; i >= 0; i--) partial[i] = partial_prod(partial[i] * after), after = after * x[i];
         return;
     }
-    default: /* OP_LOGSUMEXP */
-        for (Py_ssize_t i = 0; i < n; i++) partial[i] = partial_logsumexp(x[i], y);
+    default: { /* OP_LOGSUMEXP: ops.py, shares */
+        double total = 0.0;
+        for (Py_ssize_t i = 0; i < n; i++) {
+            partial[i] = x[i] == y ? 1.0 : exp(x[i] - y);
+            total = total + partial[i];
+        }
+        for (Py_ssize_t i = 0; i < n; i++) partial[i] = partial_logsumexp(partial[i] / total);
+    }
     }
 }
 

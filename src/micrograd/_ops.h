@@ -348,9 +348,8 @@ static inline double value_log2(double a) {
 
 static inline double partial0_log2(double a, double y) {
     (void)y;
-    double t0 = a * 0.6931471805599453;
-    double t1 = 1.0 / t0;
-    return t1;
+    double t0 = 1.4426950408889634 / a;
+    return t0;
 }
 
 static inline double value_log10(double a) {
@@ -360,9 +359,8 @@ static inline double value_log10(double a) {
 
 static inline double partial0_log10(double a, double y) {
     (void)y;
-    double t0 = a * 2.302585092994046;
-    double t1 = 1.0 / t0;
-    return t1;
+    double t0 = 0.4342944819032518 / a;
+    return t0;
 }
 
 static inline double value_sqrt(double a) {
@@ -461,9 +459,10 @@ static inline double value_atan(double a) {
 }
 
 static inline double partial0_atan(double a, double y) {
-    double t0 = hypot(1.0, a);
-    double t1 = 1.0 / t0;
-    double t2 = t1 / t0;
+    (void)y;
+    double t0 = a * a;
+    double t1 = 1.0 + t0;
+    double t2 = 1.0 / t1;
     return t2;
 }
 
@@ -520,10 +519,11 @@ static inline double partial0_tanh(double a, double y) {
     double t1 = (-2.0) * t0;
     double t2 = exp(t1);
     double t3 = 4.0 * t2;
-    double t4 = 1.0 + t2;
-    double t5 = t4 * t4;
-    double t6 = t3 / t5;
-    return t6;
+    double t4 = 2.0 + t2;
+    double t5 = t2 * t4;
+    double t6 = 1.0 + t5;
+    double t7 = t3 / t6;
+    return t7;
 }
 
 static inline double value_asinh(double a) {
@@ -627,10 +627,11 @@ static inline double partial0_sigmoid(double a, double y) {
     double t0 = fabs(a);
     double t1 = -t0;
     double t2 = exp(t1);
-    double t3 = 1.0 + t2;
-    double t4 = t3 * t3;
-    double t5 = t2 / t4;
-    return t5;
+    double t3 = 2.0 + t2;
+    double t4 = t2 * t3;
+    double t5 = 1.0 + t4;
+    double t6 = t2 / t5;
+    return t6;
 }
 
 static inline double value_relu(double a) {
@@ -987,12 +988,8 @@ static inline double partial_dot(double other) {
     return other;
 }
 
-static inline double partial_logsumexp(double x, double y) {
-    double t0 = x == y ? 1.0 : 0.0;
-    double t1 = x - y;
-    double t2 = exp(t1);
-    double t3 = t0 != 0.0 ? 1.0 : t2;
-    return t3;
+static inline double partial_logsumexp(double share) {
+    return share;
 }
 
 static inline double value1(int op, double a) {

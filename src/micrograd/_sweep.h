@@ -6,7 +6,7 @@ typedef struct {
 } List;
 
 /* The last sweep's memory, for the next one; taken while in use, so that a sweep inside a sweep gets its own. */
-static List spare_stack, spare_order;
+static List spare_stack, spare_order, spare_held;
 
 static List list_take(List *spare) {
     List l = *spare;
@@ -38,10 +38,30 @@ static void unvisit(List *l) {
     for (Py_ssize_t i = 0; i < l->n; i++) ((Node *)(l->item[i] & ~(uintptr_t)1))->flags &= (uint8_t)~VISITED;
 }
 
+/* What leaves had before this sweep, as pairs (leaf, bits of grad): the sweep sums from zero, and then adds to that in one
+   addition, so that a second backward() doubles a leaf exactly. A leaf at zero needs no place here. */
+static int hold(Node *leaf, List *held) {
+    if (held->room < held->n + 2 && list_grow(held, 2) < 0) return -1;
+    held->item[held->n++] = (uintptr_t)leaf;
+    memcpy(&held->item[held->n++], &leaf->grad, sizeof(double));
+    leaf->grad = 0.0;
+    return 0;
+}
+
+static void release(List *held) {
+    for (Py_ssize_t i = 0; i < held->n; i += 2) {
+        double before;
+        memcpy(&before, &held->item[i + 1], sizeof(double));
+        ((Node *)held->item[i])->grad += before;
+    }
+    held->n = 0;
+}
+
 /* Nodes behind root once each, inputs first, as a recursive depth-first visit would list them (engine.py: topological).
    A stack entry with its low bit set is a node whose inputs are done. Returns 1 when a node has a _backward that is
-   Python, 0 when none has, -1 without memory. Marks are left on the nodes: the caller clears them. */
-static int sort(Node *root, int with_leaves, List *order) {
+   Python, 0 when none has, -1 without memory. Marks are left on the nodes: the caller clears them.
+   With `held` given, leaves go there and not into the order, but for those with a _backward of their own. */
+static int sort(Node *root, List *order, List *held) {
     List stack = list_take(&spare_stack);
     int hooks = 0;
     if (list_grow(&stack, 4) < 0) goto no_memory;
@@ -61,14 +81,18 @@ static int sort(Node *root, int with_leaves, List *order) {
         Node **in = inputs(n);
         Py_ssize_t k = input_count(n);
         if (stack.room < stack.n + k + 1 && list_grow(&stack, k + 1) < 0) goto no_memory;
+        if (held != NULL && is_leaf(n) && n->grad != 0.0 && hold(n, held) < 0) goto no_memory;
         n->flags |= VISITED;
         hooks |= (n->flags & HOOKED) || !Py_IS_TYPE((PyObject *)n, ValueType);
         stack.item[stack.n++] = (uintptr_t)n | 1;
         for (Py_ssize_t i = k - 1; i >= 0; i--) {
             Node *c = in[i];
-            if (with_leaves) c = pointer(c);
-            if (c == NULL || is_shown_number(c)) continue;
-            if ((c->flags & VISITED) || (!with_leaves && is_leaf(c) && !(c->flags & HOOKED) && Py_IS_TYPE((PyObject *)c, ValueType))) continue;
+            if (held == NULL) c = pointer(c);
+            if (c == NULL || is_shown_number(c) || (c->flags & VISITED)) continue;
+            if (held != NULL && is_leaf(c) && !(c->flags & HOOKED) && Py_IS_TYPE((PyObject *)c, ValueType)) {
+                if (c->grad != 0.0 && hold(c, held) < 0) goto no_memory;
+                continue;
+            }
             stack.item[stack.n++] = (uintptr_t)c;
         }
     }
@@ -77,6 +101,7 @@ static int sort(Node *root, int with_leaves, List *order) {
 no_memory:
     unvisit(&stack);
     unvisit(order);
+    if (held != NULL) release(held);
     list_return(&stack, &spare_stack);
     PyErr_NoMemory();
     return -1;
@@ -104,10 +129,11 @@ static int call_backward(Node *n) {
 }
 
 static PyObject *sweep(Node *root, double seed) {
-    List order = list_take(&spare_order);
-    int hooks = sort(root, 0, &order);
+    List order = list_take(&spare_order), held = list_take(&spare_held);
+    int hooks = sort(root, &order, &held);
     if (hooks < 0) {
         list_return(&order, &spare_order);
+        list_return(&held, &spare_held);
         return NULL;
     }
     for (Py_ssize_t i = 0; i < order.n; i++) {
@@ -123,6 +149,7 @@ static PyObject *sweep(Node *root, double seed) {
             n->flags &= (uint8_t)~VISITED;
             push(n);
         }
+        release(&held);
     } else {
         unvisit(&order); /* before any hook runs: it may start a sweep of its own */
         for (Py_ssize_t i = order.n - 1; i >= 0 && !failed; i--) {
@@ -133,12 +160,14 @@ static PyObject *sweep(Node *root, double seed) {
                 push(n);
             }
         }
+        release(&held);
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         for (Py_ssize_t i = 0; i < order.n; i++) Py_DECREF((PyObject *)order.item[i]);
         PyErr_Restore(type, value, traceback);
     }
     list_return(&order, &spare_order);
+    list_return(&held, &spare_held);
     if (failed) return NULL;
     Py_RETURN_NONE;
 }
@@ -146,7 +175,7 @@ static PyObject *sweep(Node *root, double seed) {
 static PyObject *value_zero_grad(Node *root, PyObject *unused) {
     (void)unused;
     List order = list_take(&spare_order);
-    if (sort(root, 1, &order) >= 0) {
+    if (sort(root, &order, NULL) >= 0) {
         unvisit(&order);
         for (Py_ssize_t i = 0; i < order.n; i++) ((Node *)order.item[i])->grad = 0.0;
     }

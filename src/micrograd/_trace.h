@@ -176,7 +176,7 @@ static PyObject *module_gradients(PyObject *module, PyObject *arguments) {
     Node *root = (Node *)root_object;
     List order = list_take(&spare_order);
     PyObject *result = NULL;
-    int hooks = sort(root, 1, &order);
+    int hooks = sort(root, &order, NULL);
     double *saved = hooks < 0 ? NULL : PyMem_RawMalloc((size_t)(order.n + 1) * sizeof(double));
     if (hooks >= 0) unvisit(&order);
     if (saved == NULL) goto done;
@@ -227,25 +227,5 @@ done:
     PyMem_RawFree(saved);
     list_return(&order, &spare_order);
     if (result == NULL && !PyErr_Occurred()) PyErr_NoMemory();
-    return result;
-}
-
-/* peek(values) -> their numbers, without telling a watcher */
-static PyObject *module_peek(PyObject *module, PyObject *values) {
-    (void)module;
-    if (!PyList_Check(values)) {
-        PyErr_SetString(PyExc_TypeError, "peek() takes a list");
-        return NULL;
-    }
-    PyObject *result = PyList_New(PyList_GET_SIZE(values));
-    for (Py_ssize_t i = 0; result != NULL && i < PyList_GET_SIZE(values); i++) {
-        Operand o;
-        PyObject *item = PyList_GET_ITEM(values, i), *x = NULL;
-        int got = operand(item, &o);
-        if (got == 0) refuse(item);
-        if (got > 0) x = PyFloat_FromDouble(o.data);
-        if (x == NULL) Py_CLEAR(result);
-        else PyList_SET_ITEM(result, i, x);
-    }
     return result;
 }

@@ -56,13 +56,13 @@ def _brief(x: Any) -> str:
 class Value:
     """A scalar, its gradient, and the op and inputs that made it."""
 
-    __slots__ = ("data", "grad", "_op", "_rule", "_prev", "_partials", "_scope", "_trace", "__dict__")
+    __slots__ = ("_data", "_grad", "_op", "_rule", "_prev", "_partials", "_scope", "_trace", "__dict__")
     __array_ufunc__ = None  # NumPy leaves `np.float64(2) * Value(3)` to us
     label = ""
 
     def __init__(self, data: Any, _children: Sequence[Value] = (), _op: str = "", label: str = "") -> None:
-        self.data: float = number(data)
-        self.grad: float = 0.0  # d(root)/d(self), once backward() has been called on a root
+        self._data: float = number(data)
+        self._grad: float = 0.0
         self._prev: tuple[Value, ...] = tuple(_children)  # the inputs in operand order: a*a has two
         self._op: str = _op  # the op that made this node, as it is written
         self._rule: Op | None = None  # its row of the table; none for a leaf and for a node made by hand
@@ -75,11 +75,31 @@ class Value:
             if not isinstance(child, Value):
                 raise TypeError(f"_children are Values, not {type(child).__name__}: {_brief(child)}")
 
+    @property
+    def data(self) -> float:
+        """the number"""
+        return _leave("data", self)
+
+    @data.setter
+    def data(self, x: Any) -> None:
+        if mode.watcher is not None:
+            mode.watcher("data =", self, None, None)
+        self._data = number(x)
+
+    @property
+    def grad(self) -> float:
+        """d(root)/d(self), once backward() has been called on a root"""
+        return self._grad
+
+    @grad.setter
+    def grad(self, x: Any) -> None:
+        self._grad = number(x)
+
     def _backward(self) -> None:
         """Push this node's gradient into its inputs. Assign a function here to write an op of your own."""
         for v, partial in zip(self._prev, self._partials, strict=False):
             if partial is not None:
-                v.grad += partial * self.grad
+                v._grad += partial * self._grad
 
     def backward(self, gradient: float = 1.0) -> None:
         """Fill in `.grad` of every node that this one was made from.
@@ -87,29 +107,34 @@ class Value:
         Leaves accumulate over calls; the nodes in between hold the gradient of this call.
         """
         seed = number(gradient)
+        _leave("backward()", self)
         order = topological(self)
+        before = [(v, v._grad) for v in order if not v._prev]
         for v in order:
-            if v._prev:
-                v.grad = 0.0
-        self.grad += seed
-        for v in reversed(order):
-            v._backward()
+            v._grad = 0.0
+        self._grad = seed
+        try:
+            for v in reversed(order):
+                v._backward()
+        finally:
+            for leaf, grad in before:  # in one addition, so that a second call doubles it exactly
+                leaf._grad += grad
 
     def zero_grad(self) -> None:
         """Set `.grad` to zero in the whole graph behind this node."""
         for v in topological(self):
-            v.grad = 0.0
+            v._grad = 0.0
 
     def detach(self) -> Value:
         """A leaf with the same data: no gradient passes through it."""
-        return Value(self.data)
+        return Value(self._data)
 
     def _apply(self, op: Op, args: Any) -> Any:
         return apply(op, *args)
 
     def __repr__(self) -> str:
         label = f", label={self.label!r}" if self.label else ""
-        return f"Value(data={self.data!r}, grad={self.grad!r}{label})"
+        return f"Value(data={self._data!r}, grad={self._grad!r}{label})"
 
     # ---- arithmetic: each operator is a row of the table
 
@@ -299,7 +324,7 @@ def apply(op: Op, *args: Any) -> Any:
         if len(items) != op.arity:
             raise TypeError(f"{op.name}() takes {op.arity} input{'s'[: op.arity != 1]}, got {len(args)}")
     inputs = [x if isinstance(x, Value) else number(x) for x in items]
-    data = [x.data if isinstance(x, Value) else x for x in inputs]
+    data = [x._data if isinstance(x, Value) else x for x in inputs]
     y = op.value(data) if op.arity < 0 else op.value(*data)
     if not any(isinstance(x, Value) for x in inputs):
         return y
@@ -339,7 +364,7 @@ def _compare(name: str, a: Value, b: Any) -> Any:
         other = b if isinstance(b, Value) else number(b)
     except TypeError:
         return NotImplemented
-    result = bool(OPS[name].value(a.data, other.data if isinstance(other, Value) else other))
+    result = bool(OPS[name].value(a._data, other._data if isinstance(other, Value) else other))
     if mode.watcher is not None:
         mode.watcher(name, a, other, result)
     return result
@@ -348,7 +373,7 @@ def _compare(name: str, a: Value, b: Any) -> Any:
 def _leave(how: str, v: Value) -> float:
     if mode.watcher is not None:
         mode.watcher(how, v, None, None)
-    return v.data
+    return v._data
 
 
 def set_recording(on: bool) -> bool:

@@ -44,11 +44,11 @@ def flatten(root: Value) -> _Flat:
         if v._prev:
             place[id(v)] = len(place)
             by_hand = v._rule is None
-            rows.append((by_hand, v._op if by_hand else v._rule.name, v.data, v.grad, tuple(place[id(c)] for c in v._prev), v._partials, _extras(v)))
+            rows.append((by_hand, v._op if by_hand else v._rule.name, v._data, v.grad, tuple(place[id(c)] for c in v._prev), v._partials, _extras(v)))
     return leaves, rows
 
 
-def restore(kind: type[Value], leaves: list[Value], rows: list[tuple[Any, ...]]) -> Value:
+def restore(leaves: list[Value], rows: list[tuple[Any, ...]]) -> Value:
     """The root of a flattened graph."""
     nodes = list(leaves)
     before = engine.set_recording(True)
@@ -77,17 +77,17 @@ def restore_leaf(kind: type[Value], data: float, grad: float, extras: dict[str, 
 def reduce(v: Value) -> tuple[Any, ...]:
     """What pickle keeps: leaves one by one, so that two Values in one pickle still share theirs; the rest as flat rows."""
     if not v._prev:
-        return restore_leaf, (type(v), v.data, v.grad, _extras(v))
-    return restore, (type(v), *flatten(v))
+        return restore_leaf, (type(v), v._data, v.grad, _extras(v))
+    return restore, flatten(v)
 
 
 def copy(v: Value) -> Value:
     """A second node beside v, made from the same inputs."""
     if not v._prev:
-        return restore_leaf(type(v), v.data, v.grad, _extras(v))
+        return restore_leaf(type(v), v._data, v.grad, _extras(v))
     before = engine.set_recording(True)
     try:
-        new = _remake(v._rule or v._op, v.data, v.grad, v._prev, v._partials)
+        new = _remake(v._rule or v._op, v._data, v.grad, v._prev, v._partials)
         for key, x in _extras(v).items():
             setattr(new, key, x)
         return new
@@ -105,9 +105,9 @@ def deepcopy(root: Value, memo: dict[int, Any]) -> Value:
             if id(v) in memo:
                 continue
             if v._prev:
-                new = _remake(v._rule or v._op, v.data, v.grad, tuple(memo[id(c)] for c in v._prev), v._partials)
+                new = _remake(v._rule or v._op, v._data, v.grad, tuple(memo[id(c)] for c in v._prev), v._partials)
             else:
-                new = restore_leaf(type(v), v.data, v.grad, {})
+                new = restore_leaf(type(v), v._data, v.grad, {})
             memo[id(v)] = new
             for key, x in _extras(v).items():
                 setattr(new, key, copy_any(x, memo))
@@ -138,7 +138,7 @@ def linearize(roots: list[Value], inputs: list[Value], trace: int) -> tuple[Any,
                 for c, slope in zip(v._prev, v._partials):
                     if slope is None:
                         row.append(-1 - len(numbers))
-                        numbers.append(c.data)
+                        numbers.append(c._data)
                     else:
                         row.append(place[id(c)])
                 place[id(v)] = len(inputs) + len(ops)
@@ -174,8 +174,3 @@ def gradients(root: Value, inputs: list[Value]) -> list[float]:
     finally:
         for v, grad in saved:
             v.grad = grad
-
-
-def peek(values: list[Any]) -> list[float]:
-    """The numbers of Values (and numbers), without telling a watcher."""
-    return [v.data if isinstance(v, Value) else engine.number(v) for v in values]

@@ -195,12 +195,12 @@ def _sigmoid(x: Any) -> Any:
 
 def _sigmoid_slope(x: Any, y: Any) -> Any:
     e = _half_exp(x)  # y * (1 - y) loses its digits where y is near 1
-    return f.div(e, (1.0 + e) * (1.0 + e))
+    return f.div(e, 1.0 + e * (2.0 + e))
 
 
 def _tanh_slope(x: Any, y: Any) -> Any:
     e = f.exp(-2.0 * f.abs(x))  # 1 - y*y loses its digits where y is near 1
-    return f.div(4.0 * e, (1.0 + e) * (1.0 + e))
+    return f.div(4.0 * e, 1.0 + e * (2.0 + e))
 
 
 def _normal_cdf(x: Any) -> Any:
@@ -231,7 +231,7 @@ def _compare(test: Callable[[float, float], bool]) -> Callable[[float, float], f
     return lambda a, b: 1.0 if test(a, b) else 0.0
 
 
-LN2, LN10, TWO_OVER_SQRT_PI = math.log(2.0), math.log(10.0), 2.0 / math.sqrt(math.pi)
+LOG2_E, LOG10_E, TWO_OVER_SQRT_PI = math.log2(math.e), math.log10(math.e), 2.0 / math.sqrt(math.pi)
 
 # fmt: off
 # ruff: noqa: E501
@@ -257,8 +257,8 @@ _ROWS = [
     Op("expm1", _ieee(math.expm1), [lambda a, y: f.exp(a)], rule=("exp(a)",), c="expm1({0})"),
     Op("log", _ieee(math.log, zero=-inf), [lambda a, y: f.div(1.0, a)], rule=("1/a",), c="log({0})"),
     Op("log1p", _ieee(math.log1p, minus_one=-inf), [lambda a, y: f.div(1.0, 1.0 + a)], rule=("1/(1 + a)",), c="log1p({0})"),
-    Op("log2", _ieee(math.log2, zero=-inf), [lambda a, y: f.div(1.0, a * LN2)], rule=("1/(a·ln 2)",), c="log2({0})"),
-    Op("log10", _ieee(math.log10, zero=-inf), [lambda a, y: f.div(1.0, a * LN10)], rule=("1/(a·ln 10)",), c="log10({0})"),
+    Op("log2", _ieee(math.log2, zero=-inf), [lambda a, y: f.div(LOG2_E, a)], rule=("1/(a·ln 2)",), c="log2({0})"),
+    Op("log10", _ieee(math.log10, zero=-inf), [lambda a, y: f.div(LOG10_E, a)], rule=("1/(a·ln 10)",), c="log10({0})"),
     Op("sqrt", _ieee(math.sqrt), [lambda a, y: f.div(0.5, y)], rule=("1/(2y)",), c="sqrt({0})"),
     Op("cbrt", _cbrt, [lambda a, y: f.div(1.0, 3.0 * (y * y))], rule=("1/(3y²)",), c="cbrt({0})"),
     # -- trigonometry
@@ -267,7 +267,7 @@ _ROWS = [
     Op("tan", _ieee(math.tan), [lambda a, y: 1.0 + y * y], rule=("1 + y²",), c="tan({0})"),
     Op("asin", _ieee(math.asin), [lambda a, y: f.div(1.0, f.sqrt((1.0 - a) * (1.0 + a)))], rule=("1/√(1 - a²)",), c="asin({0})"),
     Op("acos", _ieee(math.acos), [lambda a, y: -f.div(1.0, f.sqrt((1.0 - a) * (1.0 + a)))], rule=("-1/√(1 - a²)",), c="acos({0})"),
-    Op("atan", math.atan, [lambda a, y: f.div(f.div(1.0, f.hypot(1.0, a)), f.hypot(1.0, a))], rule=("1/(1 + a²)",), c="atan({0})"),
+    Op("atan", math.atan, [lambda a, y: f.div(1.0, 1.0 + a * a)], rule=("1/(1 + a²)",), c="atan({0})"),
     Op("atan2", math.atan2, [lambda a, b, y: f.div(f.div(b, f.hypot(a, b)), f.hypot(a, b)), lambda a, b, y: -f.div(f.div(a, f.hypot(a, b)), f.hypot(a, b))],
        rule=("b/(a² + b²)", "-a/(a² + b²)"), c="atan2({0}, {1})"),
     Op("sinh", _ieee(math.sinh, odd=True), [lambda a, y: f.cosh(a)], rule=("cosh(a)",), c="sinh({0})"),
@@ -308,7 +308,7 @@ _ROWS = [
     Op("prod", lambda xs: _fold(lambda acc, x: acc * x, xs, 1.0), [lambda rest: rest], nary=True, rule=("product of the others",)),
     Op("mean", _mean, [lambda n: f.div(1.0, n)], nary=True, rule=("1/n",)),
     Op("dot", _dot, [lambda other: other], nary=True, symbol="dot", rule=("its partner",)),
-    Op("logsumexp", _logsumexp, [lambda x, y: f.where(f.eq(x, y), 1.0, f.exp(x - y))], nary=True, rule=("exp(x - y)",)),
+    Op("logsumexp", _logsumexp, [lambda share: share], nary=True, rule=("exp(x - y)",)),
 ]
 # fmt: on
 
@@ -335,11 +335,18 @@ def products_of_the_rest(xs: list[Any]) -> list[Any]:
     return rest
 
 
+def shares(xs: list[Any], y: Any) -> list[Any]:
+    """exp(x - y) for each x of a logsumexp y, made to add up to 1: y is rounded, which at 1000 costs three digits."""
+    parts = [f.where(f.eq(x, y), 1.0, f.exp(x - y)) for x in xs]  # where: inf - inf is nan
+    total = _fold(lambda acc, part: acc + part, parts, 0.0)
+    return [f.div(part, total) for part in parts]
+
+
 def partials(op: Op, args: list[Any], y: Any) -> list[Any]:
     """The partials of one application in operand order; args are its inputs, of an n-ary op too.
 
-    The partial of an n-ary op may name: x (this input), other (its partner in [*xs, *ys]), y (the result), n (the count)
-    and rest (the product of the other inputs).
+    The partial of an n-ary op may name: x (this input), other (its partner in [*xs, *ys]), y (the result), n (the count),
+    rest (the product of the other inputs) and share (its part of a logsumexp).
     """
     if op.arity >= 0:
         return [partial(*args, y) for partial in op.partials]
@@ -349,4 +356,6 @@ def partials(op: Op, args: list[Any], y: Any) -> list[Any]:
         columns["other"] = args[half:] + args[:half]
     if "rest" in names:
         columns["rest"] = products_of_the_rest(args)
+    if "share" in names:
+        columns["share"] = shares(args, y)
     return [partial(*(columns[name][i] for name in names)) for i in range(len(args))]

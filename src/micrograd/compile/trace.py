@@ -13,9 +13,9 @@ from micrograd.errors import TraceError
 from micrograd.structure import Shape, flatten, unflatten
 
 if engine.NATIVE:
-    from micrograd._engine import linearize, peek
+    from micrograd._engine import linearize
 else:
-    linearize, peek = graph.linearize, graph.peek
+    linearize = graph.linearize
 
 _serials = itertools.count(1)
 
@@ -39,6 +39,11 @@ def is_tracing() -> bool:
     before = engine.set_trace(0)
     engine.set_trace(before)
     return before != 0
+
+
+def peek(values: list[Any]) -> list[float]:
+    """The numbers of Values (and of numbers), unseen by a watcher."""
+    return [v._data if isinstance(v, Value) else float(v) for v in values]
 
 
 def user_line() -> str:
@@ -78,15 +83,12 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     inputs = [Value(float(x)) for x in values]
     state = _random_state() if frozen else None
     before = engine.set_trace(serial)
-    reading = _watch_reads(watcher) if not engine.NATIVE and (frozen or outer) else None
     try:
         engine.set_watch(watcher if frozen or outer else None, outer_watch[1])
         result = f(*unflatten(shape, iter(inputs)))
     finally:
         engine.set_watch(*outer_watch)
         engine.set_trace(before)
-        if reading is not None:
-            reading()
     if frozen and _random_state() != state:
         raise TraceError(
             f"a random number was drawn inside a compiled function, {getattr(f, '__qualname__', f)}\n"
@@ -164,21 +166,3 @@ def _random_state() -> tuple[Any, ...]:
         kind, keys, *rest = numpy.get_state()
         state.append((kind, keys.tobytes(), *rest))
     return tuple(state)
-
-
-def _watch_reads(watcher: Any) -> Any:
-    """For the Python twin, whose `data` is a plain slot: watch it through a property while tracing."""
-    slot = Value.__dict__["data"]
-
-    def read(self: Value) -> Any:
-        if sys._getframe(1).f_globals.get("__name__") not in ("micrograd.engine", "micrograd.graph"):
-            watcher("data", self, None, None)
-        return slot.__get__(self)
-
-    def write(self: Value, x: Any) -> None:
-        if sys._getframe(1).f_globals.get("__name__") not in ("micrograd.engine", "micrograd.graph"):
-            watcher("data =", self, None, None)
-        slot.__set__(self, x)
-
-    type.__setattr__(Value, "data", property(read, write))
-    return lambda: type.__setattr__(Value, "data", slot)

@@ -1,0 +1,131 @@
+"""Parameters in a file: safetensors where installed, JSON always, pickle never.
+
+Each file is written beside its place and moved there in one step, so a crash leaves the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from os import PathLike
+from typing import Any
+
+from micrograd.nn.module import State, shape
+
+FORMAT = "micrograd parameters 1"
+
+
+def save(state: State, path: str | PathLike[str]) -> None:
+    """Write a state_dict; the ending of the path, .json or .safetensors, says how."""
+    if _ending(path) == ".safetensors":
+        write(path, _pack(state))
+    else:
+        write(path, json.dumps({"format": FORMAT, "parameters": state}).encode())
+
+
+def load(path: str | PathLike[str]) -> State:
+    """Read a state_dict; a damaged file is a ValueError that names it."""
+    if _ending(path) == ".safetensors":
+        return _unpack(path)
+    content = read_json(path, FORMAT)
+    if not isinstance(content.get("parameters"), dict):
+        raise ValueError(f"{path} is damaged: it has no table of parameters")
+    for name, tensor in content["parameters"].items():
+        if shape(tensor) is None:
+            raise ValueError(f"{path} is damaged: parameter {name} is no number and no even list of numbers")
+    state: State = content["parameters"]
+    return state
+
+
+def write(path: str | PathLike[str], content: bytes) -> None:
+    """Write a file in one step: a reader, or a crash, sees the old content or the new one, never a part."""
+    folder = os.path.dirname(os.path.abspath(path))
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _mode(path))
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    _sync_folder(folder)
+
+
+def _mode(path: str | PathLike[str]) -> int:
+    """The permissions of the file that is replaced, or what a plain open() would give."""
+    try:
+        return os.stat(path).st_mode & 0o777
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def _sync_folder(folder: str) -> None:
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_json(path: str | PathLike[str], form: str) -> dict[str, Any]:
+    """Read a JSON file of ours, of the stated format."""
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        table = json.loads(content)
+    except ValueError as reason:
+        raise ValueError(f"{path} is damaged or cut short: it is no JSON ({reason})") from None
+    if not isinstance(table, dict) or table.get("format") != form:
+        found = table.get("format") if isinstance(table, dict) else None
+        raise ValueError(f"{path} is no file of {form!r}: its format is {found!r}")
+    return table
+
+
+# ---- safetensors
+
+
+def _ending(path: str | PathLike[str]) -> str:
+    ending = os.path.splitext(os.fspath(path))[1]
+    if ending not in (".json", ".safetensors"):
+        raise ValueError(
+            f"{path}: parameters are saved as .json or .safetensors, and this ends in {ending or 'neither'!r}"
+        )
+    return ending
+
+
+def _safetensors() -> Any:
+    try:
+        import numpy
+        import safetensors
+        import safetensors.numpy
+    except ImportError as reason:
+        raise ImportError(
+            f'.safetensors files need safetensors and NumPy ({reason}): pip install "micrograd[train]", or save as .json'
+        ) from None
+    return numpy, safetensors
+
+
+def _pack(state: State) -> bytes:
+    numpy, safetensors = _safetensors()
+    arrays = {name: numpy.array(tensor, dtype=numpy.float64) for name, tensor in state.items()}
+    packed: bytes = safetensors.numpy.save(arrays, metadata={"format": FORMAT})
+    return packed
+
+
+def _unpack(path: str | PathLike[str]) -> State:
+    _, safetensors = _safetensors()
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        arrays = safetensors.numpy.load(content)
+    except (safetensors.SafetensorError, ValueError, KeyError) as reason:
+        raise ValueError(f"{path} is damaged or cut short: safetensors says {reason}") from None
+    return {name: array.tolist() for name, array in arrays.items()}

@@ -1,0 +1,142 @@
+"""Neuron, Layer, MLP: micrograd's three classes, with the same arguments, weights (for the same seed) and repr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from micrograd.engine import Value, set_scope
+from micrograd.math import dot, gelu, relu, sigmoid, silu, tanh
+from micrograd.nn.initial import Generator, Initialiser, generator, initialiser
+from micrograd.nn.module import Module
+
+ACTIVATIONS: dict[str, tuple[str, Callable[[Any], Any] | None]] = {  # name -> (as a repr has it, function)
+    "relu": ("ReLU", relu),
+    "tanh": ("Tanh", tanh),
+    "sigmoid": ("Sigmoid", sigmoid),
+    "gelu": ("GELU", gelu),
+    "silu": ("SiLU", silu),
+    "linear": ("Linear", None),
+}
+
+
+class Neuron(Module):
+    """activation(Σ w·x + b)."""
+
+    def __init__(
+        self,
+        nin: int,
+        nonlin: bool = True,
+        *,
+        activation: str = "relu",
+        init: str | Initialiser = "uniform",
+        rng: Generator | int | None = None,
+    ) -> None:
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"no activation is called {activation!r}: choose one of {', '.join(ACTIVATIONS)}")
+        draw, source = initialiser(init), generator(rng)
+        self.w = [Value(draw(nin, 1, source)) for _ in range(nin)]
+        self.b = Value(0.0)
+        self.nonlin = nonlin
+        self.activation = activation if nonlin else "linear"
+        self._activate = ACTIVATIONS[self.activation][1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_activate": None}  # a function of the C engine, which pickle does not know
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state | {"_activate": ACTIVATIONS[state["activation"]][1]})
+
+    def __call__(self, x: Any) -> Any:
+        before = set_scope(self._scope)
+        try:
+            act = dot(self.w, x) + self.b
+            return act if self._activate is None else self._activate(act)
+        except ValueError:
+            if len(x) == len(self.w):
+                raise
+            raise ValueError(f"{self!r} takes {len(self.w)} inputs, and was given {len(x)}") from None
+        finally:
+            set_scope(before)
+
+    def parameters(self) -> list[Value]:
+        """The weights, then the bias."""
+        return self.w + [self.b]
+
+    def __repr__(self) -> str:
+        return f"{ACTIVATIONS[self.activation][0]}Neuron({len(self.w)})"
+
+
+class Layer(Module):
+    """Neurons that look at the same inputs."""
+
+    def __init__(
+        self,
+        nin: int,
+        nout: int,
+        *,
+        init: str | Initialiser = "uniform",
+        rng: Generator | int | None = None,
+        **options: Any,
+    ) -> None:
+        draw, source = initialiser(init), generator(rng)
+        self.neurons = [
+            Neuron(nin, init=lambda nin, _, rng: draw(nin, nout, rng), rng=source, **options) for _ in range(nout)
+        ]
+
+    def __call__(self, x: Any) -> Any:
+        if not isinstance(x, (list, tuple)):
+            x = list(x) if hasattr(x, "__iter__") else [x]  # an array, or the bare output of a layer of one neuron
+        out = [neuron(x) for neuron in self.neurons]
+        return out[0] if len(out) == 1 else out
+
+    def parameters(self) -> list[Value]:
+        """Those of the neurons, one after the other."""
+        return [p for neuron in self.neurons for p in neuron.parameters()]
+
+    def __repr__(self) -> str:
+        return f"Layer of [{', '.join(map(repr, self.neurons))}]"
+
+
+class MLP(Module):
+    """Layers one after the other, the last one linear; a single output is given bare.
+
+    >>> from micrograd import nn
+    >>> model = nn.MLP(2, [3, 1], rng=42)
+    >>> model
+    MLP of [Layer of [ReLUNeuron(2), ReLUNeuron(2), ReLUNeuron(2)], Layer of [LinearNeuron(3)]]
+    >>> len(model.parameters())
+    13
+    >>> model([1.0, -2.0])
+    Value(data=1.1660294242198523, grad=0.0)
+    """
+
+    def __init__(
+        self,
+        nin: int,
+        nouts: list[int],
+        *,
+        activation: str = "relu",
+        init: str | Initialiser = "uniform",
+        rng: Generator | int | None = None,
+    ) -> None:
+        if not nouts:
+            raise ValueError("an MLP has one layer or more: MLP(2, [16, 16, 1]) has three, of 16, 16 and 1 neurons")
+        source = generator(rng)
+        sizes = [nin, *nouts]
+        self.layers = [
+            Layer(sizes[i], sizes[i + 1], nonlin=i != len(nouts) - 1, activation=activation, init=init, rng=source)
+            for i in range(len(nouts))
+        ]
+
+    def __call__(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+    def parameters(self) -> list[Value]:
+        """Those of the layers, one after the other."""
+        return [p for layer in self.layers for p in layer.parameters()]
+
+    def __repr__(self) -> str:
+        return f"MLP of [{', '.join(map(repr, self.layers))}]"

@@ -1,0 +1,149 @@
+"""Both twins of the engine in one process: every engine test runs on each.
+
+The C twin is the package as it is imported. The Python twin is the same package imported a second time, under
+MICROGRAD_PURE=1, and kept aside; for a test that asks for it, it takes the first one's place in `sys.modules`, so that
+`import micrograd.nn`, pickle and copy see the twin under test.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    try:
+        from hypothesis import settings
+    except ImportError:
+        return
+    # The same examples each time, so that a red build is red again on the next machine; and no wall-clock deadlines.
+    settings.register_profile("micrograd", deadline=None, derandomize=True, database=None, print_blob=True)
+    settings.load_profile("micrograd")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    twins = "C and Python" if NATIVE else "Python only (the C twin is not built)"
+    torch = "installed" if importlib.util.find_spec("torch") else "not installed: comparisons with it are left out"
+    return [f"micrograd: engine {twins}; PyTorch {torch}"]
+
+
+class Twin:
+    """One load of the package."""
+
+    def __init__(self, name: str, modules: dict[str, ModuleType]) -> None:
+        self.name = name
+        self.modules = modules
+        self.package: Any = modules["micrograd"]
+        self.engine: Any = modules["micrograd.engine"]
+        self.math: Any = modules["micrograd.math"]
+        self.ops: Any = modules["micrograd.ops"]
+        self.Value: Any = self.engine.Value
+
+    def __repr__(self) -> str:
+        return f"<{self.name} twin>"
+
+
+def _loaded() -> dict[str, ModuleType]:
+    return {name: m for name, m in sys.modules.items() if name == "micrograd" or name.startswith("micrograd.")}
+
+
+def _load(name: str, pure: str) -> Twin:
+    """Import the package anew, with MICROGRAD_PURE set to `pure`."""
+    before, variable = _loaded(), os.environ.get("MICROGRAD_PURE")
+    for module in before:
+        del sys.modules[module]
+    os.environ["MICROGRAD_PURE"] = pure
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a machine without a C compiler
+            importlib.import_module("micrograd.graph")
+        return Twin(name, _loaded())
+    finally:
+        if variable is None:
+            del os.environ["MICROGRAD_PURE"]
+        else:
+            os.environ["MICROGRAD_PURE"] = variable
+        for module in _loaded():
+            del sys.modules[module]
+        sys.modules.update(before)
+
+
+PYTHON = _load("Python", "1")
+C = _load("C", os.environ.get("MICROGRAD_PURE", "0"))
+NATIVE = bool(C.engine.NATIVE)
+sys.modules.update(C.modules)  # what test modules get when they import micrograd at their top
+
+
+def _use(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in _loaded():
+        monkeypatch.delitem(sys.modules, name)
+    for name, module in twin.modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+
+
+@pytest.fixture(params=["C", "Python"])
+def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Twin]:
+    """The package with one engine, then with the other."""
+    if request.param == "C":
+        if not NATIVE:
+            pytest.skip("the C twin is not built")
+        yield C
+    else:
+        _use(PYTHON, monkeypatch)
+        yield PYTHON
+        PYTHON.modules.update(_loaded())  # modules that the test imported belong to this twin
+
+
+@pytest.fixture
+def engine(twin: Twin) -> Any:
+    """micrograd.engine of the twin under test."""
+    return twin.engine
+
+
+@pytest.fixture
+def Value(twin: Twin) -> Any:
+    """The class Value of the twin under test."""
+    return twin.Value
+
+
+@pytest.fixture
+def mgmath(twin: Twin) -> Any:
+    """micrograd.math of the twin under test."""
+    return twin.math
+
+
+@pytest.fixture
+def twins() -> tuple[Twin, Twin]:
+    """Both at once, for comparisons to the bit."""
+    if not NATIVE:
+        pytest.skip("the C twin is not built")
+    return C, PYTHON
+
+
+@pytest.fixture
+def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a program in a fresh interpreter that can import the package."""
+
+    def run(program: str, *arguments: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
+        env = {k: v for k, v in os.environ.items() if not k.startswith("MICROGRAD")} | environment
+        env.setdefault("PYTHONPATH", str(ROOT / "src"))
+        done = subprocess.run(
+            [sys.executable, *arguments, "-c", program], env=env, capture_output=True, text=True, timeout=300
+        )
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    return run
