@@ -262,7 +262,7 @@ static int value_init(Node *self, PyObject *args, PyObject *kwargs) {
     if (is_value(data) ? (refuse(data), 1) : number(data, &x) < 0) return -1;
     self->data = x;
     self->grad = 0.0;
-    if (special_threads) self->scope = thread_mode.scope;
+    if (special_threads) self->scope = thread_mode.scope, self->trace = thread_mode.trace;
     if (input_count(self) == 0 && children != NULL && take_children(self, children) < 0) return -1;
     if (op != NULL && PyUnicode_GET_LENGTH(op) > 0 && node_set_dict(self, str_op, op) < 0) return -1;
     if (label != NULL && PyObject_IsTrue(label) && node_set_dict(self, str_label, label) < 0) return -1;
@@ -278,6 +278,28 @@ static PyObject *value_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         n->flags = TRACKED;
     }
     return (PyObject *)n;
+}
+
+/* Value(x) with nothing else is nearly all calls there are: it goes past the tuple and the dict of the general way. */
+static PyObject *value_vectorcall(PyObject *type, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (nargs == 1 && kwnames == NULL && ((PyTypeObject *)type)->tp_init == (initproc)value_init) {
+        double x;
+        if (is_value(args[0]) ? (refuse(args[0]), 1) : number(args[0], &x) < 0) return NULL;
+        Node *n = node_alloc(x);
+        if (n != NULL && special_threads) n->scope = thread_mode.scope, n->trace = thread_mode.trace;
+        return (PyObject *)n;
+    }
+    PyObject *positional = PyTuple_New(nargs), *keywords = kwnames ? PyDict_New() : NULL, *result = NULL;
+    if (positional == NULL || (kwnames != NULL && keywords == NULL)) goto done;
+    for (Py_ssize_t i = 0; i < nargs; i++) PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (PyDict_SetItem(keywords, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) < 0) goto done;
+    result = PyType_Type.tp_call(type, positional, keywords);
+done:
+    Py_XDECREF(positional);
+    Py_XDECREF(keywords);
+    return result;
 }
 
 /* ---- attributes */
@@ -351,6 +373,13 @@ static PyObject *get_op(Node *self, void *unused) {
     if (self->op >= OP_USER) return PyUnicode_FromString("");
     return PyObject_GetAttrString(PyList_GET_ITEM(op_rows, self->op), "symbol");
 }
+
+static PyObject *get_rule(Node *self, void *unused) {
+    (void)unused;
+    return Py_NewRef(self->op >= OP_USER ? Py_None : PyList_GET_ITEM(op_rows, self->op));
+}
+
+static PyObject *get_trace(Node *self, void *unused) { (void)unused; return PyLong_FromLong(self->trace); }
 
 static int set_op(Node *self, PyObject *value, void *unused) {
     (void)unused;
@@ -467,6 +496,8 @@ static PyGetSetDef value_getset[] = {
     {"_prev", CAST(get_prev), NULL, "the inputs in operand order: a*a has two", NULL},
     {"_partials", CAST(get_partials), NULL, "d(self)/d(input), one per input; None for a plain number", NULL},
     {"_op", CAST(get_op), CAST(set_op), "the op that made this node", NULL},
+    {"_rule", CAST(get_rule), NULL, "the row of the table; None for a leaf and for a node made by hand", NULL},
+    {"_trace", CAST(get_trace), NULL, "which trace made this node", NULL},
     {"_scope", CAST(get_scope), NULL, "which nn module made this node", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -552,36 +583,30 @@ static PyObject *module_apply(PyObject *module, PyObject *const *args, Py_ssize_
 
 static PyObject *module_node(PyObject *module, PyObject *args) { /* node(y, op, inputs, slopes): value and partials known */
     (void)module;
-    PyObject *data, *op = NULL, *in = NULL, *slopes = NULL;
+    PyObject *data, *op, *in, *slopes, *result = NULL;
     double y;
-    if (!PyArg_ParseTuple(args, "O|OOO:node", &data, &op, &in, &slopes) || number(data, &y) < 0) return NULL;
-    Py_ssize_t k = in ? PySequence_Size(in) : 0;
-    if (k < 0) return NULL;
-    if (k == 0) {
-        Node *leaf = node_alloc(y);
-        return leaf ? made(leaf) : NULL;
-    }
-    PyObject *fast_in = PySequence_Fast(in, "inputs are a sequence"), *fast_slopes = slopes ? PySequence_Fast(slopes, "slopes are a sequence") : NULL;
+    if (!PyArg_ParseTuple(args, "OOOO:node", &data, &op, &in, &slopes) || number(data, &y) < 0) return NULL;
+    PyObject *fast_in = PySequence_Fast(in, "inputs are a sequence"), *fast_slopes = PySequence_Fast(slopes, "slopes are a sequence");
     Block *block = NULL;
-    PyObject *result = NULL;
-    if (fast_in == NULL || (slopes != NULL && fast_slopes == NULL) || (block = block_new(k)) == NULL) goto done;
-    int user = PyUnicode_Check(op);
-    Py_ssize_t row = user ? OP_USER : row_of(op);
-    if (row < 0) goto done;
+    if (fast_in == NULL || fast_slopes == NULL) goto done;
+    Py_ssize_t k = PySequence_Fast_GET_SIZE(fast_in), row = row_of(op);
+    if (row < 0 || (block = block_new(k)) == NULL) goto done;
+    if (PySequence_Fast_GET_SIZE(fast_slopes) != k) {
+        PyErr_SetString(PyExc_ValueError, "node() needs one slope for each input");
+        goto done;
+    }
     for (Py_ssize_t i = 0; i < k; i++) {
-        PyObject *x = PySequence_Fast_GET_ITEM(fast_in, i);
-        PyObject *slope = user ? Py_None : i < PySequence_Fast_GET_SIZE(fast_slopes) ? PySequence_Fast_GET_ITEM(fast_slopes, i) : Py_None;
+        PyObject *x = PySequence_Fast_GET_ITEM(fast_in, i), *slope = PySequence_Fast_GET_ITEM(fast_slopes, i);
         if (!is_value(x)) {
             refuse(x);
             goto done;
         }
-        block->in[i] = user || slope != Py_None ? (Node *)x : NULL;
+        block->in[i] = slope == Py_None ? NULL : (Node *)x;
         block->partial[i] = ((Node *)x)->data;
         if (slope != Py_None && number(slope, &block->partial[i]) < 0) goto done;
     }
     result = make_many((int)row, y, block);
     block = NULL;
-    if (result != NULL && user && node_set_dict((Node *)result, str_op, op) < 0) Py_CLEAR(result);
 done:
     PyMem_Free(block);
     Py_XDECREF(fast_in);
@@ -602,7 +627,16 @@ static PyObject *module_set_scope(PyObject *module, PyObject *scope) {
     (void)module;
     unsigned long want = PyLong_AsUnsignedLong(scope), before = thread_mode.scope;
     if (PyErr_Occurred()) return NULL;
-    thread_mode.scope = (uint32_t)want;
+    thread_mode.scope = want > UINT16_MAX ? 0 : (uint16_t)want; /* more modules than marks: the rest stay unmarked */
+    mode_changed();
+    return PyLong_FromUnsignedLong(before);
+}
+
+static PyObject *module_set_trace(PyObject *module, PyObject *trace) {
+    (void)module;
+    unsigned long want = PyLong_AsUnsignedLong(trace), before = thread_mode.trace;
+    if (PyErr_Occurred()) return NULL;
+    thread_mode.trace = (uint16_t)want;
     mode_changed();
     return PyLong_FromUnsignedLong(before);
 }
@@ -620,11 +654,19 @@ static PyObject *module_set_watch(PyObject *module, PyObject *args) {
     return before;
 }
 
+#include "_trace.h"
+#include "_kernel.h"
+
 static PyMethodDef module_methods[] = {
     {"apply", CAST(module_apply), METH_FASTCALL, "apply(op, *operands): run one op"},
     {"node", module_node, METH_VARARGS, "node(y, op, inputs, slopes): make a node of which value and partials are known"},
     {"set_recording", module_set_recording, METH_O, "set_recording(on) -> what it was, in this thread"},
     {"set_scope", module_set_scope, METH_O, "set_scope(number) -> what it was, in this thread"},
+    {"set_trace", module_set_trace, METH_O, "set_trace(number) -> what it was, in this thread"},
+    {"linearize", module_linearize, METH_VARARGS, "linearize(roots, inputs, trace): the graph between them as flat arrays"},
+    {"gradients", module_gradients, METH_VARARGS, "gradients(root, inputs) -> list; no .grad changes"},
+    {"point", module_point, METH_VARARGS, "point(address, numbers, params, n_out, n_scratch) -> outputs, or None"},
+    {"batch", module_batch, METH_VARARGS, "batch(...): run machine code over the rows of arrays"},
     {"set_watch", module_set_watch, METH_VARARGS, "set_watch(watcher, maker) -> what they were, in this thread"},
     {NULL, NULL, 0, NULL},
 };
@@ -690,6 +732,7 @@ PyMODINIT_FUNC PyInit__engine(void) {
     if (real_abc == NULL || measure_gc_head() < 0) return NULL;
     ValueType = (PyTypeObject *)PyType_FromSpec(&value_spec);
     if (ValueType == NULL || read_table(functions) < 0) return NULL;
+    ValueType->tp_vectorcall = value_vectorcall;
     PyObject *empty = PyUnicode_FromString("");
     if (empty == NULL || PyObject_SetAttr((PyObject *)ValueType, str_label, empty) < 0 ||
         PyObject_SetAttrString((PyObject *)ValueType, "__array_ufunc__", Py_None) < 0)
@@ -698,6 +741,9 @@ PyMODINIT_FUNC PyInit__engine(void) {
     PyObject *engine = PyImport_ImportModule("micrograd.engine"); /* it is importing this module: its apply is defined */
     if (engine == NULL || (engine_py = PyObject_GetAttrString(engine, "apply")) == NULL) return NULL;
     Py_DECREF(engine);
+    PyObject *kernel_type = PyType_FromSpec(&kernel_spec);
+    if (kernel_type == NULL || PyModule_AddObject(module, "Kernel", kernel_type) < 0) return NULL;
+    if (PyModule_AddIntConstant(module, "mod_address", (long)(intptr_t)&mg_mod) < 0 || PyModule_AddIntConstant(module, "floordiv_address", (long)(intptr_t)&mg_floordiv) < 0) return NULL;
     if (PyModule_AddObject(module, "functions", functions) < 0 || PyModule_AddObject(module, "Value", Py_NewRef((PyObject *)ValueType)) < 0) return NULL;
     return module;
 }

@@ -76,6 +76,7 @@ static PyObject *finish(Node *out) { /* the rare part: somebody is drawing, trac
     Mode *m = special_mode();
     if (m == NULL) return (PyObject *)out;
     out->scope = m->scope;
+    out->trace = m->trace;
     if (m->maker != NULL) {
         PyObject *told = PyObject_CallOneArg(m->maker, (PyObject *)out);
         if (told == NULL) {

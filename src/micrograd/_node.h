@@ -31,7 +31,8 @@ struct Node {
     uint16_t op;    /* row of the table, or one of the two below */
     uint8_t count;  /* inputs kept in the node itself: 0, 1, 2 */
     uint8_t flags;
-    uint32_t scope;
+    uint16_t scope; /* the nn module that made it, for drawings */
+    uint16_t trace; /* the trace that made it; 0 outside of any */
 };
 
 enum { OP_LEAF = 0xFFFF, OP_USER = 0xFFFE }; /* no inputs; made by Value(data, children, op) */
@@ -103,6 +104,7 @@ static inline Node *node_alloc(double data) {
     n->count = 0;
     n->flags = OURS;
     n->scope = 0;
+    n->trace = 0;
     return n;
 }
 
@@ -199,7 +201,8 @@ static int value_clear(Node *n) {
 
 typedef struct {
     int recording_off;
-    uint32_t scope;
+    uint16_t scope;
+    uint16_t trace;
     PyObject *watcher;
     PyObject *maker;
     int special; /* whether any of these is set */
@@ -214,7 +217,7 @@ static inline Mode *special_mode(void) {
 
 static void mode_changed(void) {
     Mode *m = &thread_mode;
-    int special = m->recording_off || m->scope || m->watcher || m->maker;
+    int special = m->recording_off || m->scope || m->trace || m->watcher || m->maker;
     special_threads += special - m->special;
     m->special = special;
 }

@@ -27,6 +27,7 @@ class _Mode(_local):
 
     recording = True  # False inside no_grad
     scope = 0  # which nn module is running: each new node is stamped with it, for drawings
+    trace = 0  # which trace is running: a node with another number was made outside of it
     watcher: Callable[..., None] | None = None  # told of numbers that leave the graph, while a function is traced
     maker: Callable[[Value], None] | None = None  # told of each new node, while anomalies are looked for
 
@@ -53,7 +54,7 @@ def _brief(x: Any) -> str:
 class Value:
     """A scalar, its gradient, and the op and inputs that made it."""
 
-    __slots__ = ("__dict__", "_data", "_grad", "_op", "_partials", "_prev", "_scope")
+    __slots__ = ("_data", "_grad", "_op", "_rule", "_prev", "_partials", "_scope", "_trace", "__dict__")
     __array_ufunc__ = None  # NumPy leaves `np.float64(2) * Value(3)` to us
     label = ""
 
@@ -61,9 +62,11 @@ class Value:
         self._data: float = number(data)
         self._grad: float = 0.0
         self._prev: tuple[Value, ...] = tuple(_children)  # the inputs in operand order: a*a has two
-        self._op: str = _op  # the op that made this node
+        self._op: str = _op  # the op that made this node, as it is written
+        self._rule: Op | None = None  # its row of the table; none for a leaf and for a node made by hand
         self._partials: tuple[float | None, ...] = ()  # d(self)/d(input), one per input; None for a plain number
         self._scope: int = mode.scope
+        self._trace: int = mode.trace
         if label:
             self.label = label
         for child in self._prev:
@@ -330,10 +333,10 @@ def apply(op: Op, *args: Any) -> Any:
     return node(y, op, [x if isinstance(x, Value) else Value(x) for x in inputs], slopes)
 
 
-def node(y: float, op: Op | str = "", inputs: Sequence[Value] = (), slopes: Sequence[float | None] = ()) -> Value:
+def node(y: float, op: Op, inputs: Sequence[Value], slopes: Sequence[float | None]) -> Value:
     """Make a node of which value and partials are known."""
-    out = Value(y, inputs, op if isinstance(op, str) else op.symbol)
-    out._partials = tuple(slopes)
+    out = Value(y, inputs, op.symbol)
+    out._rule, out._partials = op, tuple(slopes)
     if mode.maker is not None:
         mode.maker(out)
     return out
@@ -389,6 +392,12 @@ def set_scope(scope: int) -> int:
     return before
 
 
+def set_trace(trace: int) -> int:
+    """Number the nodes that this thread makes from now on; returns what the number was."""
+    before, mode.trace = mode.trace, trace
+    return before
+
+
 def set_watch(watcher: Any, maker: Any) -> tuple[Any, Any]:
     """Call watcher(how, value, other, result) when a number leaves the graph, maker(node) for each new node."""
     before = mode.watcher, mode.maker
@@ -436,7 +445,7 @@ for _op in OPS.values():
 NATIVE = False
 if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0") and __name__ == "micrograd.engine":
     try:
-        from micrograd._engine import Value, apply, node, set_recording, set_scope, set_watch
+        from micrograd._engine import Value, apply, node, set_recording, set_scope, set_trace, set_watch
 
         NATIVE = True
     except ImportError as reason:

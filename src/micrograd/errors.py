@@ -3,3 +3,11 @@
 
 class MicrogradError(Exception):
     """The parent of all errors of this package that are not plain TypeErrors or ValueErrors."""
+
+
+class TraceError(MicrogradError):
+    """A function did something that a trace cannot see."""
+
+
+class CompileError(MicrogradError):
+    """A tape could not be turned into machine code."""

@@ -1,4 +1,4 @@
-"""Copies of a graph: pickle, copy and deepcopy of a Value, iterative, so that depth does not matter."""
+"""Reading and copying a graph, iteratively, so that depth does not matter: pickle, deepcopy, the input of a trace."""
 
 from __future__ import annotations
 
@@ -8,48 +8,32 @@ from micrograd import engine
 from micrograd.engine import Value, topological
 from micrograd.ops import OPS, Op
 
-_BY_SYMBOL = {op.symbol: op for op in OPS.values()}
 _Flat = tuple[list[Value], list[tuple[Any, ...]]]
-
-
-def _row(v: Value) -> Op | str:
-    """What to hand to `node()` to make a node like v; a hand-written node is known by its name only."""
-    return _BY_SYMBOL.get(v._op, v._op) if v._partials else v._op
 
 
 def _extras(v: Value) -> dict[str, Any]:
     return {key: x for key, x in v.__dict__.items() if key != "_op"}
 
 
-def _remake(v: Value, inputs: tuple[Value, ...], slopes: tuple[float | None, ...]) -> Value:
-    """A node like v over other inputs."""
-    new = _rebuilt(_row(v), v.data, v.grad, inputs, slopes)
-    new.__dict__.update(_extras(v))
-    return new
-
-
-def _rebuilt(op: Op | str, data: float, grad: float, inputs: tuple[Value, ...], slopes: Any) -> Value:
-    if not inputs:
-        new = Value(data)
-    elif not slopes:
-        new = Value(data, inputs, op if isinstance(op, str) else op.symbol)
-    else:
-        new = engine.node(data, op if isinstance(op, Op) else _named(op), inputs, slopes)
+def _remake(op: Op | str, data: float, grad: float, inputs: tuple[Value, ...], slopes: Any) -> Value:
+    """A node of which all is known; `op` is a name for a node that somebody made by hand."""
+    new = Value(data, inputs, op) if isinstance(op, str) else engine.node(data, op, inputs, slopes)
     new.grad = grad
     return new
 
 
-def _named(symbol: str) -> Op:
-    """The op of a user's primitive in a loaded graph: its name is known, its rule is not needed any more."""
-    return Op(symbol, _no_rule, [])
-
-
 def _no_rule(*_: Any) -> float:
-    raise TypeError("this node was loaded from a pickle; its op can be differentiated, but not run again")
+    raise TypeError("this op came out of a pickle: its results can be differentiated, but it cannot be run again")
+
+
+def _named(name: str) -> Op:
+    """The row of a name; a user's primitive is known by its name alone, which is enough for the nodes it made."""
+    return OPS.get(name) or Op(name, _no_rule, [])
 
 
 def flatten(root: Value) -> _Flat:
-    """A graph as its leaves (objects) and one row for each node between: (op, data, grad, inputs, partials, attributes)."""
+    """A graph as its leaves (objects) and one row for each node between: (whether made
+    by hand, op, data, grad, inputs, partials, attributes)."""
     order = topological(root)
     place: dict[int, int] = {}
     leaves = [v for v in order if not v._prev]
@@ -59,19 +43,19 @@ def flatten(root: Value) -> _Flat:
     for v in order:
         if v._prev:
             place[id(v)] = len(place)
-            row = _row(v)
-            name = row.name if isinstance(row, Op) else row
-            rows.append((name, v.data, v.grad, tuple(place[id(c)] for c in v._prev), v._partials, _extras(v)))
+            by_hand = v._rule is None
+            rows.append((by_hand, v._op if by_hand else v._rule.name, v._data, v.grad, tuple(place[id(c)] for c in v._prev), v._partials, _extras(v)))
     return leaves, rows
 
 
-def restore(kind: type[Value], leaves: list[Value], rows: list[tuple[Any, ...]]) -> Value:
+def restore(leaves: list[Value], rows: list[tuple[Any, ...]]) -> Value:
     """The root of a flattened graph."""
     nodes = list(leaves)
     before = engine.set_recording(True)
     try:
-        for name, data, grad, inputs, slopes, extras in rows:
-            new = _rebuilt(OPS.get(name, name), data, grad, tuple(nodes[i] for i in inputs), slopes)
+        for by_hand, name, data, grad, inputs, slopes, extras in rows:
+            op = name if by_hand else _named(name)
+            new = _remake(op, data, grad, tuple(nodes[i] for i in inputs), slopes)
             for key, x in extras.items():
                 setattr(new, key, x)
             nodes.append(new)
@@ -93,17 +77,20 @@ def restore_leaf(kind: type[Value], data: float, grad: float, extras: dict[str, 
 def reduce(v: Value) -> tuple[Any, ...]:
     """What pickle keeps: leaves one by one, so that two Values in one pickle still share theirs; the rest as flat rows."""
     if not v._prev:
-        return restore_leaf, (type(v), v.data, v.grad, _extras(v))
-    return restore, (type(v), *flatten(v))
+        return restore_leaf, (type(v), v._data, v.grad, _extras(v))
+    return restore, flatten(v)
 
 
 def copy(v: Value) -> Value:
     """A second node beside v, made from the same inputs."""
     if not v._prev:
-        return restore_leaf(type(v), v.data, v.grad, _extras(v))
+        return restore_leaf(type(v), v._data, v.grad, _extras(v))
     before = engine.set_recording(True)
     try:
-        return _remake(v, v._prev, v._partials)
+        new = _remake(v._rule or v._op, v._data, v.grad, v._prev, v._partials)
+        for key, x in _extras(v).items():
+            setattr(new, key, x)
+        return new
     finally:
         engine.set_recording(before)
 
@@ -118,9 +105,9 @@ def deepcopy(root: Value, memo: dict[int, Any]) -> Value:
             if id(v) in memo:
                 continue
             if v._prev:
-                new = _rebuilt(_row(v), v.data, v.grad, tuple(memo[id(c)] for c in v._prev), v._partials)
+                new = _remake(v._rule or v._op, v._data, v.grad, tuple(memo[id(c)] for c in v._prev), v._partials)
             else:
-                new = restore_leaf(type(v), v.data, v.grad, {})
+                new = restore_leaf(type(v), v._data, v.grad, {})
             memo[id(v)] = new
             for key, x in _extras(v).items():
                 setattr(new, key, copy_any(x, memo))
@@ -128,3 +115,63 @@ def deepcopy(root: Value, memo: dict[int, Any]) -> Value:
         engine.set_recording(before)
     out: Value = memo[id(root)]
     return out
+
+
+def linearize(roots: list[Value], inputs: list[Value], trace: int) -> tuple[Any, ...]:
+    """The graph between inputs and roots, written down in the order in which backward() would meet it.
+
+    Gives (ops, args, numbers, captured, places): places count the inputs first, then each node as it is met; `ops[i]` is
+    the row of place len(inputs) + i, or None for a captured Value (one made outside of this trace), `args[i]` the places of
+    its inputs; a plain number is the place -1 - k of numbers[k]. A node with a hand-written `_backward` cannot be written
+    down: the result is then a tuple of that node alone.
+    """
+    place = {id(v): i for i, v in enumerate(inputs)}
+    ops: list[Op | None] = []
+    args: list[tuple[int, ...]] = []
+    numbers: list[float] = []
+    captured: list[Value] = []
+    for root in roots:
+        stack = [(root, False)]
+        while stack:
+            v, inputs_done = stack.pop()
+            if inputs_done:
+                row = []
+                for c, slope in zip(v._prev, v._partials):
+                    if slope is None:
+                        row.append(-1 - len(numbers))
+                        numbers.append(c._data)
+                    else:
+                        row.append(place[id(c)])
+                place[id(v)] = len(inputs) + len(ops)
+                ops.append(v._rule)
+                args.append(tuple(row))
+            elif id(v) in place:
+                continue
+            elif v._trace != trace or not v._prev:
+                place[id(v)] = len(inputs) + len(ops)
+                ops.append(None)
+                args.append(())
+                captured.append(v)
+            elif not v._partials or "_backward" in v.__dict__:
+                return (v,)
+            else:
+                place[id(v)] = -1
+                stack.append((v, True))
+                stack.extend((c, False) for c, p in zip(reversed(v._prev), reversed(v._partials)) if p is not None)
+    return ops, args, numbers, captured, [place[id(root)] for root in roots]
+
+
+def gradients(root: Value, inputs: list[Value]) -> list[float]:
+    """What backward() would add to the inputs; every `.grad` is put back afterwards."""
+    order = topological(root)
+    saved = [(v, v.grad) for v in [*inputs, *order]]
+    try:
+        for v, _ in saved:
+            v.grad = 0.0
+        root.grad = 1.0
+        for v in reversed(order):
+            v._backward()
+        return [v.grad for v in inputs]
+    finally:
+        for v, grad in saved:
+            v.grad = grad

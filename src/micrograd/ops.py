@@ -38,7 +38,7 @@ class Op:
         symbol: str = "",  # what `Value._op` says; the name where there is no sign for it
         rule: tuple[str, ...] = (),  # the partials in symbols, for people: a, b are the inputs, y the result
         commutative: bool = False,
-        identity: float | None = None,  # op(x, identity) is x
+        identity: float | None = None,  # op(x, identity) is x, to the bit
         absorbing: float | None = None,  # op(x, absorbing) is absorbing (for finite x: fast-math only)
         nary: bool = False,  # takes a list, and has one partial for all of it, of the facts that it names: see `partials`
         defaults: tuple[float, ...] = (),  # trailing inputs that may be left out (the slope of leaky_relu)
@@ -237,7 +237,7 @@ LOG2_E, LOG10_E, TWO_OVER_SQRT_PI = math.log2(math.e), math.log10(math.e), 2.0 /
 # ruff: noqa: E501
 _ROWS = [
     # -- arithmetic
-    Op("add", lambda a, b: a + b, [_one, _one], symbol="+", rule=("1", "1"), commutative=True, identity=0.0, c="{0} + {1}"),
+    Op("add", lambda a, b: a + b, [_one, _one], symbol="+", rule=("1", "1"), commutative=True, identity=-0.0, c="{0} + {1}"),
     Op("sub", lambda a, b: a - b, [_one, lambda a, b, y: -1.0], symbol="-", rule=("1", "-1"), identity=0.0, c="{0} - {1}"),
     Op("mul", lambda a, b: a * b, [lambda a, b, y: b, lambda a, b, y: a], symbol="*", rule=("b", "a"), commutative=True, identity=1.0, absorbing=0.0, c="{0} * {1}"),
     Op("div", _div, [lambda a, b, y: f.div(1.0, b), lambda a, b, y: -f.div(y, b)], symbol="/", rule=("1/b", "-a/b²"), identity=1.0, c="{0} / {1}"),

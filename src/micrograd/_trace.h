@@ -1,0 +1,231 @@
+/* Reading a graph without touching it: linearize() writes it down for a tape, gradients() sweeps it on the side. */
+
+typedef struct { /* Node * -> place, by open addressing */
+    Node **key;
+    int32_t *place;
+    size_t mask, used;
+} Places;
+
+static int places_grow(Places *m) {
+    size_t size = m->mask ? (m->mask + 1) * 2 : 1024;
+    Node **key = PyMem_RawCalloc(size, sizeof(Node *));
+    int32_t *place = PyMem_RawMalloc(size * sizeof(int32_t));
+    if (key == NULL || place == NULL) {
+        PyMem_RawFree(key);
+        PyMem_RawFree(place);
+        return -1;
+    }
+    for (size_t i = 0; m->mask && i <= m->mask; i++) {
+        if (m->key[i] == NULL) continue;
+        size_t at = ((size_t)m->key[i] >> 4) * 0x9E3779B97F4A7C15u >> 20 & (size - 1);
+        while (key[at] != NULL) at = (at + 1) & (size - 1);
+        key[at] = m->key[i];
+        place[at] = m->place[i];
+    }
+    PyMem_RawFree(m->key);
+    PyMem_RawFree(m->place);
+    m->key = key;
+    m->place = place;
+    m->mask = size - 1;
+    return 0;
+}
+
+static int32_t *places_find(Places *m, Node *n, int *is_new) { /* NULL without memory */
+    if (m->used * 2 >= m->mask && places_grow(m) < 0) return NULL;
+    size_t at = ((size_t)n >> 4) * 0x9E3779B97F4A7C15u >> 20 & m->mask;
+    while (m->key[at] != NULL && m->key[at] != n) at = (at + 1) & m->mask;
+    *is_new = m->key[at] == NULL;
+    if (*is_new) {
+        m->key[at] = n;
+        m->used++;
+    }
+    return &m->place[at];
+}
+
+/* linearize(roots, inputs, trace) -> (ops, starts, args, numbers, captured, places)
+   Places count the inputs first, then everything else as it is met: ops[i] is the row of place len(inputs) + i, or
+   OP_LEAF for a captured Value (one made outside of this trace), args[starts[i]:starts[i+1]] the places of its inputs.
+   A plain number is the place -1 - k of numbers[k]. Nodes are met as backward() meets them. */
+static PyObject *module_linearize(PyObject *module, PyObject *arguments) {
+    (void)module;
+    PyObject *roots, *in_list, *result = NULL, *captured = NULL, *places = NULL;
+    unsigned int trace;
+    if (!PyArg_ParseTuple(arguments, "O!O!I:linearize", &PyList_Type, &roots, &PyList_Type, &in_list, &trace)) return NULL;
+    Places map = {0};
+    List stack = {0}, ops = {0}, args = {0};
+    double *numbers = NULL;
+    Py_ssize_t n_numbers = 0, room_numbers = 0;
+    int32_t *place, next = 0;
+    int is_new;
+    captured = PyList_New(0);
+    places = PyList_New(0);
+    if (captured == NULL || places == NULL) goto done;
+#define NEED(list, k) if ((list).room < (list).n + (k) && list_grow(&(list), (k)) < 0) goto no_memory
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(in_list); i++) {
+        if ((place = places_find(&map, (Node *)PyList_GET_ITEM(in_list, i), &is_new)) == NULL) goto no_memory;
+        *place = next++;
+    }
+    for (Py_ssize_t r = 0; r < PyList_GET_SIZE(roots); r++) {
+        Node *root = (Node *)PyList_GET_ITEM(roots, r);
+        NEED(stack, 1);
+        stack.item[stack.n++] = (uintptr_t)root;
+        while (stack.n) {
+            uintptr_t entry = stack.item[--stack.n];
+            Node *n = (Node *)(entry & ~(uintptr_t)1);
+            if ((place = places_find(&map, n, &is_new)) == NULL) goto no_memory;
+            Py_ssize_t k = input_count(n);
+            Node **in = inputs(n);
+            if (!(entry & 1)) {
+                if (!is_new) continue;
+                *place = -1;
+                int outside = n->trace != trace || is_leaf(n);
+                if (!outside && (n->op == OP_USER || (n->flags & HOOKED))) { /* its rule is a closure: nothing to write down */
+                    result = PyTuple_Pack(1, (PyObject *)n);
+                    goto done;
+                }
+                NEED(stack, k + 1);
+                if (outside) {
+                    NEED(ops, 2);
+                    ops.item[ops.n++] = OP_LEAF;
+                    ops.item[ops.n++] = (uintptr_t)args.n;
+                    *place = next++;
+                    if (PyList_Append(captured, (PyObject *)n) < 0) goto done;
+                    continue;
+                }
+                stack.item[stack.n++] = (uintptr_t)n | 1;
+                for (Py_ssize_t i = k - 1; i >= 0; i--)
+                    if (has_gradient(in[i])) stack.item[stack.n++] = (uintptr_t)in[i];
+                continue;
+            }
+            NEED(ops, 2);
+            NEED(args, k);
+            ops.item[ops.n++] = n->op;
+            ops.item[ops.n++] = (uintptr_t)args.n;
+            *place = next++;
+            for (Py_ssize_t i = 0; i < k; i++) {
+                if (has_gradient(in[i])) {
+                    int32_t *at = places_find(&map, in[i], &is_new);
+                    if (at == NULL) goto no_memory;
+                    args.item[args.n++] = (uintptr_t)(intptr_t)*at;
+                } else {
+                    if (n_numbers == room_numbers) {
+                        room_numbers = room_numbers ? room_numbers * 2 : 256;
+                        double *more = PyMem_RawRealloc(numbers, (size_t)room_numbers * sizeof(double));
+                        if (more == NULL) goto no_memory;
+                        numbers = more;
+                    }
+                    numbers[n_numbers] = input_partials(n)[i];
+                    args.item[args.n++] = (uintptr_t)(intptr_t)(-1 - n_numbers++);
+                }
+            }
+        }
+        if ((place = places_find(&map, root, &is_new)) == NULL) goto no_memory;
+        PyObject *where = PyLong_FromLong(*place);
+        if (where == NULL || PyList_Append(places, where) < 0) {
+            Py_XDECREF(where);
+            goto done;
+        }
+        Py_DECREF(where);
+    }
+    PyObject *out_ops = PyList_New(ops.n / 2), *out_args = PyList_New(ops.n / 2), *out_numbers = PyList_New(n_numbers);
+    if (out_ops == NULL || out_args == NULL || out_numbers == NULL) goto lists_failed;
+    for (Py_ssize_t i = 0; i < n_numbers; i++) {
+        PyObject *x = PyFloat_FromDouble(numbers[i]);
+        if (x == NULL) goto lists_failed;
+        PyList_SET_ITEM(out_numbers, i, x);
+    }
+    for (Py_ssize_t i = 0; i < ops.n / 2; i++) {
+        uintptr_t op = ops.item[2 * i];
+        Py_ssize_t from = (Py_ssize_t)ops.item[2 * i + 1], to = i + 1 < ops.n / 2 ? (Py_ssize_t)ops.item[2 * i + 3] : args.n;
+        PyList_SET_ITEM(out_ops, i, Py_NewRef(op == OP_LEAF ? Py_None : PyList_GET_ITEM(op_rows, (Py_ssize_t)op)));
+        PyObject *row = PyTuple_New(to - from);
+        if (row == NULL) goto lists_failed;
+        PyList_SET_ITEM(out_args, i, row);
+        for (Py_ssize_t j = from; j < to; j++) {
+            PyObject *at = PyLong_FromLongLong((long long)(intptr_t)args.item[j]);
+            if (at == NULL) goto lists_failed;
+            PyTuple_SET_ITEM(row, j - from, at);
+        }
+    }
+    result = Py_BuildValue("(NNNOO)", out_ops, out_args, out_numbers, captured, places);
+    goto done;
+lists_failed:
+    Py_XDECREF(out_ops);
+    Py_XDECREF(out_args);
+    Py_XDECREF(out_numbers);
+    goto done;
+no_memory:
+    PyErr_NoMemory();
+done:
+    PyMem_RawFree(map.key);
+    PyMem_RawFree(map.place);
+    PyMem_RawFree(stack.item);
+    PyMem_RawFree(ops.item);
+    PyMem_RawFree(args.item);
+    PyMem_RawFree(numbers);
+    Py_XDECREF(captured);
+    Py_XDECREF(places);
+    return result;
+}
+
+/* gradients(root, inputs): what backward() would add to the inputs. Every .grad is put back afterwards. */
+static PyObject *module_gradients(PyObject *module, PyObject *arguments) {
+    (void)module;
+    PyObject *root_object, *in_list;
+    if (!PyArg_ParseTuple(arguments, "OO!:gradients", &root_object, &PyList_Type, &in_list)) return NULL;
+    Node *root = (Node *)root_object;
+    List order = list_take(&spare_order);
+    PyObject *result = NULL;
+    int hooks = sort(root, &order, NULL);
+    double *saved = hooks < 0 ? NULL : PyMem_RawMalloc((size_t)(order.n + 1) * sizeof(double));
+    if (hooks >= 0) unvisit(&order);
+    if (saved == NULL) goto done;
+    Py_ssize_t k = PyList_GET_SIZE(in_list);
+    double *saved_in = PyMem_RawMalloc((size_t)(k + 1) * sizeof(double));
+    if (saved_in == NULL) goto done;
+    for (Py_ssize_t i = 0; i < k; i++) { /* an input that the root does not depend on is not in the order */
+        Node *n = (Node *)PyList_GET_ITEM(in_list, i);
+        saved_in[i] = n->grad;
+    }
+    for (Py_ssize_t i = 0; i < order.n; i++) {
+        Node *n = (Node *)order.item[i];
+        saved[i] = n->grad;
+        Py_INCREF(n);
+    }
+    for (Py_ssize_t i = 0; i < k; i++) ((Node *)PyList_GET_ITEM(in_list, i))->grad = 0.0;
+    for (Py_ssize_t i = 0; i < order.n; i++) ((Node *)order.item[i])->grad = 0.0;
+    root->grad = 1.0;
+    int failed = 0;
+    for (Py_ssize_t i = order.n - 1; i >= 0 && !failed; i--) {
+        Node *n = (Node *)order.item[i];
+        if ((n->flags & HOOKED) || !Py_IS_TYPE((PyObject *)n, ValueType)) {
+            failed = call_backward(n) < 0;
+        } else {
+            push(n);
+        }
+    }
+    result = failed ? NULL : PyList_New(k);
+    for (Py_ssize_t i = 0; result != NULL && i < k; i++) {
+        PyObject *g = PyFloat_FromDouble(((Node *)PyList_GET_ITEM(in_list, i))->grad);
+        if (g == NULL) {
+            Py_CLEAR(result);
+            break;
+        }
+        PyList_SET_ITEM(result, i, g);
+    }
+    for (Py_ssize_t i = 0; i < k; i++) ((Node *)PyList_GET_ITEM(in_list, i))->grad = saved_in[i];
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (Py_ssize_t i = 0; i < order.n; i++) {
+        Node *n = (Node *)order.item[i];
+        n->grad = saved[i];
+        Py_DECREF(n);
+    }
+    PyErr_Restore(type, value, traceback);
+    PyMem_RawFree(saved_in);
+done:
+    PyMem_RawFree(saved);
+    list_return(&order, &spare_order);
+    if (result == NULL && !PyErr_Occurred()) PyErr_NoMemory();
+    return result;
+}

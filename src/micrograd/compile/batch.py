@@ -1,0 +1,355 @@
+"""vmap: a function of one row, over all rows of NumPy arrays at once: SIMD lanes, all cores."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from micrograd import engine, math
+from micrograd.compile import passes
+from micrograd.compile.jit import MAX_PATHS
+from micrograd.compile.kernel import RESULT, BatchCode, Settings, in_background, is_recording, prepare, wrt_places
+from micrograd.compile.tape import INPUT, PARAM, Tape
+from micrograd.compile.trace import Trace, is_tracing, peek, trace
+from micrograd.engine import Value
+from micrograd.errors import CompileError, TraceError
+from micrograd.structure import NUMBER, Shape, flatten, is_array, size, unflatten
+
+CORES = os.cpu_count() or 1
+
+# A tape longer than this is first compiled quickly, so that the first result comes soon, and well in the background.
+QUICK_FIRST = 20_000
+
+
+class Rows:
+    """The arguments of one call: columns that differ by row, numbers that do not, and how they are arranged."""
+
+    def __init__(self, args: tuple[Any, ...], in_axes: Any) -> None:
+        import numpy as np
+
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+        if len(axes) != len(args):
+            raise TypeError(f"in_axes={in_axes!r} is for {len(axes)} arguments, but {len(args)} came")
+        self.arrays: list[Any] = []
+        self.axes: list[int] = []
+        self.uniform: list[Any] = []
+        self.by_eager = False  # an array of Values: part of an outer graph
+        self.np = np
+        parts = []
+        for i, (a, axis) in enumerate(zip(args, axes)):
+            if axis is None:
+                leaves: list[Any] = []
+                parts.append(("uniform", flatten(a, leaves), len(leaves)))
+                self.uniform += leaves
+            else:
+                parts.append(("rows", self._take(a, axis, f"argument {i}"), 0))
+        self.key = tuple(parts)
+        if not self.arrays:
+            raise TypeError("vmap needs an argument with rows: a NumPy array, or a list or dict of them")
+        self.rows = self.arrays[0].shape[self.axes[0]]
+        for a, axis in zip(self.arrays, self.axes):
+            if a.shape[axis] != self.rows:
+                raise ValueError(f"the arguments have different numbers of rows: {self.rows} and {a.shape[axis]}")
+        if self.rows == 0:
+            raise ValueError("the batch is empty: vmap needs at least one row to run the function on")
+
+    def _take(self, a: Any, axis: int, what: str) -> Shape:
+        if isinstance(a, (list, tuple)) and any(is_array(x) or isinstance(x, (list, tuple, dict)) for x in a):
+            return type(a).__name__, tuple([self._take(x, axis, what) for x in a])
+        if isinstance(a, dict):
+            return "dict", tuple(a), tuple([self._take(x, axis, what) for x in a.values()])
+        array = a if is_array(a) else self.np.asarray(a)
+        if array.dtype == object:
+            if not all(isinstance(x, (Value, float, int)) for x in array.ravel()):
+                raise TypeError(f"{what} is an array of objects, not of numbers: convert it with .astype(float)")
+            self.by_eager = True
+        elif array.dtype.kind not in "fiub" or array.dtype.itemsize > 8 or array.dtype == self.np.float16 or not array.dtype.isnative:
+            if array.dtype.kind not in "fiub":
+                raise TypeError(f"{what} has dtype {array.dtype}, which is no real number")
+            array = array.astype(float)
+        if array.ndim == 0:
+            raise TypeError(f"{what} is one number and has no rows: give in_axes=None for it")
+        if not -array.ndim <= axis < array.ndim:
+            raise ValueError(f"{what} has {array.ndim} axes, so its rows cannot lie along axis {axis}")
+        axis %= array.ndim
+        self.arrays.append(array)
+        self.axes.append(axis)
+        row_shape = array.shape[:axis] + array.shape[axis + 1 :]
+        return ("array", row_shape) if row_shape else NUMBER
+
+    def row(self, r: int) -> list[Any]:
+        """The numbers of one row, then the uniform ones."""
+        numbers: list[Any] = []
+        for a, axis in zip(self.arrays, self.axes):
+            numbers += self.np.ravel(self.np.take(a, r, axis)).tolist()
+        return numbers + self.uniform
+
+    def select(self, index: Any) -> tuple[Any, ...]:
+        return tuple(self.np.take(a, index, axis) for a, axis in zip(self.arrays, self.axes))
+
+    def arrange(self, leaves: list[Any]) -> list[Any]:
+        """The arguments of the function for one row, from its numbers (or Values)."""
+        varying, uniform = iter(leaves), iter(leaves[len(leaves) - len(self.uniform) :])
+        return [unflatten(shape, varying if kind == "rows" else uniform) for kind, shape, _ in self.key]
+
+
+class RowPath:
+    """One way through the function of a row, and its machine code for each thing asked of it."""
+
+    def __init__(self, found: Trace, varying: int, uniform: int, settings: Settings) -> None:
+        self.trace, self.settings = found, settings
+        self.tape = _uniform_as_params(found.tape, varying, uniform, len(found.captured))
+        self.codes: dict[Any, BatchCode] = {}
+
+    def code(self, reduced: bool, gradient: bytes) -> BatchCode:
+        key = reduced, gradient
+        if key not in self.codes:
+            tape = Tape()
+            tape.__dict__.update(self.tape.__dict__, ops=list(self.tape.ops), args=list(self.tape.args))
+            wrt = [w for k, w in enumerate(wrt_places(tape, [])) if gradient and gradient[k]]
+            ready = prepare(tape, wrt, self.settings)
+            quick = len(ready) > QUICK_FIRST and not self.settings.wait
+            flags = [reduced] * len(ready.outputs)
+            self.codes[key] = BatchCode(ready, flags, self.settings, 0 if quick else 2)
+            if quick:
+                in_background(lambda: self.codes.__setitem__(key, BatchCode(ready, flags, self.settings, 2)))
+        return self.codes[key]
+
+
+def _uniform_as_params(tape: Tape, varying: int, uniform: int, captured: int) -> Tape:
+    """Inputs that are the same in each row, as params behind the captured ones."""
+    new = Tape(varying, captured + uniform)
+    new.ops, new.args, new.outputs, new.guards = list(tape.ops), list(tape.args), tape.outputs, tape.guards
+    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+        if op is INPUT and args[0] >= varying:
+            new.ops[i], new.args[i] = PARAM, (captured + args[0] - varying,)
+    return new
+
+
+class Plan:
+    """What a call with arguments of one kind comes to."""
+
+    def __init__(self, path: RowPath, uniform: list[Any], differentiate: bool, in_one: bool) -> None:
+        self.path, self.shape = path, path.trace.shape
+        self.count = len(path.trace.tape.outputs)
+        mask = bytes([isinstance(x, Value) for x in [*path.trace.captured, *uniform]])
+        self.values = any(mask)
+        # which params to differentiate by, a byte each: bytes remember their hash, which a tuple of 300 numbers does not
+        self.gradient = mask if differentiate and self.values else b""
+        self.direct = bool(self.gradient) and in_one and self.shape == NUMBER
+
+
+class Vmap:
+    """A function of rows. Arrays in, arrays out; with reduce, the sum or mean over rows: a Value where Values took part."""
+
+    def __init__(self, f: Callable[..., Any], in_axes: Any, reduce: str | None, threads: int | None, batch_size: int | None, settings: Settings) -> None:
+        if reduce not in (None, "sum", "mean"):
+            raise ValueError(f'reduce={reduce!r}: it is None, "sum" or "mean"')
+        if batch_size is not None and batch_size < 1:
+            raise ValueError(f"batch_size={batch_size}: at least one row at a time")
+        functools.update_wrapper(self, f)
+        self.f, self.in_axes, self.reduce, self.threads = f, in_axes, reduce, threads
+        self.batch_size, self.settings = batch_size, settings
+        self.paths: dict[Any, list[RowPath]] = {}
+        self.plans: dict[Any, Plan] = {}
+        self.lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"<vmap of {getattr(self.f, '__qualname__', self.f)}>"
+
+    def with_settings(self, settings: Settings) -> Vmap:
+        """The same, compiled otherwise: what jit(vmap(f)) is."""
+        return Vmap(self.f, self.in_axes, self.reduce, self.threads, self.batch_size, settings)
+
+    def __call__(self, *args: Any) -> Any:
+        rows = Rows(args, self.in_axes)
+        if rows.by_eager or is_tracing() or not engine.NATIVE:
+            return self._eager(rows)
+        plan = self._plan(rows)
+        threads = self.threads or CORES
+        if self.reduce is None:
+            outs = [rows.np.empty(rows.rows, dtype="f4" if self.settings.single else "f8") for _ in range(plan.count)]
+            self._run(rows, tuple(rows.arrays), None, outs, False, b"", threads)
+            return self._columns(plan.shape, iter(outs), rows)
+        scale = 1.0 / rows.rows if self.reduce == "mean" else 1.0
+        captured = plan.path.trace.captured
+        if plan.direct:  # the training step: straight to a node
+            uniform = captured + rows.uniform if rows.uniform else captured
+            bad, result = plan.path.code(True, plan.gradient).run(
+                tuple(rows.arrays), tuple(rows.axes), uniform, rows.rows, [], threads, True, scale)  # fmt: skip
+            if bad is None:
+                return result
+        sums = self._run(rows, tuple(rows.arrays), None, [], True, plan.gradient, threads)
+        results: list[Any] = [s * scale for s in sums[: plan.count]]
+        if plan.values:
+            captured = self.paths[rows.key][0].trace.captured
+            inputs = [x for x in [*captured, *rows.uniform] if isinstance(x, Value)]
+            width = len(inputs)
+            slopes = [s * scale for s in sums[plan.count :]]
+            if plan.gradient:
+                results = [engine.node(y, RESULT, inputs, slopes[k * width : (k + 1) * width]) for k, y in enumerate(results)]
+            else:
+                results = [Value(y) for y in results]
+        return unflatten(plan.shape, iter(results))
+
+    def _plan(self, rows: Rows) -> Plan:
+        """What there is to do for calls like this one."""
+        key = rows.key, tuple([isinstance(x, Value) for x in rows.uniform]), is_recording()
+        plan = self.plans.get(key)
+        if plan is None or plan.path.trace.captured is not self.paths[rows.key][0].trace.captured:
+            path = self.paths[rows.key][0] if rows.key in self.paths else self._new_path(rows, 0)
+            plan = self.plans[key] = Plan(path, rows.uniform, self.reduce is not None and key[2], self.batch_size is None)
+        return plan
+
+    def _run(self, rows: Rows, arrays: tuple[Any, ...], index: Any, outs: list[Any], reduced: bool, gradient: bytes, threads: int) -> list[float]:
+        """Run all rows (those of index, where given) along the paths that they take; returns the sums."""
+        np = rows.np
+        total: list[float] | None = None
+        number = 0
+        while True:
+            with self.lock:
+                paths = self.paths[rows.key]
+                if number == len(paths):
+                    self._new_path(rows, int(index[0]) if index is not None else 0)
+            path = self.paths[rows.key][number]
+            n = rows.rows if index is None else len(index)
+            mine = outs if index is None else [np.empty(n, dtype=o.dtype) for o in outs]
+            uniform = [*path.trace.captured, *rows.uniform]
+            code = path.code(reduced, gradient)
+            bad, sums = self._slices(code, arrays, rows.axes, uniform, n, mine, threads)
+            if index is not None:
+                good = np.ones(n, bool)
+                if bad is not None:
+                    good[bad] = False
+                for out, part in zip(outs, mine):
+                    out[index[good]] = part[good]
+            total = sums if total is None else [a + b for a, b in zip(total, sums)]
+            if bad is None:
+                return total
+            index = bad if index is None else index[bad]
+            arrays = rows.select(index)
+            number += 1
+
+    def _slices(self, code: BatchCode, arrays: tuple[Any, ...], axes: list[int], uniform: list[Any], n: int, outs: list[Any], threads: int) -> tuple[Any, list[float]]:
+        size_of = self.batch_size or n
+        if size_of >= n:
+            return code.run(arrays, tuple(axes), uniform, n, outs, threads, False, 1.0)  # type: ignore[no-any-return]
+        import numpy as np
+
+        total: list[float] | None = None
+        all_bad = []
+        for start in range(0, n, size_of):
+            stop = min(n, start + size_of)
+            part = tuple(a[(slice(None),) * axis + (slice(start, stop),)] for a, axis in zip(arrays, axes))
+            bad, sums = code.run(part, tuple(axes), uniform, stop - start, [o[start:stop] for o in outs], threads, False, 1.0)
+            total = sums if total is None else [a + b for a, b in zip(total, sums)]
+            if bad is not None:
+                all_bad.append(bad + start)
+        return (np.concatenate(all_bad) if all_bad else None), total or []
+
+    def _new_path(self, rows: Rows, r: int) -> RowPath:
+        leaves = rows.row(r)
+        shape: Shape = ("tuple", (NUMBER,) * len(leaves))
+
+        def one_row(*flat: Any) -> Any:
+            return self.f(*rows.arrange(list(flat)))
+
+        one_row.__qualname__ = getattr(self.f, "__qualname__", repr(self.f))
+        found = trace(one_row, shape, peek(leaves), frozen=True)
+        with self.lock:
+            paths = self.paths.setdefault(rows.key, [])
+            if len(paths) >= MAX_PATHS:
+                raise TraceError(
+                    f"the rows of {self!r} have taken {MAX_PATHS} different ways through its branches, each compiled on its own\n"
+                    "  Write the choice that depends on the numbers as micrograd.math.where(condition, a, b)."
+                )
+            if paths and [id(v) for v in paths[0].trace.captured] != [id(v) for v in found.captured]:
+                found = _same_captured(found, paths[0].trace.captured)
+                for old in paths:  # a way that meets more Values: all ways list them
+                    old.trace = _same_captured(old.trace, found.captured)
+                    old.tape = _uniform_as_params(old.trace.tape, len(leaves) - len(rows.uniform), len(rows.uniform), len(found.captured))
+                    old.codes.clear()
+            path = RowPath(found, len(leaves) - len(rows.uniform), len(rows.uniform), self.settings)
+            paths.append(path)
+        return path
+
+    def _columns(self, shape: Shape, outs: Any, rows: Rows) -> Any:
+        """Result columns in the arrangement of the result of one row."""
+        if shape[0] == "array":
+            columns = [next(outs) for _ in range(size(shape))]
+            return rows.np.stack(columns, axis=1).reshape(rows.rows, *shape[1])
+        if shape[0] in ("tuple", "list"):
+            parts = [self._columns(s, outs, rows) for s in shape[1]]
+            return tuple(parts) if shape[0] == "tuple" else parts
+        if shape[0] == "dict":
+            return dict(zip(shape[1], [self._columns(s, outs, rows) for s in shape[2]]))
+        if shape[0] == "named":
+            return shape[1](*[self._columns(s, outs, rows) for s in shape[2]])
+        return next(outs) if shape[0] == "*" else shape[1]
+
+    def _eager(self, rows: Rows) -> Any:
+        """Row by row, as a plain loop: inside an outer trace, or on arrays of Values."""
+        results = []
+        for r in range(rows.rows):
+            leaves: list[Any] = []
+            shape = flatten(self.f(*rows.arrange(rows.row(r))), leaves)
+            results.append(leaves)
+        columns = list(zip(*results))
+        if self.reduce is not None:
+            function = math.sum if self.reduce == "sum" else math.mean
+            return unflatten(shape, iter([function(c) for c in columns]))
+        arrays = []
+        for c in columns:
+            connected = any(isinstance(x, Value) for x in c)
+            array = rows.np.empty(len(c), dtype=object if connected else float)
+            array[:] = c
+            arrays.append(array)
+        return self._columns(shape, iter(arrays), rows)
+
+    def source(self, *args: Any) -> str:
+        """The LLVM text for these arguments."""
+        rows = Rows(args, self.in_axes)
+        path = (self.paths.get(rows.key) or [self._new_path(rows, 0)])[0]
+        return path.code(self.reduce is not None, self._plan(rows).gradient).source
+
+    def tape(self, *args: Any) -> Tape:
+        """The tape of one row for these arguments."""
+        rows = Rows(args, self.in_axes)
+        return (self.paths.get(rows.key) or [self._new_path(rows, 0)])[0].tape
+
+
+def _same_captured(found: Trace, first: list[Value]) -> Trace:
+    """The trace with its captured Values numbered as `first` numbers them; those that are new come behind."""
+    order = {id(v): k for k, v in enumerate(first)}
+    captured = list(first)
+    for v in found.captured:
+        if id(v) not in order:
+            order[id(v)] = len(captured)
+            captured.append(v)
+    tape = found.tape
+    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+        if op is PARAM:
+            tape.args[i] = (order[id(found.captured[args[0]])],)
+    tape.params = len(captured)
+    return Trace(tape, captured, found.shape, found.aux)
+
+
+def vmap(
+    f: Callable[..., Any] | None = None, *, in_axes: Any = 0, reduce: str | None = None, threads: int | None = None,
+    batch_size: int | None = None, exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None,
+) -> Any:  # fmt: skip
+    """Map a function of one row over the rows of NumPy arrays, as machine code.
+
+    - in_axes: along which axis the rows of each argument lie; None for an argument that is the same in all rows.
+    - reduce: None gives a result for each row; "sum" and "mean" add them up inside the machine code.
+    - threads: how many cores; all of them by default. The number changes no bit of the result.
+    """
+    if f is None:
+        return lambda g: vmap(g, in_axes=in_axes, reduce=reduce, threads=threads, batch_size=batch_size, exact=exact, fastmath=fastmath, float32=float32, width=width)
+    inner = getattr(f, "owner", None)
+    if inner is None and type(f).__name__ == "Kernel":
+        f = f.f
+    return Vmap(f, in_axes, reduce, threads, batch_size, Settings(exact, fastmath, float32, width, True))

@@ -1,0 +1,270 @@
+"""jit: the same function, as machine code.
+
+    >>> from micrograd import jit, math, value_and_grad
+    >>> f = jit(value_and_grad(lambda x, y: math.exp(x) * y, (0, 1)))
+    >>> f(0.0, 2.0)
+    (2.0, (2.0, 1.0))
+
+The first call runs the function on Values and answers from that; meanwhile it is compiled, and later calls go to the machine
+code. A call whose numbers take another way through an `if` is traced along that way, which gets code of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from micrograd import engine
+from micrograd.compile.backends import python
+from micrograd.compile.kernel import RESULT, PointCode, Settings, in_background, is_recording, prepare, wrt_places
+from micrograd.compile.trace import Trace, is_tracing, peek, trace
+from micrograd.engine import Value
+from micrograd.errors import CompileError, TraceError
+from micrograd.structure import Shape, flatten, unflatten
+
+MAX_PATHS = 64  # ways through the branches of one function, each compiled on its own
+
+
+class Fixed:
+    """A part of a result that is no number: the same in each call."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+
+class Path:
+    """One way through a function: its trace, and its machine code when that is ready."""
+
+    def __init__(self, found: Trace, settings: Settings) -> None:
+        self.trace, self.settings = found, settings
+        self.value_code: PointCode | None = None
+        self.gradient_codes: dict[tuple[int, ...], PointCode] = {}
+        self.failure: CompileError | None = None
+
+    def compile_value(self, level: int = 2) -> PointCode:
+        if self.value_code is None:
+            self.value_code = PointCode(prepare(self.trace.tape, [], self.settings), self.settings, level)
+        return self.value_code
+
+    def compile_gradient(self, wanted: tuple[int, ...]) -> PointCode:
+        if wanted not in self.gradient_codes:
+            tape = self.trace.tape
+            with _tape_lock:
+                wrt = wrt_places(tape, list(wanted))
+            self.gradient_codes[wanted] = PointCode(prepare(tape, wrt, self.settings), self.settings)
+        return self.gradient_codes[wanted]
+
+    def run(self, leaves: list[Any]) -> list[Any] | None:
+        """Results for these arguments; None where a guard fails."""
+        connected = bool(self.trace.captured) or any(isinstance(x, Value) for x in leaves)
+        if not connected or not is_recording():
+            if self.value_code is None:
+                return self.interpret(leaves)
+            flat = self.value_code.run(leaves, self.trace.captured)
+            return flat if flat is None or not connected else [Value(y) for y in flat]
+        wanted = tuple(i for i, x in enumerate(leaves) if isinstance(x, Value))
+        code = self.gradient_codes.get(wanted)
+        if code is None:
+            if self.failure is None and self.value_code is not None:
+                in_background(lambda: self.attempt(wanted))
+            return self.interpret(leaves)
+        flat = code.run(leaves, self.trace.captured)
+        if flat is None:
+            return None
+        inputs = [leaves[i] for i in wanted] + self.trace.captured
+        count, width = len(self.trace.tape.outputs), len(inputs)
+        slopes = flat[count:]
+        return [engine.node(flat[k], RESULT, inputs, slopes[k * width : (k + 1) * width]) for k in range(count)]
+
+    def interpret(self, leaves: list[Any]) -> list[Any] | None:
+        try:
+            return python.run(self.trace.tape, leaves, self.trace.captured)
+        except python.GuardFailed:
+            return None
+
+    def attempt(self, wanted: tuple[int, ...] | None) -> None:
+        """Compile; a failure is kept, and the interpreter goes on."""
+        try:
+            self.compile_value() if wanted is None else self.compile_gradient(wanted)
+        except CompileError as reason:
+            self.failure = reason
+
+
+_tape_lock = threading.Lock()
+
+
+class Jit:
+    """A function and its machine code. Call it as the function; `tape(...)` and `source(...)` show what runs."""
+
+    def __init__(self, f: Callable[..., Any], settings: Settings, static_argnums: tuple[int, ...] = ()) -> None:
+        functools.update_wrapper(self, f)
+        self.f, self.settings, self.static = f, settings, static_argnums
+        self.paths: dict[Shape, list[Path]] = {}
+        self.lock = threading.RLock()
+        self.kernel: Any = None
+
+    def __repr__(self) -> str:
+        return f"<jit of {getattr(self.f, '__qualname__', self.f)}>"
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function, by machine code where that is ready."""
+        if is_tracing():
+            return self.f(*args, **kwargs)  # it becomes part of the outer trace
+        shape, leaves = self._flat(args, kwargs)
+        for path in self.paths.get(shape, ()):
+            flat = path.run(leaves)
+            if flat is not None:
+                return unflatten(path.trace.shape, iter(flat))
+        path = self._new_path(shape, leaves)
+        flat = path.run(leaves)
+        if flat is None:
+            raise TraceError(f"{self!r} took another way when it was run again on the same numbers: does it depend on "
+                             "something that changes, such as a global variable or the time?")  # fmt: skip
+        return unflatten(path.trace.shape, iter(flat))
+
+    def _flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Shape, list[Any]]:
+        leaves: list[Any] = []
+        parts = [("fixed", a) if i in self.static else flatten(a, leaves) for i, a in enumerate(args)]
+        shape: Shape = ("tuple", (("tuple", tuple(parts)), flatten(kwargs, leaves)))
+        try:
+            hash(shape)
+        except TypeError:
+            raise TypeError(f"an argument of {self!r} is neither a number nor hashable, so calls cannot be told apart by it") from None
+        return shape, leaves
+
+    def _trace(self, shape: Shape, leaves: list[Any]) -> Trace:
+        def spread(args: Any, kwargs: Any) -> Any:
+            return self.f(*args, **kwargs)
+
+        spread.__qualname__ = getattr(self.f, "__qualname__", repr(self.f))
+        return trace(spread, shape, peek(leaves), frozen=True)
+
+    def _new_path(self, shape: Shape, leaves: list[Any]) -> Path:
+        found = self._trace(shape, leaves)
+        with self.lock:
+            paths = self.paths.setdefault(shape, [])
+            if len(paths) >= MAX_PATHS:
+                raise TraceError(
+                    f"{self!r} has taken {MAX_PATHS} different ways through its branches, and each is compiled on its own\n"
+                    "  Write the choice that depends on the numbers as micrograd.math.where(condition, a, b)."
+                )
+            path = Path(found, self.settings)
+            paths.append(path)
+        if engine.NATIVE:
+            job = functools.partial(self._compile, path, shape, leaves)
+            job() if self.settings.wait else in_background(job)
+        return path
+
+    def _compile(self, path: Path, shape: Shape, leaves: list[Any]) -> None:
+        try:
+            self._prepare(path, shape, leaves)
+        except CompileError as reason:
+            path.failure = reason
+            if self.settings.wait:
+                raise
+
+    def _prepare(self, path: Path, shape: Shape, leaves: list[Any]) -> None:
+        code = path.compile_value()
+        wanted = tuple(i for i, x in enumerate(leaves) if isinstance(x, Value))
+        if wanted or path.trace.captured:
+            path.compile_gradient(wanted)
+        positional, keywords = shape[1]
+        plain = not keywords[1] and all(s == ("*",) for s in positional[1])
+        if plain and not path.trace.captured and path is self.paths[shape][0] and self.kernel is not None:
+            places = iter(range(code.outputs))
+            template = _template(path.trace.shape, places)
+            if template is not None:
+                self.kernel.install(code.code.address, len(positional[1]), code.outputs, code.scratch, template, code)
+
+    # ---- looking inside
+
+    def tape(self, *args: Any, **kwargs: Any) -> Any:
+        """The tape for these arguments, as it was traced."""
+        shape, leaves = self._flat(args, kwargs)
+        return self._trace(shape, leaves).tape
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """The LLVM text for these arguments."""
+        from micrograd.compile.backends import llvm
+
+        return llvm.text(prepare(self.tape(*args, **kwargs), [], self.settings), self.settings.point())[0]
+
+    def __reduce__(self) -> Any:
+        import sys
+
+        found: Any = sys.modules.get(self.f.__module__)
+        for part in self.f.__qualname__.split("."):
+            found = getattr(found, part, None)
+        if found is self.kernel or found is self:
+            return self.f.__qualname__  # a decorated function: found again by its name
+        return _again, (self.f, vars(self.settings), self.static)
+
+
+def _again(f: Any, settings: dict[str, Any], static: tuple[int, ...]) -> Any:
+    names = {"exact": "exact", "fast": "fastmath", "single": "float32", "width": "width", "wait": "wait"}
+    return jit(f, static_argnums=static, **{names[k]: v for k, v in settings.items()})
+
+
+def _template(shape: Shape, places: Any) -> Any:
+    """How the C side arranges results; None where it cannot (arrays, named tuples)."""
+    if shape[0] == "*":
+        return next(places)
+    if shape[0] in ("tuple", "list"):
+        parts = [_template(s, places) for s in shape[1]]
+        return None if None in parts else tuple(parts) if shape[0] == "tuple" else parts
+    if shape[0] == "dict":
+        values = [_template(s, places) for s in shape[2]]
+        return None if None in values else dict(zip(shape[1], values))
+    return Fixed(shape[1]) if shape[0] == "fixed" else None
+
+
+def jit(
+    f: Callable[..., Any] | None = None, *, exact: bool = False, fastmath: bool = False, wait: bool = False,
+    float32: bool = False, width: int | None = None, static_argnums: int | tuple[int, ...] = (),
+) -> Any:  # fmt: skip
+    """Compile a function of numbers: plain scalar Python, branches and loops included.
+
+    - exact: results equal to eager code to the bit (slower: no vector math, no fused multiply-add).
+    - fastmath: also rewrites that hold for real numbers only.
+    - wait: compile in the first call, not in the background.
+    - static_argnums: arguments that are no numbers to differentiate or vary, such as a count of steps.
+    """
+    if f is None:
+        return lambda g: jit(g, exact=exact, fastmath=fastmath, wait=wait, float32=float32, width=width, static_argnums=static_argnums)
+    settings = Settings(exact, fastmath, float32, width, wait)
+    from micrograd.compile.batch import Vmap
+
+    if isinstance(f, Vmap):
+        return f.with_settings(settings)
+    owner = Jit(f, settings, (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums))
+    if not engine.NATIVE:
+        return _PythonKernel(owner)
+    from micrograd import _engine
+
+    owner.kernel = _engine.Kernel(owner, owner.call)
+    return owner.kernel
+
+
+class _PythonKernel:
+    """What stands in for the C kernel beside the Python twin: every call is interpreted."""
+
+    def __init__(self, owner: Jit) -> None:
+        self.owner = owner
+        owner.kernel = self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.owner.call(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["owner"], name)
+
+    def __get__(self, instance: Any, kind: Any) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return repr(self.owner)
+
+    def __reduce__(self) -> Any:
+        return self.owner.__reduce__()

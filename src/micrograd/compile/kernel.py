@@ -1,0 +1,180 @@
+"""From a trace to something that runs: which passes, which code, how results are handed back."""
+
+from __future__ import annotations
+
+import atexit
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from micrograd import engine
+from micrograd.compile import passes
+from micrograd.compile.backends import llvm
+from micrograd.compile.tape import INPUT, PARAM, Tape
+from micrograd.errors import CompileError
+from micrograd.ops import OPS, Op
+
+# LLVM was seen to take 1.5 kB an instruction; this is as much as 6 GB.
+MAX_INSTRUCTIONS = 4_000_000
+
+RESULT = Op("jit", lambda *_: 0.0, [], symbol="jit")  # what a compiled function's result says it was made by
+
+
+class Settings:
+    """The options of jit and vmap."""
+
+    def __init__(self, exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, wait: bool = False) -> None:
+        if exact and (fastmath or float32):
+            raise ValueError("exact=True gives the bits of eager code: it goes with neither fastmath nor float32")
+        self.exact, self.fast, self.single, self.width, self.wait = exact, fastmath, float32, width, wait
+
+    def point(self) -> llvm.Options:
+        return llvm.Options(1, False, self.exact, self.fast)
+
+    def batch(self) -> llvm.Options:
+        bits = llvm.vector_bits()
+        width = self.width or bits // (32 if self.single else 64)
+        if width not in (1, 2, 4, 8, 16, 32, 64):
+            raise ValueError(f"width={width}: rows are taken 1, 2, 4, 8, 16, 32 or 64 at a time")
+        wanted = width * (32 if self.single else 64)
+        return llvm.Options(width, self.single, self.exact, self.fast, min(bits, max(wanted, 128)))
+
+
+def prepare(tape: Tape, wrt: list[int], settings: Settings) -> Tape:
+    """The passes before machine code: gradients with respect to wrt (if any), spelled ops, nothing twice, nothing unused."""
+    if wrt:
+        tape = passes.adjoint(tape, wrt, exact=settings.exact)
+    if not settings.exact:
+        tape = powers(tape)
+    tape = passes.prune(passes.expand(tape, llvm.spelled, settings.fast))
+    if len(tape) > MAX_INSTRUCTIONS:
+        raise CompileError(
+            f"the tape has {len(tape):,} instructions, and compiling it would take about {len(tape) * 1500 / 1e9:.0f} GB of memory\n"
+            f"  The limit is {MAX_INSTRUCTIONS:,}.\n"
+            "  Compile a part of the work: one row with vmap, one step of a loop."
+        )
+    return tape
+
+
+def powers(tape: Tape) -> Tape:
+    """x**2 as x*x and the like: faster by far, and off by a rounding at most (so not for exact)."""
+    builder = passes.Builder(tape.inputs, tape.params)
+    at: list[int] = []
+    mul, div, pow_ = OPS["mul"], OPS["div"], OPS["pow"]
+    for op, args in zip(tape.ops, tape.args):
+        if op in passes.SOURCES:
+            at.append(builder.const(args[0]) if op is passes.CONST else builder.source(op, args[0]))
+            continue
+        row = tuple([at[a] for a in args])
+        exponent = builder.number(row[1]) if op is pow_ else None
+        if exponent in (2.0, 3.0, 4.0):
+            square = builder.emit(mul, (row[0], row[0]))
+            result = square if exponent == 2.0 else builder.emit(mul, (square, row[0] if exponent == 3.0 else square))
+            at.append(result)
+        elif exponent == -1.0:
+            at.append(builder.emit(div, (builder.const(1.0), row[0])))
+        else:
+            at.append(builder.emit(op, row))
+    new = builder.tape
+    new.outputs = [at[o] for o in tape.outputs]
+    new.guards = [(how, at[a], at[b], went) for how, a, b, went in tape.guards]
+    return new
+
+
+def wrt_places(tape: Tape, inputs: list[int]) -> list[int]:
+    """The places of the inputs with these numbers, then of all params; those that are not used get an entry too."""
+    where_in, where_params = passes.sources(tape, INPUT, tape.inputs), passes.sources(tape, PARAM, tape.params)
+    places = []
+    for op, k, place in [(INPUT, k, where_in[k]) for k in inputs] + [(PARAM, k, p) for k, p in enumerate(where_params)]:
+        places.append(tape.append(op, k) if place is None else place)
+    return places
+
+
+class PointCode:
+    """A tape as machine code for one point."""
+
+    def __init__(self, tape: Tape, settings: Settings, level: int = 2) -> None:
+        self.outputs = len(tape.outputs)
+        options = settings.point()
+        self.source, scratch = llvm.text(tape, options)
+        self.code = llvm.compile_text(self.source, scratch, options, level)
+        self.scratch = scratch // 8
+
+    def run(self, numbers: list[Any], params: list[Any]) -> list[float] | None:
+        """The outputs, or None where a guard failed."""
+        from micrograd import _engine
+
+        result: list[float] | None = _engine.point(self.code.address, numbers, params, self.outputs, self.scratch)
+        return result
+
+
+class BatchCode:
+    """A tape as machine code for rows; each output is stored by row, or summed over them (reduced)."""
+
+    def __init__(self, tape: Tape, reduced: list[bool], settings: Settings, level: int = 2) -> None:
+        self.reduced, self.options = reduced, settings.batch()
+        self.guarded = bool(tape.guards)
+        self.source, self.scratch = llvm.text(tape, self.options, reduced)
+        self.code = llvm.compile_text(self.source, self.scratch, self.options, level)
+
+    def run(self, arrays: tuple[Any, ...], axes: tuple[int, ...], uniform: list[Any], rows: int, outs: list[Any], threads: int, node: bool, scale: float) -> Any:
+        """(a bit for each row that took another way or None, the sums or a node)."""
+        from micrograd import _engine
+
+        width, item = self.options.width, 4 if self.options.single else 8
+        cells = (rows + width - 1) // width
+        bad = bytearray(cells * ((width + 7) // 8) if self.guarded else 1)
+        any_bad, result = _engine.batch(
+            self.code.address, width, item, arrays, axes, uniform, rows, outs, sum(self.reduced), self.scratch,
+            bad, threads, RESULT if node else None, scale)  # fmt: skip
+        return (self.bad_rows(bad, rows) if any_bad else None), result
+
+    def bad_rows(self, bad: bytearray, rows: int) -> Any:
+        import numpy as np
+
+        bits = np.unpackbits(np.frombuffer(bytes(bad), np.uint8), bitorder="little")
+        per_cell = 8 * ((self.options.width + 7) // 8)
+        return np.flatnonzero(bits.reshape(-1, per_cell)[:, : self.options.width].reshape(-1)[:rows])
+
+
+# ---- compiling in the background
+
+_jobs: queue.Queue[Callable[[], None] | None] = queue.Queue()
+_worker: threading.Thread | None = None
+_worker_lock = threading.Lock()
+
+
+def in_background(job: Callable[[], None]) -> None:
+    """Run a job on the compiling thread, after those that wait already."""
+    global _worker
+    with _worker_lock:
+        if _worker is None:
+            _worker = threading.Thread(target=_work, name="micrograd-compile", daemon=True)
+            _worker.start()
+            atexit.register(_stop)
+    _jobs.put(job)
+
+
+def _work() -> None:
+    while (job := _jobs.get()) is not None:
+        job()
+
+
+def _stop() -> None:
+    """At exit: forget what waits, let the job in hand end (LLVM must not be torn down under it)."""
+    try:
+        while True:
+            _jobs.get_nowait()
+    except queue.Empty:
+        pass
+    _jobs.put(None)
+    if _worker is not None:
+        _worker.join()
+
+
+def is_recording() -> bool:
+    """Whether this thread records nodes."""
+    before = engine.set_recording(True)
+    engine.set_recording(before)
+    return before

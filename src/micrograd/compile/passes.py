@@ -1,0 +1,209 @@
+"""Passes: a function tape → tape each, one loop over the instructions, linear in their number.
+
+    adjoint    append the reverse sweep: the outputs, then their gradients
+    tangent    append the forward sweep: the outputs, then their directional derivatives
+    expand     write composite ops, lists and primitives in the ops that machines have
+    simplify   fold constants, drop what has no effect on bits, write each expression once
+    prune      drop what no output and no guard needs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from micrograd.compile.tape import CONST, INPUT, PARAM, SOURCES, Builder, Ref, Tape
+from micrograd.errors import CompileError
+from micrograd.ops import OPS, Op, facts, partials
+
+ADD, MUL = OPS["add"], OPS["mul"]
+
+
+def copy_into(builder: Builder, tape: Tape, once: bool) -> list[int]:
+    """Write a tape into a builder, each instruction as it is or (once) only if it is new; returns where each went."""
+    at: list[int] = []
+    new = builder.tape
+    for op, args in zip(tape.ops, tape.args):
+        if op is CONST:
+            at.append(builder.const(args[0]))
+        elif op is INPUT or op is PARAM:
+            at.append(builder.source(op, args[0]))
+        elif once:
+            at.append(builder.emit(op, tuple([at[a] for a in args])))
+        else:
+            row = tuple([at[a] for a in args])
+            at.append(len(new.ops))
+            builder.known.setdefault((op, row), len(new.ops))
+            new.ops.append(op)
+            new.args.append(row)
+    return at
+
+
+def _finish(builder: Builder, tape: Tape, at: list[int], outputs: list[int]) -> Tape:
+    new = builder.tape
+    new.outputs = outputs
+    new.guards = [(how, at[a], at[b], went) for how, a, b, went in tape.guards]
+    return new
+
+
+def _active(tape: Tape, wrt: Sequence[int]) -> list[bool]:
+    """Which places depend on one of wrt."""
+    active = [False] * len(tape)
+    for i in wrt:
+        active[i] = True
+    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+        if op not in SOURCES and any(active[a] for a in args):
+            active[i] = True
+    return active
+
+
+def sources(tape: Tape, op: Op, count: int) -> list[int | None]:
+    """The place of each input (or param) of a tape; None where it is not used."""
+    where: list[int | None] = [None] * count
+    for i, (o, args) in enumerate(zip(tape.ops, tape.args)):
+        if o is op:
+            where[args[0]] = i
+    return where
+
+
+def slopes_of(builder: Builder, op: Op, args: tuple[int, ...], place: int, wanted: list[bool]) -> list[Any]:
+    """The partials of one instruction as Refs or numbers; None for those that nobody wants."""
+    refs = [Ref(builder, a) for a in args]
+    y = Ref(builder, place)
+    try:
+        if op.arity >= 0:
+            return [p(*refs, y) if w else None for p, w in zip(op.partials, wanted)]
+        return partials(op, refs, y) if facts(op) else [op.partials[0]()] * len(args)
+    except (TypeError, AttributeError, ValueError) as reason:
+        raise CompileError(
+            f"the partials of the primitive {op.name} cannot be compiled: {reason}\n"
+            "  They are run on places of a tape, not on floats.\n"
+            "  Write them with operators and the functions of micrograd.math."
+        ) from None
+
+
+def adjoint(tape: Tape, wrt: Sequence[int], seeds: Sequence[int] | None = None, exact: bool = False) -> Tape:
+    """The tape with, after its outputs, the gradient of each output with respect to the places wrt.
+
+    With `seeds` (a place of the tape for each output) there is one gradient: that of Σ seed · output.
+    `exact` adds as backward() adds, from 0.0 on, so that even the sign of a zero is the same.
+    """
+    builder = Builder(tape.inputs, tape.params)
+    at = copy_into(builder, tape, once=False)
+    active = _active(tape, wrt)
+    outputs = [at[o] for o in tape.outputs]
+    one = None if seeds is not None else builder.const(1.0)
+    sweeps = [[(o, at[s]) for o, s in zip(tape.outputs, seeds)]] if seeds is not None else [[(o, one)] for o in tape.outputs]
+    for sweep in sweeps:
+        grads: dict[int, int] = {}
+        for o, seed in sweep:
+            grads[o] = builder.emit(ADD, (grads[o], seed)) if o in grads else seed  # type: ignore[arg-type]
+        for i in range(max(grads, default=-1), -1, -1):
+            if i not in grads or not active[i] or tape.ops[i] in SOURCES:
+                continue
+            args, g = tape.args[i], Ref(builder, grads[i])
+            wanted = [active[a] for a in args]
+            slopes = slopes_of(builder, tape.ops[i], tuple([at[a] for a in args]), at[i], wanted)
+            for a, slope, want in zip(args, slopes, wanted):
+                if not want or (slope.__class__ is float and slope == 0.0 and not exact):
+                    continue
+                part = builder.emit(MUL, (builder.place(slope), g.place))
+                if a in grads:
+                    part = builder.emit(ADD, (grads[a], part))
+                elif exact:
+                    part = builder.emit(ADD, (builder.const(0.0), part))
+                grads[a] = part
+        outputs += [grads[w] if w in grads else builder.const(0.0) for w in wrt]
+    return _finish(builder, tape, at, outputs)
+
+
+def tangent(tape: Tape, wrt: Sequence[int], seeds: Sequence[int]) -> Tape:
+    """The tape with, after its outputs, their derivative in the direction seeds (places of the tape, one for each wrt)."""
+    builder = Builder(tape.inputs, tape.params)
+    at = copy_into(builder, tape, once=False)
+    active = _active(tape, wrt)
+    moves: dict[int, Any] = {w: Ref(builder, at[s]) for w, s in zip(wrt, seeds)}
+    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+        if op in SOURCES or not active[i]:
+            continue
+        wanted = [a in moves for a in args]
+        slopes = slopes_of(builder, op, tuple([at[a] for a in args]), at[i], wanted)
+        total: Any = None
+        for a, slope, want in zip(args, slopes, wanted):
+            if want:
+                part = slope * moves[a]
+                total = part if total is None else total + part
+        if total is not None:
+            moves[i] = total
+    outputs = [at[o] for o in tape.outputs]
+    outputs += [builder.place(moves[o]) if o in moves else builder.const(0.0) for o in tape.outputs]
+    return _finish(builder, tape, at, outputs)
+
+
+def expand(tape: Tape, spelled: Any, fast: bool = False) -> Tape:
+    """The tape in ops for which `spelled(op)` holds: the others are run, on places, down to those."""
+    builder = Builder(tape.inputs, tape.params, fast)
+    at: list[int] = []
+    for op, args in zip(tape.ops, tape.args):
+        if op in SOURCES:
+            at.append(builder.const(args[0]) if op is CONST else builder.source(op, args[0]))
+        else:
+            at.append(_expanded(builder, op, [Ref(builder, at[a]) for a in args], spelled).place)
+    return _finish(builder, tape, at, [at[o] for o in tape.outputs])
+
+
+class _Expanding(Ref):
+    """A Ref that expands what it meets."""
+
+    __slots__ = ("spelled",)
+
+    def __init__(self, builder: Builder, place: int, spelled: Any) -> None:
+        super().__init__(builder, place)
+        self.spelled = spelled
+
+    def _apply(self, op: Op, args: Any) -> Ref:
+        operands = [Ref(self.builder, self.builder.place(a)) for a in (args[0] if op.arity < 0 else args)]
+        return _expanded(self.builder, op, operands, self.spelled)
+
+
+def _expanded(builder: Builder, op: Op, refs: list[Ref], spelled: Any) -> Ref:
+    if spelled(op):
+        return Ref(builder, builder.emit(op, tuple([r.place for r in refs])))
+    inner = [_Expanding(builder, r.place, spelled) for r in refs]
+    try:
+        result = op.value(inner) if op.arity < 0 else op.value(*inner)
+        return _Expanding(builder, builder.place(result), spelled)
+    except (TypeError, AttributeError, ValueError) as reason:
+        raise CompileError(
+            f"the primitive {op.name} cannot be compiled: {reason}\n"
+            "  Its value is run on places of a tape, not on floats.\n"
+            "  Write it with operators and the functions of micrograd.math."
+        ) from None
+
+
+def simplify(tape: Tape, fast: bool = False) -> Tape:
+    """The tape with constants folded and each expression written once."""
+    builder = Builder(tape.inputs, tape.params, fast)
+    at = copy_into(builder, tape, once=True)
+    return _finish(builder, tape, at, [at[o] for o in tape.outputs])
+
+
+def prune(tape: Tape) -> Tape:
+    """The tape without what no output and no guard needs."""
+    needed = [False] * len(tape)
+    for i in [*tape.outputs, *(p for _, a, b, _ in tape.guards for p in (a, b))]:
+        needed[i] = True
+    for i in range(len(tape) - 1, -1, -1):
+        if needed[i] and tape.ops[i] not in SOURCES:
+            for a in tape.args[i]:
+                needed[a] = True
+    new = Tape(tape.inputs, tape.params)
+    at = [-1] * len(tape)
+    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+        if needed[i]:
+            at[i] = len(new.ops)
+            new.ops.append(op)
+            new.args.append(args if op in SOURCES else tuple([at[a] for a in args]))
+    new.outputs = [at[o] for o in tape.outputs]
+    new.guards = [(how, at[a], at[b], went) for how, a, b, went in tape.guards]
+    return new

@@ -1,0 +1,168 @@
+"""trace: run a function once on real Values, take the graph that it left behind, write it down as a tape."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from typing import Any
+
+from micrograd import engine, graph
+from micrograd.compile.tape import CONST, INPUT, PARAM, Guard, Tape
+from micrograd.engine import Value
+from micrograd.errors import TraceError
+from micrograd.structure import Shape, flatten, unflatten
+
+if engine.NATIVE:
+    from micrograd._engine import linearize
+else:
+    linearize = graph.linearize
+
+_serials = itertools.count(1)
+
+WAYS_OUT = {
+    "data": "Keep it a Value: arithmetic on it is traced, and micrograd.math has floor, round and where.",
+    "data =": "Return the new number instead, and assign it outside of the compiled function.",
+    "backward()": "Compile the derivative itself: jit(grad(f)) or jit(value_and_grad(f)).",
+}
+KEEP_IT = "Keep it a Value (micrograd.math has floor, round and where), or pass it in as an argument."
+
+
+class Trace:
+    """What one run left behind: the tape, the captured Values, and how its results are arranged."""
+
+    def __init__(self, tape: Tape, captured: list[Value], shape: Shape, aux: Any = None) -> None:
+        self.tape, self.captured, self.shape, self.aux = tape, captured, shape, aux
+
+
+def is_tracing() -> bool:
+    """Whether this thread is inside a trace."""
+    before = engine.set_trace(0)
+    engine.set_trace(before)
+    return before != 0
+
+
+def peek(values: list[Any]) -> list[float]:
+    """The numbers of Values (and of numbers), unseen by a watcher."""
+    return [v._data if isinstance(v, Value) else float(v) for v in values]
+
+
+def user_line() -> str:
+    """`file:line` of the innermost caller outside of this package."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "micrograd":
+        frame = frame.f_back
+    if frame is None:
+        return "an unknown line"
+    return f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{frame.f_lineno}"
+
+
+def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False) -> Trace:
+    """Run f on Values of these numbers, arranged as `shape`, and write down what it computed.
+
+    With `frozen`, the tape will be replayed for other numbers: whatever a trace cannot see is a TraceError. Without, it is
+    used once, for these, and reading a number is as harmless as in eager code.
+    """
+    serial = next(_serials) % 65535 + 1
+    guards: list[tuple[str, Any, Any, bool]] = []
+    outer_watch = engine.set_watch(None, None)
+    outer = outer_watch[0]
+
+    def watcher(how: str, v: Value, other: Any, result: Any) -> None:
+        if result is not None:
+            guards.append((how, v, other, result))
+        elif outer is not None:
+            outer(how, v, other, result)
+        elif frozen:
+            raise TraceError(
+                f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
+                f"  {getattr(f, '__qualname__', 'the function')} is run once and replayed, "
+                "so the number of now would be used for every later call.\n"
+                f"  {WAYS_OUT.get(how, KEEP_IT)}"
+            )
+
+    inputs = [Value(float(x)) for x in values]
+    state = _random_state() if frozen else None
+    before = engine.set_trace(serial)
+    try:
+        engine.set_watch(watcher if frozen or outer else None, outer_watch[1])
+        result = f(*unflatten(shape, iter(inputs)))
+    finally:
+        engine.set_watch(*outer_watch)
+        engine.set_trace(before)
+    if frozen and _random_state() != state:
+        raise TraceError(
+            f"a random number was drawn inside a compiled function, {getattr(f, '__qualname__', f)}\n"
+            "  It is run once and replayed, so the number drawn now would be used for every later call.\n"
+            "  Draw it outside, and pass it in as an argument."
+        )
+    aux = None
+    if has_aux:
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(f"has_aux=True wants a function that returns (result, aux), not {type(result).__name__}")
+        result, aux = result
+    leaves: list[Any] = []
+    out_shape = flatten(result, leaves)
+    return _write_down(f, inputs, leaves, guards, out_shape, aux, serial)
+
+
+def _write_down(
+    f: Any, inputs: list[Value], results: list[Any], guards: list[Any], shape: Shape, aux: Any, serial: int
+) -> Trace:
+    operands = [*results, *(x for _, a, b, _ in guards for x in (a, b))]
+    roots = [x for x in operands if isinstance(x, Value)]
+    found = linearize(roots, inputs, serial)
+    if len(found) == 1:
+        raise TraceError(
+            f"a hand-written _backward ({found[0]._op or 'unnamed'}) inside a compiled function, "
+            f"{getattr(f, '__qualname__', f)}\n"
+            "  Its rule is a Python closure, which cannot be compiled.\n"
+            "  Declare the op with @primitive(partial, ...): value and partials written with operators and micrograd.math."
+        )
+    ops, args, numbers, captured, places = found
+    tape = Tape(len(inputs), len(captured))
+    for k in range(len(inputs)):
+        tape.append(INPUT, k)
+    constants: dict[str, int] = {}
+
+    def constant(x: float) -> int:
+        key = repr(float(x))
+        if key not in constants:
+            constants[key] = tape.append(CONST, float(x))
+        return constants[key]
+
+    at: list[int] = list(range(len(inputs)))  # place in the graph -> place on the tape
+    params = 0
+    for op, operand_places in zip(ops, args):
+        if op is None:
+            at.append(tape.append(PARAM, params))
+            params += 1
+        else:
+            row = tuple([at[p] if p >= 0 else constant(numbers[-1 - p]) for p in operand_places])
+            at.append(tape.append(op, *row))
+    where = iter(places)
+    on_tape = [at[next(where)] if isinstance(x, Value) else constant(x) for x in operands]
+    tape.outputs = on_tape[: len(results)]
+    pairs = iter(on_tape[len(results) :])
+    seen: dict[Guard, None] = {}
+    for how, _, _, went in guards:
+        seen[(how, next(pairs), next(pairs), went)] = None
+    tape.guards = [g for g in seen if not (tape.ops[g[1]] is CONST and tape.ops[g[2]] is CONST)]
+    return Trace(tape, captured, shape, aux)
+
+
+def _phrase(how: str) -> str:
+    return {"data": ".data of a Value read", "data =": ".data of a Value assigned", "backward()": "backward() called"}.get(
+        how, f"{how} of a Value"
+    )
+
+
+def _random_state() -> tuple[Any, ...]:
+    """The state of the global generators, as far as they are loaded."""
+    state: list[Any] = []
+    random, numpy = sys.modules.get("random"), sys.modules.get("numpy.random")
+    if random is not None:
+        state.append(random.getstate())
+    if numpy is not None:
+        kind, keys, *rest = numpy.get_state()
+        state.append((kind, keys.tobytes(), *rest))
+    return tuple(state)

@@ -1,0 +1,203 @@
+"""grad, value_and_grad, jacobian, hessian, jvp, vjp, hvp: functions in, functions of their derivatives out.
+
+    >>> from micrograd import grad, math
+    >>> grad(lambda x: math.sin(x) * x)(0.0)
+    0.0
+    >>> grad(grad(lambda x: x ** 4))(2.0)
+    48.0
+
+Arguments and results are numbers, Values, NumPy arrays, or nested lists, tuples and dicts of them; a gradient has the
+structure of the argument. Numbers in give numbers out; where a Value comes in (or was captured), a Value comes out, so
+that transforms nest. Each run is written down as a tape and the tape is differentiated: the op table is all that is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from micrograd.compile import passes
+from micrograd.compile.backends import python
+from micrograd.compile.tape import INPUT
+from micrograd.compile.trace import Trace, peek, trace
+from micrograd.engine import Value
+from micrograd.structure import NUMBER, Shape, flatten, size, unflatten
+
+Argnums = int | tuple[int, ...]
+
+class _Call:
+    """One call of a function to differentiate: its arguments laid flat, and what is asked for."""
+
+    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums, has_aux: bool) -> None:
+        wanted = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        for n in wanted:
+            if not -len(args) <= n < len(args):
+                raise TypeError(f"argnums={argnums} asks for argument {n}, but {len(args)} came")
+        self.positions = [n % len(args) for n in wanted]
+        self.single = isinstance(argnums, int)
+        self.leaves: list[Any] = []
+        self.wrt: list[range] = []  # the leaves of each wanted argument
+        self.shapes: list[Shape] = []
+        parts: dict[int, tuple[range, Shape]] = {}
+        for i, a in enumerate(args):
+            if i in self.positions:
+                start = len(self.leaves)
+                shape = flatten(a, self.leaves)
+                parts[i] = range(start, len(self.leaves)), shape
+        for n in self.positions:
+            self.wrt.append(parts[n][0])
+            self.shapes.append(parts[n][1])
+        self.shape: Shape = ("tuple", tuple(parts[i][1] for i in sorted(parts)))
+        order = sorted(parts)
+
+        def run(*inner: Any) -> Any:
+            full = list(args)
+            for i, x in zip(order, inner, strict=True):
+                full[i] = x
+            return f(*full, **kwargs)
+
+        run.__qualname__ = getattr(f, "__qualname__", "the function")
+        self.trace: Trace = trace(run, self.shape, peek(self.leaves), frozen=False, has_aux=has_aux)
+        self.connected = bool(self.trace.captured) or any(isinstance(x, Value) for x in self.leaves)
+
+    def gradient(self, flat: list[Any], start: int = 0) -> Any:
+        """Numbers, one for each wanted leaf, as the wanted arguments are arranged."""
+        parts = []
+        for span, shape in zip(self.wrt, self.shapes):
+            parts.append(unflatten(shape, iter(flat[start : start + len(span)])))
+            start += len(span)
+        return parts[0] if self.single else tuple(parts)
+
+    def places(self) -> list[int]:
+        where = passes.sources(self.trace.tape, INPUT, len(self.leaves))
+        return [where[k] for span in self.wrt for k in span]  # type: ignore[misc]
+
+    def scalar(self, name: str) -> None:
+        if self.trace.shape != NUMBER:
+            raise TypeError(f"{name} wants a function with one number as its result, not {_describe(self.trace.shape)}: "
+                            "use jacobian, or has_aux=True for what else it returns")  # fmt: skip
+
+    def run(self, tape: Any, extra: tuple[Any, ...] = ()) -> list[Any]:
+        return python.run(tape, [*self.leaves, *extra], self.trace.captured)
+
+
+def _describe(shape: Shape) -> str:
+    return {"fixed": type(shape[-1]).__name__}.get(shape[0], f"{shape[0]} of {size(shape)} numbers")
+
+
+def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The value of f and its gradient with respect to the arguments argnums, in one call."""
+
+    @wraps(f)
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        call = _Call(f, args, kwargs, argnums, has_aux)
+        call.scalar("grad")
+        tape = passes.prune(passes.adjoint(call.trace.tape, call.places()))
+        y, *flat = call.run(tape)
+        value = (y, call.trace.aux) if has_aux else y
+        return value, call.gradient(flat)
+
+    return value_and_gradient
+
+
+def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The gradient of f with respect to the arguments argnums; with has_aux, f returns (result, aux) and so does this."""
+    both = value_and_grad(f, argnums, has_aux)
+
+    @wraps(f)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, g = both(*args, **kwargs)
+        return (g, value[1]) if has_aux else g
+
+    return gradient
+
+
+def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The derivative of every result with respect to every number in the arguments argnums.
+
+    The result has the structure of f's result, and each number in it is a gradient; arrays give arrays of both shapes.
+    """
+
+    @wraps(f)
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        call = _Call(f, args, kwargs, argnums, has_aux)
+        tape = passes.prune(passes.adjoint(call.trace.tape, call.places()))
+        count, width = size(call.trace.shape), sum(len(span) for span in call.wrt)
+        flat = call.run(tape)[count:]
+        rows = [call.gradient(flat, i * width) for i in range(count)]
+        result = _arrange(call.trace.shape, rows)
+        return (result, call.trace.aux) if has_aux else result
+
+    return jacobian_of
+
+
+def _arrange(shape: Shape, rows: list[Any]) -> Any:
+    """Gradients in the place of the numbers of a result."""
+    if shape[0] == "array" and rows:
+        import numpy as np
+
+        first = rows[0]
+        if isinstance(first, (float, Value, np.ndarray)):
+            inner = first.shape if isinstance(first, np.ndarray) else ()
+            return np.array(rows).reshape(*shape[1], *inner)
+    if shape[0] == "array":
+        return rows
+    return unflatten(shape, iter(rows))
+
+
+def hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The second derivatives of f: the jacobian of its gradient."""
+    return jacobian(grad(f, argnums), argnums)
+
+
+def jvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The result of f at primals, and its derivative in the direction tangents: one forward sweep."""
+    _matching("jvp", primals, tangents)
+    call = _Call(f, tuple(primals), {}, tuple(range(len(primals))), False)
+    directions: list[Any] = []
+    flatten(tuple(tangents), directions)
+    tape = call.trace.tape
+    wrt = call.places()
+    seeds = [tape.append(INPUT, tape.inputs + k) for k in range(len(directions))]
+    tape.inputs += len(directions)
+    flat = call.run(passes.prune(passes.tangent(tape, wrt, seeds)), tuple(directions))
+    count = size(call.trace.shape)
+    return unflatten(call.trace.shape, iter(flat[:count])), unflatten(call.trace.shape, iter(flat[count:]))
+
+
+def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """The result of f at primals, and a function from its cotangent to those of the primals: reverse sweeps."""
+    call = _Call(f, primals, {}, tuple(range(len(primals))), False)
+    count = size(call.trace.shape)
+    result = unflatten(call.trace.shape, iter(call.run(call.trace.tape)))
+    tape, wrt = call.trace.tape, call.places()
+    seeds = [tape.append(INPUT, tape.inputs + k) for k in range(count)]
+    tape.inputs += count
+    swept = passes.prune(passes.adjoint(tape, wrt, seeds))
+
+    def pull(cotangent: Any) -> tuple[Any, ...]:
+        flat: list[Any] = []
+        shape = flatten(cotangent, flat)
+        if shape != call.trace.shape:
+            raise TypeError(f"the cotangent is {_describe(shape)}, but the result is {_describe(call.trace.shape)}")
+        gradient: tuple[Any, ...] = call.gradient(call.run(swept, tuple(flat))[count:])
+        return gradient
+
+    return result, pull
+
+
+def hvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+    """The Hessian of f times a vector, without the Hessian: the derivative of the gradient in a direction."""
+    _matching("hvp", primals, tangents)
+    single = len(primals) == 1
+    gradient = grad(f, 0 if single else tuple(range(len(primals))))
+    return jvp(gradient, primals, tangents)[1]
+
+
+def _matching(name: str, primals: Any, tangents: Any) -> None:
+    if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
+        raise TypeError(f"{name}(f, (x, ...), (dx, ...)): primals and tangents are tuples, one entry for each argument")
+    leaves: list[Any] = []
+    if flatten(primals, leaves) != flatten(tangents, leaves):
+        raise TypeError(f"{name}: the tangents must be arranged as the primals are")
