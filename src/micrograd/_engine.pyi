@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Any
 
-functions: dict[str, Callable[..., Any]]
+def __getattr__(name: str) -> Any: ...
