@@ -14,6 +14,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -89,24 +90,32 @@ NATIVE = bool(C.engine.NATIVE)
 sys.modules.update(C.modules)  # what test modules get when they import micrograd at their top
 
 
-def _use(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in _loaded():
-        monkeypatch.delitem(sys.modules, name)
-    for name, module in twin.modules.items():
-        monkeypatch.setitem(sys.modules, name, module)
+@contextmanager
+def in_place(twin: Twin) -> Iterator[Twin]:
+    """Let `import micrograd...` find this twin for a while."""
+    before = _loaded()
+    try:
+        for name in before:
+            del sys.modules[name]
+        sys.modules.update(twin.modules)
+        yield twin
+    finally:
+        twin.modules = _loaded()  # modules that were imported meanwhile belong to this twin
+        for name in twin.modules:
+            del sys.modules[name]
+        sys.modules.update(before)
 
 
 @pytest.fixture(params=["C", "Python"])
-def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Twin]:
+def twin(request: pytest.FixtureRequest) -> Iterator[Twin]:
     """The package with one engine, then with the other."""
     if request.param == "C":
         if not NATIVE:
             pytest.skip("the C twin is not built")
         yield C
     else:
-        _use(PYTHON, monkeypatch)
-        yield PYTHON
-        PYTHON.modules.update(_loaded())  # modules that the test imported belong to this twin
+        with in_place(PYTHON):
+            yield PYTHON
 
 
 @pytest.fixture
