@@ -57,6 +57,17 @@ def test_each_activation_bends_the_sum(name):
     assert repr(neuron).lower() == f"{name}neuron(2)"
 
 
+def test_a_neuron_of_your_own_is_called():
+    class Doubled(nn.Neuron):
+        def __call__(self, x):
+            return 2.0 * super().__call__(x)
+
+    layer = nn.Layer(2, 3, rng=0)
+    before = [v.data for v in layer([1.0, 2.0])]
+    layer.neurons[1].__class__ = Doubled
+    assert [v.data for v in layer([1.0, 2.0])] == [before[0], 2.0 * before[1], before[2]]
+
+
 def test_the_last_layer_is_linear_whatever_the_activation():
     model = nn.MLP(2, [3, 1], activation="tanh")
     assert [n.activation for layer in model.layers for n in layer.neurons] == ["tanh"] * 3 + ["linear"]

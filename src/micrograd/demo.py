@@ -20,10 +20,14 @@ Picture = tuple[str, Callable[[Any], Any]]  # what it shows, and a function that
 def add_arguments(parser: Any) -> None:
     """What can be chosen."""
     parser.add_argument("--task", choices=list(TASKS), default="moons", help="what to learn (default: %(default)s)")
-    parser.add_argument("--steps", type=_steps, default=None, help="steps of the optimizer (default: enough)")
-    parser.add_argument("--seed", type=int, default=0, help="another one gives other data and weights (default: 0)")
     parser.add_argument(
-        "--out", default="demo-output", help="folder for pictures and parameters (default: %(default)s)"
+        "--steps", type=_steps, metavar="N", help="steps of the optimizer (default: what the task needs)"
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", default=0, help="another one gives other data and weights (default: 0)"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", default="demo-output", help="where pictures and parameters go (default: demo-output)"
     )
     parser.add_argument("--quiet", action="store_true", help="show the result alone, without progress")
 
@@ -145,7 +149,7 @@ def text_map(model: Any, X: list[list[float]], y: list[int], width: int = 60, he
     with no_grad():
         for row in range(height):
             xs = [[low[0] + at[0] * column, high[1] - at[1] * row] for column in range(width)]
-            grid.append([" ·:"[_decide(model(x))] for x in xs])
+            grid.append([" .:"[_decide(model(x))] for x in xs])
     for x, c in zip(X, y):
         grid[round((high[1] - x[1]) / at[1])][round((x[0] - low[0]) / at[0])] = "o+x"[max(c, 0)]
     return ["", *("  " + "".join(row).rstrip() for row in grid), ""]
@@ -232,7 +236,10 @@ def names(steps: int | None, seed: int, quiet: bool) -> Trained:
     from micrograd import plots
 
     rng = random.Random(seed)
-    made = [letters.decode(model.generate([letters.end], letters.end, 0.6, rng)) for _ in range(20)]
+    made: list[str] = []
+    while len(made) < 20:
+        name = letters.decode(model.generate([letters.end], letters.end, 0.6, rng))
+        made += [name] if name else []
     new = sum(name not in words for name in made)
     mean = sum(history.loss[-100:]) / max(len(history.loss[-100:]), 1)
     shown = ["", *("  " + "".join(f"{name:<15}" for name in made[i : i + 5]).rstrip() for i in range(0, 20, 5)), ""]

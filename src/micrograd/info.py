@@ -8,9 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 EXTRAS = {  # extra -> (what it is for, its packages)
-    "jit": ("compile functions to machine code", ("numpy", "llvmlite")),
+    "jit": ("functions compiled to machine code", ("numpy", "llvmlite")),
     "train": ("progress bars, pictures, .safetensors, digits", ("matplotlib", "rich", "safetensors", "scikit-learn")),
-    "notebook": ("step through graphs in a notebook", ("anywidget",)),
+    "notebook": ("graphs to step through in a notebook", ("anywidget",)),
 }
 
 
@@ -40,7 +40,7 @@ def report() -> str:
         if not all(found.values()):
             missing.append((extra, use))
     for extra, use in missing:
-        lines.append(f'to {use}: pip install "micrograd[{extra}]"')
+        lines.append(f'for {use}: pip install "micrograd[{extra}]"')
     return "\n".join(lines)
 
 

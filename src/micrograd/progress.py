@@ -68,8 +68,7 @@ class Bar(Silent):
 
         super().__init__(total, done)
         self.bar: Any = Progress(
-            TextColumn("training"),
-            BarColumn(bar_width=30),
+            BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TextColumn("[bold]{task.fields[numbers]}"),
             TimeRemainingColumn(compact=True),
@@ -79,7 +78,9 @@ class Bar(Silent):
 
     def step(self, row: Row) -> None:
         """Move the bar."""
-        self.bar.update(self.task, completed=int(row["step"]), numbers=describe(row))
+        self.bar.update(
+            self.task, completed=int(row["step"]), numbers=describe({k: x for k, x in row.items() if k != "lr"})
+        )
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
 from micrograd import scopes
 from micrograd.engine import Value, set_scope
 
+M = TypeVar("M", bound="Module")
 State = dict[str, Any]  # the name of a parameter -> a float, or nested lists of floats
 
 
@@ -117,11 +118,12 @@ class Module:
 
         save(self.state_dict(), path)
 
-    def load(self, path: str | PathLike[str]) -> None:
-        """Take the parameters of a file that `save` wrote; a file that does not fit leaves the model as it was."""
+    def load(self: M, path: str | PathLike[str]) -> M:
+        """Take the parameters of a file that `save` wrote, or refuse one that does not fit; gives the model itself."""
         from micrograd.nn.files import load
 
         self.load_state_dict(load(path), source=str(path))
+        return self
 
     def __repr__(self) -> str:
         parts = ", ".join(
