@@ -10,6 +10,7 @@ Exits with 1 when a figure falls short.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import subprocess
@@ -159,6 +160,18 @@ def import_time(table: Table, rounds: int) -> None:
     table.note(f"bare interpreter {best[0] * 1e3:.1f} ms")
 
 
+def transformer(table: Table) -> None:
+    """The rows of transformer_eager.py, in a process of its own."""
+    program = "import json, transformer_eager; print(json.dumps(transformer_eager.run()))"
+    env = os.environ | {"PYTHONPATH": f"{SRC}{os.pathsep}{HERE}", "MICROGRAD_REQUIRE_NATIVE": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True, text=True)
+    for what, measured, relation, target in json.loads(done.stdout):
+        if relation is None:
+            table.note(f"{what}: {measured:.2f}")
+        else:
+            table.row(what, measured, target, "×", at_least=relation == ">=")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer", required=True, help="a Python that has micrograd 0.1.0 from PyPI")
@@ -174,6 +187,7 @@ def main() -> int:
     flatness(table, rounds)
     import_time(table, rounds)
     if not args.quick:
+        transformer(table)
         depth(table)
     if table.missed:
         print(f"\n{len(table.missed)} figure(s) fall short of their target.")

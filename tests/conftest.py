@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -37,10 +38,18 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("micrograd")
 
 
-def pytest_report_header(config: pytest.Config) -> list[str]:
-    twins = "C and Python" if NATIVE else "Python only (the C twin is not built)"
-    torch = "installed" if importlib.util.find_spec("torch") else "not installed: comparisons with it are left out"
-    return [f"micrograd: engine {twins}; PyTorch {torch}"]
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say what this run could not look at."""
+    for missing, what in (
+        (not NATIVE, "the C engine: it is not built (install a C compiler)"),
+        (not importlib.util.find_spec("torch"), "comparisons with PyTorch: it is not installed (torch==2.13.0)"),
+        (
+            not importlib.util.find_spec("playwright") or not shutil.which("chromium"),
+            "tests in a browser: they need playwright and chromium",
+        ),
+    ):
+        if missing:
+            terminalreporter.write_line(f"left out: {what}", yellow=True)
 
 
 class Twin:

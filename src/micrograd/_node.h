@@ -49,7 +49,9 @@ static PyTypeObject *ValueType;
 static size_t gc_head; /* bytes that the cycle collector keeps in front of an object: measured at import */
 
 /* Freed nodes wait here for the next one. 65,536 nodes are 6 MB, and hold the graph of a training step. */
+#ifndef FREE_MAX
 #define FREE_MAX 65536
+#endif
 static Node *free_nodes;
 static int free_count;
 
