@@ -311,6 +311,7 @@ class TestReferences:
             growth.append(sys.getallocatedblocks() - before)
         assert min(growth) < 50  # not one block each time round
 
+    @pytest.mark.skipif(sys.getallocatedblocks() == 0, reason="PYTHONMALLOC=malloc: Python counts no blocks")
     def test_a_graph_gives_its_memory_back(self, Value):
         gc.collect()
         before = sys.getallocatedblocks()

@@ -16,15 +16,14 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 import oracle  # noqa: E402
 from bounds import EXCEPTIONS, USUAL, results  # noqa: E402
-
 from micrograd.ops import OPS, partials  # noqa: E402
 
 HEAD = f"""# How exact the ops are
 
-Each op of the table and each of its partials is compared with mpmath at {oracle.DIGITS} digits: near 0, at plain numbers, far
-out (±1000) and at random. An error is counted in units in the last place (ulp) of the exact result; a correctly rounded
-result is within 0.5. The bound is **{USUAL:g} ulp**, but for the exceptions in the second table. `tests/test_ops.py`
-holds both engines to these bounds, and `make accuracy` measures and writes this page.
+Each op of the table and each of its partials is compared with mpmath at {oracle.DIGITS} digits: near 0, at plain
+numbers, far out (±1000) and at random. An error is counted in units in the last place (ulp) of the exact result; a
+correctly rounded result is within 0.5. The bound is **{USUAL:g} ulp**, but for the exceptions in the second table.
+`tests/test_ops.py` holds both engines to these bounds, and `make accuracy` measures and writes this page.
 
 Arithmetic is IEEE 754 throughout: nothing raises and nothing becomes complex. log(0) is -inf, 1/0 is inf, 0/0 and
 √-1 are nan, and an overflow is inf.
