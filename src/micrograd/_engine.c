@@ -11,6 +11,11 @@
 #include <math.h>
 #include <stdint.h>
 #include <structmember.h>
+#ifdef _WIN32
+#include <malloc.h>
+#else
+#include <sys/mman.h>
+#endif
 
 #include "_ops.h"
 #include "_node.h"
