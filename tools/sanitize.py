@@ -2,8 +2,8 @@
 
     python tools/sanitize.py [pytest arguments]
 
-The build goes to build/sanitize, beside the usual one. Freed nodes are not kept for the next one there (FREE_MAX), and
-Python takes its memory from malloc, so that a use after free is seen.
+The build goes to build/sanitize, beside the usual one. Each node is an allocation of its own there, and Python
+takes its memory from malloc, so that a use after free is seen.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "build" / "sanitize"
-FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1 -DFREE_MAX=0"
+FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1 -DMICROGRAD_SANITIZE"
 TESTS = ["tiny", "engine", "backward", "copies", "safety", "primitive", "seeds", "math", "ops", "random"]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,16 +48,14 @@ def run(args: Any) -> int:
     out = Path(args.out)
     if out.exists() and not out.is_dir():
         raise BadArgument(f"--out {args.out} is a file; give a folder")
-    start = time.perf_counter()
     task = TASKS[args.task](args.steps, args.seed, args.quiet)
-    seconds = time.perf_counter() - start
     history = task.history
     print()
     if history.rows:
-        engine = "C" if NATIVE else "Python"
-        print(
-            f"{len(history)} steps in {seconds:.1f} s on the {engine} engine: loss {history.loss[-1]:.4f}{task.result}"
-        )
+        recent = history.loss[-task.window :]
+        mean = f" (mean of the last {len(recent)})" if len(recent) > 1 else ""
+        print(f"{len(history)} steps in {history.seconds:.1f} s on the {'C' if NATIVE else 'Python'} engine")
+        print(f"loss {sum(recent) / len(recent):.4f}{mean}, {task.result}")
     for line in task.shown:
         print(line)
     out.mkdir(parents=True, exist_ok=True)
@@ -81,9 +78,11 @@ class Trained:
         result: str,
         shown: list[str],
         pictures: dict[str, Picture],
+        window: int = 1,
     ) -> None:
         self.model, self.maker, self.history = model, maker, history
         self.result, self.shown, self.pictures = result, shown, pictures
+        self.window = window  # steps to take the mean of the loss over, where a step sees a part of the data
 
 
 def _introduce(what: str, model: nn.Module, maker: str) -> None:
@@ -138,7 +137,7 @@ def _points(model: nn.Module, maker: str, history: History, X: list[list[float]]
         "boundary": ("what the model decides where", lambda ax: plots.decision_boundary(model, X, y, ax)),
         "loss": ("how the loss fell", lambda ax: plots.loss_curve(history, ax)),
     }
-    return Trained(model, maker, history, f", accuracy {share:.1%}", text_map(model, X, y), pictures)
+    return Trained(model, maker, history, f"accuracy {share:.1%}", text_map(model, X, y), pictures)
 
 
 def text_map(model: Any, X: list[list[float]], y: list[int], width: int = 60, height: int = 18) -> list[str]:
@@ -186,13 +185,13 @@ def digits(steps: int | None, seed: int, quiet: bool) -> Trained:
 
     with no_grad():
         read = [model(x) for x in unseen[0]]
-    result = f", accuracy {accuracy(read, unseen[1]):.1%} on 200 digits that it never saw"
+    result = f"accuracy {accuracy(read, unseen[1]):.1%} on 200 digits that it never saw"
     guesses = [_decide(scores) for scores in read]
     pictures: dict[str, Picture] = {
         "read": ("what it read, wrong ones in red", lambda ax: _sheet(ax, unseen[0], unseen[1], guesses)),
         "loss": ("how the loss fell", lambda ax: plots.loss_curve(history, ax)),
     }
-    return Trained(model, maker, history, result, [], pictures)
+    return Trained(model, maker, history, result, [], pictures, window=30)
 
 
 def _sheet(ax: Any, images: list[list[float]], classes: list[int], guesses: list[int]) -> None:
@@ -241,11 +240,10 @@ def names(steps: int | None, seed: int, quiet: bool) -> Trained:
         name = letters.decode(model.generate([letters.end], letters.end, 0.6, rng))
         made += [name] if name else []
     new = sum(name not in words for name in made)
-    mean = sum(history.loss[-100:]) / max(len(history.loss[-100:]), 1)
     shown = ["", *("  " + "".join(f"{name:<15}" for name in made[i : i + 5]).rstrip() for i in range(0, 20, 5)), ""]
     pictures: dict[str, Picture] = {"loss": ("how the loss fell", lambda ax: plots.loss_curve(history, ax))}
-    result = f" ({mean:.3f} over the last 100); 20 names of its own, {new} of them new:"
-    return Trained(model, maker, history, result, shown, pictures)
+    result = f"20 names of its own, {new} of them new:"
+    return Trained(model, maker, history, result, shown, pictures, window=100)
 
 
 TASKS: dict[str, Callable[[int | None, int, bool], Trained]] = {

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from os import PathLike
+from time import perf_counter
 from typing import Any
 
 from micrograd import checkpoints
@@ -29,6 +30,7 @@ class History:
     """What happened: a row of numbers for each step, and why it ended."""
 
     def __init__(self, rows: list[Row] | None = None, stopped: str = "") -> None:
+        self.seconds = 0.0  # that the run took, or its last part, if it was resumed
         self.rows = rows or []
         self.stopped = stopped  # "epochs", "steps", "early stop", "callback", "interrupted" or "diverged"
 
@@ -131,6 +133,7 @@ def fit(
             notes.append(f"resumed from {checkpoint}, after step {len(history)}")
         else:
             notes.append(f"there is no {checkpoint} to resume from: starting at the beginning")
+    began = perf_counter()
     limit = epochs * at.batches if steps is None else min(steps, epochs * at.batches)
     shown = show(limit, len(history), quiet)
     for note in notes:
@@ -169,6 +172,7 @@ def fit(
             history.stopped = "interrupted"
         finally:
             shown.close()
+            history.seconds = perf_counter() - began
     if history.stopped == "interrupted":
         shown.say(f"stopped by Ctrl-C after step {len(history)}; the model and the history are as of then")
     elif history.stopped == "early stop":
