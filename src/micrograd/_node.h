@@ -51,6 +51,8 @@ static size_t gc_head; /* bytes that the cycle collector keeps in front of an ob
 /* ---- memory: slabs of 2 MB, from the system in huge pages where it has them. With pages of 4 kB half of the time of a large
    graph went into page faults and missed translations (benchmarks/eager.py: time per node from 10^3 to 3*10^6 nodes). */
 
+#define SLAB_BYTES ((size_t)1 << 21)
+
 #ifdef MICROGRAD_SANITIZE /* every node is an allocation of its own, so that the sanitizer sees a use after free */
 
 static inline Node *node_memory(void) {
@@ -65,7 +67,6 @@ static inline void node_memory_back(Node *n) { PyObject_Free((char *)n - gc_head
 
 #else
 
-#define SLAB_BYTES ((size_t)1 << 21)
 #define SPARE_SLABS 8 /* empty ones that are kept at least: 16 MB, the graph of a training step */
 
 typedef struct Slab {
