@@ -401,6 +401,18 @@ def set_watch(watcher: Any, maker: Any) -> tuple[Any, Any]:
     return before
 
 
+def zero_grads(values: list[Value]) -> None:
+    """Set `.grad` of each to zero."""
+    for v in values:
+        v._grad = 0.0
+
+
+def descend(values: list[Value], lr: float, decay: float) -> None:
+    """Move each against its gradient: one step of gradient descent, with weight decay."""
+    for v in values:
+        v._data -= lr * (v._grad + decay * v._data if decay else v._grad)
+
+
 class no_grad:
     """Record nothing: `with no_grad():` for a block, `@no_grad()` for a function. Results are leaves."""
 
@@ -441,7 +453,8 @@ for _op in OPS.values():
 NATIVE = False
 if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0") and __name__ == "micrograd.engine":
     try:
-        from micrograd._engine import Value, apply, node, set_recording, set_scope, set_trace, set_watch
+        from micrograd._engine import Value, apply, node  # noqa: I001
+        from micrograd._engine import descend, set_recording, set_scope, set_trace, set_watch, zero_grads
 
         NATIVE = True
     except ImportError as reason:
