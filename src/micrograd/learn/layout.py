@@ -85,7 +85,7 @@ def _extent(box: Box, across: bool) -> tuple[float, float]:
     """The size of a box along the flow and across it, pill included."""
     if across:
         return box.h + (PILL + LINK if box.pill else 0.0), max(box.w, box.pill)
-    return box.w + (box.pill + LINK if box.pill else 0.0), box.h
+    return box.w + (box.pill + LINK if box.pill else 0.0), max(box.h, PILL) if box.pill else box.h
 
 
 def _layers(inputs: Sequence[Sequence[int]]) -> list[int]:
@@ -227,8 +227,9 @@ def _ports(boxes: Sequence[Box], inputs: Sequence[Sequence[int]], across: bool) 
         twins: dict[int, list[int]] = {}
         for slot, j in enumerate(ids):
             twins.setdefault(j, []).append(slot)
-        for slots in twins.values():
-            spread = min(13.0, 26.0 / max(1, len(slots) - 1))
+        for j, slots in twins.items():
+            side = boxes[j].w if across else boxes[j].h
+            spread = min(13.0, min(26.0, side * 0.8) / max(1, len(slots) - 1))
             for k, slot in enumerate(slots):
                 leave = (k - (len(slots) - 1) / 2) * spread
                 ports[i, slot] = (leave, (slot - (len(ids) - 1) / 2) * step)
@@ -313,6 +314,8 @@ def _picture(
         for c in chain[1:-1]:
             left = starts[column[c]]
             points += [point(left, cells[c].y), point(left + widths[column[c]], cells[c].y)]
+        if xs[target] > starts[layer[target]]:  # past wider neighbours in a straight line
+            points.append(point(starts[layer[target]], cells[target].y + arrive))
         points.append(point(xs[target], cells[target].y + arrive))
         edges.append({"from": source, "to": target, "slot": slot, "points": points, "path": path(points, rankdir)})
     width = starts[-1] + widths[-1] + MARGIN if layers else 2 * MARGIN
