@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from micrograd import Value
-from micrograd.learn import expression
+from micrograd.learn import expression, grammar
 from micrograd.learn.expression import MAX_DEPTH, MAX_LENGTH, MAX_NODES, ExpressionError, build, parse, read_values
 from micrograd.ops import OPS
 
@@ -63,6 +63,7 @@ def test_a_line_with_a_number_is_a_leaf_that_can_be_set():
         ("(a+b", {}, 4, r"expected '\)'"),
         ("a+b)", {}, 3, "closes nothing"),
         ("a^2", {}, 1, r"\*\*"),
+        ("a² + 1", {}, 1, r"\*\*"),
         ("2a", {}, 1, "product is written"),
         ("a b", {}, 2, "product is written"),
         ("foo(a)", {}, 0, "no operation foo"),
@@ -116,8 +117,9 @@ def test_limits():
     assert parse(".tanh()".join(["a", *[""] * 100])).build({"a": 0}).data == 0
 
 
-def test_nothing_is_evaluated_as_python():
-    with open(expression.__file__, encoding="utf-8") as file:
+@pytest.mark.parametrize("module", [expression, grammar])
+def test_nothing_is_evaluated_as_python(module):
+    with open(module.__file__, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not called & {"eval", "exec", "compile", "__import__", "getattr", "open"}
