@@ -42,7 +42,7 @@ def of_the_notebook() -> dict[str, Value]:
     """The Values of the notebook or prompt that is running, by name."""
     try:
         space = sys.modules["__main__"].__dict__
-        return {name: x for name, x in list(space.items()) if isinstance(x, Value) and not name.startswith("_")}
+        return {name: x for name, x in list(space.items()) if _is_value(x) and not name.startswith("_")}
     except Exception:
         return {}
 
@@ -53,7 +53,7 @@ def _among(*spaces: dict[str, Any]) -> dict[int, str]:
     for space in spaces:
         seen = [(name, x) for name, x in list(space.items()) if not name.startswith("_") and name not in ("In", "Out")]
         for name, x in seen:
-            if isinstance(x, Value):
+            if _is_value(x):
                 names.setdefault(id(x), name)
         for name, x in seen:
             for item, v in _items(name, x, 2):
@@ -62,6 +62,10 @@ def _among(*spaces: dict[str, Any]) -> dict[int, str]:
                     return names
                 names.setdefault(id(v), item)
     return names
+
+
+def _is_value(x: Any) -> bool:
+    return issubclass(type(x), Value)  # isinstance would ask x itself, and a lazy or broken object may answer anything
 
 
 def _items(name: str, x: Any, depth: int) -> list[tuple[str, Value]]:
@@ -74,7 +78,7 @@ def _items(name: str, x: Any, depth: int) -> list[tuple[str, Value]]:
         return []
     found: list[tuple[str, Value]] = []
     for text, item in pairs:
-        if isinstance(item, Value):
+        if _is_value(item):
             found.append((text, item))
         elif depth > 1:
             found.extend(_items(text, item, depth - 1))
