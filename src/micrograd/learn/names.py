@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+import re
 import sys
+from itertools import islice
 from types import FrameType
 from typing import Any
 
@@ -75,7 +77,7 @@ def _items(name: str, x: Any, depth: int) -> list[tuple[str, Value]]:
     elif type(x) is dict:
         pairs = [(f"{name}[{key!r}]", item) for key, item in list(x.items())[:_MOST_ITEMS] if type(key) in (str, int)]
     else:
-        return []
+        return _parameters(x)
     found: list[tuple[str, Value]] = []
     for text, item in pairs:
         if _is_value(item):
@@ -83,6 +85,15 @@ def _items(name: str, x: Any, depth: int) -> list[tuple[str, Value]]:
         elif depth > 1:
             found.extend(_items(text, item, depth - 1))
     return found
+
+
+def _parameters(x: Any) -> list[tuple[str, Value]]:
+    """The parameters of a module: layers.0.neurons.1.w.2 is l0.n1.w2, short enough for a card."""
+    nn = sys.modules.get("micrograd.nn")
+    if nn is None or not issubclass(type(x), nn.Module):
+        return []
+    named = islice(x.named_parameters(), _MOST_ITEMS)
+    return [(re.sub(r"([^\W\d])[^\W\d]*\.(\d+)", r"\1\2", name), v) for name, v in named]
 
 
 def assignments(frame: FrameType | None) -> dict[str, dict[str, Any]]:
