@@ -43,9 +43,7 @@ def number(x: Any) -> float:
 
     if isinstance(x, Real):
         return float(x)
-    raise TypeError(
-        f"a Value holds one real number (int, float or NumPy scalar), not {type(x).__name__}: {_brief(x)}"
-    )
+    raise TypeError(f"a Value holds one real number (int, float or NumPy scalar), not {type(x).__name__}: {_brief(x)}")
 
 
 def _brief(x: Any) -> str:
@@ -189,13 +187,13 @@ class Value:
         return _operator("pow", other, self)
 
     def __neg__(self) -> Value:
-        return apply(OPS["neg"], self)
+        return _unary("neg", self)
 
     def __pos__(self) -> Value:
         return self
 
     def __abs__(self) -> Value:
-        return apply(OPS["abs"], self)
+        return _unary("abs", self)
 
     # ---- numbers that leave the graph: comparisons, float(), int(), round() ...
 
@@ -228,7 +226,7 @@ class Value:
     def __int__(self) -> int:
         return int(_leave("int()", self))
 
-    def __round__(self, ndigits: int | None = None) -> int | float:
+    def __round__(self, ndigits: int | None = None) -> Any:
         return round(_leave("round()", self), ndigits)
 
     def __floor__(self) -> int:
@@ -350,20 +348,26 @@ def _foreign(x: Any) -> bool:
     return not isinstance(x, plain) and not hasattr(x, "__array__")
 
 
-def _operator(name: str, a: Any, b: Any) -> Any:
+def _unary(name: str, a: Value) -> Value:
+    out: Value = apply(OPS[name], a)
+    return out
+
+
+def _operator(name: str, a: Any, b: Any) -> Value:
     try:
-        return apply(OPS[name], a, b)
+        out: Value = apply(OPS[name], a, b)
     except TypeError:
         if _foreign(a if isinstance(b, Value) else b):
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         raise
+    return out
 
 
-def _compare(name: str, a: Value, b: Any) -> Any:
+def _compare(name: str, a: Value, b: Any) -> bool:
     try:
         other = b if isinstance(b, Value) else number(b)
     except TypeError:
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
     result = bool(OPS[name].value(a._data, other._data if isinstance(other, Value) else other))
     if mode.watcher is not None:
         mode.watcher(name, a, other, result)
