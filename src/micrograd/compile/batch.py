@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from micrograd import engine, math
+from micrograd import checks, engine, math
 from micrograd.compile import passes
 from micrograd.compile.jit import MAX_PATHS
 from micrograd.compile.kernel import RESULT, BatchCode, Settings, in_background, is_recording, prepare, wrt_places
 from micrograd.compile.tape import INPUT, PARAM, Tape
-from micrograd.compile.trace import Trace, is_tracing, peek, trace
+from micrograd.compile.trace import Trace, is_tracing, peek, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
 from micrograd.structure import NUMBER, Shape, flatten, is_array, size, unflatten
@@ -166,8 +166,20 @@ class Vmap:
 
     def __call__(self, *args: Any) -> Any:
         rows = Rows(args, self.in_axes)
-        if rows.by_eager or is_tracing() or not engine.NATIVE:
+        if rows.by_eager or is_tracing():
             return self._eager(rows)
+        run = self._compiled if engine.NATIVE else self._eager
+        if not (checks.looking and checks.here()):
+            return run(rows)
+        watch = engine.set_watch(None, None)
+        try:
+            result = run(rows)
+        finally:
+            engine.set_watch(*watch)
+        checks.look_at_rows(self.f, rows, result)
+        return result
+
+    def _compiled(self, rows: Rows) -> Any:
         plan = self._plan(rows)
         threads = self.threads or CORES
         if self.reduce is None:
@@ -258,7 +270,7 @@ class Vmap:
             return self.f(*rows.arrange(list(flat)))
 
         one_row.__qualname__ = getattr(self.f, "__qualname__", repr(self.f))
-        found = trace(one_row, shape, peek(leaves), frozen=True)
+        found = trace_twice(one_row, self.f, shape, peek(leaves))
         with self.lock:
             paths = self.paths.setdefault(rows.key, [])
             if len(paths) >= MAX_PATHS:
