@@ -403,8 +403,8 @@ def _where(at: Any) -> str:
     return f"at {file.rsplit('/', 1)[-1]}:{line}, in {function}" + (f": {source}" if source else "")
 
 
-def sweep(run: Callable[[], list[Any]], f: Callable[..., Any], args: Any, kwargs: Any) -> list[Any]:
-    """Run the tape of a derivative; where a result is not finite, find the place in f and its backward pass."""
+def without_alarm(run: Callable[[], Any]) -> Any:
+    """Run something whose nodes are looked at later: they get their line, and nothing is raised."""
 
     def mark(node: Value) -> None:
         node.__dict__["_made_at"] = _user_frame()
@@ -412,9 +412,14 @@ def sweep(run: Callable[[], list[Any]], f: Callable[..., Any], args: Any, kwargs
     watch = engine.set_watch(None, None)
     engine.set_watch(watch[0], mark)
     try:
-        flat = run()
+        return run()
     finally:
         engine.set_watch(*watch)
+
+
+def sweep(run: Callable[[], list[Any]], f: Callable[..., Any], args: Any, kwargs: Any) -> list[Any]:
+    """Run the tape of a derivative; where a result is not finite, find the place in f and its backward pass."""
+    flat: list[Any] = without_alarm(run)
     if any(_is_bad(x) for x in flat):
         run_again(f, args, kwargs, True)
     return flat

@@ -118,11 +118,7 @@ class Jit:
 
     def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The same inside detect_anomaly(): results are looked at, and found in Python where they are not finite."""
-        watch = engine.set_watch(None, None)
-        try:
-            result = self._call(args, kwargs)
-        finally:
-            engine.set_watch(*watch)
+        result = checks.without_alarm(lambda: self._call(args, kwargs))
         checks.look_at_call(self.f, args, kwargs, result)
         return result
 
