@@ -11,6 +11,11 @@
 #include <math.h>
 #include <stdint.h>
 #include <structmember.h>
+#ifdef _WIN32
+#include <malloc.h>
+#else
+#include <sys/mman.h>
+#endif
 
 #include "_ops.h"
 #include "_node.h"
@@ -677,6 +682,9 @@ static PyMethodDef module_methods[] = {
     {"set_trace", module_set_trace, METH_O, "set_trace(number) -> what it was, in this thread"},
     {"linearize", module_linearize, METH_VARARGS, "linearize(roots, inputs, trace): the graph between them as flat arrays"},
     {"gradients", module_gradients, METH_VARARGS, "gradients(root, inputs) -> list; no .grad changes"},
+    {"zero_grads", module_zero_grads, METH_O, "zero_grads(values)"},
+    {"descend", module_descend, METH_VARARGS, "descend(values, lr, weight_decay): one step of gradient descent"},
+    {"is_plain", module_is_plain, METH_NOARGS, "is_plain(): this thread is inside no trace, no_grad, scope or watch"},
     {"point", module_point, METH_VARARGS, "point(address, numbers, params, n_out, n_scratch) -> outputs, or None"},
     {"batch", module_batch, METH_VARARGS, "batch(...): run machine code over the rows of arrays"},
     {"set_watch", module_set_watch, METH_VARARGS, "set_watch(watcher, maker) -> what they were, in this thread"},

@@ -225,6 +225,11 @@ static PyObject *make_list(int op, PyObject *const *args, Py_ssize_t nargs) {
         if (fast[a] == NULL) goto done;
         n += PySequence_Fast_GET_SIZE(fast[a]);
     }
+    if (nargs == 2 && n != 2 * PySequence_Fast_GET_SIZE(fast[0])) {
+        Py_ssize_t first = PySequence_Fast_GET_SIZE(fast[0]);
+        PyErr_Format(PyExc_ValueError, "dot() of lists of different lengths: %zd and %zd", first, n - first);
+        goto done;
+    }
     if (n > 64 && (x = PyMem_Malloc((size_t)n * sizeof(double))) == NULL) {
         PyErr_NoMemory();
         goto done;

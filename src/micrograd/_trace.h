@@ -229,3 +229,43 @@ done:
     if (result == NULL && !PyErr_Occurred()) PyErr_NoMemory();
     return result;
 }
+
+/* ---- parameters in one go: what optimizers do to lists of Values */
+
+static int all_values(PyObject *list) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++)
+        if (!is_value(PyList_GET_ITEM(list, i))) {
+            refuse(PyList_GET_ITEM(list, i));
+            return 0;
+        }
+    return 1;
+}
+
+static PyObject *module_zero_grads(PyObject *module, PyObject *values) {
+    (void)module;
+    if (!PyList_Check(values)) {
+        PyErr_SetString(PyExc_TypeError, "zero_grads() takes a list of Values");
+        return NULL;
+    }
+    if (!all_values(values)) return NULL;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); i++) ((Node *)PyList_GET_ITEM(values, i))->grad = 0.0;
+    Py_RETURN_NONE;
+}
+
+static PyObject *module_descend(PyObject *module, PyObject *args) { /* descend(values, lr, weight_decay) */
+    (void)module;
+    PyObject *values;
+    double lr, decay;
+    if (!PyArg_ParseTuple(args, "O!dd:descend", &PyList_Type, &values, &lr, &decay) || !all_values(values)) return NULL;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); i++) {
+        Node *n = (Node *)PyList_GET_ITEM(values, i);
+        double g = decay != 0.0 ? n->grad + decay * n->data : n->grad;
+        n->data = n->data - lr * g;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *module_is_plain(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyBool_FromLong(special_mode() == NULL);
+}

@@ -141,7 +141,11 @@ def dot(xs: Iterable[Any], ys: Iterable[Any]) -> Any:
     xs, ys = _as_list(xs), _as_list(ys)
     if len(xs) != len(ys):
         raise ValueError(f"dot() of lists of different lengths: {len(xs)} and {len(ys)}")
-    return _dot(xs, ys) if engine.NATIVE else _dot([*xs, *ys])
+    return _dot([*xs, *ys])
+
+
+if not TYPE_CHECKING and engine.NATIVE:
+    dot = _dot  # the C one checks for itself: in a network of dots, the call above was half of the time
 
 
 def softmax(xs: Iterable[Any]) -> list[Any]:

@@ -142,6 +142,41 @@ class Plan:
         self.direct = bool(self.gradient) and in_one and self.shape == NUMBER
 
 
+class KnownCall:
+    """The last call, for the next: arrays of the same kind go to its machine code without a second look (3 µs, not 15)."""
+
+    def __init__(self, owner: Vmap, plan: Plan, args: tuple[Any, ...], threads: int) -> None:
+        self.kinds = [(a.dtype, a.shape[1:]) for a in args]
+        self.axes = (0,) * len(args)
+        self.captured, self.path = plan.path.trace.captured, plan.path
+        self.code = plan.path.code(True, plan.gradient)
+        self.gradient, self.threads, self.mean = plan.gradient, threads, owner.reduce == "mean"
+        self.array = type(args[0])
+        from micrograd import _engine
+
+        self.engine = _engine
+
+    def __call__(self, args: tuple[Any, ...]) -> Any:
+        """The result; None where this call is another kind of call."""
+        code = self.code
+        if len(args) != len(self.kinds) or code.guarded or not self.engine.is_plain():
+            return None
+        if self.path.codes.get((True, self.gradient)) is not code:
+            return None
+        for a, (dtype, shape) in zip(args, self.kinds):
+            if type(a) is not self.array or a.dtype is not dtype or a.shape[1:] != shape:
+                return None
+        rows = args[0].shape[0]
+        for a in args:
+            if a.shape[0] != rows:
+                return None
+        if rows == 0:
+            return None
+        return self.engine.batch(
+            code.code.address, code.options.width, code.item, args, self.axes, self.captured, rows, [], code.sums,
+            code.scratch, code.no_bad, self.threads, RESULT, 1.0 / rows if self.mean else 1.0)[1]  # fmt: skip
+
+
 class Vmap:
     """A function of rows. Arrays in, arrays out; with reduce, the sum or mean over rows: a Value where Values took part."""
 
@@ -155,6 +190,7 @@ class Vmap:
         self.batch_size, self.settings = batch_size, settings
         self.paths: dict[Any, list[RowPath]] = {}
         self.plans: dict[Any, Plan] = {}
+        self.known: KnownCall | None = None
         self.lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -165,6 +201,11 @@ class Vmap:
         return Vmap(self.f, self.in_axes, self.reduce, self.threads, self.batch_size, settings)
 
     def __call__(self, *args: Any) -> Any:
+        known = self.known
+        if known is not None:
+            result = known(args)
+            if result is not None:
+                return result
         rows = Rows(args, self.in_axes)
         if rows.by_eager or is_tracing():
             return self._eager(rows)
@@ -189,6 +230,8 @@ class Vmap:
             bad, result = plan.path.code(True, plan.gradient).run(
                 tuple(rows.arrays), tuple(rows.axes), uniform, rows.rows, [], threads, True, scale)  # fmt: skip
             if bad is None:
+                if not rows.uniform and self.in_axes == 0 and all(is_array(a) for a in args) and len(rows.arrays) == len(args):
+                    self.known = KnownCall(self, plan, args, threads)
                 return result
         sums = self._run(rows, tuple(rows.arrays), None, [], True, plan.gradient, threads)
         results: list[Any] = [s * scale for s in sums[: plan.count]]

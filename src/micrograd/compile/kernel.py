@@ -115,6 +115,7 @@ class BatchCode:
     def __init__(self, tape: Tape, reduced: list[bool], settings: Settings, level: int = 2) -> None:
         self.reduced, self.options = reduced, settings.batch()
         self.guarded = bool(tape.guards)
+        self.item, self.sums, self.no_bad = 4 if self.options.single else 8, sum(reduced), bytearray(1)
         self.source, self.scratch = llvm.text(tape, self.options, reduced)
         self.code = llvm.compile_text(self.source, self.scratch, self.options, level)
 
@@ -122,12 +123,12 @@ class BatchCode:
         """(a bit for each row that took another way or None, the sums or a node)."""
         from micrograd import _engine
 
-        width, item = self.options.width, 4 if self.options.single else 8
+        width = self.options.width
         cells = (rows + width - 1) // width
-        bad = bytearray(cells * ((width + 7) // 8) if self.guarded else 1)
+        bad = bytearray(cells * ((width + 7) // 8)) if self.guarded else self.no_bad
         any_bad, result = _engine.batch(
-            self.code.address, width, item, arrays, axes, uniform, rows, outs, sum(self.reduced), self.scratch,
-            bad, threads, RESULT if node else None, scale)  # fmt: skip
+            self.code.address, width, self.item, arrays, axes, uniform, rows, outs, self.sums, self.scratch, bad,
+            threads, RESULT if node else None, scale)  # fmt: skip
         return (self.bad_rows(bad, rows) if any_bad else None), result
 
     def bad_rows(self, bad: bytearray, rows: int) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import zlib
 from os import PathLike
 from typing import Any
 
@@ -21,7 +22,8 @@ def save(state: State, path: str | PathLike[str]) -> None:
     if _ending(path) == ".safetensors":
         write(path, _pack(state))
     else:
-        write(path, json.dumps({"format": FORMAT, "parameters": state}).encode())
+        content = json.dumps(state)
+        write(path, f'{{"format": "{FORMAT}", "check": {_check(content)}, "parameters": {content}}}'.encode())
 
 
 def load(path: str | PathLike[str]) -> State:
@@ -31,11 +33,19 @@ def load(path: str | PathLike[str]) -> State:
     content = read_json(path, FORMAT)
     if not isinstance(content.get("parameters"), dict):
         raise ValueError(f"{path} is damaged: it has no table of parameters")
+    if content.get("check", None) not in (None, _check(json.dumps(content["parameters"]))):
+        raise ValueError(
+            f'{path} is damaged: its numbers do not agree with its check sum (to edit them, remove "check")'
+        )
     for name, tensor in content["parameters"].items():
         if shape(tensor) is None:
             raise ValueError(f"{path} is damaged: parameter {name} is no number and no even list of numbers")
     state: State = content["parameters"]
     return state
+
+
+def _check(content: str) -> int:
+    return zlib.crc32(content.encode())
 
 
 def write(path: str | PathLike[str], content: bytes) -> None:
@@ -108,7 +118,7 @@ def _safetensors() -> Any:
         import safetensors.numpy
     except ImportError as reason:
         raise ImportError(
-            f'.safetensors files need safetensors and NumPy ({reason}): pip install "micrograd[train]", or save as .json'
+            f'.safetensors files need safetensors and NumPy ({reason}): pip install "micrograd[train]", or use .json'
         ) from None
     return numpy, safetensors
 
@@ -116,7 +126,9 @@ def _safetensors() -> Any:
 def _pack(state: State) -> bytes:
     numpy, safetensors = _safetensors()
     arrays = {name: numpy.array(tensor, dtype=numpy.float64) for name, tensor in state.items()}
-    packed: bytes = safetensors.numpy.save(arrays, metadata={"format": FORMAT})
+    packed: bytes = safetensors.numpy.save(
+        arrays, metadata={"format": FORMAT, "check": str(_check(json.dumps(state, sort_keys=True)))}
+    )
     return packed
 
 
@@ -128,4 +140,9 @@ def _unpack(path: str | PathLike[str]) -> State:
         arrays = safetensors.numpy.load(content)
     except (safetensors.SafetensorError, ValueError, KeyError) as reason:
         raise ValueError(f"{path} is damaged or cut short: safetensors says {reason}") from None
-    return {name: array.tolist() for name, array in arrays.items()}
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    state = {name: arrays[name].tolist() for name in header if name in arrays}
+    check = header.get("__metadata__", {}).get("check")
+    if check not in (None, str(_check(json.dumps(state, sort_keys=True)))):
+        raise ValueError(f"{path} is damaged: its numbers do not agree with its check sum")
+    return state

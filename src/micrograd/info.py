@@ -1,0 +1,60 @@
+"""micrograd info: the version, which engine runs, which extras are there, and how to get those that are not."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+EXTRAS = {  # extra -> (what it is for, its packages)
+    "jit": ("functions compiled to machine code", ("numpy", "llvmlite")),
+    "train": ("progress bars, pictures, .safetensors, digits", ("matplotlib", "rich", "safetensors", "scikit-learn")),
+    "notebook": ("graphs to step through in a notebook", ("anywidget",)),
+}
+
+
+def add_arguments(parser: Any) -> None:
+    """It takes none."""
+
+
+def run(args: Any) -> int:
+    """Print the report."""
+    print(report())
+    return 0
+
+
+def report() -> str:
+    """What is installed, in lines."""
+    from micrograd import __version__, engine
+
+    lines = [
+        f"micrograd {__version__} on Python {platform.python_version()}, {platform.system()} {platform.machine()}",
+        f"engine    {'C' if engine.NATIVE else 'Python'}{'' if engine.NATIVE else _why_python()}",
+    ]
+    missing = []
+    for extra, (use, packages) in EXTRAS.items():
+        found = {package: _version(package) for package in packages}
+        told = ", ".join(f"{package} {number}" if number else f"{package} missing" for package, number in found.items())
+        lines.append(f"{extra:<9} {told}")
+        if not all(found.values()):
+            missing.append((extra, use))
+    for extra, use in missing:
+        lines.append(f'for {use}: pip install "micrograd[{extra}]"')
+    return "\n".join(lines)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _why_python() -> str:
+    import os
+
+    if os.environ.get("MICROGRAD_PURE", "0") not in ("", "0"):
+        return ", chosen by MICROGRAD_PURE; unset it for the C engine, which gives the same numbers many times faster"
+    tool = "Visual Studio's build tools" if sys.platform == "win32" else "a C compiler"
+    return f": the C one was not built. Install {tool}, then: pip install --force-reinstall --no-cache-dir micrograd"

@@ -1,0 +1,193 @@
+"""Optimizers, schedules and clipping: PyTorch's numbers, and loud refusals."""
+
+import math
+import random
+
+import pytest
+
+from micrograd import Value, optim
+
+OPTIMIZERS = [
+    ("SGD", {"lr": 0.05}),
+    ("SGD", {"lr": 0.05, "weight_decay": 0.1}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.1, "nesterov": True}),
+    ("Adam", {"lr": 0.05}),
+    ("Adam", {"lr": 0.05, "betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": 0.1}),
+    ("AdamW", {"lr": 0.05}),
+    ("AdamW", {"lr": 0.05, "betas": (0.8, 0.99), "weight_decay": 0.3}),
+    ("RMSprop", {"lr": 0.02}),
+    ("RMSprop", {"lr": 0.02, "alpha": 0.9, "eps": 1e-6, "weight_decay": 0.1}),
+    ("RMSprop", {"lr": 0.02, "momentum": 0.8}),
+    ("RMSprop", {"lr": 0.02, "momentum": 0.8, "centered": True}),
+]
+IDS = [f"{name}-{'-'.join(map(str, options))}" for name, options in OPTIMIZERS]
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is the oracle here: pip install torch")
+
+
+def start(count=7):
+    rng = random.Random(4)
+    return [rng.uniform(-2.0, 2.0) for _ in range(count)]
+
+
+def surface(p, k, cos):
+    """A bumpy loss that changes with the step, for our Values and for tensors."""
+    total = 0.0
+    for i, x in enumerate(p):
+        total = total + (0.5 + i) * (x - 0.3 * i) ** 2 + cos(3.0 * x + 0.1 * k)
+    return total + p[0] * p[1]
+
+
+@pytest.mark.parametrize("name, options", OPTIMIZERS, ids=IDS)
+def test_a_hundred_steps_are_pytorchs(torch, name, options):
+    ours = [Value(x) for x in start()]
+    theirs = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in start()]
+    mine, reference = getattr(optim, name)(ours, **options), getattr(torch.optim, name)(theirs, **options)
+    for k in range(100):
+        for optimizer, p, cos in ((mine, ours, lambda v: v.cos()), (reference, theirs, torch.cos)):
+            optimizer.zero_grad()
+            surface(p, k, cos).backward()
+            optimizer.step()
+        assert [p.data for p in ours] == pytest.approx([p.item() for p in theirs], rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("name, options", OPTIMIZERS, ids=IDS)
+def test_a_state_goes_on_to_the_bit(name, options):
+    def run(optimizer, steps, first=0):
+        for k in range(first, steps):
+            optimizer.zero_grad()
+            surface(optimizer.parameters, k, lambda v: v.cos()).backward()
+            optimizer.step()
+        return [p.data for p in optimizer.parameters]
+
+    make = getattr(optim, name)
+    whole = run(make([Value(x) for x in start()], **options), 20)
+    half = make([Value(x) for x in start()], **options)
+    middle = run(half, 10)
+    other = make([Value(x) for x in middle], **options)
+    other.load_state_dict(half.state_dict())
+    assert run(other, 20, first=10) == whole
+
+
+# ---- learning rates
+
+
+def test_schedules_have_their_shapes():
+    line = optim.linear(1.0, 0.1, 100)
+    assert [line(0), line(50), line(100), line(500)] == pytest.approx([1.0, 0.55, 0.1, 0.1])
+    assert [line(k) for k in range(100)] == pytest.approx([1.0 - 0.9 * k / 100 for k in range(100)])
+    assert optim.constant(0.3)(12345) == 0.3
+    steps = optim.step(1.0, every=10, factor=0.5)
+    assert [steps(k) for k in (0, 9, 10, 25)] == [1.0, 1.0, 0.5, 0.25]
+    wave = optim.cosine(1.0, 0.0, 10, warmup=4)
+    assert [wave(k) for k in (0, 1, 3, 4, 9, 14, 99)] == pytest.approx([0.2, 0.4, 0.8, 1.0, 0.5, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    "ours, theirs",
+    [
+        (optim.cosine(0.5, 0.1, 20), lambda t, o: t.CosineAnnealingLR(o, T_max=20, eta_min=0.1)),
+        (optim.step(0.5, 7, 0.3), lambda t, o: t.StepLR(o, step_size=7, gamma=0.3)),
+        (optim.linear(0.5, 0.1, 20), lambda t, o: t.LinearLR(o, 1.0, 0.2, total_iters=20)),
+        (optim.constant(0.5), lambda t, o: t.LambdaLR(o, lambda k: 1.0)),
+    ],
+    ids=["cosine", "step", "linear", "constant"],
+)
+def test_schedules_are_pytorchs(torch, ours, theirs):
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.5)
+    schedule = theirs(torch.optim.lr_scheduler, optimizer)
+    for k in range(20):
+        assert ours(k) == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-12)
+        optimizer.step()
+        schedule.step()
+
+
+def test_any_function_of_the_step_is_a_learning_rate():
+    p = Value(0.0)
+    optimizer = optim.SGD([p], lr=lambda k: 10.0**-k)
+    for _ in range(3):
+        p.grad = -1.0
+        optimizer.step()
+    assert p.data == pytest.approx(1.11)
+    assert optimizer.lr == pytest.approx(1e-3)
+    optimizer.lr = 0.5
+    assert optimizer.lr == 0.5
+
+
+# ---- clipping
+
+
+@pytest.mark.parametrize("limit", [0.1, 1.0, 100.0])
+def test_clip_norm_is_pytorchs(torch, limit):
+    grads = start()
+    ours = [Value(0.0) for _ in grads]
+    theirs = [torch.zeros((), dtype=torch.float64, requires_grad=True) for _ in grads]
+    for p, q, g in zip(ours, theirs, grads):
+        p.grad, q.grad = g, torch.tensor(g, dtype=torch.float64)
+    norm = torch.nn.utils.clip_grad_norm_(theirs, limit)
+    assert optim.clip_norm(ours, limit) == pytest.approx(norm.item(), rel=1e-14)
+    assert [p.grad for p in ours] == pytest.approx([q.grad.item() for q in theirs], rel=1e-14)
+
+
+def test_clip_norm_passes_a_nan_on():
+    a, b = Value(0.0), Value(0.0)
+    a.grad, b.grad = math.nan, 1.0
+    assert math.isnan(optim.clip_norm([a, b], 1.0))
+    assert math.isnan(b.grad)
+
+
+def test_clip_value_bounds_each_gradient():
+    ps = [Value(0.0) for _ in range(4)]
+    for p, g in zip(ps, [-3.0, -0.5, 0.5, 3.0]):
+        p.grad = g
+    optim.clip_value(ps, 1.0)
+    assert [p.grad for p in ps] == [-1.0, -0.5, 0.5, 1.0]
+
+
+# ---- refusals
+
+
+P = Value(1.0)
+
+
+@pytest.mark.parametrize(
+    "make, error, told",
+    [
+        (lambda: optim.SGD([]), ValueError, "needs parameters"),
+        (lambda: optim.SGD([1.0]), TypeError, "parameters are Values, not float"),
+        (lambda: optim.SGD([P * 2.0]), ValueError, "only a leaf can be a parameter"),
+        (lambda: optim.SGD([P, P]), ValueError, "in the list twice"),
+        (lambda: optim.SGD([P], lr=-0.1), ValueError, "0 or more, not -0.1"),
+        (lambda: optim.SGD([P], lr=math.nan), ValueError, "not nan"),
+        (lambda: optim.SGD([P], lr=lambda k: -1.0).step(), ValueError, "the learning rate of step 0 is -1.0"),
+        (lambda: optim.SGD([P], nesterov=True), ValueError, "momentum is 0"),
+        (lambda: optim.SGD([P], momentum=-1), ValueError, "momentum is 0 or more"),
+        (lambda: optim.Adam([P], betas=(1.0, 0.9)), ValueError, "below 1, not 1.0"),
+        (lambda: optim.Adam([P], eps=0.0), ValueError, "eps is above 0"),
+        (lambda: optim.linear(1.0, 0.0, 0), ValueError, "1 or more, not 0"),
+        (lambda: optim.SGD([P]).load_state_dict(optim.Adam([P]).state_dict()), ValueError, "is of Adam"),
+    ],
+)
+def test_what_cannot_be_is_said(make, error, told):
+    with pytest.raises(error, match=told):
+        make()
+    assert P.data == 1.0
+
+
+def test_a_state_over_other_parameters_is_refused():
+    a = optim.SGD([Value(0.0), Value(0.0)], momentum=0.9)
+    a.step()
+    with pytest.raises(ValueError, match="speed for 2 parameters, and here are 1"):
+        optim.SGD([Value(0.0)], momentum=0.9).load_state_dict(a.state_dict())
+
+
+def test_a_nan_gradient_is_not_skipped():
+    p = Value(1.0)
+    for make in (optim.SGD, optim.Adam, optim.AdamW, optim.RMSprop):
+        p.data, p.grad = 1.0, math.nan
+        make([p], lr=0.1).step()
+        assert math.isnan(p.data)
