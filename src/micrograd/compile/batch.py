@@ -209,14 +209,14 @@ class Vmap:
         rows = Rows(args, self.in_axes)
         if rows.by_eager or is_tracing():
             return self._eager(rows)
-        run = self._compiled if engine.NATIVE else self._eager
+        run = functools.partial(self._compiled, args) if engine.NATIVE else self._eager
         if not (checks.looking and checks.here()):
             return run(rows)
         result = checks.without_alarm(lambda: run(rows))
         checks.look_at_rows(self.f, rows, result)
         return result
 
-    def _compiled(self, rows: Rows) -> Any:
+    def _compiled(self, args: tuple[Any, ...], rows: Rows) -> Any:
         plan = self._plan(rows)
         threads = self.threads or CORES
         if self.reduce is None:
@@ -230,7 +230,7 @@ class Vmap:
             bad, result = plan.path.code(True, plan.gradient).run(
                 tuple(rows.arrays), tuple(rows.axes), uniform, rows.rows, [], threads, True, scale)  # fmt: skip
             if bad is None:
-                if not rows.uniform and self.in_axes == 0 and all(is_array(a) for a in args) and len(rows.arrays) == len(args):
+                if not rows.uniform and self.in_axes == 0 and len(rows.arrays) == len(args) and all(a is b for a, b in zip(args, rows.arrays)):
                     self.known = KnownCall(self, plan, args, threads)
                 return result
         sums = self._run(rows, tuple(rows.arrays), None, [], True, plan.gradient, threads)
