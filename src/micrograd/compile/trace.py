@@ -60,7 +60,7 @@ def user_line() -> str:
 
 def in_package(frame: Any) -> bool:
     """Whether a frame runs code of this package (or of what it stands on, to copy and pickle)."""
-    return frame.f_globals.get("__name__", "").split(".")[0] in ("micrograd", "copy", "contextlib", "functools")
+    return frame.f_globals.get("__name__", "").split(".")[0] in ("micrograd", "copy", "contextlib", "functools", "numpy")
 
 
 def place(frame: Any, line: int) -> str:
