@@ -10,6 +10,7 @@ Exits with 1 when a figure falls short.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import subprocess
@@ -99,10 +100,9 @@ def speed(table: Table, peer_python: str, rounds: int) -> None:
             table.row(what, m / f, most, "× floats")
             table.row("", p / m, least, "× 0.1.0", at_least=True)
             table.note(f"floats {milliseconds(f)}, this package {milliseconds(m)}, micrograd 0.1.0 {milliseconds(p)}")
-        if (SRC / "micrograd" / "nn.py").exists():
-            m, p = interleaved("mlp", [mine, peer], max(2, rounds // 2))
-            table.row("one training step, MLP(2, [16, 16, 1]), 100 points", p / m, 60.0, "× 0.1.0", at_least=True)
-            table.note(f"this package {milliseconds(m)}, micrograd 0.1.0 {milliseconds(p)}")
+        m, p = interleaved("mlp", [mine, peer], max(2, rounds // 2))
+        table.row("one training step, MLP(2, [16, 16, 1]), 100 points", p / m, 60.0, "× 0.1.0", at_least=True)
+        table.note(f"this package {milliseconds(m)}, micrograd 0.1.0 {milliseconds(p)}")
     finally:
         for contender in (floats, mine, peer):
             contender.close()
@@ -160,6 +160,18 @@ def import_time(table: Table, rounds: int) -> None:
     table.note(f"bare interpreter {best[0] * 1e3:.1f} ms")
 
 
+def transformer(table: Table) -> None:
+    """The rows of transformer_eager.py, in a process of its own."""
+    program = "import json, transformer_eager; print(json.dumps(transformer_eager.run()))"
+    env = os.environ | {"PYTHONPATH": f"{SRC}{os.pathsep}{HERE}", "MICROGRAD_REQUIRE_NATIVE": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True, text=True)
+    for what, measured, relation, target in json.loads(done.stdout):
+        if relation is None:
+            table.note(f"{what}: {measured:.2f}")
+        else:
+            table.row(what, measured, target, "×", at_least=relation == ">=")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer", required=True, help="a Python that has micrograd 0.1.0 from PyPI")
@@ -167,15 +179,15 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer rounds, no depth rows")
     args = parser.parse_args()
     rounds = 3 if args.quick else args.rounds
-    print(
-        f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores; best of {rounds} interleaved rounds\n"
-    )
+    machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
+    print(f"{machine}; best of {rounds} interleaved rounds\n")
     table = Table()
     speed(table, args.peer, rounds)
     memory(table, args.peer)
     flatness(table, rounds)
     import_time(table, rounds)
     if not args.quick:
+        transformer(table)
         depth(table)
     if table.missed:
         print(f"\n{len(table.missed)} figure(s) fall short of their target.")

@@ -152,9 +152,9 @@ def deep_chain(number: Any, nodes: int) -> float:
     leaf = number(1.0)
     acc = leaf
     for _ in range(nodes):
-        acc = acc + 1.0
+        acc = acc + leaf
     acc.backward()
-    assert leaf.grad == 1.0 and acc.data == nodes + 1.0
+    assert leaf.grad == acc.data == nodes + 1.0
     del acc
     return perf_counter() - start
 

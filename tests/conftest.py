@@ -10,10 +10,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,6 +23,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+MORE = int(os.environ.get("MICROGRAD_EXAMPLES", "1"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -29,14 +32,24 @@ def pytest_configure(config: pytest.Config) -> None:
     except ImportError:
         return
     # The same examples each time, so that a red build is red again on the next machine; and no wall-clock deadlines.
-    settings.register_profile("micrograd", deadline=None, derandomize=True, database=None, print_blob=True)
+    # MICROGRAD_EXAMPLES=50 looks at 50 times as many, and at others each time.
+    same = MORE == 1
+    settings.register_profile("micrograd", deadline=None, derandomize=same, database=None, print_blob=True)
     settings.load_profile("micrograd")
 
 
-def pytest_report_header(config: pytest.Config) -> list[str]:
-    twins = "C and Python" if NATIVE else "Python only (the C twin is not built)"
-    torch = "installed" if importlib.util.find_spec("torch") else "not installed: comparisons with it are left out"
-    return [f"micrograd: engine {twins}; PyTorch {torch}"]
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say what this run could not look at."""
+    for missing, what in (
+        (not NATIVE, "the C engine: it is not built (install a C compiler)"),
+        (not importlib.util.find_spec("torch"), "comparisons with PyTorch: it is not installed (torch==2.13.0)"),
+        (
+            not importlib.util.find_spec("playwright") or not shutil.which("chromium"),
+            "tests in a browser: they need playwright and chromium",
+        ),
+    ):
+        if missing:
+            terminalreporter.write_line(f"left out: {what}", yellow=True)
 
 
 class Twin:
@@ -86,24 +99,32 @@ NATIVE = bool(C.engine.NATIVE)
 sys.modules.update(C.modules)  # what test modules get when they import micrograd at their top
 
 
-def _use(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in _loaded():
-        monkeypatch.delitem(sys.modules, name)
-    for name, module in twin.modules.items():
-        monkeypatch.setitem(sys.modules, name, module)
+@contextmanager
+def in_place(twin: Twin) -> Iterator[Twin]:
+    """Let `import micrograd...` find this twin for a while."""
+    before = _loaded()
+    try:
+        for name in before:
+            del sys.modules[name]
+        sys.modules.update(twin.modules)
+        yield twin
+    finally:
+        twin.modules = _loaded()  # modules that were imported meanwhile belong to this twin
+        for name in twin.modules:
+            del sys.modules[name]
+        sys.modules.update(before)
 
 
 @pytest.fixture(params=["C", "Python"])
-def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Twin]:
+def twin(request: pytest.FixtureRequest) -> Iterator[Twin]:
     """The package with one engine, then with the other."""
     if request.param == "C":
         if not NATIVE:
             pytest.skip("the C twin is not built")
         yield C
     else:
-        _use(PYTHON, monkeypatch)
-        yield PYTHON
-        PYTHON.modules.update(_loaded())  # modules that the test imported belong to this twin
+        with in_place(PYTHON):
+            yield PYTHON
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import SPECIAL, Package, close, column, needs_llvm, number, numbers, programs, same
+from random_programs import SPECIAL, Package, close, column, needs_llvm, number, numbers, programs, same
 
 from micrograd import Value, grad, jit, value_and_grad, vmap
 from micrograd.compile.backends import python

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import mpmath
@@ -166,11 +167,10 @@ def test_conventions_at_kinks(twin, name, args, partials):
     assert [*map(bits, run(twin, name, args)[1])] == [*map(bits, partials)]
 
 
-def _torch_functions():
-    try:
-        import torch
-    except ImportError:
-        return {}
+@functools.cache
+def torch_functions():
+    """The ops in PyTorch, by name."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     names = """add sub mul div pow neg abs exp expm1 log log1p log2 log10 sqrt sin cos tan asin acos atan atan2 sinh cosh
     tanh asinh acosh atanh hypot erf erfc sigmoid relu floor ceil round sign""".split()
     functional = torch.nn.functional
@@ -185,7 +185,6 @@ def _torch_functions():
     }  # fmt: skip
 
 
-TORCH = _torch_functions()
 TORCH_LACKS = {"floordiv", "cbrt", "lt", "le", "gt", "ge", "eq", "ne"}  # has no such op, or no derivative of it
 PARAMETERS = {"leaky_relu", "elu"}  # their second input is a plain number in PyTorch
 
@@ -193,7 +192,7 @@ PARAMETERS = {"leaky_relu", "elu"}  # their second input is a plain number in Py
 def in_torch(name, args):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     xs = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in args]
-    y = TORCH[name](*xs)
+    y = torch_functions()[name](*xs)
     if y.requires_grad:
         y.backward()
     grads = [x.grad.item() if x.grad is not None else 0.0 for x in xs]

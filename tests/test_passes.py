@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import Package, close, number, numbers, programs, same
+from random_programs import Package, close, number, numbers, programs, same
 
 from micrograd import Value
 from micrograd.compile import passes

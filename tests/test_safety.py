@@ -303,15 +303,16 @@ class TestReferences:
 
     def test_memory_does_not_grow(self, twin):
         growth = []
-        for _ in range(4):  # other threads of the test runner allocate too, but not each time
+        for _ in range(8):  # caches fill up at first, and other threads of the test runner allocate too
             gc.collect()
             before = sys.getallocatedblocks()
-            for _ in range(50):
+            for _ in range(40):
                 self.busy(twin)
             gc.collect()
             growth.append(sys.getallocatedblocks() - before)
-        assert min(growth) < 50  # not one block each time round
+        assert min(growth) < 40, growth  # not one block each time round
 
+    @pytest.mark.skipif(sys.getallocatedblocks() == 0, reason="PYTHONMALLOC=malloc: Python counts no blocks")
     @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="resident memory is read from /proc")
     def test_a_graph_gives_its_memory_back(self, Value):
         def resident():
@@ -350,9 +351,9 @@ class TestDepth:
         x = Value(1.0)
         y = x
         for _ in range(nodes):
-            y = y + 1.0
+            y = y + x
         y.backward()
-        assert (y.data, x.grad) == (nodes + 1.0, 1.0)
+        assert y.data == x.grad == nodes + 1.0
         y.zero_grad()
         assert x.grad == 0.0
         del y

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import Package, numbers, programs
+from random_programs import Package, numbers, programs
 
 from micrograd import Value, jit, math
 from micrograd.compile.tape import CONST, INPUT, PARAM, Tape, check, parse

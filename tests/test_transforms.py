@@ -7,7 +7,7 @@ from collections import namedtuple
 
 import mpmath
 import pytest
-from programs import needs_llvm
+from random_programs import needs_llvm
 
 from micrograd import Value
 

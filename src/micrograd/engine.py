@@ -43,9 +43,7 @@ def number(x: Any) -> float:
 
     if isinstance(x, Real):
         return float(x)
-    raise TypeError(
-        f"a Value holds one real number (int, float or NumPy scalar), not {type(x).__name__}: {_brief(x)}"
-    )
+    raise TypeError(f"a Value holds one real number (int, float or NumPy scalar), not {type(x).__name__}: {_brief(x)}")
 
 
 def _brief(x: Any) -> str:
@@ -190,13 +188,13 @@ class Value:
         return _operator("pow", other, self)
 
     def __neg__(self) -> Value:
-        return apply(OPS["neg"], self)
+        return _unary("neg", self)
 
     def __pos__(self) -> Value:
         return self
 
     def __abs__(self) -> Value:
-        return apply(OPS["abs"], self)
+        return _unary("abs", self)
 
     # ---- numbers that leave the graph: comparisons, float(), int(), round() ...
 
@@ -229,7 +227,7 @@ class Value:
     def __int__(self) -> int:
         return int(_leave("int()", self))
 
-    def __round__(self, ndigits: int | None = None) -> int | float:
+    def __round__(self, ndigits: int | None = None) -> Any:
         return round(_leave("round()", self), ndigits)
 
     def __floor__(self) -> int:
@@ -351,20 +349,26 @@ def _foreign(x: Any) -> bool:
     return not isinstance(x, plain) and not hasattr(x, "__array__")
 
 
-def _operator(name: str, a: Any, b: Any) -> Any:
+def _unary(name: str, a: Value) -> Value:
+    out: Value = apply(OPS[name], a)
+    return out
+
+
+def _operator(name: str, a: Any, b: Any) -> Value:
     try:
-        return apply(OPS[name], a, b)
+        out: Value = apply(OPS[name], a, b)
     except TypeError:
         if _foreign(a if isinstance(b, Value) else b):
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         raise
+    return out
 
 
-def _compare(name: str, a: Value, b: Any) -> Any:
+def _compare(name: str, a: Value, b: Any) -> bool:
     try:
         other = b if isinstance(b, Value) else number(b)
     except TypeError:
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
     result = bool(OPS[name].value(a._data, other._data if isinstance(other, Value) else other))
     if mode.watcher is not None:
         mode.watcher(name, a, other, result)
@@ -400,6 +404,18 @@ def set_watch(watcher: Any, maker: Any) -> tuple[Any, Any]:
     before = mode.watcher, mode.maker
     mode.watcher, mode.maker = watcher, maker
     return before
+
+
+def zero_grads(values: list[Value]) -> None:
+    """Set `.grad` of each to zero."""
+    for v in values:
+        v._grad = 0.0
+
+
+def descend(values: list[Value], lr: float, decay: float) -> None:
+    """Move each against its gradient: one step of gradient descent, with weight decay."""
+    for v in values:
+        v._data -= lr * (v._grad + decay * v._data if decay else v._grad)
 
 
 class no_grad:
@@ -446,7 +462,8 @@ for _op in OPS.values():
 NATIVE = False
 if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0") and __name__ == "micrograd.engine":
     try:
-        from micrograd._engine import Value, apply, node, set_recording, set_scope, set_trace, set_watch
+        from micrograd._engine import Value, apply, node  # noqa: I001
+        from micrograd._engine import descend, set_recording, set_scope, set_trace, set_watch, zero_grads
 
         NATIVE = True
     except ImportError as reason:

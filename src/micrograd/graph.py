@@ -113,7 +113,8 @@ def deepcopy(root: Value, memo: dict[int, Any]) -> Value:
                 setattr(new, key, copy_any(x, memo))
     finally:
         engine.set_recording(before)
-    return memo[id(root)]
+    out: Value = memo[id(root)]
+    return out
 
 
 def linearize(roots: list[Value], inputs: list[Value], trace: int) -> tuple[Any, ...]:

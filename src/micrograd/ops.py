@@ -140,8 +140,8 @@ def _pow(a: float, b: float) -> float:
 def _hypot(a: float, b: float) -> float:
     try:
         return abs(complex(a, b))  # the C library's hypot; math.hypot is another algorithm, with other last bits
-    except OverflowError:
-        return inf
+    except OverflowError:  # Python may say so of a nan too, after another overflow
+        return nan if a != a or b != b else inf
 
 
 def _cbrt(x: float) -> float:

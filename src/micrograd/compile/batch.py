@@ -11,7 +11,7 @@ from typing import Any
 from micrograd import checks, engine, math
 from micrograd.compile import passes
 from micrograd.compile.jit import MAX_PATHS
-from micrograd.compile.kernel import RESULT, BatchCode, Settings, in_background, is_recording, prepare, wrt_places
+from micrograd.compile.kernel import RESULT, BatchCode, Settings, in_background, is_recording, levels, prepare, wrt_places
 from micrograd.compile.tape import INPUT, PARAM, Tape
 from micrograd.compile.trace import Trace, is_tracing, peek, trace_twice
 from micrograd.engine import Value
@@ -19,9 +19,6 @@ from micrograd.errors import CompileError, TraceError
 from micrograd.structure import NUMBER, Shape, flatten, is_array, size, unflatten
 
 CORES = os.cpu_count() or 1
-
-# A tape longer than this is first compiled quickly, so that the first result comes soon, and well in the background.
-QUICK_FIRST = 20_000
 
 
 class Rows:
@@ -111,11 +108,11 @@ class RowPath:
             tape.__dict__.update(self.tape.__dict__, ops=list(self.tape.ops), args=list(self.tape.args))
             wrt = [w for k, w in enumerate(wrt_places(tape, [])) if gradient and gradient[k]]
             ready = prepare(tape, wrt, self.settings)
-            quick = len(ready) > QUICK_FIRST and not self.settings.wait
             flags = [reduced] * len(ready.outputs)
-            self.codes[key] = BatchCode(ready, flags, self.settings, 0 if quick else 2)
-            if quick:
-                in_background(lambda: self.codes.__setitem__(key, BatchCode(ready, flags, self.settings, 2)))
+            first, final = levels(ready, False)
+            self.codes[key] = BatchCode(ready, flags, self.settings, first)
+            if final != first:
+                in_background(lambda: self.codes.__setitem__(key, BatchCode(ready, flags, self.settings, final)))
         return self.codes[key]
 
 
