@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from micrograd import math
 from micrograd.engine import Value, no_grad
-from micrograd.errors import CompileError, MicrogradError, TraceError
+from micrograd.errors import AnomalyError, CompileError, GradientError, MicrogradError, TraceError
 from micrograd.primitive import primitive
 
 TYPE_CHECKING = False
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from micrograd import data, learn, losses, nn, optim, plots, train
+    from micrograd.checks import check_grad, detect_anomaly
     from micrograd.compile.batch import vmap
     from micrograd.compile.jit import jit
     from micrograd.learn import draw_dot, explore, frames
@@ -24,14 +25,16 @@ __all__ = [
     "Value", "math", "no_grad", "primitive",
     "grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "hvp",
     "jit", "vmap",
+    "check_grad", "detect_anomaly",
     "nn", "optim", "losses", "data", "train", "plots",
     "learn", "draw_dot", "explore", "frames",
-    "MicrogradError", "TraceError", "CompileError",
+    "MicrogradError", "TraceError", "CompileError", "AnomalyError", "GradientError",
 ]  # fmt: skip
 
 # What `import micrograd` need not wait for: name -> the module that has it, or that it is.
 _LAZY = {
     **dict.fromkeys(["grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "hvp"], "transforms"),
+    **dict.fromkeys(["check_grad", "detect_anomaly"], "checks"),
     "jit": "compile.jit",
     "vmap": "compile.batch",
     **dict.fromkeys(["draw_dot", "explore", "frames"], "learn"),

@@ -144,6 +144,9 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
 }
 
 static PyObject *kernel_getattr(PyObject *self, PyObject *name) {
+    if (((Kernel *)self)->owner != NULL && (PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
+                                            PyUnicode_CompareWithASCIIString(name, "__module__") == 0))
+        return PyObject_GetAttr(((Kernel *)self)->owner, name); /* those of the function, not of this type */
     PyObject *found = PyObject_GenericGetAttr(self, name);
     if (found != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
     PyErr_Clear();

@@ -80,17 +80,18 @@ class Value:
 
     @data.setter
     def data(self, x: Any) -> None:
-        if mode.watcher is not None:
-            mode.watcher("data =", self, None, None)
+        _leave("data =", self)
         self._data = number(x)
 
     @property
     def grad(self) -> float:
         """d(root)/d(self), once backward() has been called on a root"""
+        _leave("grad", self)
         return self._grad
 
     @grad.setter
     def grad(self, x: Any) -> None:
+        _leave("grad =", self)
         self._grad = number(x)
 
     def _backward(self) -> None:
@@ -125,7 +126,7 @@ class Value:
 
     def detach(self) -> Value:
         """A leaf with the same data: no gradient passes through it."""
-        return Value(self._data)
+        return Value(_leave("detach()", self))
 
     def _apply(self, op: Op, args: Any) -> Any:
         return apply(op, *args)
@@ -424,6 +425,10 @@ class no_grad:
         self._before: list[bool] = []
 
     def __enter__(self) -> None:
+        watch = set_watch(None, None)
+        set_watch(*watch)
+        if watch[0] is not None:  # a trace takes its tape from the nodes that are recorded
+            watch[0]("no_grad()", None, None, None)
         self._before.append(set_recording(False))
 
     def __exit__(self, *_: object) -> None:

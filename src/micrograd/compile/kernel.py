@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import queue
 import threading
 from collections.abc import Callable
@@ -166,6 +167,17 @@ def _stop() -> None:
     _jobs.put(None)
     if _worker is not None:
         _worker.join()
+
+
+def _after_fork() -> None:
+    """In a forked process: the compiling thread is gone, and whatever it held is held by nobody."""
+    global _jobs, _worker, _worker_lock
+    _jobs, _worker, _worker_lock = queue.Queue(), None, threading.Lock()
+    llvm.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def is_recording() -> bool:

@@ -47,6 +47,12 @@ CHUNK, SMALL_CHUNK, LONG = 2000, 250, 20_000
 _lock = threading.Lock()
 
 
+def after_fork() -> None:
+    """The lock may have been taken by a thread that this process does not have."""
+    global _lock
+    _lock = threading.Lock()
+
+
 def spelled(op: Op) -> bool:
     """Whether LLVM has the op; the others are expanded."""
     return op.name in PLAIN or op.name in COMPARE or op.name in LIBRARY or op.name == "where"
