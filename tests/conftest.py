@@ -127,6 +127,14 @@ def twin(request: pytest.FixtureRequest) -> Iterator[Twin]:
             yield PYTHON
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _kernels_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Machine code of the tests is kept in a directory of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MICROGRAD_CACHE", str(tmp_path_factory.mktemp("kernels")))
+        yield
+
+
 @pytest.fixture
 def engine(twin: Twin) -> Any:
     """micrograd.engine of the twin under test."""

@@ -1,47 +1,66 @@
 """micrograd: exact gradients of plain scalar Python code, to look at and to run fast."""
 
+from __future__ import annotations
+
 from micrograd import math
 from micrograd.engine import Value, no_grad
-from micrograd.errors import CompileError, MicrogradError, TraceError
+from micrograd.errors import AnomalyError, CompileError, GradientError, MicrogradError, TraceError
 from micrograd.primitive import primitive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from micrograd import data, learn, losses, nn, optim, plots, train
+    from micrograd.checks import check_grad, detect_anomaly
     from micrograd.compile.batch import vmap
     from micrograd.compile.jit import jit
+    from micrograd.learn import draw_dot, explore, frames
     from micrograd.transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
 __version__ = "1.0.0.dev0"
+
+# The public API, in reading order.
 __all__ = [
-    "CompileError", "MicrogradError", "TraceError", "Value", "grad", "hessian", "hvp", "jacobian", "jit", "jvp", "math",
-    "no_grad", "primitive", "value_and_grad", "vjp", "vmap",
+    "Value", "math", "no_grad", "primitive",
+    "grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "hvp",
+    "jit", "vmap",
+    "check_grad", "detect_anomaly",
+    "nn", "optim", "losses", "data", "train", "plots",
+    "learn", "draw_dot", "explore", "frames",
+    "MicrogradError", "TraceError", "CompileError", "AnomalyError", "GradientError",
 ]  # fmt: skip
 
-# What `import micrograd` need not wait for: name -> where it lives.
+# What `import micrograd` need not wait for: name -> the module that has it, or that it is.
 _LAZY = {
-    **dict.fromkeys(["grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"], "micrograd.transforms"),
-    "jit": "micrograd.compile.jit",
-    "vmap": "micrograd.compile.batch",
+    **dict.fromkeys(["grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "hvp"], "transforms"),
+    **dict.fromkeys(["check_grad", "detect_anomaly"], "checks"),
+    "jit": "compile.jit",
+    "vmap": "compile.batch",
+    **dict.fromkeys(["draw_dot", "explore", "frames"], "learn"),
+    **{name: name for name in ("nn", "optim", "losses", "data", "train", "plots", "learn")},
 }
 
 
-def __getattr__(name: str) -> "Any":
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'micrograd' has no attribute {name!r}")
     import importlib
 
-    if name in _LAZY:
-        found = getattr(importlib.import_module(_LAZY[name]), name)
-    elif name in _MODULES:
-        found = importlib.import_module(f"micrograd.{name}")
-    else:
-        raise AttributeError(f"module 'micrograd' has no attribute {name!r}")
+    module = importlib.import_module(f"micrograd.{_LAZY[name]}")
+    found = module if _LAZY[name] == name else getattr(module, name)
     globals()[name] = found
     return found
 
 
-_MODULES = ("nn", "optim", "losses", "data", "train", "learn", "transforms", "checks")
-
-
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_MODULES])
+    return sorted(__all__)
+
+
+def _shown_in_a_notebook(self: Value, include: object = None, exclude: object = None) -> object:
+    from micrograd.learn.draw import notebook
+
+    return notebook(self)
+
+
+setattr(Value, "_repr_mimebundle_", _shown_in_a_notebook)  # noqa: B010  (for both twins, and nothing is imported now)

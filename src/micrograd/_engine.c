@@ -311,7 +311,11 @@ done:
 
 static PyObject *get_data(PyObject *self, void *unused) { (void)unused; return leave("data", self); }
 static PyObject *get_raw_data(Node *self, void *unused) { (void)unused; return PyFloat_FromDouble(self->data); }
-static PyObject *get_grad(Node *self, void *unused) { (void)unused; return PyFloat_FromDouble(self->grad); }
+static PyObject *get_grad(Node *self, void *unused) {
+    (void)unused;
+    if (special_threads && tell("grad", (PyObject *)self, Py_None, Py_None) < 0) return NULL;
+    return PyFloat_FromDouble(self->grad);
+}
 static PyObject *get_scope(Node *self, void *unused) { (void)unused; return PyLong_FromUnsignedLong(self->scope); }
 
 static int set_double(PyObject *value, double *place, const char *name) {
@@ -331,7 +335,11 @@ static int set_data(Node *self, PyObject *value, void *unused) {
     return set_double(value, &self->data, "data");
 }
 
-static int set_grad(Node *self, PyObject *value, void *unused) { (void)unused; return set_double(value, &self->grad, "grad"); }
+static int set_grad(Node *self, PyObject *value, void *unused) {
+    (void)unused;
+    if (special_threads && tell("grad =", (PyObject *)self, Py_None, Py_None) < 0) return -1;
+    return set_double(value, &self->grad, "grad");
+}
 
 static PyObject *get_prev(Node *self, void *unused) {
     (void)unused;
@@ -442,7 +450,11 @@ static PyObject *value_push(Node *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-static PyObject *value_detach(Node *self, PyObject *unused) { (void)unused; return (PyObject *)node_alloc(self->data); }
+static PyObject *value_detach(Node *self, PyObject *unused) {
+    (void)unused;
+    if (special_threads && tell("detach()", (PyObject *)self, Py_None, Py_None) < 0) return NULL;
+    return (PyObject *)node_alloc(self->data);
+}
 
 static PyObject *module_apply(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 

@@ -144,6 +144,9 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
 }
 
 static PyObject *kernel_getattr(PyObject *self, PyObject *name) {
+    if (((Kernel *)self)->owner != NULL && (PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
+                                            PyUnicode_CompareWithASCIIString(name, "__module__") == 0))
+        return PyObject_GetAttr(((Kernel *)self)->owner, name); /* those of the function, not of this type */
     PyObject *found = PyObject_GenericGetAttr(self, name);
     if (found != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
     PyErr_Clear();
@@ -195,18 +198,22 @@ static PyType_Spec kernel_spec = {
     .slots = kernel_slots,
 };
 
-/* point(address, numbers, params, n_out, n_scratch) -> list of outputs, or None when a guard failed */
+/* point(address, numbers, params, n_out, n_scratch, op, inputs) -> list of outputs, or None when a guard failed.
+   With an op, outputs are nodes over these inputs: the code gives n_out values, and then for each its partials. */
 static PyObject *module_point(PyObject *module, PyObject *args) {
     (void)module;
     unsigned long long address;
-    PyObject *numbers, *params;
+    PyObject *numbers, *params, *op, *inputs_list;
     Py_ssize_t n_out, n_scratch;
-    if (!PyArg_ParseTuple(args, "KO!O!nn:point", &address, &PyList_Type, &numbers, &PyList_Type, &params, &n_out, &n_scratch)) return NULL;
-    Py_ssize_t n_in = PyList_GET_SIZE(numbers), n_params = PyList_GET_SIZE(params);
-    double *memory = PyMem_RawMalloc((size_t)(n_in + n_params + n_out + n_scratch + 1) * sizeof(double));
+    if (!PyArg_ParseTuple(args, "KO!O!nnOO!:point", &address, &PyList_Type, &numbers, &PyList_Type, &params, &n_out, &n_scratch, &op, &PyList_Type, &inputs_list))
+        return NULL;
+    Py_ssize_t n_in = PyList_GET_SIZE(numbers), n_params = PyList_GET_SIZE(params), width = op == Py_None ? 0 : PyList_GET_SIZE(inputs_list);
+    Py_ssize_t n_all = n_out * (1 + width), row = 0;
+    if (op != Py_None && ((row = row_of(op)) < 0 || !all_values(inputs_list))) return NULL;
+    double *memory = PyMem_RawMalloc((size_t)(n_in + n_params + n_all + n_scratch + 1) * sizeof(double));
     if (memory == NULL) return PyErr_NoMemory();
     PyObject *result = NULL;
-    double *in = memory, *p = in + n_in, *out = p + n_params, *scratch = out + n_out;
+    double *in = memory, *p = in + n_in, *out = p + n_params, *scratch = out + n_all;
     Operand o;
     for (Py_ssize_t i = 0; i < n_in + n_params; i++) {
         PyObject *x = i < n_in ? PyList_GET_ITEM(numbers, i) : PyList_GET_ITEM(params, i - n_in);
@@ -227,7 +234,17 @@ static PyObject *module_point(PyObject *module, PyObject *args) {
     }
     result = PyList_New(n_out);
     for (Py_ssize_t i = 0; result != NULL && i < n_out; i++) {
-        PyObject *x = PyFloat_FromDouble(out[i]);
+        PyObject *x = NULL;
+        if (op == Py_None) {
+            x = PyFloat_FromDouble(out[i]);
+        } else {
+            Block *block = block_new(width);
+            for (Py_ssize_t k = 0; block != NULL && k < width; k++) {
+                block->in[k] = (Node *)PyList_GET_ITEM(inputs_list, k);
+                block->partial[k] = out[n_out + i * width + k];
+            }
+            if (block != NULL) x = make_many((int)row, out[i], block);
+        }
         if (x == NULL) Py_CLEAR(result);
         else PyList_SET_ITEM(result, i, x);
     }

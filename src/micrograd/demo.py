@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+import copy
+import importlib.util
 import os
 import random
 from collections.abc import Callable
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from micrograd import data, losses, nn, optim
@@ -28,6 +32,11 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--out", metavar="DIR", default="demo-output", help="where pictures and parameters go (default: demo-output)"
     )
+    parser.add_argument(
+        "--jit",
+        action=argparse.BooleanOptionalAction,
+        help="compile the training step (default: where it pays, with the time of the eager engine beside it)",
+    )
     parser.add_argument("--quiet", action="store_true", help="show the result alone, without progress")
 
 
@@ -48,13 +57,17 @@ def run(args: Any) -> int:
     out = Path(args.out)
     if out.exists() and not out.is_dir():
         raise BadArgument(f"--out {args.out} is a file; give a folder")
-    task = TASKS[args.task](args.steps, args.seed, args.quiet)
+    missing = compiler_missing()
+    if args.jit and (missing or args.task not in COMPILED):
+        raise BadArgument(f"--jit: {missing or f'{args.task} is trained eagerly'}")
+    jit = args.task in COMPILED and not missing if args.jit is None else args.jit
+    task = TASKS[args.task](args.steps, args.seed, args.quiet, jit)
     history = task.history
     print()
     if history.rows:
         recent = history.loss[-task.window :]
         mean = f" (mean of the last {len(recent)})" if len(recent) > 1 else ""
-        print(f"{len(history)} steps in {history.seconds:.1f} s on the {'C' if NATIVE else 'Python'} engine")
+        print(task.timing or f"{len(history)} steps in {history.seconds:.1f} s on the {ENGINE} engine")
         print(f"loss {sum(recent) / len(recent):.4f}{mean}, {task.result}")
     for line in task.shown:
         print(line)
@@ -79,9 +92,10 @@ class Trained:
         shown: list[str],
         pictures: dict[str, Picture],
         window: int = 1,
+        timing: str = "",
     ) -> None:
         self.model, self.maker, self.history = model, maker, history
-        self.result, self.shown, self.pictures = result, shown, pictures
+        self.result, self.shown, self.pictures, self.timing = result, shown, pictures, timing
         self.window = window  # steps to take the mean of the loss over, where a step sees a part of the data
 
 
@@ -89,7 +103,65 @@ def _introduce(what: str, model: nn.Module, maker: str) -> None:
     print(f"{what}\n{maker}: {len(model.parameters()):,} parameters\n", flush=True)
 
 
-def moons(steps: int | None, seed: int, quiet: bool) -> Trained:
+ENGINE = "C" if NATIVE else "Python"
+
+
+def compiler_missing() -> str:
+    """What compiling needs and is not here; nothing where all is."""
+    if not NATIVE:
+        return "compiled code runs on the C engine, which was not built"
+    for name in ("numpy", "llvmlite"):
+        if importlib.util.find_spec(name) is None:
+            return f'compiling needs {name}: pip install "micrograd[jit]"'
+    return ""
+
+
+def train(
+    model: nn.Module,
+    points: tuple[Any, Any],
+    loss: Any,
+    penalty: Callable[[Any], Any] | None,
+    optimizer: Callable[[Any], optim.Optimizer],
+    steps: int,
+    quiet: bool,
+    jit: bool,
+) -> tuple[History, str]:
+    """Fit a model to points: eagerly, or compiled and then eagerly too (a copy), for the time of both."""
+
+    def eagerly(model: Any, quiet: bool) -> History:
+        def whole(scores: Any, labels: Any) -> Any:
+            return loss(scores, labels) + penalty(model) if penalty else loss(scores, labels)
+
+        metrics = {"accuracy": accuracy}
+        return fit(model, points, whole, optimizer(model), epochs=steps, metrics=metrics, quiet=quiet)
+
+    if not jit:
+        return eagerly(model, quiet), ""
+    import numpy as np
+
+    from micrograd.compile.batch import vmap
+    from micrograd.compile.jit import jit as compiled
+
+    twin = copy.deepcopy(model)
+    columns = np.array(points[0], dtype=float), np.array(points[1], dtype=float)
+    data_loss = vmap(lambda x, label: loss([model(x)], [label]), reduce="mean")
+    extra = compiled(lambda: penalty(model), wait=True) if penalty else None
+
+    def objective(xs: Any, labels: Any) -> Any:
+        return data_loss(*columns) + extra() if extra else data_loss(*columns)
+
+    began = perf_counter()
+    objective(*points)
+    compiling = perf_counter() - began
+    history = fit(model, points, loss, optimizer(model), epochs=steps, objective=objective, quiet=quiet)
+    beside = eagerly(twin, True).seconds
+    return history, (
+        f"{len(history)} steps in {history.seconds:.3f} s as machine code, after {compiling:.1f} s of compiling;\n"
+        f"the same steps on the {ENGINE} engine: {beside:.2f} s, {beside / history.seconds:.0f} times as long"
+    )
+
+
+def moons(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
     """micrograd's recipe: two half circles, max-margin, a learning rate that falls from 1 to 0.1."""
     X, y = data.moons(100, noise=0.1, seed=seed)
     signs = [2 * c - 1 for c in y]
@@ -97,38 +169,42 @@ def moons(steps: int | None, seed: int, quiet: bool) -> Trained:
     model = nn.MLP(2, [16, 16, 1], rng=seed)
     _introduce("moons: tell 100 points on two half circles apart", model, maker)
     steps = steps or 100
-    history = fit(
+    history, timing = train(
         model,
         (X, signs),
-        lambda scores, labels: losses.max_margin(scores, labels) + losses.l2(model.parameters(), 1e-4),
-        optim.SGD(model.parameters(), lr=optim.linear(1.0, 0.1, steps)),
-        epochs=steps,
-        metrics={"accuracy": accuracy},
-        quiet=quiet,
+        losses.max_margin,
+        lambda model: losses.l2(model.parameters(), 1e-4),
+        lambda model: optim.SGD(model.parameters(), lr=optim.linear(1.0, 0.1, steps)),
+        steps,
+        quiet,
+        jit,
     )
-    return _points(model, maker, history, X, signs)
+    return _points(model, maker, history, timing, X, signs)
 
 
-def spirals(steps: int | None, seed: int, quiet: bool) -> Trained:
+def spirals(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
     """Three arms that wind around each other: three classes, cross-entropy, Adam."""
     X, y = data.spirals(150, seed=seed)
     maker = 'nn.MLP(2, [16, 16, 3], activation="tanh")'
     model = nn.MLP(2, [16, 16, 3], activation="tanh", init="xavier", rng=seed)
     _introduce("spirals: tell 150 points on three arms apart", model, maker)
     steps = steps or 300
-    history = fit(
+    history, timing = train(
         model,
         (X, y),
         losses.cross_entropy,
-        optim.Adam(model.parameters(), lr=optim.cosine(0.05, 0.001, steps)),
-        epochs=steps,
-        metrics={"accuracy": accuracy},
-        quiet=quiet,
+        None,
+        lambda model: optim.Adam(model.parameters(), lr=optim.cosine(0.05, 0.001, steps)),
+        steps,
+        quiet,
+        jit,
     )
-    return _points(model, maker, history, X, y)
+    return _points(model, maker, history, timing, X, y)
 
 
-def _points(model: nn.Module, maker: str, history: History, X: list[list[float]], y: list[int]) -> Trained:
+def _points(
+    model: nn.Module, maker: str, history: History, timing: str, X: list[list[float]], y: list[int]
+) -> Trained:
     from micrograd import plots
 
     with no_grad():
@@ -137,7 +213,7 @@ def _points(model: nn.Module, maker: str, history: History, X: list[list[float]]
         "boundary": ("what the model decides where", lambda ax: plots.decision_boundary(model, X, y, ax)),
         "loss": ("how the loss fell", lambda ax: plots.loss_curve(history, ax)),
     }
-    return Trained(model, maker, history, f"accuracy {share:.1%}", text_map(model, X, y), pictures)
+    return Trained(model, maker, history, f"accuracy {share:.1%}", text_map(model, X, y), pictures, timing=timing)
 
 
 def text_map(model: Any, X: list[list[float]], y: list[int], width: int = 60, height: int = 18) -> list[str]:
@@ -161,7 +237,7 @@ def _decide(output: Any) -> int:
     return int(float(output) > 0)
 
 
-def digits(steps: int | None, seed: int, quiet: bool) -> Trained:
+def digits(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
     """Handwritten digits of 8 by 8 pixels: 1,000 to learn from, 200 others to be tested on."""
     X, y = data.digits(1200, seed=seed)
     seen, unseen = (X[:1000], y[:1000]), (X[1000:], y[1000:])
@@ -212,7 +288,7 @@ def _sheet(ax: Any, images: list[list[float]], classes: list[int], guesses: list
     ax.axis("off")
 
 
-def names(steps: int | None, seed: int, quiet: bool) -> Trained:
+def names(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
     """A transformer that reads one name at each step, and then makes up its own."""
     words = data.names()
     letters = data.Alphabet(words)
@@ -246,7 +322,8 @@ def names(steps: int | None, seed: int, quiet: bool) -> Trained:
     return Trained(model, maker, history, result, shown, pictures, window=100)
 
 
-TASKS: dict[str, Callable[[int | None, int, bool], Trained]] = {
+COMPILED = ("moons", "spirals")  # the others take batches or names of many lengths, each with code of its own to wait for
+TASKS: dict[str, Callable[[int | None, int, bool, bool], Trained]] = {
     "moons": moons,
     "spirals": spirals,
     "digits": digits,

@@ -80,17 +80,18 @@ class Value:
 
     @data.setter
     def data(self, x: Any) -> None:
-        if mode.watcher is not None:
-            mode.watcher("data =", self, None, None)
+        _leave("data =", self)
         self._data = number(x)
 
     @property
     def grad(self) -> float:
         """d(root)/d(self), once backward() has been called on a root"""
+        _leave("grad", self)
         return self._grad
 
     @grad.setter
     def grad(self, x: Any) -> None:
+        _leave("grad =", self)
         self._grad = number(x)
 
     def _backward(self) -> None:
@@ -125,7 +126,7 @@ class Value:
 
     def detach(self) -> Value:
         """A leaf with the same data: no gradient passes through it."""
-        return Value(self._data)
+        return Value(_leave("detach()", self))
 
     def _apply(self, op: Op, args: Any) -> Any:
         return apply(op, *args)
@@ -405,6 +406,18 @@ def set_watch(watcher: Any, maker: Any) -> tuple[Any, Any]:
     return before
 
 
+def zero_grads(values: list[Value]) -> None:
+    """Set `.grad` of each to zero."""
+    for v in values:
+        v._grad = 0.0
+
+
+def descend(values: list[Value], lr: float, decay: float) -> None:
+    """Move each against its gradient: one step of gradient descent, with weight decay."""
+    for v in values:
+        v._data -= lr * (v._grad + decay * v._data if decay else v._grad)
+
+
 class no_grad:
     """Record nothing: `with no_grad():` for a block, `@no_grad()` for a function. Results are leaves."""
 
@@ -412,6 +425,10 @@ class no_grad:
         self._before: list[bool] = []
 
     def __enter__(self) -> None:
+        watch = set_watch(None, None)
+        set_watch(*watch)
+        if watch[0] is not None:  # a trace takes its tape from the nodes that are recorded
+            watch[0]("no_grad()", None, None, None)
         self._before.append(set_recording(False))
 
     def __exit__(self, *_: object) -> None:
@@ -445,7 +462,8 @@ for _op in OPS.values():
 NATIVE = False
 if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0") and __name__ == "micrograd.engine":
     try:
-        from micrograd._engine import Value, apply, node, set_recording, set_scope, set_trace, set_watch
+        from micrograd._engine import Value, apply, node  # noqa: I001
+        from micrograd._engine import descend, set_recording, set_scope, set_trace, set_watch, zero_grads
 
         NATIVE = True
     except ImportError as reason:

@@ -11,3 +11,11 @@ class TraceError(MicrogradError):
 
 class CompileError(MicrogradError):
     """A tape could not be turned into machine code."""
+
+
+class AnomalyError(MicrogradError):
+    """A nan or an inf appeared inside detect_anomaly()."""
+
+
+class GradientError(MicrogradError, AssertionError):
+    """check_grad found a derivative that differs from finite differences."""

@@ -77,14 +77,14 @@ def restore_leaf(kind: type[Value], data: float, grad: float, extras: dict[str, 
 def reduce(v: Value) -> tuple[Any, ...]:
     """What pickle keeps: leaves one by one, so that two Values in one pickle still share theirs; the rest as flat rows."""
     if not v._prev:
-        return restore_leaf, (type(v), v._data, v.grad, _extras(v))
+        return restore_leaf, (type(v), v.data, v.grad, _extras(v))
     return restore, flatten(v)
 
 
 def copy(v: Value) -> Value:
     """A second node beside v, made from the same inputs."""
     if not v._prev:
-        return restore_leaf(type(v), v._data, v.grad, _extras(v))
+        return restore_leaf(type(v), v.data, v.grad, _extras(v))
     before = engine.set_recording(True)
     try:
         new = _remake(v._rule or v._op, v._data, v.grad, v._prev, v._partials)
@@ -107,7 +107,7 @@ def deepcopy(root: Value, memo: dict[int, Any]) -> Value:
             if v._prev:
                 new = _remake(v._rule or v._op, v._data, v.grad, tuple(memo[id(c)] for c in v._prev), v._partials)
             else:
-                new = restore_leaf(type(v), v._data, v.grad, {})
+                new = restore_leaf(type(v), v.data, v.grad, {})
             memo[id(v)] = new
             for key, x in _extras(v).items():
                 setattr(new, key, copy_any(x, memo))

@@ -248,10 +248,10 @@ _ROWS = [
     Op("abs", abs, [lambda a, y: f.where(f.eq(a, 0.0), 0.0, f.sign(a))], rule=("sign(a)",), c="fabs({0})"),
     Op("min", lambda a, b: f.where(f.le(a, b), a, f.where(f.gt(a, b), b, a + b)),
        [lambda a, b, y: f.where(f.gt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0)), lambda a, b, y: f.where(f.lt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0))],
-       rule=("1 if a < b else 0", "1 if b < a else 0"), commutative=True),
+       rule=("1 if a < b else 0", "1 if b < a else 0")),
     Op("max", lambda a, b: f.where(f.ge(a, b), a, f.where(f.lt(a, b), b, a + b)),
        [lambda a, b, y: f.where(f.lt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0)), lambda a, b, y: f.where(f.gt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0))],
-       rule=("1 if a > b else 0", "1 if b > a else 0"), commutative=True),
+       rule=("1 if a > b else 0", "1 if b > a else 0")),
     # -- exponentials and logarithms
     Op("exp", _ieee(math.exp), [lambda a, y: y], rule=("y",), c="exp({0})"),
     Op("expm1", _ieee(math.expm1), [lambda a, y: f.exp(a)], rule=("exp(a)",), c="expm1({0})"),

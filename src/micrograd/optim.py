@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from math import cos, inf, isfinite, pi, sqrt
 from typing import Any
 
-from micrograd.engine import Value
+from micrograd.engine import Value, descend, zero_grads
 
 Schedule = Callable[[int], float]  # steps taken -> learning rate
 
@@ -118,8 +118,7 @@ class Optimizer:
 
     def zero_grad(self) -> None:
         """Set the gradient of every parameter to zero."""
-        for p in self.parameters:
-            p.grad = 0.0
+        zero_grads(self.parameters)
 
     def step(self) -> None:
         """Move each parameter, by its gradient, in place."""
@@ -174,14 +173,22 @@ class SGD(Optimizer):
             raise ValueError("nesterov looks ahead along the momentum, and momentum is 0: give it one, such as 0.9")
         super().__init__(parameters, lr, momentum=momentum, weight_decay=weight_decay, nesterov=float(nesterov))
 
+    def step(self) -> None:
+        """Move each parameter, by its gradient, in place."""
+        if self.settings["momentum"]:
+            super().step()
+        else:  # the engine does it in one go: a compiled training step is much shorter than a loop over its parameters
+            lr = self.lr
+            self.steps += 1
+            descend(self.parameters, lr, self.settings["weight_decay"])
+
     def _move(self, lr: float, grads: list[float]) -> None:
         momentum, weight_decay, nesterov = self.settings.values()
         if weight_decay:
             grads = [g + weight_decay * p.data for g, p in zip(grads, self.parameters)]
-        if momentum:
-            speed = self._keep("speed")
-            speed[:] = [momentum * s + g for s, g in zip(speed, grads)]
-            grads = [g + momentum * s for g, s in zip(grads, speed)] if nesterov else speed
+        speed = self._keep("speed")
+        speed[:] = [momentum * s + g for s, g in zip(speed, grads)]
+        grads = [g + momentum * s for g, s in zip(grads, speed)] if nesterov else speed
         for p, g in zip(self.parameters, grads):
             p.data -= lr * g
 

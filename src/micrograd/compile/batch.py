@@ -8,20 +8,17 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from micrograd import engine, math
+from micrograd import checks, engine, math
 from micrograd.compile import passes
 from micrograd.compile.jit import MAX_PATHS
-from micrograd.compile.kernel import RESULT, BatchCode, Settings, in_background, is_recording, prepare, wrt_places
+from micrograd.compile.kernel import RESULT, BatchCode, Settings, in_background, is_recording, levels, prepare, wrt_places
 from micrograd.compile.tape import INPUT, PARAM, Tape
-from micrograd.compile.trace import Trace, is_tracing, peek, trace
+from micrograd.compile.trace import Trace, is_tracing, peek, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
 from micrograd.structure import NUMBER, Shape, flatten, is_array, size, unflatten
 
 CORES = os.cpu_count() or 1
-
-# A tape longer than this is first compiled quickly, so that the first result comes soon, and well in the background.
-QUICK_FIRST = 20_000
 
 
 class Rows:
@@ -111,11 +108,11 @@ class RowPath:
             tape.__dict__.update(self.tape.__dict__, ops=list(self.tape.ops), args=list(self.tape.args))
             wrt = [w for k, w in enumerate(wrt_places(tape, [])) if gradient and gradient[k]]
             ready = prepare(tape, wrt, self.settings)
-            quick = len(ready) > QUICK_FIRST and not self.settings.wait
             flags = [reduced] * len(ready.outputs)
-            self.codes[key] = BatchCode(ready, flags, self.settings, 0 if quick else 2)
-            if quick:
-                in_background(lambda: self.codes.__setitem__(key, BatchCode(ready, flags, self.settings, 2)))
+            first, final = levels(ready, False)
+            self.codes[key] = BatchCode(ready, flags, self.settings, first)
+            if final != first:
+                in_background(lambda: self.codes.__setitem__(key, BatchCode(ready, flags, self.settings, final)))
         return self.codes[key]
 
 
@@ -207,8 +204,16 @@ class Vmap:
             if result is not None:
                 return result
         rows = Rows(args, self.in_axes)
-        if rows.by_eager or is_tracing() or not engine.NATIVE:
+        if rows.by_eager or is_tracing():
             return self._eager(rows)
+        run = functools.partial(self._compiled, args) if engine.NATIVE else self._eager
+        if not (checks.looking and checks.here()):
+            return run(rows)
+        result = checks.without_alarm(lambda: run(rows))
+        checks.look_at_rows(self.f, rows, result)
+        return result
+
+    def _compiled(self, args: tuple[Any, ...], rows: Rows) -> Any:
         plan = self._plan(rows)
         threads = self.threads or CORES
         if self.reduce is None:
@@ -222,7 +227,7 @@ class Vmap:
             bad, result = plan.path.code(True, plan.gradient).run(
                 tuple(rows.arrays), tuple(rows.axes), uniform, rows.rows, [], threads, True, scale)  # fmt: skip
             if bad is None:
-                if not rows.uniform and self.in_axes == 0 and all(is_array(a) for a in args) and len(rows.arrays) == len(args):
+                if not rows.uniform and self.in_axes == 0 and len(rows.arrays) == len(args) and all(a is b for a, b in zip(args, rows.arrays)):
                     self.known = KnownCall(self, plan, args, threads)
                 return result
         sums = self._run(rows, tuple(rows.arrays), None, [], True, plan.gradient, threads)
@@ -301,7 +306,7 @@ class Vmap:
             return self.f(*rows.arrange(list(flat)))
 
         one_row.__qualname__ = getattr(self.f, "__qualname__", repr(self.f))
-        found = trace(one_row, shape, peek(leaves), frozen=True)
+        found = trace_twice(one_row, self.f, shape, peek(leaves))
         with self.lock:
             paths = self.paths.setdefault(rows.key, [])
             if len(paths) >= MAX_PATHS:

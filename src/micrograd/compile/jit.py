@@ -16,10 +16,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from micrograd import engine
+from micrograd import checks, engine
 from micrograd.compile.backends import python
-from micrograd.compile.kernel import RESULT, PointCode, Settings, in_background, is_recording, prepare, wrt_places
-from micrograd.compile.trace import Trace, is_tracing, peek, trace
+from micrograd.compile.kernel import PointCode, Settings, in_background, is_recording, levels, prepare, wrt_places
+from micrograd.compile.trace import Trace, is_tracing, peek, trace, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
 from micrograd.structure import Shape, flatten, unflatten
@@ -43,18 +43,26 @@ class Path:
         self.gradient_codes: dict[tuple[int, ...], PointCode] = {}
         self.failure: CompileError | None = None
 
-    def compile_value(self, level: int = 2) -> PointCode:
+    def compile_value(self) -> PointCode:
+        """The code for values, made on the first call of this."""
         if self.value_code is None:
-            self.value_code = PointCode(prepare(self.trace.tape, [], self.settings), self.settings, level)
-        return self.value_code
+            self._compile([], lambda code: setattr(self, "value_code", code))
+        return self.value_code  # type: ignore[return-value]
 
     def compile_gradient(self, wanted: tuple[int, ...]) -> PointCode:
+        """The code for values and gradients with respect to the wanted arguments and all captured Values."""
         if wanted not in self.gradient_codes:
-            tape = self.trace.tape
             with _tape_lock:
-                wrt = wrt_places(tape, list(wanted))
-            self.gradient_codes[wanted] = PointCode(prepare(tape, wrt, self.settings), self.settings)
+                wrt = wrt_places(self.trace.tape, list(wanted))
+            self._compile(wrt, lambda code: self.gradient_codes.__setitem__(wanted, code))
         return self.gradient_codes[wanted]
+
+    def _compile(self, wrt: list[int], keep: Callable[[PointCode], None]) -> None:
+        tape = prepare(self.trace.tape, wrt, self.settings)
+        first, final = levels(tape, self.settings.wait)
+        keep(PointCode(tape, self.settings, first))
+        if final != first:
+            in_background(lambda: keep(PointCode(tape, self.settings, final)))
 
     def run(self, leaves: list[Any]) -> list[Any] | None:
         """Results for these arguments; None where a guard fails."""
@@ -70,13 +78,8 @@ class Path:
             if self.failure is None and self.value_code is not None:
                 in_background(lambda: self.attempt(wanted))
             return self.interpret(leaves)
-        flat = code.run(leaves, self.trace.captured)
-        if flat is None:
-            return None
         inputs = [leaves[i] for i in wanted] + self.trace.captured
-        count, width = len(self.trace.tape.outputs), len(inputs)
-        slopes = flat[count:]
-        return [engine.node(flat[k], RESULT, inputs, slopes[k * width : (k + 1) * width]) for k in range(count)]
+        return code.nodes(leaves, self.trace.captured, inputs, len(self.trace.tape.outputs))
 
     def interpret(self, leaves: list[Any]) -> list[Any] | None:
         try:
@@ -112,6 +115,17 @@ class Jit:
         """Call the function, by machine code where that is ready."""
         if is_tracing():
             return self.f(*args, **kwargs)  # it becomes part of the outer trace
+        if checks.looking and checks.here():
+            return self._watched(args, kwargs)
+        return self._call(args, kwargs)
+
+    def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The same inside detect_anomaly(): results are looked at, and found in Python where they are not finite."""
+        result = checks.without_alarm(lambda: self._call(args, kwargs))
+        checks.look_at_call(self.f, args, kwargs, result)
+        return result
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         shape, leaves = self._flat(args, kwargs)
         for path in self.paths.get(shape, ()):
             flat = path.run(leaves)
@@ -134,15 +148,15 @@ class Jit:
             raise TypeError(f"an argument of {self!r} is neither a number nor hashable, so calls cannot be told apart by it") from None
         return shape, leaves
 
-    def _trace(self, shape: Shape, leaves: list[Any]) -> Trace:
+    def _trace(self, shape: Shape, leaves: list[Any], twice: bool = False) -> Trace:
         def spread(args: Any, kwargs: Any) -> Any:
             return self.f(*args, **kwargs)
 
         spread.__qualname__ = getattr(self.f, "__qualname__", repr(self.f))
-        return trace(spread, shape, peek(leaves), frozen=True)
+        return trace_twice(spread, self.f, shape, peek(leaves)) if twice else trace(spread, shape, peek(leaves), frozen=True)
 
     def _new_path(self, shape: Shape, leaves: list[Any]) -> Path:
-        found = self._trace(shape, leaves)
+        found = self._trace(shape, leaves, twice=True)
         with self.lock:
             paths = self.paths.setdefault(shape, [])
             if len(paths) >= MAX_PATHS:
@@ -198,8 +212,17 @@ class Jit:
         for part in self.f.__qualname__.split("."):
             found = getattr(found, part, None)
         if found is self.kernel or found is self:
-            return self.f.__qualname__  # a decorated function: found again by its name
+            return _named, (self.f.__module__, self.f.__qualname__)  # a decorated function: found again by its name
         return _again, (self.f, vars(self.settings), self.static)
+
+
+def _named(module: str, qualname: str) -> Any:
+    import importlib
+
+    found: Any = importlib.import_module(module)
+    for part in qualname.split("."):
+        found = getattr(found, part)
+    return found
 
 
 def _again(f: Any, settings: dict[str, Any], static: tuple[int, ...]) -> Any:

@@ -16,7 +16,7 @@ from micrograd.compile.tape import CONST, INPUT, PARAM, SOURCES, Builder, Ref, T
 from micrograd.errors import CompileError
 from micrograd.ops import OPS, Op, facts, partials
 
-ADD, MUL = OPS["add"], OPS["mul"]
+ADD, MUL, POW = OPS["add"], OPS["mul"], OPS["pow"]
 
 
 def copy_into(builder: Builder, tape: Tape, once: bool) -> list[int]:
@@ -140,16 +140,34 @@ def tangent(tape: Tape, wrt: Sequence[int], seeds: Sequence[int]) -> Tape:
     return _finish(builder, tape, at, outputs)
 
 
-def expand(tape: Tape, spelled: Any, fast: bool = False) -> Tape:
-    """The tape in ops for which `spelled(op)` holds: the others are run, on places, down to those."""
+def expand(tape: Tape, spelled: Any, fast: bool = False, powers: bool = False) -> Tape:
+    """The tape in ops for which `spelled(op)` holds: the others are run, on places, down to those.
+
+    With `powers`, x**2 becomes x*x and the like: faster by far, and off by a rounding at most (so not for exact results).
+    """
     builder = Builder(tape.inputs, tape.params, fast)
     at: list[int] = []
     for op, args in zip(tape.ops, tape.args):
         if op in SOURCES:
             at.append(builder.const(args[0]) if op is CONST else builder.source(op, args[0]))
-        else:
-            at.append(_expanded(builder, op, [Ref(builder, at[a]) for a in args], spelled).place)
+            continue
+        row = tuple([at[a] for a in args])
+        place = _power(builder, row) if powers and op is POW else None
+        if place is None:
+            place = builder.emit(op, row) if spelled(op) else _expanded(builder, op, [Ref(builder, a) for a in row], spelled).place
+        at.append(place)
     return _finish(builder, tape, at, [at[o] for o in tape.outputs])
+
+
+def _power(builder: Builder, row: tuple[int, ...]) -> int | None:
+    """A small whole power as products; None for any other."""
+    x, exponent = row[0], builder.number(row[1])
+    if exponent == -1.0:
+        return builder.emit(OPS["div"], (builder.const(1.0), x))
+    if exponent not in (2.0, 3.0, 4.0):
+        return None
+    square = builder.emit(MUL, (x, x))
+    return square if exponent == 2.0 else builder.emit(MUL, (square, x if exponent == 3.0 else square))
 
 
 class _Expanding(Ref):

@@ -23,6 +23,10 @@ WAYS_OUT = {
     "data": "Keep it a Value: arithmetic on it is traced, and micrograd.math has floor, round and where.",
     "data =": "Return the new number instead, and assign it outside of the compiled function.",
     "backward()": "Compile the derivative itself: jit(grad(f)) or jit(value_and_grad(f)).",
+    "grad": "Compile the derivative itself, jit(grad(f)), or read .grad outside and pass it in as an argument.",
+    "grad =": "Reset and change gradients outside of the compiled function.",
+    "detach()": "Compute outside what no gradient passes through, and pass it in as an argument.",
+    "no_grad()": "Write `with no_grad():` around the call instead.",
 }
 KEEP_IT = "Keep it a Value (micrograd.math has floor, round and where), or pass it in as an argument."
 
@@ -49,11 +53,19 @@ def peek(values: list[Any]) -> list[float]:
 def user_line() -> str:
     """`file:line` of the innermost caller outside of this package."""
     frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "micrograd":
+    while frame is not None and in_package(frame):
         frame = frame.f_back
-    if frame is None:
-        return "an unknown line"
-    return f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{frame.f_lineno}"
+    return "an unknown line" if frame is None else place(frame, frame.f_lineno)
+
+
+def in_package(frame: Any) -> bool:
+    """Whether a frame runs code of this package (or of what it stands on, to copy and pickle)."""
+    return frame.f_globals.get("__name__", "").split(".")[0] in ("micrograd", "copy", "contextlib", "functools", "numpy")
+
+
+def place(frame: Any, line: int) -> str:
+    """`file:line`"""
+    return f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{line}"
 
 
 def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False) -> Trace:
@@ -75,23 +87,28 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         elif frozen:
             raise TraceError(
                 f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
-                f"  {getattr(f, '__qualname__', 'the function')} is run once and replayed, "
+                f"  {_name(f)} is run once and replayed, "
                 "so the number of now would be used for every later call.\n"
                 f"  {WAYS_OUT.get(how, KEEP_IT)}"
             )
 
     inputs = [Value(float(x)) for x in values]
     state = _random_state() if frozen else None
-    before = engine.set_trace(serial)
+    before, recording = engine.set_trace(serial), engine.set_recording(True)
     try:
         engine.set_watch(watcher if frozen or outer else None, outer_watch[1])
         result = f(*unflatten(shape, iter(inputs)))
+    except TypeError as error:
+        if frozen and any(sign in str(error) for sign in INTEGER_WANTED):
+            raise _wants_integer(f, error) from error
+        raise
     finally:
         engine.set_watch(*outer_watch)
+        engine.set_recording(recording)
         engine.set_trace(before)
     if frozen and _random_state() != state:
         raise TraceError(
-            f"a random number was drawn inside a compiled function, {getattr(f, '__qualname__', f)}\n"
+            f"a random number was drawn inside a compiled function, {_name(f)}\n"
             "  It is run once and replayed, so the number drawn now would be used for every later call.\n"
             "  Draw it outside, and pass it in as an argument."
         )
@@ -114,7 +131,7 @@ def _write_down(
     if len(found) == 1:
         raise TraceError(
             f"a hand-written _backward ({found[0]._op or 'unnamed'}) inside a compiled function, "
-            f"{getattr(f, '__qualname__', f)}\n"
+            f"{_name(f)}\n"
             "  Its rule is a Python closure, which cannot be compiled.\n"
             "  Declare the op with @primitive(partial, ...): value and partials written with operators and micrograd.math."
         )
@@ -150,10 +167,90 @@ def _write_down(
     return Trace(tape, captured, shape, aux)
 
 
-def _phrase(how: str) -> str:
-    return {"data": ".data of a Value read", "data =": ".data of a Value assigned", "backward()": "backward() called"}.get(
-        how, f"{how} of a Value"
+def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
+    """Trace a function that will be replayed, and once more: what differs between two runs on the same numbers would be
+    frozen, and a container that `user` (the function as it was written) fills would be filled now and never again."""
+    held = _containers(user)
+    sizes = [len(c) for _, c in held]
+    first = trace(f, shape, values, frozen=True)
+    for (name, container), size in zip(held, sizes):
+        if len(container) != size:
+            raise TraceError(
+                f"the {type(container).__name__} `{name}` changed its length inside a compiled function, {_name(f)}\n"
+                "  The function is run once and replayed, so later calls would leave it as it is.\n"
+                "  Return what is to be kept, and store it outside."
+            )
+    second = trace(f, shape, values, frozen=True)
+    difference = _difference(first, second)
+    if difference:
+        raise TraceError(
+            f"{_name(f)} computes something else when it is run again on the same numbers: {difference}\n"
+            "  It is replayed as it ran now, so what it takes from elsewhere (the time, a counter, a generator of random "
+            "numbers, a cache) would be frozen.\n"
+            "  Pass that in as an argument."
+        )
+    return first
+
+
+def _difference(one: Trace, two: Trace) -> str:
+    """Where two traces differ, in words; nothing where they do not."""
+    a, b = one.tape, two.tape
+    if a.ops != b.ops or repr(a.args) != repr(b.args) or a.guards != b.guards or a.outputs != b.outputs:
+        lines = zip([*str(a).splitlines(), "nothing"], [*str(b).splitlines(), "nothing"])
+        old, new = next((x, y) for x, y in lines if x != y)
+        return f"`{old}`, then `{new}`"
+    if one.shape != two.shape:
+        return f"a result arranged as {one.shape}, then as {two.shape}"
+    for x, y in zip(one.captured, two.captured):
+        if x is not y and repr(x._data) != repr(y._data):
+            return f"a Value of {x._data!r}, then one of {y._data!r}"
+    return ""
+
+
+def _containers(f: Any) -> list[tuple[str, Any]]:
+    """The lists, dicts and sets that a function can reach by name."""
+    while hasattr(f, "__wrapped__"):
+        f = f.__wrapped__
+    owner, f = getattr(f, "__self__", None), getattr(f, "__func__", f)
+    code = getattr(f, "__code__", None)
+    if code is None:
+        return []
+    found = {name: f.__globals__.get(name) for name in code.co_names}
+    for name, cell in zip(code.co_freevars, f.__closure__ or ()):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    found |= {f"self.{name}": x for name, x in getattr(owner, "__dict__", {}).items()}
+    return [(name, x) for name, x in found.items() if isinstance(x, (list, dict, set)) and name != "__builtins__"]
+
+
+INTEGER_WANTED = ("cannot be interpreted as an integer", "indices must be integers", "must be an integer")
+
+
+def _wants_integer(f: Any, error: TypeError) -> TraceError:
+    """The error for range(x) and items[x]."""
+    at = error.__traceback__
+    line = "an unknown line"
+    while at is not None:
+        if not in_package(at.tb_frame):
+            line = place(at.tb_frame, at.tb_lineno)
+        at = at.tb_next
+    return TraceError(
+        f"a whole number wanted, and a Value found, inside a compiled function, at {line}: {error}\n"
+        f"  In {_name(f)}, numbers among the arguments are Values, so that one tape serves all of them.\n"
+        "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values."
     )
+
+
+def _name(f: Any) -> str:
+    return str(getattr(f, "__qualname__", f))
+
+
+def _phrase(how: str) -> str:
+    phrases = {"data": ".data of a Value read", "data =": ".data of a Value assigned", "backward()": "backward() called",
+               "grad": ".grad of a Value read", "grad =": ".grad of a Value assigned", "no_grad()": "no_grad() entered"}  # fmt: skip
+    return phrases.get(how, f"{how} of a Value")
 
 
 def _random_state() -> tuple[Any, ...]:

@@ -1,0 +1,245 @@
+"""A catalogue of what a trace cannot see. Each would silently freeze a number; each is loud, with line and way out."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import pickle
+import random
+import time
+
+import pytest
+
+
+@pytest.fixture
+def mg(twin):
+    """The package with one engine, then with the other."""
+    return twin.package
+
+
+def _own_rule(x):
+    out = type(x)(x._data**2, (x,), "square")
+    out._backward = lambda: None
+    return out
+
+
+def _backward(x):
+    (x * x).backward()
+    return x
+
+
+def _assign(x):
+    x.data = 3.0
+    return x
+
+
+def _clear(x):
+    x.grad = 0.0
+    return x
+
+
+NUMBERS_THAT_LEAVE = {
+    "float(x)": (lambda x: float(x) * x, "float() of a Value", "Keep it a Value"),
+    "int(x)": (lambda x: int(x) * x, "int() of a Value", "Keep it a Value"),
+    "round(x)": (lambda x: round(x) * x, "round() of a Value", "floor, round and where"),
+    "round(x, 2)": (lambda x: round(x, 2) * x, "round() of a Value", "floor, round and where"),
+    "math.floor(x)": (lambda x: math.floor(x) * x, "math.floor() of a Value", "micrograd.math has floor"),
+    "math.ceil(x)": (lambda x: math.ceil(x) * x, "math.ceil() of a Value", "Keep it a Value"),
+    "math.trunc(x)": (lambda x: math.trunc(x) * x, "math.trunc() of a Value", "Keep it a Value"),
+    "math.sin(x)": (lambda x: math.sin(x), "float() of a Value", "micrograd.math"),
+    "x.data": (lambda x: x.data * x, ".data of a Value read", "Keep it a Value"),
+    "x.data = 3": (_assign, ".data of a Value assigned", "Return the new number"),
+    "x.grad": (lambda x: x.grad * x, ".grad of a Value read", "jit(grad(f))"),
+    "x.grad = 0": (_clear, ".grad of a Value assigned", "outside of the compiled function"),
+    "backward()": (_backward, "backward() called", "jit(value_and_grad(f))"),
+    "detach()": (lambda x: x.detach() * x, "detach() of a Value", "pass it in as an argument"),
+    "copy.copy(x)": (lambda x: copy.copy(x) * x, ".data of a Value read", "Keep it a Value"),
+    "copy.deepcopy(x)": (lambda x: copy.deepcopy(x) * x, ".data of a Value read", "Keep it a Value"),
+    "pickle": (lambda x: pickle.loads(pickle.dumps(x)) * x, ".data of a Value read", "Keep it a Value"),
+}
+
+
+@pytest.mark.parametrize("what", NUMBERS_THAT_LEAVE)
+def test_a_number_that_leaves_the_graph_is_an_error_with_line_and_way_out(mg, what):
+    f, fact, way_out = NUMBERS_THAT_LEAVE[what]
+    for wrap in (mg.jit, lambda g: mg.jit(mg.grad(g))):
+        with pytest.raises(mg.TraceError) as caught:
+            wrap(f)(2.5)
+        text = str(caught.value)
+        assert fact in text
+        assert way_out in text
+        first = f.__code__.co_firstlineno
+        lines = [f"test_footguns.py:{n}" for n in range(first, first + 4)]
+        assert any(line in text for line in lines), text
+        assert "used for every later call" in text
+
+
+def test_a_captured_value_is_watched_too(mg, Value):
+    w = Value(2.0)
+    with pytest.raises(mg.TraceError, match=r"\.data of a Value read"):
+        mg.jit(lambda x: x * w.data)(1.0)
+    with pytest.raises(mg.TraceError, match=r"\.grad of a Value read"):
+        mg.jit(lambda x: x - 0.1 * w.grad)(1.0)
+
+
+def test_no_grad_inside(mg):
+    def f(x):
+        with mg.no_grad():
+            s = x * 2
+        return s * x
+
+    with pytest.raises(mg.TraceError, match="no_grad.. entered inside a compiled function, at test_footguns.py"):
+        mg.jit(f)(1.0)
+
+
+def test_numpy_takes_numbers_out(mg):
+    np = pytest.importorskip("numpy")
+    for f in (lambda x: np.float64(x) * x, lambda x: np.array([x], dtype=float)[0] * x, lambda x: np.full(2, x, float)[0] * x):
+        with pytest.raises(mg.TraceError, match=r"float\(\) of a Value inside a compiled function, at test_footguns"):
+            mg.jit(f)(1.0)
+
+
+class TestRandom:
+    def test_the_global_generator(self, mg):
+        for draw in (random.random, lambda: random.gauss(0, 1), lambda: random.choice([1, 2, 3])):
+            with pytest.raises(mg.TraceError, match=r"(?s)a random number was drawn.*pass it in as an argument"):
+                mg.jit(lambda x, draw=draw: x * draw())(1.0)
+
+    def test_the_global_generator_of_numpy(self, mg):
+        np = pytest.importorskip("numpy")
+        with pytest.raises(mg.TraceError, match="a random number was drawn"):
+            mg.jit(lambda x: x * np.random.rand())(1.0)
+
+    def test_a_generator_of_ones_own(self, mg):
+        own = random.Random(0)
+        with pytest.raises(mg.TraceError, match="run again on the same numbers: `%[0-9]+ = const"):
+            mg.jit(lambda x: x * own.random())(1.0)
+
+    def test_grad_without_jit_may_draw(self, mg):
+        random.seed(3)
+        want = random.random()
+        random.seed(3)
+        assert mg.grad(lambda x: x * random.random())(1.0) == want
+
+
+class TestWhatChanges:
+    def test_time(self, mg):
+        with pytest.raises(mg.TraceError, match=r"(?s)run again on the same numbers.*the time.*Pass that in as an argument"):
+            mg.jit(lambda x: x * time.perf_counter_ns())(1.0)
+
+    def test_a_counter(self, mg):
+        count = itertools.count()
+        with pytest.raises(mg.TraceError, match="run again on the same numbers"):
+            mg.jit(lambda x: x * next(count))(1.0)
+
+    def test_a_cache_of_values(self, mg):
+        kept = {}
+
+        class Model:
+            def __call__(self, x):
+                if "square" not in kept:
+                    kept["square"] = x * x
+                return kept["square"] + x
+
+        with pytest.raises(mg.TraceError, match="run again on the same numbers"):
+            mg.jit(Model())(1.0)
+
+    def test_a_branch_on_something_else(self, mg):
+        flip = itertools.cycle([True, False])
+        with pytest.raises(mg.TraceError, match="run again on the same numbers"):
+            mg.jit(lambda x: x * 2 if next(flip) else x)(1.0)
+
+    def test_an_arrangement_that_changes(self, mg):
+        flip = itertools.cycle([True, False])
+        with pytest.raises(mg.TraceError, match="a result arranged as"):
+            mg.jit(lambda x: (x,) if next(flip) else [x])(1.0)
+
+    def test_a_list_that_grows(self, mg):
+        losses = []
+
+        def f(x):
+            y = x * x
+            losses.append(y)
+            return y
+
+        with pytest.raises(mg.TraceError, match=r"(?s)the list `losses` changed its length.*Return what is to be kept"):
+            mg.jit(f)(1.0)
+
+    def test_a_dict_of_the_instance_that_grows(self, mg):
+        class Model:
+            def __init__(self):
+                self.seen = {}
+
+            def f(self, x):
+                self.seen[len(self.seen)] = 1
+                return x * x
+
+        with pytest.raises(mg.TraceError, match="the dict `self.seen` changed its length"):
+            mg.jit(Model().f)(1.0)
+
+    def test_rows_are_looked_at_in_the_same_way(self, mg):
+        np = pytest.importorskip("numpy")
+        if not mg.engine.NATIVE:
+            pytest.skip("rows are run one by one beside the Python twin: nothing is frozen")
+        count = itertools.count()
+        with pytest.raises(mg.TraceError, match="run again on the same numbers"):
+            mg.vmap(lambda x: x * next(count))(np.ones(3))
+        with pytest.raises(mg.TraceError, match="float.. of a Value"):
+            mg.vmap(lambda x: x * float(x))(np.ones(3))
+        with pytest.raises(mg.TraceError, match="a random number was drawn"):
+            mg.vmap(lambda x: x * random.random())(np.ones(3))
+
+
+class TestWholeNumbers:
+    @pytest.mark.parametrize(
+        "f", [lambda x: sum(x for _ in range(x)), lambda x: [1.0, 2.0, 3.0][x] * x, lambda x: "ab"[x], lambda x: x * len([0] * x)]
+    )
+    def test_a_value_where_a_whole_number_is_wanted(self, mg, f):
+        with pytest.raises((mg.TraceError, TypeError)) as caught:
+            mg.jit(f)(2)
+        if isinstance(caught.value, mg.TraceError):
+            assert "static_argnums" in str(caught.value)
+            assert f"test_footguns.py:{f.__code__.co_firstlineno}" in str(caught.value)
+
+    def test_the_way_out(self, mg):
+        f = mg.jit(lambda x, n: sum(x for _ in range(n)), static_argnums=1, wait=True)
+        assert [f(2.0, 3), f(2.0, 5), f(1.5, 3)] == [6.0, 10.0, 4.5]
+
+
+def test_a_hand_written_backward(mg):
+    with pytest.raises(mg.TraceError, match=r"(?s)a hand-written _backward \(square\).*@primitive"):
+        mg.jit(_own_rule)(1.0)
+
+
+def test_too_many_ways(mg, monkeypatch):
+    import importlib
+
+    monkeypatch.setattr(importlib.import_module("micrograd.compile.jit"), "MAX_PATHS", 3)
+
+    def f(x):
+        n = 0
+        while x > n:
+            n += 1
+        return x * n
+
+    g = mg.jit(f)
+    for x in (0.5, 1.5, 2.5):
+        assert g(x) == f(x)
+    with pytest.raises(mg.TraceError, match=r"(?s)taken 3 different ways.*micrograd.math.where"):
+        g(3.5)
+    assert g(1.5) == f(1.5)
+
+
+def test_a_global_number_is_a_constant(mg):
+    """As documented: a number that the function does not get as an argument is taken as it is in the first call.
+
+    The way out is to make it a Value, which is captured by reference, or an argument.
+    """
+    scale = {"number": 2.0, "value": mg.Value(2.0)}
+    by_number = mg.jit(lambda x: x * scale["number"], wait=True)
+    by_value = mg.jit(lambda x: x * scale["value"], wait=True)
+    assert (by_number(1.0), by_value(1.0).data) == (2.0, 2.0)
+    scale["number"] = 3.0
+    scale["value"].data = 3.0
+    assert (by_number(1.0), by_value(1.0).data) == (2.0, 3.0)

@@ -1,0 +1,375 @@
+"""jit: the same function as machine code, whichever way it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import compiled_module
+import pytest
+from random_programs import needs_llvm
+
+from micrograd import CompileError, Value, grad, jit, math, nn, no_grad, primitive, value_and_grad
+
+kernel = importlib.import_module("micrograd.compile.kernel")
+jitting = importlib.import_module("micrograd.compile.jit")
+pytestmark = needs_llvm
+
+
+def settle():
+    """Wait until the compiling thread has done what was asked of it."""
+    done = threading.Event()
+    kernel.in_background(done.set)
+    assert done.wait(60)
+
+
+class TestTiers:
+    def test_the_first_result_comes_at_once_and_machine_code_later(self, monkeypatch):
+        held, jobs = [], []
+        monkeypatch.setattr(jitting, "in_background", jobs.append)
+        monkeypatch.setattr(jitting.python, "run", lambda *a, run=jitting.python.run: held.append(1) or run(*a))
+        f = jit(lambda x: math.exp(x) * 2)
+        want = [math.exp(x) * 2 for x in (0.0, 1.0, 2.0)]
+        assert [f(x) for x in (0.0, 1.0)] == want[:2]
+        assert len(held) == 2  # interpreted: nothing is compiled yet
+        assert len(jobs) == 1  # and asked for once
+        jobs[0]()
+        assert f(2.0) == pytest.approx(want[2], rel=1e-15)
+        assert len(held) == 2
+
+    def test_the_switch_happens_by_itself(self):
+        f = jit(lambda x: x * x + 1)
+        assert f(2.0) == 5.0
+        settle()
+        (paths,) = f.paths.values()
+        assert paths[0].value_code is not None
+        assert f(3.0) == 10.0
+
+    def test_wait_compiles_in_the_first_call(self):
+        f = jit(lambda x: x * x + 1, wait=True)
+        f(2.0)
+        (paths,) = f.paths.values()
+        assert paths[0].value_code is not None
+
+    def test_code_is_made_once_for_each_arrangement_of_the_arguments(self):
+        runs = []
+
+        class Seen:
+            def __call__(self, x, *rest):
+                runs.append(1)
+                return x[0] if isinstance(x, list) else x
+
+        f = jit(Seen(), wait=True)
+        for x in (1.0, 2.0, 3, [1.0], [2.0], [1.0, 2.0], [3.0, 4.0]):
+            f(x)
+        assert len(f.paths) == 3
+        assert len(runs) == 2 * 3
+
+    def test_tape_and_source_show_what_runs(self):
+        f = jit(lambda x: math.exp(x) * 2)
+        assert "exp %0" in str(f.tape(1.0))
+        assert "define i32 @kernel" in f.source(1.0)
+        assert "@exp" in f.source(1.0)
+
+    def test_it_says_what_it_is(self):
+        assert "plain" in repr(jit(compiled_module.plain))
+        assert jit(compiled_module.plain).__name__ == "plain"
+        assert jit(compiled_module.plain).__module__ == "compiled_module"
+        assert jit(compiled_module.plain).__doc__ == compiled_module.plain.__doc__ != None  # noqa: E711
+
+
+class TestCalls:
+    def test_keywords_and_defaults(self):
+        f = jit(lambda x, y=2.0, *, z=3.0: x + 10 * y + 100 * z, wait=True)
+        assert f(1.0) == 321.0
+        assert f(1.0, 5.0) == 351.0
+        assert f(1.0, y=5.0) == 351.0
+        assert f(x=1.0, z=4.0) == 421.0
+
+    def test_the_arguments_of_a_call_are_checked_as_in_python(self):
+        f = jit(lambda x: x, wait=True)
+        assert f(1.0) == 1.0
+        with pytest.raises(TypeError):
+            f()
+        with pytest.raises(TypeError):
+            f(1.0, 2.0)
+
+    @pytest.mark.parametrize("x", [2, 2.0, True, "np.float32", "np.int64"])
+    def test_numbers_of_every_kind(self, x):
+        np = pytest.importorskip("numpy")
+        x = {"np.float32": np.float32(2), "np.int64": np.int64(2)}.get(x, x)
+        f = jit(lambda v: v * 3.0, wait=True)
+        assert f(1.0) == 3.0
+        assert f(x) == float(x) * 3.0
+
+    def test_other_things_among_the_arguments_choose_the_code(self):
+        f = jit(lambda x, how: math.exp(x) if how == "exp" else -x, wait=True)
+        assert f(0.0, "exp") == 1.0
+        assert f(2.0, "neg") == -2.0
+        assert f(0.0, "exp") == 1.0
+
+    def test_what_is_neither_number_nor_hashable_is_refused(self):
+        with pytest.raises(TypeError, match="neither a number nor hashable"):
+            jit(lambda x, s: x)(1.0, {1, 2})
+
+    def test_static_arguments_are_taken_as_they_are(self):
+        f = jit(lambda x, n: sum([x] * n), static_argnums=(1,), wait=True)
+        assert [f(1.5, n) for n in (1, 2, 3, 2)] == [1.5, 3.0, 4.5, 3.0]
+        assert len(f.paths) == 3
+
+    def test_many_arguments_and_many_results(self):
+        f = jit(lambda *xs: [x * i for i, x in enumerate(xs)], wait=True)
+        xs = [float(i) for i in range(100)]
+        for _ in range(2):
+            assert f(*xs) == [x * i for i, x in enumerate(xs)]
+
+    def test_methods(self):
+        one, two = compiled_module.Model(2.0), compiled_module.Model(3.0)
+        for _ in range(2):
+            assert one.area(2.0, 5.0) == 20.0
+            assert two.area(2.0, 5.0) == 30.0
+        settle()
+        assert one.area(3.0, 5.0) == 30.0
+        assert compiled_module.Model.area(one, 1.0, 1.0) == 2.0
+
+
+class TestInEagerCode:
+    @pytest.mark.parametrize("exact", [False, True])
+    def test_several_results_and_captured_parameters_get_their_gradients(self, exact):
+        w, b = Value(2.0), Value(-1.0)
+
+        def f(x, y):
+            h = math.tanh(w * x + b)
+            return h * y, {"other": h + b * b, "plain": x}
+
+        compiled = jit(f, wait=True, exact=exact)
+        for x0, y0 in [(0.3, 1.5), (1.0, 2.0)]:
+            grads = []
+            for g in (f, compiled):
+                x, y = Value(x0), Value(y0)
+                for v in (w, b):
+                    v.grad = 0.0
+                first, rest = g(x, y)
+                (first * 2 + rest["other"] * rest["plain"]).backward()
+                grads.append([v.grad for v in (x, y, w, b)])
+            assert grads[1] == pytest.approx(grads[0], rel=1e-14)
+            if exact:
+                assert first.data == f(x, y)[0].data
+
+    def test_only_some_of_the_arguments_are_values(self):
+        f = jit(lambda x, y: x * y * y, wait=True)
+        y = Value(3.0)
+        f(2.0, y).backward()
+        assert y.grad == 12.0
+        x = Value(2.0)
+        out = f(x, y)
+        out.backward()
+        assert (x.grad, y.grad) == (9.0, 24.0)
+
+    def test_a_number_gives_a_number_and_a_value_a_value(self):
+        f = jit(lambda x: x * x, wait=True)
+        assert type(f(2.0)) is float
+        assert type(f(Value(2.0))) is Value
+
+    def test_no_grad_gives_leaves(self):
+        w = Value(3.0)
+        f = jit(lambda x: w * x, wait=True)
+        with no_grad():
+            y = f(2.0)
+            z = f(Value(2.0))
+        assert (y.data, z.data) == (6.0, 6.0)
+        assert y._prev == z._prev == ()
+
+    def test_training_a_network_goes_as_in_eager_code(self):
+        def losses(compile_it):
+            model = nn.MLP(2, [4, 1])
+            for i, p in enumerate(model.parameters()):
+                p.data = ((i * 37) % 17 - 8) / 10
+            f = lambda x, y, t: (model([x, y]) - t) ** 2  # noqa: E731
+            f = jit(f, wait=True) if compile_it else f
+            seen = []
+            for step in range(6):
+                loss = f(0.1 * step, 0.3, 1.0)
+                model.zero_grad()
+                loss.backward()
+                for p in model.parameters():
+                    p.data -= 0.05 * p.grad
+                seen.append(loss.data)
+            return seen
+
+        assert losses(True) == pytest.approx(losses(False), rel=1e-12)
+
+    def test_branches_with_gradients(self):
+        w = Value(2.0)
+        f = jit(lambda x: w * x if x > 0 else w * w * x, wait=True)
+        for x, g in ((3.0, 3.0), (-3.0, -12.0), (1.0, 1.0), (-1.0, -4.0)):
+            w.grad = 0.0
+            f(x).backward()
+            assert w.grad == g
+
+
+class TestPrimitives:
+    def test_one_that_is_written_in_the_tables_operations_compiles(self):
+        @primitive(lambda x, y: 2 * x * math.exp(x * x))
+        def bump(x):
+            return math.exp(x * x)
+
+        f = jit(value_and_grad(lambda x: bump(x) * 3), wait=True)
+        for x in (0.5, 1.0):
+            e = math.exp(x * x)
+            assert f(x) == pytest.approx((3 * e, 6 * x * e), rel=1e-14)
+
+    def test_one_that_is_not_says_so(self):
+        import math as standard
+
+        @primitive(lambda x, y: standard.gamma(x))
+        def gamma(x):
+            return standard.gamma(x)
+
+        with pytest.raises(CompileError, match=r"(?s)the primitive gamma cannot be compiled.*functions of micrograd.math"):
+            jit(lambda x: gamma(x) * 2, wait=True)(1.5)
+        f = jit(lambda x: gamma(x) * 2)  # without wait it goes on in Python
+        for _ in range(2):
+            assert f(1.5) == standard.gamma(1.5) * 2
+            settle()
+
+    def test_partials_that_are_not_say_so(self):
+        import math as standard
+
+        @primitive(lambda x, y: standard.cos(x))
+        def sine(x):
+            return math.sin(x)
+
+        with pytest.raises(CompileError, match="the partials of the primitive sine cannot be compiled"):
+            jit(grad(sine), wait=True)(1.5)
+
+
+class TestThreads:
+    def test_one_function_called_by_many_threads_at_once(self):
+        f = jit(value_and_grad(lambda x, n: (math.exp(x) if x > 0 else x * x) * n))
+        want = {i: ((math.exp(i / 50 - 1) if i > 50 else (i / 50 - 1) ** 2) * 3) for i in range(100)}
+        barrier = threading.Barrier(8)
+
+        def work(k):
+            barrier.wait(30)
+            return [(i, f(i / 50 - 1, 3.0)[0]) for i in range(k, 100)]
+
+        with ThreadPoolExecutor(8) as pool:
+            for part in pool.map(work, range(8)):
+                for i, y in part:
+                    assert y == pytest.approx(want[i], rel=1e-13)
+
+    def test_each_thread_traces_for_itself(self):
+        def work(k):
+            f = jit(grad(lambda x: math.sin(x * k)), wait=True)
+            return [f(0.1 * i) for i in range(20)] == pytest.approx([k * math.cos(0.1 * i * k) for i in range(20)])
+
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(work, range(1, 9)))
+
+
+class TestPickle:
+    def test_round_trips(self):
+        for f in (compiled_module.decorated, jit(compiled_module.plain), jit(compiled_module.plain, exact=True)):
+            f(1.0, 2.0)
+            again = pickle.loads(pickle.dumps(f))
+            assert again(0.5, 3.0) == f(0.5, 3.0)
+        assert pickle.loads(pickle.dumps(compiled_module.decorated)) is compiled_module.decorated
+        assert pickle.loads(pickle.dumps(jit(compiled_module.plain, exact=True))).settings.exact
+
+    def test_a_function_without_a_name_is_refused(self):
+        with pytest.raises((pickle.PicklingError, AttributeError)):
+            pickle.dumps(jit(lambda x: x))
+
+    def test_another_process_can_use_it(self, run_python, monkeypatch):
+        f = jit(compiled_module.plain, wait=True)
+        text = pickle.dumps([f, compiled_module.decorated]).hex()
+        here = str(Path(__file__).parent)
+        program = (
+            f"import sys, pickle; sys.path.insert(0, {here!r})\n"
+            f"f, g = pickle.loads(bytes.fromhex({text!r}))\n"
+            "print(repr([f(0.5, 3.0), f(-1.0, 2.0), g(0.5, 3.0)]))"
+        )
+        assert eval(run_python(program).stdout) == [f(0.5, 3.0), f(-1.0, 2.0), compiled_module.decorated(0.5, 3.0)]
+
+    def test_a_pool_of_processes(self, run_python):
+        """Started afresh, as on every platform: the function goes over by pickle."""
+        here = str(Path(__file__).parent)
+        program = f"""
+import sys; sys.path.insert(0, {here!r})
+import multiprocessing, compiled_module
+from micrograd import jit
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.starmap(jit(compiled_module.plain), [(1.0, 2.0), (-1.0, 2.0)]))
+"""
+        from math import sin
+
+        assert eval(run_python(program).stdout) == pytest.approx([sin(1.0) * 2, 2.0])
+
+    def test_a_forked_process_compiles_on(self, run_python):
+        program = """
+import os
+from micrograd import jit
+f = jit(lambda x: x * 2)
+f(1.0)
+from micrograd.compile import kernel
+import threading
+child = os.fork()
+if child == 0:
+    done = threading.Event()
+    kernel.in_background(done.set)
+    os._exit(0 if done.wait(30) and jit(lambda x: x * 3, wait=True)(2.0) == 6.0 else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+        if not hasattr(os, "fork"):
+            pytest.skip("no fork on this platform")
+        assert run_python(program).stdout.strip() == "0"
+
+
+class TestLargeTapes:
+    @staticmethod
+    def long(n):
+        def f(x, y):
+            for i in range(n):
+                x = x * 0.999 + y if i % 2 else x - 0.001 * y
+            return x
+
+        return f
+
+    def test_a_tape_over_the_limit_is_refused_with_a_message(self, monkeypatch):
+        monkeypatch.setattr(kernel, "MAX_INSTRUCTIONS", 1000)
+        with pytest.raises(CompileError, match=r"(?s)the tape has [0-9,]+ instructions.*The limit is 1,000.*one row with vmap"):
+            jit(self.long(1000), wait=True)(1.0, 2.0)
+        assert jit(self.long(100), wait=True)(1.0, 2.0) == pytest.approx(self.long(100)(1.0, 2.0))
+
+    def test_without_wait_the_interpreter_goes_on(self, monkeypatch):
+        monkeypatch.setattr(kernel, "MAX_INSTRUCTIONS", 100)
+        f = jit(self.long(200))
+        for _ in range(2):
+            assert f(1.0, 2.0) == self.long(200)(1.0, 2.0)
+            settle()
+
+    def test_long_tapes_are_cut_into_pieces(self):
+        f = jit(value_and_grad(self.long(3000), (0, 1)), wait=True)
+        f(1.0, 2.0)
+        y, (gx, gy) = f(0.5, 0.25)
+        want, (wx, wy) = value_and_grad(self.long(3000), (0, 1))(0.5, 0.25)
+        assert (y, gx, gy) == pytest.approx((want, wx, wy), rel=1e-10)
+
+    @pytest.mark.slow
+    def test_a_hundred_thousand_instructions(self):
+        n = 50_000
+        f = jit(self.long(n), wait=True)
+        assert len(f.tape(1.0, 2.0)) > 100_000
+        assert f(1.0, 2.0) == pytest.approx(self.long(n)(1.0, 2.0), rel=1e-9)
+        assert f(3.0, 2.0) == pytest.approx(self.long(n)(3.0, 2.0), rel=1e-9)
+
+
+def test_the_python_twin_has_jit_too(run_python):
+    program = "from micrograd import jit, grad; f = jit(grad(lambda x: x**3 if x > 0 else x)); print(f(2.0), f(-1.0), f(3.0))"
+    assert run_python(program, MICROGRAD_PURE="1").stdout.split() == ["12.0", "1.0", "27.0"]

@@ -1,0 +1,295 @@
+"""grad and its relatives: arguments of every arrangement, nesting, composition, against mpmath and PyTorch."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+
+import mpmath
+import pytest
+from random_programs import needs_llvm
+
+from micrograd import Value
+
+np = pytest.importorskip("numpy", reason="transforms over arrays need NumPy")
+Point = namedtuple("Point", "x y")
+
+
+@pytest.fixture
+def mg(twin):
+    """The package with one engine, then with the other."""
+    return twin.package
+
+
+def f3(m, x, y, z):
+    return m.exp(x) * y + m.sin(z * x)
+
+
+class TestArguments:
+    def test_argnums_choose_what_to_differentiate(self, mg):
+        f = lambda x, y: x * x * y  # noqa: E731
+        assert mg.grad(f)(3.0, 2.0) == 12.0
+        assert mg.grad(f, 1)(3.0, 2.0) == 9.0
+        assert mg.grad(f, (0, 1))(3.0, 2.0) == (12.0, 9.0)
+        assert mg.grad(f, (1, 0))(3.0, 2.0) == (9.0, 12.0)
+        assert mg.grad(f, -1)(3.0, 2.0) == 9.0
+
+    def test_an_argument_that_did_not_come_is_named(self, mg):
+        with pytest.raises(TypeError, match="asks for argument 2, but 1 came"):
+            mg.grad(lambda x: x, 2)(1.0)
+
+    def test_gradients_are_arranged_as_the_arguments(self, mg):
+        f = lambda p: p["w"][0] * p["w"][1] + p["b"] ** 2 + p["t"][0][0] * 3  # noqa: E731
+        g = mg.grad(f)({"w": [2.0, 5.0], "b": 3.0, "t": ((1.0,),)})
+        assert g == {"w": [5.0, 2.0], "b": 6.0, "t": ((3.0,),)}
+
+    def test_named_tuples_come_back_as_they_were(self, mg):
+        g = mg.grad(lambda p: p.x * p.y)(Point(2.0, 3.0))
+        assert g == Point(3.0, 2.0)
+        assert type(g) is Point
+
+    def test_arrays_give_arrays(self, mg):
+        x = np.array([[1.0, 2.0], [3.0, 4.0]])
+        g = mg.grad(lambda a: (a * a).sum())(x)
+        assert g.shape == (2, 2)
+        assert (g == 2 * x).all()
+
+    @pytest.mark.parametrize("x", [3, np.float32(3), np.int64(3), 3.0])
+    def test_any_real_number_is_an_argument(self, mg, x):
+        assert mg.grad(lambda v: v * v)(x) == 6.0
+
+    def test_other_arguments_pass_through(self, mg):
+        f = lambda x, name, n: x**n if name == "power" else x  # noqa: E731
+        assert mg.grad(f)(2.0, "power", 3) == 12.0
+        assert mg.grad(lambda x, scale=1.0: x * scale)(2.0, scale=4.0) == 4.0
+
+    def test_has_aux_hands_the_rest_through(self, mg):
+        f = lambda x: (x * x, {"twice": 2, "x": "any"})  # noqa: E731
+        assert mg.grad(f, has_aux=True)(3.0) == (6.0, {"twice": 2, "x": "any"})
+        assert mg.value_and_grad(f, has_aux=True)(3.0) == ((9.0, {"twice": 2, "x": "any"}), 6.0)
+        with pytest.raises(TypeError, match="returns \\(result, aux\\)"):
+            mg.grad(lambda x: x, has_aux=True)(1.0)
+
+    def test_grad_wants_one_number(self, mg):
+        with pytest.raises(TypeError, match="one number as its result, not tuple of 2 numbers"):
+            mg.grad(lambda x: (x, x))(1.0)
+        with pytest.raises(TypeError, match="use jacobian"):
+            mg.grad(lambda x: None)(1.0)
+
+    def test_a_result_that_does_not_depend_has_gradient_zero(self, mg):
+        assert mg.grad(lambda x: 3.0)(1.0) == 0.0
+        assert mg.grad(lambda x, y: y * 2)(1.0, 2.0) == 0.0
+
+
+class TestValues:
+    def test_values_in_give_values_out_and_a_graph(self, mg, Value):
+        x = Value(3.0)
+        g = mg.grad(lambda v: v**3)(x)
+        assert isinstance(g, Value)
+        assert g.data == 27.0
+        g.backward()
+        assert x.grad == 18.0
+
+    def test_captured_values_stay_connected(self, mg, Value):
+        w = Value(5.0)
+        g = mg.grad(lambda x: w * x * x)(3.0)
+        assert g.data == 30.0
+        g.backward()
+        assert w.grad == 6.0
+
+    def test_nothing_is_left_in_the_gradients_of_the_arguments(self, mg, Value):
+        x, w = Value(3.0), Value(2.0)
+        mg.grad(lambda v: w * v * v)(x)
+        assert x.grad == w.grad == 0.0
+
+    def test_branches_are_those_of_the_numbers(self, mg):
+        f = lambda x: x * x if x > 0 else -x  # noqa: E731
+        assert mg.grad(f)(3.0) == 6.0
+        assert mg.grad(f)(-3.0) == -1.0
+
+    def test_reading_a_number_is_as_harmless_as_in_eager_code(self, mg):
+        assert mg.grad(lambda x: x * float(x))(3.0) == 3.0
+        assert mg.grad(lambda x: x.detach() * x)(3.0).data == 3.0
+
+    def test_no_grad_outside_does_not_reach_in(self, mg):
+        with mg.no_grad():
+            assert mg.grad(lambda x: x * x)(3.0) == 6.0
+
+
+class TestHigherOrders:
+    CASES = {
+        "x**5": (lambda m, x: x**5, lambda x: x**5),
+        "sin·exp": (lambda m, x: m.sin(x) * m.exp(x), lambda x: mpmath.sin(x) * mpmath.exp(x)),
+        "tanh": (lambda m, x: m.tanh(x), mpmath.tanh),
+        "log1p": (lambda m, x: m.log1p(x), mpmath.log1p),
+        "sigmoid": (lambda m, x: m.sigmoid(x), lambda x: 1 / (1 + mpmath.exp(-x))),
+        "gelu": (lambda m, x: m.gelu(x), lambda x: x * mpmath.ncdf(x)),
+        "silu": (lambda m, x: m.silu(x), lambda x: x / (1 + mpmath.exp(-x))),
+        "softplus": (lambda m, x: m.softplus(x), lambda x: mpmath.log1p(mpmath.exp(x))),
+        "erf": (lambda m, x: m.erf(x), mpmath.erf),
+        "atan": (lambda m, x: m.atan(x), mpmath.atan),
+        "asin": (lambda m, x: m.asin(x / 3), lambda x: mpmath.asin(x / 3)),
+        "sqrt": (lambda m, x: m.sqrt(1 + x * x), lambda x: mpmath.sqrt(1 + x * x)),
+        "x**x": (lambda m, x: x**x, lambda x: x**x),
+        "hypot": (lambda m, x: m.hypot(x, 2.0), lambda x: mpmath.hypot(x, 2)),
+        "logsumexp": (lambda m, x: m.logsumexp([x, 2 * x, -x]), lambda x: mpmath.log(mpmath.exp(x) + mpmath.exp(2 * x) + mpmath.exp(-x))),
+        "prod": (lambda m, x: m.prod([x, x + 1, m.sin(x)]), lambda x: x * (x + 1) * mpmath.sin(x)),
+        "elu": (lambda m, x: m.elu(-x, 0.5), lambda x: mpmath.expm1(-x) / 2),
+    }  # fmt: skip
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_orders_one_to_three_against_mpmath(self, mg, mgmath, name):
+        ours, theirs = self.CASES[name]
+        derivative = lambda x: ours(mgmath, x)  # noqa: E731
+        for order in (1, 2, 3):
+            derivative = mg.grad(derivative)
+            for x in (0.3, 1.7):
+                with mpmath.workdps(40):
+                    want = float(mpmath.diff(theirs, mpmath.mpf(x), order))
+                assert derivative(x) == pytest.approx(want, rel=1e-11, abs=1e-12), order
+
+    def test_reverse_over_forward_and_forward_over_reverse_agree(self, mg, mgmath):
+        f = lambda x, y: f3(mgmath, x, y, x * y)  # noqa: E731
+        v = (0.3, -1.2)
+        over_reverse = mg.hvp(f, (0.5, 2.0), v)
+        slope = lambda x, y: mg.jvp(f, (x, y), v)[1]  # noqa: E731
+        assert mg.grad(slope, (0, 1))(0.5, 2.0) == pytest.approx(over_reverse, rel=1e-13)
+        h = mg.hessian(f, (0, 1))(0.5, 2.0)
+        assert [h[0][0] * v[0] + h[0][1] * v[1], h[1][0] * v[0] + h[1][1] * v[1]] == pytest.approx(over_reverse, rel=1e-13)
+
+
+class TestAgainstTorch:
+    """Jacobians, Hessians and products with vectors of one function of five numbers."""
+
+    A = [0.3, -1.2, 0.8, 1.5, 0.1]
+    V = [1.0, 0.5, -0.25, 2.0, -1.0]
+
+    @staticmethod
+    def ours(m):
+        return lambda a: [m.sin(a[0]) * a[1] + m.exp(a[2]), m.tanh(a[3] * a[4]) / (1 + a[0] ** 2), m.log(a[3]) * a[1]]
+
+    @staticmethod
+    def torchs(torch):
+        return lambda a: torch.stack(
+            [torch.sin(a[0]) * a[1] + torch.exp(a[2]), torch.tanh(a[3] * a[4]) / (1 + a[0] ** 2), torch.log(a[3]) * a[1]]
+        )
+
+    def test_first_and_second_derivatives(self, mg, mgmath):
+        torch = pytest.importorskip("torch", reason="compared with PyTorch")
+        F = torch.autograd.functional
+        f, t = self.ours(mgmath), self.torchs(torch)
+        a = torch.tensor(self.A, dtype=torch.float64)
+        v = torch.tensor(self.V, dtype=torch.float64)
+        near = lambda x, y: np.testing.assert_allclose(np.array(x), y.numpy(), rtol=1e-12, atol=1e-13)  # noqa: E731
+        near(mg.jacobian(f)(self.A), F.jacobian(t, a))
+        near(mg.jacobian(lambda a: np.array(f(a)))(np.array(self.A)), F.jacobian(t, a))
+        near(mg.jvp(f, (self.A,), (self.V,))[1], F.jvp(t, a, v)[1])
+        u = [0.5, -2.0, 1.0]
+        result, pull = mg.vjp(f, self.A)
+        near(result, t(a))
+        near(pull(u)[0], F.vjp(t, a, torch.tensor(u, dtype=torch.float64))[1])
+        total, t_total = lambda a: sum(f(a)), lambda a: t(a).sum()
+        near(mg.hessian(total)(self.A), F.hessian(t_total, a))
+        near(mg.hvp(total, (self.A,), (self.V,)), F.hvp(t_total, a, v)[1])
+
+
+class TestProducts:
+    def test_jvp_gives_value_and_slope(self, mg, mgmath):
+        assert mg.jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 10.0)) == (6.0, 23.0)
+
+    def test_vjp_pulls_many_times(self, mg):
+        value, pull = mg.vjp(lambda x, y: {"p": x * y, "q": x}, 2.0, 3.0)
+        assert value == {"p": 6.0, "q": 2.0}
+        assert pull({"p": 1.0, "q": 0.0}) == (3.0, 2.0)
+        assert pull({"p": 0.0, "q": 5.0}) == (5.0, 0.0)
+
+    def test_a_cotangent_of_another_arrangement_is_refused(self, mg):
+        _, pull = mg.vjp(lambda x: (x, x), 2.0)
+        with pytest.raises(TypeError, match="the result is tuple of 2 numbers"):
+            pull(1.0)
+
+    def test_tangents_must_match(self, mg):
+        with pytest.raises(TypeError, match="arranged as the primals"):
+            mg.jvp(lambda x: x, (1.0,), ([1.0],))
+        with pytest.raises(TypeError, match="tuples"):
+            mg.jvp(lambda x: x, 1.0, 1.0)
+        with pytest.raises(TypeError, match="tuples"):
+            mg.hvp(lambda x: x, [1.0], [1.0])
+
+    def test_jacobian_of_structures(self, mg):
+        j = mg.jacobian(lambda p: {"sum": p["a"] + p["b"], "list": [p["a"] * p["b"]]})({"a": 2.0, "b": 3.0})
+        assert j == {"sum": {"a": 1.0, "b": 1.0}, "list": [{"a": 3.0, "b": 2.0}]}
+
+    def test_jacobian_of_arrays_has_both_shapes(self, mg):
+        j = mg.jacobian(lambda a: np.array([[a[0] * a[1], a[1]], [a[2], a[0]], [a[0], a[1]]]))(np.array([2.0, 3.0, 4.0]))
+        assert j.shape == (3, 2, 3)
+        assert j[0, 0].tolist() == [3.0, 2.0, 0.0]
+
+    def test_jacobian_with_aux(self, mg):
+        assert mg.jacobian(lambda x: ([x, x * x], "aux"), has_aux=True)(3.0) == ([1.0, 6.0], "aux")
+
+
+@needs_llvm
+class TestComposition:
+    """With jit and vmap, in either order."""
+
+    def f(self, x, y):
+        from micrograd import math as m
+
+        return m.exp(x) * y + (m.sin(x) if x > y else x * y * y)
+
+    XS, YS = [0.5, 2.0, -1.0, 0.1], [1.0, 1.5, -2.0, 0.05]
+
+    def points(self):
+        return list(zip(self.XS, self.YS))
+
+    def test_jit_of_grad_and_grad_of_jit(self):
+        from micrograd import grad, hessian, jit
+
+        plain = grad(self.f, (0, 1))
+        for one in (jit(plain, wait=True), grad(jit(self.f, wait=True), (0, 1)), jit(grad(jit(self.f), (0, 1)), wait=True)):
+            for x, y in self.points():
+                assert one(x, y) == pytest.approx(plain(x, y), rel=1e-13)
+        twice = hessian(self.f, (0, 1))
+        for one in (jit(twice, wait=True), jit(hessian(jit(self.f), (0, 1)), wait=True)):
+            for x, y in self.points():
+                assert np.array(one(x, y)) == pytest.approx(np.array(twice(x, y)), rel=1e-12)
+
+    def test_vmap_of_grad_of_any_order(self):
+        from micrograd import grad, jit, vmap
+
+        g = lambda x: x**4 + math.pi * x  # noqa: E731
+        xs = np.array(self.XS)
+        for wrap in (lambda h: h, jit, lambda h: jit(h, wait=True)):
+            assert vmap(wrap(grad(g)))(xs) == pytest.approx(4 * xs**3 + math.pi)
+            assert vmap(grad(grad(wrap(g))))(xs) == pytest.approx(12 * xs**2)
+            assert vmap(grad(grad(grad(g))))(xs) == pytest.approx(24 * xs)
+
+    def test_grad_of_vmap_and_jit_of_that(self):
+        from micrograd import grad, jit, vmap
+
+        rows = vmap(self.f, reduce="sum")
+        xs, ys = np.array(self.XS), np.array(self.YS)
+        want = [grad(self.f, (0, 1))(x, y) for x, y in self.points()]
+        for one in (grad(rows, (0, 1)), jit(grad(rows, (0, 1)), wait=True)):
+            gx, gy = one(xs, ys)
+            assert gx == pytest.approx([w[0] for w in want], rel=1e-13)
+            assert gy == pytest.approx([w[1] for w in want], rel=1e-13)
+
+    def test_jvp_hvp_and_jacobian_compile(self):
+        from micrograd import hvp, jacobian, jit, jvp
+
+        push = lambda x, y: jvp(self.f, (x, y), (1.0, 2.0))  # noqa: E731
+        second = lambda x, y: hvp(self.f, (x, y), (1.0, 2.0))  # noqa: E731
+        table = lambda x, y: jacobian(lambda a: [self.f(a[0], a[1]), a[0] * a[1]])([x, y])  # noqa: E731
+        for f in (push, second, table):
+            compiled = jit(f, wait=True)
+            for x, y in self.points():
+                assert np.array(compiled(x, y)) == pytest.approx(np.array(f(x, y)), rel=1e-12)
+
+    def test_a_compiled_gradient_goes_backward(self):
+        from micrograd import grad, jit
+
+        x = Value(0.7)
+        jit(grad(lambda v: v**4), wait=True)(x).backward()
+        assert x.grad == pytest.approx(12 * 0.49)
