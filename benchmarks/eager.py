@@ -86,8 +86,10 @@ def interleaved(task: str, contenders: list[Contender], rounds: int) -> list[flo
     return best
 
 
-def milliseconds(seconds: float) -> str:
-    return f"{seconds * 1e3:.3f} ms" if seconds < 0.1 else f"{seconds:.2f} s"
+def duration(seconds: float) -> str:
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.2f} µs"
+    return f"{seconds * 1e3:.2f} ms" if seconds < 0.1 else f"{seconds:.2f} s"
 
 
 def speed(table: Table, peer_python: str, rounds: int) -> None:
@@ -100,10 +102,10 @@ def speed(table: Table, peer_python: str, rounds: int) -> None:
             f, m, p = interleaved(task, [floats, mine, peer], rounds)
             table.row(what, m / f, most, "× floats")
             table.row("", p / m, least, "× 0.1.0", at_least=True)
-            table.note(f"floats {milliseconds(f)}, this package {milliseconds(m)}, micrograd 0.1.0 {milliseconds(p)}")
+            table.note(f"floats {duration(f)}, this package {duration(m)}, micrograd 0.1.0 {duration(p)}")
         m, p = interleaved("mlp", [mine, peer], max(2, rounds // 2))
         table.row("one training step, MLP(2, [16, 16, 1]), 100 points", p / m, 60.0, "× 0.1.0", at_least=True)
-        table.note(f"this package {milliseconds(m)}, micrograd 0.1.0 {milliseconds(p)}")
+        table.note(f"this package {duration(m)}, micrograd 0.1.0 {duration(p)}")
     finally:
         for contender in (floats, mine, peer):
             contender.close()
