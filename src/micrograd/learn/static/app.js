@@ -1,0 +1,180 @@
+// The page: puts the parts together. In a notebook `model` is the widget's; in a file it is a plain object.
+import { bugPanel } from "./buglab.js";
+import { h, put } from "./dom.js";
+import { expressionForm } from "./expression.js";
+import { leavesOf } from "./graph.js";
+import { helpDialog, keyTable, listenToKeys } from "./help.js";
+import { leavesPanel } from "./leaves.js";
+import { lessonPanel } from "./lesson.js";
+import { orderPanel } from "./orderlab.js";
+import { drawGraph } from "./picture.js";
+import { questionCard } from "./predict.js";
+import { Session } from "./session.js";
+import { code, sentence, tabs, transport } from "./stepper.js";
+
+/**
+ * What Python sends: graphs, the one to open, quizzes, and where to post an expression (the local page only).
+ * @typedef {{presets: import("./session.js").Preset[], first: string, quizzes: any[], post?: string}} Lesson
+ */
+
+/** @param {{model: any, el: any}} host */
+function render({ model, el }) {
+  /** @type {Lesson} */
+  const lesson = model.get("lesson");
+  const session = new Session(lesson.presets, lesson.first);
+  const root = h("div", { class: "mg" });
+
+  // -- the parts
+  const heading = h("header", { class: "top" });
+  const choose = h("select", { "aria-label": "graph", onchange: () => session.open(choose.value) });
+  const about = h("p", { class: "about quiet" });
+  const help = h("button", { type: "button", class: "icon", "aria-label": "help: keys and colours", title: "help (?)", onclick: () => page.help() }, "?");
+  const theme = h("button", { type: "button", class: "icon", "aria-label": "dark or light", title: "dark or light (d)", onclick: () => page.theme() }, "◐");
+  heading.append(
+    h("div", { class: "brand" }, h("strong", {}, "micrograd"), h("span", { class: "quiet" }, " explore")),
+    h("label", { class: "inline grow" }, h("span", { class: "quiet" }, "graph "), choose), theme, help);
+  const turn = h("button", { type: "button", class: "icon small", "aria-label": "turn the graph", title: "across or down (t)", onclick: () => page.turn() }, "⤢");
+  const zoomOut = h("button", { type: "button", class: "icon small", "aria-label": "zoom out", title: "zoom out (−)", onclick: () => page.zoomOut() }, "−");
+  const fit = h("button", { type: "button", class: "icon small", "aria-label": "fit the graph", title: "fit (0)", onclick: () => page.fit() }, "fit");
+  const zoomIn = h("button", { type: "button", class: "icon small", "aria-label": "zoom in", title: "zoom in (+)", onclick: () => page.zoomIn() }, "+");
+  const stage = h("div", { class: "stage" });
+  const steps = transport(session), said = sentence(session), lines = code(session), question = questionCard(session);
+  const leaves = leavesPanel(session), orders = orderPanel(session), bugs = bugPanel(session), course = lessonPanel(session, lesson.quizzes);
+  const labs = tabs([
+    { key: "leaves", title: "Leaves", el: leaves.el }, { key: "order", title: "Order lab", el: orders.el },
+    { key: "bugs", title: "Bug lab", el: bugs.el }, { key: "lesson", title: "Lesson", el: course.el },
+  ], (tab) => page.tab(tab));
+  const typed = lesson.post ? expressionForm(session, lesson.post) : null;
+  const main = h("main", {},
+    h("div", { class: "left" }, about,
+      h("section", { class: "card graph", "aria-label": "graph and timeline" }, h("div", { class: "tools" }, turn, zoomOut, fit, zoomIn), stage, steps.el),
+      said.el, question.el),
+    h("div", { class: "right" }, lines.el, labs.el));
+  root.append(heading, typed ? typed.el : "", main);
+
+  // -- the drawing
+  let picture = null, drawn = null, wide = true;
+  function draw() {
+    const { graph, turned } = session.state, layout = graph.layouts[turned ?? !wide ? graph.layouts.length - 1 : 0];
+    if (drawn === layout) return;
+    drawn = layout;
+    picture = drawGraph(graph, layout, (id) => { if (session.state.tab === "order") orders.place(id); });
+    put(stage, picture.el);
+    resize();
+  }
+  function resize() {
+    if (!picture || !stage.clientWidth) return;
+    const best = picture.fit(stage.clientWidth, wide ? 440 : 560), least = wide ? 0.62 : 0.72;
+    picture.size(session.state.zoom || Math.max(least, Math.min(1.15, best)));
+    stage.classList.toggle("fits", picture.el.scrollWidth <= picture.el.clientWidth + 1);
+  }
+  /** @param {number} by */
+  function zoom(by) {
+    const now = picture.svg.getBoundingClientRect().width / drawn.width;
+    session.store.set({ zoom: by ? Math.max(0.3, Math.min(3, now * by)) : 0 });
+    resize();
+  }
+
+  // -- what is the page's and not the session's
+  const page = {
+    tab: (tab) => session.store.set({ tab, lab: null }),
+    graphs: () => choose.focus(),
+    turn: () => { session.store.set({ turned: !(session.state.turned ?? !wide), zoom: 0 }); },
+    zoomIn: () => zoom(1.2),
+    zoomOut: () => zoom(1 / 1.2),
+    fit: () => zoom(0),
+    theme: () => {
+      const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+      root.dataset.theme = dark ? "light" : "dark";
+    },
+    help: () => (dialog.open ? dialog.close() : dialog.showModal()),
+  };
+  const table = keyTable(session, page), dialog = helpDialog(table);
+  root.append(dialog);
+  listenToKeys(model.get("whole") ? document : root, table);
+
+  // -- keep all of it in step
+  function update(changed = session.state) {
+    if ("graph" in changed) {
+      put(choose, session.presets.map((preset) => h("option", { value: preset.key, selected: preset.key === session.state.key }, preset.title)));
+      choose.value = session.state.key;
+      about.textContent = session.presets.find((preset) => preset.key === session.state.key)?.about ?? "";
+    }
+    draw();
+    picture.update(session.sight());
+    if ("step" in changed && session.state.step) {
+      const frame = session.state.frames[session.state.step - 1];
+      picture.reveal(frame.kind === "backward" ? frame.input : frame.node);
+    }
+    if (drawn && "turned" in changed) resize();
+    for (const part of [steps, said, lines, question, leaves, orders, bugs, course]) part.update(changed);
+    labs.update(session.state.tab);
+    root.classList.toggle("placing", session.state.tab === "order");
+  }
+  session.store.listen((_, changed) => update(changed));
+
+  // -- Python on the other side: it reads and drives the step, the leaves and the graph, and reads the answers
+  let hearing = false;
+  function tell() {
+    if (hearing) return;
+    const { step, key, answers } = session.state;
+    for (const [name, x] of Object.entries({ step, preset: key, values: session.named, answers, sentence: step ? session.state.frames[step - 1].sentence : "" })) {
+      if (JSON.stringify(model.get(name)) !== JSON.stringify(x)) model.set(name, x);
+    }
+    model.save_changes();
+  }
+  /** @param {() => void} act */
+  const hear = (act) => () => {
+    hearing = true;
+    try {
+      act();
+    } finally {
+      hearing = false;
+    }
+    tell();
+  };
+  const ears = {
+    "change:step": hear(() => model.get("step") !== session.state.step && session.go(model.get("step"))),
+    "change:preset": hear(() => session.open(model.get("preset"))),
+    "change:values": hear(() => {
+      const given = model.get("values"), changed = {};
+      for (const leaf of leavesOf(session.state.graph)) {
+        if (typeof given[leaf.name] === "number" && given[leaf.name] !== session.state.numbers.data[leaf.id]) changed[leaf.id] = given[leaf.name];
+      }
+      if (Object.keys(changed).length) session.setLeaves(changed);
+    }),
+  };
+  session.store.listen(tell);
+  for (const [event, ear] of Object.entries(ears)) model.on(event, ear);
+
+  el.append(root);
+  const watch = new ResizeObserver(() => {
+    const now = root.clientWidth >= 760;
+    if (now !== wide) {
+      wide = now;
+      draw();
+      picture.update(session.sight());
+    }
+    resize();
+  });
+  wide = root.clientWidth === 0 || root.clientWidth >= 760;
+  if (model.get("preset")) session.open(model.get("preset"));
+  if (model.get("step")) session.go(model.get("step"));
+  update();
+  tell();
+  watch.observe(root);
+  return () => {
+    session.pause();
+    watch.disconnect();
+    for (const [event, ear] of Object.entries(ears)) model.off(event, ear);
+  };
+}
+
+/** Run as a page of its own. @param {any} lesson */
+export function start(lesson) {
+  const known = { lesson, step: 0, preset: "", values: {}, answers: [], whole: true };
+  const model = { get: (name) => known[name], set: (name, x) => { known[name] = x; }, on() {}, off() {}, save_changes() {} };
+  render({ model, el: document.getElementById("micrograd") });
+}
+
+export default { render };

@@ -1,0 +1,135 @@
+// The stepper: the timeline's buttons, the sentence of the present frame, and the code beside it.
+import { h, mark, put, unique } from "./dom.js";
+import { codeOf } from "./graph.js";
+
+/** @typedef {import("./session.js").Session} Session */
+
+/** Buttons and the timeline itself. @param {Session} session */
+export function transport(session) {
+  const button = (label, sign, action, key) =>
+    h("button", { type: "button", class: "icon", "aria-label": label, title: `${label} (${key})`, onclick: action }, sign);
+  const reset = button("reset", "⏮", () => session.reset(), "r");
+  const back = button("step back", "◀", () => session.back(), "←");
+  const play = button("play", "▶ play", () => session.toggle(), "space");
+  const next = button("step forward", "▶", () => session.next(), "→");
+  const seed = button("to the backward pass", "∂", () => session.go(session.seed + 1), "b");
+  const end = button("to the end", "⏭", () => session.go(session.state.frames.length), "end");
+  play.classList.add("play");
+  const count = h("span", { class: "count" });
+  const bar = h("input", { type: "range", min: 0, step: 1, "aria-label": "frame", oninput: () => { session.pause(); session.go(Number(bar.value)); } });
+  const track = h("div", { class: "track" }, h("div", { class: "phases", "aria-hidden": "true" }), bar);
+  const paces = [["slow", 2200], ["steady", 1100], ["quick", 450]];
+  const pace = h("select", { "aria-label": "pace of play", onchange: () => session.store.set({ pace: Number(pace.value) }) },
+    paces.map(([name, ms]) => h("option", { value: ms, selected: ms === session.state.pace }, name)));
+  const predict = h("input", { type: "checkbox", onchange: () => session.store.set({ predict: predict.checked, asking: false }) });
+  const el = h("div", { class: "transport" },
+    h("div", { class: "buttons" }, reset, back, play, next, end, seed),
+    track,
+    h("div", { class: "options" }, count, h("label", { class: "inline" }, "pace ", pace),
+      h("label", { class: "inline", title: "say the sign and the value of each gradient before you see it (q)" }, predict, " predict first")));
+
+  function update() {
+    const { step, frames, playing } = session.state, forward = session.seed;
+    bar.max = String(frames.length);
+    bar.value = String(step);
+    bar.setAttribute("aria-valuetext", step ? `frame ${step} of ${frames.length}` : "before the first frame");
+    track.style.setProperty("--forward", `${(100 * forward) / frames.length}%`);
+    count.textContent = `${step} / ${frames.length}`;
+    back.disabled = reset.disabled = step === 0;
+    end.disabled = step === frames.length;
+    play.textContent = playing ? "❚❚ pause" : "▶ play";
+    play.setAttribute("aria-label", playing ? "pause" : "play");
+    predict.checked = session.state.predict;
+  }
+  return { el, update };
+}
+
+/** The sentence of the frame, read aloud by a screen reader. @param {Session} session */
+export function sentence(session) {
+  const phase = h("span", { class: "phase" });
+  const line = h("p", { class: "sentence" });
+  const rule = h("p", { class: "rule" });
+  const el = h("section", { class: "card said", "aria-label": "the present frame" },
+    h("div", { role: "status", "aria-live": "polite", "aria-atomic": "true" }, phase, line, rule));
+
+  function update() {
+    const { step, frames, graph, asking } = session.state, frame = step ? frames[step - 1] : null;
+    if (asking) return; // the answer must not be read out before the question
+    const root = graph.nodes[graph.root].name;
+    el.dataset.phase = frame ? (frame.kind === "forward" ? "forward" : "backward") : "start";
+    phase.textContent = !frame ? "start"
+      : frame.kind === "forward" ? `forward · ${step} of ${session.seed}`
+      : frame.kind === "seed" ? "backward · the seed" : `backward · ${step - session.seed - 1} of ${frames.length - session.seed - 1}`;
+    if (!frame) {
+      put(line, `${graph.nodes.length} nodes, one output: ${root}. Step forward to fill in every data, then backward for every grad.`);
+      put(rule, "Press → or the button ▶.");
+      return;
+    }
+    put(line, frame.parts.map(([role, text]) => (role ? mark(role, text) : text)));
+    const bare = frame.kind === "forward" && !graph.nodes[frame.node].inputs.length;
+    put(rule, bare ? "a leaf: you choose its value" : [h("span", { class: "quiet" }, "rule  "), frame.rule]);
+  }
+  return { el, update };
+}
+
+/** The lines of code, with the present one marked. @param {Session} session */
+export function code(session) {
+  const list = h("ol", { class: "lines" });
+  const el = h("section", { class: "card code", "aria-label": "code" }, h("h2", {}, "Code"), list);
+  let shown = "";
+
+  function update() {
+    const { graph, numbers, frames, step } = session.state, frame = step ? frames[step - 1] : null;
+    const lines = [...codeOf(graph, numbers), `${graph.nodes[graph.root].name}.backward()`];
+    if (lines.join("\n") !== shown) {
+      shown = lines.join("\n");
+      put(list, lines.map((text, k) => h("li", { title: graph.source[k]?.text ? `${graph.source[k].file}:${graph.source[k].line}  ${graph.source[k].text}` : null }, h("code", {}, text))));
+    }
+    const at = frame ? (frame.kind === "seed" ? lines.length - 1 : frame.line) : -1;
+    [...list.children].forEach((row, k) => {
+      row.classList.toggle("now", k === at);
+      row.classList.toggle("backward", k === at && frame?.kind !== "forward");
+      if (k === at) row.setAttribute("aria-current", "step");
+      else row.removeAttribute("aria-current");
+    });
+    const row = list.children[at];
+    if (row && list.scrollHeight > list.clientHeight + 4) list.scrollTop = row.offsetTop - list.offsetTop - list.clientHeight / 2;
+  }
+  return { el, update };
+}
+
+/**
+ * A row of tabs over panels, as ARIA has it.
+ * @param {{key: string, title: string, el: any}[]} panels @param {(key: string) => void} onPick
+ */
+export function tabs(panels, onPick) {
+  const buttons = panels.map(({ key, title, el }) => {
+    const id = unique("tab"), panel = unique("panel");
+    el.id = panel;
+    el.setAttribute("role", "tabpanel");
+    el.setAttribute("aria-labelledby", id);
+    return h("button", { type: "button", role: "tab", id, "aria-controls": panel, "data-tab": key, onclick: () => onPick(key),
+      onkeydown: (event) => move(event, key) }, title);
+  });
+  /** @param {KeyboardEvent} event @param {string} key */
+  function move(event, key) {
+    const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!way) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const k = (panels.findIndex((panel) => panel.key === key) + way + panels.length) % panels.length;
+    onPick(panels[k].key);
+    buttons[k].focus();
+  }
+  return {
+    el: h("section", { class: "card tabs" }, h("div", { role: "tablist", "aria-label": "labs" }, buttons), panels.map((panel) => panel.el)),
+    /** @param {string} tab */
+    update(tab) {
+      panels.forEach(({ key, el }, k) => {
+        el.hidden = key !== tab;
+        buttons[k].setAttribute("aria-selected", String(key === tab));
+        buttons[k].tabIndex = key === tab ? 0 : -1;
+      });
+    },
+  };
+}
