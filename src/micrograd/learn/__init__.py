@@ -1,0 +1,35 @@
+"""See every gradient flow: frames of a forward and a backward pass, drawings, pages and a terminal that show them."""
+
+from typing import TYPE_CHECKING, Any
+
+from micrograd.learn.frames import frames  # at once, so that the function and not its module has the name
+
+if TYPE_CHECKING:
+    from micrograd.learn.draw import Drawing as Drawing
+    from micrograd.learn.draw import draw_dot as draw_dot
+    from micrograd.learn.expression import ExpressionError as ExpressionError
+    from micrograd.learn.frames import Timeline as Timeline
+
+_HOME = {
+    "Drawing": "draw",
+    "ExpressionError": "expression",
+    "Timeline": "frames",
+    "build": "expression",
+    "draw_dot": "draw",
+    "explore": "page",
+    "parse": "expression",
+}
+
+__all__ = ["frames", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,98 @@
+"""What the learner calls a node: names and source lines from the caller's variables. A convenience that never fails."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import sys
+from types import FrameType
+from typing import Any
+
+from micrograd.engine import Value
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_MOST_ITEMS = 2000  # of lists and dicts that are searched: a convenience must not cost a second
+_MOST_LINES = 20_000
+
+
+def caller() -> FrameType | None:
+    """The nearest frame that is not this package's: the learner's own code."""
+    try:
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE + os.sep):
+            frame = frame.f_back
+        return frame
+    except Exception:
+        return None
+
+
+def variables(frame: FrameType | None) -> dict[int, str]:
+    """The names of the Values that a frame can see, by id: `a`, and for the items of a list `x[0]`."""
+    names: dict[int, str] = {}
+    if frame is None:
+        return names
+    try:
+        spaces = [frame.f_locals] if frame.f_locals is frame.f_globals else [frame.f_locals, frame.f_globals]
+        room = _MOST_ITEMS
+        for space in spaces:
+            seen = [(name, x) for name, x in list(space.items()) if isinstance(name, str) and not name.startswith("_")]
+            for name, x in seen:
+                if isinstance(x, Value):
+                    names.setdefault(id(x), name)
+            for name, x in seen:
+                for item, v in _items(name, x, 2):
+                    room -= 1
+                    if room < 0:
+                        return names
+                    names.setdefault(id(v), item)
+    except Exception:
+        pass
+    return names
+
+
+def _items(name: str, x: Any, depth: int) -> list[tuple[str, Value]]:
+    """The Values in a list, tuple or dict, each with the text that reaches it."""
+    if type(x) in (list, tuple):
+        pairs = [(f"{name}[{i}]", item) for i, item in enumerate(x[:_MOST_ITEMS])]
+    elif type(x) is dict:
+        pairs = [(f"{name}[{key!r}]", item) for key, item in list(x.items())[:_MOST_ITEMS] if type(key) in (str, int)]
+    else:
+        return []
+    found: list[tuple[str, Value]] = []
+    for text, item in pairs:
+        if isinstance(item, Value):
+            found.append((text, item))
+        elif depth > 1:
+            found.extend(_items(text, item, depth - 1))
+    return found
+
+
+def assignments(frame: FrameType | None) -> dict[str, dict[str, Any]]:
+    """For each variable of a frame, the source line that assigned it last: its file, line and text."""
+    lines: dict[str, dict[str, Any]] = {}
+    if frame is None:
+        return lines
+    try:
+        code = frame.f_code
+        source = linecache.getlines(code.co_filename, frame.f_globals)
+        if not source or len(source) > _MOST_LINES:
+            return lines
+        first = 1 if code.co_name == "<module>" else code.co_firstlineno
+        statements = [
+            node
+            for node in ast.walk(ast.parse("".join(source)))
+            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For))
+            and first <= node.lineno <= frame.f_lineno
+        ]
+        for node in sorted(statements, key=lambda node: node.lineno):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name):
+                        text = source[node.lineno - 1].strip()
+                        file = os.path.basename(code.co_filename)
+                        lines[name.id] = {"file": file, "line": node.lineno, "text": text}
+    except Exception:
+        pass
+    return lines
