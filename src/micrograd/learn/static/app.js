@@ -99,6 +99,7 @@ function render({ model, el }) {
       put(choose, session.presets.map((preset) => h("option", { value: preset.key, selected: preset.key === session.state.key }, preset.title)));
       choose.value = session.state.key;
       about.textContent = session.presets.find((preset) => preset.key === session.state.key)?.about ?? "";
+      about.hidden = !about.textContent;
     }
     draw();
     picture.update(session.sight());

@@ -3,12 +3,12 @@ import { OPS, partialsOf, valueOf } from "./ops.js";
 import { readNumber, show } from "./numbers.js";
 
 /**
- * @typedef {{id: number, name: string, op: string, symbol: string, data: number, inputs: number[],
+ * @typedef {{id: number, name: string, label: string, op: string, symbol: string, data: number, inputs: number[],
  *            partials: (number | null)[], constant: boolean, line: number | null}} Node
  * @typedef {{x: number, y: number, w: number, h: number}} Rectangle
- * @typedef {Rectangle & {card: Rectangle, op?: Rectangle}} Box
- * @typedef {{rankdir: string, width: number, height: number, nodes: Record<string, Box>,
- *            edges: {from: number, to: number, slot: number, points: [number, number][], path: string}[]}} Layout
+ * @typedef {{card: Rectangle, op: Rectangle | null}} Box
+ * @typedef {{rankdir: string, width: number, height: number, boxes: Box[],
+ *            edges: {to: number, slot: number, path: string}[]}} Layout
  * `words` are Python's frames: the text of each step. `frozen` names an op that this page cannot run again.
  * @typedef {{nodes: Node[], root: number, code: string[], source: any[], layouts: Layout[], words: any[],
  *            frozen: string}} Graph
@@ -22,21 +22,36 @@ import { readNumber, show } from "./numbers.js";
 
 /** Take a timeline as Python wrote it. @param {any} timeline @returns {Graph} */
 export function readGraph(timeline) {
-  const nodes = timeline.nodes.map((node) => ({
-    ...node,
+  const nodes = timeline.nodes.map((node, id) => ({
+    id, op: "", inputs: [], constant: false, line: null, label: node.name, symbol: OPS[node.op]?.symbol ?? "", ...node,
     data: readNumber(node.data),
-    partials: node.partials.map((p) => (p === null ? null : readNumber(p))),
+    partials: (node.partials ?? []).map((p) => (p === null ? null : readNumber(p))),
   }));
-  const foreign = nodes.find((node) => node.op && !OPS[node.op]);
+  const { root, code, source, frozen, layouts } = timeline;
+  return { nodes, root, code, source, frozen, layouts: layouts.map(readLayout), words: frozen ? timeline.words : wordsOf(nodes, timeline) };
+}
+
+/** @param {any} place @returns {Layout} */
+function readLayout({ rankdir, width, height, boxes, edges }) {
+  const rectangle = ([x, y, w, h]) => ({ x, y, w, h });
   return {
-    nodes,
-    root: timeline.root,
-    code: timeline.code,
-    source: timeline.source ?? [],
-    layouts: timeline.layouts ?? [timeline.layout],
-    words: timeline.frames,
-    frozen: timeline.frozen || (foreign ? foreign.symbol || foreign.op : ""),
+    rankdir, width, height,
+    boxes: boxes.map(([card, op]) => ({ card: rectangle(card), op: op ? rectangle(op) : null })),
+    edges: edges.map(([to, slot, path]) => ({ to, slot, path })),
   };
+}
+
+/** The words of every frame. @param {Node[]} nodes @param {any} timeline */
+function wordsOf(nodes, { root, code, words }) {
+  const top = nodes[root].name;
+  return [
+    ...nodes.filter((node) => !node.constant).map(({ id, line }) => ({ kind: "forward", node: id, line, rule: code[line], head: code[line] })),
+    { kind: "seed", node: root, line: nodes[root].line, rule: `∂${top}/∂${top} = 1`, head: `${top}.grad = 1, for ${top} changes by exactly as much as ${top}` },
+    ...words.map(([node, slot, rule, factor]) => {
+      const input = nodes[node].inputs[slot];
+      return { kind: "backward", node, input, slot, line: nodes[node].line, rule, target: `${nodes[input].name}.grad`, factor, upstreamName: `${nodes[node].name}.grad` };
+    }),
+  ];
 }
 
 /** The leaves that a learner may change. @param {Graph} graph */
@@ -77,14 +92,13 @@ export function framesOf(graph, numbers) {
   return graph.words.map((word) => {
     const node = graph.nodes[word.node];
     if (graph.frozen) return frozen(word);
-    const head = word.sentence.split(" → ")[0];
-    if (word.kind === "forward") return seal({ ...word, parts: forward(graph, numbers, node, head) });
-    if (word.kind === "seed") return seal({ ...word, before: 0, after: 1, parts: [["", word.sentence]] });
+    if (word.kind === "forward") return seal({ ...word, parts: forwardParts(graph, numbers, node, word.head) });
+    if (word.kind === "seed") return seal({ ...word, before: 0, after: 1, parts: [["", word.head]] });
     const local = /** @type {number} */ (numbers.partials[node.id][word.slot]);
     const before = grads[word.input], upstream = grads[node.id], product = local * upstream, after = before + product;
     grads[word.input] = after;
     const push = { local, upstream, product, before, after };
-    return seal({ ...word, ...push, parts: backward(head, push) });
+    return seal({ ...word, ...push, parts: backwardParts(word, push) });
   });
 }
 
@@ -100,25 +114,24 @@ function seal(frame) {
 }
 
 /** @param {Graph} graph @param {Numbers} numbers @param {Node} node @param {string} head @returns {Part[]} */
-function forward(graph, { data }, node, head) {
+function forwardParts(graph, { data }, node, head) {
   const y = show(data[node.id]);
   if (!node.inputs.length) return [["", `${node.name} = `], ["data", y]];
   const figures = node.inputs.map((i) => show(data[i]));
-  return [["", `${head} → `], ["data", spell(node, isInfix(node) ? figures.map(signed) : figures)], ["", " = "], ["data", y]];
+  return [["", `${head} → `], ["data", spell(node, isInfix(node) ? figures.map(inBrackets) : figures)], ["", " = "], ["data", y]];
 }
 
-/** @param {string} head @param {any} push @returns {Part[]} */
-function backward(head, push) {
-  const [, target, factor, upstream] = /^(.*?\.grad) \+= (.*) \* (.*?\.grad)$/.exec(head) ?? [];
+/** @param {any} word @param {any} push @returns {Part[]} */
+function backwardParts(word, push) {
   return [
-    ...(target ? [["grad", target], ["", " += "], ["local", factor], ["", " * "], ["grad", upstream]] : [["", head]]),
+    ["grad", word.target], ["", " += "], ["local", word.factor], ["", " * "], ["grad", word.upstreamName],
     ["", " → "], ["grad", show(push.before)], ["", " + "], ["local", `(${show(push.local)})`],
     ["grad", `(${show(push.upstream)})`], ["", " = "], ["grad", show(push.after)],
   ];
 }
 
 /** @param {string} figure */
-function signed(figure) {
+function inBrackets(figure) {
   return figure.startsWith("−") ? `(${figure})` : figure;
 }
 

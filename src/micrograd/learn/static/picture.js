@@ -21,7 +21,7 @@ export function drawGraph(graph, layout, onNode) {
     viewBox: `0 0 ${layout.width} ${layout.height}`,
   });
   const edges = layout.edges.map((edge) => drawEdge(edge, layout.rankdir === "LR"));
-  const boxes = graph.nodes.map((node) => drawNode(node, layout.nodes[node.id], onNode));
+  const boxes = graph.nodes.map((node) => drawNode(node, layout.boxes[node.id], onNode));
   svg.append(...edges.map((edge) => edge.el), ...boxes.map((box) => box.el), ...edges.map((edge) => edge.label));
   const el = h("div", { class: "mg-scroll", tabindex: "0", role: "region", "aria-label": "the graph, scrolls when it is wide" }, svg);
 
@@ -46,7 +46,7 @@ export function drawGraph(graph, layout, onNode) {
     },
     /** Bring a node into sight where the drawing is wider than the screen. @param {number} id */
     reveal(id) {
-      const box = layout.nodes[id], zoom = svg.clientWidth / layout.width;
+      const box = layout.boxes[id].card, zoom = svg.clientWidth / layout.width;
       if (el.scrollWidth <= el.clientWidth + 1 && el.scrollHeight <= el.clientHeight + 1) return;
       const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
       el.scrollTo({
@@ -112,9 +112,9 @@ function pill(node, { card, op }) {
 /** @param {any} edge @param {boolean} flat */
 function drawEdge(edge, flat) {
   const path = s("path", { class: "line", d: edge.path });
-  const head = s("path", { class: "head", d: arrow(edge.points, flat) });
+  const head = s("path", { class: "head", d: arrow(edge.path, flat) });
   const el = s("g", { class: "edge", "data-edge": `${edge.to}:${edge.slot}` }, path, head);
-  const [mx, my] = middle(edge.points);
+  const half = path.getPointAtLength(path.getTotalLength() / 2), mx = half.x, my = half.y;
   const plate = s("rect", { class: "plate", rx: 6, height: 17 });
   const text = s("text", { x: mx, y: my + 4, "text-anchor": "middle" });
   const label = s("g", { class: "edge-label", "data-label": `${edge.to}:${edge.slot}` }, plate, text);
@@ -140,17 +140,10 @@ function drawEdge(edge, flat) {
   };
 }
 
-/** @param {[number, number][]} points @param {boolean} flat */
-function arrow(points, flat) {
-  const [x, y] = points[points.length - 1];
+/** The head of an arrow, where a path ends. @param {string} path @param {boolean} flat */
+function arrow(path, flat) {
+  const [x, y] = (path.match(/-?[\d.]+(?:e-?\d+)?/g) ?? []).slice(-2).map(Number);
   return flat ? `M${x - 7} ${y - 4}L${x} ${y}L${x - 7} ${y + 4}Z` : `M${x - 4} ${y - 7}L${x} ${y}L${x + 4} ${y - 7}Z`;
-}
-
-/** @param {[number, number][]} points @returns {[number, number]} */
-function middle(points) {
-  const k = Math.floor((points.length - 1) / 2);
-  if (points.length % 2) return points[k];
-  return [(points[k][0] + points[k + 1][0]) / 2, (points[k][1] + points[k + 1][1]) / 2];
 }
 
 /** As much of a name as a box holds. @param {string} text @param {number} room */

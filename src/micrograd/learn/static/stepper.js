@@ -1,19 +1,29 @@
 // The stepper: the timeline's buttons, the sentence of the present frame, and the code beside it.
-import { h, mark, put, unique } from "./dom.js";
+import { h, mark, put, s, unique } from "./dom.js";
 import { codeOf } from "./graph.js";
 
 /** @typedef {import("./session.js").Session} Session */
+
+const ICONS = {
+  reset: "M4 4h2v12H4zM16 4v12L7 10z", back: "M14 4v12L5 10z", play: "M6 4v12l10-6z", pause: "M5 4h4v12H5zM11 4h4v12h-4z",
+  next: "M6 4v12l9-6z", end: "M14 4h2v12h-2zM4 4v12l9-6z",
+};
+
+/** A sign that every machine has: fonts differ. @param {keyof typeof ICONS} name */
+function icon(name) {
+  return s("svg", { class: "sign", viewBox: "0 0 20 20", "aria-hidden": "true" }, s("path", { d: ICONS[name] }));
+}
 
 /** Buttons and the timeline itself. @param {Session} session */
 export function transport(session) {
   const button = (label, sign, action, key) =>
     h("button", { type: "button", class: "icon", "aria-label": label, title: `${label} (${key})`, onclick: action }, sign);
-  const reset = button("reset", "⏮", () => session.reset(), "r");
-  const back = button("step back", "◀", () => session.back(), "←");
-  const play = button("play", "▶ play", () => session.toggle(), "space");
-  const next = button("step forward", "▶", () => session.next(), "→");
+  const reset = button("reset", icon("reset"), () => session.reset(), "r");
+  const back = button("step back", icon("back"), () => session.back(), "←");
+  const play = button("play", "", () => session.toggle(), "space");
+  const next = button("step forward", icon("next"), () => session.next(), "→");
   const seed = button("to the backward pass", "∂", () => session.go(session.seed + 1), "b");
-  const end = button("to the end", "⏭", () => session.go(session.state.frames.length), "end");
+  const end = button("to the end", icon("end"), () => session.go(session.state.frames.length), "end");
   play.classList.add("play");
   const count = h("span", { class: "count" });
   const bar = h("input", { type: "range", min: 0, step: 1, "aria-label": "frame", oninput: () => { session.pause(); session.go(Number(bar.value)); } });
@@ -37,7 +47,7 @@ export function transport(session) {
     count.textContent = `${step} / ${frames.length}`;
     back.disabled = reset.disabled = step === 0;
     end.disabled = step === frames.length;
-    play.textContent = playing ? "❚❚ pause" : "▶ play";
+    put(play, icon(playing ? "pause" : "play"), playing ? "pause" : "play");
     play.setAttribute("aria-label", playing ? "pause" : "play");
     predict.checked = session.state.predict;
   }
@@ -62,7 +72,7 @@ export function sentence(session) {
       : frame.kind === "seed" ? "backward · the seed" : `backward · ${step - session.seed - 1} of ${frames.length - session.seed - 1}`;
     if (!frame) {
       put(line, `${graph.nodes.length} nodes, one output: ${root}. Step forward to fill in every data, then backward for every grad.`);
-      put(rule, "Press → or the button ▶.");
+      put(rule, "Press → on the keyboard, or the buttons under the graph. ? shows all keys.");
       return;
     }
     put(line, frame.parts.map(([role, text]) => (role ? mark(role, text) : text)));
