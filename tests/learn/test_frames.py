@@ -105,7 +105,7 @@ def test_names_come_from_labels_then_from_variables_then_by_count():
 
 def test_labels_that_are_no_names_and_doubles_still_give_names():
     x, w = Value(2.0, label="w"), Value(-3.0, label="w")
-    p = [Value(1.0, (x, w), "*", label="x1*w1")][0]
+    p = Value(1.0, (x, w), "*", label="x1*w1")
     del x, w
     timeline = frames(p, names={})
     assert [node.name for node in timeline.nodes] == ["w", "w_2", "x1w1"]

@@ -20,8 +20,8 @@ from micrograd.learn.nodes import Node
 
 MAX_NODES, MAX_STAND_INS = 2000, 20_000  # about a second of work, and more than anybody can look at
 CHARACTER = 7.5  # px of a monospaced letter at 12.5 px
-CARD_HEIGHT, LEAST_CARD, CONSTANT_HEIGHT, PILL, LINK = 62.0, 116.0, 30.0, 32.0, 12.0
-GAP, STAND_IN, LAYER_GAP, MARGIN = 22.0, 8.0, 52.0, 16.0
+CARD_HEIGHT, LEAST_CARD, CONSTANT_HEIGHT, PILL, LINK = 62.0, 130.0, 30.0, 32.0, 12.0
+GAP, STAND_IN, LAYER_GAP, MARGIN = 22.0, 8.0, 56.0, 16.0
 ORDER_SWEEPS, PLACE_SWEEPS = 12, 16
 _WAY_OUT = (
     "  Draw it collapsed (draw_dot(root) does, without collapse=False), or draw a part: any node can be the root."
@@ -51,7 +51,7 @@ class _Cell:
 
 
 def measure(node: Node) -> Box:
-    """How large a node is drawn. Numbers get room for eight digits, so that a changed value moves nothing."""
+    """How large a node is drawn. The least card has room for any number, so that a changed value moves nothing."""
     if node.constant:
         return Box(max(36.0, 18 + CHARACTER * len(node.name)), CONSTANT_HEIGHT)
     pill = max(PILL, 14 + CHARACTER * len(node.symbol)) if node.inputs else 0.0
@@ -300,7 +300,7 @@ def _picture(
     for cell in cells:
         cell.y += MARGIN - top
     starts, widths = _columns(layers, cells, extents, chains)
-    xs = [starts[layer[i]] + (widths[layer[i]] - extents[i][0]) / 2 for i in range(len(boxes))]
+    xs = [starts[layer[i]] + widths[layer[i]] - extents[i][0] for i in range(len(boxes))]  # cards end on one line
 
     def point(x: float, y: float) -> list[float]:
         return [round(y, 2), round(x, 2)] if across else [round(x, 2), round(y, 2)]

@@ -13,14 +13,17 @@ _LETTER = re.compile(r"(?<![A-Za-z_])([abcxyn])(?![A-Za-z_0-9(])")
 
 
 def show(x: float) -> str:
-    """A number to four places, as in a lecture: −0.5, 0.7071, 1.2e+9."""
+    """A number to four places, as in a lecture: −0.5, 0.7071, 1.2e9; never more than ten characters."""
     if x != x:
         return "nan"
     if x in (float("inf"), float("-inf")):
         return "∞" if x > 0 else "−∞"
     if x == 0:
         return "0"
-    text = f"{x:.4f}".rstrip("0").rstrip(".") if 0.01 <= abs(x) < 1e6 else f"{x:.4g}"
+    if 0.01 <= abs(x) < 1000:
+        text = f"{x:.4f}".rstrip("0").rstrip(".")
+    else:
+        text = f"{x:.6g}" if 1000 <= abs(x) < 1e6 else f"{x:.4g}"
     text = re.sub(r"e([+-])0*", r"e\1", text).replace("e+", "e")
     return text.replace("-", "−")
 
