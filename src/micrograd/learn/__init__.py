@@ -16,7 +16,7 @@ _HOME = {
     "Timeline": "frames",
     "build": "expression",
     "draw_dot": "draw",
-    "explore": "page",
+    "explore": "explorer",
     "parse": "expression",
 }
 

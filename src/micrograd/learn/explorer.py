@@ -29,15 +29,14 @@ def explore(graph: Value | str | None = None, /, **values: float) -> Explorer:
     if graph is None:
         return Explorer([])
     if isinstance(graph, str):
-        root, title = parse(graph).build(values), graph.strip()
-    else:
-        if values:
-            raise TypeError("numbers by name go with an expression: explore('(a+b)*c', a=2, b=-3, c=10)")
-        root, title = graph, ""
-    return Explorer([preset("own", title, root)], root)
+        root = parse(graph).build(values)
+        return Explorer([preset("own", graph.strip(), root, names={})], root)
+    if values:
+        raise TypeError("numbers by name go with an expression: explore('(a+b)*c', a=2, b=-3, c=10)")
+    return Explorer([preset("own", "", graph)], graph)
 
 
-def preset(key: str, title: str, root: Value, about: str = "") -> dict[str, Any]:
+def preset(key: str, title: str, root: Value, names: dict[str, Value] | None = None) -> dict[str, Any]:
     """A graph as an entry of the page's list."""
     count = len(topological(root)) if isinstance(root, Value) else 0
     if count > MAX_NODES:
@@ -45,10 +44,10 @@ def preset(key: str, title: str, root: Value, about: str = "") -> dict[str, Any]
             f"this graph has {count:,} nodes, and nobody steps through more than {MAX_NODES}.\n"
             "  draw_dot(root) draws it collapsed; any node in it can be explored by itself."
         )
-    return _entry(key, title, frames(root), about)
+    return _entry(key, title, frames(root, names))
 
 
-def _entry(key: str, title: str, timeline: Timeline, about: str) -> dict[str, Any]:
+def _entry(key: str, title: str, timeline: Timeline, about: str = "") -> dict[str, Any]:
     title = title or f"your graph: {timeline.nodes[-1].name}"
     return {"key": key, "title": title, "about": about, "timeline": page.pack(timeline)}
 

@@ -64,7 +64,7 @@ def graph_of(body: bytes) -> dict[str, Any]:
     try:
         values = pairs(given.replace(",", " ").split())
         root = parse(text).build(values, default=1.0)
-        return preset("own", text.strip(), root)
+        return preset("own", text.strip(), root, names={})
     except ExpressionError as error:
         raise BadRequest(400, error.message, position=error.position, pointed=str(error)) from None
     except (MicrogradError, ValueError, TypeError) as error:

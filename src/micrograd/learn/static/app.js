@@ -64,8 +64,8 @@ function render({ model, el }) {
   }
   function resize() {
     if (!picture || !stage.clientWidth) return;
-    const best = picture.fit(stage.clientWidth, wide ? 440 : 560), least = wide ? 0.62 : 0.72;
-    picture.size(session.state.zoom || Math.max(least, Math.min(1.15, best)));
+    const best = picture.fit(stage.clientWidth, wide ? 460 : 620);
+    picture.size(session.state.zoom || (best < 0.62 ? 0.8 : Math.min(1.15, best))); // too small to read: scroll instead
     stage.classList.toggle("fits", picture.el.scrollWidth <= picture.el.clientWidth + 1);
   }
   /** @param {number} by */

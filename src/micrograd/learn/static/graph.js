@@ -45,7 +45,8 @@ function readLayout({ rankdir, width, height, boxes, edges }) {
 function wordsOf(nodes, { root, code, words }) {
   const top = nodes[root].name;
   return [
-    ...nodes.filter((node) => !node.constant).map(({ id, line }) => ({ kind: "forward", node: id, line, rule: code[line], head: code[line] })),
+    ...nodes.filter((node) => !node.constant).map(({ id, line, name, inputs }) => (
+      { kind: "forward", node: id, line, rule: inputs.length ? code[line] : `${name} is a leaf`, head: code[line] })),
     { kind: "seed", node: root, line: nodes[root].line, rule: `∂${top}/∂${top} = 1`, head: `${top}.grad = 1, for ${top} changes by exactly as much as ${top}` },
     ...words.map(([node, slot, rule, factor]) => {
       const input = nodes[node].inputs[slot];

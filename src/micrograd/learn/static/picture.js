@@ -6,7 +6,7 @@ import { show, showFixed } from "./numbers.js";
  * @typedef {import("./graph.js").Graph} Graph
  * @typedef {import("./graph.js").Layout} Layout
  * What to show: data and gradients (null: not yet), the active step, and notes on edges ("node:slot") or nodes.
- * @typedef {{data: (number | null)[], grads: (number | null)[], active: any, spent: Set<string>,
+ * @typedef {{data: (number | null)[], grads: (number | null)[], active: any, asking?: boolean, spent: Set<string>,
  *            partials: (number | null)[][], edgeNotes: Map<string, {kind: string, text: string}>,
  *            nodeNotes: Map<number, {kind: string, text: string}>}} Sight
  */
@@ -128,6 +128,7 @@ function drawEdge(edge, flat) {
       const feeding = sight.active?.kind === "forward" && sight.active.node === edge.to;
       let says = "", kind = "";
       if (note) [says, kind] = [note.text, note.kind];
+      else if (live && sight.asking) [says, kind] = ["?", "local"];
       else if ((live || sight.spent.has(key)) && local !== null) [says, kind] = [`× ${show(local)}`, "local"];
       text.textContent = says;
       label.setAttribute("class", `edge-label ${kind} ${says ? "" : "empty"}`);

@@ -4,8 +4,29 @@ import { parseNumber, show } from "./numbers.js";
 
 /**
  * @typedef {import("./session.js").Session} Session
- * @typedef {{key: string, product: number, replaces?: boolean, text: string}} Misconception
+ * @typedef {{key: string, special: boolean, product: number, replaces: boolean, text: string}} Misconception
  */
+
+/**
+ * The wrong ideas of lesson.py: for which ops (none: any) and slot, what they would give, and what to say to them.
+ * @type {{key: string, ops?: string[], slot?: number, when?: (f: any) => boolean, gives: (f: any) => number,
+ *         replaces?: boolean, text: (f: any) => string}[]}
+ */
+const IDEAS = [
+  { key: "own", ops: ["mul", "dot"], gives: (f) => f.x * f.upstream, text: (f) => `That uses ${f.name}'s own data, ${show(f.x)}. A product swaps: ${f.name} gets the other factor, ${show(f.local)}.` },
+  { key: "tanh", ops: ["tanh"], gives: (f) => (1 - f.x * f.x) * f.upstream, text: (f) => `That is 1 − x² with the input ${show(f.x)}. The slope of tanh is 1 − t², with the output t = ${show(f.y)}.` },
+  { key: "sigmoid", ops: ["sigmoid"], gives: (f) => f.x * (1 - f.x) * f.upstream, text: (f) => `That is x·(1 − x) with the input ${show(f.x)}. The slope of sigmoid is y·(1 − y), with the output y = ${show(f.y)}.` },
+  { key: "relu", ops: ["relu"], when: (f) => f.x <= 0, gives: (f) => f.upstream, text: (f) => `At ${f.name} = ${show(f.x)} ≤ 0 relu is flat: it lets nothing through.` },
+  { key: "minus", ops: ["sub"], slot: 1, gives: (f) => f.upstream, text: (f) => `${f.name} is subtracted, so its local derivative is −1.` },
+  { key: "neg", ops: ["neg"], gives: (f) => f.upstream, text: () => "A minus turns the sign: its slope is −1." },
+  { key: "exp", ops: ["exp"], gives: (f) => f.x * f.upstream, text: (f) => `The slope of exp is its output ${show(f.y)}, not its input.` },
+  { key: "log", ops: ["log"], gives: (f) => f.y * f.upstream, text: (f) => `The slope of log is 1/x with the input ${show(f.x)}, not its output.` },
+  { key: "quotient", ops: ["div"], slot: 0, gives: (f) => f.others[1] * f.upstream, text: (f) => `A quotient divides: the slope for ${f.name} is 1/${show(f.others[f.others.length - 1])}, which is ${show(f.local)}.` },
+  { key: "power", ops: ["pow"], slot: 0, gives: (f) => f.others[1] * f.y * f.upstream, text: (f) => `The exponent comes down and is lowered by one: n·xⁿ⁻¹ is ${show(f.local)}, not n·xⁿ.` },
+  { key: "upstream", gives: (f) => f.local, text: (f) => `That is the local derivative alone. Multiply it by what comes from above: ${f.out}.grad = ${show(f.upstream)}.` },
+  { key: "local", gives: (f) => f.upstream, text: (f) => `That passes ${f.out}.grad on unchanged, as a sum would. Here the local derivative is ${show(f.local)}.` },
+  { key: "assign", when: (f) => f.before !== 0, replaces: true, gives: (f) => f.product, text: (f) => `That is this contribution alone. ${f.name} held ${show(f.before)} already, and += keeps it.` },
+];
 
 /**
  * What a learner with a wrong idea would say at this frame.
@@ -13,31 +34,17 @@ import { parseNumber, show } from "./numbers.js";
  * @param {import("./graph.js").Frame} frame @returns {Misconception[]}
  */
 export function misconceptions(graph, { data }, frame) {
-  const { input, local, upstream, product, before } = /** @type {any} */ (frame), node = graph.nodes[frame.node];
-  const x = data[input], name = graph.nodes[input].name, out = node.name;
-  const ideas = [];
-  if (node.op === "mul") {
-    ideas.push({ key: "own", product: x * upstream, text: `That uses ${name}'s own data, ${show(x)}. A product swaps: ${name} gets the other factor, ${show(local)}.` });
-  }
-  if (node.op === "tanh") {
-    ideas.push({ key: "tanh", product: (1 - x * x) * upstream, text: `That is 1 − x² with the input ${show(x)}. The slope of tanh is 1 − t², with the output t = ${show(data[node.id])}.` });
-  }
-  if (node.op === "relu" && x <= 0) {
-    ideas.push({ key: "relu", product: upstream, text: `At ${name} = ${show(x)} ≤ 0 relu is flat: it lets nothing through.` });
-  }
-  if (node.op === "sub" && frame.slot === 1) {
-    ideas.push({ key: "minus", product: upstream, text: `${name} is subtracted, so its local derivative is −1.` });
-  }
-  if (node.op === "exp") ideas.push({ key: "exp", product: x * upstream, text: `The slope of exp is its output ${show(data[node.id])}, not its input.` });
-  ideas.push({ key: "upstream", product: local, text: `That is the local derivative alone. Multiply it by what comes from above: ${out}.grad = ${show(upstream)}.` });
-  ideas.push({ key: "local", product: upstream, text: `That passes ${out}.grad on unchanged, as a sum would. Here the local derivative is ${show(local)}.` });
-  if (before !== 0) ideas.push({ key: "assign", product, replaces: true, text: `That is this contribution alone. ${name} held ${show(before)} already, and += keeps it.` });
-  return ideas;
+  const node = graph.nodes[frame.node], input = /** @type {number} */ (frame.input);
+  const facts = {
+    ...frame, x: data[input], y: data[node.id], name: graph.nodes[input].name, out: node.name, others: node.inputs.map((i) => data[i]),
+  };
+  return IDEAS.filter((idea) => (!idea.ops || idea.ops.includes(node.op)) && (idea.slot ?? frame.slot) === frame.slot && (idea.when?.(facts) ?? true))
+    .map((idea) => ({ key: idea.key, special: Boolean(idea.ops), product: idea.gives(facts), replaces: Boolean(idea.replaces), text: idea.text(facts) }));
 }
 
 /** Near enough for a person: half a percent, or half of the second decimal. @param {number} a @param {number} b */
 export function near(a, b) {
-  return a === b || Math.abs(a - b) <= Math.max(0.005, 0.005 * Math.abs(b));
+  return a === b || (a !== a && b !== b) || Math.abs(a - b) <= Math.max(0.005, 0.005 * Math.abs(b));
 }
 
 /**
@@ -48,10 +55,11 @@ export function near(a, b) {
 export function judge(graph, numbers, frame, said) {
   const after = /** @type {number} */ (frame.after), before = /** @type {number} */ (frame.before);
   if (near(said, after)) return { right: true, key: "", text: "" };
-  const idea = misconceptions(graph, numbers, frame).find((one) => near(said, one.replaces ? one.product : before + one.product) || (!one.replaces && one.key !== "upstream" && near(said, one.product)));
+  const idea = misconceptions(graph, numbers, frame).find((one) =>
+    near(said, one.replaces ? one.product : before + one.product) || (one.special && near(said, one.product)));
   if (idea) return { right: false, key: idea.key, text: idea.text };
   if (near(-said, after)) return { right: false, key: "sign", text: "The size is right, the sign is not." };
-  return { right: false, key: "other", text: "Take the local derivative of this edge, times the gradient that came from above, and add it to what was there." };
+  return { right: false, key: "other", text: "Take the local derivative of this edge, times the gradient from above, and add it to what was there." };
 }
 
 /** The card that asks. @param {Session} session */

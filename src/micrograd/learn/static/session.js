@@ -139,7 +139,8 @@ export class Session {
     const now = snapshot(graph, numbers, frames, step);
     const empty = { edgeNotes: new Map(), nodeNotes: new Map() };
     if (lab) return { data: numbers.data, partials: numbers.partials, active: null, spent: new Set(), ...lab };
-    return { ...empty, ...now, data: numbers.data.map((x, id) => (now.known[id] ? x : null)), partials: numbers.partials };
+    if (this.state.asking) now.active = frames[step]; // the edge in question; its number stays hidden
+    return { ...empty, ...now, asking: this.state.asking, data: numbers.data.map((x, id) => (now.known[id] ? x : null)), partials: numbers.partials };
   }
 
   /** The gradients of a whole, right backward pass. */

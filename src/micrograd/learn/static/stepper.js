@@ -63,13 +63,21 @@ export function sentence(session) {
     h("div", { role: "status", "aria-live": "polite", "aria-atomic": "true" }, phase, line, rule));
 
   function update() {
-    const { step, frames, graph, asking } = session.state, frame = step ? frames[step - 1] : null;
+    const { step, frames, graph, asking, lab } = session.state, frame = step ? frames[step - 1] : null;
     if (asking) return; // the answer must not be read out before the question
     const root = graph.nodes[graph.root].name;
     el.dataset.phase = frame ? (frame.kind === "forward" ? "forward" : "backward") : "start";
     phase.textContent = !frame ? "start"
       : frame.kind === "forward" ? `forward · ${step} of ${session.seed}`
       : frame.kind === "seed" ? "backward · the seed" : `backward · ${step - session.seed - 1} of ${frames.length - session.seed - 1}`;
+    el.classList.toggle("aside", Boolean(lab));
+    if (lab) {
+      el.dataset.phase = "start";
+      phase.textContent = "lab";
+      put(line, "The drawing shows what the lab found: its gradients, and on the edges what went wrong.");
+      put(rule, "Step, or press r, to come back to the timeline.");
+      return;
+    }
     if (!frame) {
       put(line, `${graph.nodes.length} nodes, one output: ${root}. Step forward to fill in every data, then backward for every grad.`);
       put(rule, "Press → on the keyboard, or the buttons under the graph. ? shows all keys.");
@@ -77,7 +85,7 @@ export function sentence(session) {
     }
     put(line, frame.parts.map(([role, text]) => (role ? mark(role, text) : text)));
     const bare = frame.kind === "forward" && !graph.nodes[frame.node].inputs.length;
-    put(rule, bare ? "a leaf: you choose its value" : [h("span", { class: "quiet" }, "rule  "), frame.rule]);
+    put(rule, bare ? `${frame.rule}: you choose its value` : [h("span", { class: "quiet" }, "rule  "), frame.rule]);
   }
   return { el, update };
 }
