@@ -7,3 +7,12 @@ from micrograd.primitive import primitive
 
 __version__ = "1.0.0.dev0"
 __all__ = ["MicrogradError", "Value", "__version__", "math", "no_grad", "primitive"]
+
+
+def _shown_in_a_notebook(self: Value, include: object = None, exclude: object = None) -> object:
+    from micrograd.learn.draw import notebook
+
+    return notebook(self)
+
+
+setattr(Value, "_repr_mimebundle_", _shown_in_a_notebook)  # noqa: B010  (for both twins, and nothing is imported now)

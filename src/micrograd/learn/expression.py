@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -443,3 +444,18 @@ def _nearest(name: str) -> str:
 
     close = get_close_matches(name.lower(), OPS, 1)
     return f": did you mean {close[0]}?" if close else f" (there are {', '.join(list(OPS)[:12])} …)"
+
+
+def read_values(words: Iterable[str]) -> dict[str, float]:
+    """Numbers from a command line: ["a=2", "b=-3"] is {"a": 2.0, "b": -3.0}."""
+    values: dict[str, float] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        name = name.strip()
+        if not equals or not name.isidentifier():
+            raise ExpressionError("a number is given as name=number, such as a=2", word, 0)
+        try:
+            values[name] = float(text)
+        except ValueError:
+            raise ExpressionError(f"{name} needs a number", word, len(word) - len(text)) from None
+    return values

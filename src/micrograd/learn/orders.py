@@ -1,0 +1,191 @@
+"""The order lab: what a backward pass gives when it visits the nodes in some other order.
+
+`+=` is right only if each node fires after all that feed its gradient. Two things go wrong otherwise: a node that fires
+early passes on too little (a contribution is lost), and one that fires again passes on what it had passed on before (a
+contribution is counted twice).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from micrograd.learn.frames import Timeline
+from micrograd.learn.nodes import Node
+from micrograd.learn.sentences import show
+
+MOST_VISITS = 2000  # naive recursion doubles its visits with every reuse of a node
+
+
+@dataclass(slots=True)
+class Flow:
+    """One edge: what went through it, what should have, and where they differ the fault and its reason.
+
+    fault is "never" (the node did not fire), "repeated" (it fired more than once), "early" (it fired before its
+    gradient was complete) or "inherited" (it fired in time, with a gradient that was wrong already).
+    """
+
+    node: int
+    slot: int
+    input: int
+    times: int
+    got: float
+    wanted: float
+    fault: str = ""
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Run:
+    """A backward pass in some order: its gradients, the right ones, and what each edge carried."""
+
+    visits: list[int]
+    grads: list[float]
+    right: list[float]
+    flows: list[Flow]
+
+    @property
+    def faults(self) -> list[Flow]:
+        """The edges that carried something wrong."""
+        return [flow for flow in self.flows if flow.fault]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The run as plain data."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class _Push:
+    node: int
+    slot: int
+    input: int
+    product: float
+    at: int
+
+
+def reverse_topological(nodes: Sequence[Node]) -> list[int]:
+    """Root first, every node after all that were made from it: the engine's order, and the right one."""
+    return list(range(len(nodes) - 1, -1, -1))
+
+
+def naive_recursion(nodes: Sequence[Node]) -> list[int]:
+    """Fire a node, then go into each input: a node that is used twice is visited twice."""
+    return _depth_first(nodes, once=False)
+
+
+def preorder_once(nodes: Sequence[Node]) -> list[int]:
+    """Fire a node, then go into each input that was not visited yet."""
+    return _depth_first(nodes, once=True)
+
+
+def postorder(nodes: Sequence[Node]) -> list[int]:
+    """Inputs first: the topological order, not reversed."""
+    return list(range(len(nodes)))
+
+
+ORDERS: dict[str, tuple[str, Callable[[Sequence[Node]], list[int]]]] = {
+    "reverse": ("reverse topological", reverse_topological),
+    "naive": ("naive recursion", naive_recursion),
+    "preorder": ("pre-order, visit once", preorder_once),
+    "postorder": ("post-order", postorder),
+}
+
+
+def _depth_first(nodes: Sequence[Node], once: bool) -> list[int]:
+    visits: list[int] = []
+    seen: set[int] = set()
+    stack = [len(nodes) - 1]
+    while stack:
+        i = stack.pop()
+        if once and i in seen:
+            continue
+        if len(visits) == MOST_VISITS:
+            break
+        seen.add(i)
+        visits.append(i)
+        stack.extend(reversed(nodes[i].inputs))
+    return visits
+
+
+def run(timeline: Timeline, order: str | Sequence[int]) -> Run:
+    """Run the backward pass of a timeline in one of the ORDERS, or in an order of the learner's own (ids or names)."""
+    nodes = timeline.nodes
+    visits = ORDERS[order][1](nodes) if isinstance(order, str) else [_id(nodes, v) for v in order]
+    right, _ = _sweep(nodes, reverse_topological(nodes))
+    grads, pushes = _sweep(nodes, visits)
+    through: dict[tuple[int, int], list[_Push]] = {}
+    into: dict[int, list[_Push]] = {}
+    for push in pushes:
+        through.setdefault((push.node, push.slot), []).append(push)
+        into.setdefault(push.input, []).append(push)
+    flows = []
+    for node in nodes:
+        for slot, (j, local) in enumerate(zip(node.inputs, node.partials)):
+            if local is None:
+                continue
+            mine = through.get((node.id, slot), [])
+            flow = Flow(node.id, slot, j, len(mine), sum(p.product for p in mine), local * right[node.id])
+            if not same(flow.got, flow.wanted):
+                _explain(flow, mine, into.get(node.id, []), visits, nodes)
+            flows.append(flow)
+    return Run(visits, grads, right, flows)
+
+
+def _id(nodes: Sequence[Node], node: int | str) -> int:
+    if isinstance(node, str):
+        for other in nodes:
+            if other.name == node:
+                return other.id
+    elif 0 <= node < len(nodes):
+        return node
+    raise ValueError(f"there is no node {node!r} in this graph: it has {', '.join(n.name for n in nodes)}")
+
+
+def _sweep(nodes: Sequence[Node], visits: Sequence[int]) -> tuple[list[float], list[_Push]]:
+    grads = [0.0] * len(nodes)
+    grads[-1] = 1.0
+    pushes = []
+    for at, i in enumerate(visits):
+        upstream = grads[i]
+        for slot, (j, local) in enumerate(zip(nodes[i].inputs, nodes[i].partials)):
+            if local is not None:
+                product = local * upstream
+                grads[j] += product
+                pushes.append(_Push(i, slot, j, product, at))
+    return grads, pushes
+
+
+def _explain(flow: Flow, mine: list[_Push], into: list[_Push], visits: Sequence[int], nodes: Sequence[Node]) -> None:
+    me, child = nodes[flow.node].name, nodes[flow.input].name
+    if not mine:
+        flow.fault = "never"
+        flow.reason = f"{me} never fired, so {child} lost its {show(flow.wanted)}."
+        return
+    late = [push for push in into if push.at > mine[0].at]
+    if len(mine) > 1:
+        often = "twice" if len(mine) == 2 else f"{len(mine)} times"
+        flow.fault = "repeated"
+        flow.reason = (
+            f"{me} fired {often}: what it had passed on already went to {child} again, "
+            f"{show(flow.got - flow.wanted)} too much."
+        )
+    elif late:
+        who = " and ".join(dict.fromkeys(nodes[push.node].name for push in late))
+        what = " and ".join(show(push.product) for push in late)
+        flow.fault = "early"
+        flow.reason = f"{me} fired before {who} had delivered {what}: {child} lost {show(flow.wanted - flow.got)}."
+    else:
+        silent = [node.name for node in nodes if flow.node in node.inputs and node.id not in visits]
+        flow.fault = "inherited"
+        flow.reason = (
+            f"{' and '.join(silent)} never fired, so {me} had a wrong gradient to pass on."
+            if silent
+            else f"{me} fired in time, but its own gradient was wrong already."
+        )
+
+
+def same(a: float, b: float) -> bool:
+    """Equal, up to the order of a sum."""
+    return a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=1e-9)
