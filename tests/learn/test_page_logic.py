@@ -165,7 +165,7 @@ def test_answers_are_met_by_the_same_misconception_as_in_python(key: str) -> Non
 
 def test_numbers_read_as_in_python() -> None:
     dice = random.Random(3)
-    numbers = [0.0, -0.0, 1.0, -3.0, 0.5, 1 / 32, 3 / 32, 5 / 32, 0.7071067811865476, 12345.678, 1e6, 999999.99999, 1e-4, 0.00999999, 123456789.0]
+    numbers = [0.0, -0.0, 1.0, -3.0, 0.5, 1 / 32, 3 / 32, 5 / 32, 0.7071067811865476, 12345.678, 1e6, 999999.99999, 1e-4, 0.00999999, 123456789.0, 1000.125, 1000.375, 1234500.0, 2**-20]
     numbers += [dice.uniform(-1, 1) * 10 ** dice.randint(-8, 9) for _ in range(3000)] + [k / 64 for k in range(-400, 400)]
     assert node("answer(data.map(numbers.show));", numbers) == [show(x) for x in numbers]
 
