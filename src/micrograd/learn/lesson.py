@@ -194,7 +194,7 @@ def judge(timeline: Timeline, frame: Frame, said: float) -> Verdict:
             continue
         product = idea.gives(facts)
         whole = product if idea.replaces else facts.before + product
-        if near(said, whole) or (idea.ops and near(said, product)):
+        if near(said, whole) or (idea.ops and near(said, product) and not near(whole, after)):  # at a*a "own" is right
             return Verdict(False, idea.key, _said(idea.text, facts))
     if near(-said, after):
         return Verdict(False, "sign", SIGN)

@@ -55,8 +55,10 @@ export function near(a, b) {
 export function judge(graph, numbers, frame, said) {
   const after = /** @type {number} */ (frame.after), before = /** @type {number} */ (frame.before);
   if (near(said, after)) return { right: true, key: "", text: "" };
-  const idea = misconceptions(graph, numbers, frame).find((one) =>
-    near(said, one.replaces ? one.product : before + one.product) || (one.special && near(said, one.product)));
+  const idea = misconceptions(graph, numbers, frame).find((one) => {
+    const whole = one.replaces ? one.product : before + one.product;
+    return near(said, whole) || (one.special && near(said, one.product) && !near(whole, after));
+  });
   if (idea) return { right: false, key: idea.key, text: idea.text };
   if (near(-said, after)) return { right: false, key: "sign", text: "The size is right, the sign is not." };
   return { right: false, key: "other", text: "Take the local derivative of this edge, times the gradient from above, and add it to what was there." };
@@ -74,7 +76,7 @@ export function questionCard(session) {
     const signs = [["negative", "−", -1], ["zero", "0", 0], ["positive", "+", 1]].map(([word, sign, want]) =>
       h("button", { type: "button", "data-sign": sign, "aria-label": word, onclick: () => answerSign(Number(want)) }, `${sign} ${word}`));
     const field = h("input", { type: "text", inputmode: "decimal", "aria-label": `${name}.grad after this step`, size: 10,
-      onkeydown: (event) => { if (event.key === "Enter") answerValue(); } });
+      onkeydown: (event) => { if (event.key === "Enter") { event.preventDefault(); answerValue(); } } });
     const value = h("div", { class: "row", hidden: true }, h("label", {}, mark("grad", `${name}.grad`), " after it: ", field),
       h("button", { type: "button", class: "strong", onclick: answerValue }, "check"));
     const reveal = h("button", { type: "button", class: "quiet", onclick: () => session.go(session.state.step + 1) }, "show me");
