@@ -15,8 +15,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from micrograd.learn.frames import Timeline
+from micrograd.learn.frames import Timeline, number
 from micrograd.learn.layout import layout
+from micrograd.learn.nodes import Node
 from micrograd.ops import OPS
 
 STATIC = Path(__file__).parent / "static"
@@ -88,32 +89,31 @@ def pack(timeline: Timeline) -> dict[str, Any]:
     A graph with a `_backward` that somebody wrote, or an op that is not in the table, keeps the numbers of Python:
     the page cannot run it again.
     """
-    rows = timeline.as_dict()
-    stranger = next((node for node in timeline.nodes if node.by_hand or (node.inputs and node.op not in OPS)), None)
-    words = rows["frames"] if stranger else [_words(frame) for frame in rows["frames"] if frame["kind"] == "backward"]
+    nodes, steps = timeline.nodes, [frame.as_dict() for frame in timeline]
+    stranger = next((node for node in nodes if node.by_hand or (node.inputs and node.op not in OPS)), None)
     return {
-        "nodes": [_node(node) for node in rows["nodes"]],
-        "root": rows["root"],
-        "code": rows["code"],
-        "source": rows["source"] if any(rows["source"]) else [],
-        "words": words,
+        "nodes": [_node(node) for node in nodes],
+        "root": timeline.root,
+        "code": timeline.code,
+        "source": timeline.sources if any(timeline.sources) else [],
+        "words": steps if stranger else [_words(step) for step in steps if step["kind"] == "backward"],
         "frozen": "" if stranger is None else stranger.symbol or stranger.name,
-        "layouts": [_layout(layout(timeline.nodes, way)) for way in ("LR", "TB")],
+        "layouts": [_layout(layout(nodes, way)) for way in ("LR", "TB")],
     }
 
 
-def _node(row: dict[str, Any]) -> dict[str, Any]:
+def _node(node: Node) -> dict[str, Any]:
     """A node without what the page knows anyway."""
-    keep = {key: row[key] for key in ("name", "data")}
-    if row["inputs"]:
-        keep |= {key: row[key] for key in ("op", "inputs", "partials")}
-        if row["op"] not in OPS:
-            keep["symbol"] = row["symbol"]
-    if row["line"] is not None:
-        keep["line"] = row["line"]
-    if row["label"] != row["name"]:
-        keep["label"] = row["label"]
-    return keep | ({"constant": True} if row["constant"] else {})
+    row: dict[str, Any] = {"name": node.name, "data": number(node.data)}
+    if node.inputs:
+        row |= {"op": node.op, "inputs": node.inputs, "partials": [number(p) for p in node.partials]}
+        if node.op not in OPS:
+            row["symbol"] = node.symbol
+    if node.line is not None:
+        row["line"] = node.line
+    if node.label != node.name:
+        row["label"] = node.label
+    return row | ({"constant": True} if node.constant else {})
 
 
 def _words(frame: dict[str, Any]) -> list[Any]:

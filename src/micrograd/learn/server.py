@@ -127,6 +127,7 @@ class Server(ThreadingHTTPServer):
     """One site on the loopback interface, with a bound on how many requests run at once."""
 
     daemon_threads = True
+    request_queue_size = 64
     allow_reuse_address = sys.platform != "win32"
 
     def __init__(self, explorer: Explorer, port: int = 0) -> None:
