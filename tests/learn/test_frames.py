@@ -100,7 +100,7 @@ def test_names_come_from_labels_then_from_variables_then_by_count():
         "v2 = v1 + b",
         "out = tanh(v2)",
     ]
-    assert [node.name for node in frames(out, names={"q": a}).nodes][0] == "q"
+    assert frames(out, names={"q": a}).nodes[0].name == "q"
 
 
 def test_labels_that_are_no_names_and_doubles_still_give_names():

@@ -120,7 +120,7 @@ def notebook(root: Value) -> dict[str, Any] | None:
     from base64 import b64encode
     from html import escape
 
-    picture = b64encode(draw_dot(root, collapse=False).svg.encode()).decode()
+    picture = b64encode(draw_dot(root, collapse=False, names=naming.of_the_notebook()).svg.encode()).decode()
     text = escape(repr(root))
     image = f'<img alt="the graph of {text}" style="max-width:100%" src="data:image/svg+xml;base64,{picture}">'
     return {"text/plain": repr(root), "text/html": f"<div><code>{text}</code></div>{image}"}
@@ -196,7 +196,7 @@ def _field(text: str) -> str:
 
 def _draw_groups(root: Value, format: str, rankdir: str, names: dict[str, Value] | None, depth: int | None) -> Drawing:
     overview = collapse(root, depth)
-    variables = {id(v): name for name, v in names.items()} if names else naming.variables(naming.caller())
+    variables = {id(v): name for name, v in names.items()} if names is not None else naming.variables(naming.caller())
     shapes = [_group_shape(group, overview, variables) for group in overview.groups]
     shapes[-1].root = True
     boxes = [_group_box(group, shape, overview) for group, shape in zip(overview.groups, shapes)]

@@ -17,11 +17,12 @@ from typing import Any
 
 from micrograd.errors import MicrogradError
 from micrograd.learn.nodes import Node
+from micrograd.learn.sentences import show
 
 MAX_NODES, MAX_STAND_INS = 2000, 20_000  # about a second of work, and more than anybody can look at
 CHARACTER = 7.5  # px of a monospaced letter at 12.5 px
 CARD_HEIGHT, LEAST_CARD, CONSTANT_HEIGHT, PILL, LINK = 62.0, 130.0, 30.0, 32.0, 12.0
-GAP, STAND_IN, LAYER_GAP, MARGIN = 22.0, 8.0, 56.0, 16.0
+GAP, STAND_IN, LAYER_GAP, LEAD, MARGIN = 22.0, 8.0, 62.0, 18.0, 16.0
 ORDER_SWEEPS, PLACE_SWEEPS = 12, 16
 _WAY_OUT = (
     "  Draw it collapsed (draw_dot(root) does, without collapse=False), or draw a part: any node can be the root."
@@ -53,7 +54,7 @@ class _Cell:
 def measure(node: Node) -> Box:
     """How large a node is drawn. The least card has room for any number, so that a changed value moves nothing."""
     if node.constant:
-        return Box(max(36.0, 18 + CHARACTER * len(node.name)), CONSTANT_HEIGHT)
+        return Box(max(36.0, 18 + CHARACTER * len(show(node.data))), CONSTANT_HEIGHT)
     pill = max(PILL, 14 + CHARACTER * len(node.symbol)) if node.inputs else 0.0
     return Box(max(LEAST_CARD, 28 + CHARACTER * min(len(node.label), 28)), CARD_HEIGHT, pill)
 
@@ -85,7 +86,7 @@ def _extent(box: Box, across: bool) -> tuple[float, float]:
     """The size of a box along the flow and across it, pill included."""
     if across:
         return box.h + (PILL + LINK if box.pill else 0.0), max(box.w, box.pill)
-    return box.w + (box.pill + LINK if box.pill else 0.0), box.h
+    return box.w + (box.pill + LINK if box.pill else 0.0), max(box.h, PILL) if box.pill else box.h
 
 
 def _layers(inputs: Sequence[Sequence[int]]) -> list[int]:
@@ -227,8 +228,9 @@ def _ports(boxes: Sequence[Box], inputs: Sequence[Sequence[int]], across: bool) 
         twins: dict[int, list[int]] = {}
         for slot, j in enumerate(ids):
             twins.setdefault(j, []).append(slot)
-        for slots in twins.values():
-            spread = min(13.0, 26.0 / max(1, len(slots) - 1))
+        for j, slots in twins.items():
+            side = boxes[j].w if across else boxes[j].h
+            spread = min(13.0, min(26.0, side * 0.8) / max(1, len(slots) - 1))
             for k, slot in enumerate(slots):
                 leave = (k - (len(slots) - 1) / 2) * spread
                 ports[i, slot] = (leave, (slot - (len(ids) - 1) / 2) * step)
@@ -243,8 +245,11 @@ def _coordinates(layers: list[list[int]], chains: _Chains, cells: list[_Cell], p
         for k, (u, v) in enumerate(pairwise(chain)):
             start = leave if k == 0 else 0.0
             end = arrive if k == len(chain) - 2 else 0.0
-            weight = 8.0 if cells[u].node < 0 and cells[v].node < 0 else 2.0 if len(chain) > 2 else 1.0
-            pulls[u][1].append((v, end - start, weight))  # long edges are kept straight first of all
+            if cells[u].node < 0 and cells[v].node < 0:
+                weight = 8.0  # long edges are kept straight first of all, then the ways into ops of one input
+            else:
+                weight = 4.0 if (edge[0], 1) not in chains else 2.0 if len(chain) > 2 else 1.0
+            pulls[u][1].append((v, end - start, weight))
             pulls[v][0].append((u, start - end, weight))
     for row in layers:
         y = 0.0
@@ -313,7 +318,8 @@ def _picture(
         for c in chain[1:-1]:
             left = starts[column[c]]
             points += [point(left, cells[c].y), point(left + widths[column[c]], cells[c].y)]
-        points.append(point(xs[target], cells[target].y + arrive))
+        end = cells[target].y + arrive  # a straight end: past wider neighbours, and with room for a label
+        points += [point(starts[layer[target]] - LEAD, end), point(xs[target], end)]
         edges.append({"from": source, "to": target, "slot": slot, "points": points, "path": path(points, rankdir)})
     width = starts[-1] + widths[-1] + MARGIN if layers else 2 * MARGIN
     height = max((cell.y + cell.size / 2 for cell in cells), default=0.0) + MARGIN

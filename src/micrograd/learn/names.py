@@ -29,25 +29,38 @@ def caller() -> FrameType | None:
 
 def variables(frame: FrameType | None) -> dict[int, str]:
     """The names of the Values that a frame can see, by id: `a`, and for the items of a list `x[0]`."""
-    names: dict[int, str] = {}
-    if frame is None:
-        return names
     try:
+        if frame is None:
+            return {}
         spaces = [frame.f_locals] if frame.f_locals is frame.f_globals else [frame.f_locals, frame.f_globals]
-        room = _MOST_ITEMS
-        for space in spaces:
-            seen = [(name, x) for name, x in list(space.items()) if isinstance(name, str) and not name.startswith("_")]
-            for name, x in seen:
-                if isinstance(x, Value):
-                    names.setdefault(id(x), name)
-            for name, x in seen:
-                for item, v in _items(name, x, 2):
-                    room -= 1
-                    if room < 0:
-                        return names
-                    names.setdefault(id(v), item)
+        return _among(*spaces)
     except Exception:
-        pass
+        return {}
+
+
+def of_the_notebook() -> dict[str, Value]:
+    """The Values of the notebook or prompt that is running, by name."""
+    try:
+        space = sys.modules["__main__"].__dict__
+        return {name: x for name, x in list(space.items()) if isinstance(x, Value) and not name.startswith("_")}
+    except Exception:
+        return {}
+
+
+def _among(*spaces: dict[str, Any]) -> dict[int, str]:
+    names: dict[int, str] = {}
+    room = _MOST_ITEMS
+    for space in spaces:
+        seen = [(name, x) for name, x in list(space.items()) if not name.startswith("_") and name not in ("In", "Out")]
+        for name, x in seen:
+            if isinstance(x, Value):
+                names.setdefault(id(x), name)
+        for name, x in seen:
+            for item, v in _items(name, x, 2):
+                room -= 1
+                if room < 0:
+                    return names
+                names.setdefault(id(v), item)
     return names
 
 

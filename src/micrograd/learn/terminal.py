@@ -154,7 +154,7 @@ class Stepper:
         return [*lines, *self.note, [], [(f" {KEYS}", "quiet")]]
 
     def _listing(self, frame: Frame | None) -> list[Line]:
-        """One line of code a node, with its data and gradient as far as they are known; a mark shows what is touched."""
+        """One line of code a node, with data and gradient as far as they are known; a mark shows what is touched."""
         timeline = self.timeline
         data, grad = timeline.state(self.at)
         width = max(len(text) for text in timeline.code)
