@@ -85,9 +85,9 @@ def text() -> str:
             out += [f"    case OP_{op.name.upper()}: return partial{i}_{op.name}({values}, y);" for op in rows]
             out.append("    default: return NAN;\n    }\n}\n")
     named = [op for op in fixed if op.arity <= 2 and op.symbol == op.name]
-    rows = [f'METHOD{op.arity}({op.name}, OP_{op.name.upper()})' for op in named]
+    rows = [f"METHOD{op.arity}({op.name}, OP_{op.name.upper()})" for op in named]
     out.append("/* The ops that are methods of Value. */\n#define METHODS \\\n    " + " \\\n    ".join(rows) + "\n")
-    rows = [f'METHOD{op.arity}_ROW({op.name})' for op in named]
+    rows = [f"METHOD{op.arity}_ROW({op.name})" for op in named]
     out.append("#define METHOD_ROWS \\\n    " + " \\\n    ".join(rows) + "\n")
     return "\n".join(out)
 

@@ -25,7 +25,9 @@ PATH = ROOT / "src" / "micrograd" / "learn" / "static" / "ops.js"
 
 HEADER = """\
 // Made by tools/gen_ops_js.py from ops.py: change the table there and run it again.
-import { dot, erf, erfc, floordiv, logsumexp, mean, modulo, power, product, productsOfTheRest, rint, total } from "./special.js";
+import {
+  dot, erf, erfc, floordiv, logsumexp, mean, modulo, power, product, productsOfTheRest, rint, total,
+} from "./special.js";
 
 /**
  * One row of the table. `facts` names what the one partial of an n-ary op (arity -1) is a function of.
@@ -59,7 +61,8 @@ export function partialsOf(name, args, y) {
   if (op.arity >= 0) return op.partials.map((partial) => partial(...args, y));
   const names = op.facts ?? [], half = args.length / 2;
   const rest = names.includes("rest") ? productsOfTheRest(args) : [];
-  const fact = (name, i) => ({ x: args[i], y, n: args.length, rest: rest[i], other: args[(i + half) % args.length] })[name];
+  const other = (i) => args[(i + half) % args.length];
+  const fact = (name, i) => ({ x: args[i], y, n: args.length, rest: rest[i], other: other(i) })[name];
   return args.map((_, i) => op.partials[0](...names.map((name) => fact(name, i))));
 }
 """

@@ -19,7 +19,9 @@ SCREENSHOTS = Path(__file__).parents[2] / "screenshots"
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """One chromium for all tests; without one they are left out, and say so."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: the page was not clicked through")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: the page was not clicked through"
+    )
     if CHROMIUM is None:
         pytest.skip("no chromium on this machine (set CHROMIUM_PATH): the page was not clicked through in a browser")
     with playwright.sync_playwright() as driver:
@@ -34,9 +36,13 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     troubles: list[str] = []
     contexts: list[Any] = []
 
-    def open_page(url: str, width: int = 1280, height: int = 860, scheme: str = "light", forgive: str = "", **more: Any) -> Any:
+    def open_page(
+        url: str, width: int = 1280, height: int = 860, scheme: str = "light", forgive: str = "", **more: Any
+    ) -> Any:
         home = url.split("/")[2] if url.startswith("http") else ""
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, offline=not home, **more)
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, offline=not home, **more
+        )
         contexts.append(context)
 
         def check(route: Any) -> None:

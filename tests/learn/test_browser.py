@@ -270,7 +270,9 @@ def test_a_prediction_is_met_by_its_misconception(page: Any) -> None:
     ("tanh", "tanh(n)", {"n": 0.8813735870195432}, 1 - 0.8813735870195432**2, "positive"),
     ("relu", "relu(n)", {"n": -2.0}, 1.0, "zero"),
 ])  # fmt: skip
-def test_the_five_misconceptions_of_the_lesson(visit: Visit, tmp_path: Path, key: str, expression: str, values: dict[str, float], wrong: float, sign: str) -> None:
+def test_the_five_misconceptions_of_the_lesson(
+    visit: Visit, tmp_path: Path, key: str, expression: str, values: dict[str, float], wrong: float, sign: str
+) -> None:
     file = Path(explore(expression, **values).save(tmp_path / "x.html"))
     page = visit(file.as_uri())
     page.check("text=predict first")

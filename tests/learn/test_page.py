@@ -102,7 +102,9 @@ def test_the_files_join_to_one_module_without_a_name_twice(tmp_path: Path) -> No
 def test_every_file_is_in_the_module_after_what_it_imports() -> None:
     assert {path.stem for path in page.STATIC.glob("*.js")} == set(page.MODULES)
     for k, name in enumerate(page.MODULES):
-        needs = re.findall(r'^import .*? from "\./(\w+)\.js";$', (page.STATIC / f"{name}.js").read_text(encoding="utf-8"), re.M | re.S)
+        needs = re.findall(
+            r'^import .*? from "\./(\w+)\.js";$', (page.STATIC / f"{name}.js").read_text(encoding="utf-8"), re.M | re.S
+        )
         assert set(needs) <= set(page.MODULES[:k]), name
 
 
@@ -113,7 +115,11 @@ def test_the_files_stay_small_and_typed(name: str) -> None:
     exported = re.findall(r"^(.*)\n(?:export )(?:async )?function (\w+)\(([^)]*)\)", text, re.M)
     for before, function, parameters in exported:
         assert before.rstrip().endswith("*/"), f"{name}.{function} has no JSDoc"
-        assert not parameters or name == "ops" or "@param" in text[: text.index(f"function {function}(")].rsplit("/**", 1)[1], function
+        assert (
+            not parameters
+            or name == "ops"
+            or "@param" in text[: text.index(f"function {function}(")].rsplit("/**", 1)[1]
+        ), function
 
 
 @pytest.mark.parametrize("wrong", ["(a+b", "a*b"])

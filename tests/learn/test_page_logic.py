@@ -40,7 +40,13 @@ GRAPHS = {preset.key: (preset.expression, preset.values) for preset in PRESETS.v
 def node(script: str, data: Any) -> Any:
     """Run a script with `data` in node; its `answer` comes back."""
     assert NODE
-    names = {"graph": "graph.js", "orders": "orders.js", "predict": "predict.js", "numbers": "numbers.js", "bugs": "bugs.js"}
+    names = {
+        "graph": "graph.js",
+        "orders": "orders.js",
+        "predict": "predict.js",
+        "numbers": "numbers.js",
+        "bugs": "bugs.js",
+    }
     head = "".join(f'import * as {name} from "{(STATIC / file).as_uri()}";\n' for name, file in names.items())
     text = f"""{head}
 let input = "";
@@ -50,7 +56,9 @@ const plain = (_, x) => (typeof x === "number" && !Number.isFinite(x) ? (x !== x
 const answer = (x) => console.log(JSON.stringify(x, plain));
 {script}
 """
-    done = subprocess.run([NODE, "--input-type=module", "-e", text], input=json.dumps(data), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [NODE, "--input-type=module", "-e", text], input=json.dumps(data), capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -90,7 +98,9 @@ def test_moved_leaves_give_the_numbers_of_python(key: str) -> None:
     fresh = frames(parse(expression).build(moved), names={})
     assert got["data"] == pytest.approx([n.data for n in fresh.nodes], rel=1e-12)
     wanted = fresh.gradients()
-    assert [g for g, w in zip(got["grads"], wanted) if w is not None] == pytest.approx([w for w in wanted if w is not None], rel=1e-11, abs=1e-300)
+    assert [g for g, w in zip(got["grads"], wanted) if w is not None] == pytest.approx(
+        [w for w in wanted if w is not None], rel=1e-11, abs=1e-300
+    )
     assert [g is None for g in got["shown"]] == [w is None for w in wanted]
     assert got["sentences"] == [frame.sentence for frame in fresh]
     assert [text.replace(".0", "") for text in got["code"]] == [text.replace(".0", "") for text in fresh.code]
@@ -108,7 +118,9 @@ def test_every_order_gives_the_gradients_faults_and_reasons_of_python(key: str, 
     )
     assert got["visits"] == wanted.visits
     assert got["grads"] == pytest.approx(wanted.grads)
-    assert [(f["to"], f["slot"], f["fault"], f["reason"]) for f in got["flows"]] == [(f.node, f.slot, f.fault, f.reason) for f in wanted.flows]
+    assert [(f["to"], f["slot"], f["fault"], f["reason"]) for f in got["flows"]] == [
+        (f.node, f.slot, f.fault, f.reason) for f in wanted.flows
+    ]
 
 
 def test_the_order_lab_graph_gives_39_60_21_and_0() -> None:
@@ -165,8 +177,30 @@ def test_answers_are_met_by_the_same_misconception_as_in_python(key: str) -> Non
 
 def test_numbers_read_as_in_python() -> None:
     dice = random.Random(3)
-    numbers = [0.0, -0.0, 1.0, -3.0, 0.5, 1 / 32, 3 / 32, 5 / 32, 0.7071067811865476, 12345.678, 1e6, 999999.99999, 1e-4, 0.00999999, 123456789.0, 1000.125, 1000.375, 1234500.0, 2**-20]
-    numbers += [dice.uniform(-1, 1) * 10 ** dice.randint(-8, 9) for _ in range(3000)] + [k / 64 for k in range(-400, 400)]
+    numbers = [
+        0.0,
+        -0.0,
+        1.0,
+        -3.0,
+        0.5,
+        1 / 32,
+        3 / 32,
+        5 / 32,
+        0.7071067811865476,
+        12345.678,
+        1e6,
+        999999.99999,
+        1e-4,
+        0.00999999,
+        123456789.0,
+        1000.125,
+        1000.375,
+        1234500.0,
+        2**-20,
+    ]
+    numbers += [dice.uniform(-1, 1) * 10 ** dice.randint(-8, 9) for _ in range(3000)] + [
+        k / 64 for k in range(-400, 400)
+    ]
     assert node("answer(data.map(numbers.show));", numbers) == [show(x) for x in numbers]
 
 
@@ -214,6 +248,9 @@ def test_what_only_python_can_run_keeps_its_numbers() -> None:
     line = frames(out)
     packed = page.pack(line)
     assert packed["frozen"] == "*"
-    got = node("const g = graph.readGraph(data); answer(graph.framesOf(g, graph.evaluate(g, {})).map((f) => [f.sentence, f.after]));", packed)
+    got = node(
+        "const g = graph.readGraph(data); answer(graph.framesOf(g, graph.evaluate(g, {})).map((f) => [f.sentence, f.after]));",
+        packed,
+    )
     assert [sentence for sentence, _ in got] == [frame.sentence for frame in line]
     assert math.isclose(got[-1][1], 2.0)

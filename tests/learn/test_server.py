@@ -38,7 +38,10 @@ def ask(server: Server, method: str, path: str, body: bytes | None = None, **hea
     link = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
     try:
         link.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-        for name, x in {"Host": f"127.0.0.1:{server.server_port}", **{k.replace("_", "-"): x for k, x in headers.items()}}.items():
+        for name, x in {
+            "Host": f"127.0.0.1:{server.server_port}",
+            **{k.replace("_", "-"): x for k, x in headers.items()},
+        }.items():
             if x:
                 link.putheader(name, x)
         if body is not None and "Content_Length" not in headers:
@@ -94,7 +97,9 @@ def test_a_bad_expression_points_at_the_character(server: Server) -> None:
     assert status == 400 and "position" in got
 
 
-@pytest.mark.parametrize("host", ["evil.example", "", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:80", "[::1]", "0.0.0.0:80"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:80", "[::1]", "0.0.0.0:80"]
+)
 @pytest.mark.parametrize("method,path", [("GET", "/"), ("POST", "/graph"), ("GET", "/etc/passwd")])
 def test_a_foreign_host_is_refused(server: Server, host: str, method: str, path: str) -> None:
     status, body, _ = ask(server, method, path, b"{}" if method == "POST" else None, Host=host)
@@ -105,7 +110,15 @@ def test_localhost_is_this_host_too(server: Server) -> None:
     assert ask(server, "GET", "/", Host=f"localhost:{server.server_port}")[0] == 200
 
 
-@pytest.mark.parametrize("headers", [{"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"}, {"Sec_Fetch_Site": "same-site"}])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
+    ],
+)
 def test_another_site_is_refused(server: Server, headers: dict[str, str]) -> None:
     assert post(server, "a*b", **headers)[0] == 403
 
@@ -173,8 +186,53 @@ def test_bytes_that_are_no_request_get_a_4xx_or_nothing(server: Server, data: by
 def expressions(count: int) -> Iterator[str]:
     """Random texts, from noise to nearly right: pieces of the grammar, of Python, and of other alphabets."""
     dice = random.Random(20)
-    pieces = [*"abcxyz", "1", "2.5", "1e9", ".", "..", "**", "//", "+", "-", "*", "/", "%", "(", ")", "[", "]", ",", "=", "==", "<", ";", "\n", " "]
-    pieces += [*OPS, "__import__", "eval(", "os.system", "lambda:0", "'", '"', "\\", "é", "λ", "−", "\x00", "🙂", "if", "1_000", "0x10", "inf", "nan", "pi"]
+    pieces = [
+        *"abcxyz",
+        "1",
+        "2.5",
+        "1e9",
+        ".",
+        "..",
+        "**",
+        "//",
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "(",
+        ")",
+        "[",
+        "]",
+        ",",
+        "=",
+        "==",
+        "<",
+        ";",
+        "\n",
+        " ",
+    ]
+    pieces += [
+        *OPS,
+        "__import__",
+        "eval(",
+        "os.system",
+        "lambda:0",
+        "'",
+        '"',
+        "\\",
+        "é",
+        "λ",
+        "−",
+        "\x00",
+        "🙂",
+        "if",
+        "1_000",
+        "0x10",
+        "inf",
+        "nan",
+        "pi",
+    ]
     for _ in range(count):
         kind = dice.random()
         if kind < 0.3:
@@ -192,7 +250,11 @@ def nested(dice: random.Random, depth: int) -> str:
     parts = [nested(dice, depth - 1) for _ in range(op.arity if op.arity > 0 else 2)]
     if op.name == "dot":
         return f"dot([{parts[0]}], [{parts[1]}])"
-    return f"({parts[0]} {op.symbol} {parts[1]})" if op.arity == 2 and not op.symbol.isidentifier() else f"{op.name}({', '.join(parts)})"
+    return (
+        f"({parts[0]} {op.symbol} {parts[1]})"
+        if op.arity == 2 and not op.symbol.isidentifier()
+        else f"{op.name}({', '.join(parts)})"
+    )
 
 
 @pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.slow)])
@@ -205,7 +267,11 @@ def test_random_expressions_get_a_graph_or_a_clean_400(count: int) -> None:
         status, kind, reply = site.answer("POST", "/graph", headers, reader(body))
         assert status in (200, 400) and kind == "application/json"
         got = json.loads(reply)
-        assert ("timeline" in got) if status == 200 else (isinstance(got["error"], str) and got["error"] and 0 <= got["position"] <= len(text))
+        assert (
+            ("timeline" in got)
+            if status == 200
+            else (isinstance(got["error"], str) and got["error"] and 0 <= got["position"] <= len(text))
+        )
         seen[status] = seen.get(status, 0) + 1
     assert seen[200] > count // 20 and seen[400] > count // 2
 
@@ -262,7 +328,9 @@ def test_the_command_writes_a_file(tmp_path: Any, capsys: pytest.CaptureFixture[
 def test_control_c_ends_it_cleanly() -> None:
     script = ("import argparse; from micrograd.learn import server; p = argparse.ArgumentParser(); server.add_arguments(p);"
               "raise SystemExit(server.run(p.parse_args(['a*b', 'a=1', 'b=2', '--no-browser'])))")  # fmt: skip
-    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
+    child = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+    )
     assert child.stdout is not None
     line = child.stdout.readline()
     assert line.startswith("micrograd explore: http://127.0.0.1:")

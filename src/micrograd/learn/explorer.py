@@ -60,7 +60,7 @@ def lesson_presets() -> list[dict[str, Any]]:
 
 
 class Explorer:
-    """The stepper over one or more graphs. Shows itself in a notebook; `.save(path)`, `.html`, `.show()`, `.widget()`."""
+    """The stepper over graphs: shows itself in a notebook, and has `.save(path)`, `.html`, `.show()`, `.widget()`."""
 
     def __init__(self, graphs: list[dict[str, Any]], root: Value | None = None) -> None:
         from micrograd.learn.lesson import QUIZZES
@@ -106,16 +106,14 @@ class Explorer:
         """Show the page: below the cell in a notebook, in the browser elsewhere."""
         shell = sys.modules.get("IPython")
         if shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None:
-            from IPython.display import display
-
-            display(self)
+            shell.display.display(self)
             return
         import tempfile
         import webbrowser
 
-        with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="micrograd-", delete=False, encoding="utf-8") as file:
-            file.write(self.html)
-        webbrowser.open(Path(file.name).as_uri())
+        handle, name = tempfile.mkstemp(".html", "micrograd-")
+        os.close(handle)
+        webbrowser.open(Path(self.save(name)).as_uri())
 
     def widget(self) -> Any:
         """A widget whose `step`, `values`, `preset` and `answers` Python can read and set (needs anywidget)."""

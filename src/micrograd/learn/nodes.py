@@ -104,7 +104,7 @@ def read(root: Value, names: dict[str, Value] | None = None) -> list[Node]:
 
 
 def _name(nodes: list[Node], given: dict[str, Value] | None) -> None:
-    frame = naming.caller()
+    frame = naming.caller() if given is None else None
     variables = {id(v): name for name, v in given.items()} if given is not None else naming.variables(frame)
     taken: set[str] = set()
     shown = [node for node in nodes if not node.constant]

@@ -39,7 +39,7 @@ _HEAD = """<!doctype html>
 </head>
 <body>
 <div id="micrograd"></div>
-<noscript>This page steps through a graph with a script of its own; it fetches nothing. Allow scripts to see it.</noscript>
+<noscript>This page steps through a graph with a script of its own, and fetches nothing. Allow its script.</noscript>
 <script type="application/json" id="lesson">{data}</script>
 <script type="module">{script}</script>
 </body>
@@ -128,7 +128,7 @@ def _layout(place: dict[str, Any]) -> dict[str, Any]:
 
     boxes = [[corners(box[part]) for part in ("card", "op") if part in box] for box in place["nodes"].values()]
     edges = [[edge["to"], edge["slot"], edge["path"]] for edge in place["edges"]]
-    return {"rankdir": place["rankdir"], "width": place["width"], "height": place["height"], "boxes": boxes, "edges": edges}
+    return {**{key: place[key] for key in ("rankdir", "width", "height")}, "boxes": boxes, "edges": edges}
 
 
 def _hash(text: str) -> str:

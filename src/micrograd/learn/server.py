@@ -10,7 +10,8 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import BoundedSemaphore
 from typing import Any
@@ -23,7 +24,9 @@ MAX_BODY = 16_384  # an expression of MAX_LENGTH characters, its values, and JSO
 MAX_AT_ONCE = 16
 SECONDS = 10.0  # how long a client may take to say what it wants
 _PAIR = re.compile(r"^([^\W\d]\w*)=([^=\s]+)$")
-_JSON, _HTML, _TEXT = "application/json", "text/html", "text/plain"
+_JSON, _HTML = "application/json", "text/html"
+
+Headers = Message | dict[str, str]
 
 
 class BadRequest(Exception):
@@ -78,7 +81,7 @@ class Site:
         self.page = explorer.page(post="/graph").encode()
         self.hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
 
-    def answer(self, method: str, path: str, headers: Mapping[str, str], body: Callable[[int], bytes]) -> Any:
+    def answer(self, method: str, path: str, headers: Headers, body: Callable[[int], bytes]) -> Any:
         """The status, content type and body of the reply to one request."""
         try:
             self.check(headers)
@@ -94,7 +97,7 @@ class Site:
         except BadRequest as bad:
             return bad.status, _JSON, _dump(bad.more)
 
-    def check(self, headers: Mapping[str, str]) -> None:
+    def check(self, headers: Headers) -> None:
         """Refuse what does not come from this page itself: another name for this host (DNS rebinding), another site."""
         if headers.get("Host", "").lower() not in self.hosts:
             raise BadRequest(403, "this page answers to 127.0.0.1 and localhost only")
@@ -104,7 +107,7 @@ class Site:
         if headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
             raise BadRequest(403, "another site may not use this page")
 
-    def body(self, headers: Mapping[str, str], read: Callable[[int], bytes]) -> bytes:
+    def body(self, headers: Headers, read: Callable[[int], bytes]) -> bytes:
         """The body, if it is announced, small and JSON."""
         if headers.get("Content-Type", "").split(";")[0].strip().lower() != _JSON:
             raise BadRequest(415, "an expression is sent as application/json")
@@ -220,7 +223,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         server = Server(explorer, args.port)
     except (OSError, OverflowError) as error:
-        print(f"micrograd explore: port {args.port} cannot be used ({error}).\n  Leave --port out, and a free one is taken.", file=sys.stderr)
+        print(f"micrograd explore: port {args.port} cannot be used ({error}).", file=sys.stderr)
+        print("  Leave --port out, and a free one is taken.", file=sys.stderr)
         return 1
     print(f"micrograd explore: {server.url}  (Ctrl-C ends it)", flush=True)
     if not args.no_browser:

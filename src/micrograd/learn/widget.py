@@ -1,4 +1,4 @@
-"""The page as a Jupyter widget whose state Python reads and drives. Needs anywidget: pip install "micrograd[notebook]"."""
+"""The page as a Jupyter widget whose state Python reads and drives; needs anywidget (`pip install "micrograd[notebook]"`)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def _kind() -> Any:
         import traitlets
     except ImportError as reason:
         raise ImportError(
-            f'the widget needs anywidget ({reason}).\n  pip install "micrograd[notebook]", or show the Explorer itself: '
-            "it needs nothing, but Python cannot read its state."
+            f'the widget needs anywidget ({reason}).\n  pip install "micrograd[notebook]", or show the Explorer '
+            "itself: it needs nothing more, but Python cannot read its state."
         ) from None
 
     class ExploreWidget(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
-        """The stepper. `step` counts the frames shown; `values` are the leaves by name; `answers` what was predicted."""
+        """The stepper: `step` counts the frames shown, `values` has the leaves by name, `answers` what was predicted."""
 
         _esm = page.module()
         _css = page.style()
@@ -29,7 +29,7 @@ def _kind() -> Any:
         preset = traitlets.Unicode("").tag(sync=True)
         step = traitlets.Int(0).tag(sync=True)
         values = traitlets.Dict().tag(sync=True)
-        answers = traitlets.List().tag(sync=True)
+        answers: Any = traitlets.List().tag(sync=True)
         sentence = traitlets.Unicode("").tag(sync=True)
 
     return ExploreWidget
