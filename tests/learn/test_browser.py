@@ -218,7 +218,7 @@ def test_each_bug_shows_what_it_does(page: Any) -> None:
     pick(page, "square")
     page.click("text== in place of +=")
     assert row("a").locator(".got").inner_text() == "✗ 3" and row("a").locator(".right").inner_text() == "6"
-    assert page.locator("[data-label='1:0']").text_content() == "✕ overwritten"
+    assert page.locator("[data-label='1:0']").text_content() == "✕ erased"
     page.click("text=zero_grad forgotten")
     assert row("a").locator(".got").inner_text() == "✗ 12"
     pick(page, "product")

@@ -33,7 +33,7 @@ function render({ model, el }) {
   heading.append(
     h("div", { class: "brand" }, h("strong", {}, "micrograd"), h("span", { class: "quiet" }, " explore")),
     h("label", { class: "inline grow" }, h("span", { class: "quiet" }, "graph "), choose), theme, help);
-  const turn = h("button", { type: "button", class: "icon small", "aria-label": "turn the graph", title: "across or down (t)", onclick: () => page.turn() }, "⤢");
+  const turn = h("button", { type: "button", class: "icon small", "aria-label": "turn the graph", title: "across or down (t)", onclick: () => page.turn() }, "turn");
   const zoomOut = h("button", { type: "button", class: "icon small", "aria-label": "zoom out", title: "zoom out (−)", onclick: () => page.zoomOut() }, "−");
   const fit = h("button", { type: "button", class: "icon small", "aria-label": "fit the graph", title: "fit (0)", onclick: () => page.fit() }, "fit");
   const zoomIn = h("button", { type: "button", class: "icon small", "aria-label": "zoom in", title: "zoom in (+)", onclick: () => page.zoomIn() }, "+");
@@ -45,19 +45,30 @@ function render({ model, el }) {
     { key: "bugs", title: "Bug lab", el: bugs.el }, { key: "lesson", title: "Lesson", el: course.el },
   ], (tab) => page.tab(tab));
   const typed = lesson.post ? expressionForm(session, lesson.post) : null;
-  const main = h("main", {},
-    h("div", { class: "left" }, about,
-      h("section", { class: "card graph", "aria-label": "graph and timeline" }, h("div", { class: "tools" }, turn, zoomOut, fit, zoomIn), stage, steps.el),
-      said.el, question.el),
-    h("div", { class: "right" }, lines.el, labs.el));
+  const drawing = h("section", { class: "card graph", "aria-label": "graph and timeline" },
+    h("div", { class: "tools" }, turn, zoomOut, fit, zoomIn), stage, steps.el);
+  const across = h("div", { class: "across" }), left = h("div", { class: "left" }), right = h("div", { class: "right" });
+  const main = h("main", {}, across, left, right);
+  arrange(false);
   root.append(heading, typed ? typed.el : "", main);
 
+  /** A wide graph gets the whole width, and the code moves under the sentence. @param {boolean} broad */
+  function arrange(broad) {
+    if (main.classList.contains("broad") === broad && left.children.length) return;
+    main.classList.toggle("broad", broad);
+    across.append(...(broad ? [about, drawing] : []));
+    left.append(...(broad ? [said.el, question.el, lines.el] : [about, drawing, said.el, question.el]));
+    right.append(...(broad ? [labs.el] : [lines.el, labs.el]));
+  }
+
   // -- the drawing
-  let picture = null, drawn = null, wide = true;
+  let picture = null, drawn = null, wide = true, seen = 0;
   function draw() {
     const { graph, turned } = session.state, layout = graph.layouts[turned ?? !wide ? graph.layouts.length - 1 : 0];
     if (drawn === layout) return;
     drawn = layout;
+    const column = root.clientWidth - 480; // what the labs beside it would leave
+    arrange(wide && root.clientWidth >= 900 && layout.width > column * 1.15);
     picture = drawGraph(graph, layout, (id) => { if (session.state.tab === "order") orders.place(id); });
     put(stage, picture.el);
     resize();
@@ -151,14 +162,14 @@ function render({ model, el }) {
   el.append(root);
   const watch = new ResizeObserver(() => {
     const now = root.clientWidth >= 760;
-    if (now !== wide) {
-      wide = now;
+    if (now !== wide || root.clientWidth !== seen) {
+      [wide, seen, drawn] = [now, root.clientWidth, null];
       draw();
       picture.update(session.sight());
     }
     resize();
   });
-  wide = root.clientWidth === 0 || root.clientWidth >= 760;
+  [wide, seen] = [root.clientWidth === 0 || root.clientWidth >= 760, root.clientWidth];
   if (model.get("preset")) session.open(model.get("preset"));
   if (model.get("step")) session.go(model.get("step"));
   update();

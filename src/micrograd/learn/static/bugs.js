@@ -36,7 +36,7 @@ export function assigned(graph, { partials }) {
       const local = partials[id][slot];
       if (local === null || local === undefined) return;
       if (last.has(input)) {
-        notes.set(last.get(input), { kind: "fault early", text: "✕ overwritten" });
+        notes.set(last.get(input), { kind: "fault early", text: "✕ erased" });
         hits++;
       }
       grads[input] = local * grads[id];
@@ -91,7 +91,7 @@ export function unchained(graph, { partials }) {
       if (local === null || local === undefined) return;
       grads[input] += local;
       if (!same(right[id], 1)) {
-        notes.set(`${id}:${slot}`, { kind: "fault inherited", text: "✗ upstream left out" });
+        notes.set(`${id}:${slot}`, { kind: "fault inherited", text: "✗ no upstream" });
         hits++;
       }
     });

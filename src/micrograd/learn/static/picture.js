@@ -20,7 +20,7 @@ export function drawGraph(graph, layout, onNode) {
     class: "mg-graph", role: "group", "aria-label": "the graph",
     viewBox: `0 0 ${layout.width} ${layout.height}`,
   });
-  const edges = layout.edges.map((edge) => drawEdge(edge, layout.rankdir === "LR"));
+  const edges = layout.edges.map((edge) => drawEdge(edge, layout.rankdir === "LR", lift(graph, edge)));
   const boxes = graph.nodes.map((node) => drawNode(node, layout.boxes[node.id], onNode));
   svg.append(...edges.map((edge) => edge.el), ...boxes.map((box) => box.el), ...edges.map((edge) => edge.label));
   const el = h("div", { class: "mg-scroll", tabindex: "0", role: "region", "aria-label": "the graph, scrolls when it is wide" }, svg);
@@ -109,12 +109,19 @@ function pill(node, { card, op }) {
   ];
 }
 
-/** @param {any} edge @param {boolean} flat */
-function drawEdge(edge, flat) {
+/** How far the label of an edge stands off its line, so that the labels of a*a do not cover each other.
+ * @param {Graph} graph @param {any} edge */
+function lift(graph, edge) {
+  const { inputs } = graph.nodes[edge.to], slots = inputs.map((_, slot) => slot).filter((slot) => inputs[slot] === inputs[edge.slot]);
+  return (slots.indexOf(edge.slot) - (slots.length - 1) / 2) * 19;
+}
+
+/** @param {any} edge @param {boolean} flat @param {number} offset */
+function drawEdge(edge, flat, offset) {
   const path = s("path", { class: "line", d: edge.path });
   const head = s("path", { class: "head", d: arrow(edge.path, flat) });
   const el = s("g", { class: "edge", "data-edge": `${edge.to}:${edge.slot}` }, path, head);
-  const half = path.getPointAtLength(path.getTotalLength() / 2), mx = half.x, my = half.y;
+  const half = path.getPointAtLength(path.getTotalLength() / 2), mx = half.x, my = half.y + offset;
   const plate = s("rect", { class: "plate", rx: 6, height: 17 });
   const text = s("text", { x: mx, y: my + 4, "text-anchor": "middle" });
   const label = s("g", { class: "edge-label", "data-label": `${edge.to}:${edge.slot}` }, plate, text);
