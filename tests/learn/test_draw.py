@@ -248,9 +248,11 @@ def test_a_hundred_thousand_nodes_collapse_and_the_whole_is_refused():
 
 def test_nn_modules_mark_their_nodes():
     nn = pytest.importorskip("micrograd.nn")
-    out = nn.MLP(3, [4, 4, 1])([1.0, 2.0, 3.0])
+    model = nn.MLP(3, [4, 4, 1])
+    out = model([1.0, 2.0, 3.0])
     names = looks(draw_dot(out), "mg-name")
     assert "layer 0 · neuron 3" in names and "layer 2 · neuron 0" in names
+    assert {"l0.n1.w2", "l2.n0.b"} <= set(looks(draw_dot(out, collapse=False), "mg-name"))
 
 
 def test_importing_the_package_does_not_load_learn():

@@ -103,6 +103,20 @@ def test_names_come_from_labels_then_from_variables_then_by_count():
     assert frames(out, names={"q": a}).nodes[0].name == "q"
 
 
+def test_naming_never_fails():
+    class Hostile:
+        def __getattribute__(self, name):
+            raise RuntimeError(name)
+
+        __eq__ = __bool__ = __len__ = __hash__ = None
+
+    a, hostile, nested = Value(1.0), Hostile(), [[Hostile()], {"k": Hostile()}]
+    assert frames(a * 2).nodes[0].name == "a"
+    space = {"frames": frames, "root": a * 2, "x": hostile, "y": nested}
+    exec("timeline = frames(root)", space)  # no source to be read
+    assert space["timeline"].code == ["x1 = 1.0", "root = x1 * 2"]
+
+
 def test_labels_that_are_no_names_and_doubles_still_give_names():
     x, w = Value(2.0, label="w"), Value(-3.0, label="w")
     p = Value(1.0, (x, w), "*", label="x1*w1")

@@ -26,7 +26,10 @@ def boxes(draw):
     return sizes, inputs
 
 
-def overlap(a, b):
+def overlap(a, b, gap=20):
+    """Whether two boxes overlap or stand nearer than the gap."""
+    a = {"x": a["x"] - gap / 2, "y": a["y"] - gap / 2, "w": a["w"] + gap, "h": a["h"] + gap}
+    b = {"x": b["x"] - gap / 2, "y": b["y"] - gap / 2, "w": b["w"] + gap, "h": b["h"] + gap}
     return (
         a["x"] < b["x"] + b["w"] and b["x"] < a["x"] + a["w"] and a["y"] < b["y"] + b["h"] and b["y"] < a["y"] + a["h"]
     )

@@ -91,6 +91,11 @@ def test_assigning_is_met_where_something_was_there():
     assert verdict.key == "assign" and "held 1 already" in verdict.text
 
 
+def test_at_a_square_one_contribution_alone_is_an_assignment():
+    timeline, frame = step(PRESETS["square"].build(), "a")
+    assert judge(timeline, frame, 3.0).key == "assign"
+
+
 def test_relu_below_zero():
     a = Value(-2.0, label="a")
     timeline, frame = step(a.relu() * 7, "a")

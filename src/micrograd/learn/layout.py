@@ -10,6 +10,7 @@ All is computed for left-to-right; top-to-bottom is the same picture with the ax
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -240,15 +241,18 @@ def _ports(boxes: Sequence[Box], inputs: Sequence[Sequence[int]], across: bool) 
 def _coordinates(layers: list[list[int]], chains: _Chains, cells: list[_Cell], ports: _Ports) -> None:
     """Give every cell its place across the flow."""
     pulls: list[tuple[list[tuple[int, float, float]], list[tuple[int, float, float]]]] = [([], []) for _ in cells]
+    uses = Counter(chain[0] for chain in chains.values())
     for edge, chain in chains.items():
         leave, arrive = ports[edge]
         for k, (u, v) in enumerate(pairwise(chain)):
             start = leave if k == 0 else 0.0
             end = arrive if k == len(chain) - 2 else 0.0
-            if cells[u].node < 0 and cells[v].node < 0:
-                weight = 8.0  # long edges are kept straight first of all, then the ways into ops of one input
+            if (edge[0], 1) not in chains and uses[chain[0]] == 1:
+                weight = 40.0  # the one way into an op of one input is kept level first of all
+            elif cells[u].node < 0 and cells[v].node < 0:
+                weight = 8.0  # then long edges
             else:
-                weight = 4.0 if (edge[0], 1) not in chains else 2.0 if len(chain) > 2 else 1.0
+                weight = 2.0 if len(chain) > 2 else 1.0
             pulls[u][1].append((v, end - start, weight))
             pulls[v][0].append((u, start - end, weight))
     for row in layers:

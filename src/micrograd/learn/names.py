@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+import re
 import sys
+from itertools import islice
 from types import FrameType
 from typing import Any
 
@@ -42,7 +44,7 @@ def of_the_notebook() -> dict[str, Value]:
     """The Values of the notebook or prompt that is running, by name."""
     try:
         space = sys.modules["__main__"].__dict__
-        return {name: x for name, x in list(space.items()) if isinstance(x, Value) and not name.startswith("_")}
+        return {name: x for name, x in list(space.items()) if _is_value(x) and not name.startswith("_")}
     except Exception:
         return {}
 
@@ -53,7 +55,7 @@ def _among(*spaces: dict[str, Any]) -> dict[int, str]:
     for space in spaces:
         seen = [(name, x) for name, x in list(space.items()) if not name.startswith("_") and name not in ("In", "Out")]
         for name, x in seen:
-            if isinstance(x, Value):
+            if _is_value(x):
                 names.setdefault(id(x), name)
         for name, x in seen:
             for item, v in _items(name, x, 2):
@@ -64,6 +66,10 @@ def _among(*spaces: dict[str, Any]) -> dict[int, str]:
     return names
 
 
+def _is_value(x: Any) -> bool:
+    return issubclass(type(x), Value)  # isinstance would ask x itself, and a lazy or broken object may answer anything
+
+
 def _items(name: str, x: Any, depth: int) -> list[tuple[str, Value]]:
     """The Values in a list, tuple or dict, each with the text that reaches it."""
     if type(x) in (list, tuple):
@@ -71,14 +77,23 @@ def _items(name: str, x: Any, depth: int) -> list[tuple[str, Value]]:
     elif type(x) is dict:
         pairs = [(f"{name}[{key!r}]", item) for key, item in list(x.items())[:_MOST_ITEMS] if type(key) in (str, int)]
     else:
-        return []
+        return _parameters(x)
     found: list[tuple[str, Value]] = []
     for text, item in pairs:
-        if isinstance(item, Value):
+        if _is_value(item):
             found.append((text, item))
         elif depth > 1:
             found.extend(_items(text, item, depth - 1))
     return found
+
+
+def _parameters(x: Any) -> list[tuple[str, Value]]:
+    """The parameters of a module: layers.0.neurons.1.w.2 is l0.n1.w2, short enough for a card."""
+    nn = sys.modules.get("micrograd.nn")
+    if nn is None or not issubclass(type(x), nn.Module):
+        return []
+    named = islice(x.named_parameters(), _MOST_ITEMS)
+    return [(re.sub(r"([^\W\d])[^\W\d]*\.(\d+)", r"\1\2", name), v) for name, v in named]
 
 
 def assignments(frame: FrameType | None) -> dict[str, dict[str, Any]]:

@@ -12,8 +12,8 @@ _STYLE = """
 .mg-stack{fill:#eef1f5;stroke:#c9ced6}.mg-op{fill:#eef1f5;stroke:#aeb6c2}.mg-edge{fill:none;stroke:#97a1ae;stroke-width:1.4}
 .mg-tip{fill:#97a1ae}.mg-rule{stroke:#e6e9ee}.mg-name{fill:#1c2430;font-weight:600}.mg-sign{fill:#1c2430;font-weight:600}
 .mg-word{fill:#6b7583}.mg-data{fill:#1a5fb4}.mg-grad{fill:#b45309}.mg-local{fill:#0b7a75}
-.mg-graph text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12.5px}
-.mg-graph .mg-word{font-size:11px}.mg-graph .mg-local,.mg-graph .mg-halo{font-size:10.5px}
+.mg-drawing text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12.5px}
+.mg-drawing .mg-word{font-size:11px}.mg-drawing .mg-local,.mg-drawing .mg-halo{font-size:10.5px}
 .mg-halo{fill:none;stroke:#fff;stroke-width:4px;stroke-linejoin:round}
 @media (prefers-color-scheme:dark){
 .mg-page{fill:#14181f}.mg-card{fill:#1d232d;stroke:#3d4653}.mg-leaf{fill:#202835}.mg-root{stroke:#a7b1bf}
@@ -45,7 +45,7 @@ def svg(shapes: Sequence[Shape], layout: dict[str, Any], labels: dict[tuple[int,
     """The picture as one SVG text that needs nothing else. `labels` are written at the ends of edges (target, slot)."""
     w, h = layout["width"], layout["height"]
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-graph" role="img" aria-label={quoteattr(title)} '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-drawing" role="img" aria-label={quoteattr(title)} '
         f'width="{w:g}" height="{h:g}" viewBox="0 0 {w:g} {h:g}">',
         f"<title>{escape(title)}</title><style>{_STYLE}</style>",
         f'<rect class="mg-page" width="{w:g}" height="{h:g}" rx="10"/>',
