@@ -1,6 +1,6 @@
 // The page: puts the parts together. In a notebook `model` is the widget's; in a file it is a plain object.
 import { bugPanel } from "./buglab.js";
-import { h, put } from "./dom.js";
+import { button, h, put } from "./dom.js";
 import { expressionForm } from "./expression.js";
 import { leavesOf } from "./graph.js";
 import { helpDialog, keyTable, listenToKeys } from "./help.js";
@@ -28,26 +28,30 @@ function render({ model, el }) {
   const heading = h("header", { class: "top" });
   const choose = h("select", { "aria-label": "graph", onchange: () => session.open(choose.value) });
   const about = h("p", { class: "about quiet" });
-  const help = h("button", { type: "button", class: "icon", "aria-label": "help: keys and colours", title: "help (?)", onclick: () => page.help() }, "?");
-  const theme = h("button", { type: "button", class: "icon", "aria-label": "dark or light", title: "dark or light (d)", onclick: () => page.theme() }, "◐");
+  const tool = (sign, says, key, act, more = "") =>
+    button(sign, act, { class: `icon ${more}`, "aria-label": says, title: `${says} (${key})` });
+  const help = tool("?", "help: keys and colours", "?", () => page.help());
+  const theme = tool("◐", "dark or light", "d", () => page.theme());
   heading.append(
     h("div", { class: "brand" }, h("strong", {}, "micrograd"), h("span", { class: "quiet" }, " explore")),
     h("label", { class: "inline grow" }, h("span", { class: "quiet" }, "graph "), choose), theme, help);
-  const turn = h("button", { type: "button", class: "icon small", "aria-label": "turn the graph", title: "across or down (t)", onclick: () => page.turn() }, "turn");
-  const zoomOut = h("button", { type: "button", class: "icon small", "aria-label": "zoom out", title: "zoom out (−)", onclick: () => page.zoomOut() }, "−");
-  const fit = h("button", { type: "button", class: "icon small", "aria-label": "fit the graph", title: "fit (0)", onclick: () => page.fit() }, "fit");
-  const zoomIn = h("button", { type: "button", class: "icon small", "aria-label": "zoom in", title: "zoom in (+)", onclick: () => page.zoomIn() }, "+");
+  const tools = h("div", { class: "tools" },
+    tool("turn", "turn the graph", "t", () => page.turn(), "small"),
+    tool("−", "zoom out", "−", () => page.zoomOut(), "small"),
+    tool("fit", "fit the graph", "0", () => page.fit(), "small"),
+    tool("+", "zoom in", "+", () => page.zoomIn(), "small"));
   const stage = h("div", { class: "stage" });
   const steps = transport(session), said = sentence(session), lines = code(session), question = questionCard(session);
-  const leaves = leavesPanel(session), orders = orderPanel(session), bugs = bugPanel(session), course = lessonPanel(session, lesson.quizzes);
+  const leaves = leavesPanel(session), orders = orderPanel(session), bugs = bugPanel(session);
+  const course = lessonPanel(session, lesson.quizzes);
   const labs = tabs([
     { key: "leaves", title: "Leaves", el: leaves.el }, { key: "order", title: "Order lab", el: orders.el },
     { key: "bugs", title: "Bug lab", el: bugs.el }, { key: "lesson", title: "Lesson", el: course.el },
   ], (tab) => page.tab(tab));
   const typed = lesson.post ? expressionForm(session, lesson.post) : null;
   const drawing = h("section", { class: "card graph", "aria-label": "graph and timeline" },
-    h("div", { class: "tools" }, turn, zoomOut, fit, zoomIn), stage, steps.el);
-  const across = h("div", { class: "across" }), left = h("div", { class: "left" }), right = h("div", { class: "right" });
+    tools, stage, steps.el);
+  const [across, left, right] = ["across", "left", "right"].map((place) => h("div", { class: place }));
   const main = h("main", {}, across, left, right);
   arrange(false);
   root.append(heading, typed ? typed.el : "", main);
@@ -95,10 +99,14 @@ function render({ model, el }) {
     zoomOut: () => zoom(1 / 1.2),
     fit: () => zoom(0),
     theme: () => {
-      const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-      root.dataset.theme = dark ? "light" : "dark";
+      const now = root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+      root.dataset.theme = now === "dark" ? "light" : "dark";
     },
-    help: () => (dialog.open ? dialog.close() : dialog.showModal()),
+    help: () => {
+      if (dialog.open) return dialog.close();
+      dialog.showModal();
+      dialog.querySelector("h2").focus(); // the button that closes it is far down on a small screen
+    },
   };
   const table = keyTable(session, page), dialog = helpDialog(table);
   root.append(dialog);
@@ -107,7 +115,7 @@ function render({ model, el }) {
   // -- keep all of it in step
   function update(changed = session.state) {
     if ("graph" in changed) {
-      put(choose, session.presets.map((preset) => h("option", { value: preset.key, selected: preset.key === session.state.key }, preset.title)));
+      put(choose, session.presets.map((preset) => h("option", { value: preset.key }, preset.title)));
       choose.value = session.state.key;
       about.textContent = session.presets.find((preset) => preset.key === session.state.key)?.about ?? "";
       about.hidden = !about.textContent;
@@ -130,7 +138,8 @@ function render({ model, el }) {
   function tell() {
     if (hearing) return;
     const { step, key, answers } = session.state;
-    for (const [name, x] of Object.entries({ step, preset: key, values: session.named, answers, sentence: step ? session.state.frames[step - 1].sentence : "" })) {
+    const sentence = step ? session.state.frames[step - 1].sentence : "";
+    for (const [name, x] of Object.entries({ step, preset: key, values: session.named, answers, sentence })) {
       if (JSON.stringify(model.get(name)) !== JSON.stringify(x)) model.set(name, x);
     }
     model.save_changes();
@@ -151,7 +160,8 @@ function render({ model, el }) {
     "change:values": hear(() => {
       const given = model.get("values"), changed = {};
       for (const leaf of leavesOf(session.state.graph)) {
-        if (typeof given[leaf.name] === "number" && given[leaf.name] !== session.state.numbers.data[leaf.id]) changed[leaf.id] = given[leaf.name];
+        const x = given[leaf.name];
+        if (typeof x === "number" && x !== session.state.numbers.data[leaf.id]) changed[leaf.id] = x;
       }
       if (Object.keys(changed).length) session.setLeaves(changed);
     }),
@@ -185,7 +195,11 @@ function render({ model, el }) {
 /** Run as a page of its own. @param {any} lesson */
 export function start(lesson) {
   const known = { lesson, step: 0, preset: "", values: {}, answers: [], whole: true };
-  const model = { get: (name) => known[name], set: (name, x) => { known[name] = x; }, on() {}, off() {}, save_changes() {} };
+  const model = {
+    get: (name) => known[name],
+    set: (name, x) => { known[name] = x; },
+    on() {}, off() {}, save_changes() {}, // nobody is on the other side
+  };
   render({ model, el: document.getElementById("micrograd") });
 }
 

@@ -1,6 +1,7 @@
 // The bug lab: choose a mistake, see which gradients it spoils, and that a nudge would have found it.
 import { assigned, mistaken, mistakesFor, unchained, unzeroed } from "./bugs.js";
-import { h, mark, put, unique } from "./dom.js";
+import { h, mark, put, unique, verdict } from "./dom.js";
+import { gradientTable } from "./orderlab.js";
 import { nudge } from "./graph.js";
 import { show } from "./numbers.js";
 import { same } from "./orders.js";
@@ -10,17 +11,21 @@ import { same } from "./orders.js";
 /** @param {import("./graph.js").Graph} graph */
 function bugsFor(graph) {
   return [
-    { key: "assign", title: "= in place of +=", right: "v.grad += partial * self.grad", wrong: "v.grad  = partial * self.grad",
-      run: assigned, why: "A node that is used twice gets two contributions. With = the second wipes out the first.",
+    { key: "assign", title: "= in place of +=", run: assigned,
+      right: "v.grad += partial * self.grad", wrong: "v.grad  = partial * self.grad",
+      why: "A node that is used twice gets two contributions. With = the second wipes out the first.",
       none: "No node is used twice here, so = and += do the same. Try a·a or the diamond." },
-    { key: "zero", title: "zero_grad forgotten", right: "zero_grad(); L.backward()", wrong: "L.backward(); L.backward()",
-      run: (g, n) => unzeroed(g, n, 2), why: "Leaves add up over calls. Without zero_grad the second pass lands on top of the first: every leaf doubles, and the next step of descent is twice as long.",
+    { key: "zero", title: "zero_grad forgotten", run: (g, n) => unzeroed(g, n, 2),
+      right: "zero_grad(); L.backward()", wrong: "L.backward(); L.backward()",
+      why: "Leaves add up over calls. Without zero_grad the second pass lands on top of the first: " +
+        "every leaf doubles, and the next step of descent is twice as long.",
       none: "This graph has no leaves." },
-    { key: "chain", title: "upstream left out", right: "v.grad += partial * self.grad", wrong: "v.grad += partial",
-      run: unchained, why: "Each node passes on its local derivative alone: the chain rule without its chain.",
+    { key: "chain", title: "upstream left out", run: unchained,
+      right: "v.grad += partial * self.grad", wrong: "v.grad += partial",
+      why: "Each node passes on its local derivative alone: the chain rule without its chain.",
       none: "Every upstream gradient is 1 here, so nothing shows." },
     ...mistakesFor(graph).map((mistake) => ({
-      key: mistake.key, title: mistake.title, right: mistake.right, wrong: mistake.wrong, run: (g, n) => mistaken(g, n, mistake),
+      ...mistake, run: (g, n) => mistaken(g, n, mistake),
       why: `A wrong local derivative in every ${mistake.op}: all that lies behind it is scaled by the wrong number.`,
       none: "At these values the wrong rule gives the right number. Move a leaf and it will show.",
     })),
@@ -32,14 +37,16 @@ export function bugPanel(session) {
   const choices = h("div", { class: "choices", role: "radiogroup", "aria-label": "which bug" });
   const result = h("div", { class: "result", role: "status", "aria-live": "polite" });
   const el = h("div", { class: "panel" },
-    h("p", { class: "quiet small" }, "One mistake in the backward pass. Choose it and see what it does to the gradients; a nudge of the leaf always tells the truth."),
+    h("p", { class: "quiet small" }, "One mistake in the backward pass. Choose it and see what it does to the ",
+      "gradients; a nudge of the leaf always tells the truth."),
     choices, result);
   let graph = null, picked = "", numbers = null;
 
   function build() {
     const group = unique("bug");
     put(choices, bugsFor(graph).map((bug) => h("label", { class: "choice" },
-      h("input", { type: "radio", name: group, value: bug.key, checked: bug.key === picked, onchange: () => { picked = bug.key; start(); } }), h("span", {}, bug.title))));
+      h("input", { type: "radio", name: group, value: bug.key, onchange: () => { picked = bug.key; start(); } }),
+      h("span", {}, bug.title))));
     put(result);
   }
 
@@ -55,19 +62,14 @@ export function bugPanel(session) {
     }
     numbers = state.numbers;
     session.pause();
-    session.store.set({ lab: { grads: state.graph.nodes.map((node) => (node.constant ? null : done.grads[node.id])), edgeNotes: done.notes, nodeNotes } });
-    const shown = state.graph.nodes.filter((node) => !node.constant && node.id !== state.graph.root).reverse();
-    const rows = shown.length > 14 ? shown.filter((node) => !node.inputs.length || nodeNotes.has(node.id)).slice(0, 40) : shown;
+    const grads = state.graph.nodes.map((node) => (node.constant ? null : done.grads[node.id]));
+    session.store.set({ lab: { grads, edgeNotes: done.notes, nodeNotes } });
+    const truth = (node) => (node.inputs.length || state.graph.frozen ? ""
+      : mark("local", show(nudge(state.graph, state.values, node.id, 1e-4).slope)));
     put(result,
       h("pre", { class: "diff" }, h("del", {}, `- ${bug.right}`), "\n", h("ins", {}, `+ ${bug.wrong}`)),
-      h("p", { class: nodeNotes.size ? "verdict bad" : "verdict good" }, nodeNotes.size ? `✗ ${bug.why}` : `✓ ${bug.none}`),
-      h("table", {}, h("thead", {}, h("tr", {}, ["", "with the bug", "right", "nudge"].map((head) => h("th", { scope: "col" }, head)))),
-        h("tbody", {}, rows.map((node) => {
-          const ok = same(done.grads[node.id], done.right[node.id]), leaf = !node.inputs.length && !state.graph.frozen;
-          return h("tr", { class: ok ? "" : "bad", "data-node": node.name }, h("th", { scope: "row" }, `${node.name}.grad`),
-            h("td", { class: "got" }, ok ? "" : "✗ ", mark("grad", show(done.grads[node.id]))), h("td", { class: "right" }, mark("grad", show(done.right[node.id]))),
-            h("td", {}, leaf ? mark("local", show(nudge(state.graph, state.values, node.id, 1e-4).slope)) : ""));
-        }))));
+      verdict(!nodeNotes.size, nodeNotes.size ? bug.why : bug.none),
+      gradientTable(state.graph, done, ["with the bug", "right", "nudge"], truth));
   }
 
   return {
@@ -76,7 +78,9 @@ export function bugPanel(session) {
       if (graph !== session.state.graph) {
         [graph, picked] = [session.state.graph, ""];
         build();
-      } else if (picked && session.state.tab === "bugs" && ("numbers" in changed ? numbers !== session.state.numbers : "tab" in changed)) start();
+      } else if (picked && session.state.tab === "bugs") {
+        if ("tab" in changed || numbers !== session.state.numbers) start(); // the leaves have moved: look again
+      }
     },
   };
 }

@@ -1,4 +1,5 @@
 // The bug lab without its buttons: backward passes with one mistake in them.
+import { show } from "./numbers.js";
 import { sweep, rightGradients, same, topological } from "./orders.js";
 
 /**
@@ -12,13 +13,20 @@ import { sweep, rightGradients, same, topological } from "./orders.js";
 
 /** @type {Mistake[]} */
 export const MISTAKES = [
-  { key: "own", op: "mul", title: "× with its own data", right: "other.data * out.grad", wrong: "self.data * out.grad", partial: (args, y, slot) => args[slot] },
-  { key: "tanh", op: "tanh", title: "tanh′ from x", right: "(1 - t**2) * out.grad", wrong: "(1 - x**2) * out.grad", partial: ([x]) => 1 - x * x },
-  { key: "relu", op: "relu", title: "relu open at x ≤ 0", right: "(x > 0) * out.grad", wrong: "1.0 * out.grad", partial: () => 1 },
-  { key: "minus", op: "sub", title: "the sign of −", right: "-1.0 * out.grad", wrong: "1.0 * out.grad", partial: () => 1 },
-  { key: "exp", op: "exp", title: "exp′ from x", right: "out.data * out.grad", wrong: "x * out.grad", partial: ([x]) => x },
-  { key: "power", op: "pow", title: "the power kept", right: "n * x**(n - 1) * out.grad", wrong: "n * x**n * out.grad", partial: ([x, n], y, slot, good) => (slot === 0 ? n * y : good) },
-  { key: "log", op: "log", title: "log′ upside down", right: "1 / x * out.grad", wrong: "x * out.grad", partial: ([x]) => x },
+  { key: "own", op: "mul", title: "× with its own data", partial: (args, y, slot) => args[slot],
+    right: "other.data * out.grad", wrong: "self.data * out.grad" },
+  { key: "tanh", op: "tanh", title: "tanh′ from x", partial: ([x]) => 1 - x * x,
+    right: "(1 - t**2) * out.grad", wrong: "(1 - x**2) * out.grad" },
+  { key: "relu", op: "relu", title: "relu open at x ≤ 0", partial: () => 1,
+    right: "(x > 0) * out.grad", wrong: "1.0 * out.grad" },
+  { key: "minus", op: "sub", title: "the sign of −", partial: () => 1,
+    right: "-1.0 * out.grad", wrong: "1.0 * out.grad" },
+  { key: "exp", op: "exp", title: "exp′ from x", partial: ([x]) => x,
+    right: "out.data * out.grad", wrong: "x * out.grad" },
+  { key: "power", op: "pow", title: "the power kept", partial: ([, n], y, slot, good) => (slot === 0 ? n * y : good),
+    right: "n * x**(n - 1) * out.grad", wrong: "n * x**n * out.grad" },
+  { key: "log", op: "log", title: "log′ upside down", partial: ([x]) => x,
+    right: "1 / x * out.grad", wrong: "x * out.grad" },
 ];
 
 /** The mistakes that this graph gives room for. @param {Graph} graph */
@@ -26,7 +34,10 @@ export function mistakesFor(graph) {
   return MISTAKES.filter((mistake) => graph.nodes.some((node) => node.op === mistake.op));
 }
 
-/** `=` in place of `+=`: a later contribution wipes out the ones before. @param {Graph} graph @param {Numbers} numbers @returns {Outcome} */
+/**
+ * `=` in place of `+=`: a later contribution wipes out the ones before.
+ * @param {Graph} graph @param {Numbers} numbers @returns {Outcome}
+ */
 export function assigned(graph, { partials }) {
   const right = rightGradients(graph, partials), grads = graph.nodes.map(() => 0), notes = new Map(), last = new Map();
   grads[graph.root] = 1;
@@ -46,7 +57,10 @@ export function assigned(graph, { partials }) {
   return { grads, right, notes, hits };
 }
 
-/** No zero_grad between two passes: leaves keep what they had. @param {Graph} graph @param {Numbers} numbers @param {number} passes @returns {Outcome} */
+/**
+ * No zero_grad between two passes: leaves keep what they had.
+ * @param {Graph} graph @param {Numbers} numbers @param {number} passes @returns {Outcome}
+ */
 export function unzeroed(graph, { partials }, passes) {
   const right = rightGradients(graph, partials);
   const grads = right.map((g, id) => (graph.nodes[id].inputs.length ? g : g * passes));
@@ -60,7 +74,10 @@ export function unzeroed(graph, { partials }, passes) {
   return { grads, right, notes, hits };
 }
 
-/** A wrong local derivative in every node of one op. @param {Graph} graph @param {Numbers} numbers @param {Mistake} mistake @returns {Outcome} */
+/**
+ * A wrong local derivative in every node of one op.
+ * @param {Graph} graph @param {Numbers} numbers @param {Mistake} mistake @returns {Outcome}
+ */
 export function mistaken(graph, { data, partials }, mistake) {
   const notes = new Map();
   let hits = 0;
@@ -71,16 +88,20 @@ export function mistaken(graph, { data, partials }, mistake) {
       if (good === null) return null;
       const bad = mistake.partial(args, data[node.id], slot, good);
       if (!same(bad, good)) {
-        notes.set(`${node.id}:${slot}`, { kind: "fault never", text: `✗ × ${Number(bad.toFixed(4))}`.replace("-", "−") });
+        notes.set(`${node.id}:${slot}`, { kind: "fault never", text: `✗ × ${show(bad)}` });
         hits++;
       }
       return bad;
     });
   });
-  return { grads: sweep(graph, wrong, topological(graph).reverse()).grads, right: rightGradients(graph, partials), notes, hits };
+  const { grads } = sweep(graph, wrong, topological(graph).reverse());
+  return { grads, right: rightGradients(graph, partials), notes, hits };
 }
 
-/** The chain rule without its chain: each node passes on its local derivative alone. @param {Graph} graph @param {Numbers} numbers @returns {Outcome} */
+/**
+ * The chain rule without its chain: each node passes on its local derivative alone.
+ * @param {Graph} graph @param {Numbers} numbers @returns {Outcome}
+ */
 export function unchained(graph, { partials }) {
   const right = rightGradients(graph, partials), grads = graph.nodes.map(() => 0), notes = new Map();
   grads[graph.root] = 1;

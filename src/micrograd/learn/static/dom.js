@@ -31,6 +31,28 @@ export function put(el, ...children) {
   el.replaceChildren(...children.flat(3).filter((x) => x !== null && x !== undefined && x !== false));
 }
 
+/** A button. @param {any} label @param {() => void} action @param {Record<string, any>} [props] */
+export function button(label, action, props = {}) {
+  return h("button", { type: "button", onclick: action, ...props }, label);
+}
+
+/**
+ * What is said to an answer, or found by a lab.
+ * @param {boolean} good @param {string} text @param {Record<string, any>} [props]
+ */
+export function verdict(good, text, props = {}) {
+  return h("p", { class: good ? "verdict good" : "verdict bad", ...props }, `${good ? "✓" : "✗"} ${text}`);
+}
+
+/** Act on Enter, and let nothing else come of it. @param {() => void} act */
+export function onEnter(act) {
+  return (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    act();
+  };
+}
+
 /** A run of text with a role, which the style sheet colours. @param {string} role @param {string} text */
 export function mark(role, text) {
   return h("span", { class: role }, text);

@@ -3,8 +3,10 @@ import { h, put } from "./dom.js";
 
 /** @param {import("./session.js").Session} session @param {string} address */
 export function expressionForm(session, address) {
-  const field = h("input", { type: "text", name: "expression", placeholder: "tanh(x1*w1 + x2*w2 + b)", spellcheck: "false", autocomplete: "off", "aria-label": "your own expression" });
-  const values = h("input", { type: "text", name: "values", placeholder: "x1=2 x2=0", spellcheck: "false", autocomplete: "off", "aria-label": "values, such as a=2 b=-3" });
+  const input = (says, example) =>
+    h("input", { type: "text", placeholder: example, spellcheck: "false", autocomplete: "off", "aria-label": says });
+  const field = input("your own expression", "tanh(x1*w1 + x2*w2 + b)");
+  const values = input("values, such as a=2 b=-3", "x1=2 x2=0");
   const told = h("pre", { class: "error", role: "alert", hidden: true });
   const el = h("form", { class: "own card", onsubmit: (event) => { event.preventDefault(); send(); } },
     h("label", { class: "grow" }, h("span", { class: "quiet" }, "your expression"), field),
@@ -23,7 +25,9 @@ export function expressionForm(session, address) {
     let answer;
     try {
       const reply = await fetch(address, {
-        method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ expression: field.value, values: values.value }),
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ expression: field.value, values: values.value }),
       });
       answer = await reply.json();
     } catch {

@@ -28,7 +28,8 @@ export function readGraph(timeline) {
     partials: (node.partials ?? []).map((p) => (p === null ? null : readNumber(p))),
   }));
   const { root, code, source, frozen, layouts } = timeline;
-  return { nodes, root, code, source, frozen, layouts: layouts.map(readLayout), words: frozen ? timeline.words : wordsOf(nodes, timeline) };
+  const words = frozen ? timeline.words : wordsOf(nodes, timeline);
+  return { nodes, root, code, source, frozen, layouts: layouts.map(readLayout), words };
 }
 
 /** @param {any} place @returns {Layout} */
@@ -47,10 +48,12 @@ function wordsOf(nodes, { root, code, words }) {
   return [
     ...nodes.filter((node) => !node.constant).map(({ id, line, name, inputs }) => (
       { kind: "forward", node: id, line, rule: inputs.length ? code[line] : `${name} is a leaf`, head: code[line] })),
-    { kind: "seed", node: root, line: nodes[root].line, rule: `∂${top}/∂${top} = 1`, head: `${top}.grad = 1, for ${top} changes by exactly as much as ${top}` },
+    { kind: "seed", node: root, line: nodes[root].line, rule: `∂${top}/∂${top} = 1`,
+      head: `${top}.grad = 1, for ${top} changes by exactly as much as ${top}` },
     ...words.map(([node, slot, rule, factor]) => {
       const input = nodes[node].inputs[slot];
-      return { kind: "backward", node, input, slot, line: nodes[node].line, rule, target: `${nodes[input].name}.grad`, factor, upstreamName: `${nodes[node].name}.grad` };
+      const target = `${nodes[input].name}.grad`, upstreamName = `${nodes[node].name}.grad`;
+      return { kind: "backward", node, input, slot, line: nodes[node].line, rule, target, factor, upstreamName };
     }),
   ];
 }
@@ -106,7 +109,8 @@ export function framesOf(graph, numbers) {
 /** A frame with the numbers that Python gave it. @param {any} word */
 function frozen(word) {
   const numbers = ["local", "upstream", "product", "before", "after"].filter((key) => (word[key] ?? null) !== null);
-  return { ...word, ...Object.fromEntries(numbers.map((key) => [key, readNumber(word[key])])), parts: [["", word.sentence]] };
+  const read = Object.fromEntries(numbers.map((key) => [key, readNumber(word[key])]));
+  return { ...word, ...read, parts: [["", word.sentence]] };
 }
 
 /** @param {any} frame @returns {Frame} */
@@ -119,7 +123,8 @@ function forwardParts(graph, { data }, node, head) {
   const y = show(data[node.id]);
   if (!node.inputs.length) return [["", `${node.name} = `], ["data", y]];
   const figures = node.inputs.map((i) => show(data[i]));
-  return [["", `${head} → `], ["data", spell(node, isInfix(node) ? figures.map(inBrackets) : figures)], ["", " = "], ["data", y]];
+  const spelled = spell(node, isInfix(node) ? figures.map(inBrackets) : figures);
+  return [["", `${head} → `], ["data", spelled], ["", " = "], ["data", y]];
 }
 
 /** @param {any} word @param {any} push @returns {Part[]} */

@@ -11,13 +11,13 @@ import { h } from "./dom.js";
 export function keyTable(session, page) {
   const tab = (key) => () => page.tab(key);
   return [
-    { keys: ["ArrowRight", "n"], shown: "→  n", does: "step forward", action: () => { session.pause(); session.next(); } },
+    { keys: ["ArrowRight", "n"], shown: "→  n", does: "step forward", action: () => session.forward() },
     { keys: ["ArrowLeft", "p"], shown: "←  p", does: "step back", action: () => session.back() },
     { keys: [" "], shown: "space", does: "play or pause", action: () => session.toggle() },
     { keys: ["r", "Home"], shown: "r  home", does: "reset", action: () => session.reset() },
     { keys: ["End"], shown: "end", does: "to the last frame", action: () => session.go(session.state.frames.length) },
     { keys: ["b"], shown: "b", does: "to the start of the backward pass", action: () => session.go(session.seed + 1) },
-    { keys: ["q"], shown: "q", does: "predict first, on or off", action: () => session.store.set({ predict: !session.state.predict, asking: false }) },
+    { keys: ["q"], shown: "q", does: "predict first, on or off", action: () => session.ask(!session.state.predict) },
     { keys: ["1"], shown: "1", does: "leaves: change values, nudge", action: tab("leaves") },
     { keys: ["2"], shown: "2", does: "order lab", action: tab("order") },
     { keys: ["3"], shown: "3", does: "bug lab", action: tab("bugs") },
@@ -32,17 +32,20 @@ export function keyTable(session, page) {
   ];
 }
 
-/** Listen for the keys wherever the learner is not typing. @param {any} el @param {ReturnType<typeof keyTable>} table */
+/**
+ * Listen for the keys wherever the learner is not typing.
+ * @param {any} el @param {ReturnType<typeof keyTable>} table
+ */
 export function listenToKeys(el, table) {
   /** @param {KeyboardEvent} event */
   function pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const target = /** @type {HTMLElement} */ (event.composedPath()[0]);
     const tag = target.tagName, type = /** @type {any} */ (target).type;
-    if (tag === "TEXTAREA" || tag === "SELECT" || (tag === "INPUT" && ["text", "range"].includes(type) && event.key !== "?")) return;
+    if (tag === "SELECT" || (tag === "INPUT" && ["text", "range"].includes(type))) return;
     if (tag === "INPUT" && type === "radio" && event.key.startsWith("Arrow")) return;
     if (event.key === " " && (tag === "BUTTON" || tag === "INPUT" || tag === "SUMMARY")) return;
-    if (target.closest?.("dialog, .mg-scroll") && event.key.startsWith("Arrow") && target.closest("dialog")) return;
+    if (target.closest?.("dialog") && event.key !== "?") return;
     const row = table.find((one) => one.keys.includes(event.key));
     if (!row) return;
     event.preventDefault();
@@ -55,13 +58,15 @@ export function listenToKeys(el, table) {
 export function helpDialog(table) {
   const dialog = h("dialog", { class: "help", "aria-label": "keys and colours" });
   dialog.append(
-    h("h2", {}, "Keys and colours"),
+    h("h2", { tabindex: "-1" }, "Keys and colours"),
     h("dl", {}, table.map((row) => h("div", {}, h("dt", {}, h("kbd", {}, row.shown)), h("dd", {}, row.does)))),
-    h("p", {}, "Tab goes from control to control; in the order lab ← → moves a placed node and Delete takes it out."),
+    h("p", {}, "Tab goes from control to control. In the order lab ← → moves a placed node, Delete takes it out."),
     h("ul", { class: "legend" },
       h("li", {}, h("span", { class: "data" }, "data"), ": the value of a node, filled in by the forward pass"),
-      h("li", {}, h("span", { class: "grad" }, "grad"), ": how much the output moves when this node moves by one; — until the backward pass has come"),
-      h("li", {}, h("span", { class: "local" }, "× local"), ": the local derivative on an edge, which scales what passes through it"),
+      h("li", {}, h("span", { class: "grad" }, "grad"),
+        ": how fast the output moves when this node does; — until the backward pass has come"),
+      h("li", {}, h("span", { class: "local" }, "× local"),
+        ": the local derivative on an edge; it scales what passes through"),
       h("li", {}, h("span", { class: "swatch" }, "▸"), ": the node that this frame changes"),
       h("li", {}, "✕ lost, ×2 counted twice, ✗ wrong: what the labs find")),
     h("button", { type: "button", class: "strong", onclick: () => dialog.close() }, "close"));

@@ -1,5 +1,5 @@
 // Leaves: a slider and a number field each, and the nudge that checks a gradient by moving the leaf a little.
-import { h, mark, put } from "./dom.js";
+import { button, h, mark, onEnter, put } from "./dom.js";
 import { leavesOf, nudge } from "./graph.js";
 import { parseNumber, show } from "./numbers.js";
 
@@ -10,7 +10,7 @@ const STEP = 1e-4; // a central difference: its error is near 1e-8 for the prese
 /** @param {Session} session */
 export function leavesPanel(session) {
   const list = h("div", { class: "leaves" });
-  const restore = h("button", { type: "button", class: "quiet", onclick: () => session.restoreLeaves() }, "put values back");
+  const restore = button("put values back", () => session.restoreLeaves(), { class: "quiet" });
   const told = h("p", { class: "quiet small" });
   const el = h("div", { class: "panel" }, told, list, h("div", { class: "row" }, restore));
   /** @type {{leaf: any, update: () => void}[]} */
@@ -21,8 +21,8 @@ export function leavesPanel(session) {
     graph = session.state.graph;
     rows = leavesOf(graph).map((leaf) => row(session, leaf));
     told.textContent = graph.frozen
-      ? `This graph has an op of its own (${graph.frozen}) that only Python can run again, so its leaves stand still here.`
-      : "Move a leaf: data and gradients follow at once. Nudge moves it by a ten-thousandth and measures what the output does.";
+      ? `This graph has an op of its own (${graph.frozen}) that only Python can run again, so its leaves stand still.`
+      : "Move a leaf: data and gradients follow at once. Nudge moves it by a ten-thousandth, and measures the output.";
     put(list, rows.map((one) => one.el));
   }
   return {
@@ -39,15 +39,20 @@ export function leavesPanel(session) {
 function row(session, leaf) {
   const reach = Math.max(5, Math.ceil(Math.abs(Number.isFinite(leaf.data) ? leaf.data : 0) * 2));
   const frozen = Boolean(session.state.graph.frozen);
-  const slider = h("input", { type: "range", min: -reach, max: reach, step: reach / 100, value: leaf.data, disabled: frozen,
-    "aria-label": `value of ${leaf.name}`, oninput: () => session.setLeaves({ [leaf.id]: Number(slider.value) }) });
-  const field = h("input", { type: "text", inputmode: "decimal", value: String(leaf.data), disabled: frozen,
-    "aria-label": `value of ${leaf.name}, as a number`, onchange: typed, onkeydown: (event) => event.key === "Enter" && typed() });
+  const slider = h("input", {
+    type: "range", min: -reach, max: reach, step: reach / 100, value: leaf.data, disabled: frozen,
+    "aria-label": `value of ${leaf.name}`, oninput: () => session.setLeaves({ [leaf.id]: Number(slider.value) }),
+  });
+  const field = h("input", {
+    type: "text", inputmode: "decimal", value: String(leaf.data), disabled: frozen,
+    "aria-label": `value of ${leaf.name}, as a number`, onchange: typed, onkeydown: onEnter(typed),
+  });
   const grad = h("output", { class: "grad" });
-  const button = h("button", { type: "button", class: "small", disabled: frozen, onclick: () => { shown = !shown; update(); } }, "nudge");
+  const ask = button("nudge", () => { shown = !shown; update(); }, { class: "small", disabled: frozen });
   const result = h("p", { class: "nudge small", hidden: true, "aria-live": "polite" });
   const el = h("div", { class: "leaf", "data-leaf": leaf.name },
-    h("label", { class: "name" }, leaf.name), slider, field, h("span", { class: "slope" }, h("span", { class: "quiet" }, "grad "), grad), button, result);
+    h("span", { class: "name" }, leaf.name), slider, field,
+    h("span", { class: "slope" }, h("span", { class: "quiet" }, "grad "), grad), ask, result);
   let shown = false;
 
   function typed() {
@@ -63,14 +68,15 @@ function row(session, leaf) {
     field.classList.remove("bad");
     if (Number(slider.value) !== now) slider.value = String(now);
     grad.textContent = show(right);
-    button.setAttribute("aria-pressed", String(shown));
+    ask.setAttribute("aria-pressed", String(shown));
     result.hidden = !shown;
     if (!shown || frozen) return;
     const { up, down, slope } = nudge(session.state.graph, session.state.values, leaf.id, STEP);
     const root = session.state.graph.nodes[session.state.graph.root].name;
-    const near = Math.abs(slope - right) <= 1e-4 * Math.max(1, Math.abs(right));
+    const close = Math.abs(slope - right) <= 1e-4 * Math.max(1, Math.abs(right));
     put(result, `${leaf.name} ± 0.0001 moves ${root} by `, mark("data", show(up - down)), `; over 0.0002 that is `,
-      mark("local", show(slope)), ". The gradient says ", mark("grad", show(right)), near ? " ✓" : " ✗ (is there a corner near?)");
+      mark("local", show(slope)), ". The gradient says ", mark("grad", show(right)),
+      close ? " ✓" : " ✗ (is there a corner near?)");
   }
   return { el, update, leaf };
 }

@@ -1,12 +1,12 @@
 // Numbers for people, and numbers that JSON cannot hold.
 
-/** A number of the timeline: JSON has no nan and no infinity, so they come as words. @param {any} x @returns {number} */
+/** A number of the timeline: nan and the infinities come as words. @param {any} x @returns {number} */
 export function readNumber(x) {
   if (typeof x === "number") return x;
   return { inf: Infinity, "-inf": -Infinity }[x] ?? NaN;
 }
 
-/** As a sentence has it: four places, none that say nothing; the same text as `show` in sentences.py. @param {number} x */
+/** As a sentence has it: four places, none that say nothing; the text of `show` in sentences.py. @param {number} x */
 export function show(x) {
   if (x !== x) return "nan";
   if (Math.abs(x) === Infinity) return x < 0 ? "−∞" : "∞";

@@ -1,5 +1,5 @@
 // The order lab: place the visit order of a backward pass, run it, and see what was lost or counted twice.
-import { h, mark, put } from "./dom.js";
+import { button, h, mark, put, verdict } from "./dom.js";
 import { show } from "./numbers.js";
 import { MOST_VISITS, ORDERS, movable, runOrder, same } from "./orders.js";
 
@@ -18,27 +18,48 @@ function signed(x) {
   return x > 0 ? `+${show(x)}` : show(x);
 }
 
+/**
+ * Gradients beside the right ones, wrong ones marked; of a large graph the leaves and what is wrong.
+ * @param {import("./graph.js").Graph} graph @param {{grads: number[], right: number[]}} done @param {string[]} heads
+ * @param {(node: any) => any} [more] what a last column has
+ */
+export function gradientTable(graph, done, heads, more) {
+  const ok = (node) => same(done.grads[node.id], done.right[node.id]);
+  const nodes = graph.nodes.filter((node) => !node.constant && node.id !== graph.root).reverse();
+  const brief = nodes.length > 14 ? nodes.filter((node) => !node.inputs.length || !ok(node)).slice(0, 40) : nodes;
+  const row = (node) => h("tr", { class: ok(node) ? "" : "bad", "data-node": node.name },
+    h("th", { scope: "row" }, `${node.name}.grad`),
+    h("td", { class: "got" }, ok(node) ? "" : "✗ ", mark("grad", show(done.grads[node.id]))),
+    h("td", { class: "right" }, mark("grad", show(done.right[node.id]))),
+    more && h("td", {}, more(node)));
+  return h("table", {}, h("thead", {}, h("tr", {}, ["", ...heads].map((head) => h("th", { scope: "col" }, head)))),
+    h("tbody", {}, brief.map(row)));
+}
+
 /** @param {Session} session */
 export function orderPanel(session) {
   /** @type {number[]} */
   let order = [];
   let graph = null, rule = "";
   const recipes = h("div", { class: "row wrap", role: "group", "aria-label": "orders to try" },
-    Object.entries(ORDERS).map(([key, { title }]) => h("button", { type: "button", class: "small", "data-order": key, onclick: () => follow(key) }, title)));
+    Object.entries(ORDERS).map(([key, { title }]) =>
+      button(title, () => follow(key), { class: "small", "data-order": key })));
   const chosen = h("ol", { class: "chips", "aria-label": "your order" });
   const pool = h("div", { class: "chips pool", role: "group", "aria-label": "nodes still to place" });
-  const run = h("button", { type: "button", class: "strong", onclick: () => start() }, "run");
-  const clear = h("button", { type: "button", class: "quiet", onclick: () => { order = []; rule = ""; session.store.set({ lab: null }); render(); } }, "clear");
+  const run = button("run", () => start(), { class: "strong" });
+  const clear = button("clear", () => change(() => { order = []; }), { class: "quiet" });
   const result = h("div", { class: "result", role: "status", "aria-live": "polite" });
   const el = h("div", { class: "panel" },
-    h("p", { class: "quiet small" }, "In which order should the nodes pass their gradient on? Click nodes here or in the graph, drag them, or move one with ← → and take it out with Delete. Leaves have nothing to pass on."),
+    h("p", { class: "quiet small" }, "In which order should the nodes pass their gradient on? Click nodes here or in ",
+      "the graph, drag them, or move one with ← → and take it out with Delete. Leaves have nothing to pass on."),
     recipes, chosen, pool, h("div", { class: "row" }, run, clear), result);
 
   /** @param {string} key */
   function follow(key) {
     const all = ORDERS[key].order(session.state.graph), able = new Set(movable(session.state.graph));
     order = all.filter((id) => able.has(id));
-    rule = ORDERS[key].title + (all.length >= MOST_VISITS ? ` (stopped after ${MOST_VISITS} visits: it doubles with every reuse)` : "");
+    rule = ORDERS[key].title;
+    if (all.length >= MOST_VISITS) rule += ` (stopped after ${MOST_VISITS} visits: they double with every reuse)`;
     start();
   }
 
@@ -47,7 +68,8 @@ export function orderPanel(session) {
     const done = runOrder(now, numbers.partials, order);
     const edgeNotes = new Map(), nodeNotes = new Map();
     for (const flow of done.flows) {
-      if (flow.fault) edgeNotes.set(`${flow.to}:${flow.slot}`, { kind: `fault ${flow.fault}`, text: SIGN[flow.fault](flow) });
+      const key = `${flow.to}:${flow.slot}`;
+      if (flow.fault) edgeNotes.set(key, { kind: `fault ${flow.fault}`, text: SIGN[flow.fault](flow) });
     }
     for (const node of now.nodes) {
       if (!node.constant && !same(done.grads[node.id], done.right[node.id])) {
@@ -63,64 +85,55 @@ export function orderPanel(session) {
 
   /** @param {import("./orders.js").Run} done */
   function tell(done) {
-    const nodes = session.state.graph.nodes.filter((node) => !node.constant && node.id !== session.state.graph.root);
-    const wrong = nodes.filter((node) => !same(done.grads[node.id], done.right[node.id]));
-    const faults = done.flows.filter((flow) => flow.fault && flow.fault !== "inherited");
-    const later = done.flows.filter((flow) => flow.fault === "inherited");
-    const leaves = nodes.filter((node) => !node.inputs.length);
-    const brief = nodes.length > 14 ? [...new Set([...leaves, ...wrong])] : [...nodes].reverse();
+    const { graph: now } = session.state;
+    const nodes = now.nodes.filter((node) => !node.constant && node.id !== now.root);
+    const wrong = nodes.filter((node) => !same(done.grads[node.id], done.right[node.id])).length;
+    const faults = done.flows.filter((flow) => flow.fault);
+    const causes = [...faults].sort((a, b) => Number(a.fault === "inherited") - Number(b.fault === "inherited"));
     put(result,
-      h("p", { class: wrong.length ? "verdict bad" : "verdict good" },
-        wrong.length ? `✗ ${rule ? `${rule}: ` : ""}${wrong.length} of ${nodes.length} gradients are wrong.`
-          : `✓ ${rule ? `${rule}: ` : ""}every gradient is right. Each node fired once, after all that push into it.`),
-      h("ul", { class: "reasons" }, [...faults, ...later].slice(0, 12).map((flow) => h("li", { class: flow.fault, "data-fault": flow.fault }, flow.reason))),
-      faults.length + later.length > 12 && h("p", { class: "quiet small" }, `… and ${faults.length + later.length - 12} more edges.`),
-      h("table", {}, h("thead", {}, h("tr", {}, ["", "this order", "right"].map((head) => h("th", { scope: "col" }, head)))),
-        h("tbody", {}, brief.slice(0, 40).map((node) => {
-          const ok = same(done.grads[node.id], done.right[node.id]);
-          return h("tr", { class: ok ? "" : "bad", "data-node": node.name },
-            h("th", { scope: "row" }, `${node.name}.grad`), h("td", { class: "got" }, ok ? "" : "✗ ", mark("grad", show(done.grads[node.id]))),
-            h("td", { class: "right" }, mark("grad", show(done.right[node.id]))));
-        }))));
+      verdict(!wrong, `${rule ? `${rule}: ` : ""}${wrong ? `${wrong} of ${nodes.length} gradients are wrong.`
+        : "every gradient is right. Each node passed its gradient on once, after it was complete."}`),
+      h("ul", { class: "reasons" }, causes.slice(0, 12).map((flow) => h("li", { class: flow.fault }, flow.reason))),
+      faults.length > 12 && h("p", { class: "quiet small" }, `… and ${faults.length - 12} more edges.`),
+      gradientTable(now, done, ["this order", "right"]));
+  }
+
+  /** Change the order by hand: what was run is no longer what stands there. @param {() => void} act */
+  function change(act) {
+    act();
+    rule = "";
+    session.store.set({ lab: null });
+    render();
   }
 
   /** @param {number} id */
   function place(id) {
     if (!movable(session.state.graph).includes(id)) return;
-    order = [...order, id];
-    rule = "";
-    session.store.set({ lab: null });
-    render();
+    change(() => { order = [...order, id]; });
   }
 
   /** @param {number} from @param {number} to */
   function move(from, to) {
     if (to < 0 || to >= order.length) return;
-    const [id] = order.splice(from, 1);
-    order.splice(to, 0, id);
-    rule = "";
-    session.store.set({ lab: null });
-    render();
+    change(() => order.splice(to, 0, ...order.splice(from, 1)));
     chosen.children[to]?.querySelector("button")?.focus();
   }
 
   /** @param {number} k */
   function remove(k) {
-    order.splice(k, 1);
-    rule = "";
-    session.store.set({ lab: null });
-    render();
+    change(() => order.splice(k, 1));
     (chosen.children[Math.min(k, order.length - 1)]?.querySelector("button") ?? pool.querySelector("button"))?.focus();
   }
 
   function render() {
     const { nodes } = session.state.graph, left = movable(session.state.graph).filter((id) => !order.includes(id));
-    put(chosen, order.slice(0, 60).map((id, k) => chip(nodes[id], k)), order.length > 60 && h("li", { class: "quiet" }, `… ${order.length - 60} more`));
+    const beyond = order.length > 60 && h("li", { class: "quiet" }, `… ${order.length - 60} more`);
+    put(chosen, order.slice(0, 60).map((id, k) => chip(nodes[id], k)), beyond);
     if (!order.length) put(chosen, h("li", { class: "quiet small empty" }, "nothing placed yet"));
-    put(pool, left.reverse().map((id) => h("button", { type: "button", class: "chip", "data-place": nodes[id].name, onclick: () => {
+    put(pool, left.reverse().map((id) => button(`+ ${nodes[id].name}`, () => {
       place(id);
       pool.querySelector("button")?.focus();
-    } }, `+ ${nodes[id].name}`)));
+    }, { class: "chip", "data-place": nodes[id].name })));
     pool.hidden = !left.length;
     run.disabled = !order.length;
     clear.disabled = !order.length;
@@ -129,18 +142,17 @@ export function orderPanel(session) {
 
   /** @param {any} node @param {number} k */
   function chip(node, k) {
-    const button = h("button", {
-      type: "button", class: "chip placed", draggable: "true", title: "drag, ← →, or Delete", "aria-label": `${k + 1}: ${node.name}`,
+    const keys = { ArrowLeft: () => move(k, k - 1), ArrowRight: () => move(k, k + 1), Delete: () => remove(k) };
+    const handle = button(`${k + 1}. ${node.name} ×`, () => remove(k), {
+      class: "chip placed", draggable: "true", title: "drag, ← →, or Delete", "aria-label": `${k + 1}: ${node.name}`,
       onkeydown: (event) => {
-        const act = { ArrowLeft: () => move(k, k - 1), ArrowRight: () => move(k, k + 1), Delete: () => remove(k), Backspace: () => remove(k) }[event.key];
-        if (!act) return;
+        if (!keys[event.key]) return;
         event.preventDefault();
         event.stopPropagation();
-        act();
+        keys[event.key]();
       },
       ondragstart: (event) => event.dataTransfer.setData("text/plain", `mg:${k}`),
-      onclick: () => remove(k),
-    }, `${k + 1}. ${node.name} ×`);
+    });
     return h("li", {
       ondragover: (event) => event.preventDefault(),
       ondrop: (event) => {
@@ -148,7 +160,7 @@ export function orderPanel(session) {
         const [, from] = /^mg:(\d+)$/.exec(event.dataTransfer.getData("text/plain")) ?? [];
         if (from !== undefined) move(Number(from), k);
       },
-    }, button);
+    }, handle);
   }
 
   return {

@@ -137,5 +137,5 @@ function times(n) {
 
 /** Equal, up to the order of a sum. @param {number} a @param {number} b */
 export function same(a, b) {
-  return Object.is(a, b) || a === b || (a !== a && b !== b) || Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b));
+  return a === b || (a !== a && b !== b) || Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b));
 }

@@ -23,7 +23,8 @@ export function drawGraph(graph, layout, onNode) {
   const edges = layout.edges.map((edge) => drawEdge(edge, layout.rankdir === "LR", lift(graph, edge)));
   const boxes = graph.nodes.map((node) => drawNode(node, layout.boxes[node.id], onNode));
   svg.append(...edges.map((edge) => edge.el), ...boxes.map((box) => box.el), ...edges.map((edge) => edge.label));
-  const el = h("div", { class: "mg-scroll", tabindex: "0", role: "region", "aria-label": "the graph, scrolls when it is wide" }, svg);
+  const props = { class: "mg-scroll", tabindex: "0", role: "region", "aria-label": "the graph, scrolls when wide" };
+  const el = h("div", props, svg);
 
   /** @param {number} zoom */
   function size(zoom) {
@@ -57,10 +58,14 @@ export function drawGraph(graph, layout, onNode) {
   };
 }
 
-/** @param {import("./graph.js").Node} node @param {import("./graph.js").Box} box @param {(id: number) => void} onNode */
+/**
+ * @param {import("./graph.js").Node} node @param {import("./graph.js").Box} box
+ * @param {(id: number) => void} onNode
+ */
 function drawNode(node, box, onNode) {
   const { x, y, w, h: height } = box.card, left = x + 10, right = x + w - 10, mid = x + w / 2;
-  const text = (role, tx, ty, anchor, words = "") => s("text", { class: role, x: tx, y: ty, "text-anchor": anchor }, words);
+  const text = (role, tx, ty, anchor, words = "") =>
+    s("text", { class: role, x: tx, y: ty, "text-anchor": anchor }, words);
   const data = text("data", right, y + 36, "end"), grad = text("grad", right, y + 53, "end");
   const note = text("note", mid, y - 6, "middle"), flag = text("flag", x + w - 10, y + 18, "end");
   const el = s("g", {
@@ -71,16 +76,16 @@ function drawNode(node, box, onNode) {
   el.append(s("rect", { class: "box", x, y, width: w, height, rx: 10 }));
   if (node.constant) el.append(text("data", mid, y + height / 2 + 4.5, "middle", node.name));
   else {
-    el.append(text("name", left, y + 18, "start", clip(node.label || node.name, w - 30)), text("tag", left, y + 36, "start", "data"), data,
-      text("tag", left, y + 53, "start", "grad"), grad, note, flag);
+    el.append(text("name", left, y + 18, "start", clip(node.label, w - 30)),
+      text("tag", left, y + 36, "start", "data"), data, text("tag", left, y + 53, "start", "grad"), grad, note, flag);
   }
   return {
     el,
     /** @param {Sight} sight */
     update(sight) {
       const value = sight.data[node.id], slope = sight.grads[node.id], remark = sight.nodeNotes.get(node.id);
-      const active = sight.active && (sight.active.node === node.id || sight.active.input === node.id);
-      const target = sight.active && (sight.active.kind === "backward" ? sight.active.input : sight.active.node) === node.id;
+      const frame = sight.active, active = frame && (frame.node === node.id || frame.input === node.id);
+      const target = frame && (frame.kind === "backward" ? frame.input : frame.node) === node.id;
       data.textContent = value === null ? "—" : showFixed(value);
       grad.textContent = slope === null ? "—" : showFixed(slope);
       note.textContent = remark ? remark.text : "";
@@ -89,9 +94,11 @@ function drawNode(node, box, onNode) {
       el.classList.toggle("source", Boolean(active && !target));
       el.classList.toggle("blank", value === null);
       el.classList.toggle("wrong", remark?.kind === "wrong");
-      const says = `${node.name}${node.symbol ? `, made by ${node.symbol}` : node.constant ? ", a number" : ", a leaf"}, `;
-      el.setAttribute("aria-label", `${says}data ${value === null ? "not known yet" : show(value)}` +
-        (node.constant ? "" : `, gradient ${slope === null ? "not known yet" : show(slope)}`) + (remark ? `, ${remark.text}` : ""));
+      const known = (x) => (x === null ? "not known yet" : show(x));
+      const made = node.symbol ? `made by ${node.symbol}` : node.constant ? "a number" : "a leaf";
+      const grown = node.constant ? "" : `gradient ${known(slope)}`;
+      const says = [node.name, made, `data ${known(value)}`, grown, remark?.text];
+      el.setAttribute("aria-label", says.filter(Boolean).join(", "));
     },
   };
 }
@@ -112,7 +119,8 @@ function pill(node, { card, op }) {
 /** How far the label of an edge stands off its line, so that the labels of a*a do not cover each other.
  * @param {Graph} graph @param {any} edge */
 function lift(graph, edge) {
-  const { inputs } = graph.nodes[edge.to], slots = inputs.map((_, slot) => slot).filter((slot) => inputs[slot] === inputs[edge.slot]);
+  const { inputs } = graph.nodes[edge.to];
+  const slots = [...inputs.keys()].filter((slot) => inputs[slot] === inputs[edge.slot]);
   return (slots.indexOf(edge.slot) - (slots.length - 1) / 2) * 19;
 }
 
@@ -130,9 +138,9 @@ function drawEdge(edge, flat, offset) {
     label,
     /** @param {Sight} sight */
     update(sight) {
-      const key = `${edge.to}:${edge.slot}`, note = sight.edgeNotes.get(key), local = sight.partials[edge.to][edge.slot];
-      const live = sight.active?.kind === "backward" && sight.active.node === edge.to && sight.active.slot === edge.slot;
-      const feeding = sight.active?.kind === "forward" && sight.active.node === edge.to;
+      const key = `${edge.to}:${edge.slot}`, note = sight.edgeNotes.get(key);
+      const local = sight.partials[edge.to][edge.slot], frame = sight.active?.node === edge.to ? sight.active : null;
+      const live = frame?.kind === "backward" && frame.slot === edge.slot, feeding = frame?.kind === "forward";
       let says = "", kind = "";
       if (note) [says, kind] = [note.text, note.kind];
       else if (live && sight.asking) [says, kind] = ["?", "local"];

@@ -1,5 +1,5 @@
 // Predict, then reveal: the sign first, then the value; a wrong answer is met by the misconception that it comes from.
-import { h, mark, put } from "./dom.js";
+import { button, h, mark, onEnter, put, verdict } from "./dom.js";
 import { parseNumber, show } from "./numbers.js";
 
 /**
@@ -10,23 +10,42 @@ import { parseNumber, show } from "./numbers.js";
 /**
  * The wrong ideas of lesson.py: for which ops (none: any) and slot, what they would give, and what to say to them.
  * @type {{key: string, ops?: string[], slot?: number, when?: (f: any) => boolean, gives: (f: any) => number,
- *         replaces?: boolean, text: (f: any) => string}[]}
+ *         replaces?: boolean, text: string}[]}
  */
 const IDEAS = [
-  { key: "own", ops: ["mul", "dot"], gives: (f) => f.x * f.upstream, text: (f) => `That uses ${f.name}'s own data, ${show(f.x)}. A product swaps: ${f.name} gets the other factor, ${show(f.local)}.` },
-  { key: "tanh", ops: ["tanh"], gives: (f) => (1 - f.x * f.x) * f.upstream, text: (f) => `That is 1 − x² with the input ${show(f.x)}. The slope of tanh is 1 − t², with the output t = ${show(f.y)}.` },
-  { key: "sigmoid", ops: ["sigmoid"], gives: (f) => f.x * (1 - f.x) * f.upstream, text: (f) => `That is x·(1 − x) with the input ${show(f.x)}. The slope of sigmoid is y·(1 − y), with the output y = ${show(f.y)}.` },
-  { key: "relu", ops: ["relu"], when: (f) => f.x <= 0, gives: (f) => f.upstream, text: (f) => `At ${f.name} = ${show(f.x)} ≤ 0 relu is flat: it lets nothing through.` },
-  { key: "minus", ops: ["sub"], slot: 1, gives: (f) => f.upstream, text: (f) => `${f.name} is subtracted, so its local derivative is −1.` },
-  { key: "neg", ops: ["neg"], gives: (f) => f.upstream, text: () => "A minus turns the sign: its slope is −1." },
-  { key: "exp", ops: ["exp"], gives: (f) => f.x * f.upstream, text: (f) => `The slope of exp is its output ${show(f.y)}, not its input.` },
-  { key: "log", ops: ["log"], gives: (f) => f.y * f.upstream, text: (f) => `The slope of log is 1/x with the input ${show(f.x)}, not its output.` },
-  { key: "quotient", ops: ["div"], slot: 0, gives: (f) => f.others[1] * f.upstream, text: (f) => `A quotient divides: the slope for ${f.name} is 1/${show(f.others[f.others.length - 1])}, which is ${show(f.local)}.` },
-  { key: "power", ops: ["pow"], slot: 0, gives: (f) => f.others[1] * f.y * f.upstream, text: (f) => `The exponent comes down and is lowered by one: n·xⁿ⁻¹ is ${show(f.local)}, not n·xⁿ.` },
-  { key: "upstream", gives: (f) => f.local, text: (f) => `That is the local derivative alone. Multiply it by what comes from above: ${f.out}.grad = ${show(f.upstream)}.` },
-  { key: "local", gives: (f) => f.upstream, text: (f) => `That passes ${f.out}.grad on unchanged, as a sum would. Here the local derivative is ${show(f.local)}.` },
-  { key: "assign", when: (f) => f.before !== 0, replaces: true, gives: (f) => f.product, text: (f) => `That is this contribution alone. ${f.name} held ${show(f.before)} already, and += keeps it.` },
+  { key: "own", ops: ["mul", "dot"], gives: (f) => f.x * f.upstream,
+    text: "That uses {name}'s own data, {x}. A product swaps: {name} gets the other factor, {local}." },
+  { key: "tanh", ops: ["tanh"], gives: (f) => (1 - f.x * f.x) * f.upstream,
+    text: "That is 1 − x² with the input {x}. The slope of tanh is 1 − t², with the output t = {y}." },
+  { key: "sigmoid", ops: ["sigmoid"], gives: (f) => f.x * (1 - f.x) * f.upstream,
+    text: "That is x·(1 − x) with the input {x}. The slope of sigmoid is y·(1 − y), with the output y = {y}." },
+  { key: "relu", ops: ["relu"], when: (f) => f.x <= 0, gives: (f) => f.upstream,
+    text: "At {name} = {x} ≤ 0 relu is flat: it lets nothing through." },
+  { key: "minus", ops: ["sub"], slot: 1, gives: (f) => f.upstream,
+    text: "{name} is subtracted, so its local derivative is −1." },
+  { key: "neg", ops: ["neg"], gives: (f) => f.upstream,
+    text: "A minus turns the sign: its slope is −1." },
+  { key: "exp", ops: ["exp"], gives: (f) => f.x * f.upstream,
+    text: "The slope of exp is its output {y}, not its input." },
+  { key: "log", ops: ["log"], gives: (f) => f.y * f.upstream,
+    text: "The slope of log is 1/x with the input {x}, not its output." },
+  { key: "quotient", ops: ["div"], slot: 0, gives: (f) => f.others[1] * f.upstream,
+    text: "A quotient divides: the slope for {name} is 1/{other}, which is {local}." },
+  { key: "power", ops: ["pow"], slot: 0, gives: (f) => f.others[1] * f.y * f.upstream,
+    text: "The exponent comes down and is lowered by one: n·xⁿ⁻¹ is {local}, not n·xⁿ." },
+  { key: "upstream", gives: (f) => f.local,
+    text: "That is the local derivative alone. Multiply it by what comes from above: {out}.grad = {upstream}." },
+  { key: "local", gives: (f) => f.upstream,
+    text: "That passes {out}.grad on unchanged, as a sum would. Here the local derivative is {local}." },
+  { key: "assign", when: (f) => f.before !== 0, replaces: true, gives: (f) => f.product,
+    text: "That is this contribution alone. {name} held {before} already, and += keeps it." },
 ];
+const OTHER = "Take the local derivative of this edge, times the gradient from above, and add it to what was there.";
+
+/** Put the figures of a frame into a text. @param {string} text @param {Record<string, any>} facts */
+function filled(text, facts) {
+  return text.replace(/\{(\w+)\}/g, (_, key) => (typeof facts[key] === "number" ? show(facts[key]) : facts[key]));
+}
 
 /**
  * What a learner with a wrong idea would say at this frame.
@@ -35,11 +54,16 @@ const IDEAS = [
  */
 export function misconceptions(graph, { data }, frame) {
   const node = graph.nodes[frame.node], input = /** @type {number} */ (frame.input);
+  const others = node.inputs.map((i) => data[i]);
   const facts = {
-    ...frame, x: data[input], y: data[node.id], name: graph.nodes[input].name, out: node.name, others: node.inputs.map((i) => data[i]),
+    ...frame, x: data[input], y: data[node.id], others, other: others[others.length - 1],
+    name: graph.nodes[input].name, out: node.name,
   };
-  return IDEAS.filter((idea) => (!idea.ops || idea.ops.includes(node.op)) && (idea.slot ?? frame.slot) === frame.slot && (idea.when?.(facts) ?? true))
-    .map((idea) => ({ key: idea.key, special: Boolean(idea.ops), product: idea.gives(facts), replaces: Boolean(idea.replaces), text: idea.text(facts) }));
+  const fits = (idea) => (!idea.ops || idea.ops.includes(node.op)) && (idea.slot ?? frame.slot) === frame.slot;
+  return IDEAS.filter((idea) => fits(idea) && (idea.when?.(facts) ?? true)).map((idea) => ({
+    key: idea.key, special: Boolean(idea.ops), replaces: Boolean(idea.replaces),
+    product: idea.gives(facts), text: filled(idea.text, facts),
+  }));
 }
 
 /** Near enough for a person: half a percent, or half of the second decimal. @param {number} a @param {number} b */
@@ -61,7 +85,7 @@ export function judge(graph, numbers, frame, said) {
   });
   if (idea) return { right: false, key: idea.key, text: idea.text };
   if (near(-said, after)) return { right: false, key: "sign", text: "The size is right, the sign is not." };
-  return { right: false, key: "other", text: "Take the local derivative of this edge, times the gradient from above, and add it to what was there." };
+  return { right: false, key: "other", text: OTHER };
 }
 
 /** The card that asks. @param {Session} session */
@@ -70,46 +94,51 @@ export function questionCard(session) {
   let open = false;
 
   function ask() {
-    const { graph, frames, step } = session.state, frame = frames[step];
-    const name = graph.nodes[/** @type {number} */ (frame.input)].name, out = graph.nodes[frame.node].name;
+    const { graph, frames, step } = session.state, frame = /** @type {any} */ (frames[step]);
+    const name = graph.nodes[frame.input].name, out = graph.nodes[frame.node].name;
     const told = h("div", { role: "status", "aria-live": "polite" });
     const signs = [["negative", "−", -1], ["zero", "0", 0], ["positive", "+", 1]].map(([word, sign, want]) =>
-      h("button", { type: "button", "data-sign": sign, "aria-label": word, onclick: () => answerSign(Number(want)) }, `${sign} ${word}`));
-    const field = h("input", { type: "text", inputmode: "decimal", "aria-label": `${name}.grad after this step`, size: 10,
-      onkeydown: (event) => { if (event.key === "Enter") { event.preventDefault(); answerValue(); } } });
-    const value = h("div", { class: "row", hidden: true }, h("label", {}, mark("grad", `${name}.grad`), " after it: ", field),
-      h("button", { type: "button", class: "strong", onclick: answerValue }, "check"));
-    const reveal = h("button", { type: "button", class: "quiet", onclick: () => session.go(session.state.step + 1) }, "show me");
-    const facts = h("p", { class: "quiet" }, frame.before ? [mark("grad", `${name}.grad`), ` holds ${show(frame.before)} so far; `] : [], mark("grad", `${out}.grad`), ` is ${show(/** @type {number} */ (frame.upstream))}.`);
+      button(`${sign} ${word}`, () => answerSign(Number(want)), { "aria-label": word }));
+    const props = { type: "text", inputmode: "decimal", size: 10, "aria-label": `${name}.grad after this step` };
+    const field = h("input", { ...props, onkeydown: onEnter(answerValue) });
+    const value = h("div", { class: "row", hidden: true },
+      h("label", {}, mark("grad", `${name}.grad`), " after it: ", field),
+      button("check", answerValue, { class: "strong" }));
+    const held = frame.before ? [mark("grad", `${name}.grad`), ` holds ${show(frame.before)} so far; `] : [];
     put(el, h("h2", {}, "Predict"),
-      h("p", {}, "Next, ", h("strong", {}, out), " passes its gradient on to ", h("strong", {}, name), ". Which sign has this contribution?"), facts,
-      h("div", { class: "row wrap" }, signs), value, told, h("div", { class: "row" }, reveal));
+      h("p", {}, "Next, ", h("strong", {}, out), " passes its gradient on to ", h("strong", {}, name),
+        ". Which sign has this contribution?"),
+      h("p", { class: "quiet" }, held, mark("grad", `${out}.grad`), ` is ${show(frame.upstream)}.`),
+      h("div", { class: "row wrap" }, signs), value, told,
+      h("div", { class: "row" }, button("show me", () => session.go(session.state.step + 1), { class: "quiet" })));
     el.hidden = false;
     signs[1].focus({ preventScroll: true });
     el.scrollIntoView({ block: "nearest" });
 
     /** @param {number} said */
     function answerSign(said) {
-      const product = /** @type {number} */ (frame.product), wanted = Math.sign(product), right = said === wanted;
+      const wanted = Math.sign(frame.product), right = said === wanted;
       note("sign", said, wanted, right, right ? "" : "sign");
       if (right) {
-        put(told, h("p", { class: "verdict good" }, "✓ Yes. And the value?"));
+        put(told, verdict(true, "Yes. And the value?"));
         value.hidden = false;
-        for (const button of signs) button.disabled = true;
+        for (const sign of signs) sign.disabled = true;
         field.focus();
         return;
       }
-      const idea = misconceptions(graph, session.state.numbers, frame).find((one) => Math.sign(one.product) === said && Math.sign(one.product) !== wanted);
-      put(told, h("p", { class: "verdict bad" }, "✗ ", idea ? idea.text : `The sign is that of local × upstream: ${show(/** @type {number} */ (frame.local))} times ${show(/** @type {number} */ (frame.upstream))}.`));
+      const ideas = misconceptions(graph, session.state.numbers, frame);
+      const idea = ideas.find((one) => Math.sign(one.product) === said);
+      put(told, verdict(false, idea ? idea.text
+        : `The sign is that of local × upstream: ${show(frame.local)} times ${show(frame.upstream)}.`));
     }
 
     function answerValue() {
       const said = parseNumber(field.value);
-      if (said === null) return put(told, h("p", { class: "verdict bad" }, "A number is needed, such as −6 or 0.5."));
-      const verdict = judge(graph, session.state.numbers, frame, said);
-      note("value", said, /** @type {number} */ (frame.after), verdict.right, verdict.key);
-      if (verdict.right) return session.go(session.state.step + 1);
-      put(told, h("p", { class: "verdict bad", "data-misconception": verdict.key }, "✗ ", verdict.text));
+      if (said === null) return put(told, verdict(false, "A number is needed, such as −6 or 0.5."));
+      const found = judge(graph, session.state.numbers, frame, said);
+      note("value", said, frame.after, found.right, found.key);
+      if (found.right) return session.go(session.state.step + 1);
+      put(told, verdict(false, found.text, { "data-misconception": found.key }));
       field.select();
     }
 

@@ -1,4 +1,4 @@
-// What the page is doing: one graph, its numbers, a place in its timeline. Views listen; only this file changes the state.
+// What the page is doing: one graph, its numbers, a place in its timeline. Views listen to it and call it.
 import { createStore } from "./dom.js";
 import { evaluate, framesOf, leavesOf, readGraph, snapshot } from "./graph.js";
 import { rightGradients } from "./orders.js";
@@ -8,7 +8,8 @@ import { rightGradients } from "./orders.js";
  * @typedef {{key: string, title: string, about?: string, timeline: any}} Preset
  * @typedef {{key: string, graph: Graph, values: Record<number, number>, numbers: import("./graph.js").Numbers,
  *            frames: import("./graph.js").Frame[], step: number, playing: boolean, pace: number, predict: boolean,
- *            asking: boolean, tab: string, answers: any[], lab: Lab | null, turned: boolean | null, zoom: number}} State
+ *            asking: boolean, tab: string, answers: any[], lab: Lab | null, turned: boolean | null,
+ *            zoom: number}} State
  * What a lab puts over the drawing: other gradients, and notes on edges and nodes.
  * @typedef {{grads: (number | null)[], edgeNotes: Map<string, any>, nodeNotes: Map<number, any>}} Lab
  */
@@ -18,7 +19,7 @@ export class Session {
   constructor(presets, first) {
     this.presets = presets;
     this.store = createStore(/** @type {State} */ ({
-      playing: false, pace: 1100, predict: false, asking: false, tab: "leaves", answers: [], turned: null, zoom: 0, lab: null,
+      playing: false, pace: 1100, predict: false, tab: "leaves", answers: [], turned: null, zoom: 0,
       ...this.opened(presets.find((preset) => preset.key === first) ?? presets[0]),
     }));
     this.timer = 0;
@@ -31,7 +32,8 @@ export class Session {
   /** @param {Preset} preset */
   opened(preset) {
     const graph = readGraph(preset.timeline), numbers = evaluate(graph, {});
-    return { key: preset.key, graph, values: {}, numbers, frames: framesOf(graph, numbers), step: 0, lab: null, asking: false };
+    const frames = framesOf(graph, numbers);
+    return { key: preset.key, graph, values: {}, numbers, frames, step: 0, lab: null, asking: false };
   }
 
   /** Open another graph. @param {string} key */
@@ -79,6 +81,17 @@ export class Session {
       return this.store.set({ asking: true, lab: null });
     }
     this.go(step + 1);
+  }
+
+  /** One frame on, by the learner's own hand. */
+  forward() {
+    this.pause();
+    this.next();
+  }
+
+  /** Ask for a prediction before each backward frame, or stop asking. @param {boolean} predict */
+  ask(predict) {
+    this.store.set({ predict, asking: false });
   }
 
   back() {
@@ -140,7 +153,8 @@ export class Session {
     const empty = { edgeNotes: new Map(), nodeNotes: new Map() };
     if (lab) return { data: numbers.data, partials: numbers.partials, active: null, spent: new Set(), ...lab };
     if (this.state.asking) now.active = frames[step]; // the edge in question; its number stays hidden
-    return { ...empty, ...now, asking: this.state.asking, data: numbers.data.map((x, id) => (now.known[id] ? x : null)), partials: numbers.partials };
+    const data = numbers.data.map((x, id) => (now.known[id] ? x : null));
+    return { ...empty, ...now, asking: this.state.asking, data, partials: numbers.partials };
   }
 
   /** The gradients of a whole, right backward pass. */

@@ -1,12 +1,12 @@
 // The stepper: the timeline's buttons, the sentence of the present frame, and the code beside it.
-import { h, mark, put, s, unique } from "./dom.js";
+import { button, h, mark, put, s, unique } from "./dom.js";
 import { codeOf } from "./graph.js";
 
 /** @typedef {import("./session.js").Session} Session */
 
 const ICONS = {
-  reset: "M4 4h2v12H4zM16 4v12L7 10z", back: "M14 4v12L5 10z", play: "M6 4v12l10-6z", pause: "M5 4h4v12H5zM11 4h4v12h-4z",
-  next: "M6 4v12l9-6z", end: "M14 4h2v12h-2zM4 4v12l9-6z",
+  reset: "M4 4h2v12H4zM16 4v12L7 10z", back: "M14 4v12L5 10z", next: "M6 4v12l9-6z", end: "M14 4h2v12h-2zM4 4v12l9-6z",
+  play: "M6 4v12l10-6z", pause: "M5 4h4v12H5zM11 4h4v12h-4z",
 };
 
 /** A sign that every machine has: fonts differ. @param {keyof typeof ICONS} name */
@@ -16,27 +16,33 @@ function icon(name) {
 
 /** Buttons and the timeline itself. @param {Session} session */
 export function transport(session) {
-  const button = (label, sign, action, key) =>
-    h("button", { type: "button", class: "icon", "aria-label": label, title: `${label} (${key})`, onclick: action }, sign);
-  const reset = button("reset", icon("reset"), () => session.reset(), "r");
-  const back = button("step back", icon("back"), () => session.back(), "←");
-  const play = button("play", "", () => session.toggle(), "space");
-  const next = button("step forward", icon("next"), () => session.next(), "→");
-  const seed = button("to the backward pass", "∂", () => session.go(session.seed + 1), "b");
-  const end = button("to the end", icon("end"), () => session.go(session.state.frames.length), "end");
+  const control = (label, sign, action, key) =>
+    button(sign, action, { class: "icon", "aria-label": label, title: `${label} (${key})` });
+  const reset = control("reset", icon("reset"), () => session.reset(), "r");
+  const back = control("step back", icon("back"), () => session.back(), "←");
+  const play = control("play", "", () => session.toggle(), "space");
+  const next = control("step forward", icon("next"), () => session.forward(), "→");
+  const seed = control("to the backward pass", "∂", () => session.go(session.seed + 1), "b");
+  const end = control("to the end", icon("end"), () => session.go(session.state.frames.length), "end");
   play.classList.add("play");
   const count = h("span", { class: "count" });
-  const bar = h("input", { type: "range", min: 0, step: 1, "aria-label": "frame", oninput: () => { session.pause(); session.go(Number(bar.value)); } });
+  const jump = () => {
+    session.pause();
+    session.go(Number(bar.value));
+  };
+  const bar = h("input", { type: "range", min: 0, step: 1, "aria-label": "frame", oninput: jump });
   const track = h("div", { class: "track" }, h("div", { class: "phases", "aria-hidden": "true" }), bar);
   const paces = [["slow", 2200], ["steady", 1100], ["quick", 450]];
-  const pace = h("select", { "aria-label": "pace of play", onchange: () => session.store.set({ pace: Number(pace.value) }) },
+  const setPace = () => session.store.set({ pace: Number(pace.value) });
+  const pace = h("select", { "aria-label": "pace of play", onchange: setPace },
     paces.map(([name, ms]) => h("option", { value: ms, selected: ms === session.state.pace }, name)));
-  const predict = h("input", { type: "checkbox", onchange: () => session.store.set({ predict: predict.checked, asking: false }) });
+  const predict = h("input", { type: "checkbox", onchange: () => session.ask(predict.checked) });
   const el = h("div", { class: "transport" },
     h("div", { class: "buttons" }, reset, back, play, next, end, seed),
     track,
     h("div", { class: "options" }, count, h("label", { class: "inline" }, "pace ", pace),
-      h("label", { class: "inline", title: "say the sign and the value of each gradient before you see it (q)" }, predict, " predict first")));
+      h("label", { class: "inline", title: "say what each gradient will be before you see it (q)" },
+        predict, " predict first")));
 
   function update() {
     const { step, frames, playing } = session.state, forward = session.seed;
@@ -67,9 +73,10 @@ export function sentence(session) {
     if (asking) return; // the answer must not be read out before the question
     const root = graph.nodes[graph.root].name;
     el.dataset.phase = frame ? (frame.kind === "forward" ? "forward" : "backward") : "start";
+    const past = session.seed + 1; // the frames before the first contribution
     phase.textContent = !frame ? "start"
       : frame.kind === "forward" ? `forward · ${step} of ${session.seed}`
-      : frame.kind === "seed" ? "backward · the seed" : `backward · ${step - session.seed - 1} of ${frames.length - session.seed - 1}`;
+      : frame.kind === "seed" ? "backward · the seed" : `backward · ${step - past} of ${frames.length - past}`;
     el.classList.toggle("aside", Boolean(lab));
     if (lab) {
       el.dataset.phase = "start";
@@ -79,7 +86,8 @@ export function sentence(session) {
       return;
     }
     if (!frame) {
-      put(line, `${graph.nodes.length} nodes, one output: ${root}. Step forward to fill in every data, then backward for every grad.`);
+      put(line, `${graph.nodes.length} nodes, one output: ${root}. `,
+        "Step forward to fill in every data, then backward for every grad.");
       put(rule, "Press → on the keyboard, or the buttons under the graph. ? shows all keys.");
       return;
     }
@@ -101,7 +109,8 @@ export function code(session) {
     const lines = [...codeOf(graph, numbers), `${graph.nodes[graph.root].name}.backward()`];
     if (lines.join("\n") !== shown) {
       shown = lines.join("\n");
-      put(list, lines.map((text, k) => h("li", { title: graph.source[k]?.text ? `${graph.source[k].file}:${graph.source[k].line}  ${graph.source[k].text}` : null }, h("code", {}, text))));
+      const origin = (from) => (from?.text ? `${from.file}:${from.line}  ${from.text}` : null);
+      put(list, lines.map((text, k) => h("li", { title: origin(graph.source[k]) }, h("code", {}, text))));
     }
     const at = frame ? (frame.kind === "seed" ? lines.length - 1 : frame.line) : -1;
     [...list.children].forEach((row, k) => {
@@ -111,7 +120,7 @@ export function code(session) {
       else row.removeAttribute("aria-current");
     });
     const row = list.children[at];
-    if (row && list.scrollHeight > list.clientHeight + 4) list.scrollTop = row.offsetTop - list.offsetTop - list.clientHeight / 2;
+    if (row) list.scrollTop = row.offsetTop - list.offsetTop - list.clientHeight / 2;
   }
   return { el, update };
 }
@@ -126,8 +135,8 @@ export function tabs(panels, onPick) {
     el.id = panel;
     el.setAttribute("role", "tabpanel");
     el.setAttribute("aria-labelledby", id);
-    return h("button", { type: "button", role: "tab", id, "aria-controls": panel, "data-tab": key, onclick: () => onPick(key),
-      onkeydown: (event) => move(event, key) }, title);
+    return button(title, () => onPick(key),
+      { role: "tab", id, "aria-controls": panel, "data-tab": key, onkeydown: (event) => move(event, key) });
   });
   /** @param {KeyboardEvent} event @param {string} key */
   function move(event, key) {
@@ -140,7 +149,8 @@ export function tabs(panels, onPick) {
     buttons[k].focus();
   }
   return {
-    el: h("section", { class: "card tabs" }, h("div", { role: "tablist", "aria-label": "labs" }, buttons), panels.map((panel) => panel.el)),
+    el: h("section", { class: "card tabs" },
+      h("div", { role: "tablist", "aria-label": "labs" }, buttons), panels.map((panel) => panel.el)),
     /** @param {string} tab */
     update(tab) {
       panels.forEach(({ key, el }, k) => {
