@@ -247,7 +247,7 @@ def test_a_prediction_is_met_by_its_misconception(page: Any) -> None:
     assert said(page) != line[6].sentence  # the answer is not shown yet
     page.click(".ask [aria-label='negative']")
     assert "✗" in ask.inner_text()
-    page.click(".ask [aria-label='positive']")
+    page.keyboard.press("+")
     assert "✓" in ask.inner_text()
     field = page.locator(".ask input")
     frame = line[6]
@@ -329,6 +329,44 @@ def test_the_learners_own_graph_is_the_first(visit: Visit, tmp_path: Path) -> No
     page.click("[aria-label='to the end']")
     assert "data 0.5, gradient 3" in card(page, "weight")
     assert "data 0.25, gradient 1" in card(page, "loss")
+
+
+def test_an_op_that_only_python_knows_is_shown_and_stands_still(visit: Visit, tmp_path: Path) -> None:
+    from micrograd import Value
+
+    a, b = Value(2.0, label="a"), Value(-3.0, label="b")
+    out = Value(a.data * b.data, (a, b), "times", label="out")
+
+    def backward() -> None:
+        a.grad += b.data * out.grad
+        b.grad += a.data * out.grad
+
+    out._backward = backward  # type: ignore[method-assign]
+    page = visit(Path(explore(out).save(tmp_path / "own.html")).as_uri())
+    page.click("[aria-label='to the end']")
+    assert "gradient −3" in card(page, "a") and "gradient 2" in card(page, "b")
+    assert said(page) == frames(out)[-1].sentence
+    assert page.locator("[aria-label='value of a']").is_disabled()
+    assert "only Python can run again" in page.inner_text(".panel:visible")
+    page.click("[data-tab='order']")
+    page.click("[data-order='reverse']")
+    assert "every gradient is right" in page.inner_text(".verdict")
+
+
+def test_a_large_graph_still_steps(visit: Visit, tmp_path: Path) -> None:
+    from micrograd import Value
+
+    total = Value(1.0, label="x")
+    for k in range(290):
+        total = total * Value(1.0 + k / 1000, label=f"w{k}")
+    page = visit(Path(explore(total).save(tmp_path / "large.html")).as_uri())
+    page.click("[aria-label='to the backward pass']")
+    step(page, 3)
+    assert page.inner_text(".phase").startswith("backward · 3 of ")
+    page.locator("[aria-label='value of x']").fill("0.5")
+    page.click("[data-tab='order']")
+    page.click("[data-order='reverse']")
+    assert "every gradient is right" in page.inner_text(".verdict")
 
 
 # ---- 7. keyboard, screen readers, motion, width

@@ -60,7 +60,8 @@ export function helpDialog(table) {
   dialog.append(
     h("h2", { tabindex: "-1" }, "Keys and colours"),
     h("dl", {}, table.map((row) => h("div", {}, h("dt", {}, h("kbd", {}, row.shown)), h("dd", {}, row.does)))),
-    h("p", {}, "Tab goes from control to control. In the order lab ← → moves a placed node, Delete takes it out."),
+    h("p", {}, "Tab goes from control to control. In the order lab ← → moves a placed node, Delete takes it out. ",
+      "When a sign is asked for, + − 0 answer."),
     h("ul", { class: "legend" },
       h("li", {}, h("span", { class: "data" }, "data"), ": the value of a node, filled in by the forward pass"),
       h("li", {}, h("span", { class: "grad" }, "grad"),

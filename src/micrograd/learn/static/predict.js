@@ -90,8 +90,17 @@ export function judge(graph, numbers, frame, said) {
 
 /** The card that asks. @param {Session} session */
 export function questionCard(session) {
-  const el = h("section", { class: "card ask", "aria-label": "predict", hidden: true });
+  const el = h("section", { class: "card ask", "aria-label": "predict", hidden: true, onkeydown: pressed });
   let open = false;
+
+  /** The signs have keys of their own. @param {KeyboardEvent} event */
+  function pressed(event) {
+    const word = { "-": "negative", 0: "zero", "+": "positive" }[event.key];
+    if (!word || /** @type {any} */ (event.target).tagName === "INPUT") return;
+    event.preventDefault();
+    event.stopPropagation();
+    el.querySelector(`[aria-label="${word}"]`)?.click();
+  }
 
   function ask() {
     const { graph, frames, step } = session.state, frame = /** @type {any} */ (frames[step]);

@@ -23,6 +23,8 @@ export class Session {
       ...this.opened(presets.find((preset) => preset.key === first) ?? presets[0]),
     }));
     this.timer = 0;
+    /** @type {{numbers: any, grads: number[]}} */
+    this.known = { numbers: null, grads: [] };
   }
 
   get state() {
@@ -160,7 +162,11 @@ export class Session {
   /** The gradients of a whole, right backward pass. */
   right() {
     const { graph, numbers, frames } = this.state;
-    if (!graph.frozen) return rightGradients(graph, numbers.partials);
-    return snapshot(graph, numbers, frames, frames.length).grads.map((g) => g ?? 0);
+    if (this.known.numbers !== numbers) {
+      const grads = graph.frozen ? snapshot(graph, numbers, frames, frames.length).grads.map((g) => g ?? 0)
+        : rightGradients(graph, numbers.partials);
+      this.known = { numbers, grads };
+    }
+    return this.known.grads;
   }
 }
