@@ -424,8 +424,8 @@ def test_a_screen_reader_is_told_each_frame(page: Any) -> None:
     step(page, 3)
     assert "d = a + b → 2 + (−3) = −1" in live.inner_text()
     unnamed = page.evaluate(
-        """[...document.querySelectorAll('button, input, select')].filter((el) => el.offsetParent && !el.getAttribute('aria-label')
-        && !el.textContent.trim() && !el.closest('label')).length"""
+        """[...document.querySelectorAll('button, input, select')].filter((el) => el.offsetParent
+        && !el.getAttribute('aria-label') && !el.textContent.trim() && !el.closest('label')).length"""
     )
     assert unnamed == 0
 
@@ -449,9 +449,11 @@ def test_nothing_overflows_and_text_has_contrast(visit: Visit, lesson_file: Path
             page.click(f"[data-tab='{tab}']")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
     pairs = page.evaluate(
-        """['ink', 'soft', 'data', 'grad', 'local', 'bad', 'good'].flatMap((name) => ['card', 'paper', 'glow'].map((under) => {
-        const style = getComputedStyle(document.querySelector('.mg'));
-        return [name, under, style.getPropertyValue('--' + name).trim(), style.getPropertyValue('--' + under).trim()]; }))"""
+        """['ink', 'soft', 'data', 'grad', 'local', 'bad', 'good'].flatMap((name) =>
+        ['card', 'paper', 'glow'].map((under) => {
+          const style = getComputedStyle(document.querySelector('.mg'));
+          const colour = (x) => style.getPropertyValue('--' + x);
+          return [name, under, colour(name).trim(), colour(under).trim()]; }))"""
     )
     for name, under, ink, paper in pairs:
         if (name, under) != ("soft", "glow"):

@@ -52,22 +52,61 @@ def test_a_bad_expression_is_pointed_at(visit: Visit, address: str) -> None:
     assert page.locator("[aria-label='your own expression']").get_attribute("aria-invalid") == "true"
 
 
+def end(page: Any) -> None:
+    page.click("[aria-label='to the end']")
+
+
+def jump(step: int) -> Callable[[Any], None]:
+    return lambda page: page.locator("[aria-label='frame']").fill(str(step))
+
+
+def nudge(page: Any) -> None:
+    end(page)
+    page.click("[data-leaf='x1'] >> text=nudge")
+
+
+def order(rule: str) -> Callable[[Any], None]:
+    def act(page: Any) -> None:
+        page.click("[data-tab='order']")
+        page.click(f"[data-order='{rule}']")
+
+    return act
+
+
+def bug(page: Any) -> None:
+    page.click("[data-tab='bugs']")
+    page.click("text== in place of +=")
+
+
+def predict(page: Any) -> None:
+    page.check("text=predict first")
+    page.click("[aria-label='to the backward pass']")
+    page.click("[aria-label='step forward']")
+    page.click(".ask [aria-label='positive']")
+    page.fill(".ask input", "-1")
+    page.keyboard.press("Enter")
+
+
+def quiz(page: Any) -> None:
+    page.click("[data-tab='lesson']")
+    page.fill("[data-quiz='leaf'] input", "1")
+    page.keyboard.press("Enter")
+
+
 VIEWS: dict[str, tuple[str, Callable[[Any], None]]] = {
     "start": ("product", lambda page: None),
-    "forward": ("neuron", lambda page: page.locator("[aria-label='frame']").fill("8")),
-    "backward": ("product", lambda page: page.locator("[aria-label='frame']").fill("9")),
-    "network": ("network", lambda page: page.locator("[aria-label='frame']").fill("40")),
-    "softmax": ("softmax", lambda page: page.click("[aria-label='to the end']")),
-    "nudge": ("neuron", lambda page: [page.click("[aria-label='to the end']"), page.click("[data-leaf='x1'] >> text=nudge")]),
-    "order": ("order", lambda page: [page.click("[data-tab='order']"), page.click("[data-order='preorder']")]),
-    "naive": ("network", lambda page: [page.click("[data-tab='order']"), page.click("[data-order='naive']")]),
-    "bugs": ("square", lambda page: [page.click("[data-tab='bugs']"), page.click("text== in place of +=")]),
-    "predict": ("product", lambda page: [page.check("text=predict first"), page.click("[aria-label='to the backward pass']"),
-                                         page.click("[aria-label='step forward']"), page.click(".ask [aria-label='positive']"),
-                                         page.fill(".ask input", "-1"), page.keyboard.press("Enter")]),
-    "lesson": ("diamond", lambda page: [page.click("[data-tab='lesson']"), page.fill("[data-quiz='leaf'] input", "1"), page.keyboard.press("Enter")]),
+    "forward": ("neuron", jump(8)),
+    "backward": ("product", jump(9)),
+    "network": ("network", jump(40)),
+    "softmax": ("softmax", end),
+    "nudge": ("neuron", nudge),
+    "order": ("order", order("preorder")),
+    "naive": ("network", order("naive")),
+    "bugs": ("square", bug),
+    "predict": ("product", predict),
+    "lesson": ("diamond", quiz),
     "help": ("product", lambda page: page.keyboard.press("?")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.slow
@@ -75,7 +114,9 @@ VIEWS: dict[str, tuple[str, Callable[[Any], None]]] = {
 @pytest.mark.parametrize("width", [1280, 360])
 def test_pictures_of_every_view(visit: Visit, lesson_file: Path, width: int, scheme: str) -> None:
     SCREENSHOTS.mkdir(exist_ok=True)
-    page = visit(lesson_file.as_uri(), width=width, height=860 if width > 400 else 740, scheme=scheme, reduced_motion="reduce")
+    page = visit(
+        lesson_file.as_uri(), width=width, height=860 if width > 400 else 740, scheme=scheme, reduced_motion="reduce"
+    )
     for name, (graph, act) in VIEWS.items():
         page.reload()
         page.select_option("select[aria-label='graph']", graph)

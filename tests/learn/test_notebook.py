@@ -21,7 +21,8 @@ def test_a_real_kernel_draws_and_explores(visit: Visit, tmp_path: Path) -> None:
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
     cells = [
-        "from micrograd import Value\nfrom micrograd.learn import draw_dot, explore\na, b = Value(2.0), Value(-3.0)\nloss = (a * b + 10).tanh()",
+        "from micrograd import Value\nfrom micrograd.learn import draw_dot, explore",
+        "a, b = Value(2.0), Value(-3.0)\nloss = (a * b + 10).tanh()",
         "draw_dot(loss)",
         "loss.backward()\nexplore(loss)",
         "explore('(a+b)*c', a=2, b=-3, c=10).show()",
@@ -29,7 +30,7 @@ def test_a_real_kernel_draws_and_explores(visit: Visit, tmp_path: Path) -> None:
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-    outputs = [cell["outputs"] for cell in notebook.cells]
+    outputs = [cell["outputs"] for cell in notebook.cells[1:]]
     assert outputs[1][0]["data"]["image/svg+xml"].startswith("<svg")
     shown = outputs[2][0]["data"]
     assert set(shown) == {"text/html", "image/svg+xml", "text/plain"}
@@ -46,15 +47,14 @@ def test_a_real_kernel_draws_and_explores(visit: Visit, tmp_path: Path) -> None:
     assert any(label.startswith("loss, made by tanh") for label in labels)  # named after the learner's variable
 
 
-
-
 @pytest.fixture
 def widget(visit: Visit, tmp_path: Path) -> Any:
     """The module as anywidget runs it: from one blob, with a model that syncs."""
     lesson = explore("(a+b)*c", a=2, b=-3, c=10).lesson
     source = json.dumps(page.module()).replace("</", "<\\/")
     script = f"""
-      const listeners = {{}}, state = {{ lesson: {page._data(lesson)}, preset: "own", step: 2, values: {{a: 2, b: -3, c: 10}}, answers: [], sentence: "" }};
+      const listeners = {{}}, values = {{a: 2, b: -3, c: 10}};
+      const state = {{ lesson: {page._data(lesson)}, preset: "own", step: 2, values, answers: [], sentence: "" }};
       window.sent = [];
       window.model = {{
         get: (name) => state[name],
@@ -71,10 +71,8 @@ def widget(visit: Visit, tmp_path: Path) -> Any:
       document.body.dataset.ready = "yes";
     """
     file = tmp_path / "widget.html"
-    file.write_text(
-        f'<!doctype html><meta charset="utf-8"><style>{page.style()}</style><div id="here"></div><script type="module">{script}</script>',
-        encoding="utf-8",
-    )
+    head = f'<!doctype html><meta charset="utf-8"><style>{page.style()}</style>'
+    file.write_text(f'{head}<div id="here"></div><script type="module">{script}</script>', encoding="utf-8")
     one = visit(file.as_uri())
     one.wait_for_selector("body[data-ready]")
     return one

@@ -91,8 +91,9 @@ def test_moved_leaves_give_the_numbers_of_python(key: str) -> None:
     got = node(
         """const g = graph.readGraph(data.timeline), n = graph.evaluate(g, data.values);
         const f = graph.framesOf(g, n);
-        answer({ data: n.data, grads: orders.rightGradients(g, n.partials), sentences: f.map((x) => x.sentence), code: graph.codeOf(g, n),
-                 shown: graph.snapshot(g, n, f, f.length).grads });""",
+        const sentences = f.map((x) => x.sentence), shown = graph.snapshot(g, n, f, f.length).grads;
+        const grads = orders.rightGradients(g, n.partials), code = graph.codeOf(g, n);
+        answer({ data: n.data, grads, sentences, code, shown });""",
         {"timeline": page.pack(line), "values": {ids[name]: x for name, x in moved.items()}},
     )
     fresh = frames(parse(expression).build(moved), names={})
@@ -161,15 +162,17 @@ def test_answers_are_met_by_the_same_misconception_as_in_python(key: str) -> Non
             continue
         node_, target = line.nodes[frame.node], line.nodes[frame.input or 0]
         assert frame.product is not None and frame.before is not None and frame.local is not None
-        said = {frame.after, frame.product, frame.local, frame.upstream, frame.before + frame.local, target.data, node_.data, 1234.5, 0.0,
-                frame.before + target.data * (frame.upstream or 0), (1 - target.data**2) * (frame.upstream or 0), -(frame.after or 0)}  # fmt: skip
+        up, x = frame.upstream or 0.0, target.data
+        said = {frame.after, frame.product, frame.local, up, frame.before + frame.local, x, node_.data, 1234.5, 0.0}
+        said |= {frame.before + x * up, (1 - x**2) * up, -(frame.after or 0.0)}
         for x in sorted(said):
             asked.append([k, x])
             verdict = judge(line, frame, x)
             wanted.append([verdict.right, verdict.key, verdict.text])
     got = node(
         """const g = graph.readGraph(data.timeline), n = graph.evaluate(g, {}), f = graph.framesOf(g, n);
-        answer(data.asked.map(([k, x]) => { const v = predict.judge(g, n, f[k], x); return [v.right, v.key, v.text]; }));""",
+        const judged = data.asked.map(([k, x]) => predict.judge(g, n, f[k], x));
+        answer(judged.map((v) => [v.right, v.key, v.text]));""",
         {"timeline": page.pack(line), "asked": asked},
     )
     assert got == wanted
@@ -249,7 +252,8 @@ def test_what_only_python_can_run_keeps_its_numbers() -> None:
     packed = page.pack(line)
     assert packed["frozen"] == "*"
     got = node(
-        "const g = graph.readGraph(data); answer(graph.framesOf(g, graph.evaluate(g, {})).map((f) => [f.sentence, f.after]));",
+        """const g = graph.readGraph(data), f = graph.framesOf(g, graph.evaluate(g, {}));
+        answer(f.map((x) => [x.sentence, x.after]));""",
         packed,
     )
     assert [sentence for sentence, _ in got] == [frame.sentence for frame in line]

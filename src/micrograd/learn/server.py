@@ -226,12 +226,12 @@ def run(args: argparse.Namespace) -> int:
         print(f"micrograd explore: port {args.port} cannot be used ({error}).", file=sys.stderr)
         print("  Leave --port out, and a free one is taken.", file=sys.stderr)
         return 1
-    print(f"micrograd explore: {server.url}  (Ctrl-C ends it)", flush=True)
-    if not args.no_browser:
-        import webbrowser
-
-        webbrowser.open(server.url)
     try:
+        print(f"micrograd explore: {server.url}  (Ctrl-C ends it)", flush=True)
+        if not args.no_browser:
+            import webbrowser
+
+            webbrowser.open(server.url)
         server.serve_forever(poll_interval=0.2)
     except KeyboardInterrupt:
         print()

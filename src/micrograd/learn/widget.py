@@ -1,4 +1,4 @@
-"""The page as a Jupyter widget whose state Python reads and drives; needs anywidget (`pip install "micrograd[notebook]"`)."""
+"""The page as a Jupyter widget whose state Python reads and drives: `pip install "micrograd[notebook]"`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _kind() -> Any:
         ) from None
 
     class ExploreWidget(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
-        """The stepper: `step` counts the frames shown, `values` has the leaves by name, `answers` what was predicted."""
+        """The stepper: `step` counts the frames shown, `values` has the leaves by name, `answers` the predictions."""
 
         _esm = page.module()
         _css = page.style()
