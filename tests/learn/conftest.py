@@ -13,7 +13,6 @@ import pytest
 CHROMIUM = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--no-first-run", "--disable-dev-shm-usage"]  # fmt: skip
-SCREENSHOTS = Path(__file__).parents[2] / "screenshots"
 
 
 @pytest.fixture(scope="session")

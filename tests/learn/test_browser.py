@@ -77,16 +77,20 @@ def test_step_back_reset_jump_and_end(page: Any) -> None:
 
 
 def test_play_runs_to_the_end_and_pause_stops_it(page: Any) -> None:
+    page.clock.install(time=0)
+    page.reload()
+    page.clock.pause_at(3_600_000)  # from here on time passes when the test says so
     page.select_option("[aria-label='pace of play']", label="quick")
     page.click("[aria-label='play']")
-    page.wait_for_selector(".count:text-matches('^3 ')")
+    page.clock.run_for(1000)  # at 450 ms a frame: one at once, two more
+    assert page.inner_text(".count") == "3 / 10"
     page.click("[aria-label='pause']")
-    at = page.inner_text(".count")
-    page.wait_for_timeout(700)
-    assert page.inner_text(".count") == at
+    page.clock.run_for(5000)
+    assert page.inner_text(".count") == "3 / 10"
     page.click("[aria-label='play']")
-    page.wait_for_selector(".count:text-is('10 / 10')")
-    page.wait_for_selector("[aria-label='play']")
+    page.clock.run_for(5000)
+    assert page.inner_text(".count") == "10 / 10"
+    assert page.locator("[aria-label='play']").is_visible()
 
 
 def test_the_line_of_code_is_marked(page: Any) -> None:
@@ -244,6 +248,8 @@ def test_a_prediction_is_met_by_its_misconception(page: Any) -> None:
     step(page)
     ask = page.locator(".ask")
     assert ask.is_visible() and "Which sign" in ask.inner_text()
+    assert page.inner_text("[data-leaf='a'] .slope") == "grad ?"  # nor is it to be found elsewhere
+    assert page.locator("[data-label='4:0']").text_content() == "?"
     assert said(page) != line[6].sentence  # the answer is not shown yet
     page.click(".ask [aria-label='negative']")
     assert "✗" in ask.inner_text()
@@ -329,6 +335,8 @@ def test_the_learners_own_graph_is_the_first(visit: Visit, tmp_path: Path) -> No
     page.click("[aria-label='to the end']")
     assert "data 0.5, gradient 3" in card(page, "weight")
     assert "data 0.25, gradient 1" in card(page, "loss")
+    assert "test_browser.py" in page.inner_text(".origin")
+    assert "loss = (weight * x - 1) ** 2" in page.inner_text(".origin")  # the learner's own line
 
 
 def test_an_op_that_only_python_knows_is_shown_and_stands_still(visit: Visit, tmp_path: Path) -> None:

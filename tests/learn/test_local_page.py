@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SCREENSHOTS
 
 from micrograd.learn import explore
 from micrograd.learn.server import Server
 
 Visit = Callable[..., Any]
+SCREENSHOTS = Path(__file__).parents[2] / "screenshots"
 
 
 @pytest.fixture

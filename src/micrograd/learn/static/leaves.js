@@ -67,7 +67,8 @@ function row(session, leaf) {
     if (document.activeElement !== field || parseNumber(field.value) !== now) field.value = String(now);
     field.classList.remove("bad");
     if (Number(slider.value) !== now) slider.value = String(now);
-    grad.textContent = show(right);
+    const { predict, step, frames } = session.state;
+    grad.textContent = predict && step < frames.length ? "?" : show(right); // no looking at the answer
     ask.setAttribute("aria-pressed", String(shown));
     result.hidden = !shown;
     if (!shown || frozen) return;

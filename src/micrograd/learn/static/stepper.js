@@ -64,9 +64,9 @@ export function transport(session) {
 export function sentence(session) {
   const phase = h("span", { class: "phase" });
   const line = h("p", { class: "sentence" });
-  const rule = h("p", { class: "rule" });
+  const rule = h("p", { class: "rule" }), origin = h("p", { class: "origin quiet small" });
   const el = h("section", { class: "card said", "aria-label": "the present frame" },
-    h("div", { role: "status", "aria-live": "polite", "aria-atomic": "true" }, phase, line, rule));
+    h("div", { role: "status", "aria-live": "polite", "aria-atomic": "true" }, phase, line, rule), origin);
 
   function update() {
     const { step, frames, graph, asking, lab } = session.state, frame = step ? frames[step - 1] : null;
@@ -77,7 +77,8 @@ export function sentence(session) {
     phase.textContent = !frame ? "start"
       : frame.kind === "forward" ? `forward · ${step} of ${session.seed}`
       : frame.kind === "seed" ? "backward · the seed" : `backward · ${step - past} of ${frames.length - past}`;
-    el.classList.toggle("aside", Boolean(lab));
+    const from = frame && !lab ? graph.source[frame.line] : null;
+    put(origin, from ? `${from.file}:${from.line}   ${from.text}` : "");
     if (lab) {
       el.dataset.phase = "start";
       phase.textContent = "lab";
@@ -109,8 +110,7 @@ export function code(session) {
     const lines = [...codeOf(graph, numbers), `${graph.nodes[graph.root].name}.backward()`];
     if (lines.join("\n") !== shown) {
       shown = lines.join("\n");
-      const origin = (from) => (from?.text ? `${from.file}:${from.line}  ${from.text}` : null);
-      put(list, lines.map((text, k) => h("li", { title: origin(graph.source[k]) }, h("code", {}, text))));
+      put(list, lines.map((text) => h("li", {}, h("code", {}, text))));
     }
     const at = frame ? (frame.kind === "seed" ? lines.length - 1 : frame.line) : -1;
     [...list.children].forEach((row, k) => {
