@@ -92,7 +92,7 @@ sys.path.insert(0, {str(ROOT / "src")!r})
 import micrograd
 print(sorted(set(sys.modules) - before))
 """
-        done = run_python(program, "-I", "-S", MICROGRAD_PURE="0")
+        done = run_python(program, "-I", "-S", MICROGRAD_PURE="0" if NATIVE else "1")
         loaded = set(eval(done.stdout))
         assert "micrograd.engine" in loaded
         slow = {

@@ -219,7 +219,7 @@ METHODS
 
 /* ---- Value(data, _children=(), _op='', label='') */
 
-static PyObject *str_op, *str_label;
+static PyObject *str_op, *str_label, *str_symbol;
 
 static int node_set_dict(Node *n, PyObject *key, PyObject *value) {
     if (n->dict == NULL && (n->dict = PyDict_New()) == NULL) return -1;
@@ -384,7 +384,7 @@ static PyObject *get_op(Node *self, void *unused) {
     if (given != NULL) return Py_NewRef(given);
     if (PyErr_Occurred()) return NULL;
     if (self->op >= OP_USER) return PyUnicode_FromString("");
-    return PyObject_GetAttrString(PyList_GET_ITEM(op_rows, self->op), "symbol");
+    return PyObject_GetAttr(PyList_GET_ITEM(op_rows, self->op), str_symbol);
 }
 
 static PyObject *get_rule(Node *self, void *unused) {
@@ -749,6 +749,7 @@ PyMODINIT_FUNC PyInit__engine(void) {
     str_backward = PyUnicode_InternFromString("_backward");
     str_op = PyUnicode_InternFromString("_op");
     str_label = PyUnicode_InternFromString("label");
+    str_symbol = PyUnicode_InternFromString("symbol");
     if (real_abc == NULL || measure_gc_head() < 0) return NULL;
     ValueType = (PyTypeObject *)PyType_FromSpec(&value_spec);
     if (ValueType == NULL || read_table(functions) < 0) return NULL;
