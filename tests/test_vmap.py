@@ -64,7 +64,7 @@ class TestArrays:
         layouts.append(np.broadcast_to(np.arange(3.0), (6, 3)))
         w = Value(1.5)
         for t in layouts:
-            g = vmap(lambda row: math.sum(list(row * w)), reduce="sum" if reduced else None)
+            g = vmap(lambda row: math.sum([w * x for x in row]), reduce="sum" if reduced else None)
             out = g(t)
             if reduced:
                 out.backward()
@@ -310,7 +310,7 @@ class TestGuards:
 
     def test_results_of_another_arrangement_are_not_mixed(self):
         g = vmap(lambda x: (x, x) if x > 0 else x)
-        with pytest.raises((TypeError, ValueError)):
+        with pytest.raises(TypeError, match="in different ways"):
             g(np.array([1.0, -1.0]))
 
     def test_too_many_ways(self, monkeypatch):
