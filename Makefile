@@ -62,7 +62,7 @@ $(MADE):
 
 $(CORE): $(MADE) $(SOURCES)
 	rm -f src/micrograd/_engine*.so
-	$(PIP) install --no-build-isolation --editable ".[train]"
+	$(PIP) install --no-build-isolation --editable ".[jit,train]"
 	@touch $@
 
 $(DEV): $(CORE)

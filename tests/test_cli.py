@@ -55,7 +55,7 @@ def test_moons_end_with_all_points_right_and_two_pictures(micrograd):
     pytest.importorskip("matplotlib", reason="pictures are drawn by matplotlib")
     code, out, _ = micrograd("demo")
     assert code == 0
-    assert "accuracy 100.0%" in out.split("steps in")[1].splitlines()[1]
+    assert "accuracy 100.0%" in out.split("steps in")[1]
     for name in ("moons-boundary.png", "moons-loss.png"):
         path = Path("demo-output") / name
         assert f"wrote {path}" in out
@@ -208,3 +208,21 @@ print(mlp.state_dict(), gpt.state_dict())
 def test_both_engines_train_to_the_same_bits():
     ours, pure = (python("-c", TRAINING, pure=pure) for pure in "01")
     assert ours.stdout == pure.stdout and "{" in ours.stdout, ours.stderr + pure.stderr
+
+
+@pytest.mark.parametrize("task", ["moons", "spirals"])
+def test_compiled_and_eager_training_end_alike(micrograd, task):
+    pytest.importorskip("llvmlite", reason="compiling needs llvmlite")
+    ends = []
+    for way in ("--jit", "--no-jit"):
+        code, out, _ = micrograd("demo", "--task", task, "--steps", "20", way, "--quiet")
+        assert code == 0
+        assert ("as machine code" in out) == (way == "--jit")
+        ends.append(next(line for line in out.splitlines() if line.startswith("loss ")))
+    assert ends[0] == ends[1]
+
+
+def test_what_cannot_be_compiled_is_told(micrograd):
+    code, _, err = micrograd("demo", "--task", "names", "--jit")
+    assert code == 2
+    assert "names is trained eagerly" in err
