@@ -8,10 +8,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from conftest import ROOT
-from random_programs import needs_llvm
 
+from conftest import ROOT
 from micrograd.compile import cache
+from random_programs import needs_llvm
 
 pytestmark = needs_llvm
 
@@ -81,7 +81,10 @@ class TestProcesses:
 
     def test_other_writers_at_the_same_time(self, place):
         env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "MICROGRAD_CACHE": str(place)}
-        many = [subprocess.Popen([sys.executable, "-c", PROGRAM], env=env, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+        many = [
+            subprocess.Popen([sys.executable, "-c", PROGRAM], env=env, stdout=subprocess.PIPE, text=True)
+            for _ in range(3)
+        ]
         values = {p.communicate(timeout=120)[0].split()[0] for p in many}
         assert [p.returncode for p in many] == [0, 0, 0]
         assert len(values) == 1
@@ -89,10 +92,13 @@ class TestProcesses:
         assert cache.load(kernel.name)
 
     def test_a_process_killed_while_it_writes_leaves_a_working_cache(self, run, place, run_python):
-        program = """
+        program = (
+            """
 import os, signal, micrograd.compile.cache as cache
 cache.os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # everything is written, nothing is in place
-""" + PROGRAM
+"""
+            + PROGRAM
+        )
         if not hasattr(os, "fork"):
             pytest.skip("no SIGKILL on this platform")
         done = run_python(program, check=False, MICROGRAD_CACHE=str(place))

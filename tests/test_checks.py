@@ -35,7 +35,9 @@ class TestCheckGrad:
 
     @pytest.mark.parametrize("order", [1, 2, 3])
     def test_higher_orders(self, mg, mgmath, order):
-        assert mg.check_grad(lambda x, v: mgmath.exp(x) * v[0] ** 3 + mgmath.sigmoid(v[1]), 0.3, [0.7, -1.1], order=order)
+        assert mg.check_grad(
+            lambda x, v: mgmath.exp(x) * v[0] ** 3 + mgmath.sigmoid(v[1]), 0.3, [0.7, -1.1], order=order
+        )
 
     def test_a_wrong_gradient_is_listed_with_both_numbers(self, mg):
         with pytest.raises(mg.GradientError) as caught:
@@ -53,6 +55,7 @@ class TestCheckGrad:
             ([[1.0, 2.0]], "argument 1 at [0][1]"),
             (np.ones((2, 3)), "argument 1 at [1, 2]"),
         ]:
+
             def f(x, p):
                 last = p["w"][1] if isinstance(p, dict) else p[1, 2] if not isinstance(p, list) else p[0][1]
                 return x + bad(last)
@@ -219,9 +222,13 @@ class TestCompiled:
         assert g(1.0) == 0.0
         with mg.detect_anomaly():
             assert g(1.0) == 0.0
-        with pytest.raises(mg.AnomalyError, match=r"(?s)log gives -inf, at test_checks.py.*# in compiled code.*log\(0.0\)"):
-            with mg.detect_anomaly():
-                g(0.0)
+        with (
+            pytest.raises(
+                mg.AnomalyError, match=r"(?s)log gives -inf, at test_checks.py.*# in compiled code.*log\(0.0\)"
+            ),
+            mg.detect_anomaly(),
+        ):
+            g(0.0)
         assert g(0.0) == float("-inf")
 
     def test_its_first_call_and_its_gradient(self, mg, mgmath):
@@ -235,7 +242,7 @@ class TestCompiled:
         w = Value(0.0)
         g = mg.jit(lambda x: mgmath.sqrt(x * w), wait=True)
         g(1.0)
-        with pytest.raises(mg.AnomalyError, match="backward.. through sqrt .*test_checks.py"), mg.detect_anomaly():
+        with pytest.raises(mg.AnomalyError, match=r"backward.. through sqrt .*test_checks.py"), mg.detect_anomaly():
             g(1.0).backward()
 
     def test_rows(self, mg, mgmath, Value):
@@ -243,7 +250,10 @@ class TestCompiled:
         x = np.array([1.0, 2.0, -1.0, 0.0])
         with np.errstate(all="ignore"):
             g(x)
-            with pytest.raises(mg.AnomalyError, match="in row 2: log gives nan, at test_checks.py"), mg.detect_anomaly():
+            with (
+                pytest.raises(mg.AnomalyError, match="in row 2: log gives nan, at test_checks.py"),
+                mg.detect_anomaly(),
+            ):
                 g(x)
         with mg.detect_anomaly():
             assert g(x[:2])[0] == 0.0

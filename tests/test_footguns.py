@@ -95,7 +95,11 @@ def test_no_grad_inside(mg):
 
 def test_numpy_takes_numbers_out(mg):
     np = pytest.importorskip("numpy")
-    for f in (lambda x: np.float64(x) * x, lambda x: np.array([x], dtype=float)[0] * x, lambda x: np.full(2, x, float)[0] * x):
+    for f in (
+        lambda x: np.float64(x) * x,
+        lambda x: np.array([x], dtype=float)[0] * x,
+        lambda x: np.full(2, x, float)[0] * x,
+    ):
         with pytest.raises(mg.TraceError, match=r"float\(\) of a Value inside a compiled function, at test_footguns"):
             mg.jit(f)(1.0)
 
@@ -125,7 +129,9 @@ class TestRandom:
 
 class TestWhatChanges:
     def test_time(self, mg):
-        with pytest.raises(mg.TraceError, match=r"(?s)run again on the same numbers.*the time.*Pass that in as an argument"):
+        with pytest.raises(
+            mg.TraceError, match=r"(?s)run again on the same numbers.*the time.*Pass that in as an argument"
+        ):
             mg.jit(lambda x: x * time.perf_counter_ns())(1.0)
 
     def test_a_counter(self, mg):
@@ -193,7 +199,13 @@ class TestWhatChanges:
 
 class TestWholeNumbers:
     @pytest.mark.parametrize(
-        "f", [lambda x: sum(x for _ in range(x)), lambda x: [1.0, 2.0, 3.0][x] * x, lambda x: "ab"[x], lambda x: x * len([0] * x)]
+        "f",
+        [
+            lambda x: sum(x for _ in range(x)),
+            lambda x: [1.0, 2.0, 3.0][x] * x,
+            lambda x: "ab"[x],
+            lambda x: x * len([0] * x),
+        ],
     )
     def test_a_value_where_a_whole_number_is_wanted(self, mg, f):
         with pytest.raises((mg.TraceError, TypeError)) as caught:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from random_programs import needs_llvm
 
 from micrograd import Value, grad, jit, math, nn, no_grad, value_and_grad, vmap
+from random_programs import needs_llvm
 
 np = pytest.importorskip("numpy", reason="vmap needs NumPy")
 pytestmark = needs_llvm
@@ -46,7 +46,26 @@ class TestArrays:
         assert vmap(f)([0.0, 1.0], [1.0, 2.0]) == pytest.approx(want([0.0, 1.0], [1.0, 2.0]))
 
     @pytest.mark.parametrize(
-        "dtype", ["f8", "f4", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "bool", ">f8", ">i4", "<f4", ">f4", "longdouble"]
+        "dtype",
+        [
+            "f8",
+            "f4",
+            "f2",
+            "i1",
+            "i2",
+            "i4",
+            "i8",
+            "u1",
+            "u2",
+            "u4",
+            "u8",
+            "bool",
+            ">f8",
+            ">i4",
+            "<f4",
+            ">f4",
+            "longdouble",
+        ],
     )
     @pytest.mark.parametrize("reduced", [False, True])
     def test_number_types(self, dtype, reduced):
@@ -88,7 +107,9 @@ class TestArrays:
 class TestAxes:
     def test_none_is_the_same_in_all_rows(self):
         assert vmap(f, in_axes=(0, None))(X, 2.0) == pytest.approx(want(X, 2.0))
-        assert vmap(lambda p, x: p["w"] * x + p["b"][0], in_axes=(None, 0))({"w": 2.0, "b": [1.0]}, X) == pytest.approx(2 * X + 1)
+        assert vmap(lambda p, x: p["w"] * x + p["b"][0], in_axes=(None, 0))({"w": 2.0, "b": [1.0]}, X) == pytest.approx(
+            2 * X + 1
+        )
 
     def test_a_uniform_number_may_change_from_call_to_call(self):
         g = vmap(f, in_axes=(0, None))

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from micrograd import checks, engine, math
+from micrograd import anomaly, engine, math
 from micrograd.compile import passes
 from micrograd.compile.jit import MAX_PATHS
 from micrograd.compile.kernel import RESULT, BatchCode, Settings, in_background, is_recording, levels, prepare, wrt_places
@@ -211,10 +211,10 @@ class Vmap:
         if rows.by_eager or is_tracing():
             return self._eager(rows)
         run = functools.partial(self._settled, args) if engine.NATIVE else self._eager
-        if not (checks.looking and checks.here()):
+        if not (anomaly.looking and anomaly.here()):
             return run(rows)
-        result = checks.without_alarm(lambda: run(rows))
-        checks.look_at_rows(self.f, rows, result)
+        result = anomaly.without_alarm(lambda: run(rows))
+        anomaly.look_at_rows(self.f, rows, result)
         return result
 
     def _settled(self, args: tuple[Any, ...], rows: Rows) -> Any:
