@@ -251,7 +251,7 @@ class TestCompiled:
         with np.errstate(all="ignore"):
             g(x)
             with (
-                pytest.raises(mg.AnomalyError, match="in row 2: log gives nan, at test_checks.py"),
+                pytest.raises(mg.AnomalyError, match=r"in row 2: log gives nan, at test_checks.py"),
                 mg.detect_anomaly(),
             ):
                 g(x)

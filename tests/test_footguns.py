@@ -89,7 +89,7 @@ def test_no_grad_inside(mg):
             s = x * 2
         return s * x
 
-    with pytest.raises(mg.TraceError, match="no_grad.. entered inside a compiled function, at test_footguns.py"):
+    with pytest.raises(mg.TraceError, match=r"no_grad.. entered inside a compiled function, at test_footguns.py"):
         mg.jit(f)(1.0)
 
 
@@ -117,7 +117,7 @@ class TestRandom:
 
     def test_a_generator_of_ones_own(self, mg):
         own = random.Random(0)
-        with pytest.raises(mg.TraceError, match="run again on the same numbers: `%[0-9]+ = const"):
+        with pytest.raises(mg.TraceError, match=r"run again on the same numbers: `%[0-9]+ = const"):
             mg.jit(lambda x: x * own.random())(1.0)
 
     def test_grad_without_jit_may_draw(self, mg):
@@ -181,7 +181,7 @@ class TestWhatChanges:
                 self.seen[len(self.seen)] = 1
                 return x * x
 
-        with pytest.raises(mg.TraceError, match="the dict `self.seen` changed its length"):
+        with pytest.raises(mg.TraceError, match=r"the dict `self.seen` changed its length"):
             mg.jit(Model().f)(1.0)
 
     def test_rows_are_looked_at_in_the_same_way(self, mg):
@@ -191,7 +191,7 @@ class TestWhatChanges:
         count = itertools.count()
         with pytest.raises(mg.TraceError, match="run again on the same numbers"):
             mg.vmap(lambda x: x * next(count))(np.ones(3))
-        with pytest.raises(mg.TraceError, match="float.. of a Value"):
+        with pytest.raises(mg.TraceError, match=r"float.. of a Value"):
             mg.vmap(lambda x: x * float(x))(np.ones(3))
         with pytest.raises(mg.TraceError, match="a random number was drawn"):
             mg.vmap(lambda x: x * random.random())(np.ones(3))

@@ -71,7 +71,7 @@ def test_constants_keep_their_bits(number):
     ],
 )
 def test_a_line_that_cannot_be_read_is_named(text):
-    with pytest.raises(ValueError, match="line|no such"):
+    with pytest.raises(ValueError, match=r"line|no such"):
         parse(text)
 
 

@@ -132,7 +132,7 @@ class TestHigherOrders:
         "sqrt": (lambda m, x: m.sqrt(1 + x * x), lambda x: mpmath.sqrt(1 + x * x)),
         "x**x": (lambda m, x: x**x, lambda x: x**x),
         "hypot": (lambda m, x: m.hypot(x, 2.0), lambda x: mpmath.hypot(x, 2)),
-        "logsumexp": (lambda m, x: m.logsumexp([x, 2 * x, -x]), lambda x: mpmath.log(mpmath.exp(x) + mpmath.exp(2 * x) + mpmath.exp(-x))),
+        "logsumexp": (lambda m, x: m.logsumexp([x, 2 * x]), lambda x: mpmath.log(mpmath.exp(x) + mpmath.exp(2 * x))),
         "prod": (lambda m, x: m.prod([x, x + 1, m.sin(x)]), lambda x: x * (x + 1) * mpmath.sin(x)),
         "elu": (lambda m, x: m.elu(-x, 0.5), lambda x: mpmath.expm1(-x) / 2),
     }  # fmt: skip

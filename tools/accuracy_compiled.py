@@ -18,15 +18,14 @@ from micrograd.ops import OPS  # noqa: E402
 
 HEAD = f"""# How exact compiled ops are
 
-`exact=True` gives the bits of eager code, so [the bounds of eager code](accuracy.md) hold. Without it, rows of a batch go
-through the platform's vector library where it has a function (glibc's libmvec, which promises 4 ulp), and a product and a
-sum may be rounded once instead of twice. A value is then within **{BOUND:g} ulp** of the exact result where eager code is
-within 2, and with `float32=True` within **{BOUND_SINGLE:g} ulp** of float32. A single point (`jit`) goes through the C
-library, as eager code does.
+`exact=True` gives the bits of eager code, so [the bounds of eager code](accuracy.md) hold. Without it, rows of a batch
+go through the platform's vector library where it has a function (glibc's libmvec, which promises 4 ulp), and a product
+and a sum may be rounded once instead of twice. A value of a library function is then within **{BOUND:g} ulp** of the
+exact result, and with `float32=True` within **{BOUND_SINGLE:g} ulp** of float32; gelu loses digits in its tail, and
+sums and products of lists one rounding an item, as in eager code. A single point (`jit`) goes through the C library.
 
-Two things are given up beside the last digits: results below 1e-300 may be flushed to zero, and sin, cos and tan of numbers
-beyond 1e15 have no right digits. `tests/test_backends.py` holds the compiler to this, and `make accuracy` measures and
-writes this page.
+Special values are those of eager code: nan, inf, the sign of zero where IEEE 754 defines it, and subnormal results.
+`tests/test_backends.py` holds the compiler to this, and `make accuracy` measures and writes this page.
 
 ## Measured
 
