@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import itertools
 import math
 import pickle
@@ -15,6 +16,8 @@ import pytest
 @pytest.fixture
 def mg(twin):
     """The package with one engine, then with the other."""
+    if twin.name == "C" and importlib.util.find_spec("llvmlite") is None:
+        pytest.skip("machine code needs llvmlite")
     return twin.package
 
 
@@ -225,8 +228,6 @@ def test_a_hand_written_backward(mg):
 
 
 def test_too_many_ways(mg, monkeypatch):
-    import importlib
-
     monkeypatch.setattr(importlib.import_module("micrograd.compile.jit"), "MAX_PATHS", 3)
 
     def f(x):
