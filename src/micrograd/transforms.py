@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from micrograd import checks
+from micrograd import anomaly
 from micrograd.compile import passes
 from micrograd.compile.backends import python
 from micrograd.compile.tape import INPUT
@@ -82,8 +82,8 @@ class _Call:
 
     def run(self, tape: Any, extra: tuple[Any, ...] = ()) -> list[Any]:
         leaves = [*self.leaves, *extra]
-        if checks.looking and checks.here():
-            return checks.sweep(lambda: python.run(tape, leaves, self.trace.captured), *self.asked)
+        if anomaly.looking and anomaly.here():
+            return anomaly.sweep(lambda: python.run(tape, leaves, self.trace.captured), *self.asked)
         return python.run(tape, leaves, self.trace.captured)
 
 

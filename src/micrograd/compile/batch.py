@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from micrograd import checks, engine, math
+from micrograd import anomaly, engine, math
 from micrograd.compile import passes
 from micrograd.compile.jit import MAX_PATHS
 from micrograd.compile.kernel import RESULT, BatchCode, Settings, in_background, is_recording, levels, prepare, wrt_places
@@ -130,13 +130,17 @@ class Plan:
     """What a call with arguments of one kind comes to."""
 
     def __init__(self, path: RowPath, uniform: list[Any], differentiate: bool, in_one: bool) -> None:
-        self.path, self.shape = path, path.trace.shape
+        self.path, self.shape, self.captured = path, path.trace.shape, path.trace.captured
         self.count = len(path.trace.tape.outputs)
         mask = bytes([isinstance(x, Value) for x in [*path.trace.captured, *uniform]])
         self.values = any(mask)
         # which params to differentiate by, a byte each: bytes remember their hash, which a tuple of 300 numbers does not
         self.gradient = mask if differentiate and self.values else b""
         self.direct = bool(self.gradient) and in_one and self.shape == NUMBER
+
+
+class _MoreCaptured(Exception):
+    """The gradients asked for are no longer all that there are."""
 
 
 class KnownCall:
@@ -206,12 +210,20 @@ class Vmap:
         rows = Rows(args, self.in_axes)
         if rows.by_eager or is_tracing():
             return self._eager(rows)
-        run = functools.partial(self._compiled, args) if engine.NATIVE else self._eager
-        if not (checks.looking and checks.here()):
+        run = functools.partial(self._settled, args) if engine.NATIVE else self._eager
+        if not (anomaly.looking and anomaly.here()):
             return run(rows)
-        result = checks.without_alarm(lambda: run(rows))
-        checks.look_at_rows(self.f, rows, result)
+        result = anomaly.without_alarm(lambda: run(rows))
+        anomaly.look_at_rows(self.f, rows, result)
         return result
+
+    def _settled(self, args: tuple[Any, ...], rows: Rows) -> Any:
+        """The result, begun anew where a row went a way that meets more Values than all before."""
+        while True:
+            try:
+                return self._compiled(args, rows)
+            except _MoreCaptured:
+                continue
 
     def _compiled(self, args: tuple[Any, ...], rows: Rows) -> Any:
         plan = self._plan(rows)
@@ -247,7 +259,7 @@ class Vmap:
         """What there is to do for calls like this one."""
         key = rows.key, tuple([isinstance(x, Value) for x in rows.uniform]), is_recording()
         plan = self.plans.get(key)
-        if plan is None or plan.path.trace.captured is not self.paths[rows.key][0].trace.captured:
+        if plan is None or plan.captured is not self.paths[rows.key][0].trace.captured:
             path = self.paths[rows.key][0] if rows.key in self.paths else self._new_path(rows, 0)
             plan = self.plans[key] = Plan(path, rows.uniform, self.reduce is not None and key[2], self.batch_size is None)
         return plan
@@ -257,11 +269,14 @@ class Vmap:
         np = rows.np
         total: list[float] | None = None
         number = 0
+        captured = self.paths[rows.key][0].trace.captured
         while True:
             with self.lock:
                 paths = self.paths[rows.key]
                 if number == len(paths):
                     self._new_path(rows, int(index[0]) if index is not None else 0)
+                if paths[0].trace.captured is not captured:
+                    raise _MoreCaptured
             path = self.paths[rows.key][number]
             n = rows.rows if index is None else len(index)
             mine = outs if index is None else [np.empty(n, dtype=o.dtype) for o in outs]
@@ -313,6 +328,11 @@ class Vmap:
                 raise TraceError(
                     f"the rows of {self!r} have taken {MAX_PATHS} different ways through its branches, each compiled on its own\n"
                     "  Write the choice that depends on the numbers as micrograd.math.where(condition, a, b)."
+                )
+            if paths and paths[0].trace.shape != found.shape:
+                raise TypeError(
+                    f"the rows of {self!r} arrange their results in different ways: {paths[0].trace.shape} and {found.shape}, "
+                    f"in row {r}\n  Return the same arrangement of numbers along every branch."
                 )
             if paths and [id(v) for v in paths[0].trace.captured] != [id(v) for v in found.captured]:
                 found = _same_captured(found, paths[0].trace.captured)

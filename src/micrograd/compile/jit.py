@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from micrograd import checks, engine
+from micrograd import anomaly, engine
 from micrograd.compile.backends import python
 from micrograd.compile.kernel import PointCode, Settings, in_background, is_recording, levels, prepare, wrt_places
 from micrograd.compile.trace import Trace, is_tracing, peek, trace, trace_twice
@@ -115,14 +115,14 @@ class Jit:
         """Call the function, by machine code where that is ready."""
         if is_tracing():
             return self.f(*args, **kwargs)  # it becomes part of the outer trace
-        if checks.looking and checks.here():
+        if anomaly.looking and anomaly.here():
             return self._watched(args, kwargs)
         return self._call(args, kwargs)
 
     def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The same inside detect_anomaly(): results are looked at, and found in Python where they are not finite."""
-        result = checks.without_alarm(lambda: self._call(args, kwargs))
-        checks.look_at_call(self.f, args, kwargs, result)
+        result = anomaly.without_alarm(lambda: self._call(args, kwargs))
+        anomaly.look_at_call(self.f, args, kwargs, result)
         return result
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
