@@ -127,8 +127,9 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
     @wraps(f)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         call = _Call(f, args, kwargs, argnums, has_aux)
-        tape = passes.prune(passes.adjoint(call.trace.tape, call.places()))
         count, width = size(call.trace.shape), sum(len(span) for span in call.wrt)
+        sweeps = passes.columns if width < count else passes.adjoint
+        tape = passes.prune(sweeps(call.trace.tape, call.places()))
         flat = call.run(tape)[count:]
         rows = [call.gradient(flat, i * width) for i in range(count)]
         result = _arrange(call.trace.shape, rows)
