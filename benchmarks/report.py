@@ -77,7 +77,8 @@ def markdown(rows: list[Row], times: dict[str, dict[str, float]], tasks: dict[st
     lines = [
         "# Compiled functions beside C and the peers",
         "",
-        f"{about['date']}, {about['machine']}, Python {about['python']}. Made by `make bench`; the best of many short rounds in turn.",
+        f"{about['date']}, {about['machine']}, Python {about['python']}. Made by `make bench`; "
+        "the best of many short rounds in turn.",
         "",
         "| work | " + " | ".join(names) + " |",
         "| --- |" + " ---: |" * len(names),
@@ -93,7 +94,8 @@ def markdown(rows: list[Row], times: dict[str, dict[str, float]], tasks: dict[st
 
 
 COLOURS = {
-    "micrograd": "#0b6e4f", "C by hand": "#9aa5b1", "jax": "#c98bdb", "torch": "#ee6c4d", "torch compiled": "#f4a98f", "casadi": "#3d7ea6",
+    "micrograd": "#0b6e4f", "C by hand": "#9aa5b1", "jax": "#c98bdb", "torch": "#ee6c4d", "torch compiled": "#f4a98f",
+    "casadi": "#3d7ea6",
     "casadi C": "#8fbcd4", "autograd": "#c9b458", "xad": "#7a6f9b", "micrograd 0.1.0": "#b0413e",
 }  # fmt: skip
 

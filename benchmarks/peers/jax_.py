@@ -61,7 +61,7 @@ def moons(rows: int) -> Timer:
 
     def call() -> None:
         nonlocal p
-        value, p = step(p)
+        _, p = step(p)
         jax.block_until_ready(p)
 
     timed = clock(call)
@@ -80,7 +80,7 @@ def asian() -> Timer:
             return (s, total + s), None
 
         n = z.shape[1]
-        (s, total), _ = jax.lax.scan(date, (np.full(n, spot), np.zeros(n)), z)
+        (_, total), _ = jax.lax.scan(date, (np.full(n, spot), np.zeros(n)), z)
         return np.mean(np.exp(-rate * maturity) * np.maximum(total / works.DATES - strike, 0.0))
 
     z = np.asarray(works.normals())

@@ -27,10 +27,13 @@ from micrograd.structure import NUMBER, Shape, flatten, size, unflatten
 
 Argnums = int | tuple[int, ...]
 
+
 class _Call:
     """One call of a function to differentiate: its arguments laid flat, and what is asked for."""
 
-    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums, has_aux: bool) -> None:
+    def __init__(
+        self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums, has_aux: bool
+    ) -> None:
         wanted = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         for n in wanted:
             if not -len(args) <= n < len(args):

@@ -9,13 +9,21 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import anomaly, engine, math
-from micrograd.compile import passes
 from micrograd.compile.jit import MAX_PATHS
-from micrograd.compile.kernel import RESULT, BatchCode, Settings, in_background, is_recording, levels, prepare, wrt_places
+from micrograd.compile.kernel import (
+    RESULT,
+    BatchCode,
+    Settings,
+    in_background,
+    is_recording,
+    levels,
+    prepare,
+    wrt_places,
+)
 from micrograd.compile.tape import INPUT, PARAM, Tape
 from micrograd.compile.trace import Trace, is_tracing, peek, trace_twice
 from micrograd.engine import Value
-from micrograd.errors import CompileError, TraceError
+from micrograd.errors import TraceError
 from micrograd.structure import NUMBER, Shape, flatten, is_array, size, unflatten
 
 CORES = os.cpu_count() or 1
@@ -63,7 +71,12 @@ class Rows:
             if not all(isinstance(x, (Value, float, int)) for x in array.ravel()):
                 raise TypeError(f"{what} is an array of objects, not of numbers: convert it with .astype(float)")
             self.by_eager = True
-        elif array.dtype.kind not in "fiub" or array.dtype.itemsize > 8 or array.dtype == self.np.float16 or not array.dtype.isnative:
+        elif (
+            array.dtype.kind not in "fiub"
+            or array.dtype.itemsize > 8
+            or array.dtype == self.np.float16
+            or not array.dtype.isnative
+        ):
             if array.dtype.kind not in "fiub":
                 raise TypeError(f"{what} has dtype {array.dtype}, which is no real number")
             array = array.astype(float)
@@ -181,7 +194,15 @@ class KnownCall:
 class Vmap:
     """A function of rows. Arrays in, arrays out; with reduce, the sum or mean over rows: a Value where Values took part."""
 
-    def __init__(self, f: Callable[..., Any], in_axes: Any, reduce: str | None, threads: int | None, batch_size: int | None, settings: Settings) -> None:
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        in_axes: Any,
+        reduce: str | None,
+        threads: int | None,
+        batch_size: int | None,
+        settings: Settings,
+    ) -> None:
         if reduce not in (None, "sum", "mean"):
             raise ValueError(f'reduce={reduce!r}: it is None, "sum" or "mean"')
         if batch_size is not None and batch_size < 1:
@@ -239,7 +260,12 @@ class Vmap:
             bad, result = plan.path.code(True, plan.gradient).run(
                 tuple(rows.arrays), tuple(rows.axes), uniform, rows.rows, [], threads, True, scale)  # fmt: skip
             if bad is None:
-                if not rows.uniform and self.in_axes == 0 and len(rows.arrays) == len(args) and all(a is b for a, b in zip(args, rows.arrays)):
+                if (
+                    not rows.uniform
+                    and self.in_axes == 0
+                    and len(rows.arrays) == len(args)
+                    and all(a is b for a, b in zip(args, rows.arrays))
+                ):
                     self.known = KnownCall(self, plan, args, threads)
                 return result
         sums = self._run(rows, tuple(rows.arrays), None, [], True, plan.gradient, threads)
@@ -250,7 +276,9 @@ class Vmap:
             width = len(inputs)
             slopes = [s * scale for s in sums[plan.count :]]
             if plan.gradient:
-                results = [engine.node(y, RESULT, inputs, slopes[k * width : (k + 1) * width]) for k, y in enumerate(results)]
+                results = [
+                    engine.node(y, RESULT, inputs, slopes[k * width : (k + 1) * width]) for k, y in enumerate(results)
+                ]
             else:
                 results = [Value(y) for y in results]
         return unflatten(plan.shape, iter(results))
@@ -261,10 +289,21 @@ class Vmap:
         plan = self.plans.get(key)
         if plan is None or plan.captured is not self.paths[rows.key][0].trace.captured:
             path = self.paths[rows.key][0] if rows.key in self.paths else self._new_path(rows, 0)
-            plan = self.plans[key] = Plan(path, rows.uniform, self.reduce is not None and key[2], self.batch_size is None)
+            plan = self.plans[key] = Plan(
+                path, rows.uniform, self.reduce is not None and key[2], self.batch_size is None
+            )
         return plan
 
-    def _run(self, rows: Rows, arrays: tuple[Any, ...], index: Any, outs: list[Any], reduced: bool, gradient: bytes, threads: int) -> list[float]:
+    def _run(
+        self,
+        rows: Rows,
+        arrays: tuple[Any, ...],
+        index: Any,
+        outs: list[Any],
+        reduced: bool,
+        gradient: bytes,
+        threads: int,
+    ) -> list[float]:
         """Run all rows (those of index, where given) along the paths that they take; returns the sums."""
         np = rows.np
         total: list[float] | None = None
@@ -296,7 +335,16 @@ class Vmap:
             arrays = rows.select(index)
             number += 1
 
-    def _slices(self, code: BatchCode, arrays: tuple[Any, ...], axes: list[int], uniform: list[Any], n: int, outs: list[Any], threads: int) -> tuple[Any, list[float]]:
+    def _slices(
+        self,
+        code: BatchCode,
+        arrays: tuple[Any, ...],
+        axes: list[int],
+        uniform: list[Any],
+        n: int,
+        outs: list[Any],
+        threads: int,
+    ) -> tuple[Any, list[float]]:
         size_of = self.batch_size or n
         if size_of >= n:
             return code.run(arrays, tuple(axes), uniform, n, outs, threads, False, 1.0)  # type: ignore[no-any-return]
@@ -307,7 +355,9 @@ class Vmap:
         for start in range(0, n, size_of):
             stop = min(n, start + size_of)
             part = tuple(a[(slice(None),) * axis + (slice(start, stop),)] for a, axis in zip(arrays, axes))
-            bad, sums = code.run(part, tuple(axes), uniform, stop - start, [o[start:stop] for o in outs], threads, False, 1.0)
+            bad, sums = code.run(
+                part, tuple(axes), uniform, stop - start, [o[start:stop] for o in outs], threads, False, 1.0
+            )
             total = sums if total is None else [a + b for a, b in zip(total, sums)]
             if bad is not None:
                 all_bad.append(bad + start)
@@ -326,7 +376,8 @@ class Vmap:
             paths = self.paths.setdefault(rows.key, [])
             if len(paths) >= MAX_PATHS:
                 raise TraceError(
-                    f"the rows of {self!r} have taken {MAX_PATHS} different ways through its branches, each compiled on its own\n"
+                    f"the rows of {self!r} have taken {MAX_PATHS} different ways through its branches\n"
+                    "  Each is compiled on its own.\n"
                     "  Write the choice that depends on the numbers as micrograd.math.where(condition, a, b)."
                 )
             if paths and paths[0].trace.shape != found.shape:
@@ -338,7 +389,9 @@ class Vmap:
                 found = _same_captured(found, paths[0].trace.captured)
                 for old in paths:  # a way that meets more Values: all ways list them
                     old.trace = _same_captured(old.trace, found.captured)
-                    old.tape = _uniform_as_params(old.trace.tape, len(leaves) - len(rows.uniform), len(rows.uniform), len(found.captured))
+                    old.tape = _uniform_as_params(
+                        old.trace.tape, len(leaves) - len(rows.uniform), len(rows.uniform), len(found.captured)
+                    )
                     old.codes.clear()
             path = RowPath(found, len(leaves) - len(rows.uniform), len(rows.uniform), self.settings)
             paths.append(path)
@@ -416,8 +469,18 @@ def vmap(
     - threads: how many cores; all of them by default. The number changes no bit of the result.
     """
     if f is None:
-        return lambda g: vmap(g, in_axes=in_axes, reduce=reduce, threads=threads, batch_size=batch_size, exact=exact, fastmath=fastmath, float32=float32, width=width)
-    inner = getattr(f, "owner", None)
-    if inner is None and type(f).__name__ == "Kernel":
-        f = f.f
-    return Vmap(f, in_axes, reduce, threads, batch_size, Settings(exact, fastmath, float32, width, True))
+        return lambda g: vmap(
+            g,
+            in_axes=in_axes,
+            reduce=reduce,
+            threads=threads,
+            batch_size=batch_size,
+            exact=exact,
+            fastmath=fastmath,
+            float32=float32,
+            width=width,
+        )
+    rows = (
+        f.f if isinstance(getattr(f, "settings", None), Settings) and hasattr(f, "paths") else f
+    )  # of a jitted function
+    return Vmap(rows, in_axes, reduce, threads, batch_size, Settings(exact, fastmath, float32, width, True))

@@ -1,11 +1,11 @@
 """Passes: a function tape → tape each, one loop over the instructions, linear in their number.
 
-    adjoint    append the reverse sweep: the outputs, then their gradients
-    tangent    append the forward sweep: the outputs, then their directional derivatives
-    columns    append a forward sweep for each input: the outputs, then their gradients
-    expand     write composite ops, lists and primitives in the ops that machines have
-    simplify   fold constants, drop what has no effect on bits, write each expression once
-    prune      drop what no output and no guard needs
+adjoint    append the reverse sweep: the outputs, then their gradients
+tangent    append the forward sweep: the outputs, then their directional derivatives
+columns    append a forward sweep for each input: the outputs, then their gradients
+expand     write composite ops, lists and primitives in the ops that machines have
+simplify   fold constants, drop what has no effect on bits, write each expression once
+prune      drop what no output and no guard needs
 """
 
 from __future__ import annotations
@@ -93,12 +93,15 @@ def adjoint(tape: Tape, wrt: Sequence[int], seeds: Sequence[int] | None = None, 
     at = copy_into(builder, tape, once=False)
     active = _active(tape, wrt)
     outputs = [at[o] for o in tape.outputs]
-    one = None if seeds is not None else builder.const(1.0)
-    sweeps = [[(o, at[s]) for o, s in zip(tape.outputs, seeds)]] if seeds is not None else [[(o, one)] for o in tape.outputs]
+    if seeds is not None:
+        sweeps = [[(o, at[s]) for o, s in zip(tape.outputs, seeds)]]
+    else:
+        one = builder.const(1.0)
+        sweeps = [[(o, one)] for o in tape.outputs]
     for sweep in sweeps:
         grads: dict[int, int] = {}
         for o, seed in sweep:
-            grads[o] = builder.emit(ADD, (grads[o], seed)) if o in grads else seed  # type: ignore[arg-type]
+            grads[o] = builder.emit(ADD, (grads[o], seed)) if o in grads else seed
         for i in range(max(grads, default=-1), -1, -1):
             if i not in grads or not active[i] or tape.ops[i] in SOURCES:
                 continue
@@ -183,7 +186,11 @@ def expand(tape: Tape, spelled: Any, fast: bool = False, powers: bool = False) -
         row = tuple([at[a] for a in args])
         place = _power(builder, row) if powers and op is POW else None
         if place is None:
-            place = builder.emit(op, row) if spelled(op) else _expanded(builder, op, [Ref(builder, a) for a in row], spelled).place
+            place = (
+                builder.emit(op, row)
+                if spelled(op)
+                else _expanded(builder, op, [Ref(builder, a) for a in row], spelled).place
+            )
         at.append(place)
     return _finish(builder, tape, at, [at[o] for o in tape.outputs])
 
