@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from micrograd.compile.batch import vmap
     from micrograd.compile.jit import jit
     from micrograd.learn import draw_dot, explore
-    from micrograd.learn import frames as frames
+    from micrograd.learn.frames import frames  # type: ignore[no-redef]
     from micrograd.transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
 __version__ = "1.0.0.dev0"
