@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from micrograd.compile import cache as cache_file
+from micrograd.compile.backends import inline
 from micrograd.compile.tape import CONST, INPUT, PARAM, Tape
 from micrograd.errors import CompileError
 from micrograd.ops import Op
@@ -280,6 +281,8 @@ class Text:
         """A function of the C library: of vectors where there is one and bits may differ, else lane by lane."""
         n = len(operands)
         if not self.point and not self.o.exact and function not in OURS:
+            if function == "exp" and not self.o.single and self.o.bits >= 256 and host_features().get("fma"):
+                return inline.exp(self, operands[0])
             lanes = self.o.bits // (32 if self.o.single else 64)
             vector = vector_name(function, n, self.o.bits, self.o.single)
             if vector is not None and self.o.width % lanes == 0:
