@@ -482,5 +482,5 @@ def vmap(
         )
     rows: Any = f
     if getattr(f, "kernel", None) is f:  # a jitted function: the rows run what it was made of
-        rows = f.f  # type: ignore[attr-defined]
+        rows = f.f  # type: ignore[union-attr]
     return Vmap(rows, in_axes, reduce, threads, batch_size, Settings(exact, fastmath, float32, width, True))
