@@ -34,8 +34,9 @@ lint: $(DEV)  ## ruff and mypy alone
 bench-eager: $(DEV) $(PEERS)/.ready  ## time the engine beside floats and micrograd 0.1.0; fails when a figure falls short
 	$(BIN)/python benchmarks/eager.py --peer $(PEERS)/bin/python
 
-accuracy: $(DEV)  ## measure every op against mpmath at 50 digits, and write docs/accuracy.md
+accuracy: $(DEV)  ## measure every op against mpmath at 50 digits, and write docs/accuracy*.md
 	$(BIN)/python tools/accuracy.py
+	$(BIN)/python tools/accuracy_compiled.py
 
 sanitize: $(DEV)  ## run the engine's tests on a C engine built with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(BIN)/python tools/sanitize.py

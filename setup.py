@@ -14,7 +14,10 @@ setup(
         Extension(
             "micrograd._engine",
             ["src/micrograd/_engine.c"],
-            depends=[f"src/micrograd/{name}" for name in ("_ops.h", "_node.h", "_make.h", "_sweep.h", "_trace.h", "_kernel.h")],
+            depends=[
+                f"src/micrograd/{name}"
+                for name in ("_ops.h", "_node.h", "_make.h", "_sweep.h", "_trace.h", "_kernel.h")
+            ],
             extra_compile_args=flags + os.environ.get("MICROGRAD_CFLAGS", "").split(),
             extra_link_args=os.environ.get("MICROGRAD_CFLAGS", "").split(),
             optional=not required,

@@ -1,8 +1,8 @@
 """Random programs over the whole op table: branches, shared nodes, captured parameters.
 
-A program is a list of steps, each made from earlier values; `run` computes it with plain Python operators and the engine's
-ops, on numbers or Values alike. Two kinds: `wild` ones meet every special value on their way (for comparisons to the bit),
-`tame` ones keep each input of an op inside its domain and away from jumps (for comparisons within a tolerance).
+A program is a list of steps, each made from earlier values; `run` computes it with plain Python operators and the
+engine's ops, on numbers or Values alike. Two kinds: `wild` ones meet every special value on their way (for comparisons
+to the bit), `tame` ones keep each input of an op inside its domain and away from jumps (for those within a tolerance).
 """
 
 from __future__ import annotations
@@ -17,7 +17,25 @@ from hypothesis import strategies as st
 
 from micrograd.ops import OPS
 
-SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 3.0, 1e-300, 5e-324, 1e300, -1e300, 709.5, -745.0, math.inf, -math.inf, math.nan]
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    2.0,
+    -2.0,
+    3.0,
+    1e-300,
+    5e-324,
+    1e300,
+    -1e300,
+    709.5,
+    -745.0,
+    math.inf,
+    -math.inf,
+    math.nan,
+]
 JUMPS = {"floor", "ceil", "round", "sign", "floordiv", "mod", "lt", "le", "gt", "ge", "eq", "ne", "where", "min", "max"}
 POSITIVE = {"log", "log1p", "log2", "log10", "sqrt", "cbrt", "div", "pow", "atan2", "hypot", "prod"}
 INSIDE_1 = {"asin", "acos", "atanh"}
@@ -30,7 +48,9 @@ class Program:
         self.inputs, self.params, self.steps, self.outputs, self.tame = inputs, params, steps, outputs, tame
 
     def __repr__(self) -> str:
-        lines = [f"{self.inputs} inputs, {self.params} params, {self.outputs} outputs, {'tame' if self.tame else 'wild'}"]
+        lines = [
+            f"{self.inputs} inputs, {self.params} params, {self.outputs} outputs, {'tame' if self.tame else 'wild'}"
+        ]
         return "\n".join([*lines, *(f"  {name} {picks}" for name, picks in self.steps)])
 
     def run(self, package: Any, xs: Any, params: Any = ()) -> list[Any]:

@@ -9,11 +9,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import compiled_module
 import pytest
-from random_programs import needs_llvm
 
+import compiled_module
 from micrograd import CompileError, Value, grad, jit, math, nn, no_grad, primitive, value_and_grad
+from random_programs import needs_llvm
 
 kernel = importlib.import_module("micrograd.compile.kernel")
 jitting = importlib.import_module("micrograd.compile.jit")
@@ -230,7 +230,9 @@ class TestPrimitives:
         def gamma(x):
             return standard.gamma(x)
 
-        with pytest.raises(CompileError, match=r"(?s)the primitive gamma cannot be compiled.*functions of micrograd.math"):
+        with pytest.raises(
+            CompileError, match=r"(?s)the primitive gamma cannot be compiled.*functions of micrograd.math"
+        ):
             jit(lambda x: gamma(x) * 2, wait=True)(1.5)
         f = jit(lambda x: gamma(x) * 2)  # without wait it goes on in Python
         for _ in range(2):
@@ -343,7 +345,9 @@ class TestLargeTapes:
 
     def test_a_tape_over_the_limit_is_refused_with_a_message(self, monkeypatch):
         monkeypatch.setattr(kernel, "MAX_INSTRUCTIONS", 1000)
-        with pytest.raises(CompileError, match=r"(?s)the tape has [0-9,]+ instructions.*The limit is 1,000.*one row with vmap"):
+        with pytest.raises(
+            CompileError, match=r"(?s)the tape has [0-9,]+ instructions.*The limit is 1,000.*one row with vmap"
+        ):
             jit(self.long(1000), wait=True)(1.0, 2.0)
         assert jit(self.long(100), wait=True)(1.0, 2.0) == pytest.approx(self.long(100)(1.0, 2.0))
 
@@ -371,5 +375,7 @@ class TestLargeTapes:
 
 
 def test_the_python_twin_has_jit_too(run_python):
-    program = "from micrograd import jit, grad; f = jit(grad(lambda x: x**3 if x > 0 else x)); print(f(2.0), f(-1.0), f(3.0))"
+    program = (
+        "from micrograd import jit, grad; f = jit(grad(lambda x: x**3 if x > 0 else x)); print(f(2.0), f(-1.0), f(3.0))"
+    )
     assert run_python(program, MICROGRAD_PURE="1").stdout.split() == ["12.0", "1.0", "27.0"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_programs import Package, numbers, programs
 
 from micrograd import Value, jit, math
 from micrograd.compile.tape import CONST, INPUT, PARAM, Tape, check, parse
 from micrograd.compile.trace import trace
 from micrograd.ops import OPS
+from random_programs import Package, numbers, programs
 
 EXAMPLE = """%0 = input 0
 %1 = param 0
@@ -71,7 +71,7 @@ def test_constants_keep_their_bits(number):
     ],
 )
 def test_a_line_that_cannot_be_read_is_named(text):
-    with pytest.raises(ValueError, match="line|no such"):
+    with pytest.raises(ValueError, match=r"line|no such"):
         parse(text)
 
 

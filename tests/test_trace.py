@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 
 import pytest
@@ -12,14 +13,14 @@ SINGLE = ("tuple", (("*",),))
 @pytest.fixture
 def mg(twin):
     """The package with one engine, then with the other."""
+    if twin.name == "C" and importlib.util.find_spec("llvmlite") is None:
+        pytest.skip("machine code needs llvmlite")
     return twin.package
 
 
 @pytest.fixture
 def tracing(twin):
     """micrograd.compile.trace of the twin under test."""
-    import importlib
-
     return importlib.import_module("micrograd.compile.trace")
 
 

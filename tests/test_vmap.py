@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from random_programs import needs_llvm
 
 from micrograd import Value, grad, jit, math, nn, no_grad, value_and_grad, vmap
+from random_programs import needs_llvm
 
 np = pytest.importorskip("numpy", reason="vmap needs NumPy")
 pytestmark = needs_llvm
@@ -46,7 +46,26 @@ class TestArrays:
         assert vmap(f)([0.0, 1.0], [1.0, 2.0]) == pytest.approx(want([0.0, 1.0], [1.0, 2.0]))
 
     @pytest.mark.parametrize(
-        "dtype", ["f8", "f4", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "bool", ">f8", ">i4", "<f4", ">f4", "longdouble"]
+        "dtype",
+        [
+            "f8",
+            "f4",
+            "f2",
+            "i1",
+            "i2",
+            "i4",
+            "i8",
+            "u1",
+            "u2",
+            "u4",
+            "u8",
+            "bool",
+            ">f8",
+            ">i4",
+            "<f4",
+            ">f4",
+            "longdouble",
+        ],
     )
     @pytest.mark.parametrize("reduced", [False, True])
     def test_number_types(self, dtype, reduced):
@@ -64,7 +83,7 @@ class TestArrays:
         layouts.append(np.broadcast_to(np.arange(3.0), (6, 3)))
         w = Value(1.5)
         for t in layouts:
-            g = vmap(lambda row: math.sum(list(row * w)), reduce="sum" if reduced else None)
+            g = vmap(lambda row: math.sum([w * x for x in row]), reduce="sum" if reduced else None)
             out = g(t)
             if reduced:
                 out.backward()
@@ -88,7 +107,9 @@ class TestArrays:
 class TestAxes:
     def test_none_is_the_same_in_all_rows(self):
         assert vmap(f, in_axes=(0, None))(X, 2.0) == pytest.approx(want(X, 2.0))
-        assert vmap(lambda p, x: p["w"] * x + p["b"][0], in_axes=(None, 0))({"w": 2.0, "b": [1.0]}, X) == pytest.approx(2 * X + 1)
+        assert vmap(lambda p, x: p["w"] * x + p["b"][0], in_axes=(None, 0))({"w": 2.0, "b": [1.0]}, X) == pytest.approx(
+            2 * X + 1
+        )
 
     def test_a_uniform_number_may_change_from_call_to_call(self):
         g = vmap(f, in_axes=(0, None))
@@ -310,7 +331,7 @@ class TestGuards:
 
     def test_results_of_another_arrangement_are_not_mixed(self):
         g = vmap(lambda x: (x, x) if x > 0 else x)
-        with pytest.raises((TypeError, ValueError)):
+        with pytest.raises(TypeError, match="in different ways"):
             g(np.array([1.0, -1.0]))
 
     def test_too_many_ways(self, monkeypatch):

@@ -16,7 +16,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from micrograd.ops import OPS, Op, call, facts  # noqa: E402
+from micrograd.ops import OPS, facts  # noqa: E402
+from micrograd.text import Page  # noqa: E402
 
 HEADER = """\
 /* Made by tools/gen_ops_h.py from ops.py: change the table there and run `make ops`. */
@@ -47,49 +48,12 @@ def literal(x: float) -> str:
     return repr(float(x))
 
 
-class Text:
-    """A double in C: running a rule on Texts writes down what the rule does, each distinct step once."""
-
-    def __init__(self, name: str, lines: dict[str, str]) -> None:
-        self.name, self.lines = name, lines
-
-    def _apply(self, op: Op, args: Any) -> Text:
-        if not op.c:
-            return op.value(*args)
-        names = [a.name if isinstance(a, Text) else literal(a) for a in args]
-        spelled = op.c.format(*(f"({n})" if n.startswith("-") else n for n in names))
-        if spelled not in self.lines:
-            self.lines[spelled] = f"t{len(self.lines)}"
-        return Text(self.lines[spelled], self.lines)
-
-    def __add__(self, o: Any) -> Text:
-        return call(OPS["add"], self, o)
-
-    def __radd__(self, o: Any) -> Text:
-        return call(OPS["add"], o, self)
-
-    def __sub__(self, o: Any) -> Text:
-        return call(OPS["sub"], self, o)
-
-    def __rsub__(self, o: Any) -> Text:
-        return call(OPS["sub"], o, self)
-
-    def __mul__(self, o: Any) -> Text:
-        return call(OPS["mul"], self, o)
-
-    def __rmul__(self, o: Any) -> Text:
-        return call(OPS["mul"], o, self)
-
-    def __neg__(self) -> Text:
-        return call(OPS["neg"], self)
-
-
 def function(name: str, parameters: tuple[str, ...], rule: Any) -> str:
     """One C function of doubles, as the rule computes it."""
-    lines: dict[str, str] = {}
-    result = rule(*(Text(p, lines) for p in parameters))
-    body = [f"    double {t} = {spelled};" for spelled, t in lines.items()]
-    body.append(f"    return {result.name if isinstance(result, Text) else literal(result)};")
+    page = Page("c", literal)
+    result = rule(*(page.text(p) for p in parameters))
+    body = [f"    double {t} = {spelled};" for spelled, t in page.lines.items()]
+    body.append(f"    return {page.spell(result)};")
     unused = "".join(f"    (void){p};\n" for p in parameters if not any(p in line for line in body))
     signature = ", ".join(f"double {p}" for p in parameters)
     return f"static inline double {name}({signature}) {{\n{unused}" + "\n".join(body) + "\n}\n"

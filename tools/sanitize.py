@@ -16,7 +16,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "build" / "sanitize"
-FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1 -DMICROGRAD_SANITIZE"
+FLAGS = (
+    "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1 -DMICROGRAD_SANITIZE"
+)
 TESTS = ["tiny", "engine", "backward", "copies", "safety", "primitive", "seeds", "math", "ops", "random"]
 
 

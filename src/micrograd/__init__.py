@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from micrograd.checks import check_grad, detect_anomaly
     from micrograd.compile.batch import vmap
     from micrograd.compile.jit import jit
-    from micrograd.learn import draw_dot, explore, frames
+    from micrograd.learn import draw_dot, explore
+    from micrograd.learn.frames import frames  # type: ignore[no-redef]
     from micrograd.transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
 __version__ = "1.0.0.dev0"

@@ -132,8 +132,7 @@ def train(
         def whole(scores: Any, labels: Any) -> Any:
             return loss(scores, labels) + penalty(model) if penalty else loss(scores, labels)
 
-        metrics = {"accuracy": accuracy}
-        return fit(model, points, whole, optimizer(model), epochs=steps, metrics=metrics, quiet=quiet)
+        return fit(model, points, whole, optimizer(model), epochs=steps, metrics={"accuracy": accuracy}, quiet=quiet)
 
     if not jit:
         return eagerly(model, quiet), ""
@@ -202,9 +201,7 @@ def spirals(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
     return _points(model, maker, history, timing, X, y)
 
 
-def _points(
-    model: nn.Module, maker: str, history: History, timing: str, X: list[list[float]], y: list[int]
-) -> Trained:
+def _points(model: nn.Module, maker: str, history: History, timing: str, X: list[list[float]], y: list[int]) -> Trained:
     from micrograd import plots
 
     with no_grad():
@@ -322,7 +319,10 @@ def names(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
     return Trained(model, maker, history, result, shown, pictures, window=100)
 
 
-COMPILED = ("moons", "spirals")  # the others take batches or names of many lengths, each with code of its own to wait for
+COMPILED = (
+    "moons",
+    "spirals",
+)  # the others take batches or names of many lengths, each with code of its own to wait for
 TASKS: dict[str, Callable[[int | None, int, bool, bool], Trained]] = {
     "moons": moons,
     "spirals": spirals,

@@ -322,7 +322,13 @@ def apply(op: Op, *args: Any) -> Any:
         items += op.defaults[len(items) - op.arity :] if len(items) < op.arity else ()
         if len(items) != op.arity:
             raise TypeError(f"{op.name}() takes {op.arity} input{'s'[: op.arity != 1]}, got {len(args)}")
-    inputs = [x if isinstance(x, Value) else number(x) for x in items]
+    try:
+        inputs = [x if isinstance(x, Value) else number(x) for x in items]
+    except TypeError:
+        for x in items:
+            if not isinstance(x, Value) and hasattr(x, "_apply"):  # a place on a tape: it knows what to do with an op
+                return x._apply(op, (items,) if op.arity < 0 else tuple(items))
+        raise
     data = [x._data if isinstance(x, Value) else x for x in inputs]
     y = op.value(data) if op.arity < 0 else op.value(*data)
     if not any(isinstance(x, Value) for x in inputs):

@@ -44,7 +44,17 @@ def flatten(root: Value) -> _Flat:
         if v._prev:
             place[id(v)] = len(place)
             by_hand = v._rule is None
-            rows.append((by_hand, v._op if by_hand else v._rule.name, v._data, v.grad, tuple(place[id(c)] for c in v._prev), v._partials, _extras(v)))
+            rows.append(
+                (
+                    by_hand,
+                    v._op if v._rule is None else v._rule.name,
+                    v._data,
+                    v.grad,
+                    tuple(place[id(c)] for c in v._prev),
+                    v._partials,
+                    _extras(v),
+                )
+            )
     return leaves, rows
 
 

@@ -60,7 +60,7 @@ class Op:
         self.c = c
         self.llvm = llvm
         self.cuda = cuda or c
-        self.js = js
+        self.js = js or c
 
     def __repr__(self) -> str:
         return f"Op({self.name})"
@@ -241,11 +241,11 @@ _ROWS = [
     Op("sub", lambda a, b: a - b, [_one, lambda a, b, y: -1.0], symbol="-", rule=("1", "-1"), identity=0.0, c="{0} - {1}"),
     Op("mul", lambda a, b: a * b, [lambda a, b, y: b, lambda a, b, y: a], symbol="*", rule=("b", "a"), commutative=True, identity=1.0, absorbing=0.0, c="{0} * {1}"),
     Op("div", _div, [lambda a, b, y: f.div(1.0, b), lambda a, b, y: -f.div(y, b)], symbol="/", rule=("1/b", "-a/b²"), identity=1.0, c="{0} / {1}"),
-    Op("floordiv", lambda a, b: a // b if b else f.floor(_div(a, b)), [_zero, _zero], symbol="//", rule=("0", "0"), c="mg_floordiv({0}, {1})"),
-    Op("mod", lambda a, b: a % b if b else nan, [_one, lambda a, b, y: -f.floordiv(a, b)], symbol="%", rule=("1", "-(a // b)"), c="mg_mod({0}, {1})"),
-    Op("pow", _pow, [_pow_base, _pow_exponent], symbol="**", rule=("b·a^(b-1)", "y·log(a)"), identity=1.0, c="pow({0}, {1})"),
+    Op("floordiv", lambda a, b: a // b if b else f.floor(_div(a, b)), [_zero, _zero], symbol="//", rule=("0", "0"), c="mg_floordiv({0}, {1})", js="floordiv({0}, {1})"),
+    Op("mod", lambda a, b: a % b if b else nan, [_one, lambda a, b, y: -f.floordiv(a, b)], symbol="%", rule=("1", "-(a // b)"), c="mg_mod({0}, {1})", js="modulo({0}, {1})"),
+    Op("pow", _pow, [_pow_base, _pow_exponent], symbol="**", rule=("b·a^(b-1)", "y·log(a)"), identity=1.0, c="pow({0}, {1})", js="power({0}, {1})"),
     Op("neg", lambda a: -a, [lambda a, y: -1.0], symbol="neg", rule=("-1",), c="-{0}"),
-    Op("abs", abs, [lambda a, y: f.where(f.eq(a, 0.0), 0.0, f.sign(a))], rule=("sign(a)",), c="fabs({0})"),
+    Op("abs", abs, [lambda a, y: f.where(f.eq(a, 0.0), 0.0, f.sign(a))], rule=("sign(a)",), c="fabs({0})", js="Math.abs({0})"),
     Op("min", lambda a, b: f.where(f.le(a, b), a, f.where(f.gt(a, b), b, a + b)),
        [lambda a, b, y: f.where(f.gt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0)), lambda a, b, y: f.where(f.lt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0))],
        rule=("1 if a < b else 0", "1 if b < a else 0")),
@@ -253,32 +253,32 @@ _ROWS = [
        [lambda a, b, y: f.where(f.lt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0)), lambda a, b, y: f.where(f.gt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0))],
        rule=("1 if a > b else 0", "1 if b > a else 0")),
     # -- exponentials and logarithms
-    Op("exp", _ieee(math.exp), [lambda a, y: y], rule=("y",), c="exp({0})"),
-    Op("expm1", _ieee(math.expm1), [lambda a, y: f.exp(a)], rule=("exp(a)",), c="expm1({0})"),
-    Op("log", _ieee(math.log, zero=-inf), [lambda a, y: f.div(1.0, a)], rule=("1/a",), c="log({0})"),
-    Op("log1p", _ieee(math.log1p, minus_one=-inf), [lambda a, y: f.div(1.0, 1.0 + a)], rule=("1/(1 + a)",), c="log1p({0})"),
-    Op("log2", _ieee(math.log2, zero=-inf), [lambda a, y: f.div(LOG2_E, a)], rule=("1/(a·ln 2)",), c="log2({0})"),
-    Op("log10", _ieee(math.log10, zero=-inf), [lambda a, y: f.div(LOG10_E, a)], rule=("1/(a·ln 10)",), c="log10({0})"),
-    Op("sqrt", _ieee(math.sqrt), [lambda a, y: f.div(0.5, y)], rule=("1/(2y)",), c="sqrt({0})"),
-    Op("cbrt", _cbrt, [lambda a, y: f.div(1.0, 3.0 * (y * y))], rule=("1/(3y²)",), c="cbrt({0})"),
+    Op("exp", _ieee(math.exp), [lambda a, y: y], rule=("y",), c="exp({0})", js="Math.exp({0})"),
+    Op("expm1", _ieee(math.expm1), [lambda a, y: f.exp(a)], rule=("exp(a)",), c="expm1({0})", js="Math.expm1({0})"),
+    Op("log", _ieee(math.log, zero=-inf), [lambda a, y: f.div(1.0, a)], rule=("1/a",), c="log({0})", js="Math.log({0})"),
+    Op("log1p", _ieee(math.log1p, minus_one=-inf), [lambda a, y: f.div(1.0, 1.0 + a)], rule=("1/(1 + a)",), c="log1p({0})", js="Math.log1p({0})"),
+    Op("log2", _ieee(math.log2, zero=-inf), [lambda a, y: f.div(LOG2_E, a)], rule=("1/(a·ln 2)",), c="log2({0})", js="Math.log2({0})"),
+    Op("log10", _ieee(math.log10, zero=-inf), [lambda a, y: f.div(LOG10_E, a)], rule=("1/(a·ln 10)",), c="log10({0})", js="Math.log10({0})"),
+    Op("sqrt", _ieee(math.sqrt), [lambda a, y: f.div(0.5, y)], rule=("1/(2y)",), c="sqrt({0})", js="Math.sqrt({0})"),
+    Op("cbrt", _cbrt, [lambda a, y: f.div(1.0, 3.0 * (y * y))], rule=("1/(3y²)",), c="cbrt({0})", js="Math.cbrt({0})"),
     # -- trigonometry
-    Op("sin", _ieee(math.sin), [lambda a, y: f.cos(a)], rule=("cos(a)",), c="sin({0})"),
-    Op("cos", _ieee(math.cos), [lambda a, y: -f.sin(a)], rule=("-sin(a)",), c="cos({0})"),
-    Op("tan", _ieee(math.tan), [lambda a, y: 1.0 + y * y], rule=("1 + y²",), c="tan({0})"),
-    Op("asin", _ieee(math.asin), [lambda a, y: f.div(1.0, f.sqrt((1.0 - a) * (1.0 + a)))], rule=("1/√(1 - a²)",), c="asin({0})"),
-    Op("acos", _ieee(math.acos), [lambda a, y: -f.div(1.0, f.sqrt((1.0 - a) * (1.0 + a)))], rule=("-1/√(1 - a²)",), c="acos({0})"),
-    Op("atan", math.atan, [lambda a, y: f.div(1.0, 1.0 + a * a)], rule=("1/(1 + a²)",), c="atan({0})"),
+    Op("sin", _ieee(math.sin), [lambda a, y: f.cos(a)], rule=("cos(a)",), c="sin({0})", js="Math.sin({0})"),
+    Op("cos", _ieee(math.cos), [lambda a, y: -f.sin(a)], rule=("-sin(a)",), c="cos({0})", js="Math.cos({0})"),
+    Op("tan", _ieee(math.tan), [lambda a, y: 1.0 + y * y], rule=("1 + y²",), c="tan({0})", js="Math.tan({0})"),
+    Op("asin", _ieee(math.asin), [lambda a, y: f.div(1.0, f.sqrt((1.0 - a) * (1.0 + a)))], rule=("1/√(1 - a²)",), c="asin({0})", js="Math.asin({0})"),
+    Op("acos", _ieee(math.acos), [lambda a, y: -f.div(1.0, f.sqrt((1.0 - a) * (1.0 + a)))], rule=("-1/√(1 - a²)",), c="acos({0})", js="Math.acos({0})"),
+    Op("atan", math.atan, [lambda a, y: f.div(1.0, 1.0 + a * a)], rule=("1/(1 + a²)",), c="atan({0})", js="Math.atan({0})"),
     Op("atan2", math.atan2, [lambda a, b, y: f.div(f.div(b, f.hypot(a, b)), f.hypot(a, b)), lambda a, b, y: -f.div(f.div(a, f.hypot(a, b)), f.hypot(a, b))],
-       rule=("b/(a² + b²)", "-a/(a² + b²)"), c="atan2({0}, {1})"),
-    Op("sinh", _ieee(math.sinh, odd=True), [lambda a, y: f.cosh(a)], rule=("cosh(a)",), c="sinh({0})"),
-    Op("cosh", _ieee(math.cosh), [lambda a, y: f.sinh(a)], rule=("sinh(a)",), c="cosh({0})"),
-    Op("tanh", math.tanh, [_tanh_slope], rule=("1 - y²",), c="tanh({0})"),
-    Op("asinh", math.asinh, [lambda a, y: f.div(1.0, f.hypot(1.0, a))], rule=("1/√(1 + a²)",), c="asinh({0})"),
-    Op("acosh", _ieee(math.acosh), [lambda a, y: f.div(1.0, f.sqrt(a - 1.0) * f.sqrt(a + 1.0))], rule=("1/√(a² - 1)",), c="acosh({0})"),
-    Op("atanh", _ieee(math.atanh, one=inf, minus_one=-inf), [lambda a, y: f.div(1.0, (1.0 - a) * (1.0 + a))], rule=("1/(1 - a²)",), c="atanh({0})"),
-    Op("hypot", _hypot, [lambda a, b, y: f.div(a, y), lambda a, b, y: f.div(b, y)], rule=("a/y", "b/y"), commutative=True, c="hypot({0}, {1})"),
-    Op("erf", math.erf, [lambda a, y: TWO_OVER_SQRT_PI * f.exp(-a * a)], rule=("2/√π·exp(-a²)",), c="erf({0})"),
-    Op("erfc", math.erfc, [lambda a, y: -TWO_OVER_SQRT_PI * f.exp(-a * a)], rule=("-2/√π·exp(-a²)",), c="erfc({0})"),
+       rule=("b/(a² + b²)", "-a/(a² + b²)"), c="atan2({0}, {1})", js="Math.atan2({0}, {1})"),
+    Op("sinh", _ieee(math.sinh, odd=True), [lambda a, y: f.cosh(a)], rule=("cosh(a)",), c="sinh({0})", js="Math.sinh({0})"),
+    Op("cosh", _ieee(math.cosh), [lambda a, y: f.sinh(a)], rule=("sinh(a)",), c="cosh({0})", js="Math.cosh({0})"),
+    Op("tanh", math.tanh, [_tanh_slope], rule=("1 - y²",), c="tanh({0})", js="Math.tanh({0})"),
+    Op("asinh", math.asinh, [lambda a, y: f.div(1.0, f.hypot(1.0, a))], rule=("1/√(1 + a²)",), c="asinh({0})", js="Math.asinh({0})"),
+    Op("acosh", _ieee(math.acosh), [lambda a, y: f.div(1.0, f.sqrt(a - 1.0) * f.sqrt(a + 1.0))], rule=("1/√(a² - 1)",), c="acosh({0})", js="Math.acosh({0})"),
+    Op("atanh", _ieee(math.atanh, one=inf, minus_one=-inf), [lambda a, y: f.div(1.0, (1.0 - a) * (1.0 + a))], rule=("1/(1 - a²)",), c="atanh({0})", js="Math.atanh({0})"),
+    Op("hypot", _hypot, [lambda a, b, y: f.div(a, y), lambda a, b, y: f.div(b, y)], rule=("a/y", "b/y"), commutative=True, c="hypot({0}, {1})", js="Math.hypot({0}, {1})"),
+    Op("erf", math.erf, [lambda a, y: TWO_OVER_SQRT_PI * f.exp(-a * a)], rule=("2/√π·exp(-a²)",), c="erf({0})", js="erf({0})"),
+    Op("erfc", math.erfc, [lambda a, y: -TWO_OVER_SQRT_PI * f.exp(-a * a)], rule=("-2/√π·exp(-a²)",), c="erfc({0})", js="erfc({0})"),
     # -- activations
     Op("sigmoid", _sigmoid, [_sigmoid_slope], rule=("y·(1 - y)",)),
     Op("relu", lambda a: f.where(f.le(a, 0.0), 0.0, a), [lambda a, y: f.where(f.gt(a, 0.0), 1.0, 0.0)], rule=("1 if a > 0 else 0",)),
@@ -290,9 +290,9 @@ _ROWS = [
     Op("silu", lambda a: f.where(f.eq(a, -inf), -0.0, a * f.sigmoid(a)), [lambda a, y: f.where(f.lt(f.abs(a), inf), f.sigmoid(a) * (1.0 + a * f.sigmoid(-a)), f.sigmoid(a))], rule=("s·(1 + a·(1 - s)), s = sigmoid(a)",)),
     Op("gelu", lambda a: f.where(f.eq(a, -inf), -0.0, a * _normal_cdf(a)), [lambda a, y: f.where(f.lt(f.abs(a), inf), _gelu_slope(a, y), _normal_cdf(a))], rule=("Φ(a) + a·φ(a)",)),
     # -- steps
-    Op("floor", lambda a: a // 1.0 if isfinite(a) else a, [_zero], rule=("0",), c="floor({0})"),
-    Op("ceil", lambda a: -(-a // 1.0) if isfinite(a) else a, [_zero], rule=("0",), c="ceil({0})"),
-    Op("round", lambda a: round(a, 0) if isfinite(a) else a, [_zero], rule=("0",), c="rint({0})"),
+    Op("floor", lambda a: a // 1.0 if isfinite(a) else a, [_zero], rule=("0",), c="floor({0})", js="Math.floor({0})"),
+    Op("ceil", lambda a: -(-a // 1.0) if isfinite(a) else a, [_zero], rule=("0",), c="ceil({0})", js="Math.ceil({0})"),
+    Op("round", lambda a: round(a, 0) if isfinite(a) else a, [_zero], rule=("0",), c="rint({0})", js="rint({0})"),
     Op("sign", lambda a: f.where(f.gt(a, 0.0), 1.0, f.where(f.lt(a, 0.0), -1.0, a)), [_zero], rule=("0",)),
     # -- choice: 1.0 is true, 0.0 is false, as inputs anything but 0.0 is true
     Op("where", lambda a, b, c: b if a else c, [_zero, lambda a, b, c, y: f.where(a, 1.0, 0.0), lambda a, b, c, y: f.where(a, 0.0, 1.0)],
@@ -304,11 +304,11 @@ _ROWS = [
     Op("eq", _compare(lambda a, b: a == b), [_zero, _zero], symbol="==", rule=("0", "0"), commutative=True, c="{0} == {1} ? 1.0 : 0.0"),
     Op("ne", _compare(lambda a, b: a != b), [_zero, _zero], symbol="!=", rule=("0", "0"), commutative=True, c="{0} != {1} ? 1.0 : 0.0"),
     # -- n-ary: a list of inputs in one node; sums run from left to right. dot takes [*xs, *ys].
-    Op("sum", lambda xs: _fold(lambda acc, x: acc + x, xs, 0.0), [_one], nary=True, rule=("1",)),
-    Op("prod", lambda xs: _fold(lambda acc, x: acc * x, xs, 1.0), [lambda rest: rest], nary=True, rule=("product of the others",)),
-    Op("mean", _mean, [lambda n: f.div(1.0, n)], nary=True, rule=("1/n",)),
-    Op("dot", _dot, [lambda other: other], nary=True, symbol="dot", rule=("its partner",)),
-    Op("logsumexp", _logsumexp, [lambda share: share], nary=True, rule=("exp(x - y)",)),
+    Op("sum", lambda xs: _fold(lambda acc, x: acc + x, xs, 0.0), [_one], nary=True, rule=("1",), js="total(xs)"),
+    Op("prod", lambda xs: _fold(lambda acc, x: acc * x, xs, 1.0), [lambda rest: rest], nary=True, rule=("product of the others",), js="product(xs)"),
+    Op("mean", _mean, [lambda n: f.div(1.0, n)], nary=True, rule=("1/n",), js="mean(xs)"),
+    Op("dot", _dot, [lambda other: other], nary=True, symbol="dot", rule=("its partner",), js="dot(xs)"),
+    Op("logsumexp", _logsumexp, [lambda share: share], nary=True, rule=("exp(x - y)",), js="logsumexp(xs)"),
 ]
 # fmt: on
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from micrograd import checks
+from micrograd import anomaly
 from micrograd.compile import passes
 from micrograd.compile.backends import python
 from micrograd.compile.tape import INPUT
@@ -27,10 +27,13 @@ from micrograd.structure import NUMBER, Shape, flatten, size, unflatten
 
 Argnums = int | tuple[int, ...]
 
+
 class _Call:
     """One call of a function to differentiate: its arguments laid flat, and what is asked for."""
 
-    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums, has_aux: bool) -> None:
+    def __init__(
+        self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums, has_aux: bool
+    ) -> None:
         wanted = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         for n in wanted:
             if not -len(args) <= n < len(args):
@@ -82,8 +85,8 @@ class _Call:
 
     def run(self, tape: Any, extra: tuple[Any, ...] = ()) -> list[Any]:
         leaves = [*self.leaves, *extra]
-        if checks.looking and checks.here():
-            return checks.sweep(lambda: python.run(tape, leaves, self.trace.captured), *self.asked)
+        if anomaly.looking and anomaly.here():
+            return anomaly.sweep(lambda: python.run(tape, leaves, self.trace.captured), *self.asked)
         return python.run(tape, leaves, self.trace.captured)
 
 
@@ -127,8 +130,9 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
     @wraps(f)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         call = _Call(f, args, kwargs, argnums, has_aux)
-        tape = passes.prune(passes.adjoint(call.trace.tape, call.places()))
         count, width = size(call.trace.shape), sum(len(span) for span in call.wrt)
+        sweeps = passes.columns if width < count else passes.adjoint
+        tape = passes.prune(sweeps(call.trace.tape, call.places()))
         flat = call.run(tape)[count:]
         rows = [call.gradient(flat, i * width) for i in range(count)]
         result = _arrange(call.trace.shape, rows)

@@ -8,14 +8,22 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from micrograd import checks, engine, math
-from micrograd.compile import passes
+from micrograd import anomaly, engine, math
 from micrograd.compile.jit import MAX_PATHS
-from micrograd.compile.kernel import RESULT, BatchCode, Settings, in_background, is_recording, levels, prepare, wrt_places
+from micrograd.compile.kernel import (
+    RESULT,
+    BatchCode,
+    Settings,
+    in_background,
+    is_recording,
+    levels,
+    prepare,
+    wrt_places,
+)
 from micrograd.compile.tape import INPUT, PARAM, Tape
 from micrograd.compile.trace import Trace, is_tracing, peek, trace_twice
 from micrograd.engine import Value
-from micrograd.errors import CompileError, TraceError
+from micrograd.errors import TraceError
 from micrograd.structure import NUMBER, Shape, flatten, is_array, size, unflatten
 
 CORES = os.cpu_count() or 1
@@ -63,7 +71,12 @@ class Rows:
             if not all(isinstance(x, (Value, float, int)) for x in array.ravel()):
                 raise TypeError(f"{what} is an array of objects, not of numbers: convert it with .astype(float)")
             self.by_eager = True
-        elif array.dtype.kind not in "fiub" or array.dtype.itemsize > 8 or array.dtype == self.np.float16 or not array.dtype.isnative:
+        elif (
+            array.dtype.kind not in "fiub"
+            or array.dtype.itemsize > 8
+            or array.dtype == self.np.float16
+            or not array.dtype.isnative
+        ):
             if array.dtype.kind not in "fiub":
                 raise TypeError(f"{what} has dtype {array.dtype}, which is no real number")
             array = array.astype(float)
@@ -130,13 +143,17 @@ class Plan:
     """What a call with arguments of one kind comes to."""
 
     def __init__(self, path: RowPath, uniform: list[Any], differentiate: bool, in_one: bool) -> None:
-        self.path, self.shape = path, path.trace.shape
+        self.path, self.shape, self.captured = path, path.trace.shape, path.trace.captured
         self.count = len(path.trace.tape.outputs)
         mask = bytes([isinstance(x, Value) for x in [*path.trace.captured, *uniform]])
         self.values = any(mask)
         # which params to differentiate by, a byte each: bytes remember their hash, which a tuple of 300 numbers does not
         self.gradient = mask if differentiate and self.values else b""
         self.direct = bool(self.gradient) and in_one and self.shape == NUMBER
+
+
+class _MoreCaptured(Exception):
+    """The gradients asked for are no longer all that there are."""
 
 
 class KnownCall:
@@ -177,7 +194,15 @@ class KnownCall:
 class Vmap:
     """A function of rows. Arrays in, arrays out; with reduce, the sum or mean over rows: a Value where Values took part."""
 
-    def __init__(self, f: Callable[..., Any], in_axes: Any, reduce: str | None, threads: int | None, batch_size: int | None, settings: Settings) -> None:
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        in_axes: Any,
+        reduce: str | None,
+        threads: int | None,
+        batch_size: int | None,
+        settings: Settings,
+    ) -> None:
         if reduce not in (None, "sum", "mean"):
             raise ValueError(f'reduce={reduce!r}: it is None, "sum" or "mean"')
         if batch_size is not None and batch_size < 1:
@@ -206,12 +231,20 @@ class Vmap:
         rows = Rows(args, self.in_axes)
         if rows.by_eager or is_tracing():
             return self._eager(rows)
-        run = functools.partial(self._compiled, args) if engine.NATIVE else self._eager
-        if not (checks.looking and checks.here()):
+        run = functools.partial(self._settled, args) if engine.NATIVE else self._eager
+        if not (anomaly.looking and anomaly.here()):
             return run(rows)
-        result = checks.without_alarm(lambda: run(rows))
-        checks.look_at_rows(self.f, rows, result)
+        result = anomaly.without_alarm(lambda: run(rows))
+        anomaly.look_at_rows(self.f, rows, result)
         return result
+
+    def _settled(self, args: tuple[Any, ...], rows: Rows) -> Any:
+        """The result, begun anew where a row went a way that meets more Values than all before."""
+        while True:
+            try:
+                return self._compiled(args, rows)
+            except _MoreCaptured:
+                continue
 
     def _compiled(self, args: tuple[Any, ...], rows: Rows) -> Any:
         plan = self._plan(rows)
@@ -227,7 +260,12 @@ class Vmap:
             bad, result = plan.path.code(True, plan.gradient).run(
                 tuple(rows.arrays), tuple(rows.axes), uniform, rows.rows, [], threads, True, scale)  # fmt: skip
             if bad is None:
-                if not rows.uniform and self.in_axes == 0 and len(rows.arrays) == len(args) and all(a is b for a, b in zip(args, rows.arrays)):
+                if (
+                    not rows.uniform
+                    and self.in_axes == 0
+                    and len(rows.arrays) == len(args)
+                    and all(a is b for a, b in zip(args, rows.arrays))
+                ):
                     self.known = KnownCall(self, plan, args, threads)
                 return result
         sums = self._run(rows, tuple(rows.arrays), None, [], True, plan.gradient, threads)
@@ -238,7 +276,9 @@ class Vmap:
             width = len(inputs)
             slopes = [s * scale for s in sums[plan.count :]]
             if plan.gradient:
-                results = [engine.node(y, RESULT, inputs, slopes[k * width : (k + 1) * width]) for k, y in enumerate(results)]
+                results = [
+                    engine.node(y, RESULT, inputs, slopes[k * width : (k + 1) * width]) for k, y in enumerate(results)
+                ]
             else:
                 results = [Value(y) for y in results]
         return unflatten(plan.shape, iter(results))
@@ -247,21 +287,35 @@ class Vmap:
         """What there is to do for calls like this one."""
         key = rows.key, tuple([isinstance(x, Value) for x in rows.uniform]), is_recording()
         plan = self.plans.get(key)
-        if plan is None or plan.path.trace.captured is not self.paths[rows.key][0].trace.captured:
+        if plan is None or plan.captured is not self.paths[rows.key][0].trace.captured:
             path = self.paths[rows.key][0] if rows.key in self.paths else self._new_path(rows, 0)
-            plan = self.plans[key] = Plan(path, rows.uniform, self.reduce is not None and key[2], self.batch_size is None)
+            plan = self.plans[key] = Plan(
+                path, rows.uniform, self.reduce is not None and key[2], self.batch_size is None
+            )
         return plan
 
-    def _run(self, rows: Rows, arrays: tuple[Any, ...], index: Any, outs: list[Any], reduced: bool, gradient: bytes, threads: int) -> list[float]:
+    def _run(
+        self,
+        rows: Rows,
+        arrays: tuple[Any, ...],
+        index: Any,
+        outs: list[Any],
+        reduced: bool,
+        gradient: bytes,
+        threads: int,
+    ) -> list[float]:
         """Run all rows (those of index, where given) along the paths that they take; returns the sums."""
         np = rows.np
         total: list[float] | None = None
         number = 0
+        captured = self.paths[rows.key][0].trace.captured
         while True:
             with self.lock:
                 paths = self.paths[rows.key]
                 if number == len(paths):
                     self._new_path(rows, int(index[0]) if index is not None else 0)
+                if paths[0].trace.captured is not captured:
+                    raise _MoreCaptured
             path = self.paths[rows.key][number]
             n = rows.rows if index is None else len(index)
             mine = outs if index is None else [np.empty(n, dtype=o.dtype) for o in outs]
@@ -281,7 +335,16 @@ class Vmap:
             arrays = rows.select(index)
             number += 1
 
-    def _slices(self, code: BatchCode, arrays: tuple[Any, ...], axes: list[int], uniform: list[Any], n: int, outs: list[Any], threads: int) -> tuple[Any, list[float]]:
+    def _slices(
+        self,
+        code: BatchCode,
+        arrays: tuple[Any, ...],
+        axes: list[int],
+        uniform: list[Any],
+        n: int,
+        outs: list[Any],
+        threads: int,
+    ) -> tuple[Any, list[float]]:
         size_of = self.batch_size or n
         if size_of >= n:
             return code.run(arrays, tuple(axes), uniform, n, outs, threads, False, 1.0)  # type: ignore[no-any-return]
@@ -292,7 +355,9 @@ class Vmap:
         for start in range(0, n, size_of):
             stop = min(n, start + size_of)
             part = tuple(a[(slice(None),) * axis + (slice(start, stop),)] for a, axis in zip(arrays, axes))
-            bad, sums = code.run(part, tuple(axes), uniform, stop - start, [o[start:stop] for o in outs], threads, False, 1.0)
+            bad, sums = code.run(
+                part, tuple(axes), uniform, stop - start, [o[start:stop] for o in outs], threads, False, 1.0
+            )
             total = sums if total is None else [a + b for a, b in zip(total, sums)]
             if bad is not None:
                 all_bad.append(bad + start)
@@ -311,14 +376,22 @@ class Vmap:
             paths = self.paths.setdefault(rows.key, [])
             if len(paths) >= MAX_PATHS:
                 raise TraceError(
-                    f"the rows of {self!r} have taken {MAX_PATHS} different ways through its branches, each compiled on its own\n"
+                    f"the rows of {self!r} have taken {MAX_PATHS} different ways through its branches\n"
+                    "  Each is compiled on its own.\n"
                     "  Write the choice that depends on the numbers as micrograd.math.where(condition, a, b)."
+                )
+            if paths and paths[0].trace.shape != found.shape:
+                raise TypeError(
+                    f"the rows of {self!r} arrange their results in different ways: {paths[0].trace.shape} and {found.shape}, "
+                    f"in row {r}\n  Return the same arrangement of numbers along every branch."
                 )
             if paths and [id(v) for v in paths[0].trace.captured] != [id(v) for v in found.captured]:
                 found = _same_captured(found, paths[0].trace.captured)
                 for old in paths:  # a way that meets more Values: all ways list them
                     old.trace = _same_captured(old.trace, found.captured)
-                    old.tape = _uniform_as_params(old.trace.tape, len(leaves) - len(rows.uniform), len(rows.uniform), len(found.captured))
+                    old.tape = _uniform_as_params(
+                        old.trace.tape, len(leaves) - len(rows.uniform), len(rows.uniform), len(found.captured)
+                    )
                     old.codes.clear()
             path = RowPath(found, len(leaves) - len(rows.uniform), len(rows.uniform), self.settings)
             paths.append(path)
@@ -396,8 +469,18 @@ def vmap(
     - threads: how many cores; all of them by default. The number changes no bit of the result.
     """
     if f is None:
-        return lambda g: vmap(g, in_axes=in_axes, reduce=reduce, threads=threads, batch_size=batch_size, exact=exact, fastmath=fastmath, float32=float32, width=width)
-    inner = getattr(f, "owner", None)
-    if inner is None and type(f).__name__ == "Kernel":
-        f = f.f
-    return Vmap(f, in_axes, reduce, threads, batch_size, Settings(exact, fastmath, float32, width, True))
+        return lambda g: vmap(
+            g,
+            in_axes=in_axes,
+            reduce=reduce,
+            threads=threads,
+            batch_size=batch_size,
+            exact=exact,
+            fastmath=fastmath,
+            float32=float32,
+            width=width,
+        )
+    rows: Any = f
+    if getattr(f, "kernel", None) is f:  # a jitted function: the rows run what it was made of
+        rows = f.f  # type: ignore[union-attr]
+    return Vmap(rows, in_axes, reduce, threads, batch_size, Settings(exact, fastmath, float32, width, True))

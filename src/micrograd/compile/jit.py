@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from micrograd import checks, engine
+from micrograd import anomaly, engine
 from micrograd.compile.backends import python
 from micrograd.compile.kernel import PointCode, Settings, in_background, is_recording, levels, prepare, wrt_places
 from micrograd.compile.trace import Trace, is_tracing, peek, trace, trace_twice
@@ -102,7 +102,7 @@ class Jit:
     """A function and its machine code. Call it as the function; `tape(...)` and `source(...)` show what runs."""
 
     def __init__(self, f: Callable[..., Any], settings: Settings, static_argnums: tuple[int, ...] = ()) -> None:
-        functools.update_wrapper(self, f)
+        functools.update_wrapper(self, f)  # type: ignore[arg-type]
         self.f, self.settings, self.static = f, settings, static_argnums
         self.paths: dict[Shape, list[Path]] = {}
         self.lock = threading.RLock()
@@ -115,14 +115,14 @@ class Jit:
         """Call the function, by machine code where that is ready."""
         if is_tracing():
             return self.f(*args, **kwargs)  # it becomes part of the outer trace
-        if checks.looking and checks.here():
+        if anomaly.looking and anomaly.here():
             return self._watched(args, kwargs)
         return self._call(args, kwargs)
 
     def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The same inside detect_anomaly(): results are looked at, and found in Python where they are not finite."""
-        result = checks.without_alarm(lambda: self._call(args, kwargs))
-        checks.look_at_call(self.f, args, kwargs, result)
+        result = anomaly.without_alarm(lambda: self._call(args, kwargs))
+        anomaly.look_at_call(self.f, args, kwargs, result)
         return result
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -145,7 +145,9 @@ class Jit:
         try:
             hash(shape)
         except TypeError:
-            raise TypeError(f"an argument of {self!r} is neither a number nor hashable, so calls cannot be told apart by it") from None
+            raise TypeError(
+                f"an argument of {self!r} is neither a number nor hashable, so calls cannot be told apart by it"
+            ) from None
         return shape, leaves
 
     def _trace(self, shape: Shape, leaves: list[Any], twice: bool = False) -> Trace:
@@ -153,7 +155,11 @@ class Jit:
             return self.f(*args, **kwargs)
 
         spread.__qualname__ = getattr(self.f, "__qualname__", repr(self.f))
-        return trace_twice(spread, self.f, shape, peek(leaves)) if twice else trace(spread, shape, peek(leaves), frozen=True)
+        return (
+            trace_twice(spread, self.f, shape, peek(leaves))
+            if twice
+            else trace(spread, shape, peek(leaves), frozen=True)
+        )
 
     def _new_path(self, shape: Shape, leaves: list[Any]) -> Path:
         found = self._trace(shape, leaves, twice=True)
@@ -255,7 +261,9 @@ def jit(
     - static_argnums: arguments that are no numbers to differentiate or vary, such as a count of steps.
     """
     if f is None:
-        return lambda g: jit(g, exact=exact, fastmath=fastmath, wait=wait, float32=float32, width=width, static_argnums=static_argnums)
+        return lambda g: jit(
+            g, exact=exact, fastmath=fastmath, wait=wait, float32=float32, width=width, static_argnums=static_argnums
+        )
     settings = Settings(exact, fastmath, float32, width, wait)
     from micrograd.compile.batch import Vmap
 

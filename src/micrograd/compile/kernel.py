@@ -28,7 +28,14 @@ RESULT = Op("jit", lambda *_: 0.0, [], symbol="jit")  # what a compiled function
 class Settings:
     """The options of jit and vmap."""
 
-    def __init__(self, exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, wait: bool = False) -> None:
+    def __init__(
+        self,
+        exact: bool = False,
+        fastmath: bool = False,
+        float32: bool = False,
+        width: int | None = None,
+        wait: bool = False,
+    ) -> None:
         if exact and (fastmath or float32):
             raise ValueError("exact=True gives the bits of eager code: it goes with neither fastmath nor float32")
         self.exact, self.fast, self.single, self.width, self.wait = exact, fastmath, float32, width, wait
@@ -52,8 +59,8 @@ def prepare(tape: Tape, wrt: list[int], settings: Settings) -> Tape:
     tape = passes.prune(passes.expand(tape, llvm.spelled, settings.fast, powers=not settings.exact))
     if len(tape) > MAX_INSTRUCTIONS:
         raise CompileError(
-            f"the tape has {len(tape):,} instructions, and compiling it would take about {len(tape) * 1500 / 1e9:.0f} GB of memory\n"
-            f"  The limit is {MAX_INSTRUCTIONS:,}.\n"
+            f"the tape has {len(tape):,} instructions\n"
+            f"  Compiling it would take about {len(tape) * 1500 / 1e9:.0f} GB of memory; the limit is {MAX_INSTRUCTIONS:,}.\n"
             "  Compile a part of the work: one row with vmap, one step of a loop."
         )
     return tape
@@ -93,14 +100,18 @@ class PointCode:
         """The outputs, or None where a guard failed."""
         from micrograd import _engine
 
-        result: list[float] | None = _engine.point(self.code.address, numbers, params, self.outputs, self.scratch, None, [])
+        result: list[float] | None = _engine.point(
+            self.code.address, numbers, params, self.outputs, self.scratch, None, []
+        )
         return result
 
     def nodes(self, numbers: list[Any], params: list[Any], inputs: list[Value], count: int) -> list[Value] | None:
         """`count` outputs as nodes over the inputs, or None where a guard failed."""
         from micrograd import _engine
 
-        result: list[Value] | None = _engine.point(self.code.address, numbers, params, count, self.scratch, RESULT, inputs)
+        result: list[Value] | None = _engine.point(
+            self.code.address, numbers, params, count, self.scratch, RESULT, inputs
+        )
         return result
 
 
@@ -114,7 +125,17 @@ class BatchCode:
         self.source, self.scratch = llvm.text(tape, self.options, reduced)
         self.code = llvm.compile_text(self.source, self.scratch, self.options, level)
 
-    def run(self, arrays: tuple[Any, ...], axes: tuple[int, ...], uniform: list[Any], rows: int, outs: list[Any], threads: int, node: bool, scale: float) -> Any:
+    def run(
+        self,
+        arrays: tuple[Any, ...],
+        axes: tuple[int, ...],
+        uniform: list[Any],
+        rows: int,
+        outs: list[Any],
+        threads: int,
+        node: bool,
+        scale: float,
+    ) -> Any:
         """(a bit for each row that took another way or None, the sums or a node)."""
         from micrograd import _engine
 

@@ -1,10 +1,11 @@
 """Passes: a function tape → tape each, one loop over the instructions, linear in their number.
 
-    adjoint    append the reverse sweep: the outputs, then their gradients
-    tangent    append the forward sweep: the outputs, then their directional derivatives
-    expand     write composite ops, lists and primitives in the ops that machines have
-    simplify   fold constants, drop what has no effect on bits, write each expression once
-    prune      drop what no output and no guard needs
+adjoint    append the reverse sweep: the outputs, then their gradients
+tangent    append the forward sweep: the outputs, then their directional derivatives
+columns    append a forward sweep for each input: the outputs, then their gradients
+expand     write composite ops, lists and primitives in the ops that machines have
+simplify   fold constants, drop what has no effect on bits, write each expression once
+prune      drop what no output and no guard needs
 """
 
 from __future__ import annotations
@@ -92,12 +93,15 @@ def adjoint(tape: Tape, wrt: Sequence[int], seeds: Sequence[int] | None = None, 
     at = copy_into(builder, tape, once=False)
     active = _active(tape, wrt)
     outputs = [at[o] for o in tape.outputs]
-    one = None if seeds is not None else builder.const(1.0)
-    sweeps = [[(o, at[s]) for o, s in zip(tape.outputs, seeds)]] if seeds is not None else [[(o, one)] for o in tape.outputs]
+    if seeds is not None:
+        sweeps = [[(o, at[s]) for o, s in zip(tape.outputs, seeds)]]
+    else:
+        one = builder.const(1.0)
+        sweeps = [[(o, one)] for o in tape.outputs]
     for sweep in sweeps:
         grads: dict[int, int] = {}
         for o, seed in sweep:
-            grads[o] = builder.emit(ADD, (grads[o], seed)) if o in grads else seed  # type: ignore[arg-type]
+            grads[o] = builder.emit(ADD, (grads[o], seed)) if o in grads else seed
         for i in range(max(grads, default=-1), -1, -1):
             if i not in grads or not active[i] or tape.ops[i] in SOURCES:
                 continue
@@ -140,6 +144,34 @@ def tangent(tape: Tape, wrt: Sequence[int], seeds: Sequence[int]) -> Tape:
     return _finish(builder, tape, at, outputs)
 
 
+def columns(tape: Tape, wrt: Sequence[int]) -> Tape:
+    """What `adjoint` gives (the outputs, then for each its gradient), by a forward sweep for each of the places wrt.
+
+    The cheaper way where there are more outputs than places: the slopes are written once, and serve all sweeps.
+    """
+    builder = Builder(tape.inputs, tape.params)
+    at = copy_into(builder, tape, once=False)
+    one, found = Ref(builder, builder.const(1.0)), []
+    for w in wrt:
+        active = _active(tape, [w])
+        moves: dict[int, Ref] = {w: one}
+        for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+            if op in SOURCES or not active[i]:
+                continue
+            wanted = [a in moves for a in args]
+            total: Any = None
+            for a, slope in zip(args, slopes_of(builder, op, tuple([at[a] for a in args]), at[i], wanted)):
+                if a in moves and not (slope.__class__ is float and slope == 0.0):
+                    part = slope * moves[a]
+                    total = part if total is None else total + part
+            if total is not None:
+                moves[i] = total
+        found.append(moves)
+    outputs = [at[o] for o in tape.outputs]
+    outputs += [builder.place(moves[o]) if o in moves else builder.const(0.0) for o in tape.outputs for moves in found]
+    return _finish(builder, tape, at, outputs)
+
+
 def expand(tape: Tape, spelled: Any, fast: bool = False, powers: bool = False) -> Tape:
     """The tape in ops for which `spelled(op)` holds: the others are run, on places, down to those.
 
@@ -154,7 +186,11 @@ def expand(tape: Tape, spelled: Any, fast: bool = False, powers: bool = False) -
         row = tuple([at[a] for a in args])
         place = _power(builder, row) if powers and op is POW else None
         if place is None:
-            place = builder.emit(op, row) if spelled(op) else _expanded(builder, op, [Ref(builder, a) for a in row], spelled).place
+            place = (
+                builder.emit(op, row)
+                if spelled(op)
+                else _expanded(builder, op, [Ref(builder, a) for a in row], spelled).place
+            )
         at.append(place)
     return _finish(builder, tape, at, [at[o] for o in tape.outputs])
 

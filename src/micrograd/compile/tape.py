@@ -99,7 +99,7 @@ def check(tape: Tape) -> None:
             raise ValueError(f"%{i}: {op.name} takes {op.arity} operands, not {len(args)}")
         elif not all(0 <= a < i for a in args):
             raise ValueError(f"%{i} = {op.name} {args}: an operand is not an earlier place")
-    for place in [*tape.outputs, *(g[k] for g in tape.guards for k in (1, 2))]:
+    for place in [*tape.outputs, *(p for _, a, b, _ in tape.guards for p in (a, b))]:
         if not 0 <= place < len(tape):
             raise ValueError(f"%{place} is returned or guarded, but there is no such place")
 

@@ -60,7 +60,13 @@ def user_line() -> str:
 
 def in_package(frame: Any) -> bool:
     """Whether a frame runs code of this package (or of what it stands on, to copy and pickle)."""
-    return frame.f_globals.get("__name__", "").split(".")[0] in ("micrograd", "copy", "contextlib", "functools", "numpy")
+    return frame.f_globals.get("__name__", "").split(".")[0] in (
+        "micrograd",
+        "copy",
+        "contextlib",
+        "functools",
+        "numpy",
+    )
 
 
 def place(frame: Any, line: int) -> str:
@@ -249,7 +255,8 @@ def _name(f: Any) -> str:
 
 def _phrase(how: str) -> str:
     phrases = {"data": ".data of a Value read", "data =": ".data of a Value assigned", "backward()": "backward() called",
-               "grad": ".grad of a Value read", "grad =": ".grad of a Value assigned", "no_grad()": "no_grad() entered"}  # fmt: skip
+               "grad": ".grad of a Value read", "grad =": ".grad of a Value assigned",
+               "no_grad()": "no_grad() entered"}  # fmt: skip
     return phrases.get(how, f"{how} of a Value")
 
 

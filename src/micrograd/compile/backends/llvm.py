@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from micrograd.compile import cache as cache_file
+from micrograd.compile.backends import inline
 from micrograd.compile.tape import CONST, INPUT, PARAM, Tape
 from micrograd.errors import CompileError
 from micrograd.ops import Op
@@ -35,8 +36,8 @@ PLAIN = {
 INTRINSICS = ("fabs", "sqrt", "floor", "ceil", "rint")
 COMPARE = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
 LIBRARY = {name: name for name in
-           ("exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
-            "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "pow", "atan2", "hypot")}  # fmt: skip
+           ("exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+            "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "pow", "atan2", "hypot")}  # fmt: skip
 LIBRARY |= {"mod": "mg_mod", "floordiv": "mg_floordiv"}
 OURS = ("mg_mod", "mg_floordiv")
 
@@ -82,7 +83,9 @@ def vector_name(function: str, operands: int, bits: int, single: bool) -> str | 
 class Options:
     """How to compile: lanes, number type, whether bits must be those of eager code."""
 
-    def __init__(self, width: int = 1, single: bool = False, exact: bool = False, fast: bool = False, bits: int = 0) -> None:
+    def __init__(
+        self, width: int = 1, single: bool = False, exact: bool = False, fast: bool = False, bits: int = 0
+    ) -> None:
         self.width, self.single, self.exact, self.fast = width, single, exact, fast
         self.bits = bits or vector_bits()
 
@@ -116,8 +119,7 @@ def llvm() -> Any:
         import llvmlite.binding as binding
     except ImportError:
         raise CompileError(
-            "compiling needs llvmlite, which is not installed\n"
-            '  Install it with: pip install "micrograd[jit]"'
+            'compiling needs llvmlite, which is not installed\n  Install it with: pip install "micrograd[jit]"'
         ) from None
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
@@ -192,7 +194,9 @@ class Text:
             return x
         first, all_lanes = self.fresh(), self.fresh()
         self.line(f"{first} = insertelement {self.T} poison, {self.scalar} {x}, i64 0")
-        self.line(f"{all_lanes} = shufflevector {self.T} {first}, {self.T} poison, <{self.o.width} x i32> zeroinitializer")
+        self.line(
+            f"{all_lanes} = shufflevector {self.T} {first}, {self.T} poison, <{self.o.width} x i32> zeroinitializer"
+        )
         return all_lanes
 
     def load_input(self, k: int) -> str:
@@ -209,7 +213,10 @@ class Text:
             return r
         declare = f"declare {self.T} @llvm.masked.load.{self.S}.p0(ptr, i32, {self.B}, {self.T})"
         self.declared[declare] = declare
-        self.line(f"{r} = call {self.T} @llvm.masked.load.{self.S}.p0(ptr {p}, i32 {self.item}, {self.B} %mask, {self.T} {self.splat(0.0)})")
+        self.line(
+            f"{r} = call {self.T} @llvm.masked.load.{self.S}.p0"
+            f"(ptr {p}, i32 {self.item}, {self.B} %mask, {self.T} {self.splat(0.0)})"
+        )
         return r
 
     def get(self, place: int) -> str:
@@ -224,7 +231,9 @@ class Text:
                 self.names[place] = self.load_input(self.tape.args[place][0])
             elif place in self.masks:
                 r = self.fresh()
-                self.line(f"{r} = select {self.B} {self.masks[place]}, {self.T} {self.splat(1.0)}, {self.T} {self.splat(0.0)}")
+                self.line(
+                    f"{r} = select {self.B} {self.masks[place]}, {self.T} {self.splat(1.0)}, {self.T} {self.splat(0.0)}"
+                )
                 self.names[place] = r
             else:
                 p, r = self.address("%scratch", self.slots[place] * self.bytes), self.fresh()
@@ -272,6 +281,8 @@ class Text:
         """A function of the C library: of vectors where there is one and bits may differ, else lane by lane."""
         n = len(operands)
         if not self.point and not self.o.exact and function not in OURS:
+            if function == "exp" and not self.o.single and self.o.bits >= 256 and host_features().get("fma"):
+                return inline.exp(self, operands[0])
             lanes = self.o.bits // (32 if self.o.single else 64)
             vector = vector_name(function, n, self.o.bits, self.o.single)
             if vector is not None and self.o.width % lanes == 0:
@@ -332,7 +343,10 @@ class Text:
             for a, b in zip(parts[::2], parts[1::2]):
                 s = self.fresh()
                 indices = ", ".join(f"i32 {i}" for i in range(2 * lanes))
-                self.line(f"{s} = shufflevector <{lanes} x {self.scalar}> {a}, <{lanes} x {self.scalar}> {b}, <{2 * lanes} x i32> <{indices}>")
+                self.line(
+                    f"{s} = shufflevector <{lanes} x {self.scalar}> {a}, <{lanes} x {self.scalar}> {b}, "
+                    f"<{2 * lanes} x i32> <{indices}>"
+                )
                 joined.append(s)
             parts, lanes = joined, lanes * 2
         return parts[0]
@@ -432,7 +446,9 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
         arguments = "ptr %in, ptr %params, ptr %out, ptr %scratch"
     else:
         arguments = "ptr %columns, ptr %params, ptr %outs, i64 %i, i64 %n, ptr %acc, ptr %bad, ptr %scratch"
-    attributes = f'nounwind alignstack=64 "min-legal-vector-width"="{options.bits}" "prefer-vector-width"="{options.bits}"'
+    attributes = (
+        f'nounwind alignstack=64 "min-legal-vector-width"="{options.bits}" "prefer-vector-width"="{options.bits}"'
+    )
     guarded_in = next((n for n, piece in enumerate(pieces) if ("guard",) in piece), None)
     for masked in (False, True) if reduced is not None and len(pieces) == 1 else (reduced is not None,):
         t.masked = masked
@@ -448,7 +464,14 @@ def _guarded(tape: Tape) -> tuple[int, ...]:
 
 
 def _piece(
-    t: Text, number: int, piece: list[Step], pieces: list[list[Step]], arguments: str, crossing: set[int], guarded_in: int | None, keep_slot: int
+    t: Text,
+    number: int,
+    piece: list[Step],
+    pieces: list[list[Step]],
+    arguments: str,
+    crossing: set[int],
+    guarded_in: int | None,
+    keep_slot: int,
 ) -> str:
     t.lines, t.names, t.masks = [], {}, {}
     W = t.o.width
@@ -493,7 +516,9 @@ def _piece(
                 wide = "%broke"
                 if W < 8:
                     indices = ", ".join(f"i32 {i if i < W else W}" for i in range(8))
-                    t.line(f"%wide = shufflevector <{W} x i1> %broke, <{W} x i1> zeroinitializer, <8 x i32> <{indices}>")
+                    t.line(
+                        f"%wide = shufflevector <{W} x i1> %broke, <{W} x i1> zeroinitializer, <8 x i32> <{indices}>"
+                    )
                     wide = "%wide"
                 t.line(f"%bits = bitcast <{cell} x i1> {wide} to i{cell}")
                 t.line(f"%cell = udiv i64 %i, {W}")
@@ -575,21 +600,27 @@ def target_machine(level: int, bits: int) -> Any:
     if bits < 256:
         for name in ("avx", "avx2", "fma"):
             features[name] = False
-    return target.create_target_machine(cpu=binding.get_host_cpu_name(), features=features.flatten(), opt=level, jit=True)
+    return target.create_target_machine(
+        cpu=binding.get_host_cpu_name(), features=features.flatten(), opt=level, jit=True
+    )
 
 
 def compile_text(source: str, scratch: int, options: Options, level: int = 2) -> Code:
     """Machine code from IR: out of the cache on disk where it was made before."""
     binding = llvm()
     version = ".".join(map(str, binding.llvm_version_info))
-    key = cache_file.name(source, version, binding.get_host_cpu_name(), host_features_text(), str(level), str(options.bits))
+    key = cache_file.name(
+        source, version, binding.get_host_cpu_name(), host_features_text(), str(level), str(options.bits)
+    )
     kept = cache_file.load(key)
     try:
         with _lock:
             module = binding.parse_assembly(source)
             module.verify()
     except RuntimeError as reason:
-        raise CompileError(f"LLVM refused the text that was made for it: {reason}\n  This is a bug of micrograd.") from None
+        raise CompileError(
+            f"LLVM refused the text that was made for it: {reason}\n  This is a bug of micrograd."
+        ) from None
     machine = target_machine(level, options.bits)
     if kept is None and level > 0:
         builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=0))

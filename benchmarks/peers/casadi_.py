@@ -1,0 +1,170 @@
+"""CasADi: a graph of symbols, evaluated by its virtual machine; with the argument `C`, its generated code through the compiler.
+
+Single points go through the buffer interface, which is the fastest way to call a CasADi function from Python.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from typing import Any
+
+from talk import Timer, missing, serve
+
+try:
+    import casadi
+except ImportError:
+    missing("casadi")
+
+import numpy as np
+
+import works
+from contenders import clock
+
+BY_C = sys.argv[1] == "C"
+folder = tempfile.TemporaryDirectory()
+os.chdir(folder.name)
+
+
+class Math:
+    """The names that works.asian asks for."""
+
+    exp, sqrt = staticmethod(casadi.exp), staticmethod(casadi.sqrt)
+
+    @staticmethod
+    def relu(x: Any) -> Any:
+        return casadi.fmax(x, 0.0)
+
+
+def made(name: str, inputs: list[Any], outputs: list[Any]) -> Any:
+    f = casadi.Function(name, inputs, outputs)
+    if BY_C:
+        source = f.generate(f"{name}.c")
+        command = f"{os.environ.get('CC', 'gcc')} -O3 -march=native -fPIC -shared {source} -o ./{name}.so -lm"
+        if os.system(command):
+            raise RuntimeError("the C compiler refused CasADi's code")
+        f = casadi.external(name, f"./{name}.so")
+    return f
+
+
+def buffered(f: Any, numbers: Any, sizes: list[int]) -> Timer:
+    buffer, run = f.buffer()
+    inputs = np.array(numbers, dtype=float)
+    buffer.set_arg(0, memoryview(inputs))
+    outputs = [np.zeros(n) for n in sizes]
+    for i, out in enumerate(outputs):
+        buffer.set_res(i, memoryview(out))
+    timed = clock(run)
+    kept = f, buffer, inputs, outputs
+    return lambda: timed() if kept else 0.0
+
+
+def readme(a: Any, b: Any) -> Any:
+    c = a + b
+    d = a * b + b**3
+    c = c + c + 1
+    c = c + 1 + c - a
+    d = d + d * 2 + casadi.fmax(b + a, 0.0)
+    d = d + 3 * d + casadi.fmax(b - a, 0.0)
+    f = (c - d) ** 2
+    return f / 2.0 + 10.0 / f
+
+
+def point(name: str, f: Any, numbers: Any) -> Timer:
+    p = casadi.SX.sym("p", len(numbers))
+    y = f(*[p[i] for i in range(len(numbers))])
+    return buffered(made(name, [p], [y, casadi.gradient(y, p)]), numbers, [1, len(numbers)])
+
+
+def asian() -> Timer:
+    market, z = casadi.SX.sym("market", 5), casadi.SX.sym("z", works.DATES)
+    y = works.asian(*[market[i] for i in range(5)], [z[t] for t in range(works.DATES)], Math)
+    path = made("path", [market, z], [y, casadi.gradient(y, market)])
+    paths = 10_000  # a tenth of the work: the time of a path does not depend on their number
+    mapped = path.map(paths)
+    zs, at = works.normals()[:, :paths].copy(), np.tile(np.array(works.MARKET)[:, None], (1, paths))
+    if BY_C:  # a loop in C round the compiled function
+        return _each(path, zs)
+    timed = clock(lambda: mapped(at, zs))
+    return lambda: timed() / paths
+
+
+def _each(path: Any, zs: Any) -> Timer:
+    """The compiled function of one path, called by a loop in C."""
+    import ctypes
+
+    loop = """
+    typedef long long casadi_int;
+    int path(const double **arg, double **res, casadi_int *iw, double *w, int mem);
+    #include <time.h>
+    double each(const double *market, const double *z, int n, double *out) {
+        static double w[100000]; casadi_int iw[100]; double y, g[5];
+        struct timespec a, b;
+        clock_gettime(CLOCK_MONOTONIC, &a);
+        for (int i = 0; i < n; i++) {
+            const double *arg[8] = {market, z + 64 * i}; double *res[8] = {&y, g};
+            path(arg, res, iw, w, 0);
+            out[0] += y; for (int k = 0; k < 5; k++) out[k + 1] += g[k];
+        }
+        clock_gettime(CLOCK_MONOTONIC, &b);
+        return (b.tv_sec - a.tv_sec + 1e-9 * (b.tv_nsec - a.tv_nsec)) / n;
+    }"""
+    with open("each.c", "w") as file:
+        file.write(loop)
+    if os.system(f"{os.environ.get('CC', 'gcc')} -O3 -march=native -fPIC -shared each.c path.c -o ./each.so -lm"):
+        raise RuntimeError("the C compiler refused the loop")
+    each = ctypes.CDLL("./each.so").each
+    each.restype = ctypes.c_double
+    rows, market, out = np.ascontiguousarray(zs.T), np.array(works.MARKET), np.zeros(6)
+    pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (market, rows)]
+
+    def once() -> float:
+        kept = (rows, market, out)
+        return min(each(*pointers, ctypes.c_int(2000), kept[2].ctypes.data_as(ctypes.c_void_p)) for _ in range(5))
+
+    return once
+
+
+def gpt() -> Timer:
+    """Scalar symbols, written out: one name, its tokens fixed."""
+    tokens, following = (a[0].tolist() for a in works.names())
+    p = casadi.SX.sym("p", 4192)
+    parts, at = [], 0
+    for rows, columns in ((27, 16), (16, 16), (16, 16), (16, 16), (16, 16), (16, 16), (64, 16), (16, 64), (27, 16)):
+        parts.append(casadi.reshape(p[at : at + rows * columns], columns, rows).T)
+        at += rows * columns
+    wt, wp, wq, wk, wv, wo, wu, wd, wh = parts
+
+    def norm(x: Any) -> Any:
+        return x / casadi.sqrt(casadi.sumsqr(x) / 16 + 1e-5)
+
+    xs = [norm(wt[token, :].T + wp[t, :].T) for t, token in enumerate(tokens)]
+    ns = [norm(x) for x in xs]
+    qs, ks, vs = ([w @ x for x in ns] for w in (wq, wk, wv))
+    total: Any = 0.0
+    for t, x in enumerate(xs):
+        mixed = []
+        for h in range(0, 16, 4):
+            odds = [casadi.exp(casadi.dot(qs[t][h : h + 4], ks[j][h : h + 4]) * 0.5) for j in range(t + 1)]
+            whole = sum(odds)
+            mixed.append(sum(o / whole * vs[j][h : h + 4] for j, o in enumerate(odds)))
+        x = x + wo @ casadi.vertcat(*mixed)
+        x = x + wd @ casadi.fmax(wu @ norm(x), 0.0)
+        logits = wh @ x
+        total += casadi.log(casadi.sum1(casadi.exp(logits))) - logits[following[t]]
+    y = total / len(tokens)
+    return buffered(made("gpt", [p], [y, casadi.gradient(y, p)]), works.gpt_start(), [1, 4192])
+
+
+TASKS = {
+    "tiny": lambda: point("tiny", works.tiny, (-41.0, 2.0)),
+    "readme": lambda: point("readme", readme, (-4.0, 2.0)),
+    "asian": asian,
+    "lotka": lambda: point("lotka", works.lotka, works.RATES),
+    "gpt": gpt,
+}
+if BY_C:
+    del TASKS["lotka"]  # 300,000 lines of C for one function: gcc -O3 needs many minutes
+serve(casadi.__version__, TASKS)
+folder.cleanup()

@@ -1,0 +1,89 @@
+// The little of a framework that this page needs: elements, and a store that tells its listeners.
+
+/**
+ * Make an element: h("button", { class: "quiet", onclick: f, "aria-label": "next" }, "text", child, ...).
+ * @param {string} tag @param {Record<string, any>} [props] @param {...any} children
+ * @returns {any}
+ */
+export function h(tag, props = {}, ...children) {
+  return fill(document.createElement(tag), props, children);
+}
+
+/** The same in SVG. @param {string} tag @param {Record<string, any>} [props] @param {...any} children @returns {any} */
+export function s(tag, props = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
+}
+
+/** @param {any} el @param {Record<string, any>} props @param {any[]} children */
+function fill(el, props, children) {
+  for (const [key, x] of Object.entries(props)) {
+    if (x === null || x === undefined || x === false) continue;
+    if (key.startsWith("on")) el.addEventListener(key.slice(2), x);
+    else if (key === "value" || key === "checked") el[key] = x;
+    else el.setAttribute(key, x === true ? "" : String(x));
+  }
+  el.append(...children.flat(3).filter((x) => x !== null && x !== undefined && x !== false));
+  return el;
+}
+
+/** Give an element other children. @param {any} el @param {...any} children */
+export function put(el, ...children) {
+  el.replaceChildren(...children.flat(3).filter((x) => x !== null && x !== undefined && x !== false));
+}
+
+/** A button. @param {any} label @param {() => void} action @param {Record<string, any>} [props] */
+export function button(label, action, props = {}) {
+  return h("button", { type: "button", onclick: action, ...props }, label);
+}
+
+/**
+ * What is said to an answer, or found by a lab.
+ * @param {boolean} good @param {string} text @param {Record<string, any>} [props]
+ */
+export function verdict(good, text, props = {}) {
+  return h("p", { class: good ? "verdict good" : "verdict bad", ...props }, `${good ? "✓" : "✗"} ${text}`);
+}
+
+/** Act on Enter, and let nothing else come of it. @param {() => void} act */
+export function onEnter(act) {
+  return (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    act();
+  };
+}
+
+/** A run of text with a role, which the style sheet colours. @param {string} role @param {string} text */
+export function mark(role, text) {
+  return h("span", { class: role }, text);
+}
+
+/**
+ * A state and its listeners.
+ * @template {object} T
+ * @param {T} initial
+ */
+export function createStore(initial) {
+  const state = { ...initial };
+  /** @type {((state: T, changed: Partial<T>) => void)[]} */
+  const listeners = [];
+  return {
+    state,
+    /** @param {Partial<T>} changed */
+    set(changed) {
+      Object.assign(state, changed);
+      for (const listener of [...listeners]) listener(state, changed);
+    },
+    /** @param {(state: T, changed: Partial<T>) => void} listener */
+    listen(listener) {
+      listeners.push(listener);
+    },
+  };
+}
+
+let serial = 0;
+
+/** An id that no other element has: several pages may share one notebook. @param {string} stem */
+export function unique(stem) {
+  return `mg-${stem}-${++serial}`;
+}

@@ -1,0 +1,260 @@
+"""The page's logic in node against Python: the same frames, the same gradients, the same orders, the same verdicts."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from micrograd.learn import frames, page
+from micrograd.learn.expression import parse
+from micrograd.learn.lesson import PRESETS, judge
+from micrograd.learn.orders import ORDERS
+from micrograd.learn.orders import run as run_order
+from micrograd.learn.sentences import show
+
+STATIC = Path(page.__file__).parent / "static"
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed: the page's logic was not run")
+
+MORE = {
+    "abs and relu": ("relu(a - b) * abs(c) + max(a, c)", {"a": -1.0, "b": 2.0, "c": 0.5}),
+    "lists": ("sum([a, b, a]) * mean([a, b]) + dot([a, b], [b, c]) + prod([a, b, c]) + logsumexp([a, c])",
+              {"a": 0.3, "b": -1.2, "c": 2.0}),
+    "a quotient and powers": ("(a / b) ** 3 - 2 ** a + sqrt(b) + log(b) - a % b", {"a": 1.5, "b": 4.0}),
+    "special numbers": ("log(a) * b + exp(c)", {"a": 0.0, "b": -1.0, "c": 800.0}),
+    "one leaf": ("a", {"a": 5.0}),
+    "a negation": ("-a * -b", {"a": 2.0, "b": -7.0}),
+    "activations": ("gelu(a) + silu(b) + softplus(a*b) + elu(b) + leaky_relu(a)", {"a": 0.7, "b": -0.4}),
+    "large and small": ("a * b * 1e-7 + a / 1e9", {"a": 1234567.0, "b": 0.03125}),
+}  # fmt: skip
+GRAPHS = {preset.key: (preset.expression, preset.values) for preset in PRESETS.values()} | MORE
+
+
+def node(script: str, data: Any) -> Any:
+    """Run a script with `data` in node; its `answer` comes back."""
+    assert NODE
+    names = {
+        "graph": "graph.js",
+        "orders": "orders.js",
+        "predict": "predict.js",
+        "numbers": "numbers.js",
+        "bugs": "bugs.js",
+    }
+    head = "".join(f'import * as {name} from "{(STATIC / file).as_uri()}";\n' for name, file in names.items())
+    text = f"""{head}
+let input = "";
+for await (const part of process.stdin) input += part;
+const data = JSON.parse(input);
+const plain = (_, x) => (typeof x === "number" && !Number.isFinite(x) ? (x !== x ? "nan" : x > 0 ? "inf" : "-inf") : x);
+const answer = (x) => console.log(JSON.stringify(x, plain));
+{script}
+"""
+    done = subprocess.run(
+        [NODE, "--input-type=module", "-e", text], input=json.dumps(data), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def timeline(key: str) -> Any:
+    expression, values = GRAPHS[key]
+    return frames(parse(expression).build(values), names={})
+
+
+@pytest.mark.parametrize("key", GRAPHS)
+def test_the_page_makes_the_frames_of_python_to_the_bit(key: str) -> None:
+    line = timeline(key)
+    got = node(
+        "const g = graph.readGraph(data); answer(graph.framesOf(g, graph.evaluate(g, {})).map(({parts, ...f}) => f));",
+        page.pack(line),
+    )
+    wanted = [frame.as_dict() for frame in line]
+    assert len(got) == len(wanted)
+    for mine, theirs in zip(got, wanted):
+        assert {name: mine.get(name) for name in theirs} == theirs
+
+
+@pytest.mark.parametrize("key", [key for key in GRAPHS if key not in ("special numbers",)])
+def test_moved_leaves_give_the_numbers_of_python(key: str) -> None:
+    expression, values = GRAPHS[key]
+    dice = random.Random(key)
+    moved = {name: abs(x) + dice.uniform(0.1, 1.0) for name, x in values.items()}
+    line = timeline(key)
+    ids = {n.name: n.id for n in line.nodes}
+    got = node(
+        """const g = graph.readGraph(data.timeline), n = graph.evaluate(g, data.values);
+        const f = graph.framesOf(g, n);
+        const sentences = f.map((x) => x.sentence), shown = graph.snapshot(g, n, f, f.length).grads;
+        const grads = orders.rightGradients(g, n.partials), code = graph.codeOf(g, n);
+        answer({ data: n.data, grads, sentences, code, shown });""",
+        {"timeline": page.pack(line), "values": {ids[name]: x for name, x in moved.items()}},
+    )
+    fresh = frames(parse(expression).build(moved), names={})
+    assert got["data"] == pytest.approx([n.data for n in fresh.nodes], rel=1e-12)
+    wanted = fresh.gradients()
+    assert [g for g, w in zip(got["grads"], wanted) if w is not None] == pytest.approx(
+        [w for w in wanted if w is not None], rel=1e-11, abs=1e-300
+    )
+    assert [g is None for g in got["shown"]] == [w is None for w in wanted]
+    assert got["sentences"] == [frame.sentence for frame in fresh]
+    assert [text.replace(".0", "") for text in got["code"]] == [text.replace(".0", "") for text in fresh.code]
+
+
+@pytest.mark.parametrize("rule", ORDERS)
+@pytest.mark.parametrize("key", [key for key in GRAPHS if key != "special numbers"])
+def test_every_order_gives_the_gradients_faults_and_reasons_of_python(key: str, rule: str) -> None:
+    line = timeline(key)
+    wanted = run_order(line, rule)
+    got = node(
+        """const g = graph.readGraph(data.timeline), n = graph.evaluate(g, {});
+        answer(orders.runOrder(g, n.partials, orders.ORDERS[data.rule].order(g)));""",
+        {"timeline": page.pack(line), "rule": rule},
+    )
+    assert got["visits"] == wanted.visits
+    assert got["grads"] == pytest.approx(wanted.grads)
+    assert [(f["to"], f["slot"], f["fault"], f["reason"]) for f in got["flows"]] == [
+        (f.node, f.slot, f.fault, f.reason) for f in wanted.flows
+    ]
+
+
+def test_the_order_lab_graph_gives_39_60_21_and_0() -> None:
+    got = node(
+        """const g = graph.readGraph(data), n = graph.evaluate(g, {});
+        answer(Object.values(orders.ORDERS).map(({ order }) => orders.runOrder(g, n.partials, order(g)).grads[0]));""",
+        page.pack(timeline("order")),
+    )
+    assert got == [39, 60, 21, 0]
+
+
+def test_orders_of_the_learner_are_judged_as_python_judges_them() -> None:
+    dice = random.Random(7)
+    asked, wanted = [], []
+    for key in ("order", "diamond", "neuron", "network", "softmax"):
+        line = timeline(key)
+        ids = [n.id for n in line.nodes]
+        for _ in range(12):
+            order = [dice.choice(ids) for _ in range(dice.randint(0, len(ids) + 3))]
+            asked.append({"timeline": page.pack(line), "order": order})
+            wanted.append([(f.fault, f.reason) for f in run_order(line, order).flows])
+    got = node(
+        """answer(data.map(({ timeline, order }) => {
+          const g = graph.readGraph(timeline);
+          return orders.runOrder(g, graph.evaluate(g, {}).partials, order).flows.map((f) => [f.fault, f.reason]);
+        }));""",
+        asked,
+    )
+    assert [[tuple(f) for f in flows] for flows in got] == wanted
+
+
+@pytest.mark.parametrize("key", [key for key in GRAPHS if key != "special numbers"])
+def test_answers_are_met_by_the_same_misconception_as_in_python(key: str) -> None:
+    line = timeline(key)
+    asked, wanted = [], []
+    for k, frame in enumerate(line):
+        if frame.kind != "backward":
+            continue
+        node_, target = line.nodes[frame.node], line.nodes[frame.input or 0]
+        assert frame.product is not None and frame.before is not None and frame.local is not None
+        up, x = frame.upstream or 0.0, target.data
+        said = {frame.after, frame.product, frame.local, up, frame.before + frame.local, x, node_.data, 1234.5, 0.0}
+        said |= {frame.before + x * up, (1 - x**2) * up, -(frame.after or 0.0)}
+        for x in sorted(said):
+            asked.append([k, x])
+            verdict = judge(line, frame, x)
+            wanted.append([verdict.right, verdict.key, verdict.text])
+    got = node(
+        """const g = graph.readGraph(data.timeline), n = graph.evaluate(g, {}), f = graph.framesOf(g, n);
+        const judged = data.asked.map(([k, x]) => predict.judge(g, n, f[k], x));
+        answer(judged.map((v) => [v.right, v.key, v.text]));""",
+        {"timeline": page.pack(line), "asked": asked},
+    )
+    assert got == wanted
+
+
+def test_numbers_read_as_in_python() -> None:
+    dice = random.Random(3)
+    numbers = [
+        0.0,
+        -0.0,
+        1.0,
+        -3.0,
+        0.5,
+        1 / 32,
+        3 / 32,
+        5 / 32,
+        0.7071067811865476,
+        12345.678,
+        1e6,
+        999999.99999,
+        1e-4,
+        0.00999999,
+        123456789.0,
+        1000.125,
+        1000.375,
+        1234500.0,
+        2**-20,
+    ]
+    numbers += [dice.uniform(-1, 1) * 10 ** dice.randint(-8, 9) for _ in range(3000)] + [
+        k / 64 for k in range(-400, 400)
+    ]
+    assert node("answer(data.map(numbers.show));", numbers) == [show(x) for x in numbers]
+
+
+def test_a_nudge_agrees_with_the_gradient() -> None:
+    got = node(
+        """const g = graph.readGraph(data), n = graph.evaluate(g, {}), right = orders.rightGradients(g, n.partials);
+        answer(graph.leavesOf(g).map((leaf) => [graph.nudge(g, {}, leaf.id, 1e-4).slope, right[leaf.id]]));""",
+        page.pack(timeline("network")),
+    )
+    assert len(got) == 12
+    for slope, grad in got:
+        assert slope == pytest.approx(grad, abs=1e-6)
+
+
+def test_each_bug_does_what_it_says() -> None:
+    got = node(
+        """const at = (key) => { const g = graph.readGraph(data[key]); return [g, graph.evaluate(g, {})]; };
+        const own = bugs.MISTAKES.find((m) => m.key === "own"), tanh = bugs.MISTAKES.find((m) => m.key === "tanh");
+        answer({
+          assigned: bugs.assigned(...at("square")).grads[0], twice: bugs.unzeroed(...at("square"), 2).grads[0],
+          own: bugs.mistaken(...at("product"), own).grads, unchained: bugs.unchained(...at("product")).grads,
+          tanh: bugs.mistaken(...at("neuron"), tanh).grads, quiet: bugs.assigned(...at("product")).hits,
+        });""",
+        {key: page.pack(timeline(key)) for key in ("square", "product", "neuron")},
+    )
+    names = {n.name: n.id for n in timeline("product").nodes}
+    assert got["assigned"] == 3 and got["twice"] == 12 and got["quiet"] == 0
+    assert got["own"][names["c"]] == 10 and got["own"][names["a"]] == -1  # each factor got its own data
+    assert got["unchained"][names["a"]] == 1
+    n = next(n for n in timeline("neuron").nodes if n.name == "n")
+    assert got["tanh"][n.id] == pytest.approx(1 - n.data**2)
+
+
+def test_what_only_python_can_run_keeps_its_numbers() -> None:
+    from micrograd import Value
+
+    a, b = Value(2.0, label="a"), Value(-3.0, label="b")
+    out = Value(a.data * b.data, (a, b), "*", label="out")
+
+    def backward() -> None:
+        a.grad += b.data * out.grad
+        b.grad += a.data * out.grad
+
+    out._backward = backward  # type: ignore[method-assign]
+    line = frames(out)
+    packed = page.pack(line)
+    assert packed["frozen"] == "*"
+    got = node(
+        """const g = graph.readGraph(data), f = graph.framesOf(g, graph.evaluate(g, {}));
+        answer(f.map((x) => [x.sentence, x.after]));""",
+        packed,
+    )
+    assert [sentence for sentence, _ in got] == [frame.sentence for frame in line]
+    assert math.isclose(got[-1][1], 2.0)

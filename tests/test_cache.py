@@ -1,0 +1,166 @@
+"""Machine code on disk: found again by the next process, never trusted when it is damaged or in others' hands."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from conftest import ROOT
+from micrograd.compile import cache
+from random_programs import needs_llvm
+
+pytestmark = needs_llvm
+
+PROGRAM = """
+import micrograd.compile.cache as cache, micrograd.compile.backends.llvm as llvm
+saved, loaded = [], []
+real_save, real_load = cache.save, cache.load
+cache.save = lambda key, code: (saved.append(key), real_save(key, code))
+cache.load = lambda key: (lambda code: (loaded.append(key) if code else None, code)[1])(real_load(key))
+from micrograd import jit, math
+f = jit(lambda x: math.exp(x) * 3 + x, wait=True)
+f(1.0)
+print(repr(f(0.5)), len(saved), len(loaded))
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A directory for kernels, as the environment names it."""
+    path = tmp_path / "kernels"
+    monkeypatch.setenv("MICROGRAD_CACHE", str(path))
+    return path
+
+
+@pytest.fixture
+def run(run_python, place):
+    def run(**more):
+        value, saved, loaded = run_python(PROGRAM, **{"MICROGRAD_CACHE": str(place), **more}).stdout.split()
+        return float(value), int(saved), int(loaded)
+
+    return run
+
+
+def kernels(place):
+    return sorted(p for p in place.iterdir() if p.suffix == ".o")
+
+
+class TestProcesses:
+    def test_the_second_process_uses_what_the_first_made(self, run, place):
+        value, saved, loaded = run()
+        assert (saved, loaded) == (1, 0)
+        (kernel,) = kernels(place)
+        before = kernel.stat().st_mtime_ns
+        assert run() == (value, 0, 1)
+        assert kernel.stat().st_mtime_ns == before
+
+    @pytest.mark.parametrize("damage", ["truncated", "one bit", "empty", "text"])
+    def test_a_damaged_file_is_ignored_and_written_anew(self, run, place, damage):
+        value, _, _ = run()
+        (kernel,) = kernels(place)
+        content = kernel.read_bytes()
+        broken = {
+            "truncated": content[: len(content) // 2],
+            "one bit": content[:100] + bytes([content[100] ^ 1]) + content[101:],
+            "empty": b"",
+            "text": b"#!/bin/sh\n" * 100,
+        }[damage]
+        kernel.write_bytes(broken)
+        assert run() == (value, 1, 0)
+        assert kernel.read_bytes() == content
+
+    def test_zero_switches_it_off(self, run, place):
+        value, _, loaded = run(MICROGRAD_CACHE="0")
+        assert loaded == 0
+        assert not place.exists()
+        assert run()[0] == value
+
+    def test_other_writers_at_the_same_time(self, place):
+        env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "MICROGRAD_CACHE": str(place)}
+        many = [
+            subprocess.Popen([sys.executable, "-c", PROGRAM], env=env, stdout=subprocess.PIPE, text=True)
+            for _ in range(3)
+        ]
+        values = {p.communicate(timeout=120)[0].split()[0] for p in many}
+        assert [p.returncode for p in many] == [0, 0, 0]
+        assert len(values) == 1
+        (kernel,) = kernels(place)
+        assert cache.load(kernel.name)
+
+    def test_a_process_killed_while_it_writes_leaves_a_working_cache(self, run, place, run_python):
+        program = (
+            """
+import os, signal, micrograd.compile.cache as cache
+cache.os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # everything is written, nothing is in place
+"""
+            + PROGRAM
+        )
+        if not hasattr(os, "fork"):
+            pytest.skip("no SIGKILL on this platform")
+        done = run_python(program, check=False, MICROGRAD_CACHE=str(place))
+        assert done.returncode == -9
+        assert kernels(place) == []
+        value, saved, loaded = run()
+        assert (saved, loaded) == (1, 0)
+        assert run() == (value, 0, 1)
+
+
+class TestFiles:
+    def test_what_is_saved_is_loaded(self, place):
+        cache.save("a.o", b"code" * 1000)
+        assert cache.load("a.o") == b"code" * 1000
+        assert cache.load("b.o") is None
+
+    def test_every_cut_of_a_file_is_refused(self, place):
+        cache.save("a.o", b"some machine code")
+        content = (place / "a.o").read_bytes()
+        for n in range(len(content)):
+            (place / "a.o").write_bytes(content[:n])
+            assert cache.load("a.o") is None, n
+
+    def test_many_threads_write_one_file(self, place):
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda i: cache.save("a.o", bytes([i]) * 100_000), range(32)))
+        code = cache.load("a.o")
+        assert code is not None
+        assert code == bytes([code[0]]) * 100_000
+        assert [p.name for p in place.iterdir()] == ["a.o"]
+
+    @pytest.mark.skipif(os.name != "posix", reason="rights of files are those of POSIX")
+    @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o1777])
+    def test_a_directory_that_others_can_write_to_is_not_used(self, place, mode):
+        cache.save("a.o", b"code")
+        place.chmod(mode)
+        assert cache.directory() is None
+        assert cache.load("a.o") is None
+        cache.save("b.o", b"code")
+        place.chmod(0o700)
+        assert cache.load("a.o") == b"code"
+        assert not (place / "b.o").exists()
+
+    def test_it_is_made_for_its_user_alone(self, place):
+        cache.save("a.o", b"code")
+        assert place.stat().st_mode & 0o077 == 0
+
+    def test_a_directory_that_cannot_be_made_costs_time_not_results(self, tmp_path, monkeypatch):
+        (tmp_path / "file").write_text("not a directory")
+        monkeypatch.setenv("MICROGRAD_CACHE", str(tmp_path / "file" / "kernels"))
+        assert cache.directory() is None
+        cache.save("a.o", b"code")
+        assert cache.load("a.o") is None
+
+    def test_a_disk_that_is_full_costs_time_not_results(self, place, monkeypatch):
+        def full(*_):
+            raise OSError(28, "No space left on device")
+
+        place.mkdir(mode=0o700)
+        monkeypatch.setattr(cache.os, "replace", full)
+        cache.save("a.o", b"code")
+        assert list(place.iterdir()) == []
+
+    def test_names_depend_on_every_part(self):
+        assert len({cache.name("a", "b"), cache.name("ab", ""), cache.name("a", "b", ""), cache.name("b", "a")}) == 4

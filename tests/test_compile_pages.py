@@ -1,0 +1,33 @@
+"""docs/compile.md and docs/examples: each block of code runs, and prints what the page says it prints."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("numpy", reason="the pages use NumPy")
+pytest.importorskip("llvmlite", reason="the pages compile")
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = [DOCS / "compile.md", *sorted((DOCS / "examples").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[p.stem for p in PAGES])
+def test_the_page_runs_from_top_to_bottom(page):
+    text = page.read_text(encoding="utf-8")
+    found = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, re.S)
+    assert found
+    names = {"__name__": "page"}
+    for number, (code, printed) in enumerate(found, 1):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(code, f"{page.name}, block {number}", "exec"), names)
+        assert out.getvalue() == printed, f"block {number} of {page.name}:\n{code}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[p.stem for p in PAGES])
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / link).exists(), link

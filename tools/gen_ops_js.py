@@ -1,0 +1,138 @@
+"""Write src/micrograd/learn/static/ops.js, the page's op table, from the table in ops.py.
+
+    python tools/gen_ops_js.py           write it
+    python tools/gen_ops_js.py --check   fail if the file that is there is stale (a test does this)
+
+Values and partials are run on text: each operation that a rule performs becomes one line of JavaScript.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from micrograd.ops import OPS, facts  # noqa: E402
+from micrograd.text import Page  # noqa: E402
+
+PATH = ROOT / "src" / "micrograd" / "learn" / "static" / "ops.js"
+
+HEADER = """\
+// Made by tools/gen_ops_js.py from ops.py: change the table there and run it again.
+import {
+  dot, erf, erfc, floordiv, logsumexp, mean, modulo, power, product, productsOfTheRest, rint, shares, total,
+} from "./special.js";
+
+/**
+ * One row of the table. `facts` names what the one partial of an n-ary op (arity -1) is a function of.
+ * @typedef {{symbol: string, arity: number, rule: string[], facts?: string[],
+ *            value: (...xs: any[]) => number, partials: ((...xs: number[]) => number)[]}} Op
+ */
+
+/** @type {Record<string, Op>} */
+export const OPS = {
+"""
+
+FOOTER = """\
+};
+
+/**
+ * The value of one application.
+ * @param {string} name @param {number[]} args
+ */
+export function valueOf(name, args) {
+  const op = OPS[name];
+  return op.arity < 0 ? op.value(args) : op.value(...args);
+}
+
+/**
+ * The partials of one application in operand order.
+ * @param {string} name @param {number[]} args @param {number} y
+ * @returns {number[]}
+ */
+export function partialsOf(name, args, y) {
+  const op = OPS[name];
+  if (op.arity >= 0) return op.partials.map((partial) => partial(...args, y));
+  const names = op.facts ?? [], half = args.length / 2;
+  const rest = names.includes("rest") ? productsOfTheRest(args) : [];
+  const share = names.includes("share") ? shares(args, y) : [];
+  const other = (i) => args[(i + half) % args.length];
+  const fact = (name, i) => ({ x: args[i], y, n: args.length, rest: rest[i], share: share[i], other: other(i) })[name];
+  return args.map((_, i) => op.partials[0](...names.map((name) => fact(name, i))));
+}
+"""
+
+
+def literal(x: float) -> str:
+    if math.isnan(x):
+        return "NaN"
+    if math.isinf(x):
+        return "Infinity" if x > 0 else "-Infinity"
+    return repr(x).removesuffix(".0")
+
+
+def function(parameters: tuple[str, ...], rule: Any) -> str:
+    """One arrow function of numbers, as the rule computes it."""
+    page = Page("js", literal)
+    result = rule(*(page.text(p) for p in parameters))
+    steps = list(page.lines.items())
+    used = result.name if hasattr(result, "name") else ""
+    head = f"({', '.join(_needed(parameters, steps, used))}) =>"
+    if not steps:
+        return f"{head} {page.spell(result)}"
+    last = page.spell(result)
+    if used == steps[-1][1]:
+        last = steps.pop()[0]
+    if not steps:
+        return f"{head} {last}"
+    body = ", ".join(f"{name} = {spelled}" for spelled, name in steps)
+    return f"{head} {{ const {body}; return {last}; }}"
+
+
+def _needed(parameters: tuple[str, ...], steps: list[tuple[str, str]], result: str) -> tuple[str, ...]:
+    """The parameters up to the last one that the body names."""
+    words = {result, *re.findall(r"\w+", " ".join(spelled for spelled, _ in steps))}
+    while parameters and parameters[-1] not in words:
+        parameters = parameters[:-1]
+    return parameters
+
+
+def text() -> str:
+    out = [HEADER]
+    for op in OPS.values():
+        inputs = ("a", "b", "c")[: max(op.arity, 0)]
+        row = [
+            f"symbol: {json.dumps(op.symbol)}",
+            f"arity: {op.arity}",
+            f"rule: {json.dumps(op.rule, ensure_ascii=False)}",
+        ]
+        if op.arity < 0:
+            row += [f"facts: {json.dumps(facts(op))}", f"value: (xs) => {op.js}"]
+            partials = [function(facts(op), op.partials[0])]
+        else:
+            rule = (lambda *xs, op=op: xs[0]._apply(op, xs)) if op.js else op.value
+            row.append(f"value: {function(inputs, rule)}")
+            partials = [function((*inputs, "y"), partial) for partial in op.partials]
+        row.append(f"partials: [{', '.join(partials)}]")
+        out.append(f"  {op.name}: {{ {', '.join(row)} }},\n")
+    return "".join([*out, FOOTER])
+
+
+def main() -> int:
+    if "--check" in sys.argv:
+        if not PATH.exists() or PATH.read_text(encoding="utf-8") != text():
+            print(f"{PATH.name} is stale: run tools/gen_ops_js.py (ops.py changed since it was made)", file=sys.stderr)
+            return 1
+        return 0
+    PATH.write_text(text(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
