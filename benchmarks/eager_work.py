@@ -43,7 +43,9 @@ def clock(work: Any, *args: Any, least: float = 0.02) -> float:
 
 
 def chain(number: Any, steps: int = STEPS) -> Any:
-    acc, x, y = number(0.5), number(0.999), number(0.001)
+    # x is so near to 1 that the gradient of 1.5 million steps stays a normal number: processors take 100 times as long for
+    # a denormal one, and that is no property of the engine.
+    acc, x, y = number(0.5), number(0.9999999), number(0.001)
     for _ in range(steps):
         acc = acc * x + y
     return acc
