@@ -193,3 +193,12 @@ def test_zeros_of_two_signs_are_two_constants():
 def test_what_no_output_and_no_guard_needs_is_dropped():
     tape = parse("%0 = input 0\n%1 = exp %0\n%2 = log %0\n%3 = sin %0\nguard lt %1 %0 is true\nreturn %3")
     assert str(passes.prune(tape)) == "%0 = input 0\n%1 = exp %0\n%2 = sin %0\nguard lt %1 %0 is true\nreturn %2"
+
+
+def test_columns_give_what_adjoint_gives():
+    lines = ["%0 = input 0", "%1 = input 1", "%2 = mul %0 %1", "%3 = sin %2", "%4 = div %3 %1", "%5 = floor %0"]
+    tape = parse("\n".join([*lines, "%6 = mul %5 %4", "return %2 %3 %4 %6 %1"]))
+    by_rows, by_columns = passes.adjoint(tape, [0, 1]), passes.columns(tape, [0, 1])
+    check(by_columns)
+    for point in ([0.7, -1.3], [2.5, 0.4]):
+        assert python.run(by_columns, point, []) == pytest.approx(python.run(by_rows, point, []), rel=1e-15)
