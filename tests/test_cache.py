@@ -6,14 +6,15 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
 from micrograd.compile import cache
 from random_programs import needs_llvm
 
 pytestmark = needs_llvm
+ROOT = Path(__file__).resolve().parent.parent
 
 PROGRAM = """
 import micrograd.compile.cache as cache, micrograd.compile.backends.llvm as llvm

@@ -346,7 +346,7 @@ class TestLargeTapes:
     def test_a_tape_over_the_limit_is_refused_with_a_message(self, monkeypatch):
         monkeypatch.setattr(kernel, "MAX_INSTRUCTIONS", 1000)
         with pytest.raises(
-            CompileError, match=r"(?s)the tape has [0-9,]+ instructions.*The limit is 1,000.*one row with vmap"
+            CompileError, match=r"(?s)the tape has [0-9,]+ instructions.*the limit is 1,000.*one row with vmap"
         ):
             jit(self.long(1000), wait=True)(1.0, 2.0)
         assert jit(self.long(100), wait=True)(1.0, 2.0) == pytest.approx(self.long(100)(1.0, 2.0))

@@ -480,7 +480,7 @@ def vmap(
             float32=float32,
             width=width,
         )
-    rows = (
-        f.f if isinstance(getattr(f, "settings", None), Settings) and hasattr(f, "paths") else f
-    )  # of a jitted function
+    rows: Any = f
+    if getattr(f, "kernel", None) is f:  # a jitted function: the rows run what it was made of
+        rows = f.f  # type: ignore[union-attr]
     return Vmap(rows, in_axes, reduce, threads, batch_size, Settings(exact, fastmath, float32, width, True))

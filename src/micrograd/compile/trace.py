@@ -201,7 +201,8 @@ def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
 def _difference(one: Trace, two: Trace) -> str:
     """Where two traces differ, in words; nothing where they do not."""
     a, b = one.tape, two.tape
-    if a.ops != b.ops or repr(a.args) != repr(b.args) or a.guards != b.guards or a.outputs != b.outputs:
+    differ = a.ops != b.ops or a.args != b.args or a.guards != b.guards or a.outputs != b.outputs
+    if differ and str(a) != str(b):  # a nan differs from itself, its text does not
         lines = zip([*str(a).splitlines(), "nothing"], [*str(b).splitlines(), "nothing"])
         old, new = next((x, y) for x, y in lines if x != y)
         return f"`{old}`, then `{new}`"
