@@ -78,7 +78,8 @@ def markdown(rows: list[Row], times: dict[str, dict[str, float]], tasks: dict[st
         "# Compiled functions beside C and the peers",
         "",
         f"{about['date']}, {about['machine']}, Python {about['python']}. Made by `make bench`; "
-        "the best of many short rounds in turn.",
+        "the best of many short rounds in turn."
+        " Hand-written C is called from C, everybody else from Python.",
         "",
         "| work | " + " | ".join(names) + " |",
         "| --- |" + " ---: |" * len(names),
@@ -125,7 +126,9 @@ def chart(file: Path, times: dict[str, dict[str, float]], tasks: dict[str, str],
         axis.set_xscale("log")
         axis.set_xlim(low, high)
         axis.set_yticks(range(len(bars)), names)
-        axis.invert_yaxis()
+        row = shown.index(task) // columns
+        tallest = max(len(times[t]) for t in shown[row * columns : (row + 1) * columns])
+        axis.set_ylim(tallest - 0.4, -0.6)  # bars of one thickness in all panels, the fastest on top
         for i, (name, s) in enumerate(bars):
             mine = times[task].get("micrograd")
             beside = (
@@ -136,7 +139,16 @@ def chart(file: Path, times: dict[str, dict[str, float]], tasks: dict[str, str],
                 else f"  ({s / mine:,.0f}×)"
             )
             weight = "bold" if name == "micrograd" else "normal"
-            axis.text(s * 1.08, i, text_of(s) + beside, va="center", fontsize=8.5, fontweight=weight, color="#222222")
+            axis.annotate(
+                text_of(s) + beside,
+                (s, i),
+                xytext=(5, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8.5,
+                fontweight=weight,
+                color="#222222",
+            )
             axis.get_yticklabels()[i].set_fontweight(weight)
         axis.set_title(tasks[task], fontsize=10, loc="left", color="#222222")
         axis.tick_params(axis="y", length=0, labelsize=9)
@@ -144,7 +156,7 @@ def chart(file: Path, times: dict[str, dict[str, float]], tasks: dict[str, str],
         for side in axis.spines.values():
             side.set_visible(False)
     figure.suptitle(
-        "Time of a call, log scale: shorter is faster (× is beside micrograd)",
+        "Time of a call on a log scale, shorter is faster; in brackets beside this package",
         x=0.01,
         ha="left",
         fontsize=13,
