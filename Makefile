@@ -14,7 +14,7 @@ CORE := $(VENV)/.package
 DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test lint bench-eager accuracy sanitize ops setup clean
+.PHONY: help demo test lint bench bench-eager accuracy sanitize ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -31,6 +31,9 @@ lint: $(DEV)  ## ruff and mypy alone
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+bench: $(DEV) $(PEERS)/.all  ## time compiled functions beside hand-written C and the peers; writes benchmarks/results
+	$(BIN)/python benchmarks/compiled.py --peers $(PEERS)
+
 bench-eager: $(DEV) $(PEERS)/.ready  ## time the engine beside floats and micrograd 0.1.0; fails when a figure falls short
 	$(BIN)/python benchmarks/eager.py --peer $(PEERS)/bin/python
 
@@ -41,8 +44,9 @@ accuracy: $(DEV)  ## measure every op against mpmath at 50 digits, and write doc
 sanitize: $(DEV)  ## run the engine's tests on a C engine built with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(BIN)/python tools/sanitize.py
 
-ops: $(DEV)  ## write _ops.h from ops.py, and build the C engine anew
+ops: $(DEV)  ## write _ops.h and ops.js from ops.py, and build the C engine anew
 	$(BIN)/python tools/gen_ops_h.py
+	$(BIN)/python tools/gen_ops_js.py
 	$(BIN)/python setup.py --quiet build_ext --inplace
 
 setup: $(DEV)  ## the environment for development, and nothing else
@@ -74,4 +78,10 @@ $(PEERS)/.ready:
 	rm -rf $(PEERS)
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install micrograd==0.1.0
+	@touch $@
+
+$(PEERS)/.all: $(PEERS)/.ready benchmarks/peers/requirements.txt
+	for peer in $$(grep -v '^#' benchmarks/peers/requirements.txt); do \
+		$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install "$$peer" || echo "$$peer does not install: left out"; \
+	done
 	@touch $@

@@ -1,9 +1,4 @@
-"""Both twins of the engine in one process: every engine test runs on each.
-
-The C twin is the package as it is imported. The Python twin is the same package imported a second time, under
-MICROGRAD_PURE=1, and kept aside; for a test that asks for it, it takes the first one's place in `sys.modules`, so that
-`import micrograd.nn`, pickle and copy see the twin under test.
-"""
+"""What all tests share: every engine test runs on both twins (twins.py)."""
 
 from __future__ import annotations
 
@@ -13,17 +8,12 @@ import os
 import shutil
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-MORE = int(os.environ.get("MICROGRAD_EXAMPLES", "1"))
+from twins import MORE, NATIVE, PYTHON, ROOT, C, Twin, in_place
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,69 +40,6 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     ):
         if missing:
             terminalreporter.write_line(f"left out: {what}", yellow=True)
-
-
-class Twin:
-    """One load of the package."""
-
-    def __init__(self, name: str, modules: dict[str, ModuleType]) -> None:
-        self.name = name
-        self.modules = modules
-        self.package: Any = modules["micrograd"]
-        self.engine: Any = modules["micrograd.engine"]
-        self.math: Any = modules["micrograd.math"]
-        self.ops: Any = modules["micrograd.ops"]
-        self.Value: Any = self.engine.Value
-
-    def __repr__(self) -> str:
-        return f"<{self.name} twin>"
-
-
-def _loaded() -> dict[str, ModuleType]:
-    return {name: m for name, m in sys.modules.items() if name == "micrograd" or name.startswith("micrograd.")}
-
-
-def _load(name: str, pure: str) -> Twin:
-    """Import the package anew, with MICROGRAD_PURE set to `pure`."""
-    before, variable = _loaded(), os.environ.get("MICROGRAD_PURE")
-    for module in before:
-        del sys.modules[module]
-    os.environ["MICROGRAD_PURE"] = pure
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a machine without a C compiler
-            importlib.import_module("micrograd.graph")
-        return Twin(name, _loaded())
-    finally:
-        if variable is None:
-            del os.environ["MICROGRAD_PURE"]
-        else:
-            os.environ["MICROGRAD_PURE"] = variable
-        for module in _loaded():
-            del sys.modules[module]
-        sys.modules.update(before)
-
-
-PYTHON = _load("Python", "1")
-C = _load("C", os.environ.get("MICROGRAD_PURE", "0"))
-NATIVE = bool(C.engine.NATIVE)
-sys.modules.update(C.modules)  # what test modules get when they import micrograd at their top
-
-
-@contextmanager
-def in_place(twin: Twin) -> Iterator[Twin]:
-    """Let `import micrograd...` find this twin for a while."""
-    before = _loaded()
-    try:
-        for name in before:
-            del sys.modules[name]
-        sys.modules.update(twin.modules)
-        yield twin
-    finally:
-        twin.modules = _loaded()  # modules that were imported meanwhile belong to this twin
-        for name in twin.modules:
-            del sys.modules[name]
-        sys.modules.update(before)
 
 
 @pytest.fixture(params=["C", "Python"])

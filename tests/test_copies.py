@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from conftest import PYTHON, C, in_place
+from twins import PYTHON, C, in_place
 
 
 def neuron(Value):

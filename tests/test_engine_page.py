@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from conftest import ROOT
+from twins import ROOT
 
 BLOCK = re.compile(r"```python\n(.*?)```", re.S)
 

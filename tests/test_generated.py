@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from conftest import ROOT
+from twins import ROOT
 
 
 def test_ops_h_is_what_the_table_gives():

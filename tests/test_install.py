@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from conftest import NATIVE, ROOT
+from twins import NATIVE, ROOT
 
 SHOW = "import micrograd.engine as e; print(e.NATIVE, e.Value.__module__, (e.Value(2.0) * 3).data)"
 needs_native = pytest.mark.skipif(not NATIVE, reason="the C twin is not built")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import oracle
 from bounds import allowed
-from conftest import MORE, NATIVE, PYTHON, C
 from micrograd.ops import OPS
 from programs import on_mpmath, on_twin, programs, run
+from twins import MORE, NATIVE, PYTHON, C
 
 inf, nan = math.inf, math.nan
 STEPPED = {"floordiv", "mod", "floor", "ceil", "round", "sign", "where", "lt", "le", "gt", "ge", "eq", "ne"}

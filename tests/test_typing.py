@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from conftest import ROOT
+from twins import ROOT
 
 pytest.importorskip("mypy")
 

@@ -42,31 +42,93 @@ static int32_t *places_find(Places *m, Node *n, int *is_new) { /* NULL without m
     return &m->place[at];
 }
 
-/* linearize(roots, inputs, trace) -> (ops, starts, args, numbers, captured, places)
-   Places count the inputs first, then everything else as it is met: ops[i] is the row of place len(inputs) + i, or
-   OP_LEAF for a captured Value (one made outside of this trace), args[starts[i]:starts[i+1]] the places of its inputs.
-   A plain number is the place -1 - k of numbers[k]. Nodes are met as backward() meets them. */
+/* bits of a number -> the place of its constant, by open addressing; place 0 is never a constant's (see linearize) */
+typedef struct {
+    uint64_t *bits;
+    int32_t *place;
+    size_t mask, used;
+} Constants;
+
+static int constants_grow(Constants *m) {
+    size_t size = m->mask ? (m->mask + 1) * 2 : 64;
+    Constants next = {PyMem_RawMalloc(size * sizeof(uint64_t)), PyMem_RawCalloc(size, sizeof(int32_t)), size - 1, m->used};
+    if (next.bits == NULL || next.place == NULL) {
+        PyMem_RawFree(next.bits);
+        PyMem_RawFree(next.place);
+        return -1;
+    }
+    for (size_t i = 0; m->mask && i <= m->mask; i++) {
+        if (m->place[i] == 0) continue;
+        size_t at = m->bits[i] * 0x9E3779B97F4A7C15u >> 20 & next.mask;
+        while (next.place[at] != 0) at = (at + 1) & next.mask;
+        next.bits[at] = m->bits[i];
+        next.place[at] = m->place[i];
+    }
+    PyMem_RawFree(m->bits);
+    PyMem_RawFree(m->place);
+    *m = next;
+    return 0;
+}
+
+static int32_t *constants_find(Constants *m, double x) { /* NULL without memory; *result is 0 for a new one */
+    uint64_t bits;
+    if (m->used * 2 >= m->mask && constants_grow(m) < 0) return NULL;
+    memcpy(&bits, &x, sizeof bits);
+    size_t at = bits * 0x9E3779B97F4A7C15u >> 20 & m->mask;
+    while (m->place[at] != 0 && m->bits[at] != bits) at = (at + 1) & m->mask;
+    if (m->place[at] == 0) {
+        m->bits[at] = bits;
+        m->used++;
+    }
+    return &m->place[at];
+}
+
+enum { IS_PARAM = 0x10000, IS_CONST = 0x10001 }; /* beside the rows of the table */
+
+/* linearize(roots, inputs, trace, (INPUT, PARAM, CONST)) -> (ops, args, captured, places): what a tape is made of.
+   graph.py has the same in Python. A node with a hand-written _backward cannot be written down: then it is a tuple of that
+   node alone. */
 static PyObject *module_linearize(PyObject *module, PyObject *arguments) {
     (void)module;
-    PyObject *roots, *in_list, *result = NULL, *captured = NULL, *places = NULL;
+    PyObject *roots, *in_list, *source_input, *source_param, *source_const, *result = NULL, *captured = NULL, *places = NULL;
     unsigned int trace;
-    if (!PyArg_ParseTuple(arguments, "O!O!I:linearize", &PyList_Type, &roots, &PyList_Type, &in_list, &trace)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "O!O!I(OOO):linearize", &PyList_Type, &roots, &PyList_Type, &in_list, &trace, &source_input, &source_param, &source_const))
+        return NULL;
     Places map = {0};
-    List stack = {0}, ops = {0}, args = {0};
-    double *numbers = NULL;
-    Py_ssize_t n_numbers = 0, room_numbers = 0;
-    int32_t *place, next = 0;
+    Constants constants = {0};
+    List stack = {0}, ops = {0}, args = {0}; /* ops: (row, where its args start) pairs; of a constant the one arg is its bits */
+    int32_t *place, *constant, next = 0, n_in = (int32_t)PyList_GET_SIZE(in_list);
     int is_new;
     captured = PyList_New(0);
     places = PyList_New(0);
     if (captured == NULL || places == NULL) goto done;
 #define NEED(list, k) if ((list).room < (list).n + (k) && list_grow(&(list), (k)) < 0) goto no_memory
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(in_list); i++) {
-        if ((place = places_find(&map, (Node *)PyList_GET_ITEM(in_list, i), &is_new)) == NULL) goto no_memory;
-        *place = next++;
+#define OPEN(row) (ops.item[ops.n++] = (uintptr_t)(row), ops.item[ops.n++] = (uintptr_t)args.n)
+    for (; next < n_in; next++) {
+        if ((place = places_find(&map, (Node *)PyList_GET_ITEM(in_list, next), &is_new)) == NULL) goto no_memory;
+        *place = next;
     }
     for (Py_ssize_t r = 0; r < PyList_GET_SIZE(roots); r++) {
-        Node *root = (Node *)PyList_GET_ITEM(roots, r);
+        PyObject *root = PyList_GET_ITEM(roots, r), *where;
+        if (!is_value(root)) { /* a plain number among the results */
+            double x;
+            if (number(root, &x) < 0) goto done;
+            if ((constant = constants_find(&constants, x)) == NULL) goto no_memory;
+            if (*constant == 0) {
+                NEED(ops, 2);
+                NEED(args, 1);
+                OPEN(IS_CONST);
+                memcpy(&args.item[args.n++], &x, sizeof x);
+                *constant = ++next;
+            }
+            where = PyLong_FromLong(*constant - 1);
+            if (where == NULL || PyList_Append(places, where) < 0) {
+                Py_XDECREF(where);
+                goto done;
+            }
+            Py_DECREF(where);
+            continue;
+        }
         NEED(stack, 1);
         stack.item[stack.n++] = (uintptr_t)root;
         while (stack.n) {
@@ -79,15 +141,16 @@ static PyObject *module_linearize(PyObject *module, PyObject *arguments) {
                 if (!is_new) continue;
                 *place = -1;
                 int outside = n->trace != trace || is_leaf(n);
-                if (!outside && (n->op == OP_USER || (n->flags & HOOKED))) { /* its rule is a closure: nothing to write down */
+                if (!outside && (n->op == OP_USER || (n->flags & HOOKED))) {
                     result = PyTuple_Pack(1, (PyObject *)n);
                     goto done;
                 }
                 NEED(stack, k + 1);
                 if (outside) {
                     NEED(ops, 2);
-                    ops.item[ops.n++] = OP_LEAF;
-                    ops.item[ops.n++] = (uintptr_t)args.n;
+                    NEED(args, 1);
+                    OPEN(IS_PARAM);
+                    args.item[args.n++] = (uintptr_t)PyList_GET_SIZE(captured);
                     *place = next++;
                     if (PyList_Append(captured, (PyObject *)n) < 0) goto done;
                     continue;
@@ -97,72 +160,77 @@ static PyObject *module_linearize(PyObject *module, PyObject *arguments) {
                     if (has_gradient(in[i])) stack.item[stack.n++] = (uintptr_t)in[i];
                 continue;
             }
-            NEED(ops, 2);
-            NEED(args, k);
-            ops.item[ops.n++] = n->op;
-            ops.item[ops.n++] = (uintptr_t)args.n;
-            *place = next++;
+            NEED(ops, 2 * (k + 1));
+            NEED(args, 2 * k);
+            for (Py_ssize_t i = 0; i < k; i++) { /* constants that are new come first */
+                if (has_gradient(in[i])) continue;
+                double x = input_partials(n)[i];
+                if ((constant = constants_find(&constants, x)) == NULL) goto no_memory;
+                if (*constant == 0) {
+                    OPEN(IS_CONST);
+                    memcpy(&args.item[args.n++], &x, sizeof x);
+                    *constant = ++next; /* one more than its place, so that it is not 0 */
+                }
+            }
+            OPEN(n->op);
             for (Py_ssize_t i = 0; i < k; i++) {
                 if (has_gradient(in[i])) {
                     int32_t *at = places_find(&map, in[i], &is_new);
                     if (at == NULL) goto no_memory;
-                    args.item[args.n++] = (uintptr_t)(intptr_t)*at;
+                    args.item[args.n++] = (uintptr_t)*at;
                 } else {
-                    if (n_numbers == room_numbers) {
-                        room_numbers = room_numbers ? room_numbers * 2 : 256;
-                        double *more = PyMem_RawRealloc(numbers, (size_t)room_numbers * sizeof(double));
-                        if (more == NULL) goto no_memory;
-                        numbers = more;
-                    }
-                    numbers[n_numbers] = input_partials(n)[i];
-                    args.item[args.n++] = (uintptr_t)(intptr_t)(-1 - n_numbers++);
+                    args.item[args.n++] = (uintptr_t)(*constants_find(&constants, input_partials(n)[i]) - 1);
                 }
             }
+            if ((place = places_find(&map, n, &is_new)) == NULL) goto no_memory; /* it may have moved */
+            *place = next++;
         }
-        if ((place = places_find(&map, root, &is_new)) == NULL) goto no_memory;
-        PyObject *where = PyLong_FromLong(*place);
+        if ((place = places_find(&map, (Node *)root, &is_new)) == NULL) goto no_memory;
+        where = PyLong_FromLong(*place);
         if (where == NULL || PyList_Append(places, where) < 0) {
             Py_XDECREF(where);
             goto done;
         }
         Py_DECREF(where);
     }
-    PyObject *out_ops = PyList_New(ops.n / 2), *out_args = PyList_New(ops.n / 2), *out_numbers = PyList_New(n_numbers);
-    if (out_ops == NULL || out_args == NULL || out_numbers == NULL) goto lists_failed;
-    for (Py_ssize_t i = 0; i < n_numbers; i++) {
-        PyObject *x = PyFloat_FromDouble(numbers[i]);
-        if (x == NULL) goto lists_failed;
-        PyList_SET_ITEM(out_numbers, i, x);
+    PyObject *out_ops = PyList_New(n_in + ops.n / 2), *out_args = PyList_New(n_in + ops.n / 2), *row;
+    if (out_ops == NULL || out_args == NULL) goto lists_failed;
+    for (Py_ssize_t i = 0; i < n_in; i++) {
+        PyList_SET_ITEM(out_ops, i, Py_NewRef(source_input));
+        if ((row = Py_BuildValue("(n)", i)) == NULL) goto lists_failed;
+        PyList_SET_ITEM(out_args, i, row);
     }
     for (Py_ssize_t i = 0; i < ops.n / 2; i++) {
         uintptr_t op = ops.item[2 * i];
         Py_ssize_t from = (Py_ssize_t)ops.item[2 * i + 1], to = i + 1 < ops.n / 2 ? (Py_ssize_t)ops.item[2 * i + 3] : args.n;
-        PyList_SET_ITEM(out_ops, i, Py_NewRef(op == OP_LEAF ? Py_None : PyList_GET_ITEM(op_rows, (Py_ssize_t)op)));
-        PyObject *row = PyTuple_New(to - from);
-        if (row == NULL) goto lists_failed;
-        PyList_SET_ITEM(out_args, i, row);
+        PyObject *which = op == IS_PARAM ? source_param : op == IS_CONST ? source_const : PyList_GET_ITEM(op_rows, (Py_ssize_t)op);
+        PyList_SET_ITEM(out_ops, n_in + i, Py_NewRef(which));
+        if ((row = PyTuple_New(to - from)) == NULL) goto lists_failed;
+        PyList_SET_ITEM(out_args, n_in + i, row);
         for (Py_ssize_t j = from; j < to; j++) {
-            PyObject *at = PyLong_FromLongLong((long long)(intptr_t)args.item[j]);
+            double x;
+            memcpy(&x, &args.item[j], sizeof x);
+            PyObject *at = op == IS_CONST ? PyFloat_FromDouble(x) : PyLong_FromSsize_t((Py_ssize_t)args.item[j]);
             if (at == NULL) goto lists_failed;
             PyTuple_SET_ITEM(row, j - from, at);
         }
     }
-    result = Py_BuildValue("(NNNOO)", out_ops, out_args, out_numbers, captured, places);
+    result = Py_BuildValue("(NNOO)", out_ops, out_args, captured, places);
     goto done;
 lists_failed:
     Py_XDECREF(out_ops);
     Py_XDECREF(out_args);
-    Py_XDECREF(out_numbers);
     goto done;
 no_memory:
     PyErr_NoMemory();
 done:
     PyMem_RawFree(map.key);
     PyMem_RawFree(map.place);
+    PyMem_RawFree(constants.bits);
+    PyMem_RawFree(constants.place);
     PyMem_RawFree(stack.item);
     PyMem_RawFree(ops.item);
     PyMem_RawFree(args.item);
-    PyMem_RawFree(numbers);
     Py_XDECREF(captured);
     Py_XDECREF(places);
     return result;

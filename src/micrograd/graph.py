@@ -127,40 +127,51 @@ def deepcopy(root: Value, memo: dict[int, Any]) -> Value:
     return out
 
 
-def linearize(roots: list[Value], inputs: list[Value], trace: int) -> tuple[Any, ...]:
-    """The graph between inputs and roots, written down in the order in which backward() would meet it.
+def linearize(
+    roots: list[Any], inputs: list[Value], trace: int, sources: tuple[Op, Op, Op]
+) -> tuple[list[Op], list[tuple[Any, ...]], list[Value], list[int]] | tuple[Value]:
+    """The graph between inputs and roots as what a tape is made of, in the order in which backward() would meet it.
 
-    Gives (ops, args, numbers, captured, places): places count the inputs first, then each node as it is met; `ops[i]` is
-    the row of place len(inputs) + i, or None for a captured Value (one made outside of this trace), `args[i]` the places of
-    its inputs; a plain number is the place -1 - k of numbers[k]. A node with a hand-written `_backward` cannot be written
-    down: the result is then a tuple of that node alone.
+    Gives (ops, args, captured, places): `ops[i]` over `args[i]` is place i, inputs come first, then each node as it is met,
+    after the numbers that it brings in; `captured` are the Values made outside of this trace, `places` those of the roots.
+    `sources` are the ops for an input, a captured Value and a constant. A node with a hand-written `_backward` cannot be
+    written down: the result is then a tuple of that node alone.
     """
+    INPUT, PARAM, CONST = sources
     place = {id(v): i for i, v in enumerate(inputs)}
-    ops: list[Op | None] = []
-    args: list[tuple[int, ...]] = []
-    numbers: list[float] = []
+    ops: list[Op] = [INPUT] * len(inputs)
+    args: list[tuple[Any, ...]] = [(i,) for i in range(len(inputs))]
+    constants: dict[str, int] = {}
     captured: list[Value] = []
+
+    def write(op: Op, *row: Any) -> int:
+        ops.append(op)
+        args.append(row)
+        return len(ops) - 1
+
+    def constant(x: float) -> int:
+        key = repr(x)
+        if key not in constants:
+            constants[key] = write(CONST, x)
+        return constants[key]
+
+    places = []
     for root in roots:
+        if not isinstance(root, Value):
+            places.append(constant(float(root)))
+            continue
         stack = [(root, False)]
         while stack:
             v, inputs_done = stack.pop()
             if inputs_done:
-                row = []
-                for c, slope in zip(v._prev, v._partials):
-                    if slope is None:
-                        row.append(-1 - len(numbers))
-                        numbers.append(c._data)
-                    else:
-                        row.append(place[id(c)])
-                place[id(v)] = len(inputs) + len(ops)
-                ops.append(v._rule)
-                args.append(tuple(row))
+                row = [constant(c._data) if p is None else None for c, p in zip(v._prev, v._partials)]
+                row = [place[id(c)] if at is None else at for c, at in zip(v._prev, row)]
+                assert v._rule is not None
+                place[id(v)] = write(v._rule, *row)
             elif id(v) in place:
                 continue
             elif v._trace != trace or not v._prev:
-                place[id(v)] = len(inputs) + len(ops)
-                ops.append(None)
-                args.append(())
+                place[id(v)] = write(PARAM, len(captured))
                 captured.append(v)
             elif not v._partials or "_backward" in v.__dict__:
                 return (v,)
@@ -168,7 +179,8 @@ def linearize(roots: list[Value], inputs: list[Value], trace: int) -> tuple[Any,
                 place[id(v)] = -1
                 stack.append((v, True))
                 stack.extend((c, False) for c, p in zip(reversed(v._prev), reversed(v._partials)) if p is not None)
-    return ops, args, numbers, captured, [place[id(root)] for root in roots]
+        places.append(place[id(root)])
+    return ops, args, captured, places
 
 
 def gradients(root: Value, inputs: list[Value]) -> list[float]:

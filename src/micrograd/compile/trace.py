@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from micrograd import engine, graph
-from micrograd.compile.tape import CONST, INPUT, PARAM, Guard, Tape
+from micrograd.compile.tape import CONST, SOURCES, Guard, Tape
 from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.structure import Shape, flatten, unflatten
@@ -132,8 +132,7 @@ def _write_down(
     f: Any, inputs: list[Value], results: list[Any], guards: list[Any], shape: Shape, aux: Any, serial: int
 ) -> Trace:
     operands = [*results, *(x for _, a, b, _ in guards for x in (a, b))]
-    roots = [x for x in operands if isinstance(x, Value)]
-    found = linearize(roots, inputs, serial)
+    found = linearize(operands, inputs, serial, SOURCES)
     if len(found) == 1:
         raise TraceError(
             f"a hand-written _backward ({found[0]._op or 'unnamed'}) inside a compiled function, "
@@ -141,29 +140,9 @@ def _write_down(
             "  Its rule is a Python closure, which cannot be compiled.\n"
             "  Declare the op with @primitive(partial, ...): value and partials written with operators and micrograd.math."
         )
-    ops, args, numbers, captured, places = found
+    ops, args, captured, on_tape = found
     tape = Tape(len(inputs), len(captured))
-    for k in range(len(inputs)):
-        tape.append(INPUT, k)
-    constants: dict[str, int] = {}
-
-    def constant(x: float) -> int:
-        key = repr(float(x))
-        if key not in constants:
-            constants[key] = tape.append(CONST, float(x))
-        return constants[key]
-
-    at: list[int] = list(range(len(inputs)))  # place in the graph -> place on the tape
-    params = 0
-    for op, operand_places in zip(ops, args):
-        if op is None:
-            at.append(tape.append(PARAM, params))
-            params += 1
-        else:
-            row = tuple([at[p] if p >= 0 else constant(numbers[-1 - p]) for p in operand_places])
-            at.append(tape.append(op, *row))
-    where = iter(places)
-    on_tape = [at[next(where)] if isinstance(x, Value) else constant(x) for x in operands]
+    tape.ops, tape.args = ops, args
     tape.outputs = on_tape[: len(results)]
     pairs = iter(on_tape[len(results) :])
     seen: dict[Guard, None] = {}

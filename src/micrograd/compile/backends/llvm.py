@@ -18,28 +18,10 @@ from micrograd.compile import cache as cache_file
 from micrograd.compile.backends import inline
 from micrograd.compile.tape import CONST, INPUT, PARAM, Tape
 from micrograd.errors import CompileError
-from micrograd.ops import Op
+from micrograd.ops import OPS, Op
 
-# How LLVM writes an op: {r} is the result, {T} the type, {F} the flags; a function of the C library is a bare name.
-PLAIN = {
-    "add": "{r} = fadd {F}{T} {0}, {1}",
-    "sub": "{r} = fsub {F}{T} {0}, {1}",
-    "mul": "{r} = fmul {F}{T} {0}, {1}",
-    "div": "{r} = fdiv {F}{T} {0}, {1}",
-    "neg": "{r} = fneg {F}{T} {0}",
-    "abs": "{r} = call {T} @llvm.fabs.{S}({T} {0})",
-    "sqrt": "{r} = call {T} @llvm.sqrt.{S}({T} {0})",
-    "floor": "{r} = call {T} @llvm.floor.{S}({T} {0})",
-    "ceil": "{r} = call {T} @llvm.ceil.{S}({T} {0})",
-    "round": "{r} = call {T} @llvm.rint.{S}({T} {0})",
-}
-INTRINSICS = ("fabs", "sqrt", "floor", "ceil", "rint")
-COMPARE = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
-LIBRARY = {name: name for name in
-           ("exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-            "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "pow", "atan2", "hypot")}  # fmt: skip
-LIBRARY |= {"mod": "mg_mod", "floordiv": "mg_floordiv"}
-OURS = ("mg_mod", "mg_floordiv")
+LIBRARY = {op.name: op.llvm[1:] for op in OPS.values() if op.llvm.startswith("@") and not op.llvm.startswith("@llvm.")}
+OURS = ("mg_mod", "mg_floordiv")  # in _ops.h, over doubles alone
 
 # Instructions a function. LLVM's time per instruction was flat up to 2,000 and doubled at 20,000; of a long tape, pieces of
 # 250 compiled in two thirds of the time of 1,000 (13 and 20 s for 188,000 instructions), and ran as fast.
@@ -56,7 +38,7 @@ def after_fork() -> None:
 
 def spelled(op: Op) -> bool:
     """Whether LLVM has the op; the others are expanded."""
-    return op.name in PLAIN or op.name in COMPARE or op.name in LIBRARY or op.name == "where"
+    return bool(op.llvm)
 
 
 @cache
@@ -253,29 +235,27 @@ class Text:
 
     def instruction(self, place: int) -> None:
         op, args = self.tape.ops[place], self.tape.args[place]
-        name = op.name
-        if name in COMPARE:
-            r = self.fresh()
+        r, how = self.fresh(), op.llvm
+        if how.startswith("fcmp"):
             a, b = self.get(args[0]), self.get(args[1])
-            self.line(f"{r} = fcmp {COMPARE[name]} {self.T} {a}, {b}")
+            self.line(f"{r} = {how} {self.T} {a}, {b}")
             self.masks[place] = r
-        elif name == "where":
+            return
+        if how == "select":
             c = self.condition(args[0])
-            a, b, r = self.get(args[1]), self.get(args[2]), self.fresh()
+            a, b = self.get(args[1]), self.get(args[2])
             self.line(f"{r} = select {self.B} {c}, {self.T} {a}, {self.T} {b}")
-            self.names[place] = r
-        elif name in PLAIN:
-            operands = [self.get(a) for a in args]
-            r = self.fresh()
-            template = PLAIN[name]
-            self.line(template.format(*operands, r=r, T=self.T, S=self.S, F=self.F))
-            if "@llvm." in template:
-                intrinsic = template.split("@")[1].split(".{S}")[0]
-                declare = f"declare {self.T} @{intrinsic}.{self.S}({self.T})"
-                self.declared[declare] = declare
-            self.names[place] = r
+        elif how.startswith("@llvm."):
+            x = self.get(args[0])
+            self.line(f"{r} = call {self.T} {how}.{self.S}({self.T} {x})")
+            declare = f"declare {self.T} {how}.{self.S}({self.T})"
+            self.declared[declare] = declare
+        elif how.startswith("@"):
+            r = self.call(how[1:], [self.get(a) for a in args])
         else:
-            self.names[place] = self.call(LIBRARY[name], [self.get(a) for a in args])
+            operands = [self.get(a) for a in args]
+            self.line(f"{r} = " + how.format(*operands, T=self.T, F=self.F))
+        self.names[place] = r
 
     def call(self, function: str, operands: list[str]) -> str:
         """A function of the C library: of vectors where there is one and bits may differ, else lane by lane."""
@@ -385,7 +365,7 @@ class Text:
         holds = "true" if self.point else "splat (i1 true)"
         for how, a, b, went in self.tape.guards:
             x, y, c = self.get(a), self.get(b), self.fresh()
-            self.line(f"{c} = fcmp {COMPARE[how]} {self.T} {x}, {y}")
+            self.line(f"{c} = {OPS[how].llvm} {self.T} {x}, {y}")
             if not went:
                 n = self.fresh()
                 self.line(f"{n} = xor {self.B} {c}, {'true' if self.point else 'splat (i1 true)'}")
