@@ -685,6 +685,7 @@ static PyMethodDef module_methods[] = {
     {"zero_grads", module_zero_grads, METH_O, "zero_grads(values)"},
     {"descend", module_descend, METH_VARARGS, "descend(values, lr, weight_decay): one step of gradient descent"},
     {"is_plain", module_is_plain, METH_NOARGS, "is_plain(): this thread is inside no trace, no_grad, scope or watch"},
+    {"lay_flat", module_lay_flat, METH_VARARGS, "lay_flat(x, leaves) -> a key, or None"},
     {"point", module_point, METH_VARARGS, "point(address, numbers, params, n_out, n_scratch) -> outputs, or None"},
     {"batch", module_batch, METH_VARARGS, "batch(...): run machine code over the rows of arrays"},
     {"set_watch", module_set_watch, METH_VARARGS, "set_watch(watcher, maker) -> what they were, in this thread"},

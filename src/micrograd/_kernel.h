@@ -221,7 +221,7 @@ static PyType_Spec kernel_spec = {
 };
 
 /* point(address, numbers, params, n_out, n_scratch, op, inputs) -> list of outputs, or None when a guard failed.
-   With an op, outputs are nodes over these inputs: the code gives n_out values, and then for each its partials. */
+   With an op, outputs are nodes over the inputs and the params: the code gives n_out values, and then for each its partials. */
 static PyObject *module_point(PyObject *module, PyObject *args) {
     (void)module;
     unsigned long long address;
@@ -229,9 +229,10 @@ static PyObject *module_point(PyObject *module, PyObject *args) {
     Py_ssize_t n_out, n_scratch;
     if (!PyArg_ParseTuple(args, "KO!O!nnOO!:point", &address, &PyList_Type, &numbers, &PyList_Type, &params, &n_out, &n_scratch, &op, &PyList_Type, &inputs_list))
         return NULL;
-    Py_ssize_t n_in = PyList_GET_SIZE(numbers), n_params = PyList_GET_SIZE(params), width = op == Py_None ? 0 : PyList_GET_SIZE(inputs_list);
+    Py_ssize_t n_in = PyList_GET_SIZE(numbers), n_params = PyList_GET_SIZE(params), n_first = PyList_GET_SIZE(inputs_list);
+    Py_ssize_t width = op == Py_None ? 0 : n_first + n_params;
     Py_ssize_t n_all = n_out * (1 + width), row = 0;
-    if (op != Py_None && ((row = row_of(op)) < 0 || !all_values(inputs_list))) return NULL;
+    if (op != Py_None && ((row = row_of(op)) < 0 || !all_values(inputs_list) || !all_values(params))) return NULL;
     Workspace *space = workspace_take((size_t)(n_in + n_params + n_all + n_scratch + 1) * sizeof(double));
     if (space == NULL) return PyErr_NoMemory();
     PyObject *result = NULL;
@@ -262,7 +263,7 @@ static PyObject *module_point(PyObject *module, PyObject *args) {
         } else {
             Block *block = block_new(width);
             for (Py_ssize_t k = 0; block != NULL && k < width; k++) {
-                block->in[k] = (Node *)PyList_GET_ITEM(inputs_list, k);
+                block->in[k] = (Node *)(k < n_first ? PyList_GET_ITEM(inputs_list, k) : PyList_GET_ITEM(params, k - n_first));
                 block->partial[k] = out[n_out + i * width + k];
             }
             if (block != NULL) x = make_many((int)row, out[i], block);
@@ -272,6 +273,42 @@ static PyObject *module_point(PyObject *module, PyObject *args) {
     }
 done:
     workspace_return(space);
+    return result;
+}
+
+/* lay_flat(x, leaves) -> a key as bytes, with the numbers and Values of nested lists and tuples appended to leaves; None (and
+   leaves to be thrown away) where something else is among them: structure.py, flatten then does it. */
+static int lay_flat(PyObject *x, PyObject *leaves, List *key, int depth) {
+    if (key->n == key->room && list_grow(key, 1) < 0) return -1;
+    int is_list = PyList_CheckExact(x);
+    if (is_list || PyTuple_CheckExact(x)) {
+        if (depth > 32) return 0;
+        key->item[key->n++] = is_list ? '[' : '(';
+        for (Py_ssize_t i = 0; i < Py_SIZE(x); i++) {
+            int done = lay_flat(is_list ? PyList_GET_ITEM(x, i) : PyTuple_GET_ITEM(x, i), leaves, key, depth + 1);
+            if (done <= 0) return done;
+        }
+        if (key->n == key->room && list_grow(key, 1) < 0) return -1;
+        key->item[key->n++] = ']';
+        return 1;
+    }
+    int is_node = Py_IS_TYPE(x, ValueType);
+    if (!is_node && !PyFloat_CheckExact(x) && !PyLong_CheckExact(x)) return 0;
+    key->item[key->n++] = is_node ? 'v' : '*';
+    return PyList_Append(leaves, x) < 0 ? -1 : 1;
+}
+
+static PyObject *module_lay_flat(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *x, *leaves, *result = NULL;
+    if (!PyArg_ParseTuple(args, "OO!:lay_flat", &x, &PyList_Type, &leaves)) return NULL;
+    List key = {0};
+    int done = lay_flat(x, leaves, &key, 0);
+    if (done > 0 && (result = PyBytes_FromStringAndSize(NULL, key.n)) != NULL)
+        for (Py_ssize_t i = 0; i < key.n; i++) PyBytes_AS_STRING(result)[i] = (char)key.item[i];
+    PyMem_RawFree(key.item);
+    if (done == 0) result = Py_NewRef(Py_None);
+    if (result == NULL && !PyErr_Occurred()) PyErr_NoMemory();
     return result;
 }
 

@@ -24,7 +24,37 @@ from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
 from micrograd.structure import Shape, flatten, unflatten
 
+if engine.NATIVE:
+    from micrograd._engine import lay_flat
+else:
+
+    def lay_flat(x: Any, leaves: list[Any]) -> bytes | None:
+        """Beside the Python twin, flatten does it."""
+        return None
+
+
 MAX_PATHS = 64  # ways through the branches of one function, each compiled on its own
+
+
+def values_among(leaves: list[Any]) -> tuple[int, ...]:
+    """Which of the numbers are Values."""
+    return tuple(i for i, x in enumerate(leaves) if isinstance(x, Value))
+
+
+class Known(tuple[Any, ...]):
+    """A shape that remembers its hash (that of a nested tuple is worked out anew each time), and which leaves are Values."""
+
+    _hash: int
+    values: tuple[int, ...]
+
+    def __new__(cls, shape: Shape, leaves: list[Any]) -> Known:
+        self = super().__new__(cls, shape)
+        self._hash = tuple.__hash__(self)
+        self.values = values_among(leaves)
+        return self
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 class Fixed:
@@ -41,7 +71,6 @@ class Path:
         self.trace, self.settings = found, settings
         self.value_code: PointCode | None = None
         self.gradient_codes: dict[tuple[int, ...], PointCode] = {}
-        self.wanted: dict[tuple[type, ...], tuple[int, ...]] = {}
         self.failure: CompileError | None = None
 
     def compile_value(self) -> PointCode:
@@ -65,9 +94,8 @@ class Path:
         if final != first:
             in_background(lambda: keep(PointCode(tape, self.settings, final)))
 
-    def run(self, leaves: list[Any]) -> list[Any] | None:
-        """Results for these arguments; None where a guard fails."""
-        wanted = self.values_among(leaves)
+    def run(self, leaves: list[Any], wanted: tuple[int, ...]) -> list[Any] | None:
+        """Results for these arguments, of which `wanted` are Values; None where a guard fails."""
         connected = bool(wanted or self.trace.captured)
         if not connected or not is_recording():
             if self.value_code is None:
@@ -79,16 +107,7 @@ class Path:
             if self.failure is None and self.value_code is not None:
                 in_background(lambda: self.attempt(wanted))
             return self.interpret(leaves)
-        inputs = [leaves[i] for i in wanted] + self.trace.captured
-        return code.nodes(leaves, self.trace.captured, inputs, len(self.trace.tape.outputs))
-
-    def values_among(self, leaves: list[Any]) -> tuple[int, ...]:
-        """Which arguments are Values; found once for each list of types, since to ask 300 one by one takes 30 µs."""
-        kinds = tuple(map(type, leaves))
-        found = self.wanted.get(kinds)
-        if found is None:
-            found = self.wanted[kinds] = tuple(i for i, x in enumerate(leaves) if isinstance(x, Value))
-        return found
+        return code.nodes(leaves, self.trace.captured, [leaves[i] for i in wanted], len(self.trace.tape.outputs))
 
     def interpret(self, leaves: list[Any]) -> list[Any] | None:
         try:
@@ -113,7 +132,8 @@ class Jit:
     def __init__(self, f: Callable[..., Any], settings: Settings, static_argnums: tuple[int, ...] = ()) -> None:
         functools.update_wrapper(self, f)  # type: ignore[arg-type]
         self.f, self.settings, self.static = f, settings, static_argnums
-        self.paths: dict[Shape, list[Path]] = {}
+        self.paths: dict[Any, list[Path]] = {}
+        self.shapes: dict[bytes, Known] = {}
         self.lock = threading.RLock()
         self.kernel: Any = None
 
@@ -135,23 +155,35 @@ class Jit:
         return result
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        shape, leaves = self._flat(args, kwargs)
+        shape, leaves = self._known(args) if not kwargs and not self.static else self._flat(args, kwargs)
         try:
             paths = self.paths.get(shape, ())
         except TypeError:
             raise TypeError(
                 f"an argument of {self!r} is neither a number nor hashable, so calls cannot be told apart by it"
             ) from None
+        wanted = shape.values if type(shape) is Known else values_among(leaves)
         for path in paths:
-            flat = path.run(leaves)
+            flat = path.run(leaves, wanted)
             if flat is not None:
                 return unflatten(path.trace.shape, iter(flat))
         path = self._new_path(shape, leaves)
-        flat = path.run(leaves)
+        flat = path.run(leaves, wanted)
         if flat is None:
             raise TraceError(f"{self!r} took another way when it was run again on the same numbers: does it depend on "
                              "something that changes, such as a global variable or the time?")  # fmt: skip
         return unflatten(path.trace.shape, iter(flat))
+
+    def _known(self, args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+        """The same as _flat for lists and tuples of numbers, by a key that C makes: 5 µs for 300 numbers, not 40."""
+        leaves: list[Any] = []
+        key = lay_flat(args, leaves)
+        if key is None:
+            return self._flat(args, {})
+        shape = self.shapes.get(key)
+        if shape is None:
+            shape = self.shapes[key] = Known(self._flat(args, {})[0], leaves)
+        return shape, leaves
 
     def _flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Shape, list[Any]]:
         leaves: list[Any] = []
@@ -196,7 +228,7 @@ class Jit:
 
     def _prepare(self, path: Path, shape: Shape, leaves: list[Any]) -> None:
         code = path.compile_value()
-        wanted = tuple(i for i, x in enumerate(leaves) if isinstance(x, Value))
+        wanted = values_among(leaves)
         if wanted or path.trace.captured:
             path.compile_gradient(wanted)
         positional, keywords = shape[1]

@@ -106,7 +106,7 @@ class PointCode:
         return result
 
     def nodes(self, numbers: list[Any], params: list[Any], inputs: list[Value], count: int) -> list[Value] | None:
-        """`count` outputs as nodes over the inputs, or None where a guard failed."""
+        """`count` outputs as nodes over the inputs and the params, or None where a guard failed."""
         from micrograd import _engine
 
         result: list[Value] | None = _engine.point(
