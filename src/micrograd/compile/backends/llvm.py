@@ -27,6 +27,8 @@ OURS = ("mg_mod", "mg_floordiv")  # in _ops.h, over doubles alone
 # 250 compiled in two thirds of the time of 1,000 (13 and 20 s for 188,000 instructions), and ran as fast.
 CHUNK, SMALL_CHUNK, LONG = 2000, 250, 20_000
 
+PAIRED_SUMS = 32  # with as many sums over rows, two vectors are taken at a time (see _pair)
+
 _lock = threading.Lock()
 
 
@@ -148,6 +150,12 @@ class Text:
         self.masks: dict[int, str] = {}  # place of a comparison -> its i1 name
         self.slots: dict[int, int] = {}  # place -> where it lies in scratch
         self.count = 0
+        self.row = "%i"  # the first row of the vector at hand
+        self.kinds: list[int] = []  # the number of each output among its kind, stored or summed
+        counts = {True: 0, False: 0}
+        for summed in reduced:
+            self.kinds.append(counts[summed])
+            counts[summed] += 1
         self.masked = False  # whether the function being written is for the last rows, which do not fill a vector
 
     def fresh(self) -> str:
@@ -189,7 +197,7 @@ class Text:
             return r
         at, column, p = self.address("%columns", 8 * k), self.fresh(), self.fresh()
         self.line(f"{column} = load ptr, ptr {at}, align 8")
-        self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 %i")
+        self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 {self.row}")
         if not self.masked:
             self.line(f"{r} = load {self.T}, ptr {p}, align {self.item}")
             return r
@@ -339,26 +347,31 @@ class Text:
             p = self.address("%out", k * self.item)
             self.line(f"store {self.T} {x}, ptr {p}, align {self.item}")
             return
-        kind = self.reduced[: k + 1].count(self.reduced[k]) - 1  # its number among its kind
+        kind = self.kinds[k]
         if self.reduced[k]:
-            p, old, new, kept = self.address("%acc", kind * self.bytes), self.fresh(), self.fresh(), self.fresh()
-            self.line(f"{old} = load {self.T}, ptr {p}, align {self.bytes}")
-            self.line(f"{new} = fadd {self.F}{self.T} {old}, {x}")
-            if self.masked or self.tape.guards:
-                self.line(f"{kept} = select {self.B} %keep, {self.T} {new}, {self.T} {old}")
-            else:
-                kept = new
-            self.line(f"store {self.T} {kept}, ptr {p}, align {self.bytes}")
+            self.add_up(kind, [x])
             return
         at, column, p = self.address("%outs", 8 * kind), self.fresh(), self.fresh()
         self.line(f"{column} = load ptr, ptr {at}, align 8")
-        self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 %i")
+        self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 {self.row}")
         if not self.masked:
             self.line(f"store {self.T} {x}, ptr {p}, align {self.item}")
             return
         declare = f"declare void @llvm.masked.store.{self.S}.p0({self.T}, ptr, i32, {self.B})"
         self.declared[declare] = declare
         self.line(f"call void @llvm.masked.store.{self.S}.p0({self.T} {x}, ptr {p}, i32 {self.item}, {self.B} %mask)")
+
+    def add_up(self, kind: int, xs: list[str]) -> None:
+        """Add vectors, one after the other, to a sum in memory."""
+        p, total = self.address("%acc", kind * self.bytes), self.fresh()
+        self.line(f"{total} = load {self.T}, ptr {p}, align {self.bytes}")
+        for x in xs:
+            old, total = total, self.fresh()
+            self.line(f"{total} = fadd {self.F}{self.T} {old}, {x}")
+        if self.masked or self.tape.guards:
+            new, total = total, self.fresh()
+            self.line(f"{total} = select {self.B} %keep, {self.T} {new}, {self.T} {old}")
+        self.line(f"store {self.T} {total}, ptr {p}, align {self.bytes}")
 
     def guard(self) -> str:
         """Whether all guards hold, as an i1; the lanes where they do."""
@@ -433,11 +446,16 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
         f'nounwind alignstack=64 "min-legal-vector-width"="{options.bits}" "prefer-vector-width"="{options.bits}"'
     )
     guarded_in = next((n for n, piece in enumerate(pieces) if ("guard",) in piece), None)
+    in_pairs = reduced is not None and len(pieces) == 1 and not tape.guards and sum(reduced) >= PAIRED_SUMS
+    if in_pairs:
+        functions.append(_pair(t, plan, arguments))
     for masked in (False, True) if reduced is not None and len(pieces) == 1 else (reduced is not None,):
+        if in_pairs and not masked:
+            continue
         t.masked = masked
         for number, piece in enumerate(pieces):
             functions.append(_piece(t, number, piece, pieces, arguments, crossing, guarded_in, keep_slot))
-    functions.append(_driver(t, len(pieces), arguments))
+    functions.append(_driver(t, len(pieces), arguments, in_pairs))
     body = "\n".join([*functions, *t.declared, f"attributes #0 = {{ {attributes} }}"])
     return body, (keep_slot + 1) * t.bytes if len(pieces) > 1 else 0
 
@@ -540,6 +558,29 @@ def _piece(
     return f"define internal i32 @{name}({arguments}) #0 {{\n" + "\n".join(t.lines) + "\n}\n"
 
 
+def _pair(t: Text, plan: list[Step], arguments: str) -> str:
+    """Two vectors of rows in turn, instruction by instruction: each sum over rows is then read and written half as often."""
+    t.masked, t.lines = False, []
+    t.line(f"%j = add i64 %i, {t.o.width}")
+    names: list[dict[int, str]] = [{}, {}]
+    masks: list[dict[int, str]] = [{}, {}]
+    for step in plan:
+        sums = []
+        for k, row in enumerate(("%i", "%j")):
+            t.names, t.masks, t.row = names[k], masks[k], row
+            if step[0] == "do":
+                t.instruction(step[1])
+            elif t.reduced[step[1]]:
+                sums.append(t.get(step[2]))
+            else:
+                t.store_output(step[1], step[2])
+        if sums:
+            t.add_up(t.kinds[step[1]], sums)
+    t.row = "%i"
+    t.line("ret i32 0")
+    return f"define internal i32 @pair0({arguments}) #0 {{\n" + "\n".join(t.lines) + "\n}\n"
+
+
 def _calls(name: str, pieces: int, arguments: str, seen: str, tag: str) -> tuple[str, str]:
     """Calls of all pieces, and the name of what they return together."""
     lines = []
@@ -550,7 +591,7 @@ def _calls(name: str, pieces: int, arguments: str, seen: str, tag: str) -> tuple
     return "\n".join(lines), seen
 
 
-def _driver(t: Text, pieces: int, arguments: str) -> str:
+def _driver(t: Text, pieces: int, arguments: str, in_pairs: bool) -> str:
     """The function that is called: all pieces once for a point, in turn for each vector of rows of a batch.
 
     The last rows, which do not fill a vector, have a copy of their own with masks; a tape of many pieces has only that copy.
@@ -559,29 +600,33 @@ def _driver(t: Text, pieces: int, arguments: str) -> str:
         calls, seen = _calls("piece", pieces, arguments, "0", "p")
         return f"define i32 @kernel({arguments}) #0 {{\n{calls}\n  ret i32 {seen}\n}}\n"
     W = t.o.width
-    full, full_seen = _calls("piece" if pieces == 1 else "last", pieces, arguments, "%seen", "p")
-    last, last_seen = _calls("last", pieces, arguments, "%seen", "q")
+    full, full_seen = _calls(
+        "pair" if in_pairs else "piece" if pieces == 1 else "last", pieces, arguments, "%seen", "p"
+    )
+    last, last_seen = _calls("last", pieces, arguments.replace("%i,", "%r,"), "%found", "q")
     return f"""define i32 @kernel(ptr %columns, ptr %params, ptr %outs, i64 %n, ptr %acc, ptr %bad, ptr %scratch) #0 {{
 entry:
   br label %test
 test:
   %i = phi i64 [ 0, %entry ], [ %next, %rows ]
   %seen = phi i32 [ 0, %entry ], [ {full_seen}, %rows ]
-  %next = add i64 %i, {W}
+  %next = add i64 %i, {2 * W if in_pairs else W}
   %more = icmp ule i64 %next, %n
   br i1 %more, label %rows, label %rest
 rows:
 {full}
   br label %test
 rest:
-  %some = icmp ult i64 %i, %n
+  %r = phi i64 [ %i, %test ], [ %after, %few ]
+  %found = phi i32 [ %seen, %test ], [ {last_seen}, %few ]
+  %some = icmp ult i64 %r, %n
   br i1 %some, label %few, label %done
 few:
 {last}
-  br label %done
+  %after = add i64 %r, {W}
+  br label %rest
 done:
-  %all = phi i32 [ %seen, %rest ], [ {last_seen}, %few ]
-  ret i32 %all
+  ret i32 %found
 }}
 """
 
