@@ -168,7 +168,10 @@ class Jit:
             if flat is not None:
                 return unflatten(path.trace.shape, iter(flat))
         path = self._new_path(shape, leaves)
-        flat = path.run(leaves, wanted)
+        connected = bool(wanted or path.trace.captured)
+        flat = (
+            path.run(leaves, wanted) if connected else list(path.trace.numbers)
+        )  # the trace has computed them already
         if flat is None:
             raise TraceError(f"{self!r} took another way when it was run again on the same numbers: does it depend on "
                              "something that changes, such as a global variable or the time?")  # fmt: skip
@@ -310,6 +313,8 @@ def jit(
 
     if isinstance(f, Vmap):
         return f.with_settings(settings)
+    if float32 or width is not None:
+        raise ValueError("float32 and width are for rows: jit(vmap(f), float32=True), or vmap(f, float32=True)")
     owner = Jit(f, settings, (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums))
     if not engine.NATIVE:
         return _PythonKernel(owner)

@@ -36,6 +36,7 @@ class Trace:
 
     def __init__(self, tape: Tape, captured: list[Value], shape: Shape, aux: Any = None) -> None:
         self.tape, self.captured, self.shape, self.aux = tape, captured, shape, aux
+        self.numbers: list[float] = []  # the results of that run
 
 
 def is_tracing() -> bool:
@@ -149,7 +150,9 @@ def _write_down(
     for how, _, _, went in guards:
         seen[(how, next(pairs), next(pairs), went)] = None
     tape.guards = [g for g in seen if not (tape.ops[g[1]] is CONST and tape.ops[g[2]] is CONST)]
-    return Trace(tape, captured, shape, aux)
+    found_trace = Trace(tape, captured, shape, aux)
+    found_trace.numbers = peek(results)
+    return found_trace
 
 
 def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
