@@ -10,7 +10,7 @@ from mpmath import mpf
 
 import oracle
 from micrograd import engine
-from micrograd.compile.backends import llvm
+from micrograd.compile.backends import ir, llvm
 from micrograd.ops import OPS
 
 BOUND, BOUND_SINGLE = 4.0, 4.0
@@ -19,9 +19,11 @@ TINY, TINY_SINGLE, HUGE_SINGLE = 1e-300, 1e-37, 3e38
 
 def vector_function(name: str) -> str | None:
     """What computes this op for a vector of doubles; None where lanes are computed one by one, or by instructions."""
-    if name not in llvm.LIBRARY:
+    if name not in ir.LIBRARY:
         return None
-    return llvm.vector_name(llvm.LIBRARY[name], OPS[name].arity, llvm.vector_bits(), False)
+    if name == "exp" and llvm.vector_bits() >= 256 and llvm.host_features().get("fma"):
+        return "in the code itself"
+    return llvm.vector_name(ir.LIBRARY[name], OPS[name].arity, llvm.vector_bits(), False)
 
 
 def points(name: str, single: bool) -> list[list[float]]:

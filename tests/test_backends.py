@@ -103,7 +103,7 @@ class TestEveryRow:
 
 
 @pytest.mark.parametrize("single", [False, True])
-@pytest.mark.parametrize("name", sorted(compiled_accuracy.llvm.LIBRARY))
+@pytest.mark.parametrize("name", sorted(compiled_accuracy.ir.LIBRARY))
 def test_library_functions_are_as_exact_as_documented(name, single):
     """docs/accuracy-compiled.md: what tools/accuracy_compiled.py measures stays within the bound that it states."""
     bound = compiled_accuracy.BOUND_SINGLE if single else compiled_accuracy.BOUND

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from micrograd import Value
 from micrograd.compile import passes
 from micrograd.compile.backends import python
-from micrograd.compile.backends.llvm import spelled
+from micrograd.compile.backends.ir import spelled
 from micrograd.compile.tape import CONST, INPUT, PARAM, Builder, check, parse
 from micrograd.compile.trace import trace
 from micrograd.ops import OPS

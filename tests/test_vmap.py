@@ -396,13 +396,13 @@ class TestManySums:
 
     @pytest.mark.parametrize("rows", [1, 7, 8, 9, 15, 16, 17, 31, 33, 100])
     def test_two_vectors_at_a_time_give_the_bits_of_one(self, rows, monkeypatch):
-        from micrograd.compile.backends import llvm
+        from micrograd.compile.backends import pieces
 
         weights = [Value(0.1 * k - 1.7) for k in range(40)]
         x = np.linspace(-1.0, 2.0, rows)
         results = []
-        for least in (llvm.PAIRED_SUMS, 10**9):
-            monkeypatch.setattr(llvm, "PAIRED_SUMS", least)
+        for least in (pieces.PAIRED_SUMS, 10**9):
+            monkeypatch.setattr(pieces, "PAIRED_SUMS", least)
             total = vmap(lambda t: math.dot(weights, [t * k for k in range(40)]).tanh(), reduce="sum")
             y = total(x)
             assert ("@pair0" in total.source(x)) == (least < 10**9)

@@ -47,7 +47,12 @@ def main() -> int:
     ]
     for name in OPS:
         function = vector_function(name)
-        row = [name, f"`{function}`" if function else "", shown(measure(name)), shown(measure(name, single=True))]
+        row = [
+            name,
+            (f"`{function}`" if "_" in function else function) if function else "",
+            shown(measure(name)),
+            shown(measure(name, single=True)),
+        ]
         lines.append(f"| {' | '.join(row)} |\n")
     path = ROOT / "docs" / "accuracy-compiled.md"
     path.write_text("".join(lines))

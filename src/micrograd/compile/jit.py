@@ -251,9 +251,9 @@ class Jit:
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The LLVM text for these arguments."""
-        from micrograd.compile.backends import llvm
+        from micrograd.compile.backends import pieces
 
-        return llvm.text(prepare(self.tape(*args, **kwargs), [], self.settings), self.settings.point())[0]
+        return pieces.text(prepare(self.tape(*args, **kwargs), [], self.settings), self.settings.point())[0]
 
     def __reduce__(self) -> Any:
         import sys

@@ -11,7 +11,7 @@ from typing import Any
 
 from micrograd import engine
 from micrograd.compile import passes
-from micrograd.compile.backends import llvm
+from micrograd.compile.backends import ir, llvm, pieces
 from micrograd.compile.tape import INPUT, PARAM, Tape
 from micrograd.engine import Value
 from micrograd.errors import CompileError
@@ -56,7 +56,7 @@ def prepare(tape: Tape, wrt: list[int], settings: Settings) -> Tape:
     """The passes before machine code: gradients with respect to wrt (if any), spelled ops, nothing twice, nothing unused."""
     if wrt:
         tape = passes.adjoint(tape, wrt, exact=settings.exact)
-    tape = passes.prune(passes.expand(tape, llvm.spelled, settings.fast, powers=not settings.exact))
+    tape = passes.prune(passes.expand(tape, ir.spelled, settings.fast, powers=not settings.exact))
     if len(tape) > MAX_INSTRUCTIONS:
         raise CompileError(
             f"the tape has {len(tape):,} instructions\n"
@@ -92,7 +92,7 @@ class PointCode:
     def __init__(self, tape: Tape, settings: Settings, level: int) -> None:
         self.outputs = len(tape.outputs)
         options = settings.point()
-        self.source, scratch = llvm.text(tape, options)
+        self.source, scratch = pieces.text(tape, options)
         self.code = llvm.compile_text(self.source, scratch, options, level)
         self.scratch = scratch // 8
 
@@ -122,7 +122,7 @@ class BatchCode:
         self.reduced, self.options = reduced, settings.batch()
         self.guarded = bool(tape.guards)
         self.item, self.sums, self.no_bad = 4 if self.options.single else 8, sum(reduced), bytearray(1)
-        self.source, self.scratch = llvm.text(tape, self.options, reduced)
+        self.source, self.scratch = pieces.text(tape, self.options, reduced)
         self.code = llvm.compile_text(self.source, self.scratch, self.options, level)
 
     def run(
