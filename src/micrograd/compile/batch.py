@@ -14,129 +14,16 @@ from micrograd.compile.kernel import (
     RESULT,
     BatchCode,
     Settings,
-    in_background,
     is_recording,
-    levels,
-    prepare,
-    wrt_places,
 )
-from micrograd.compile.tape import INPUT, PARAM, Tape
-from micrograd.compile.trace import Trace, is_tracing, peek, trace_twice
+from micrograd.compile.rows import RowPath, Rows, same_captured, uniform_as_params
+from micrograd.compile.tape import Tape
+from micrograd.compile.trace import is_tracing, peek, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import TraceError
-from micrograd.structure import NUMBER, Shape, flatten, is_array, size, unflatten
+from micrograd.structure import NUMBER, Shape, flatten, size, unflatten
 
 CORES = os.cpu_count() or 1
-
-
-class Rows:
-    """The arguments of one call: columns that differ by row, numbers that do not, and how they are arranged."""
-
-    def __init__(self, args: tuple[Any, ...], in_axes: Any) -> None:
-        import numpy as np
-
-        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
-        if len(axes) != len(args):
-            raise TypeError(f"in_axes={in_axes!r} is for {len(axes)} arguments, but {len(args)} came")
-        self.arrays: list[Any] = []
-        self.axes: list[int] = []
-        self.uniform: list[Any] = []
-        self.by_eager = False  # an array of Values: part of an outer graph
-        self.np = np
-        parts = []
-        for i, (a, axis) in enumerate(zip(args, axes)):
-            if axis is None:
-                leaves: list[Any] = []
-                parts.append(("uniform", flatten(a, leaves), len(leaves)))
-                self.uniform += leaves
-            else:
-                parts.append(("rows", self._take(a, axis, f"argument {i}"), 0))
-        self.key = tuple(parts)
-        if not self.arrays:
-            raise TypeError("vmap needs an argument with rows: a NumPy array, or a list or dict of them")
-        self.rows = self.arrays[0].shape[self.axes[0]]
-        for a, axis in zip(self.arrays, self.axes):
-            if a.shape[axis] != self.rows:
-                raise ValueError(f"the arguments have different numbers of rows: {self.rows} and {a.shape[axis]}")
-        if self.rows == 0:
-            raise ValueError("the batch is empty: vmap needs at least one row to run the function on")
-
-    def _take(self, a: Any, axis: int, what: str) -> Shape:
-        if isinstance(a, (list, tuple)) and any(is_array(x) or isinstance(x, (list, tuple, dict)) for x in a):
-            return type(a).__name__, tuple([self._take(x, axis, what) for x in a])
-        if isinstance(a, dict):
-            return "dict", tuple(a), tuple([self._take(x, axis, what) for x in a.values()])
-        array = a if is_array(a) else self.np.asarray(a)
-        if array.dtype == object:
-            if not all(isinstance(x, (Value, float, int)) for x in array.ravel()):
-                raise TypeError(f"{what} is an array of objects, not of numbers: convert it with .astype(float)")
-            self.by_eager = True
-        elif (
-            array.dtype.kind not in "fiub"
-            or array.dtype.itemsize > 8
-            or array.dtype == self.np.float16
-            or not array.dtype.isnative
-        ):
-            if array.dtype.kind not in "fiub":
-                raise TypeError(f"{what} has dtype {array.dtype}, which is no real number")
-            array = array.astype(float)
-        if array.ndim == 0:
-            raise TypeError(f"{what} is one number and has no rows: give in_axes=None for it")
-        if not -array.ndim <= axis < array.ndim:
-            raise ValueError(f"{what} has {array.ndim} axes, so its rows cannot lie along axis {axis}")
-        axis %= array.ndim
-        self.arrays.append(array)
-        self.axes.append(axis)
-        row_shape = array.shape[:axis] + array.shape[axis + 1 :]
-        return ("array", row_shape) if row_shape else NUMBER
-
-    def row(self, r: int) -> list[Any]:
-        """The numbers of one row, then the uniform ones."""
-        numbers: list[Any] = []
-        for a, axis in zip(self.arrays, self.axes):
-            numbers += self.np.ravel(self.np.take(a, r, axis)).tolist()
-        return numbers + self.uniform
-
-    def select(self, index: Any) -> tuple[Any, ...]:
-        return tuple(self.np.take(a, index, axis) for a, axis in zip(self.arrays, self.axes))
-
-    def arrange(self, leaves: list[Any]) -> list[Any]:
-        """The arguments of the function for one row, from its numbers (or Values)."""
-        varying, uniform = iter(leaves), iter(leaves[len(leaves) - len(self.uniform) :])
-        return [unflatten(shape, varying if kind == "rows" else uniform) for kind, shape, _ in self.key]
-
-
-class RowPath:
-    """One way through the function of a row, and its machine code for each thing asked of it."""
-
-    def __init__(self, found: Trace, varying: int, uniform: int, settings: Settings) -> None:
-        self.trace, self.settings = found, settings
-        self.tape = _uniform_as_params(found.tape, varying, uniform, len(found.captured))
-        self.codes: dict[Any, BatchCode] = {}
-
-    def code(self, reduced: bool, gradient: bytes) -> BatchCode:
-        key = reduced, gradient
-        if key not in self.codes:
-            tape = Tape()
-            tape.__dict__.update(self.tape.__dict__, ops=list(self.tape.ops), args=list(self.tape.args))
-            wrt = [w for k, w in enumerate(wrt_places(tape, [])) if gradient and gradient[k]]
-            ready = prepare(tape, wrt, self.settings)
-            flags = [reduced] * len(ready.outputs)
-            first, final = levels(ready, False)
-            self.codes[key] = BatchCode(ready, flags, self.settings, first)
-            if final != first:
-                in_background(lambda: self.codes.__setitem__(key, BatchCode(ready, flags, self.settings, final)))
-        return self.codes[key]
-
-
-def _uniform_as_params(tape: Tape, varying: int, uniform: int, captured: int) -> Tape:
-    """Inputs that are the same in each row, as params behind the captured ones."""
-    new = Tape(varying, captured + uniform)
-    new.ops, new.args, new.outputs, new.guards = list(tape.ops), list(tape.args), tape.outputs, tape.guards
-    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
-        if op is INPUT and args[0] >= varying:
-            new.ops[i], new.args[i] = PARAM, (captured + args[0] - varying,)
-    return new
 
 
 class Plan:
@@ -386,10 +273,10 @@ class Vmap:
                     f"in row {r}\n  Return the same arrangement of numbers along every branch."
                 )
             if paths and [id(v) for v in paths[0].trace.captured] != [id(v) for v in found.captured]:
-                found = _same_captured(found, paths[0].trace.captured)
+                found = same_captured(found, paths[0].trace.captured)
                 for old in paths:  # a way that meets more Values: all ways list them
-                    old.trace = _same_captured(old.trace, found.captured)
-                    old.tape = _uniform_as_params(
+                    old.trace = same_captured(old.trace, found.captured)
+                    old.tape = uniform_as_params(
                         old.trace.tape, len(leaves) - len(rows.uniform), len(rows.uniform), len(found.captured)
                     )
                     old.codes.clear()
@@ -440,22 +327,6 @@ class Vmap:
         """The tape of one row for these arguments."""
         rows = Rows(args, self.in_axes)
         return (self.paths.get(rows.key) or [self._new_path(rows, 0)])[0].tape
-
-
-def _same_captured(found: Trace, first: list[Value]) -> Trace:
-    """The trace with its captured Values numbered as `first` numbers them; those that are new come behind."""
-    order = {id(v): k for k, v in enumerate(first)}
-    captured = list(first)
-    for v in found.captured:
-        if id(v) not in order:
-            order[id(v)] = len(captured)
-            captured.append(v)
-    tape = found.tape
-    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
-        if op is PARAM:
-            tape.args[i] = (order[id(found.captured[args[0]])],)
-    tape.params = len(captured)
-    return Trace(tape, captured, found.shape, found.aux)
 
 
 def vmap(
