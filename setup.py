@@ -5,6 +5,7 @@ import sys
 
 from setuptools import Extension, setup
 
+HEADERS = ("_ops.h", "_node.h", "_make.h", "_sweep.h", "_protocol.h", "_trace.h", "_kernel.h", "_batch.h")
 required = os.environ.get("MICROGRAD_REQUIRE_NATIVE", "0") not in ("", "0")
 # The bits must not depend on the compiler: no contraction of a*b+c, no reordering.
 flags = ["/O2", "/fp:precise"] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fno-math-errno"]
@@ -14,10 +15,7 @@ setup(
         Extension(
             "micrograd._engine",
             ["src/micrograd/_engine.c"],
-            depends=[
-                f"src/micrograd/{name}"
-                for name in ("_ops.h", "_node.h", "_make.h", "_sweep.h", "_trace.h", "_kernel.h")
-            ],
+            depends=[f"src/micrograd/{name}" for name in HEADERS],
             extra_compile_args=flags + os.environ.get("MICROGRAD_CFLAGS", "").split(),
             extra_link_args=os.environ.get("MICROGRAD_CFLAGS", "").split(),
             optional=not required,
