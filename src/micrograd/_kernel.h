@@ -36,6 +36,7 @@ typedef struct {
     PyObject *owner;    /* the Python object behind it: called when the fast way does not apply; lends its attributes */
     PyObject *slow;     /* bound method of the owner */
     PyObject *keep;     /* whatever keeps the machine code alive */
+    int32_t *plan;      /* the same for numbers in tuples alone, quicker to follow: see plan_write */
     PyObject *template; /* how results are arranged: an int is a place in out; tuples, lists and dicts hold them */
     PointFunction function;
     Py_ssize_t n_in, n_out, n_scratch;
@@ -76,6 +77,33 @@ static PyObject *build(PyObject *template, const double *out) {
     return PyObject_GetAttrString(template, "x"); /* what is no number at all */
 }
 
+/* A template of tuples as numbers: k >= 0 is the k-th output, -1 - n begins a tuple of n. 0 where it is something else. */
+static int plan_write(PyObject *template, int32_t *plan, int *at, int room) {
+    if (*at == room) return 0;
+    if (PyLong_CheckExact(template)) {
+        plan[(*at)++] = (int32_t)PyLong_AsLong(template);
+        return 1;
+    }
+    if (!PyTuple_CheckExact(template)) return 0;
+    plan[(*at)++] = -1 - (int32_t)PyTuple_GET_SIZE(template);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(template); i++)
+        if (!plan_write(PyTuple_GET_ITEM(template, i), plan, at, room)) return 0;
+    return 1;
+}
+
+static PyObject *plan_build(const int32_t **plan, const double *out) {
+    int32_t step = *(*plan)++;
+    if (step >= 0) return PyFloat_FromDouble(out[step]);
+    Py_ssize_t n = -1 - step;
+    PyObject *result = PyTuple_New(n);
+    for (Py_ssize_t i = 0; result != NULL && i < n; i++) {
+        PyObject *x = plan_build(plan, out);
+        if (x == NULL) Py_CLEAR(result);
+        else PyTuple_SET_ITEM(result, i, x);
+    }
+    return result;
+}
+
 #define SMALL 64
 
 static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
@@ -97,7 +125,8 @@ static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t
         scratch = out + k->n_out;
     }
     int failed = k->function(in_small, NULL, out, scratch);
-    PyObject *result = failed ? NULL : build(k->template, out);
+    const int32_t *plan = k->plan;
+    PyObject *result = failed ? NULL : plan ? plan_build(&plan, out) : build(k->template, out);
     if (out != out_small) PyMem_Free(out);
     if (!failed) return result;
 slow:
@@ -127,6 +156,8 @@ static int kernel_traverse(Kernel *k, visitproc visit, void *arg) {
 
 static int kernel_clear(Kernel *k) {
     k->function = NULL;
+    PyMem_Free(k->plan);
+    k->plan = NULL;
     Py_CLEAR(k->owner);
     Py_CLEAR(k->slow);
     Py_CLEAR(k->keep);
@@ -151,6 +182,15 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
     if (n_in > SMALL) Py_RETURN_FALSE; /* the general way is fast enough for so many */
     Py_XSETREF(k->template, Py_NewRef(template));
     Py_XSETREF(k->keep, Py_NewRef(keep));
+    int at = 0;
+    int32_t *plan = PyMem_Malloc(4 * SMALL * sizeof(int32_t));
+    if (plan == NULL) return PyErr_NoMemory();
+    if (!plan_write(template, plan, &at, 4 * SMALL)) {
+        PyMem_Free(plan);
+        plan = NULL;
+    }
+    PyMem_Free(k->plan);
+    k->plan = plan;
     k->n_in = n_in;
     k->n_out = n_out;
     k->n_scratch = n_scratch;
