@@ -19,7 +19,21 @@ PLACE = ROOT / "build" / "sanitize"
 FLAGS = (
     "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1 -DMICROGRAD_SANITIZE"
 )
-TESTS = ["tiny", "engine", "backward", "copies", "safety", "primitive", "seeds", "math", "ops", "random", "transforms", "tape", "trace"]
+TESTS = [
+    "tiny",
+    "engine",
+    "backward",
+    "copies",
+    "safety",
+    "primitive",
+    "seeds",
+    "math",
+    "ops",
+    "random",
+    "transforms",
+    "tape",
+    "trace",
+]
 
 
 def build() -> None:
