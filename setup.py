@@ -5,7 +5,7 @@ import sys
 
 from setuptools import Extension, setup
 
-HEADERS = ("_ops.h", "_node.h", "_make.h", "_sweep.h", "_protocol.h", "_trace.h", "_kernel.h", "_batch.h")
+HEADERS = ("_ops.h", "_node.h", "_make.h", "_captured.h", "_sweep.h", "_protocol.h", "_trace.h", "_point.h", "_kernel.h", "_batch.h")
 required = os.environ.get("MICROGRAD_REQUIRE_NATIVE", "0") not in ("", "0")
 # The bits must not depend on the compiler: no contraction of a*b+c, no reordering.
 flags = ["/O2", "/fp:precise"] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fno-math-errno"]
