@@ -153,7 +153,8 @@ static Py_ssize_t row_columns(const Py_buffer *v, int axis, char kind, Column *c
 }
 
 /* batch(address, width, item, arrays, axes, uniform, rows, outs, n_acc, scratch, bad, threads, op, scale)
-   arrays: buffers, each with its batch axis in axes; uniform: numbers and Values that are the same in each row; outs: writable
+   arrays: buffers, each with its batch axis in axes; uniform: numbers and Values that are the same in each row, or what captured()
+   gives; outs: writable
    buffers, one for each result column; bad: a writable buffer, zeroed. Returns (any_bad, sums); with op, a node in place of
    the sums: scale * sums[0] is its value, scale * sums[1:] are its partials with respect to the uniform Values. */
 static PyObject *module_batch(PyObject *module, PyObject *args) {
@@ -163,10 +164,12 @@ static PyObject *module_batch(PyObject *module, PyObject *args) {
     Py_ssize_t width, item, rows, n_acc, scratch;
     int threads, n_views = 0;
     double scale;
-    if (!PyArg_ParseTuple(args, "KnnO!O!O!nO!nnOiOd:batch", &address, &width, &item, &PyTuple_Type, &arrays, &PyTuple_Type, &axes,
-                          &PyList_Type, &uniform, &rows, &PyList_Type, &outs, &n_acc, &scratch, &bad, &threads, &op, &scale))
+    if (!PyArg_ParseTuple(args, "KnnO!O!OnO!nnOiOd:batch", &address, &width, &item, &PyTuple_Type, &arrays, &PyTuple_Type, &axes,
+                          &uniform, &rows, &PyList_Type, &outs, &n_acc, &scratch, &bad, &threads, &op, &scale))
         return NULL;
-    Py_ssize_t n_arrays = PyTuple_GET_SIZE(arrays), n_uniform = PyList_GET_SIZE(uniform), n_outs = PyList_GET_SIZE(outs);
+    Captured *shared = is_captured(uniform) ? (Captured *)uniform : NULL;
+    if (shared == NULL && !PyList_Check(uniform)) return PyErr_Format(PyExc_TypeError, "batch(): uniform is a list");
+    Py_ssize_t n_arrays = PyTuple_GET_SIZE(arrays), n_uniform = Py_SIZE(uniform), n_outs = PyList_GET_SIZE(outs);
     Py_ssize_t groups = (rows + GROUP_ROWS - 1) / GROUP_ROWS, n_columns = 0;
     Py_buffer *views = PyMem_Calloc((size_t)(n_arrays + n_outs + 1), sizeof(Py_buffer));
     void *params = PyMem_Malloc((size_t)(n_uniform + 1) * (size_t)item);
@@ -209,7 +212,10 @@ static PyObject *module_batch(PyObject *module, PyObject *args) {
     }
     if (PyObject_GetBuffer(bad, &views[n_views], PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) goto done;
     Py_buffer *bad_view = &views[n_views++];
-    for (Py_ssize_t i = 0; i < n_uniform; i++) {
+    if (shared != NULL && item == 8) captured_read(shared, params);
+    else if (shared != NULL)
+        for (Py_ssize_t i = 0; i < n_uniform; i++) ((float *)params)[i] = (float)shared->item[i]->data;
+    for (Py_ssize_t i = 0; i < n_uniform && shared == NULL; i++) {
         Operand o;
         if (operand(PyList_GET_ITEM(uniform, i), &o) <= 0) {
             if (!PyErr_Occurred()) refuse(PyList_GET_ITEM(uniform, i));
@@ -239,7 +245,18 @@ static PyObject *module_batch(PyObject *module, PyObject *args) {
         total[i] = sum;
     }
     PyObject *answer = NULL;
-    if (op != Py_None && !b.any_bad) {
+    if (op != Py_None && !b.any_bad && shared != NULL && n_acc == n_uniform + 1) {
+        Py_ssize_t row = row_of(op);
+        double *y;
+        Shared *s = row < 0 ? NULL : shared_new(shared, &y);
+        if (s == NULL) goto done;
+        for (Py_ssize_t i = 0; i < n_acc; i++) y[i] = total[i] * scale;
+        answer = make_shared((int)row, y[0], s);
+    } else if (op != Py_None && !b.any_bad) {
+        if (shared != NULL) {
+            PyErr_SetString(PyExc_ValueError, "batch(): one sum for each captured Value, and one for the result");
+            goto done;
+        }
         Py_ssize_t row = row_of(op), k = 0;
         Block *block = row < 0 ? NULL : block_new(n_acc - 1);
         if (block == NULL) goto done;

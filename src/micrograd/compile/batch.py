@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import anomaly, engine, math
-from micrograd.compile.jit import MAX_PATHS
+from micrograd.compile.jit import MAX_PATHS, share
 from micrograd.compile.kernel import (
     RESULT,
     BatchCode,
@@ -37,6 +37,7 @@ class Plan:
         # which params to differentiate by, a byte each: bytes remember their hash, which a tuple of 300 numbers does not
         self.gradient = mask if differentiate and self.values else b""
         self.direct = bool(self.gradient) and in_one and self.shape == NUMBER
+        self.shared = share(path.trace.captured)
 
 
 class _MoreCaptured(Exception):
@@ -49,7 +50,7 @@ class KnownCall:
     def __init__(self, owner: Vmap, plan: Plan, args: tuple[Any, ...], threads: int) -> None:
         self.kinds = [(a.dtype, a.shape[1:]) for a in args]
         self.axes = (0,) * len(args)
-        self.captured, self.path = plan.path.trace.captured, plan.path
+        self.captured, self.path = plan.shared, plan.path
         self.code = plan.path.code(True, plan.gradient)
         self.gradient, self.threads, self.mean = plan.gradient, threads, owner.reduce == "mean"
         self.array = type(args[0])
@@ -143,7 +144,7 @@ class Vmap:
         scale = 1.0 / rows.rows if self.reduce == "mean" else 1.0
         captured = plan.path.trace.captured
         if plan.direct:  # the training step: straight to a node
-            uniform = captured + rows.uniform if rows.uniform else captured
+            uniform = captured + rows.uniform if rows.uniform else plan.shared
             bad, result = plan.path.code(True, plan.gradient).run(
                 tuple(rows.arrays), tuple(rows.axes), uniform, rows.rows, [], threads, True, scale)  # fmt: skip
             if bad is None:
