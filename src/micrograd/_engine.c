@@ -221,7 +221,10 @@ static int set_op(Node *self, PyObject *value, void *unused) {
 static int value_setattr(PyObject *self, PyObject *name, PyObject *value) {
     if (PyObject_GenericSetAttr(self, name, value) < 0) return -1;
     Node *n = (Node *)self;
-    if (!Py_IS_TYPE(self, ValueType)) changes++; /* perhaps since now: __class__ was assigned */
+    if (!Py_IS_TYPE(self, ValueType)) { /* perhaps since now: __class__ was assigned */
+        changes++;
+        node_track(n); /* as Python's own dealloc of a subclass expects it */
+    }
     if (n->dict != NULL) {
         if (value != NULL && !PyUnicode_Check(value)) node_track(n); /* it may be part of a cycle now */
         if (PyUnicode_Compare(name, str_backward) == 0) {

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import anomaly, engine, math
-from micrograd.compile.jit import MAX_PATHS, share
+from micrograd.compile.jit import MAX_PATHS, captured
 from micrograd.compile.kernel import (
     RESULT,
     BatchCode,
@@ -37,7 +37,7 @@ class Plan:
         # which params to differentiate by, a byte each: bytes remember their hash, which a tuple of 300 numbers does not
         self.gradient = mask if differentiate and self.values else b""
         self.direct = bool(self.gradient) and in_one and self.shape == NUMBER
-        self.shared = share(path.trace.captured)
+        self.shared = captured(path.trace.captured)
 
 
 class _MoreCaptured(Exception):
@@ -142,9 +142,8 @@ class Vmap:
             self._run(rows, tuple(rows.arrays), None, outs, False, b"", threads)
             return self._columns(plan.shape, iter(outs), rows)
         scale = 1.0 / rows.rows if self.reduce == "mean" else 1.0
-        captured = plan.path.trace.captured
         if plan.direct:  # the training step: straight to a node
-            uniform = captured + rows.uniform if rows.uniform else plan.shared
+            uniform = plan.captured + rows.uniform if rows.uniform else plan.shared
             bad, result = plan.path.code(True, plan.gradient).run(
                 tuple(rows.arrays), tuple(rows.axes), uniform, rows.rows, [], threads, True, scale)  # fmt: skip
             if bad is None:
@@ -159,8 +158,7 @@ class Vmap:
         sums = self._run(rows, tuple(rows.arrays), None, [], True, plan.gradient, threads)
         results: list[Any] = [s * scale for s in sums[: plan.count]]
         if plan.values:
-            captured = self.paths[rows.key][0].trace.captured
-            inputs = [x for x in [*captured, *rows.uniform] if isinstance(x, Value)]
+            inputs = [x for x in [*self.paths[rows.key][0].trace.captured, *rows.uniform] if isinstance(x, Value)]
             width = len(inputs)
             slopes = [s * scale for s in sums[plan.count :]]
             if plan.gradient:
@@ -196,13 +194,13 @@ class Vmap:
         np = rows.np
         total: list[float] | None = None
         number = 0
-        captured = self.paths[rows.key][0].trace.captured
+        listed = self.paths[rows.key][0].trace.captured
         while True:
             with self.lock:
                 paths = self.paths[rows.key]
                 if number == len(paths):
                     self._new_path(rows, int(index[0]) if index is not None else 0)
-                if paths[0].trace.captured is not captured:
+                if paths[0].trace.captured is not listed:
                     raise _MoreCaptured
             path = self.paths[rows.key][number]
             n = rows.rows if index is None else len(index)

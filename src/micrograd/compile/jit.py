@@ -18,19 +18,27 @@ from typing import Any
 
 from micrograd import anomaly, engine
 from micrograd.compile.backends import python
-from micrograd.compile.kernel import RESULT, PointCode, Settings, in_background, is_recording, levels, prepare, wrt_places
+from micrograd.compile.kernel import (
+    RESULT,
+    PointCode,
+    Settings,
+    in_background,
+    is_recording,
+    levels,
+    prepare,
+    wrt_places,
+)
 from micrograd.compile.trace import Trace, is_tracing, peek, trace, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
 from micrograd.structure import NUMBER, Shape, flatten, unflatten
 
 if engine.NATIVE:
-    from micrograd._engine import captured as share
-    from micrograd._engine import lay_flat
+    from micrograd._engine import captured, lay_flat
 else:
 
-    def share(values: list[Any]) -> Any:
-        """Beside the Python twin there is no machine code to share them."""
+    def captured(values: list[Any]) -> Any:
+        """Beside the Python twin there is no machine code to read them."""
         return values
 
     def lay_flat(x: Any, leaves: list[Any]) -> bytes | None:
@@ -74,7 +82,7 @@ class Path:
 
     def __init__(self, found: Trace, settings: Settings) -> None:
         self.trace, self.settings = found, settings
-        self.captured = share(found.captured)  # as the machine code reads them
+        self.captured = captured(found.captured)  # as the machine code reads them
         self.install: Callable[[], None] = lambda: None  # tell the kernel of new code
         self.value_code: PointCode | None = None
         self.gradient_codes: dict[tuple[int, ...], PointCode] = {}
@@ -95,11 +103,15 @@ class Path:
         return self.gradient_codes[wanted]
 
     def _compile(self, wrt: list[int], keep: Callable[[PointCode], None]) -> None:
+        def replace(level: int) -> None:
+            keep(PointCode(tape, self.settings, level))
+            self.install()
+
         tape = prepare(self.trace.tape, wrt, self.settings)
         first, final = levels(tape, self.settings.wait)
         keep(PointCode(tape, self.settings, first))
         if final != first:
-            in_background(lambda: (keep(PointCode(tape, self.settings, final)), self.install())[0])
+            in_background(lambda: replace(final))
 
     def run(self, leaves: list[Any], wanted: tuple[int, ...]) -> list[Any] | None:
         """Results for these arguments, of which `wanted` are Values; None where a guard fails."""
@@ -302,8 +314,11 @@ def _key(shape: Shape) -> bytes | None:
     """What lay_flat gives for numbers of this shape; None where it would give none."""
     if shape == NUMBER:
         return b"*"
-    parts = [_key(s) for s in shape[1]] if shape[0] in ("tuple", "list") else [None]
-    return None if None in parts else (b"(" if shape[0] == "tuple" else b"[") + b"".join(parts) + b"]"  # type: ignore[arg-type]
+    if shape[0] not in ("tuple", "list"):
+        return None
+    parts = [_key(s) for s in shape[1]]
+    known = [part for part in parts if part is not None]
+    return b"".join([b"(" if shape[0] == "tuple" else b"[", *known, b"]"]) if len(known) == len(parts) else None
 
 
 def _template(shape: Shape, places: Any) -> Any:
