@@ -59,9 +59,10 @@ static PyObject *point_node(const Point *p, double y, const double *partials) {
     }
     Block *block = block_new(width);
     if (block == NULL) return NULL;
-    memcpy(block->in, p->first, (size_t)p->n_first * sizeof(Node *));
-    memcpy(block->in + p->n_first, p->params, (size_t)p->n_params * sizeof(Node *));
-    memcpy(block->partial, partials, (size_t)width * sizeof(double));
+    for (Py_ssize_t k = 0; k < width; k++) {
+        block->in[k] = (Node *)(k < p->n_first ? p->first[k] : p->params[k - p->n_first]);
+        block->partial[k] = partials[k];
+    }
     return make_many(p->op, y, block);
 }
 

@@ -34,7 +34,8 @@ from micrograd.errors import CompileError, TraceError
 from micrograd.structure import NUMBER, Shape, flatten, unflatten
 
 if engine.NATIVE:
-    from micrograd._engine import captured, lay_flat
+    from micrograd._engine import captured as captured
+    from micrograd._engine import lay_flat
 else:
 
     def captured(values: list[Any]) -> Any:
