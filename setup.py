@@ -5,7 +5,7 @@ import sys
 
 from setuptools import Extension, setup
 
-PARTS = ("ops", "node", "make", "captured", "sweep", "protocol", "trace", "point", "kernel", "batch")
+PARTS = ("ops", "node", "make", "captured", "sweep", "protocol", "trace", "point", "kernel", "batch", "again")
 required = os.environ.get("MICROGRAD_REQUIRE_NATIVE", "0") not in ("", "0")
 # The bits must not depend on the compiler: no contraction of a*b+c, no reordering.
 flags = ["/O2", "/fp:precise"] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fno-math-errno"]

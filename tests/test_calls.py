@@ -461,3 +461,108 @@ class TestRows:
             p.grad = 0.0
             y.backward()
             assert (y.data, p.grad) == (3.0 * k, 3.0)
+
+
+class TestRowsAgain:
+    """Arrays like those of the last call go to its machine code without a second look; any others are looked at."""
+
+    def setup_method(self):
+        self.np = pytest.importorskip("numpy")
+        self.p, self.q = Value(2.0), Value(-1.0)
+
+    def function(self, **options):
+        return jit(vmap(lambda x, y: self.p * x[0] * x[1] + self.q * y, reduce="sum", **options))
+
+    def check(self, f, X, y):
+        result = f(X, y)
+        X, y = (self.np.asarray(a, dtype=float) for a in (X, y))
+        self.p.grad = self.q.grad = 0.0
+        result.backward()
+        want = float((X[:, 0] * X[:, 1]).sum()), float(y.sum())
+        assert (self.p.grad, self.q.grad) == pytest.approx(want, rel=1e-12)
+        assert result.data == pytest.approx(self.p.data * want[0] + self.q.data * want[1], rel=1e-12, abs=1e-12)
+
+    def arrays(self, n=20):
+        return self.np.linspace(0.0, 1.0, 2 * n).reshape(n, 2), self.np.linspace(-1.0, 2.0, n)
+
+    def test_other_arrays_are_seen(self):
+        np, f = self.np, self.function()
+        X, y = self.arrays()
+        for _ in range(2):
+            self.check(f, X, y)
+        assert f.known is not None and f.known(X, y).data == f(X, y).data
+        for others in (
+            (X.astype("f4"), y),
+            ((X * 10).astype(int), y),
+            (X.astype(">f8"), y),
+            (X, y > 0),
+            (np.asfortranarray(X), y[::-1]),
+            (X[::2], y[::2]),
+            (np.hstack([X, X])[:, ::2], y),
+            (X[:1], y[:1]),
+            self.arrays(5000),
+            (X.view(type("Mine", (np.ndarray,), {})), y),
+        ):
+            self.check(f, X, y)
+            self.check(f, *others)
+            self.check(f, *others)
+
+    def test_what_does_not_fit_is_refused_as_ever(self):
+        np, f = self.np, self.function()
+        X, y = self.arrays()
+        self.check(f, X, y)
+        self.check(f, X, y)
+        known = f.known
+        assert known(X[:3], y) is known(X) is known(X, y, y) is known(X.reshape(-1), y) is known(X, None) is None
+        assert known(X[:0], y[:0]) is known(np.hstack([X, X]), y) is known(X, y.astype(object)) is None
+        for wrong in ((X[:3], y), (X,), (X, y, y), (X, y.astype(str))):
+            with pytest.raises((TypeError, ValueError)):
+                f(*wrong)
+        self.check(f, X, y)
+
+    def test_no_gradient_is_made_where_none_is_recorded(self):
+        f, (X, y) = self.function(), self.arrays()
+        self.check(f, X, y)
+        with no_grad():
+            assert f(X, y)._prev == ()
+        self.check(f, X, y)
+
+    def test_new_code_is_used(self):
+        f, (X, y) = self.function(), self.arrays()
+        self.check(f, X, y)
+        before = f.known
+        (path,) = [path for paths in f.paths.values() for path in paths]
+        path.codes.clear()  # as when a row has met more Values
+        assert before(X, y) is None
+        self.check(f, X, y)
+        assert f.known is not before and f.known(X, y) is not None
+
+    def test_branches_go_the_general_way(self):
+        f = jit(vmap(lambda x: self.p * x if x > 0 else self.q * x, reduce="sum"))
+        for _ in range(3):
+            assert f(self.np.array([1.0, -1.0, 3.0])).data == 9.0
+        assert f.known is None
+
+    def test_many_arguments(self):
+        f = jit(vmap(lambda *xs: math.sum(xs) * self.p, reduce="mean"))
+        for n in (16, 17):
+            columns = [self.np.array([1.0, 3.0])] * n
+            for _ in range(3):
+                assert f(*columns).data == 4.0 * n
+            assert (f.known is not None and f.known(*columns) is not None) == (n == 16)
+
+    def test_references_balance(self):
+        f, (X, y) = self.function(), self.arrays()
+        for _ in range(3):
+            f(X, y).backward()
+        watched = [X, y, self.p, self.q, f.known, None]
+        gc.collect()
+        before, blocks = [sys.getrefcount(x) for x in watched], sys.getallocatedblocks()
+        for _ in range(300):
+            f(X, y).backward()
+            f.known(X, y[:1])
+            f.known(X, None)
+        gc.collect()
+        after = [sys.getrefcount(x) for x in watched]
+        assert after[:-1] == before[:-1] and abs(after[-1] - before[-1]) < 50
+        assert sys.getallocatedblocks() - blocks < 100

@@ -8,7 +8,8 @@
    _protocol.h  operators, comparisons, float() and the like, the functions of micrograd.math
    here      the class: constructor, attributes, methods; and the module
    _trace.h  a graph as a tape; parameters in one go
-   _point.h, _kernel.h, _batch.h  running machine code: one point, rows of arrays */
+   _point.h, _kernel.h  running machine code at one point
+   _batch.h, _again.h  and over rows of arrays */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -495,6 +496,7 @@ static PyObject *module_set_watch(PyObject *module, PyObject *args) {
 #include "_point.h"
 #include "_kernel.h"
 #include "_batch.h"
+#include "_again.h"
 
 static PyMethodDef module_methods[] = {
     {"apply", CAST(module_apply), METH_FASTCALL, "apply(op, *operands): run one op"},
@@ -511,6 +513,7 @@ static PyMethodDef module_methods[] = {
     {"lay_flat", module_lay_flat, METH_VARARGS, "lay_flat(x, leaves) -> a key, or None"},
     {"point", module_point, METH_VARARGS, "point(address, numbers, params, n_out, n_scratch) -> outputs, or None"},
     {"batch", module_batch, METH_VARARGS, "batch(...): run machine code over the rows of arrays"},
+    {"again", module_again, METH_VARARGS, "again(...): the same for arrays of kinds that are known, as a callable"},
     {"set_watch", module_set_watch, METH_VARARGS, "set_watch(watcher, maker) -> what they were, in this thread"},
     {NULL, NULL, 0, NULL},
 };
@@ -587,7 +590,8 @@ PyMODINIT_FUNC PyInit__engine(void) {
     if (engine == NULL || (engine_py = PyObject_GetAttrString(engine, "apply")) == NULL) return NULL;
     Py_DECREF(engine);
     CapturedType = (PyTypeObject *)PyType_FromSpec(&captured_spec);
-    if (CapturedType == NULL) return NULL;
+    AgainType = (PyTypeObject *)PyType_FromSpec(&again_spec);
+    if (CapturedType == NULL || AgainType == NULL) return NULL;
     PyObject *kernel_type = PyType_FromSpec(&kernel_spec);
     if (kernel_type == NULL || PyModule_AddObject(module, "Kernel", kernel_type) < 0) return NULL;
     if (PyModule_AddIntConstant(module, "mod_address", (long)(intptr_t)&mg_mod) < 0 || PyModule_AddIntConstant(module, "floordiv_address", (long)(intptr_t)&mg_floordiv) < 0) return NULL;
