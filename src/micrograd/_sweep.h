@@ -102,10 +102,8 @@ static int sort(Node *root, List *order, List *held) {
         hooks |= (n->flags & HOOKED) || !Py_IS_TYPE((PyObject *)n, ValueType);
         stack.item[stack.n++] = (uintptr_t)n | 1;
         if (held != NULL && shared_leaves(n)) {
-            for (Py_ssize_t i = k - 1; i >= 0; i--) {
-                if (i >= AHEAD) __builtin_prefetch(&in[i - AHEAD]->grad, 1);
+            for (Py_ssize_t i = 0; i < k; i++)
                 if (in[i]->grad != 0.0 && hold(in[i], held) < 0) goto no_memory;
-            }
             continue;
         }
         for (Py_ssize_t i = k - 1; i >= 0; i--) {
@@ -131,6 +129,10 @@ no_memory:
     return -1;
 }
 
+static void push_shared(const Block *b, double g) { /* apart from push, so that push stays small enough to be inlined */
+    for (Py_ssize_t i = 0; i < b->n; i++) b->in[i]->grad += b->partial[i] * g;
+}
+
 static inline void push(Node *n) {
     double g = n->grad;
     if (n->op == OP_USER) return;
@@ -141,10 +143,7 @@ static inline void push(Node *n) {
     }
     Block *b = n->block;
     if (n->flags & SHARED) {
-        for (Py_ssize_t i = 0; i < b->n; i++) {
-            look_ahead(b->in, i, b->n);
-            b->in[i]->grad += b->partial[i] * g;
-        }
+        push_shared(b, g);
         return;
     }
     for (Py_ssize_t i = 0; i < b->n; i++)
@@ -162,7 +161,7 @@ static int call_backward(Node *n) {
 static PyObject *sweep(Node *root, double seed) {
     if (!(root->flags & HOOKED) && shared_leaves(root) && Py_IS_TYPE((PyObject *)root, ValueType)) {
         root->grad = 0.0 + seed; /* leaves alone behind it, each once: what the sort would find, and one addition to each */
-        push(root);
+        push_shared(root->block, root->grad);
         Py_RETURN_NONE;
     }
     List order = list_take(&spare_order), held = list_take(&spare_held);
