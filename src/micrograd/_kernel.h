@@ -249,6 +249,7 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
         plan->before = k->plans;
         k->plans = plan;
     }
+    k->function = NULL; /* until all of it is there: what is dropped here may run anything */
     Py_XSETREF(k->template, Py_NewRef(template));
     Py_XSETREF(k->keep, Py_NewRef(keep));
     Py_CLEAR(k->given[0]); /* arranged otherwise */
