@@ -6,6 +6,7 @@ columns    append a forward sweep for each input: the outputs, then their gradie
 expand     write composite ops, lists and primitives in the ops that machines have
 simplify   fold constants, drop what has no effect on bits, write each expression once
 prune      drop what no output and no guard needs
+gather     move each instruction that lets go of an operand to where its operands are ready
 """
 
 from __future__ import annotations
@@ -258,6 +259,55 @@ def prune(tape: Tape) -> Tape:
             at[i] = len(new.ops)
             new.ops.append(op)
             new.args.append(args if op in SOURCES else tuple([at[a] for a in args]))
+    new.outputs = [at[o] for o in tape.outputs]
+    new.guards = [(how, at[a], at[b], went) for how, a, b, went in tape.guards]
+    return new
+
+
+def gather(tape: Tape) -> Tape:
+    """The tape in an order that keeps fewer values in use: what reads a value last does so as soon as it can.
+
+    A graph is written down result by result, so that the sums of a reverse sweep, one for each input, come one after the
+    other and each reads values of all the sweep. Here they grow together, while those values are at hand.
+    """
+    count = len(tape)
+    readers: list[list[int]] = [[] for _ in range(count)]
+    missing = [0] * count  # operands that are not there yet
+    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+        if op not in SOURCES:
+            for a in set(args):
+                readers[a].append(i)
+                missing[i] += 1
+    left = [len(r) for r in readers]  # readers to come, and the sum of their places: the place of the last one
+    rest = [sum(r) for r in readers]
+    for i in [*tape.outputs, *(p for _, a, b, _ in tape.guards for p in (a, b))]:
+        left[i] += 2  # is never let go of
+    order: list[int] = []
+    done = [False] * count
+    for first in range(count):
+        stack = [first]
+        while stack:
+            i = stack.pop()
+            if done[i] or missing[i]:
+                continue
+            done[i] = True
+            order.append(i)
+            source = tape.ops[i] in SOURCES
+            for a in () if source else set(tape.args[i]):
+                left[a] -= 1
+                rest[a] -= i
+                if left[a] == 1 and tape.ops[a] not in SOURCES:
+                    stack.append(rest[a])
+            for r in readers[i]:
+                missing[r] -= 1
+                if not missing[r] and any(left[a] == 1 and tape.ops[a] not in SOURCES for a in tape.args[r]):
+                    stack.append(r)
+    new = Tape(tape.inputs, tape.params)
+    at = [-1] * count
+    for place, i in enumerate(order):
+        at[i] = place
+        new.ops.append(tape.ops[i])
+        new.args.append(tape.args[i] if tape.ops[i] in SOURCES else tuple([at[a] for a in tape.args[i]]))
     new.outputs = [at[o] for o in tape.outputs]
     new.guards = [(how, at[a], at[b], went) for how, a, b, went in tape.guards]
     return new
