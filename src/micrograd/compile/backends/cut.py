@@ -1,8 +1,8 @@
 """Where a long tape is cut into pieces, and what a piece computes again rather than read it from memory.
 
-A reverse sweep reads what the forward sweep made long ago: of a simulation, some twenty values a step, of all steps. They do not
-fit into the near caches, and fetching one takes as long as several additions. So the tape is cut where few values are in
-use, into spans; a piece that reads many values of a span that is far away computes them again, from the few that enter it.
+A reverse sweep reads what the forward sweep made long ago: of a simulation, some twenty values a step, of all steps. They
+do not fit into the near caches, and fetching one takes as long as several additions. So the tape is cut into spans, where
+few values are in use; a piece that reads many values of a span far back computes them again, from the few that enter it.
 """
 
 from __future__ import annotations
