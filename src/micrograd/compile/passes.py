@@ -11,6 +11,7 @@ gather     move each instruction that lets go of an operand to where its operand
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from micrograd.compile.tape import CONST, INPUT, PARAM, SOURCES, Builder, Ref, T
 from micrograd.errors import CompileError
 from micrograd.ops import OPS, Op, facts, partials
 
+FEW = 2  # readers that are the last ones (see gather)
 ADD, MUL, POW = OPS["add"], OPS["mul"], OPS["pow"]
 
 
@@ -265,7 +267,7 @@ def prune(tape: Tape) -> Tape:
 
 
 def gather(tape: Tape) -> Tape:
-    """The tape in an order that keeps fewer values in use: what reads a value last does so as soon as it can.
+    """The tape in an order that keeps fewer values in use: the last to read a value do so as soon as they can.
 
     A graph is written down result by result, so that the sums of a reverse sweep, one for each input, come one after the
     other and each reads values of all the sweep. Here they grow together, while those values are at hand.
@@ -278,30 +280,35 @@ def gather(tape: Tape) -> Tape:
             for a in set(args):
                 readers[a].append(i)
                 missing[i] += 1
-    left = [len(r) for r in readers]  # readers to come, and the sum of their places: the place of the last one
-    rest = [sum(r) for r in readers]
+    left = [len(r) for r in readers]  # readers to come
+    waiting = list(left)  # those of them that miss an operand
     for i in [*tape.outputs, *(p for _, a, b, _ in tape.guards for p in (a, b))]:
-        left[i] += 2  # is never let go of
+        left[i] += count  # is never let go of
     order: list[int] = []
     done = [False] * count
+    ready: deque[int] = deque()  # in turn: what was ready first is not left behind by a chain that begins later
+
+    def let_go(a: int) -> None:
+        if left[a] <= FEW and not waiting[a] and tape.ops[a] not in SOURCES:
+            ready.extend([r for r in readers[a] if not done[r]])
+
     for first in range(count):
-        stack = [first]
-        while stack:
-            i = stack.pop()
+        ready.append(first)
+        while ready:
+            i = ready.popleft()
             if done[i] or missing[i]:
                 continue
             done[i] = True
             order.append(i)
-            source = tape.ops[i] in SOURCES
-            for a in () if source else set(tape.args[i]):
-                left[a] -= 1
-                rest[a] -= i
-                if left[a] == 1 and tape.ops[a] not in SOURCES:
-                    stack.append(rest[a])
             for r in readers[i]:
                 missing[r] -= 1
-                if not missing[r] and any(left[a] == 1 and tape.ops[a] not in SOURCES for a in tape.args[r]):
-                    stack.append(r)
+                if not missing[r]:
+                    for a in set(tape.args[r]):
+                        waiting[a] -= 1
+                        let_go(a)
+            for a in () if tape.ops[i] in SOURCES else set(tape.args[i]):
+                left[a] -= 1
+                let_go(a)
     new = Tape(tape.inputs, tape.params)
     at = [-1] * count
     for place, i in enumerate(order):
