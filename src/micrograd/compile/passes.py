@@ -11,7 +11,6 @@ gather     move each instruction that lets go of an operand to where its operand
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -286,7 +285,7 @@ def gather(tape: Tape) -> Tape:
         left[i] += count  # is never let go of
     order: list[int] = []
     done = [False] * count
-    ready: deque[int] = deque()  # in turn: what was ready first is not left behind by a chain that begins later
+    ready: list[int] = []  # the newest first, and of those the readers of the value just made
 
     def let_go(a: int) -> None:
         if left[a] <= FEW and not waiting[a] and tape.ops[a] not in SOURCES:
@@ -295,20 +294,20 @@ def gather(tape: Tape) -> Tape:
     for first in range(count):
         ready.append(first)
         while ready:
-            i = ready.popleft()
+            i = ready.pop()
             if done[i] or missing[i]:
                 continue
             done[i] = True
             order.append(i)
+            for a in () if tape.ops[i] in SOURCES else set(tape.args[i]):
+                left[a] -= 1
+                let_go(a)
             for r in readers[i]:
                 missing[r] -= 1
                 if not missing[r]:
                     for a in set(tape.args[r]):
                         waiting[a] -= 1
                         let_go(a)
-            for a in () if tape.ops[i] in SOURCES else set(tape.args[i]):
-                left[a] -= 1
-                let_go(a)
     new = Tape(tape.inputs, tape.params)
     at = [-1] * count
     for place, i in enumerate(order):
