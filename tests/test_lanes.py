@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from micrograd import Value, jit, nn
 from micrograd.compile import lanes
-from micrograd.compile.backends import llvm, pieces, python, wide
+from micrograd.compile.backends import llvm, pieces, python, side_by_side
 from micrograd.compile.kernel import Settings, prepare, wrt_places
 from micrograd.compile.tape import INPUT, PARAM, Tape
 from micrograd.compile.trace import trace
@@ -33,8 +33,8 @@ def by_machine(tape: Tape, xs, params, bits: int, exact: bool, packed: bool = Tr
     from micrograd import _engine
 
     options = llvm.Options(1, False, exact, False, bits)
-    plan = lanes.plan(tape, bits // 64, wide.STRIP[bits])
-    source, scratch = wide.text(tape, options, plan) if packed else pieces.text(tape, options)
+    plan = lanes.plan(tape, bits // 64, side_by_side.STRIP[bits])
+    source, scratch = side_by_side.text(tape, options, plan) if packed else pieces.text(tape, options)
     inside(tape, source, bits // 64)
     code = llvm.compile_text(source, scratch, options, 1)
     return _engine.point(code.address, list(xs), list(params), len(tape.outputs), scratch // 8 + 1, None, [])

@@ -8,7 +8,7 @@ linear time in the length of a function.
 from __future__ import annotations
 
 from micrograd.compile import passes
-from micrograd.compile.backends import cut, wide
+from micrograd.compile.backends import cut, side_by_side
 from micrograd.compile.backends.cut import Step
 from micrograd.compile.backends.ir import Text, attributes
 from micrograd.compile.backends.llvm import Options
@@ -53,8 +53,8 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
     int kernel(columns, params, outs, n, acc, bad, scratch), where each output is stored by row or (reduced) summed into acc.
     """
     point = reduced is None
-    if point and (side_by_side := wide.attempt(tape, options)) is not None:
-        return side_by_side
+    if (found := side_by_side.attempt(tape, options, reduced)) is not None:
+        return found
     if len(tape) > CHUNK:
         tape = passes.gather(tape)
     t = Text(tape, options, reduced or [], point)

@@ -8,17 +8,11 @@ from __future__ import annotations
 from collections import Counter
 
 from micrograd.compile import lanes
-from micrograd.compile.backends.ir import Text, attributes
+from micrograd.compile.backends.ir import Text
 from micrograd.compile.backends.llvm import Options
 from micrograd.compile.lanes import CONSTS, INPUTS, PARAMS, Operand, Pack, Plan, Scattered
 from micrograd.compile.tape import Tape
 from micrograd.ops import OPS
-
-SHORTEST = 100  # instructions: of a shorter tape, the call takes most of the time
-WORTH = 0.6  # lanes are used where they cost at most so much of the scalar code
-LINES = 2000  # of a function: as fast as 15,000, and compiled in half the time
-RECENT = 24  # strips: what was made before is loaded again, rather than kept in a register that is not free
-STRIP = {512: 8, 256: 4, 128: 4}  # packs at a time, by the bits of a vector: as many sums fit the registers
 
 Key = tuple[Operand, int]  # an operand, and the width at which it is wanted
 
@@ -26,10 +20,11 @@ Key = tuple[Operand, int]  # an operand, and the width at which it is wanted
 class Wide(Text):
     """The IR of a plan, being written."""
 
-    def __init__(self, tape: Tape, options: Options, plan: Plan) -> None:
+    def __init__(self, tape: Tape, options: Options, plan: Plan, order: list[int]) -> None:
         super().__init__(tape, options, [], True)
         self.plan, self.full = plan, options.bits // 64
         self.top, self.floor = plan.slots, 0
+        self.once: list[list[str]] = []  # what collects params, a list of lines each
         self.loaded: dict[tuple[Operand, int, int], str] = {}  # what the instruction at hand has loaded
         self.kept: dict[
             tuple[Operand, int], int
@@ -39,8 +34,12 @@ class Wide(Text):
         self.read = {lanes.lane(o, j) for p in packs for o in p.operands for j in range(len(p.roots))}
         self.read |= {plan.where[p] for _, a, b, _ in tape.guards for p in (a, b)}
         self.outputs: dict[int, list[int]] = {}
-        for k, place in enumerate(tape.outputs):
+        for k, place in zip(order, tape.outputs):  # where each result is written
             self.outputs.setdefault(place, []).append(k)
+
+    def forget(self) -> None:
+        """Begin a new function."""
+        self.lines, self.names, self.masks, self.loaded = [], {}, {}, {}
 
     # ---- operands
 
@@ -98,21 +97,29 @@ class Wide(Text):
         return self.collect(operand)
 
     def collect(self, operand: Operand) -> str:
-        """The lanes of an operand, one by one; kept for the next that wants them."""
+        """The lanes of an operand, one by one; kept for the next that wants them. Params are collected before all else."""
         key = operand, self.lanes
-        if key in self.kept:
-            r = self.fresh()
-            self.line(f"{r} = load {self.T}, ptr {self.pointer(self.kept[key])}, align 8")
-            return r
-        if self.transposed(operand):
-            return self.collect(operand)
+        if key not in self.kept:
+            of_params = all(PARAMS <= lanes.lane(operand, j) < INPUTS for j in range(self.lanes))
+            if not of_params and self.wanted[key] == 1:
+                return self.one_by_one(operand)
+            lines = self.lines
+            if of_params:
+                self.lines = []
+                self.once.append(self.lines)
+            if not self.transposed(operand):
+                self.keep(operand, self.one_by_one(operand))
+            self.lines = lines
+        r = self.fresh()
+        self.line(f"{r} = load {self.T}, ptr {self.pointer(self.kept[key])}, align 8")
+        return r
+
+    def one_by_one(self, operand: Operand) -> str:
         result = "poison"
         for j in range(self.lanes):
             x, r = self.number(lanes.lane(operand, j)), self.fresh()
             self.line(f"{r} = insertelement {self.T} {result}, double {x}, i64 {j}")
             result = r
-        if self.wanted[key] > 1:
-            self.keep(operand, result)
         return result
 
     def transposed(self, operand: Operand) -> bool:
@@ -228,57 +235,3 @@ class Wide(Text):
                 self.line(f"{one} = extractelement {self.T} {x}, i64 {j}")
             for k in ks:
                 self.line(f"store double {one}, ptr {self.address('%out', 8 * k)}, align 8")
-
-
-def text(tape: Tape, options: Options, plan: Plan) -> tuple[str, int]:
-    """The IR of a plan, and how many bytes of scratch it needs: int kernel(in, params, out, scratch)."""
-    t = Wide(tape, options, plan)
-    arguments = "ptr noalias %in, ptr noalias %params, ptr noalias %out, ptr noalias %scratch"
-    functions: list[str] = []
-
-    def close(status: str = "0") -> None:
-        t.line(f"ret i32 {status}")
-        functions.append(
-            f"define internal i32 @piece{len(functions)}({arguments}) #0 {{\n" + "\n".join(t.lines) + "\n}\n"
-        )
-        t.lines, t.names, t.masks, t.loaded = [], {}, {}, {}
-
-    for number, strip in enumerate(plan.strips):
-        t.floor = plan.floors[number]
-        if number % RECENT == 0:
-            t.names, t.masks = {}, {}
-        t.strip(strip)
-        if len(t.lines) > LINES:
-            close()
-    t.shape(None)
-    t.names, t.masks, t.loaded = {}, {}, {}
-    for place, ks in t.outputs.items():
-        if plan.where[place] >= PARAMS:  # an argument, a param or a constant, returned as it is
-            for k in ks:
-                t.line(f"store double {t.number(plan.where[place])}, ptr {t.address('%out', 8 * k)}, align 8")
-    status = "0"
-    for how, a, b, went in tape.guards:
-        status = t.guarded(status, OPS[how].llvm, plan.where[a], plan.where[b], went)
-        if len(t.lines) > LINES:
-            close(status)
-            status = "0"
-    close(status)
-    calls, seen = [], "0"
-    for number in range(len(functions)):
-        calls.append(f"  %s{number} = call i32 @piece{number}(ptr %in, ptr %params, ptr %out, ptr %scratch)")
-        calls.append(f"  %o{number} = or i32 {seen}, %s{number}")
-        seen = f"%o{number}"
-    functions.append(
-        "define i32 @kernel(ptr %in, ptr %params, ptr %out, ptr %memory) #0 {\n"
-        "  %number = ptrtoint ptr %memory to i64\n  %up = add i64 %number, 63\n  %aligned = and i64 %up, -64\n"
-        "  %scratch = inttoptr i64 %aligned to ptr\n" + "\n".join(calls) + f"\n  ret i32 {seen}\n}}\n"
-    )
-    return "\n".join([*functions, *t.declared, attributes(options)]), 8 * t.top + 64
-
-
-def attempt(tape: Tape, options: Options) -> tuple[str, int] | None:
-    """The text of a tape in lanes, where that is worth it."""
-    if len(tape) < SHORTEST:
-        return None
-    plan = lanes.plan(tape, options.bits // 64, STRIP[options.bits])
-    return text(tape, options, plan) if plan.cost <= WORTH * plan.scalar_cost else None
