@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import importlib.util
 import itertools
 import math
@@ -186,6 +187,23 @@ class TestWhatChanges:
 
         with pytest.raises(mg.TraceError, match=r"the dict `self.seen` changed its length"):
             mg.jit(Model().f)(1.0)
+
+    @pytest.mark.parametrize("kind", ["dataclass", "list", "set", "generator", "map", "closure"])
+    def test_an_object_made_from_the_numbers_of_the_first_call(self, mg, kind):
+        @dataclasses.dataclass
+        class Point:
+            x: object
+
+        class Own(list):
+            pass
+
+        make = {"dataclass": Point, "list": lambda x: Own([x]), "set": lambda x: {x}, "closure": lambda x: lambda: x,
+                "generator": lambda x: (x for _ in "a"), "map": lambda x: map(abs, [x])}[kind]  # fmt: skip
+        for f in (lambda x: make(x * 2), lambda x: (x, {"inside": make(x)})):
+            with pytest.raises(
+                mg.TraceError, match=r"(?s)returns a \w+, and is to be compiled.*make the object from them"
+            ):
+                mg.jit(f)(1.0)
 
     def test_rows_are_looked_at_in_the_same_way(self, mg):
         np = pytest.importorskip("numpy")

@@ -13,8 +13,11 @@ that transforms nest. Each run is written down as a tape and the tape is differe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from copy import copy
 from functools import wraps
+from itertools import islice
+from math import prod
 from typing import Any
 
 from micrograd import anomaly
@@ -23,7 +26,7 @@ from micrograd.compile.backends import python
 from micrograd.compile.tape import INPUT
 from micrograd.compile.trace import Trace, peek, trace
 from micrograd.engine import Value
-from micrograd.structure import NUMBER, Shape, flatten, size, unflatten
+from micrograd.structure import NUMBER, Shape, fixed_parts, flatten, map_values, rebuild, size, unflatten
 
 Argnums = int | tuple[int, ...]
 
@@ -49,11 +52,14 @@ class _Call:
                 start = len(self.leaves)
                 shape = flatten(a, self.leaves)
                 parts[i] = range(start, len(self.leaves)), shape
+                _numbers_in(i, a, shape)
+        self.leaves = _as_floats(self.leaves)
         for n in self.positions:
             self.wrt.append(parts[n][0])
             self.shapes.append(parts[n][1])
         self.shape: Shape = ("tuple", tuple(parts[i][1] for i in sorted(parts)))
         order = sorted(parts)
+        self.has_aux = has_aux
 
         def run(*inner: Any) -> Any:
             full = list(args)
@@ -83,11 +89,42 @@ class _Call:
             raise TypeError(f"{name} wants a function with one number as its result, not {_describe(self.trace.shape)}: "
                             "use jacobian, or has_aux=True for what else it returns")  # fmt: skip
 
+    def with_aux(self, result: Any) -> Any:
+        """The result, and what f returned beside it where that was asked for: with the numbers or the graph of this call."""
+        if not self.has_aux:
+            return result
+        found = self.trace
+        if self.connected:
+            tape = copy(found.tape)
+            tape.outputs, tape.guards = found.aux_places, []
+            flat = iter(python.run(passes.prune(tape), self.leaves, found.captured))
+            return result, map_values(found.aux, lambda _: next(flat))
+        return result, map_values(found.aux, lambda v: v._data)
+
     def run(self, tape: Any, extra: tuple[Any, ...] = ()) -> list[Any]:
-        leaves = [*self.leaves, *extra]
+        leaves = [*self.leaves, *_as_floats(extra)]
         if anomaly.looking and anomaly.here():
             return anomaly.sweep(lambda: python.run(tape, leaves, self.trace.captured), *self.asked)
         return python.run(tape, leaves, self.trace.captured)
+
+
+def _as_floats(numbers: Iterable[Any]) -> list[Any]:
+    """A number that passes through a function unchanged comes out as a float all the same."""
+    return [x if isinstance(x, Value) else float(x) for x in numbers]
+
+
+def _numbers_in(i: int, a: Any, shape: Shape) -> None:
+    """Refuse an argument of which there is no derivative."""
+    for x in fixed_parts(shape):
+        if isinstance(x, complex):
+            raise TypeError(
+                f"argument {i} holds {x!r}: a derivative is taken by real numbers; pass real and imag apart"
+            )
+        if x is a:
+            raise TypeError(
+                f"argument {i} is a {type(a).__name__}, which holds no numbers to differentiate by: numbers, Values, arrays, "
+                "and lists, tuples and dicts of them do; argnums says which arguments are meant"
+            )
 
 
 def _describe(shape: Shape) -> str:
@@ -103,8 +140,7 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
         call.scalar("grad")
         tape = passes.prune(passes.adjoint(call.trace.tape, call.places()))
         y, *flat = call.run(tape)
-        value = (y, call.trace.aux) if has_aux else y
-        return value, call.gradient(flat)
+        return call.with_aux(y), call.gradient(flat)
 
     return value_and_gradient
 
@@ -124,7 +160,8 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
 def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The derivative of every result with respect to every number in the arguments argnums.
 
-    The result has the structure of f's result, and each number in it is a gradient; arrays give arrays of both shapes.
+    The result has the structure of f's result, and each number in it is a gradient. An array gives a gradient of arrays: of
+    its own dimensions, and behind them those of the argument's arrays.
     """
 
     @wraps(f)
@@ -135,24 +172,25 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
         tape = passes.prune(sweeps(call.trace.tape, call.places()))
         flat = call.run(tape)[count:]
         rows = [call.gradient(flat, i * width) for i in range(count)]
-        result = _arrange(call.trace.shape, rows)
-        return (result, call.trace.aux) if has_aux else result
+        each = iter(rows)
+        result = rebuild(call.trace.shape, each.__next__, lambda d: _laid_on_each_other(list(islice(each, prod(d))), d))
+        return call.with_aux(result)
 
     return jacobian_of
 
 
-def _arrange(shape: Shape, rows: list[Any]) -> Any:
-    """Gradients in the place of the numbers of a result."""
-    if shape[0] == "array" and rows:
-        import numpy as np
+def _laid_on_each_other(rows: list[Any], dimensions: tuple[int, ...]) -> Any:
+    """Gradients of one arrangement, one for each number of an array, as that arrangement with arrays for numbers."""
+    leaves: list[Any] = []
+    shapes = [flatten(row, leaves) for row in rows]
+    shape = shapes[0] if rows else NUMBER
+    columns = iter([leaves[k :: size(shape)] for k in range(size(shape))])
 
-        first = rows[0]
-        if isinstance(first, (float, Value, np.ndarray)):
-            inner = first.shape if isinstance(first, np.ndarray) else ()
-            return np.array(rows).reshape(*shape[1], *inner)
-    if shape[0] == "array":
-        return rows
-    return unflatten(shape, iter(rows))
+    def array(inner: tuple[int, ...]) -> Any:
+        parts = zip(*[next(columns) for _ in range(prod(inner))])
+        return unflatten(("array", (*dimensions, *inner)), iter([x for part in parts for x in part]))
+
+    return rebuild(shape, lambda: array(()), array)
 
 
 def hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

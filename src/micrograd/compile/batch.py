@@ -6,6 +6,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from micrograd import anomaly, engine, math
@@ -21,7 +22,7 @@ from micrograd.compile.tape import Tape
 from micrograd.compile.trace import is_tracing, peek, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import TraceError
-from micrograd.structure import NUMBER, Shape, flatten, size, unflatten
+from micrograd.structure import NUMBER, Shape, flatten, rebuild, unflatten
 
 CORES = os.cpu_count() or 1
 
@@ -286,17 +287,12 @@ class Vmap:
 
     def _columns(self, shape: Shape, outs: Any, rows: Rows) -> Any:
         """Result columns in the arrangement of the result of one row."""
-        if shape[0] == "array":
-            columns = [next(outs) for _ in range(size(shape))]
-            return rows.np.stack(columns, axis=1).reshape(rows.rows, *shape[1])
-        if shape[0] in ("tuple", "list"):
-            parts = [self._columns(s, outs, rows) for s in shape[1]]
-            return tuple(parts) if shape[0] == "tuple" else parts
-        if shape[0] == "dict":
-            return dict(zip(shape[1], [self._columns(s, outs, rows) for s in shape[2]]))
-        if shape[0] == "named":
-            return shape[1](*[self._columns(s, outs, rows) for s in shape[2]])
-        return next(outs) if shape[0] == "*" else shape[1]
+
+        def array(dimensions: tuple[int, ...]) -> Any:
+            columns = [next(outs) for _ in range(prod(dimensions))]
+            return rows.np.stack(columns, axis=1).reshape(rows.rows, *dimensions)
+
+        return rebuild(shape, outs.__next__, array)
 
     def _eager(self, rows: Rows) -> Any:
         """Row by row, as a plain loop: inside an outer trace, or on arrays of Values."""

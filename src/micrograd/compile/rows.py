@@ -134,4 +134,4 @@ def same_captured(found: Trace, first: list[Value]) -> Trace:
         if op is PARAM:
             tape.args[i] = (order[id(found.captured[args[0]])],)
     tape.params = len(captured)
-    return Trace(tape, captured, found.shape, found.aux)
+    return Trace(tape, captured, found.shape)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import itertools
 import sys
+from enum import Enum
 from typing import Any
 
 from micrograd import engine, graph
 from micrograd.compile.tape import CONST, SOURCES, Guard, Tape
 from micrograd.engine import Value
 from micrograd.errors import TraceError
-from micrograd.structure import Shape, flatten, unflatten
+from micrograd.structure import Shape, fixed_parts, flatten, map_values, unflatten
 
 if engine.NATIVE:
     from micrograd._engine import linearize
 else:
     linearize = graph.linearize
 
+SERIALS = 65535  # traces are numbered from 1 to this, and again: a node has two bytes for it
 _serials = itertools.count(1)
 
 WAYS_OUT = {
@@ -34,9 +36,13 @@ KEEP_IT = "Keep it a Value (micrograd.math has floor, round and where), or pass 
 class Trace:
     """What one run left behind: the tape, the captured Values, and how its results are arranged."""
 
-    def __init__(self, tape: Tape, captured: list[Value], shape: Shape, aux: Any = None) -> None:
-        self.tape, self.captured, self.shape, self.aux = tape, captured, shape, aux
+    def __init__(self, tape: Tape, captured: list[Value], shape: Shape) -> None:
+        self.tape, self.captured, self.shape = tape, captured, shape
         self.numbers: list[float] = []  # the results of that run
+        self.aux: Any = (
+            None  # what came beside the result, with Values of that run in it, and where they are on the tape
+        )
+        self.aux_places: list[int] = []
 
 
 def is_tracing() -> bool:
@@ -81,7 +87,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     With `frozen`, the tape will be replayed for other numbers: whatever a trace cannot see is a TraceError. Without, it is
     used once, for these, and reading a number is as harmless as in eager code.
     """
-    serial = next(_serials) % 65535 + 1
+    serial = next(_serials) % SERIALS + 1
     guards: list[tuple[str, Any, Any, bool]] = []
     outer_watch = engine.set_watch(None, None)
     outer = outer_watch[0]
@@ -99,10 +105,13 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
                 f"  {WAYS_OUT.get(how, KEEP_IT)}"
             )
 
-    inputs = [Value(float(x)) for x in values]
     state = _random_state() if frozen else None
     before, recording = engine.set_trace(serial), engine.set_recording(True)
     try:
+        inputs = [Value(float(x)) for x in values]
+        if before:
+            for v in inputs:
+                v.__dict__["_input_of"] = serial
         engine.set_watch(watcher if frozen or outer else None, outer_watch[1])
         result = f(*unflatten(shape, iter(inputs)))
     except TypeError as error:
@@ -126,12 +135,43 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         result, aux = result
     leaves: list[Any] = []
     out_shape = flatten(result, leaves)
-    return _write_down(f, inputs, leaves, guards, out_shape, aux, serial)
+    if frozen:
+        _refuse_frozen(f, out_shape)
+    beside: list[Any] = []
+    map_values(aux, beside.append)
+    found = _write_down(f, inputs, leaves + beside, guards, out_shape, serial)
+    found.aux, found.aux_places = aux, found.tape.outputs[len(leaves) :]
+    del found.tape.outputs[len(leaves) :], found.numbers[len(leaves) :]
+    return found
 
 
-def _write_down(
-    f: Any, inputs: list[Value], results: list[Any], guards: list[Any], shape: Shape, aux: Any, serial: int
-) -> Trace:
+# A result that is no number is kept as it was in the traced run, so it must be something that a run cannot fill with numbers.
+CONSTANTS = (bool, str, bytes, complex, type, Enum, range, type(None), type(...))
+
+
+def _refuse_frozen(f: Any, shape: Shape) -> None:
+    for x in fixed_parts(shape):
+        if not isinstance(x, CONSTANTS):
+            raise TraceError(
+                f"{_name(f)} returns a {type(x).__name__}, and is to be compiled\n"
+                "  It is run once and replayed, so later calls would return that very object, with the numbers of now in it.\n"
+                "  Return numbers in lists, tuples, named tuples, dicts or NumPy arrays, and make the object from them outside."
+            )
+
+
+def _refuse_leaked(f: Any, captured: list[Value], serial: int) -> None:
+    """A node of a trace within this one (the function that an inner grad ran) is a number by now, not a part of this one."""
+    for v in captured:
+        inner = (v._trace - serial) % SERIALS
+        if v._trace and 0 < inner < SERIALS // 2 and (v._prev or hasattr(v, "_input_of")):
+            raise TraceError(
+                f"{_name(f)} uses a Value ({v._op or 'an argument'}) that was kept by a function given to grad or the like\n"
+                "  That function was run on Values of its own, so this one is only a number here, and has no derivative.\n"
+                "  Return it from there: grad(f, has_aux=True) hands on what f returns beside its result."
+            )
+
+
+def _write_down(f: Any, inputs: list[Value], results: list[Any], guards: list[Any], shape: Shape, serial: int) -> Trace:
     operands = [*results, *(x for _, a, b, _ in guards for x in (a, b))]
     found = linearize(operands, inputs, serial, SOURCES)
     if len(found) == 1:
@@ -142,6 +182,7 @@ def _write_down(
             "  Declare the op with @primitive(partial, ...): value and partials written with operators and micrograd.math."
         )
     ops, args, captured, on_tape = found
+    _refuse_leaked(f, captured, serial)
     tape = Tape(len(inputs), len(captured))
     tape.ops, tape.args = ops, args
     tape.outputs = on_tape[: len(results)]
@@ -150,7 +191,7 @@ def _write_down(
     for how, _, _, went in guards:
         seen[(how, next(pairs), next(pairs), went)] = None
     tape.guards = [g for g in seen if not (tape.ops[g[1]] is CONST and tape.ops[g[2]] is CONST)]
-    found_trace = Trace(tape, captured, shape, aux)
+    found_trace = Trace(tape, captured, shape)
     found_trace.numbers = peek(results)
     return found_trace
 
