@@ -9,6 +9,7 @@ import itertools
 import math
 import pickle
 import random
+import threading
 import time
 
 import pytest
@@ -123,6 +124,19 @@ class TestRandom:
         own = random.Random(0)
         with pytest.raises(mg.TraceError, match=r"run again on the same numbers: `%[0-9]+ = const"):
             mg.jit(lambda x: x * own.random())(1.0)
+
+    def test_another_thread_may_draw(self, mg):
+        """While one thread traces; here it draws in every second run of the function."""
+        runs = itertools.count()
+
+        def f(x):
+            if next(runs) % 2:
+                other = threading.Thread(target=random.random)
+                other.start()
+                other.join()
+            return x * 2
+
+        assert mg.jit(f)(3.0) == 6.0
 
     def test_grad_without_jit_may_draw(self, mg):
         random.seed(3)

@@ -212,6 +212,30 @@ class TestInEagerCode:
             assert w.grad == g
 
 
+class TestRoundedGuards:
+    """A comparison of numbers that are equal but for a rounding may go one way in eager code and another in machine code."""
+
+    @staticmethod
+    def f(x, y):
+        return x if x * x - y > 1e-20 else 3 * y  # x * x - y is fused: not 0, where y is x * x
+
+    XS = [0.1 + 0.007 * i for i in range(100)]
+
+    def test_a_way_is_compiled_once_however_often_its_code_refuses(self):
+        g, xs = jit(self.f, wait=True), self.XS
+        assert [g(x, x * x) for x in xs] == [3 * (x * x) for x in xs]
+        assert [len(paths) for paths in g.paths.values()] == [1]
+
+    def test_with_gradients(self):
+        g, w = jit(lambda x, y: w * self.f(x, y), wait=True), Value(2.0)
+        for x in self.XS:
+            y = Value(x * x)
+            g(x, y).backward()
+            assert y.grad == 6.0
+        assert w.grad == pytest.approx(sum(3 * x * x for x in self.XS))
+        assert [len(paths) for paths in g.paths.values()] == [1]
+
+
 class TestPrimitives:
     def test_one_that_is_written_in_the_tables_operations_compiles(self):
         @primitive(lambda x, y: 2 * x * math.exp(x * x))

@@ -411,3 +411,32 @@ class TestManySums:
             y.backward()
             results.append((y.data, [w.grad for w in weights]))
         assert results[0] == results[1]
+
+
+class TestRoundedGuards:
+    """Rows at which a comparison is decided by a rounding: eager code says where they go."""
+
+    XS = np.linspace(0.5, 3.0, 150)
+
+    @pytest.mark.parametrize("name", ["exp", "sin", "log", "tanh"])
+    @pytest.mark.parametrize("options", [{}, {"float32": True}, {"batch_size": 40}], ids=repr)
+    def test_every_row_has_its_result(self, name, options):
+        op = getattr(math, name)
+        ys = np.array([op(x) for x in self.XS.tolist()])
+        f = vmap(lambda x, y: x if op(x) > y else -x, **options)
+        found = f(self.XS, ys)
+        assert found == pytest.approx(-self.XS, rel=1e-6)
+        assert [len(paths) for paths in f.paths.values()] == [1]
+
+    def test_sums_and_gradients(self):
+        w = Value(2.0)
+        ys = np.array([math.exp(x) for x in self.XS.tolist()])
+
+        def f(x, y):
+            start = Value(0.0)  # made inside, so a new one in each run
+            return start + w * (x if math.exp(x) > y else 3 * x)
+
+        total = vmap(f, reduce="sum")(self.XS, ys)
+        total.backward()
+        assert total.data == pytest.approx(6 * self.XS.sum())
+        assert w.grad == pytest.approx(3 * self.XS.sum())

@@ -19,7 +19,7 @@ from micrograd.compile.kernel import (
 )
 from micrograd.compile.rows import RowPath, Rows, same_captured, uniform_as_params
 from micrograd.compile.tape import Tape
-from micrograd.compile.trace import is_tracing, peek, trace_twice
+from micrograd.compile.trace import is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.structure import NUMBER, Shape, flatten, rebuild, unflatten
@@ -63,7 +63,7 @@ class KnownCall:
         code = self.code
         if len(args) != len(self.kinds) or code.guarded or not self.engine.is_plain():
             return None
-        if self.path.codes.get((True, self.gradient)) is not code:
+        if self.path.codes.get((True, self.gradient, True)) is not code:
             return None
         for a, (dtype, shape) in zip(args, self.kinds):
             if type(a) is not self.array or a.dtype is not dtype or a.shape[1:] != shape:
@@ -176,7 +176,7 @@ class Vmap:
         key = rows.key, tuple([isinstance(x, Value) for x in rows.uniform]), is_recording()
         plan = self.plans.get(key)
         if plan is None or plan.captured is not self.paths[rows.key][0].trace.captured:
-            path = self.paths[rows.key][0] if rows.key in self.paths else self._new_path(rows, 0)
+            path = self.paths[rows.key][0] if rows.key in self.paths else self._path_of(rows, 0)
             plan = self.plans[key] = Plan(
                 path, rows.uniform, self.reduce is not None and key[2], self.batch_size is None
             )
@@ -193,35 +193,60 @@ class Vmap:
         threads: int,
     ) -> list[float]:
         """Run all rows (those of index, where given) along the paths that they take; returns the sums."""
-        np = rows.np
-        total: list[float] | None = None
+        total: list[float] = []
         number = 0
         captured = self.paths[rows.key][0].trace.captured
-        while True:
+        refused: dict[
+            RowPath, list[int]
+        ] = {}  # rows that a path's machine code refuses, and that go that way all the same
+        while index is None or len(index):
             with self.lock:
                 paths = self.paths[rows.key]
-                if number == len(paths):
-                    self._new_path(rows, int(index[0]) if index is not None else 0)
+                path = paths[number] if number < len(paths) else self._path_of(rows, int(index[0]))
                 if paths[0].trace.captured is not captured:
                     raise _MoreCaptured
-            path = self.paths[rows.key][number]
-            n = rows.rows if index is None else len(index)
-            mine = outs if index is None else [np.empty(n, dtype=o.dtype) for o in outs]
-            uniform = [*path.trace.captured, *rows.uniform]
+            if number == len(paths):
+                refused.setdefault(path, []).append(int(index[0]))
+                index = index[1:]
+                arrays = rows.select(index)
+                continue
             code = path.code(reduced, gradient)
-            bad, sums = self._slices(code, arrays, rows.axes, uniform, n, mine, threads)
-            if index is not None:
-                good = np.ones(n, bool)
-                if bad is not None:
-                    good[bad] = False
-                for out, part in zip(outs, mine):
-                    out[index[good]] = part[good]
-            total = sums if total is None else [a + b for a, b in zip(total, sums)]
+            bad, sums = self._run_code(code, path, rows, arrays, index, outs, threads)
+            total = [a + b for a, b in zip(total, sums)] if total else sums
             if bad is None:
-                return total
+                break
             index = bad if index is None else index[bad]
             arrays = rows.select(index)
             number += 1
+        for path, those in refused.items():
+            code = path.code(reduced, gradient, guarded=False)
+            index = rows.np.array(those)
+            _, sums = self._run_code(code, path, rows, rows.select(index), index, outs, threads)
+            total = [a + b for a, b in zip(total, sums)]
+        return total
+
+    def _run_code(
+        self,
+        code: BatchCode,
+        path: RowPath,
+        rows: Rows,
+        arrays: tuple[Any, ...],
+        index: Any,
+        outs: list[Any],
+        threads: int,
+    ) -> tuple[Any, list[float]]:
+        """Run rows by one code and store their results; returns which of them it refused (None: it took all), and the sums."""
+        np = rows.np
+        n = rows.rows if index is None else len(index)
+        mine = outs if index is None else [np.empty(n, dtype=o.dtype) for o in outs]
+        bad, sums = self._slices(code, arrays, rows.axes, [*path.trace.captured, *rows.uniform], n, mine, threads)
+        if index is not None:
+            good = np.ones(n, bool)
+            if bad is not None:
+                good[bad] = False
+            for out, part in zip(outs, mine):
+                out[index[good]] = part[good]
+        return bad, sums
 
     def _slices(
         self,
@@ -251,7 +276,8 @@ class Vmap:
                 all_bad.append(bad + start)
         return (np.concatenate(all_bad) if all_bad else None), total or []
 
-    def _new_path(self, rows: Rows, r: int) -> RowPath:
+    def _path_of(self, rows: Rows, r: int) -> RowPath:
+        """The way that a row takes, by running the function: a new one, or one that is there."""
         leaves = rows.row(r)
         shape: Shape = ("tuple", (NUMBER,) * len(leaves))
 
@@ -262,6 +288,9 @@ class Vmap:
         found = trace_twice(one_row, self.f, shape, peek(leaves))
         with self.lock:
             paths = self.paths.setdefault(rows.key, [])
+            for path in paths:
+                if same_way(path.trace, found):
+                    return path
             if len(paths) >= MAX_PATHS:
                 raise TraceError(
                     f"the rows of {self!r} have taken {MAX_PATHS} different ways through its branches\n"
@@ -316,13 +345,13 @@ class Vmap:
     def source(self, *args: Any) -> str:
         """The LLVM text for these arguments."""
         rows = Rows(args, self.in_axes)
-        path = (self.paths.get(rows.key) or [self._new_path(rows, 0)])[0]
+        path = (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0]
         return path.code(self.reduce is not None, self._plan(rows).gradient).source
 
     def tape(self, *args: Any) -> Tape:
         """The tape of one row for these arguments."""
         rows = Rows(args, self.in_axes)
-        return (self.paths.get(rows.key) or [self._new_path(rows, 0)])[0].tape
+        return (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0].tape
 
 
 def vmap(

@@ -19,7 +19,7 @@ from typing import Any
 from micrograd import anomaly, engine
 from micrograd.compile.backends import python
 from micrograd.compile.kernel import PointCode, Settings, in_background, is_recording, levels, prepare, wrt_places
-from micrograd.compile.trace import Trace, is_tracing, peek, trace, trace_twice
+from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
 from micrograd.structure import Shape, flatten, unflatten
@@ -167,11 +167,11 @@ class Jit:
             flat = path.run(leaves, wanted)
             if flat is not None:
                 return unflatten(path.trace.shape, iter(flat))
-        path = self._new_path(shape, leaves)
-        connected = bool(wanted or path.trace.captured)
-        flat = (
-            path.run(leaves, wanted) if connected else list(path.trace.numbers)
-        )  # the trace has computed them already
+        path, found = self._path_of(shape, leaves)
+        if not wanted and not found.captured:
+            flat = list(found.numbers)  # the trace has computed them already
+        else:
+            flat = path.run(leaves, wanted) if path.trace is found else path.interpret(leaves)
         if flat is None:
             raise TraceError(f"{self!r} took another way when it was run again on the same numbers: does it depend on "
                              "something that changes, such as a global variable or the time?")  # fmt: skip
@@ -194,21 +194,24 @@ class Jit:
         shape: Shape = ("tuple", (("tuple", tuple(parts)), flatten(kwargs, leaves)))
         return shape, leaves
 
-    def _trace(self, shape: Shape, leaves: list[Any], twice: bool = False) -> Trace:
+    def _trace(self, shape: Shape, leaves: list[Any]) -> Trace:
         def spread(args: Any, kwargs: Any) -> Any:
             return self.f(*args, **kwargs)
 
         spread.__qualname__ = getattr(self.f, "__qualname__", repr(self.f))
-        return (
-            trace_twice(spread, self.f, shape, peek(leaves))
-            if twice
-            else trace(spread, shape, peek(leaves), frozen=True)
-        )
+        return trace_twice(spread, self.f, shape, peek(leaves))
 
-    def _new_path(self, shape: Shape, leaves: list[Any]) -> Path:
-        found = self._trace(shape, leaves, twice=True)
+    def _path_of(self, shape: Shape, leaves: list[Any]) -> tuple[Path, Trace]:
+        """The way that these numbers take, by running the function, and that run.
+
+        It may be a known one, whose machine code refused them: a comparison of numbers that are equal but for a rounding.
+        """
+        found = self._trace(shape, leaves)
         with self.lock:
             paths = self.paths.setdefault(shape, [])
+            for path in paths:
+                if same_way(path.trace, found):
+                    return path, found
             if len(paths) >= MAX_PATHS:
                 raise TraceError(
                     f"{self!r} has taken {MAX_PATHS} different ways through its branches, and each is compiled on its own\n"
@@ -219,7 +222,7 @@ class Jit:
         if engine.NATIVE:
             job = functools.partial(self._compile, path, shape, leaves)
             job() if self.settings.wait else in_background(job)
-        return path
+        return path, found
 
     def _compile(self, path: Path, shape: Shape, leaves: list[Any]) -> None:
         try:

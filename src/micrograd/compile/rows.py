@@ -96,11 +96,14 @@ class RowPath:
         self.tape = uniform_as_params(found.tape, varying, uniform, len(found.captured))
         self.codes: dict[Any, BatchCode] = {}
 
-    def code(self, reduced: bool, gradient: bytes) -> BatchCode:
-        key = reduced, gradient
+    def code(self, reduced: bool, gradient: bytes, guarded: bool = True) -> BatchCode:
+        """Machine code for what is asked; without guards, for rows of which it is known that they go this way."""
+        key = reduced, gradient, guarded
         if key not in self.codes:
             tape = Tape()
             tape.__dict__.update(self.tape.__dict__, ops=list(self.tape.ops), args=list(self.tape.args))
+            if not guarded:
+                tape.guards = []
             wrt = [w for k, w in enumerate(wrt_places(tape, [])) if gradient and gradient[k]]
             ready = prepare(tape, wrt, self.settings)
             flags = [reduced] * len(ready.outputs)
