@@ -154,6 +154,16 @@ class TestFiles:
         cache.save("a.o", b"code")
         assert cache.load("a.o") is None
 
+    def test_a_user_without_a_home_has_no_cache(self, monkeypatch):
+        def homeless():
+            raise RuntimeError("Could not determine home directory.")
+
+        monkeypatch.delenv("MICROGRAD_CACHE", raising=False)
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.setattr(cache.Path, "home", homeless)
+        cache.save(cache.name("a"), b"code")
+        assert cache.load(cache.name("a")) is None
+
     def test_a_disk_that_is_full_costs_time_not_results(self, place, monkeypatch):
         def full(*_):
             raise OSError(28, "No space left on device")

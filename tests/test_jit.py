@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math as standard
 import os
 import pickle
 import threading
@@ -48,6 +49,13 @@ class TestTiers:
         (paths,) = f.paths.values()
         assert paths[0].value_code is not None
         assert f(3.0) == 10.0
+
+    def test_a_job_that_fails_does_not_stop_the_others(self, monkeypatch):
+        told = []
+        monkeypatch.setattr(threading, "excepthook", lambda args: told.append(args.exc_type))
+        kernel.in_background(lambda: 1 // 0)
+        settle()
+        assert told == [ZeroDivisionError]
 
     def test_wait_compiles_in_the_first_call(self):
         f = jit(lambda x: x * x + 1, wait=True)
@@ -115,6 +123,11 @@ class TestCalls:
     def test_what_is_neither_number_nor_hashable_is_refused(self):
         with pytest.raises(TypeError, match="neither a number nor hashable"):
             jit(lambda x, s: x)(1.0, {1, 2})
+
+    def test_static_arguments_that_are_equal_are_not_the_same(self):
+        f = jit(lambda x, n: math.floor(x) / n if n == 0 else (x, type(n)), static_argnums=-1, wait=True)
+        assert [f(1.0, n) for n in (0.0, -0.0)] == [math.inf, -math.inf]
+        assert [f(1.0, n)[1] for n in (1, 1.0, True)] == [int, float, bool]
 
     def test_static_arguments_are_taken_as_they_are(self):
         f = jit(lambda x, n: sum([x] * n), static_argnums=(1,), wait=True)
@@ -248,8 +261,6 @@ class TestPrimitives:
             assert f(x) == pytest.approx((3 * e, 6 * x * e), rel=1e-14)
 
     def test_one_that_is_not_says_so(self):
-        import math as standard
-
         @primitive(lambda x, y: standard.gamma(x))
         def gamma(x):
             return standard.gamma(x)
@@ -258,14 +269,33 @@ class TestPrimitives:
             CompileError, match=r"(?s)the primitive gamma cannot be compiled.*functions of micrograd.math"
         ):
             jit(lambda x: gamma(x) * 2, wait=True)(1.5)
-        f = jit(lambda x: gamma(x) * 2)  # without wait it goes on in Python
+
+    def test_one_that_is_not_says_so_in_each_call(self):
+        f = jit(primitive(lambda x, y: x)(lambda x: float.fromhex("0x1") * float(x)), wait=True)
         for _ in range(2):
+            with pytest.raises(CompileError, match="cannot be compiled"):
+                f(1.5)
+
+    def test_without_wait_it_goes_on_in_python_and_says_so_once(self):
+        gamma = primitive(lambda x, y: y)(standard.gamma)
+        f = jit(lambda x: gamma(x) * 2)
+        assert f(1.5) == standard.gamma(1.5) * 2
+        settle()
+        with pytest.warns(
+            RuntimeWarning, match=r"(?s)goes on in Python.*the primitive gamma cannot be compiled"
+        ) as told:
             assert f(1.5) == standard.gamma(1.5) * 2
-            settle()
+        assert told[0].filename == __file__
+        assert f(2.5) == standard.gamma(2.5) * 2
+
+    def test_without_wait_the_gradient_says_so_too(self):
+        f = jit(primitive(lambda x, y: standard.cos(x))(lambda x: math.sin(x)))
+        f(Value(1.5))
+        settle()
+        with pytest.warns(RuntimeWarning, match="the partials of the primitive <lambda> cannot be compiled"):
+            assert f(Value(1.5)).data == math.sin(1.5)
 
     def test_partials_that_are_not_say_so(self):
-        import math as standard
-
         @primitive(lambda x, y: standard.cos(x))
         def sine(x):
             return math.sin(x)
@@ -378,9 +408,10 @@ class TestLargeTapes:
     def test_without_wait_the_interpreter_goes_on(self, monkeypatch):
         monkeypatch.setattr(kernel, "MAX_INSTRUCTIONS", 100)
         f = jit(self.long(200))
-        for _ in range(2):
+        assert f(1.0, 2.0) == self.long(200)(1.0, 2.0)
+        settle()
+        with pytest.warns(RuntimeWarning, match="the limit is 100"):
             assert f(1.0, 2.0) == self.long(200)(1.0, 2.0)
-            settle()
 
     def test_long_tapes_are_cut_into_pieces(self):
         f = jit(value_and_grad(self.long(3000), (0, 1)), wait=True)

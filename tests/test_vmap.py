@@ -440,3 +440,21 @@ class TestRoundedGuards:
         total.backward()
         assert total.data == pytest.approx(6 * self.XS.sum())
         assert w.grad == pytest.approx(3 * self.XS.sum())
+
+
+class TestOptions:
+    def test_rows_of_a_jitted_function_are_compiled_as_it_was_to_be(self):
+        assert vmap(jit(f, exact=True)).settings.exact
+        assert vmap(jit(f, fastmath=True)).settings.fast
+        assert not vmap(jit(f, exact=True), float32=True).settings.exact
+        assert not vmap(jit(f, fastmath=True), exact=True).settings.fast
+
+    @pytest.mark.parametrize(
+        "options", [{"threads": 0}, {"threads": -1}, {"threads": 1.5}, {"batch_size": 0}], ids=repr
+    )
+    def test_counts_are_at_least_one(self, options):
+        with pytest.raises(ValueError, match=r"(threads|batch_size)=.*a whole number, at least 1"):
+            vmap(f, **options)
+
+    def test_axes_may_come_in_a_list(self):
+        assert vmap(f, in_axes=[0, None])(X, 2.0) == pytest.approx(want(X, 2.0))

@@ -93,10 +93,12 @@ class Vmap:
     ) -> None:
         if reduce not in (None, "sum", "mean"):
             raise ValueError(f'reduce={reduce!r}: it is None, "sum" or "mean"')
-        if batch_size is not None and batch_size < 1:
-            raise ValueError(f"batch_size={batch_size}: at least one row at a time")
+        for name, least in (("batch_size", batch_size), ("threads", threads)):
+            if least is not None and (not isinstance(least, int) or least < 1):
+                raise ValueError(f"{name}={least!r}: a whole number, at least 1, or None")
         functools.update_wrapper(self, f)
-        self.f, self.in_axes, self.reduce, self.threads = f, in_axes, reduce, threads
+        self.f, self.reduce, self.threads = f, reduce, threads
+        self.in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
         self.batch_size, self.settings = batch_size, settings
         self.paths: dict[Any, list[RowPath]] = {}
         self.plans: dict[Any, Plan] = {}
@@ -377,6 +379,7 @@ def vmap(
             width=width,
         )
     rows: Any = f
-    if getattr(f, "kernel", None) is f:  # a jitted function: the rows run what it was made of
-        rows = f.f  # type: ignore[union-attr]
+    if getattr(f, "kernel", None) is f:  # a jitted function: the rows run what it was made of, as it was to be compiled
+        rows, inner = f.f, f.settings  # type: ignore[union-attr]
+        exact, fastmath = exact or (inner.exact and not (fastmath or float32)), fastmath or (inner.fast and not exact)
     return Vmap(rows, in_axes, reduce, threads, batch_size, Settings(exact, fastmath, float32, width, True))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -72,6 +73,7 @@ class Path:
         self.value_code: PointCode | None = None
         self.gradient_codes: dict[tuple[int, ...], PointCode] = {}
         self.failure: CompileError | None = None
+        self.told = False
 
     def compile_value(self) -> PointCode:
         """The code for values, made on the first call of this."""
@@ -99,6 +101,7 @@ class Path:
         connected = bool(wanted or self.trace.captured)
         if not connected or not is_recording():
             if self.value_code is None:
+                self._tell()
                 return self.interpret(leaves)
             flat = self.value_code.run(leaves, self.trace.captured)
             return flat if flat is None or not connected else [Value(y) for y in flat]
@@ -106,6 +109,7 @@ class Path:
         if code is None:
             if self.failure is None and self.value_code is not None:
                 in_background(lambda: self.attempt(wanted))
+            self._tell()
             return self.interpret(leaves)
         return code.nodes(leaves, self.trace.captured, [leaves[i] for i in wanted], len(self.trace.tape.outputs))
 
@@ -115,12 +119,20 @@ class Path:
         except python.GuardFailed:
             return None
 
-    def attempt(self, wanted: tuple[int, ...] | None) -> None:
-        """Compile; a failure is kept, and the interpreter goes on."""
+    def attempt(self, wanted: tuple[int, ...]) -> None:
+        """Compile the gradient; a failure is kept, and the interpreter goes on."""
         try:
-            self.compile_value() if wanted is None else self.compile_gradient(wanted)
+            self.compile_gradient(wanted)
         except CompileError as reason:
             self.failure = reason
+
+    def _tell(self) -> None:
+        """Say once that there will be no machine code."""
+        if self.failure is not None and not self.told:
+            self.told = True
+            warnings.warn(
+                f"a compiled function goes on in Python, slowly: {self.failure}", RuntimeWarning, stacklevel=5
+            )
 
 
 _tape_lock = threading.Lock()
@@ -190,7 +202,8 @@ class Jit:
 
     def _flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Shape, list[Any]]:
         leaves: list[Any] = []
-        parts = [("fixed", a) if i in self.static else flatten(a, leaves) for i, a in enumerate(args)]
+        static = [i % len(args) for i in self.static if -len(args) <= i < len(args)]
+        parts = [_static(a) if i in static else flatten(a, leaves) for i, a in enumerate(args)]
         shape: Shape = ("tuple", (("tuple", tuple(parts)), flatten(kwargs, leaves)))
         return shape, leaves
 
@@ -230,6 +243,7 @@ class Jit:
         except CompileError as reason:
             path.failure = reason
             if self.settings.wait:
+                self.paths[shape].remove(path)
                 raise
 
     def _prepare(self, path: Path, shape: Shape, leaves: list[Any]) -> None:
@@ -281,6 +295,11 @@ def _named(module: str, qualname: str) -> Any:
 def _again(f: Any, settings: dict[str, Any], static: tuple[int, ...]) -> Any:
     names = {"exact": "exact", "fast": "fastmath", "single": "float32", "width": "width", "wait": "wait"}
     return jit(f, static_argnums=static, **{names[k]: v for k, v in settings.items()})
+
+
+def _static(a: Any) -> Shape:
+    """A static argument: 1, 1.0 and True are equal, and so are 0.0 and -0.0, but what is compiled for them is not."""
+    return "fixed", a, type(a), repr(a) if isinstance(a, (int, float, complex, tuple)) else ""
 
 
 def _template(shape: Shape, places: Any) -> Any:
