@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math as standard
 import os
@@ -336,6 +337,27 @@ class TestPickle:
             assert again(0.5, 3.0) == f(0.5, 3.0)
         assert pickle.loads(pickle.dumps(compiled_module.decorated)) is compiled_module.decorated
         assert pickle.loads(pickle.dumps(jit(compiled_module.plain, exact=True))).settings.exact
+
+    @pytest.mark.parametrize("f", compiled_module.MADE, ids=repr)
+    def test_what_is_made_of_importable_names_round_trips(self, f):
+        args = (0.5,) if isinstance(getattr(f, "f", None), functools.partial) else (0.5, 3.0)
+        again = pickle.loads(pickle.dumps(f))
+        assert repr(again) == repr(f)
+        assert again(*args) == f(*args)
+
+    @pytest.mark.parametrize("f", compiled_module.ROWS, ids=repr)
+    def test_rows_round_trip(self, f):
+        np = pytest.importorskip("numpy")
+        args = np.array([0.5, -1.0]), 3.0 if f.in_axes == (0, None) else np.array([3.0, 4.0])
+        again = pickle.loads(pickle.dumps(f))
+        assert np.array_equal(again(*args), f(*args))
+        assert vars(again.settings) == vars(f.settings)
+        assert (again.threads, again.reduce) == (f.threads, f.reduce)
+
+    @pytest.mark.parametrize("name", ["decorated", "square_slope", "cube_slope", "each_square"])
+    def test_a_decorated_function_is_found_by_its_name(self, name):
+        f = getattr(compiled_module, name)
+        assert pickle.loads(pickle.dumps(f)) is f
 
     def test_a_function_without_a_name_is_refused(self):
         with pytest.raises((pickle.PicklingError, AttributeError)):

@@ -84,6 +84,28 @@ class TestArguments:
         third = mg.grad(mg.grad(lambda x: (x**3, x * x), has_aux=True), has_aux=True)
         assert third(2.0) == (12.0, 4.0)
 
+    def test_aux_comes_last(self, mg):
+        def f(x):
+            return x**3, ["beside", x * x]
+
+        beside = ["beside", 4.0]
+        assert mg.hessian(f, has_aux=True)(2.0) == (12.0, beside)
+        assert mg.jvp(f, (2.0,), (10.0,), has_aux=True) == (8.0, 120.0, beside)
+        value, pull, aux = mg.vjp(f, 2.0, has_aux=True)
+        assert (value, pull(10.0), aux) == (8.0, (120.0,), beside)
+        assert mg.hvp(f, (2.0,), (10.0,), has_aux=True) == (120.0, beside)
+
+    def test_it_says_what_it_is(self, mg):
+        assert repr(mg.grad(f3)) == "<grad of f3>"
+        assert mg.jacobian(f3).__name__ == "f3"
+
+    def test_methods(self, mg):
+        class Model:
+            scale = 3.0
+            area = mg.grad(lambda self, x: self.scale * x * x, argnums=1)
+
+        assert Model().area(2.0) == 12.0
+
     def test_aux_keeps_what_holds_no_values(self, mg):
         labels = np.array([1, 2])
         assert mg.grad(lambda x: (x, labels), has_aux=True)(1.0)[1] is labels

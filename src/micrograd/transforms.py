@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from functools import wraps
+from functools import partial, update_wrapper
 from itertools import islice
 from math import prod
 from typing import Any
@@ -26,6 +26,7 @@ from micrograd.compile.backends import python
 from micrograd.compile.tape import INPUT
 from micrograd.compile.trace import Trace, peek, trace
 from micrograd.engine import Value
+from micrograd.importable import by_name
 from micrograd.structure import NUMBER, Shape, fixed_parts, flatten, map_values, rebuild, size, unflatten
 
 Argnums = int | tuple[int, ...]
@@ -89,17 +90,21 @@ class _Call:
             raise TypeError(f"{name} wants a function with one number as its result, not {_describe(self.trace.shape)}: "
                             "use jacobian, or has_aux=True for what else it returns")  # fmt: skip
 
-    def with_aux(self, result: Any) -> Any:
-        """The result, and what f returned beside it where that was asked for: with the numbers or the graph of this call."""
-        if not self.has_aux:
-            return result
+    def with_aux(self, *results: Any) -> Any:
+        """The results, and behind them what f returned beside its own, where that was asked for."""
+        if self.has_aux:
+            return *results, self.aux()
+        return results if len(results) > 1 else results[0]
+
+    def aux(self) -> Any:
+        """What f returned beside its result, with the numbers or the graph of this call in it."""
         found = self.trace
-        if self.connected:
-            tape = copy(found.tape)
-            tape.outputs, tape.guards = found.aux_places, []
-            flat = iter(python.run(passes.prune(tape), self.leaves, found.captured))
-            return result, map_values(found.aux, lambda _: next(flat))
-        return result, map_values(found.aux, lambda v: v._data)
+        if not self.connected:
+            return map_values(found.aux, lambda v: v._data)
+        tape = copy(found.tape)
+        tape.outputs, tape.guards = found.aux_places, []
+        flat = iter(python.run(passes.prune(tape), self.leaves, found.captured))
+        return map_values(found.aux, lambda _: next(flat))
 
     def run(self, tape: Any, extra: tuple[Any, ...] = ()) -> list[Any]:
         leaves = [*self.leaves, *_as_floats(extra)]
@@ -131,10 +136,33 @@ def _describe(shape: Shape) -> str:
     return {"fixed": type(shape[-1]).__name__}.get(shape[0], f"{shape[0]} of {size(shape)} numbers")
 
 
+class Derived:
+    """What a transform makes of a function: called as that is, and pickled as the two."""
+
+    def __init__(
+        self, run: Callable[..., Any], transform: Callable[..., Any], f: Callable[..., Any], *how: Any
+    ) -> None:
+        update_wrapper(self, f, updated=())
+        self.run, self.made_of = run, (transform, f, how)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.run(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else partial(self, instance)
+
+    def __repr__(self) -> str:
+        transform, f, _ = self.made_of
+        return f"<{transform.__name__} of {getattr(f, '__qualname__', f)}>"
+
+    def __reduce__(self) -> Any:
+        transform, f, how = self.made_of
+        return by_name(self, f) or (transform, (f, *how))
+
+
 def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The value of f and its gradient with respect to the arguments argnums, in one call."""
 
-    @wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         call = _Call(f, args, kwargs, argnums, has_aux)
         call.scalar("grad")
@@ -142,19 +170,18 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
         y, *flat = call.run(tape)
         return call.with_aux(y), call.gradient(flat)
 
-    return value_and_gradient
+    return Derived(value_and_gradient, value_and_grad, f, argnums, has_aux)
 
 
 def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The gradient of f with respect to the arguments argnums; with has_aux, f returns (result, aux) and so does this."""
     both = value_and_grad(f, argnums, has_aux)
 
-    @wraps(f)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, g = both(*args, **kwargs)
         return (g, value[1]) if has_aux else g
 
-    return gradient
+    return Derived(gradient, grad, f, argnums, has_aux)
 
 
 def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -164,7 +191,6 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
     its own dimensions, and behind them those of the argument's arrays.
     """
 
-    @wraps(f)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         call = _Call(f, args, kwargs, argnums, has_aux)
         count, width = size(call.trace.shape), sum(len(span) for span in call.wrt)
@@ -176,7 +202,7 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
         result = rebuild(call.trace.shape, each.__next__, lambda d: _laid_on_each_other(list(islice(each, prod(d))), d))
         return call.with_aux(result)
 
-    return jacobian_of
+    return Derived(jacobian_of, jacobian, f, argnums, has_aux)
 
 
 def _laid_on_each_other(rows: list[Any], dimensions: tuple[int, ...]) -> Any:
@@ -193,15 +219,20 @@ def _laid_on_each_other(rows: list[Any], dimensions: tuple[int, ...]) -> Any:
     return rebuild(shape, lambda: array(()), array)
 
 
-def hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The second derivatives of f: the jacobian of its gradient."""
-    return jacobian(grad(f, argnums), argnums)
+    return jacobian(grad(f, argnums, has_aux), argnums, has_aux)
 
 
-def jvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The result of f at primals, and its derivative in the direction tangents: one forward sweep."""
+def jvp(
+    f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False
+) -> tuple[Any, ...]:
+    """The result of f at primals, and its derivative in the direction tangents: one forward sweep.
+
+    With has_aux, f returns (result, aux), and aux comes third here.
+    """
     _matching("jvp", primals, tangents)
-    call = _Call(f, tuple(primals), {}, tuple(range(len(primals))), False)
+    call = _Call(f, tuple(primals), {}, tuple(range(len(primals))), has_aux)
     directions: list[Any] = []
     flatten(tuple(tangents), directions)
     tape = call.trace.tape
@@ -209,13 +240,17 @@ def jvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ..
     seeds = [tape.append(INPUT, tape.inputs + k) for k in range(len(directions))]
     tape.inputs += len(directions)
     flat = call.run(passes.prune(passes.tangent(tape, wrt, seeds)), tuple(directions))
-    count = size(call.trace.shape)
-    return unflatten(call.trace.shape, iter(flat[:count])), unflatten(call.trace.shape, iter(flat[count:]))
+    shape, count = call.trace.shape, size(call.trace.shape)
+    results: tuple[Any, ...] = call.with_aux(unflatten(shape, iter(flat[:count])), unflatten(shape, iter(flat[count:])))
+    return results
 
 
-def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-    """The result of f at primals, and a function from its cotangent to those of the primals: reverse sweeps."""
-    call = _Call(f, primals, {}, tuple(range(len(primals))), False)
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """The result of f at primals, and a function from its cotangent to those of the primals: reverse sweeps.
+
+    With has_aux, f returns (result, aux), and aux comes third here.
+    """
+    call = _Call(f, primals, {}, tuple(range(len(primals))), has_aux)
     count = size(call.trace.shape)
     result = unflatten(call.trace.shape, iter(call.run(call.trace.tape)))
     tape, wrt = call.trace.tape, call.places()
@@ -231,15 +266,20 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         gradient: tuple[Any, ...] = call.gradient(call.run(swept, tuple(flat))[count:])
         return gradient
 
-    return result, pull
+    results: tuple[Any, ...] = call.with_aux(result, pull)
+    return results
 
 
-def hvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
-    """The Hessian of f times a vector, without the Hessian: the derivative of the gradient in a direction."""
+def hvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False) -> Any:
+    """The Hessian of f times a vector, without the Hessian: the derivative of the gradient in a direction.
+
+    With has_aux, f returns (result, aux), and this the product and aux.
+    """
     _matching("hvp", primals, tangents)
     single = len(primals) == 1
-    gradient = grad(f, 0 if single else tuple(range(len(primals))))
-    return jvp(gradient, primals, tangents)[1]
+    gradient = grad(f, 0 if single else tuple(range(len(primals))), has_aux)
+    found = jvp(gradient, primals, tangents, has_aux)
+    return found[1:] if has_aux else found[1]
 
 
 def _matching(name: str, primals: Any, tangents: Any) -> None:

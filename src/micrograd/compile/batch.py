@@ -22,6 +22,7 @@ from micrograd.compile.tape import Tape
 from micrograd.compile.trace import is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import TraceError
+from micrograd.importable import by_name
 from micrograd.structure import NUMBER, Shape, flatten, rebuild, unflatten
 
 CORES = os.cpu_count() or 1
@@ -107,6 +108,10 @@ class Vmap:
 
     def __repr__(self) -> str:
         return f"<vmap of {getattr(self.f, '__qualname__', self.f)}>"
+
+    def __reduce__(self) -> Any:
+        how = self.in_axes, self.reduce, self.threads, self.batch_size, self.settings
+        return by_name(self, self.f) or (Vmap, (self.f, *how))
 
     def with_settings(self, settings: Settings) -> Vmap:
         """The same, compiled otherwise: what jit(vmap(f)) is."""

@@ -23,6 +23,7 @@ from micrograd.compile.kernel import PointCode, Settings, in_background, is_reco
 from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
+from micrograd.importable import by_name
 from micrograd.structure import Shape, flatten, unflatten
 
 if engine.NATIVE:
@@ -273,23 +274,7 @@ class Jit:
         return pieces.text(prepare(self.tape(*args, **kwargs), [], self.settings), self.settings.point())[0]
 
     def __reduce__(self) -> Any:
-        import sys
-
-        found: Any = sys.modules.get(self.f.__module__)
-        for part in self.f.__qualname__.split("."):
-            found = getattr(found, part, None)
-        if found is self.kernel or found is self:
-            return _named, (self.f.__module__, self.f.__qualname__)  # a decorated function: found again by its name
-        return _again, (self.f, vars(self.settings), self.static)
-
-
-def _named(module: str, qualname: str) -> Any:
-    import importlib
-
-    found: Any = importlib.import_module(module)
-    for part in qualname.split("."):
-        found = getattr(found, part)
-    return found
+        return by_name(self.kernel, self.f) or (_again, (self.f, vars(self.settings), self.static))
 
 
 def _again(f: Any, settings: dict[str, Any], static: tuple[int, ...]) -> Any:
