@@ -51,7 +51,8 @@ class Line:
 
 MADE = [
     slope, jit(slope), jit(value_and_grad(plain, (0, 1)), exact=True), grad(jit(plain)), hessian(plain),
-    jacobian(plain, (0, 1)), grad(grad(plain)), jit(Line(2.0)), grad(Line(2.0)), jit(partial(Line(2.0), y=3.0)), jit(plain, static_argnums=1),
+    jacobian(plain, (0, 1)), grad(grad(plain)), jit(Line(2.0)), grad(Line(2.0)), jit(partial(Line(2.0), y=3.0)),
+    jit(plain, static_argnums=1),
 ]  # fmt: skip
 ROWS = [
     vmap(slope),
