@@ -202,6 +202,54 @@ class TestWhatChanges:
         with pytest.raises(mg.TraceError, match=r"the dict `self.seen` changed its length"):
             mg.jit(Model().f)(1.0)
 
+    def test_what_is_assigned_outside(self, mg):
+        class Model:
+            seen = 0
+
+            def attribute(self, x):
+                self.last = x * 2
+                return x * 3
+
+            def counter(self, x):
+                self.seen += 1
+                return x * 3
+
+            def __call__(self, x):
+                self.last = x
+                return x * 3
+
+        total, kept = 0.0, [0.0]
+
+        def nonlocal_number(x):
+            nonlocal total
+            total = total + x
+            return x * 2
+
+        def item(x):
+            kept[0] = x
+            return x * 2
+
+        model = Model()
+        for f, name in [(model.attribute, "self.last"), (model.counter, "self.seen"), (nonlocal_number, "total"),
+                        (item, r"kept\[0\]"), (model, "self.last")]:  # fmt: skip
+            with pytest.raises(mg.TraceError, match=rf"(?s)`{name}` is assigned inside.*store it outside"):
+                mg.jit(f)(1.0)
+
+    def test_what_is_made_in_the_first_run_alone_may_be(self, mg):
+        class Lazy:
+            weight = None
+
+            def __call__(self, x):
+                if self.weight is None:
+                    self.weight = mg.Value(2.0)
+                return self.weight * x
+
+        model = Lazy()
+        f = mg.jit(model)
+        assert f(3.0).data == 6.0
+        model.weight.data = 5.0
+        assert f(3.0).data == 15.0
+
     @pytest.mark.parametrize("kind", ["dataclass", "list", "set", "generator", "map", "closure"])
     def test_an_object_made_from_the_numbers_of_the_first_call(self, mg, kind):
         @dataclasses.dataclass

@@ -191,18 +191,16 @@ def _write_down(f: Any, inputs: list[Value], results: list[Any], guards: list[An
 
 def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
     """Trace a function that will be replayed, and once more: what differs between two runs on the same numbers would be
-    frozen, and a container that `user` (the function as it was written) fills would be filled now and never again."""
-    held = _containers(user)
-    sizes = [len(c) for _, c in held]
+    frozen, and what `user` (the function as it was written) assigns outside of itself would be assigned now and never again."""
     first = _trace_without_drawing(f, shape, values)
-    for (name, container), size in zip(held, sizes):
-        if len(container) != size:
-            raise TraceError(
-                f"the {type(container).__name__} `{name}` changed its length inside a compiled function, {_name(f)}\n"
-                "  The function is run once and replayed, so later calls would leave it as it is.\n"
-                "  Return what is to be kept, and store it outside."
-            )
+    before = _items(user)  # after the first run, which may have made what was not there yet
+    held = [(name, x, len(x)) for name, x in before.items() if isinstance(x, (list, dict, set))]
     second = _trace_without_drawing(f, shape, values)
+    for name, container, length in held:
+        if len(container) != length:
+            raise TraceError(
+                f"the {type(container).__name__} `{name}` changed its length inside a compiled function, {_name(f)}\n{KEEP_OUT}"
+            )
     difference = _difference(first, second)
     if difference:
         raise TraceError(
@@ -211,7 +209,17 @@ def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
             "numbers, a cache) would be frozen.\n"
             "  Pass that in as an argument."
         )
+    after = _items(user)
+    for name, x in before.items():
+        if name in after and after[name] is not x:
+            raise TraceError(f"`{name}` is assigned inside a compiled function, {_name(f)}\n{KEEP_OUT}")
     return first
+
+
+KEEP_OUT = (
+    "  The function is run once and replayed, so later calls would leave it as it is.\n"
+    "  Return what is to be kept, and store it outside."
+)
 
 
 def _trace_without_drawing(f: Any, shape: Shape, values: list[Any]) -> Trace:
@@ -259,22 +267,35 @@ def same_way(one: Trace, two: Trace) -> bool:
     return True
 
 
-def _containers(f: Any) -> list[tuple[str, Any]]:
-    """The lists, dicts and sets that a function can reach by name."""
+def _reached(f: Any) -> dict[str, Any]:
+    """What a function can reach by name: globals, variables around it, attributes of its instance."""
     while hasattr(f, "__wrapped__"):
         f = f.__wrapped__
     owner, f = getattr(f, "__self__", None), getattr(f, "__func__", f)
+    if not hasattr(f, "__code__") and hasattr(type(f).__call__, "__code__"):  # an instance that is called
+        owner, f = f, type(f).__call__
     code = getattr(f, "__code__", None)
     if code is None:
-        return []
-    found = {name: f.__globals__.get(name) for name in code.co_names}
+        return {}
+    found = {name: f.__globals__[name] for name in code.co_names if name in f.__globals__ and name != "__builtins__"}
     for name, cell in zip(code.co_freevars, f.__closure__ or ()):
         try:
             found[name] = cell.cell_contents
         except ValueError:  # not assigned yet
             continue
-    found |= {f"self.{name}": x for name, x in getattr(owner, "__dict__", {}).items()}
-    return [(name, x) for name, x in found.items() if isinstance(x, (list, dict, set)) and name != "__builtins__"]
+    return found | {f"self.{name}": x for name, x in getattr(owner, "__dict__", {}).items()}
+
+
+def _items(f: Any) -> dict[str, Any]:
+    """What a function can reach by name, and what lies in the lists and dicts among that."""
+    found = _reached(f)
+    for name, x in list(found.items()):
+        if isinstance(x, (list, dict)) and len(x) <= LOOKED_AT:
+            found |= {f"{name}[{key!r}]": item for key, item in (x.items() if isinstance(x, dict) else enumerate(x))}
+    return found
+
+
+LOOKED_AT = 1000  # items of a container that are compared one by one, 0.2 µs each
 
 
 INTEGER_WANTED = ("cannot be interpreted as an integer", "indices must be integers", "must be an integer")
