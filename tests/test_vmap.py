@@ -458,3 +458,13 @@ class TestOptions:
 
     def test_axes_may_come_in_a_list(self):
         assert vmap(f, in_axes=[0, None])(X, 2.0) == pytest.approx(want(X, 2.0))
+
+
+def test_without_numpy_it_says_what_to_install(run_python):
+    program = (
+        "import sys; sys.modules['numpy'] = None\n"
+        "from micrograd import vmap, CompileError\n"
+        "try: vmap(lambda x: x)([1.0])\n"
+        "except CompileError as error: print(error)"
+    )
+    assert 'pip install "micrograd[jit]"' in run_python(program).stdout

@@ -8,6 +8,7 @@ from micrograd.compile.kernel import BatchCode, Settings, in_background, levels,
 from micrograd.compile.tape import INPUT, PARAM, Tape
 from micrograd.compile.trace import Trace
 from micrograd.engine import Value
+from micrograd.errors import CompileError
 from micrograd.structure import NUMBER, Shape, flatten, is_array, unflatten
 
 
@@ -15,7 +16,12 @@ class Rows:
     """The arguments of one call: columns that differ by row, numbers that do not, and how they are arranged."""
 
     def __init__(self, args: tuple[Any, ...], in_axes: Any) -> None:
-        import numpy as np
+        try:
+            import numpy as np
+        except ImportError:
+            raise CompileError(
+                'vmap needs NumPy, which is not installed\n  Install it with: pip install "micrograd[jit]"'
+            ) from None
 
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
         if len(axes) != len(args):
