@@ -91,7 +91,7 @@ def parse(text: str) -> Tape:
 
 
 def check(tape: Tape) -> None:
-    """Raise ValueError unless every operand is an earlier place, every op has the inputs that it takes, every guard compares."""
+    """Raise ValueError unless operands are earlier places, ops have the inputs that they take, and guards compare."""
     for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
         if op in SOURCES:
             limit = {INPUT: tape.inputs, PARAM: tape.params}.get(op)
