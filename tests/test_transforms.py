@@ -115,6 +115,11 @@ class TestArguments:
         with pytest.raises(TypeError, match=r"argument 0 is a \w+, which holds no numbers.*argnums"):
             mg.grad(lambda _: 1.0)(x)
 
+    def test_an_array_of_other_things_is_refused(self, mg):
+        for transform in (mg.grad, mg.jit):
+            with pytest.raises(TypeError, match="objects that are no numbers"):
+                transform(lambda a: a[0])(np.array([1.0, None], object))
+
     def test_complex_numbers_are_refused(self, mg):
         for x in (1j, [1.0, 1j]):
             with pytest.raises(TypeError, match="by real numbers; pass real and imag apart"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import pytest
 
 from micrograd import Value, grad, jit, math, nn, no_grad, value_and_grad, vmap
@@ -440,6 +442,16 @@ class TestRoundedGuards:
         total.backward()
         assert total.data == pytest.approx(6 * self.XS.sum())
         assert w.grad == pytest.approx(3 * self.XS.sum())
+
+
+class TestArguments:
+    def test_named_tuples_come_as_they_are(self):
+        Point = namedtuple("Point", "x y")
+        assert vmap(lambda p: f(p.x, p.y))(Point(X, Y)) == pytest.approx(want(X, Y))
+
+    def test_what_is_neither_number_nor_hashable_is_refused(self):
+        with pytest.raises(TypeError, match="neither a number nor hashable"):
+            vmap(lambda x, s: x * len(s), in_axes=(0, None))(X, {1, 2})
 
 
 class TestOptions:

@@ -52,7 +52,10 @@ def flatten(x: Any, leaves: list[Any]) -> Shape:
     if is_array(x):
         if x.dtype.kind not in "fiuO":
             raise TypeError(f"an array of dtype {x.dtype} holds no real numbers: convert it with .astype(float)")
-        leaves.extend(x.ravel().tolist())
+        items = x.ravel().tolist()
+        if x.dtype == object and not all(is_number(item) for item in items):
+            raise TypeError("an array of objects that are no numbers: convert it with .astype(float), or pass a list")
+        leaves.extend(items)
         return "array", x.shape
     return "fixed", x
 

@@ -64,7 +64,7 @@ class KnownCall:
         code = self.code
         if len(args) != len(self.kinds) or code.guarded or not self.engine.is_plain():
             return None
-        if self.path.codes.get((True, self.gradient, True)) is not code:
+        if self.path.codes.get((True, self.gradient)) is not code:
             return None
         for a, (dtype, shape) in zip(args, self.kinds):
             if type(a) is not self.array or a.dtype is not dtype or a.shape[1:] != shape:
@@ -202,7 +202,7 @@ class Vmap:
         """Run all rows (those of index, where given) along the paths that they take; returns the sums."""
         total: list[float] = []
         number = 0
-        captured = self.paths[rows.key][0].trace.captured
+        listed = self.paths[rows.key][0].trace.captured
         refused: dict[
             RowPath, list[int]
         ] = {}  # rows that a path's machine code refuses, and that go that way all the same
@@ -210,7 +210,7 @@ class Vmap:
             with self.lock:
                 paths = self.paths[rows.key]
                 path = paths[number] if number < len(paths) else self._path_of(rows, int(index[0]))
-                if paths[0].trace.captured is not captured:
+                if paths[0].trace.captured is not listed:
                     raise _MoreCaptured
             if number == len(paths):
                 refused.setdefault(path, []).append(int(index[0]))

@@ -40,6 +40,12 @@ class Rows:
             else:
                 parts.append(("rows", self._take(a, axis, f"argument {i}"), 0))
         self.key = tuple(parts)
+        try:
+            hash(self.key)
+        except TypeError:
+            raise TypeError(
+                "an argument is neither a number nor hashable, so calls cannot be told apart by it"
+            ) from None
         if not self.arrays:
             raise TypeError("vmap needs an argument with rows: a NumPy array, or a list or dict of them")
         self.rows = self.arrays[0].shape[self.axes[0]]
@@ -50,6 +56,8 @@ class Rows:
             raise ValueError("the batch is empty: vmap needs at least one row to run the function on")
 
     def _take(self, a: Any, axis: int, what: str) -> Shape:
+        if isinstance(a, tuple) and hasattr(a, "_fields"):
+            return "named", type(a), tuple([self._take(x, axis, what) for x in a])
         if isinstance(a, (list, tuple)) and any(is_array(x) or isinstance(x, (list, tuple, dict)) for x in a):
             return type(a).__name__, tuple([self._take(x, axis, what) for x in a])
         if isinstance(a, dict):
@@ -104,7 +112,7 @@ class RowPath:
 
     def code(self, reduced: bool, gradient: bytes, guarded: bool = True) -> BatchCode:
         """Machine code for what is asked; without guards, for rows of which it is known that they go this way."""
-        key = reduced, gradient, guarded
+        key: Any = (reduced, gradient) if guarded else (reduced, gradient, guarded)
         if key not in self.codes:
             tape = Tape()
             tape.__dict__.update(self.tape.__dict__, ops=list(self.tape.ops), args=list(self.tape.args))
