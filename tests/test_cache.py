@@ -143,6 +143,13 @@ class TestFiles:
         assert cache.load("a.o") == b"code"
         assert not (place / "b.o").exists()
 
+    @pytest.mark.skipif(os.name != "posix", reason="rights of files are those of POSIX")
+    def test_a_directory_of_another_user_is_not_used(self, place, monkeypatch):
+        cache.save("a.o", b"code")
+        mine = os.getuid()
+        monkeypatch.setattr(os, "getuid", lambda: mine + 1)
+        assert cache.load("a.o") is None
+
     def test_it_is_made_for_its_user_alone(self, place):
         cache.save("a.o", b"code")
         assert place.stat().st_mode & 0o077 == 0

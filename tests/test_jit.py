@@ -396,7 +396,9 @@ from micrograd import jit
 f = jit(lambda x: x * 2)
 f(1.0)
 from micrograd.compile import kernel
+from micrograd.compile.backends import llvm
 import threading
+llvm._lock.acquire()  # as the compiling thread may hold it
 child = os.fork()
 if child == 0:
     done = threading.Event()
