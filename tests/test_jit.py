@@ -404,6 +404,7 @@ if child == 0:
     done = threading.Event()
     kernel.in_background(done.set)
     os._exit(0 if done.wait(30) and jit(lambda x: x * 3, wait=True)(2.0) == 6.0 else 1)
+llvm._lock.release()
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
         if not hasattr(os, "fork"):
