@@ -5,7 +5,7 @@ import sys
 
 from setuptools import Extension, setup
 
-HEADERS = ("_ops.h", "_node.h", "_make.h", "_sweep.h", "_protocol.h", "_trace.h", "_kernel.h", "_batch.h")
+PARTS = ("ops", "node", "make", "captured", "sweep", "protocol", "trace", "point", "kernel", "batch", "again")
 required = os.environ.get("MICROGRAD_REQUIRE_NATIVE", "0") not in ("", "0")
 # The bits must not depend on the compiler: no contraction of a*b+c, no reordering.
 flags = ["/O2", "/fp:precise"] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fno-math-errno"]
@@ -15,7 +15,7 @@ setup(
         Extension(
             "micrograd._engine",
             ["src/micrograd/_engine.c"],
-            depends=[f"src/micrograd/{name}" for name in HEADERS],
+            depends=[f"src/micrograd/_{name}.h" for name in PARTS],
             extra_compile_args=flags + os.environ.get("MICROGRAD_CFLAGS", "").split(),
             extra_link_args=os.environ.get("MICROGRAD_CFLAGS", "").split(),
             optional=not required,

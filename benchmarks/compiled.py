@@ -3,8 +3,9 @@
     python benchmarks/compiled.py                         this package and hand-written C
     python benchmarks/compiled.py --peers DIRECTORY       and each peer of that environment, a process each
 
-Everything that is compared runs in one session, in rounds: each round asks every contender once, in turn, and the best answer
-of each counts, since other work on the machine can only slow one down. All targets but two are ratios within this run.
+Everything that is compared runs in one session, in rounds: each round asks every contender once, in turn. A ratio is the median
+over the rounds of what the round saw, since both sides of it ran within a second; times are the best of the rounds, since other
+work on the machine can only slow one down. All targets but two are ratios.
 Writes benchmarks/results/latest.md, .json and .png; exits with 1 when a figure falls short.
 """
 
@@ -12,7 +13,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
@@ -20,6 +23,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 from contenders import Contender, Hand, Ours, Peer  # noqa: E402
 from report import Row, write  # noqa: E402
 
+OURS = "micrograd"
 TORCH, JAX, CASADI = ("torch", "torch compiled"), ("jax",), ("casadi", "casadi C")
 
 # task -> what it is called in the table; times are in seconds a call, of a row or a name where `per` says so
@@ -60,21 +64,36 @@ BESIDE_PEERS = (
 )  # fmt: skip
 
 
-def measure(contenders: list[Contender], tasks: list[str], rounds: int) -> dict[str, dict[str, float]]:
-    """The best time of each contender for each task; a contender without the task is left out."""
-    times: dict[str, dict[str, float]] = {}
-    for task in tasks:
-        able = [c for c in contenders if c.prepare(task)]
-        best = {c.name: float("inf") for c in able}
-        for _ in range(rounds):
-            for c in able:
-                best[c.name] = min(best[c.name], c.time(task))
-        times[task] = best
-        said = ", ".join(f"{name} {shown(t)}" for name, t in sorted(best.items(), key=lambda item: item[1]))
-        print(f"{TASKS.get(task, task)}: {said}", flush=True)
-        for c in able:
-            c.finish(task)
-    return times
+Rounds = dict[str, dict[str, list[float]]]  # task -> contender -> seconds, one number a round
+
+
+def measure(contenders: list[Contender], tasks: list[str], rounds: int) -> Rounds:
+    """The times of each contender for tasks that are compared with each other; a contender without a task is left out."""
+    able = [(t, c) for t in tasks for c in contenders if (t in TASKS or isinstance(c, Ours)) and c.prepare(t)]
+    seen: Rounds = {t: {c.name: [] for asked, c in able if asked == t} for t in tasks}
+    for _ in range(rounds):
+        for t, c in able:
+            seen[t][c.name].append(c.time(t))
+    for t in tasks:
+        said = ", ".join(f"{name} {shown(s)}" for name, s in sorted(best(seen)[t].items(), key=lambda item: item[1]))
+        print(f"{TASKS.get(t, t)}: {said}", flush=True)
+    for t, c in able:
+        c.finish(t)
+    return seen
+
+
+def best(seen: Rounds) -> dict[str, dict[str, float]]:
+    """The best time of each contender for each task."""
+    return {task: {name: min(s) for name, s in who.items()} for task, who in seen.items()}
+
+
+def sessions(wanted: Callable[[str], bool]) -> list[list[str]]:
+    """The tasks, those together that are compared with each other."""
+    together: dict[str, list[str]] = {}
+    for task in [*TASKS, *(t for t in RATIOS if t not in TASKS), *(f"{t} value" for t in RATIOS)]:
+        if wanted(task):
+            together.setdefault(task.removesuffix(" value").removesuffix(" 2"), []).append(task)
+    return list(together.values())
 
 
 def shown(seconds: float) -> str:
@@ -84,35 +103,33 @@ def shown(seconds: float) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
-def rows(times: dict[str, dict[str, float]]) -> list[Row]:
+def rows(seen: Rounds) -> list[Row]:
     """Each figure beside its target."""
     found: list[Row] = []
-
-    def ours(task: str) -> float | None:
-        return times.get(task, {}).get("micrograd")
 
     def row(task: str, what: str, measured: float, target: float, unit: str, at_least: bool) -> None:
         found.append(Row(TASKS.get(task) or RATIOS[task], what, measured, target, unit, at_least))
 
+    def ratio(a: str, who_a: str, b: str, who_b: str) -> float | None:
+        over, under = seen.get(a, {}).get(who_a), seen.get(b, {}).get(who_b)
+        return median(x / y for x, y in zip(over, under)) if over and under else None
+
     for task, limit in (("tiny", 120.0), ("readme", 200.0)):
-        if (t := ours(task)) is not None:
-            row(task, "time of a call from Python", t * 1e9, limit, " ns", False)
+        if OURS in seen.get(task, {}):
+            row(task, "time of a call from Python", min(seen[task][OURS]) * 1e9, limit, " ns", False)
     for task, limit in BESIDE_C:
-        c = times.get(task, {}).get("C by hand")
-        if (t := ours(task)) is not None and c is not None:
-            row(task, "time beside hand-written C", t / c, limit, "×", False)
-    one, two = ours("asian"), ours("asian 2")
-    if one is not None and two is not None:
-        row("asian", "2 threads beside 1", one / two, 1.7, "× faster", True)
+        if (r := ratio(task, OURS, task, "C by hand")) is not None:
+            row(task, "time beside hand-written C", r, limit, "×", False)
+    if (r := ratio("asian", OURS, "asian 2", OURS)) is not None:
+        row("asian", "2 threads beside 1", r, 1.7, "× faster", True)
     for task, peers, limit in BESIDE_PEERS:
-        others = {p: times[task][p] for p in peers if p in times.get(task, {})}
-        if (t := ours(task)) is not None and others:
+        others = {p: r for p in peers if (r := ratio(task, p, task, OURS)) is not None}
+        if others:
             name = min(others, key=lambda p: others[p])
-            row(task, f"beside {name}", others[name] / t, limit, "× faster", True)
+            row(task, f"beside {name}", others[name], limit, "× faster", True)
     for task in RATIOS:
-        t, v = ours(task), ours(f"{task} value")
-        if t is not None and v is not None:
-            row(task, "gradient ÷ value", t / v, 3.0, "×", False)
+        if (r := ratio(task, OURS, f"{task} value", OURS)) is not None:
+            row(task, "gradient ÷ value", r, 3.0, "×", False)
     return found
 
 
@@ -123,23 +140,21 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="a task, or its beginning; may be given more than once")
     parser.add_argument("--out", type=Path, default=HERE / "results", help="where the report goes")
     args = parser.parse_args()
-    tasks = [t for t in TASKS if not args.only or any(t.startswith(o) for o in args.only)]
     contenders: list[Contender] = [Ours(), Hand()]
     if args.peers:
         contenders += Peer.all(args.peers)
+    seen: Rounds = {}
     try:
-        times = measure(contenders, tasks, args.rounds)
-        wanted = [t for t in RATIOS if not args.only or any(t.startswith(o) for o in args.only)]
-        more = [t for t in wanted if t not in times] + [f"{t} value" for t in wanted]
-        times |= measure(contenders[:2], more, args.rounds)
+        for tasks in sessions(lambda t: not args.only or any(t.startswith(o) for o in args.only)):
+            seen |= measure(contenders, tasks, args.rounds)
     finally:
         for c in contenders:
             c.close()
-    found = rows(times)
+    found = rows(seen)
     for line in table(found):
         print(line)
     if not args.only:
-        write(args.out, found, times, TASKS, [c for c in contenders if c.version])
+        write(args.out, found, best(seen), TASKS, [c for c in contenders if c.version])
     short = [r for r in found if not r.good]
     print(
         f"\n{len(short)} of {len(found)} figures fall short."

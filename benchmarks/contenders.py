@@ -45,6 +45,29 @@ def clock(call: Callable[[], Any], least: float = 0.004) -> Callable[[], float]:
     return once
 
 
+def clock_short(text: str, **names: Any) -> Callable[[], float]:
+    """The same for calls so short that a loop or a frame around each would show: a call as text, over these names."""
+    calls = "; ".join([text] * 5)
+    here: dict[str, Any] = {"perf_counter": perf_counter}
+    exec(_SHORT.format(calls=calls, names=", ".join(names)), here)
+    here["make"](**names)()  # once to warm up
+    return here["make"](**names)  # type: ignore[no-any-return]
+
+
+_SHORT = """
+def make({names}):
+    def once():
+        best = 1.0
+        for _ in range(5):
+            start = perf_counter()
+            for _ in range(2000):
+                {calls}
+            best = min(best, perf_counter() - start)
+        return best / 10000
+    return once
+"""
+
+
 class Contender:
     """Somebody who can do tasks, and says how long they take."""
 
@@ -104,11 +127,8 @@ class Ours(Contender):
             return lambda: timed() / count
         g = jit(f, wait=True)
         g(*args)
-        if len(args) == 2:  # without a frame for the call: what is timed is the call itself
-            a, b = args
-            here = {"g": g, "a": a, "b": b, "perf_counter": perf_counter}
-            exec(_TWO_ARGUMENTS, here)
-            return here["once"]  # type: ignore[return-value]
+        if len(args) == 2:
+            return clock_short("call(a, b)", call=g, a=args[0], b=args[1])
         return clock(lambda: g(*args))
 
     def tiny(self, option: str) -> Callable[[], float]:
@@ -184,18 +204,6 @@ class Ours(Contender):
 
         timed = clock(value if option.endswith("value") else step)
         return timed if "batch" not in option else lambda: timed() / works.NAMES
-
-
-_TWO_ARGUMENTS = """
-def once():
-    best = 1.0
-    for _ in range(5):
-        start = perf_counter()
-        for _ in range(2000):
-            g(a, b); g(a, b); g(a, b); g(a, b); g(a, b)
-        best = min(best, perf_counter() - start)
-    return best / 10000
-"""
 
 
 class Hand(Contender):

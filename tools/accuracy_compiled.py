@@ -22,7 +22,8 @@ HEAD = f"""# How exact compiled ops are
 go through the platform's vector library where it has a function (glibc's libmvec, which promises 4 ulp), and a product
 and a sum may be rounded once instead of twice. A value of a library function is then within **{BOUND:g} ulp** of the
 exact result, and with `float32=True` within **{BOUND_SINGLE:g} ulp** of float32; gelu loses digits in its tail, and
-sums and products of lists one rounding an item, as in eager code. A single point (`jit`) goes through the C library.
+sums and products of lists one rounding an item, as in eager code. A single point (`jit`) goes
+through the C library, except where a long function repeats itself and its repetitions share a vector.
 
 Special values are those of eager code: nan, inf, the sign of zero where IEEE 754 defines it, and subnormal results.
 `tests/test_backends.py` holds the compiler to this, and `make accuracy` measures and writes this page.

@@ -33,6 +33,7 @@ TESTS = [
     "transforms",
     "tape",
     "trace",
+    "calls",
 ]
 
 

@@ -152,28 +152,133 @@ static Py_ssize_t row_columns(const Py_buffer *v, int axis, char kind, Column *c
     return count;
 }
 
+/* What machine code there is, and what is to be done with it. */
+typedef struct {
+    BatchFunction function;
+    Py_ssize_t width, item, n_acc, scratch;
+    int threads, op; /* op: of the node that is made; -1 for a list of sums */
+} RowCode;
+
+/* A node: scale * sums[0] is its value, scale * sums[1:] are its partials with respect to the uniform Values. */
+static PyObject *batch_node(int op, const double *sums, Py_ssize_t n_acc, double scale, PyObject *uniform) {
+    if (is_captured(uniform)) {
+        if (n_acc != Py_SIZE(uniform) + 1) {
+            PyErr_SetString(PyExc_ValueError, "batch(): one sum for each captured Value, and one for the result");
+            return NULL;
+        }
+        double *y;
+        Shared *s = shared_new((Captured *)uniform, &y);
+        if (s == NULL) return NULL;
+        for (Py_ssize_t i = 0; i < n_acc; i++) y[i] = sums[i] * scale;
+        return make_shared(op, y[0], s);
+    }
+    Block *block = block_new(n_acc - 1);
+    if (block == NULL) return NULL;
+    Py_ssize_t k = 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(uniform) && k < n_acc - 1; i++) {
+        PyObject *u = PyList_GET_ITEM(uniform, i);
+        if (!is_value(u)) continue;
+        block->in[k] = (Node *)u;
+        block->partial[k] = sums[k + 1] * scale;
+        k++;
+    }
+    block->n = k;
+    return make_many(op, sums[0] * scale, block);
+}
+
+static int read_uniform(PyObject *uniform, Py_ssize_t item, void *params) {
+    if (is_captured(uniform) && item == 8) {
+        captured_read((Captured *)uniform, params);
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < Py_SIZE(uniform); i++) {
+        Operand o;
+        PyObject *x = is_captured(uniform) ? (PyObject *)((Captured *)uniform)->item[i] : PyList_GET_ITEM(uniform, i);
+        int got = operand(x, &o);
+        if (got == 0) refuse(x);
+        if (got <= 0) return -1;
+        if (item == 8) ((double *)params)[i] = o.data;
+        else ((float *)params)[i] = (float)o.data;
+    }
+    return 0;
+}
+
+/* Run the rows of these views; a node or a list of sums, and whether some row took another way. axes: NULL where all are 0. */
+static PyObject *batch_rows(const RowCode *code, const Py_buffer *views, Py_ssize_t n_views, const int *axes, PyObject *uniform, Py_ssize_t rows,
+                            char **outs, Py_ssize_t n_outs, uint8_t *bad, double scale, int *any_bad) {
+    Py_ssize_t groups = (rows + GROUP_ROWS - 1) / GROUP_ROWS, n_columns = 0, n_acc = code->n_acc;
+    for (Py_ssize_t i = 0; i < n_views; i++) {
+        Py_ssize_t per_row = 1;
+        for (int d = 0; d < views[i].ndim; d++)
+            if (d != (axes ? axes[i] : 0)) per_row *= views[i].shape[d];
+        n_columns += per_row;
+    }
+    size_t n_params = in_lines(Py_SIZE(uniform)), n_sums = (size_t)(groups * n_acc + n_acc);
+    double *params = PyMem_Malloc((n_params + n_sums) * sizeof(double) + (size_t)n_columns * sizeof(Column) + 1);
+    if (params == NULL) return PyErr_NoMemory();
+    double *sums = params + n_params, *total = sums + groups * n_acc;
+    Column *columns = (Column *)(total + n_acc), *column = columns;
+    PyObject *answer = NULL;
+    for (Py_ssize_t i = 0; i < n_views; i++) column += row_columns(&views[i], axes ? axes[i] : 0, buffer_kind(&views[i]), column);
+    if (read_uniform(uniform, code->item, params) < 0) goto done;
+    Batch b = {.function = code->function, .columns = columns, .n_columns = n_columns, .n_outs = n_outs, .n_acc = n_acc, .rows = rows,
+               .width = code->width, .item = code->item, .scratch_bytes = code->scratch, .outs = outs, .params = params, .sums = sums, .bad = bad};
+    if (code->threads <= 1 && rows <= 4096) { /* not worth giving the lock away */
+        batch_work(&b);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        batch_run(&b, code->threads);
+        Py_END_ALLOW_THREADS
+    }
+    if (b.no_memory) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    for (Py_ssize_t i = 0; i < n_acc; i++) { /* groups are added in their order */
+        double sum = 0.0;
+        for (Py_ssize_t g = 0; g < groups; g++) sum = sum + sums[g * n_acc + i];
+        total[i] = sum;
+    }
+    *any_bad = b.any_bad;
+    if (code->op >= 0 && !b.any_bad) {
+        answer = batch_node(code->op, total, n_acc, scale, uniform);
+        goto done;
+    }
+    answer = PyList_New(n_acc);
+    for (Py_ssize_t i = 0; answer != NULL && i < n_acc; i++) {
+        PyObject *x = PyFloat_FromDouble(total[i]);
+        if (x == NULL) Py_CLEAR(answer);
+        else PyList_SET_ITEM(answer, i, x);
+    }
+done:
+    PyMem_Free(params);
+    return answer;
+}
+
 /* batch(address, width, item, arrays, axes, uniform, rows, outs, n_acc, scratch, bad, threads, op, scale)
-   arrays: buffers, each with its batch axis in axes; uniform: numbers and Values that are the same in each row; outs: writable
-   buffers, one for each result column; bad: a writable buffer, zeroed. Returns (any_bad, sums); with op, a node in place of
-   the sums: scale * sums[0] is its value, scale * sums[1:] are its partials with respect to the uniform Values. */
+   arrays: buffers, each with its batch axis in axes; uniform: numbers and Values that are the same in each row, or what captured()
+   gives; outs: writable buffers, one for each result column; bad: a writable buffer, zeroed. Returns (any_bad, sums); with op, a
+   node in place of the sums. */
 static PyObject *module_batch(PyObject *module, PyObject *args) {
     (void)module;
     unsigned long long address;
     PyObject *arrays, *axes, *uniform, *outs, *bad, *op, *result = NULL;
-    Py_ssize_t width, item, rows, n_acc, scratch;
-    int threads, n_views = 0;
+    Py_ssize_t rows, row = -1;
+    RowCode code;
+    int n_views = 0, any_bad = 0;
     double scale;
-    if (!PyArg_ParseTuple(args, "KnnO!O!O!nO!nnOiOd:batch", &address, &width, &item, &PyTuple_Type, &arrays, &PyTuple_Type, &axes,
-                          &PyList_Type, &uniform, &rows, &PyList_Type, &outs, &n_acc, &scratch, &bad, &threads, &op, &scale))
+    if (!PyArg_ParseTuple(args, "KnnO!O!OnO!nnOiOd:batch", &address, &code.width, &code.item, &PyTuple_Type, &arrays, &PyTuple_Type, &axes,
+                          &uniform, &rows, &PyList_Type, &outs, &code.n_acc, &code.scratch, &bad, &code.threads, &op, &scale))
         return NULL;
-    Py_ssize_t n_arrays = PyTuple_GET_SIZE(arrays), n_uniform = PyList_GET_SIZE(uniform), n_outs = PyList_GET_SIZE(outs);
-    Py_ssize_t groups = (rows + GROUP_ROWS - 1) / GROUP_ROWS, n_columns = 0;
+    if (!is_captured(uniform) && !PyList_Check(uniform)) return PyErr_Format(PyExc_TypeError, "batch(): uniform is a list");
+    if (op != Py_None && (row = row_of(op)) < 0) return NULL;
+    code.function = (BatchFunction)(uintptr_t)address;
+    code.op = (int)row;
+    Py_ssize_t n_arrays = PyTuple_GET_SIZE(arrays), n_outs = PyList_GET_SIZE(outs);
     Py_buffer *views = PyMem_Calloc((size_t)(n_arrays + n_outs + 1), sizeof(Py_buffer));
-    void *params = PyMem_Malloc((size_t)(n_uniform + 1) * (size_t)item);
-    double *sums = PyMem_Malloc((size_t)(groups * n_acc + n_acc + 1) * sizeof(double));
     char **starts = PyMem_Malloc((size_t)(n_outs + 1) * sizeof(char *));
-    Column *columns = NULL;
-    if (views == NULL || params == NULL || sums == NULL || starts == NULL) {
+    int *along = PyMem_Malloc((size_t)(n_arrays + 1) * sizeof(int));
+    if (views == NULL || starts == NULL || along == NULL) {
         PyErr_NoMemory();
         goto done;
     }
@@ -181,27 +286,17 @@ static PyObject *module_batch(PyObject *module, PyObject *args) {
         Py_buffer *v = &views[n_views];
         if (PyObject_GetBuffer(PyTuple_GET_ITEM(arrays, i), v, PyBUF_STRIDES | PyBUF_FORMAT) < 0) goto done;
         n_views++;
-        int axis = (int)PyLong_AsLong(PyTuple_GET_ITEM(axes, i));
+        int axis = along[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(axes, i));
         if (v->ndim < 1 || v->ndim > 16 || axis < 0 || axis >= v->ndim || v->shape[axis] != rows || !buffer_kind(v)) {
             PyErr_SetString(PyExc_ValueError, "batch(): an array does not have these rows, or holds no real numbers");
             goto done;
         }
-        Py_ssize_t per_row = 1;
-        for (int d = 0; d < v->ndim; d++)
-            if (d != axis) per_row *= v->shape[d];
-        Column *more = PyMem_Realloc(columns, (size_t)(n_columns + per_row + 1) * sizeof(Column));
-        if (more == NULL) {
-            PyErr_NoMemory();
-            goto done;
-        }
-        columns = more;
-        n_columns += row_columns(v, axis, buffer_kind(v), columns + n_columns);
     }
     for (Py_ssize_t i = 0; i < n_outs; i++) {
         Py_buffer *v = &views[n_views];
         if (PyObject_GetBuffer(PyList_GET_ITEM(outs, i), v, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) goto done;
         n_views++;
-        if (v->len < rows * item) {
+        if (v->len < rows * code.item) {
             PyErr_SetString(PyExc_ValueError, "batch(): a result array is too small");
             goto done;
         }
@@ -209,64 +304,12 @@ static PyObject *module_batch(PyObject *module, PyObject *args) {
     }
     if (PyObject_GetBuffer(bad, &views[n_views], PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) goto done;
     Py_buffer *bad_view = &views[n_views++];
-    for (Py_ssize_t i = 0; i < n_uniform; i++) {
-        Operand o;
-        if (operand(PyList_GET_ITEM(uniform, i), &o) <= 0) {
-            if (!PyErr_Occurred()) refuse(PyList_GET_ITEM(uniform, i));
-            goto done;
-        }
-        if (item == 8) ((double *)params)[i] = o.data;
-        else ((float *)params)[i] = (float)o.data;
-    }
-    Batch b = {.function = (BatchFunction)(uintptr_t)address, .columns = columns, .n_columns = n_columns, .n_outs = n_outs, .n_acc = n_acc,
-               .rows = rows, .width = width, .item = item, .scratch_bytes = scratch, .outs = starts, .params = params, .sums = sums,
-               .bad = bad_view->buf};
-    if (threads <= 1 && rows <= 4096) { /* not worth giving the lock away */
-        batch_work(&b);
-    } else {
-        Py_BEGIN_ALLOW_THREADS
-        batch_run(&b, threads);
-        Py_END_ALLOW_THREADS
-    }
-    if (b.no_memory) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    double *total = sums + groups * n_acc; /* groups are added in their order */
-    for (Py_ssize_t i = 0; i < n_acc; i++) {
-        double sum = 0.0;
-        for (Py_ssize_t g = 0; g < groups; g++) sum = sum + sums[g * n_acc + i];
-        total[i] = sum;
-    }
-    PyObject *answer = NULL;
-    if (op != Py_None && !b.any_bad) {
-        Py_ssize_t row = row_of(op), k = 0;
-        Block *block = row < 0 ? NULL : block_new(n_acc - 1);
-        if (block == NULL) goto done;
-        for (Py_ssize_t i = 0; i < n_uniform && k < n_acc - 1; i++) {
-            PyObject *u = PyList_GET_ITEM(uniform, i);
-            if (!is_value(u)) continue;
-            block->in[k] = (Node *)u;
-            block->partial[k] = total[k + 1] * scale;
-            k++;
-        }
-        block->n = k;
-        answer = make_many((int)row, total[0] * scale, block);
-    } else {
-        answer = PyList_New(n_acc);
-        for (Py_ssize_t i = 0; answer != NULL && i < n_acc; i++) {
-            PyObject *x = PyFloat_FromDouble(total[i]);
-            if (x == NULL) Py_CLEAR(answer);
-            else PyList_SET_ITEM(answer, i, x);
-        }
-    }
-    if (answer != NULL) result = Py_BuildValue("(NN)", PyBool_FromLong(b.any_bad), answer);
+    PyObject *answer = batch_rows(&code, views, n_arrays, along, uniform, rows, starts, n_outs, bad_view->buf, scale, &any_bad);
+    if (answer != NULL) result = Py_BuildValue("(NN)", PyBool_FromLong(any_bad), answer);
 done:
     for (int i = 0; i < n_views; i++) PyBuffer_Release(&views[i]);
     PyMem_Free(views);
-    PyMem_Free(params);
-    PyMem_Free(sums);
     PyMem_Free(starts);
-    PyMem_Free(columns);
+    PyMem_Free(along);
     return result;
 }

@@ -3,11 +3,13 @@
    _ops.h    the op switch, made from ops.py
    _node.h   a node in memory, and how it is freed
    _make.h   numbers in, one op, a node out
+   _captured.h  the Values that compiled code reads, shared by its results
    _sweep.h  the sort and the backward sweep
    _protocol.h  operators, comparisons, float() and the like, the functions of micrograd.math
    here      the class: constructor, attributes, methods; and the module
    _trace.h  a graph as a tape; parameters in one go
-   _kernel.h, _batch.h  running machine code: one point, rows of arrays */
+   _point.h, _kernel.h  running machine code at one point
+   _batch.h, _again.h  and over rows of arrays */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -23,6 +25,7 @@
 #include "_ops.h"
 #include "_node.h"
 #include "_make.h"
+#include "_captured.h"
 #include "_sweep.h"
 
 #define CAST(f) ((void *)(f))
@@ -65,6 +68,7 @@ static int take_children(Node *n, PyObject *children) {
         n->op = OP_USER;
         n->block = block;
         n->flags |= MANY;
+        changes++;
         if (track) node_track(n);
     }
     Py_DECREF(fast);
@@ -218,12 +222,17 @@ static int set_op(Node *self, PyObject *value, void *unused) {
 static int value_setattr(PyObject *self, PyObject *name, PyObject *value) {
     if (PyObject_GenericSetAttr(self, name, value) < 0) return -1;
     Node *n = (Node *)self;
+    if (!Py_IS_TYPE(self, ValueType)) { /* perhaps since now: __class__ was assigned */
+        changes++;
+        node_track(n); /* as Python's own dealloc of a subclass expects it */
+    }
     if (n->dict != NULL) {
         if (value != NULL && !PyUnicode_Check(value)) node_track(n); /* it may be part of a cycle now */
         if (PyUnicode_Compare(name, str_backward) == 0) {
             int has = PyDict_Contains(n->dict, str_backward);
             if (has < 0) return -1;
             n->flags = (uint8_t)(has ? n->flags | HOOKED : n->flags & ~HOOKED);
+            changes++;
         }
     }
     return 0;
@@ -484,8 +493,10 @@ static PyObject *module_set_watch(PyObject *module, PyObject *args) {
 }
 
 #include "_trace.h"
+#include "_point.h"
 #include "_kernel.h"
 #include "_batch.h"
+#include "_again.h"
 
 static PyMethodDef module_methods[] = {
     {"apply", CAST(module_apply), METH_FASTCALL, "apply(op, *operands): run one op"},
@@ -498,9 +509,11 @@ static PyMethodDef module_methods[] = {
     {"zero_grads", module_zero_grads, METH_O, "zero_grads(values)"},
     {"descend", module_descend, METH_VARARGS, "descend(values, lr, weight_decay): one step of gradient descent"},
     {"is_plain", module_is_plain, METH_NOARGS, "is_plain(): this thread is inside no trace, no_grad, scope or watch"},
+    {"captured", module_captured, METH_O, "captured(values) -> the same, for results to share; or the list itself"},
     {"lay_flat", module_lay_flat, METH_VARARGS, "lay_flat(x, leaves) -> a key, or None"},
     {"point", module_point, METH_VARARGS, "point(address, numbers, params, n_out, n_scratch) -> outputs, or None"},
     {"batch", module_batch, METH_VARARGS, "batch(...): run machine code over the rows of arrays"},
+    {"again", module_again, METH_VARARGS, "again(...): the same for arrays of kinds that are known, as a callable"},
     {"set_watch", module_set_watch, METH_VARARGS, "set_watch(watcher, maker) -> what they were, in this thread"},
     {NULL, NULL, 0, NULL},
 };
@@ -576,6 +589,9 @@ PyMODINIT_FUNC PyInit__engine(void) {
     PyObject *engine = PyImport_ImportModule("micrograd.engine"); /* it is importing this module: its apply is defined */
     if (engine == NULL || (engine_py = PyObject_GetAttrString(engine, "apply")) == NULL) return NULL;
     Py_DECREF(engine);
+    CapturedType = (PyTypeObject *)PyType_FromSpec(&captured_spec);
+    AgainType = (PyTypeObject *)PyType_FromSpec(&again_spec);
+    if (CapturedType == NULL || AgainType == NULL) return NULL;
     PyObject *kernel_type = PyType_FromSpec(&kernel_spec);
     if (kernel_type == NULL || PyModule_AddObject(module, "Kernel", kernel_type) < 0) return NULL;
     if (PyModule_AddIntConstant(module, "mod_address", (long)(intptr_t)&mg_mod) < 0 || PyModule_AddIntConstant(module, "floordiv_address", (long)(intptr_t)&mg_floordiv) < 0) return NULL;

@@ -15,6 +15,12 @@ typedef struct {
     double *partial;
 } Block;
 
+typedef struct { /* of a node that is SHARED: see _captured.h */
+    Block block;     /* `in` is the owner's, and so are the references in it */
+    PyObject *owner;
+    Py_ssize_t room; /* partials that fit */
+} Shared;
+
 struct Node {
     PyObject_HEAD
     union {
@@ -43,9 +49,11 @@ enum {
     MANY = 4,
     HOOKED = 8,  /* _backward was assigned */
     OURS = 16,   /* memory from node_alloc, not from the subclass machinery */
+    SHARED = 32, /* MANY, and the block is a Shared */
 };
 
 static PyTypeObject *ValueType;
+static size_t changes = 1; /* how often a Value got or lost a _backward, a class or inputs after it was made: seldom */
 static size_t gc_head; /* bytes that the cycle collector keeps in front of an object: measured at import */
 
 /* ---- memory: slabs of 2 MB, from the system in huge pages where it has them. With pages of 4 kB half of the time of a large
@@ -220,6 +228,19 @@ static Block *block_new(Py_ssize_t n) {
     return block;
 }
 
+static Shared *spare_shared; /* the last that was freed: a training step makes one and frees one */
+
+static void shared_free(Shared *s) {
+    PyObject *owner = s->owner;
+#ifndef MICROGRAD_SANITIZE
+    Shared *kept = spare_shared;
+    spare_shared = s;
+    s = kept;
+#endif
+    PyMem_Free(s);
+    Py_DECREF(owner);
+}
+
 static inline Node *node_alloc(double data) {
     Node *n = node_memory();
     if (n == NULL) return NULL;
@@ -273,7 +294,9 @@ static void node_free(Node *n) {
     if (n->flags & TRACKED) node_untrack(n);
     PyObject *dict = n->dict;
     n->dict = NULL;
-    if (n->flags & MANY) {
+    if (n->flags & SHARED) {
+        shared_free((Shared *)n->block);
+    } else if (n->flags & MANY) {
         Block *block = n->block;
         for (Py_ssize_t i = 0; i < block->n; i++) give_back(pointer(block->in[i]));
         PyMem_Free(block);
@@ -313,6 +336,10 @@ static void value_dealloc(Node *n) {
 static int value_traverse(Node *n, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(n));
     Py_VISIT(n->dict);
+    if (n->flags & SHARED) {
+        Py_VISIT(((Shared *)n->block)->owner);
+        return 0;
+    }
     Node **in = inputs(n);
     for (Py_ssize_t i = 0, k = input_count(n); i < k; i++) Py_VISIT(pointer(in[i]));
     return 0;
@@ -320,6 +347,7 @@ static int value_traverse(Node *n, visitproc visit, void *arg) {
 
 static int value_clear(Node *n) {
     Py_CLEAR(n->dict); /* every cycle passes through some __dict__ */
+    if (n->flags & HOOKED) changes++;
     n->flags &= (uint8_t)~HOOKED;
     return 0;
 }

@@ -67,6 +67,10 @@ static void release(List *held) {
     held->n = 0;
 }
 
+static inline int shared_leaves(Node *n) {
+    return (n->flags & SHARED) && captured_leaves((Captured *)((Shared *)n->block)->owner);
+}
+
 /* Nodes behind root once each, inputs first, as a recursive depth-first visit would list them (engine.py: topological).
    A stack entry with its low bit set is a node whose inputs are done. Returns 1 when a node has a _backward that is
    Python, 0 when none has, -1 without memory. Marks are left on the nodes: the caller clears them.
@@ -97,6 +101,11 @@ static int sort(Node *root, List *order, List *held) {
         if (held != NULL && !is_leaf(n)) n->grad = 0.0; /* a backward pass: what is between is set anew */
         hooks |= (n->flags & HOOKED) || !Py_IS_TYPE((PyObject *)n, ValueType);
         stack.item[stack.n++] = (uintptr_t)n | 1;
+        if (held != NULL && shared_leaves(n)) {
+            for (Py_ssize_t i = 0; i < k; i++)
+                if (in[i]->grad != 0.0 && hold(in[i], held) < 0) goto no_memory;
+            continue;
+        }
         for (Py_ssize_t i = k - 1; i >= 0; i--) {
             Node *c = in[i];
             if (held == NULL) c = pointer(c);
@@ -120,6 +129,10 @@ no_memory:
     return -1;
 }
 
+static void push_shared(const Block *b, double g) { /* apart from push, so that push stays small enough to be inlined */
+    for (Py_ssize_t i = 0; i < b->n; i++) b->in[i]->grad += b->partial[i] * g;
+}
+
 static inline void push(Node *n) {
     double g = n->grad;
     if (n->op == OP_USER) return;
@@ -129,6 +142,10 @@ static inline void push(Node *n) {
         return;
     }
     Block *b = n->block;
+    if (n->flags & SHARED) {
+        push_shared(b, g);
+        return;
+    }
     for (Py_ssize_t i = 0; i < b->n; i++)
         if (has_gradient(b->in[i])) b->in[i]->grad += b->partial[i] * g;
 }
@@ -142,6 +159,11 @@ static int call_backward(Node *n) {
 }
 
 static PyObject *sweep(Node *root, double seed) {
+    if (!(root->flags & HOOKED) && shared_leaves(root) && Py_IS_TYPE((PyObject *)root, ValueType)) {
+        root->grad = 0.0 + seed; /* leaves alone behind it, each once: what the sort would find, and one addition to each */
+        push_shared(root->block, root->grad);
+        Py_RETURN_NONE;
+    }
     List order = list_take(&spare_order), held = list_take(&spare_held);
     int hooks = sort(root, &order, &held);
     if (hooks < 0) {

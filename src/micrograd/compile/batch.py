@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from micrograd import anomaly, engine, math
-from micrograd.compile.jit import MAX_PATHS
+from micrograd.compile.jit import MAX_PATHS, captured
 from micrograd.compile.kernel import (
     RESULT,
     BatchCode,
@@ -39,45 +39,11 @@ class Plan:
         # which params to differentiate by, a byte each: bytes remember their hash, which a tuple of 300 numbers does not
         self.gradient = mask if differentiate and self.values else b""
         self.direct = bool(self.gradient) and in_one and self.shape == NUMBER
+        self.shared = captured(path.trace.captured)
 
 
 class _MoreCaptured(Exception):
     """The gradients asked for are no longer all that there are."""
-
-
-class KnownCall:
-    """The last call, for the next: arrays of the same kind go to its machine code without a second look (3 µs, not 15)."""
-
-    def __init__(self, owner: Vmap, plan: Plan, args: tuple[Any, ...], threads: int) -> None:
-        self.kinds = [(a.dtype, a.shape[1:]) for a in args]
-        self.axes = (0,) * len(args)
-        self.captured, self.path = plan.path.trace.captured, plan.path
-        self.code = plan.path.code(True, plan.gradient)
-        self.gradient, self.threads, self.mean = plan.gradient, threads, owner.reduce == "mean"
-        self.array = type(args[0])
-        from micrograd import _engine
-
-        self.engine = _engine
-
-    def __call__(self, args: tuple[Any, ...]) -> Any:
-        """The result; None where this call is another kind of call."""
-        code = self.code
-        if len(args) != len(self.kinds) or code.guarded or not self.engine.is_plain():
-            return None
-        if self.path.codes.get((True, self.gradient)) is not code:
-            return None
-        for a, (dtype, shape) in zip(args, self.kinds):
-            if type(a) is not self.array or a.dtype is not dtype or a.shape[1:] != shape:
-                return None
-        rows = args[0].shape[0]
-        for a in args:
-            if a.shape[0] != rows:
-                return None
-        if rows == 0:
-            return None
-        return self.engine.batch(
-            code.code.address, code.options.width, code.item, args, self.axes, self.captured, rows, [], code.sums,
-            code.scratch, code.no_bad, self.threads, RESULT, 1.0 / rows if self.mean else 1.0)[1]  # fmt: skip
 
 
 class Vmap:
@@ -103,7 +69,7 @@ class Vmap:
         self.batch_size, self.settings = batch_size, settings
         self.paths: dict[Any, list[RowPath]] = {}
         self.plans: dict[Any, Plan] = {}
-        self.known: KnownCall | None = None
+        self.known: Callable[..., Any] | None = None  # the last call, for the next: see again()
         self.lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -120,7 +86,7 @@ class Vmap:
     def __call__(self, *args: Any) -> Any:
         known = self.known
         if known is not None:
-            result = known(args)
+            result = known(*args)
             if result is not None:
                 return result
         rows = Rows(args, self.in_axes)
@@ -149,9 +115,8 @@ class Vmap:
             self._run(rows, tuple(rows.arrays), None, outs, False, b"", threads)
             return self._columns(plan.shape, iter(outs), rows)
         scale = 1.0 / rows.rows if self.reduce == "mean" else 1.0
-        captured = plan.path.trace.captured
         if plan.direct:  # the training step: straight to a node
-            uniform = captured + rows.uniform if rows.uniform else captured
+            uniform = plan.captured + rows.uniform if rows.uniform else plan.shared
             bad, result = plan.path.code(True, plan.gradient).run(
                 tuple(rows.arrays), tuple(rows.axes), uniform, rows.rows, [], threads, True, scale)  # fmt: skip
             if bad is None:
@@ -161,13 +126,12 @@ class Vmap:
                     and len(rows.arrays) == len(args)
                     and all(a is b for a, b in zip(args, rows.arrays))
                 ):
-                    self.known = KnownCall(self, plan, args, threads)
+                    self.known = self._again(plan, args, threads)
                 return result
         sums = self._run(rows, tuple(rows.arrays), None, [], True, plan.gradient, threads)
         results: list[Any] = [s * scale for s in sums[: plan.count]]
         if plan.values:
-            captured = self.paths[rows.key][0].trace.captured
-            inputs = [x for x in [*captured, *rows.uniform] if isinstance(x, Value)]
+            inputs = [x for x in [*self.paths[rows.key][0].trace.captured, *rows.uniform] if isinstance(x, Value)]
             width = len(inputs)
             slopes = [s * scale for s in sums[plan.count :]]
             if plan.gradient:
@@ -177,6 +141,17 @@ class Vmap:
             else:
                 results = [Value(y) for y in results]
         return unflatten(plan.shape, iter(results))
+
+    def _again(self, plan: Plan, args: tuple[Any, ...], threads: int) -> Any:
+        """What answers calls on arrays of the same kinds without a second look (and others with None); None if nothing can."""
+        code = plan.path.code(True, plan.gradient)
+        if code.guarded or type(plan.shared) is list or any(type(a) is not type(args[0]) for a in args):
+            return None
+        from micrograd import _engine
+
+        here = plan.path.codes, (True, plan.gradient), code
+        work = code.code.address, code.options.width, code.item, code.sums, code.scratch, threads
+        return _engine.again(args, here, plan.shared, work, RESULT, self.reduce == "mean")
 
     def _plan(self, rows: Rows) -> Plan:
         """What there is to do for calls like this one."""
@@ -203,9 +178,7 @@ class Vmap:
         total: list[float] = []
         number = 0
         listed = self.paths[rows.key][0].trace.captured
-        refused: dict[
-            RowPath, list[int]
-        ] = {}  # rows that a path's machine code refuses, and that go that way all the same
+        refused: dict[RowPath, list[int]] = {}  # rows that machine code refuses, and that go its way all the same
         while index is None or len(index):
             with self.lock:
                 paths = self.paths[rows.key]

@@ -19,16 +19,30 @@ from typing import Any
 
 from micrograd import anomaly, engine
 from micrograd.compile.backends import python
-from micrograd.compile.kernel import PointCode, Settings, in_background, is_recording, levels, prepare, wrt_places
+from micrograd.compile.kernel import (
+    RESULT,
+    PointCode,
+    Settings,
+    in_background,
+    is_recording,
+    levels,
+    prepare,
+    wrt_places,
+)
 from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
 from micrograd.importable import by_name
-from micrograd.structure import Shape, flatten, unflatten
+from micrograd.structure import NUMBER, Shape, flatten, unflatten
 
 if engine.NATIVE:
+    from micrograd._engine import captured as captured
     from micrograd._engine import lay_flat
 else:
+
+    def captured(values: list[Any]) -> Any:
+        """Beside the Python twin there is no machine code to read them."""
+        return values
 
     def lay_flat(x: Any, leaves: list[Any]) -> bytes | None:
         """Beside the Python twin, flatten does it."""
@@ -71,6 +85,8 @@ class Path:
 
     def __init__(self, found: Trace, settings: Settings) -> None:
         self.trace, self.settings = found, settings
+        self.captured = captured(found.captured)  # as the machine code reads them
+        self.install: Callable[[], None] = lambda: None  # tell the kernel of new code
         self.value_code: PointCode | None = None
         self.gradient_codes: dict[tuple[int, ...], PointCode] = {}
         self.failure: CompileError | None = None
@@ -91,11 +107,15 @@ class Path:
         return self.gradient_codes[wanted]
 
     def _compile(self, wrt: list[int], keep: Callable[[PointCode], None]) -> None:
+        def replace(level: int) -> None:
+            keep(PointCode(tape, self.settings, level))
+            self.install()
+
         tape = prepare(self.trace.tape, wrt, self.settings)
         first, final = levels(tape, self.settings.wait)
         keep(PointCode(tape, self.settings, first))
         if final != first:
-            in_background(lambda: keep(PointCode(tape, self.settings, final)))
+            in_background(lambda: replace(final))
 
     def run(self, leaves: list[Any], wanted: tuple[int, ...]) -> list[Any] | None:
         """Results for these arguments, of which `wanted` are Values; None where a guard fails."""
@@ -104,7 +124,7 @@ class Path:
             if self.value_code is None:
                 self._tell()
                 return self.interpret(leaves)
-            flat = self.value_code.run(leaves, self.trace.captured)
+            flat = self.value_code.run(leaves, self.captured)
             return flat if flat is None or not connected else [Value(y) for y in flat]
         code = self.gradient_codes.get(wanted)
         if code is None:
@@ -112,7 +132,7 @@ class Path:
                 in_background(lambda: self.attempt(wanted))
             self._tell()
             return self.interpret(leaves)
-        return code.nodes(leaves, self.trace.captured, [leaves[i] for i in wanted], len(self.trace.tape.outputs))
+        return code.nodes(leaves, self.captured, [leaves[i] for i in wanted], len(self.trace.tape.outputs))
 
     def interpret(self, leaves: list[Any]) -> list[Any] | None:
         try:
@@ -232,6 +252,8 @@ class Jit:
                     "  Write the choice that depends on the numbers as micrograd.math.where(condition, a, b)."
                 )
             path = Path(found, self.settings)
+            if not paths:
+                path.install = functools.partial(self._install, path, shape)
             paths.append(path)
         if engine.NATIVE:
             job = functools.partial(self._compile, path, shape, leaves)
@@ -248,17 +270,26 @@ class Jit:
                 raise
 
     def _prepare(self, path: Path, shape: Shape, leaves: list[Any]) -> None:
-        code = path.compile_value()
+        path.compile_value()
         wanted = values_among(leaves)
         if wanted or path.trace.captured:
             path.compile_gradient(wanted)
-        positional, keywords = shape[1]
-        plain = not keywords[1] and all(s == ("*",) for s in positional[1])
-        if plain and not path.trace.captured and path is self.paths[shape][0] and self.kernel is not None:
-            places = iter(range(code.outputs))
-            template = _template(path.trace.shape, places)
+        path.install()
+
+    def _install(self, path: Path, shape: Shape) -> None:
+        """Let the kernel go straight to the code of this path, where its arguments and results are simple enough."""
+        key = None if shape[1][1][1] else _key(shape[1][0])
+        if key is None or self.kernel is None:
+            return
+        if type(path.captured) is not list and path.captured:
+            code = path.gradient_codes.get(())
+            if code is not None and path.trace.shape == NUMBER:
+                self.kernel.install_step(code.code.address, key, code.scratch, path.captured, RESULT, code)
+        elif not path.trace.captured and set(key[1:-1]) <= {ord("*")} and path.value_code is not None:
+            code = path.value_code
+            template = _template(path.trace.shape, iter(range(code.outputs)))
             if template is not None:
-                self.kernel.install(code.code.address, len(positional[1]), code.outputs, code.scratch, template, code)
+                self.kernel.install(code.code.address, len(key) - 2, code.outputs, code.scratch, template, code)
 
     # ---- looking inside
 
@@ -285,6 +316,17 @@ def _again(f: Any, settings: dict[str, Any], static: tuple[int, ...]) -> Any:
 def _static(a: Any) -> Shape:
     """A static argument: 1, 1.0 and True are equal, and so are 0.0 and -0.0, but what is compiled for them is not."""
     return "fixed", a, type(a), repr(a) if isinstance(a, (int, float, complex, tuple)) else ""
+
+
+def _key(shape: Shape) -> bytes | None:
+    """What lay_flat gives for numbers of this shape; None where it would give none."""
+    if shape == NUMBER:
+        return b"*"
+    if shape[0] not in ("tuple", "list"):
+        return None
+    parts = [_key(s) for s in shape[1]]
+    known = [part for part in parts if part is not None]
+    return b"".join([b"(" if shape[0] == "tuple" else b"[", *known, b"]"]) if len(known) == len(parts) else None
 
 
 def _template(shape: Shape, places: Any) -> Any:

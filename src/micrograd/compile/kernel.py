@@ -97,8 +97,8 @@ class PointCode:
         self.code = llvm.compile_text(self.source, scratch, options, level)
         self.scratch = scratch // 8
 
-    def run(self, numbers: list[Any], params: list[Any]) -> list[float] | None:
-        """The outputs, or None where a guard failed."""
+    def run(self, numbers: list[Any], params: Any) -> list[float] | None:
+        """The outputs, or None where a guard failed. params: a list of Values, or what _engine.captured makes of it."""
         from micrograd import _engine
 
         result: list[float] | None = _engine.point(
@@ -106,7 +106,7 @@ class PointCode:
         )
         return result
 
-    def nodes(self, numbers: list[Any], params: list[Any], inputs: list[Value], count: int) -> list[Value] | None:
+    def nodes(self, numbers: list[Any], params: Any, inputs: list[Value], count: int) -> list[Value] | None:
         """`count` outputs as nodes over the inputs and the params, or None where a guard failed."""
         from micrograd import _engine
 

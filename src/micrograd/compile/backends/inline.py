@@ -22,7 +22,7 @@ Q = (0.5000000000000001, 0.16666666666666669, 0.04166666666662413, 0.00833333333
 
 def exp(t: Any, x: str) -> str:
     """Write the instructions into a Text; the name of the result."""
-    width, T, S = t.o.width, t.T, t.S
+    width, T, S = t.width, t.T, t.S
     whole = f"<{width} x i64>"
 
     def do(text: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+from typing import Any
 
 from micrograd.compile.backends import inline
 from micrograd.compile.backends.llvm import Options, host_features, vector_name
@@ -22,6 +24,14 @@ def spelled(op: Op) -> bool:
     return bool(op.llvm)
 
 
+def attributes(options: Options) -> str:
+    """What LLVM is told of every function."""
+    return (
+        "attributes #0 = { nounwind alignstack=64 "
+        f'"min-legal-vector-width"="{options.bits}" "prefer-vector-width"="{options.bits}" }}'
+    )
+
+
 def hexadecimal(x: float, single: bool) -> str:
     """A constant as LLVM reads it exactly."""
     if single:
@@ -36,18 +46,15 @@ class Text:
     """The IR of one tape, being written."""
 
     def __init__(self, tape: Tape, options: Options, reduced: list[bool], point: bool) -> None:
-        self.tape, self.o, self.reduced, self.point = tape, options, reduced, point
+        self.tape, self.o, self.reduced = tape, options, reduced
         self.scalar = "float" if options.single else "double"
-        self.T = self.scalar if point else f"<{options.width} x {self.scalar}>"
-        self.B = "i1" if point else f"<{options.width} x i1>"
-        self.S = ("" if point else f"v{options.width}") + ("f32" if options.single else "f64")
         self.F = "" if options.exact else "fast " if options.fast else "contract "
         self.item = 4 if options.single else 8
-        self.bytes = self.item * (1 if point else options.width)
+        self.shape(None if point else options.width)
         self.declared: dict[str, str] = {}
         self.lines: list[str] = []
-        self.names: dict[int, str] = {}  # place -> its SSA name in the function that is being written
-        self.masks: dict[int, str] = {}  # place of a comparison -> its i1 name
+        self.names: dict[Any, str] = {}  # place -> its SSA name in the function that is being written
+        self.masks: dict[Any, str] = {}  # place of a comparison -> its i1 name
         self.slots: dict[int, int] = {}  # place -> where it lies in scratch
         self.count = 0
         self.row = "%i"  # the first row of the vector at hand
@@ -57,6 +64,15 @@ class Text:
             self.kinds.append(counts[summed])
             counts[summed] += 1
         self.masked = False  # whether the function being written is for the last rows, which do not fill a vector
+
+    def shape(self, width: int | None, lanes: int = 0) -> None:
+        """Write about numbers (None) or vectors of this width from now on, of which the first `lanes` are of interest."""
+        self.point, self.width = width is None, width or 1
+        self.lanes = lanes or self.width
+        self.T = self.scalar if width is None else f"<{width} x {self.scalar}>"
+        self.B = "i1" if width is None else f"<{width} x i1>"
+        self.S = ("" if width is None else f"v{width}") + ("f32" if self.o.single else "f64")
+        self.bytes = self.item * self.width
 
     def fresh(self) -> str:
         self.count += 1
@@ -80,12 +96,14 @@ class Text:
         """Read at each use: a broadcast load is part of the instruction that uses it, a long-lived register is not free."""
         p, x = self.address("%params", k * self.item), self.fresh()
         self.line(f"{x} = load {self.scalar}, ptr {p}, align {self.item}")
-        if self.point:
-            return x
+        return x if self.point else self.broadcast(x)
+
+    def broadcast(self, x: str) -> str:
+        """A number in all lanes."""
         first, all_lanes = self.fresh(), self.fresh()
         self.line(f"{first} = insertelement {self.T} poison, {self.scalar} {x}, i64 0")
         self.line(
-            f"{all_lanes} = shufflevector {self.T} {first}, {self.T} poison, <{self.o.width} x i32> zeroinitializer"
+            f"{all_lanes} = shufflevector {self.T} {first}, {self.T} poison, <{self.width} x i32> zeroinitializer"
         )
         return all_lanes
 
@@ -117,7 +135,7 @@ class Text:
         self.declared[declare] = declare
         self.line(f"call void @llvm.prefetch.p0(ptr {self.address(p, 4 * self.bytes)}, i32 0, i32 3, i32 1)")
 
-    def get(self, place: int) -> str:
+    def get(self, place: Any) -> str:
         """The name of a value in the current function."""
         op = self.tape.ops[place]
         if op is CONST:
@@ -139,7 +157,7 @@ class Text:
                 self.names[place] = r
         return self.names[place]
 
-    def condition(self, place: int) -> str:
+    def condition(self, place: Any) -> str:
         """A value as i1: a comparison of this function as it is, anything else compared with zero."""
         if place not in self.masks:
             r = self.fresh()
@@ -150,7 +168,10 @@ class Text:
     # ---- instructions
 
     def instruction(self, place: int) -> None:
-        op, args = self.tape.ops[place], self.tape.args[place]
+        self.operate(place, self.tape.ops[place], self.tape.args[place])
+
+    def operate(self, place: Any, op: Op, args: Sequence[Any]) -> None:
+        """Write an op over operands that `get` knows; its result can be had by `get(place)` afterwards."""
         r, how = self.fresh(), op.llvm
         if how.startswith("fcmp"):
             a, b = self.get(args[0]), self.get(args[1])
@@ -181,7 +202,7 @@ class Text:
                 return inline.exp(self, operands[0])
             lanes = self.o.bits // (32 if self.o.single else 64)
             vector = vector_name(function, n, self.o.bits, self.o.single)
-            if vector is not None and self.o.width % lanes == 0:
+            if vector is not None and self.width % lanes == 0:
                 return self.call_vector(vector, operands, lanes)
         scalar = self.scalar if function not in OURS else "double"
         name = function + ("f" if scalar == "float" else "")
@@ -205,7 +226,7 @@ class Text:
         if self.point:
             return one(operands)
         result = "poison"
-        for lane in range(self.o.width):
+        for lane in range(self.lanes):
             xs = []
             for x in operands:
                 e = self.fresh()
@@ -221,10 +242,10 @@ class Text:
         declare = f"declare {V} @{name}({', '.join([V] * len(operands))}) nounwind willreturn memory(none)"
         self.declared[declare] = declare
         parts = []
-        for first in range(0, self.o.width, lanes):
+        for first in range(0, self.width, lanes):
             xs = []
             for x in operands:
-                if lanes == self.o.width:
+                if lanes == self.width:
                     xs.append(x)
                     continue
                 s = self.fresh()

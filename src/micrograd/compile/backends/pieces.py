@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from micrograd.compile.backends.ir import Text
+from micrograd.compile.backends import wide
+from micrograd.compile.backends.ir import Text, attributes
 from micrograd.compile.backends.llvm import Options
 from micrograd.compile.tape import CONST, INPUT, PARAM, Tape
 
@@ -48,6 +49,8 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
     int kernel(columns, params, outs, n, acc, bad, scratch), where each output is stored by row or (reduced) summed into acc.
     """
     point = reduced is None
+    if point and (side_by_side := wide.attempt(tape, options)) is not None:
+        return side_by_side
     t = Text(tape, options, reduced or [], point)
     plan = steps(tape)
     chunk = CHUNK if len(plan) <= LONG else SMALL_CHUNK
@@ -72,9 +75,6 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
         arguments = "ptr %in, ptr %params, ptr %out, ptr %scratch"
     else:
         arguments = "ptr %columns, ptr %params, ptr %outs, i64 %i, i64 %n, ptr %acc, ptr %bad, ptr %scratch"
-    attributes = (
-        f'nounwind alignstack=64 "min-legal-vector-width"="{options.bits}" "prefer-vector-width"="{options.bits}"'
-    )
     guarded_in = next((n for n, piece in enumerate(pieces) if ("guard",) in piece), None)
     in_pairs = reduced is not None and len(pieces) == 1 and not tape.guards and sum(reduced) >= PAIRED_SUMS
     if in_pairs:
@@ -86,7 +86,7 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
         for number, piece in enumerate(pieces):
             functions.append(_piece(t, number, piece, pieces, arguments, crossing, guarded_in, keep_slot))
     functions.append(_driver(t, len(pieces), arguments, in_pairs))
-    body = "\n".join([*functions, *t.declared, f"attributes #0 = {{ {attributes} }}"])
+    body = "\n".join([*functions, *t.declared, attributes(options)])
     return body, (keep_slot + 1) * t.bytes if len(pieces) > 1 else 0
 
 

@@ -1,0 +1,120 @@
+/* The Values that a compiled function has captured, as one list that all its results share.
+
+   A transformer of 4,000 parameters gives one node a call. To count a reference to each parameter, and to copy its partial, took
+   as long as half of the machine code: so the node has one reference to this list, and the machine code writes the partials to
+   where the node keeps them. */
+
+typedef struct {
+    PyObject_VAR_HEAD
+    size_t checked; /* the value of `changes` when `leaves` was found out */
+    int leaves;     /* whether all are leaves without a _backward of their own */
+    Node *item[];
+} Captured;
+
+static PyTypeObject *CapturedType;
+static inline int is_captured(PyObject *o) { return Py_IS_TYPE(o, CapturedType); }
+
+/* captured(list of Values) -> the same as a Captured; the list itself where one is in it twice, or has a class of its own */
+static PyObject *module_captured(PyObject *module, PyObject *list) {
+    (void)module;
+    if (!PyList_CheckExact(list)) {
+        PyErr_SetString(PyExc_TypeError, "captured() takes a list of Values");
+        return NULL;
+    }
+    Py_ssize_t n = PyList_GET_SIZE(list), seen = 0;
+    for (; seen < n; seen++) {
+        Node *v = (Node *)PyList_GET_ITEM(list, seen);
+        if (!Py_IS_TYPE((PyObject *)v, ValueType) || (v->flags & VISITED)) break;
+        v->flags |= VISITED;
+    }
+    for (Py_ssize_t i = 0; i < seen; i++) ((Node *)PyList_GET_ITEM(list, i))->flags &= (uint8_t)~VISITED;
+    if (seen < n) return Py_NewRef(list);
+    Captured *c = PyObject_GC_NewVar(Captured, CapturedType, n);
+    if (c == NULL) return NULL;
+    c->checked = 0;
+    for (Py_ssize_t i = 0; i < n; i++) c->item[i] = (Node *)Py_NewRef(PyList_GET_ITEM(list, i));
+    PyObject_GC_Track(c);
+    return (PyObject *)c;
+}
+
+static int captured_traverse(Captured *c, visitproc visit, void *arg) { /* no clear: every cycle passes through some __dict__ */
+    Py_VISIT(Py_TYPE(c));
+    for (Py_ssize_t i = 0; i < Py_SIZE(c); i++) Py_VISIT(c->item[i]);
+    return 0;
+}
+
+static void captured_dealloc(Captured *c) {
+    PyTypeObject *type = Py_TYPE(c);
+    PyObject_GC_UnTrack(c);
+    for (Py_ssize_t i = 0; i < Py_SIZE(c); i++) Py_DECREF(c->item[i]);
+    PyObject_GC_Del(c);
+    Py_DECREF(type);
+}
+
+static Py_ssize_t captured_length(Captured *c) { return Py_SIZE(c); }
+
+static PyType_Slot captured_slots[] = {
+    {Py_tp_doc, "The Values that a compiled function reads and differentiates by: each of them once."},
+    {Py_tp_dealloc, captured_dealloc},
+    {Py_tp_traverse, captured_traverse},
+    {Py_sq_length, captured_length},
+    {0, NULL},
+};
+
+static PyType_Spec captured_spec = {
+    .name = "micrograd.compile.Captured",
+    .basicsize = offsetof(Captured, item),
+    .itemsize = sizeof(Node *),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = captured_slots,
+};
+
+static void captured_read(const Captured *c, double *to) { /* to prefetch was no faster, for nodes in any order */
+    for (Py_ssize_t i = 0, n = Py_SIZE(c); i < n; i++) to[i] = c->item[i]->data;
+}
+
+/* Whether a sweep may write to all of them without asking each: looked at anew only when some Value in the process has changed
+   in such a way since. */
+static int captured_leaves(Captured *c) {
+    if (c->checked != changes) {
+        c->leaves = 1;
+        for (Py_ssize_t i = 0; i < Py_SIZE(c) && c->leaves; i++)
+            c->leaves = is_leaf(c->item[i]) && !(c->item[i]->flags & HOOKED) && Py_IS_TYPE((PyObject *)c->item[i], ValueType);
+        c->checked = changes;
+    }
+    return c->leaves;
+}
+
+/* Room for the partials of a node over these; `out` is where machine code may write a value and then the partials. */
+static Shared *shared_new(Captured *c, double **out) {
+    Py_ssize_t n = Py_SIZE(c);
+    Shared *s = spare_shared;
+    if (s != NULL && s->room >= n && s->room / 4 <= n) {
+        spare_shared = NULL;
+    } else {
+        s = PyMem_Malloc(sizeof(Shared) + (size_t)(n + 1) * sizeof(double) + 64);
+        if (s == NULL) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        s->room = n;
+    }
+    *out = (double *)(((uintptr_t)(s + 1) + 63) & ~(uintptr_t)63);
+    s->block = (Block){n, c->item, *out + 1};
+    s->owner = Py_NewRef((PyObject *)c);
+    return s;
+}
+
+/* A node over them; takes the room, where the partials are already. */
+static PyObject *make_shared(int op, double y, Shared *s) {
+    Node *out = node_alloc(y);
+    if (out == NULL || !is_recording()) {
+        shared_free(s);
+        return (PyObject *)out;
+    }
+    out->op = (uint16_t)op;
+    out->flags |= MANY | SHARED;
+    out->block = &s->block;
+    node_track(out); /* whether something behind it is tracked would have to be asked of each */
+    return made(out);
+}
