@@ -80,6 +80,16 @@ def test_a_number_that_leaves_the_graph_is_an_error_with_line_and_way_out(mg, wh
         assert "used for every later call" in text
 
 
+def test_inside_detect_anomaly_too(mg):
+    """Which watches as well, and must not keep the trace from seeing."""
+    with mg.detect_anomaly():
+        for wrap in (mg.jit, lambda g: mg.jit(mg.grad(g))):
+            with pytest.raises(mg.TraceError, match=r"float\(\) of a Value inside a compiled function"):
+                wrap(lambda x: x * float(x))(2.0)
+        with pytest.raises(mg.TraceError, match="no_grad"):
+            mg.jit(mg.no_grad()(lambda x: x * 2))(2.0)
+
+
 def test_a_captured_value_is_watched_too(mg, Value):
     w = Value(2.0)
     with pytest.raises(mg.TraceError, match=r"\.data of a Value read"):

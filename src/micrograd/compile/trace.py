@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import threading
 from enum import Enum
 from typing import Any
 
@@ -18,8 +19,8 @@ if engine.NATIVE:
 else:
     linearize = graph.linearize
 
-SERIALS = 65535  # traces are numbered from 1 to this, and again: a node has two bytes for it
 _serials = itertools.count(1)
+_begun = threading.local()  # .serials: the traces begun since the outermost one of this thread
 
 WAYS_OUT = {
     "data": "Keep it a Value: arithmetic on it is traced, and micrograd.math has floor, round and where.",
@@ -87,7 +88,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     With `frozen`, the tape will be replayed for other numbers: whatever a trace cannot see is a TraceError. Without, it is
     used once, for these, and reading a number is as harmless as in eager code.
     """
-    serial = next(_serials) % SERIALS + 1
+    serial = next(_serials) % 65535 + 1  # a node has two bytes for it
     guards: list[tuple[str, Any, Any, bool]] = []
     outer_watch = engine.set_watch(None, None)
     outer = outer_watch[0]
@@ -95,18 +96,23 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     def watcher(how: str, v: Value, other: Any, result: Any) -> None:
         if result is not None:
             guards.append((how, v, other, result))
-        elif outer is not None:
-            outer(how, v, other, result)
-        elif frozen:
+        elif frozen:  # whoever else watches
             raise TraceError(
                 f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
                 f"  {_name(f)} is run once and replayed, "
                 "so the number of now would be used for every later call.\n"
                 f"  {WAYS_OUT.get(how, KEEP_IT)}"
             )
+        elif outer is not None:
+            outer(how, v, other, result)
 
+    begun: list[int] = _begun.__dict__.setdefault("serials", [])
     before, recording = engine.set_trace(serial), engine.set_recording(True)
     try:
+        if not before:
+            begun.clear()
+        begun.append(serial)
+        inside = len(begun)
         inputs = [Value(float(x)) for x in values]
         if before:
             for v in inputs:
@@ -133,6 +139,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     beside: list[Any] = []
     map_values(aux, beside.append)
     found = _write_down(f, inputs, leaves + beside, guards, out_shape, serial)
+    _refuse_leaked(f, found.captured, set(begun[inside:]))
     found.aux, found.aux_places = aux, found.tape.outputs[len(leaves) :]
     del found.tape.outputs[len(leaves) :], found.numbers[len(leaves) :]
     return found
@@ -152,11 +159,10 @@ def _refuse_frozen(f: Any, shape: Shape) -> None:
             )
 
 
-def _refuse_leaked(f: Any, captured: list[Value], serial: int) -> None:
+def _refuse_leaked(f: Any, captured: list[Value], inner: set[int]) -> None:
     """A node of a trace within this one (the function that an inner grad ran) is a number by now, not a part of this one."""
-    for v in captured:
-        inner = (v._trace - serial) % SERIALS
-        if v._trace and 0 < inner < SERIALS // 2 and (v._prev or hasattr(v, "_input_of")):
+    for v in captured if inner else ():
+        if v._trace in inner and (v._prev or hasattr(v, "_input_of")):
             raise TraceError(
                 f"{_name(f)} uses a Value ({v._op or 'an argument'}) that was kept by a function given to grad or the like\n"
                 "  That function was run on Values of its own, so this one is only a number here, and has no derivative.\n"
@@ -175,7 +181,6 @@ def _write_down(f: Any, inputs: list[Value], results: list[Any], guards: list[An
             "  Declare the op with @primitive(partial, ...): value and partials written with operators and micrograd.math."
         )
     ops, args, captured, on_tape = found
-    _refuse_leaked(f, captured, serial)
     tape = Tape(len(inputs), len(captured))
     tape.ops, tape.args = ops, args
     tape.outputs = on_tape[: len(results)]
