@@ -65,6 +65,19 @@ class TestTiers:
         (paths,) = f.paths.values()
         assert paths[0].value_code is not None
 
+    def test_an_interrupted_compilation_is_begun_anew(self, monkeypatch):
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        f = jit(lambda x: x * 2, wait=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(jitting, "PointCode", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                f(1.0)
+        assert f(1.0) == 2.0
+        [[path]] = f.paths.values()
+        assert path.value_code is not None
+
     def test_code_is_made_once_for_each_arrangement_of_the_arguments(self):
         runs = itertools.count()
 

@@ -263,11 +263,13 @@ class Jit:
     def _compile(self, path: Path, shape: Shape, leaves: list[Any]) -> None:
         try:
             self._prepare(path, shape, leaves)
-        except CompileError as reason:
-            path.failure = reason
-            if self.settings.wait:
+        except BaseException as reason:
+            if self.settings.wait:  # the next call begins anew, after Ctrl-C as after an error
                 self.paths[shape].remove(path)
                 raise
+            if not isinstance(reason, CompileError):
+                raise
+            path.failure = reason
 
     def _prepare(self, path: Path, shape: Shape, leaves: list[Any]) -> None:
         path.compile_value()
