@@ -18,6 +18,7 @@ from random_programs import Package, close, number, numbers, programs, same
 EXACT = {
     "simplify": passes.simplify,
     "prune": passes.prune,
+    "gather": passes.gather,
     "expand": lambda tape: passes.expand(tape, spelled),
     "all": lambda tape: passes.prune(passes.simplify(passes.expand(tape, spelled))),
 }

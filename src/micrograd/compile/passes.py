@@ -6,6 +6,7 @@ columns    append a forward sweep for each input: the outputs, then their gradie
 expand     write composite ops, lists and primitives in the ops that machines have
 simplify   fold constants, drop what has no effect on bits, write each expression once
 prune      drop what no output and no guard needs
+gather     move each instruction that lets go of an operand to where its operands are ready
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from micrograd.compile.tape import CONST, INPUT, PARAM, SOURCES, Builder, Ref, T
 from micrograd.errors import CompileError
 from micrograd.ops import OPS, Op, facts, partials
 
+FEW = 2  # readers that are the last ones (see gather)
 ADD, MUL, POW = OPS["add"], OPS["mul"], OPS["pow"]
 
 
@@ -258,6 +260,60 @@ def prune(tape: Tape) -> Tape:
             at[i] = len(new.ops)
             new.ops.append(op)
             new.args.append(args if op in SOURCES else tuple([at[a] for a in args]))
+    new.outputs = [at[o] for o in tape.outputs]
+    new.guards = [(how, at[a], at[b], went) for how, a, b, went in tape.guards]
+    return new
+
+
+def gather(tape: Tape) -> Tape:
+    """The tape in an order that keeps fewer values in use: the last to read a value do so as soon as they can.
+
+    A graph is written down result by result, so that the sums of a reverse sweep, one for each input, come one after the
+    other and each reads values of all the sweep. Here they grow together, while those values are at hand.
+    """
+    count = len(tape)
+    readers: list[list[int]] = [[] for _ in range(count)]
+    missing = [0] * count  # operands that are not there yet
+    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+        if op not in SOURCES:
+            for a in set(args):
+                readers[a].append(i)
+                missing[i] += 1
+    left = [len(r) for r in readers]  # readers to come
+    waiting = list(left)  # those of them that miss an operand
+    for i in [*tape.outputs, *(p for _, a, b, _ in tape.guards for p in (a, b))]:
+        left[i] += count  # is never let go of
+    order: list[int] = []
+    done = [False] * count
+    ready: list[int] = []  # the newest first, and of those the readers of the value just made
+
+    def let_go(a: int) -> None:
+        if left[a] <= FEW and not waiting[a] and tape.ops[a] not in SOURCES:
+            ready.extend([r for r in readers[a] if not done[r]])
+
+    for first in range(count):
+        ready.append(first)
+        while ready:
+            i = ready.pop()
+            if done[i] or missing[i]:
+                continue
+            done[i] = True
+            order.append(i)
+            for a in () if tape.ops[i] in SOURCES else set(tape.args[i]):
+                left[a] -= 1
+                let_go(a)
+            for r in readers[i]:
+                missing[r] -= 1
+                if not missing[r]:
+                    for a in set(tape.args[r]):
+                        waiting[a] -= 1
+                        let_go(a)
+    new = Tape(tape.inputs, tape.params)
+    at = [-1] * count
+    for place, i in enumerate(order):
+        at[i] = place
+        new.ops.append(tape.ops[i])
+        new.args.append(tape.args[i] if tape.ops[i] in SOURCES else tuple([at[a] for a in tape.args[i]]))
     new.outputs = [at[o] for o in tape.outputs]
     new.guards = [(how, at[a], at[b], went) for how, a, b, went in tape.guards]
     return new
