@@ -202,6 +202,16 @@ class TestInEagerCode:
         assert type(f(2.0)) is float
         assert type(f(Value(2.0))) is Value
 
+    def test_a_constant_stays_a_number_in_every_call(self):
+        w = Value(1.0)
+        f = jit(lambda x: (x * 2, 5.0 if w > 0 else 6.0), wait=True)
+        g = jit(lambda x: 5.0 if w > 0 else 6.0, wait=True)
+        for _ in range(3):
+            assert [type(y) for y in f(Value(1.0))] == [Value, float]
+            assert [type(g(x)) for x in (1.0, Value(1.0))] == [float, float]
+            with no_grad():
+                assert type(f(Value(1.0))[1]) is float
+
     def test_no_grad_gives_leaves(self):
         w = Value(3.0)
         f = jit(lambda x: w * x, wait=True)

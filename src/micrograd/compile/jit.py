@@ -29,6 +29,7 @@ from micrograd.compile.kernel import (
     prepare,
     wrt_places,
 )
+from micrograd.compile.tape import CONST
 from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
@@ -91,6 +92,8 @@ class Path:
         self.gradient_codes: dict[tuple[int, ...], PointCode] = {}
         self.failure: CompileError | None = None
         self.told = False
+        tape = found.tape  # results that are constants stay numbers, as in eager code
+        self.constants = [(k, tape.args[o][0]) for k, o in enumerate(tape.outputs) if tape.ops[o] is CONST]
 
     def compile_value(self) -> PointCode:
         """The code for values, made on the first call of this."""
@@ -125,14 +128,20 @@ class Path:
                 self._tell()
                 return self.interpret(leaves)
             flat = self.value_code.run(leaves, self.captured)
-            return flat if flat is None or not connected else [Value(y) for y in flat]
+            return flat if flat is None or not connected else self._with_constants([Value(y) for y in flat])
         code = self.gradient_codes.get(wanted)
         if code is None:
             if self.failure is None and self.value_code is not None:
                 in_background(lambda: self.attempt(wanted))
             self._tell()
             return self.interpret(leaves)
-        return code.nodes(leaves, self.captured, [leaves[i] for i in wanted], len(self.trace.tape.outputs))
+        nodes = code.nodes(leaves, self.captured, [leaves[i] for i in wanted], len(self.trace.tape.outputs))
+        return self._with_constants(nodes) if self.constants and nodes is not None else nodes
+
+    def _with_constants(self, results: list[Any]) -> list[Any]:
+        for k, x in self.constants:
+            results[k] = x
+        return results
 
     def interpret(self, leaves: list[Any]) -> list[Any] | None:
         try:
@@ -285,7 +294,7 @@ class Jit:
             return
         if type(path.captured) is not list and path.captured:
             code = path.gradient_codes.get(())
-            if code is not None and path.trace.shape == NUMBER:
+            if code is not None and path.trace.shape == NUMBER and not path.constants:
                 self.kernel.install_step(code.code.address, key, code.scratch, path.captured, RESULT, code)
         elif not path.trace.captured and set(key[1:-1]) <= {ord("*")} and path.value_code is not None:
             code = path.value_code
