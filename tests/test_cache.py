@@ -143,6 +143,13 @@ class TestFiles:
         assert cache.load("a.o") == b"code"
         assert not (place / "b.o").exists()
 
+    @pytest.mark.skipif(os.name != "posix", reason="rights of files are those of POSIX")
+    def test_a_directory_of_another_user_is_not_used(self, place, monkeypatch):
+        cache.save("a.o", b"code")
+        mine = os.getuid()
+        monkeypatch.setattr(os, "getuid", lambda: mine + 1)
+        assert cache.load("a.o") is None
+
     def test_it_is_made_for_its_user_alone(self, place):
         cache.save("a.o", b"code")
         assert place.stat().st_mode & 0o077 == 0
@@ -153,6 +160,16 @@ class TestFiles:
         assert cache.directory() is None
         cache.save("a.o", b"code")
         assert cache.load("a.o") is None
+
+    def test_a_user_without_a_home_has_no_cache(self, monkeypatch):
+        def homeless():
+            raise RuntimeError("Could not determine home directory.")
+
+        monkeypatch.delenv("MICROGRAD_CACHE", raising=False)
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.setattr(cache.Path, "home", homeless)
+        cache.save(cache.name("a"), b"code")
+        assert cache.load(cache.name("a")) is None
 
     def test_a_disk_that_is_full_costs_time_not_results(self, place, monkeypatch):
         def full(*_):

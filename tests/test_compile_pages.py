@@ -1,4 +1,4 @@
-"""docs/compile.md and docs/examples: each block of code runs, and prints what the page says it prints."""
+"""docs/derivatives.md, docs/compile.md and docs/examples: each block of code runs, and prints what the page says it prints."""
 
 import contextlib
 import io
@@ -11,7 +11,7 @@ pytest.importorskip("numpy", reason="the pages use NumPy")
 pytest.importorskip("llvmlite", reason="the pages compile")
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGES = [DOCS / "compile.md", *sorted((DOCS / "examples").glob("*.md"))]
+PAGES = [DOCS / "derivatives.md", DOCS / "compile.md", *sorted((DOCS / "examples").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[p.stem for p in PAGES])

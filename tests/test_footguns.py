@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import importlib.util
 import itertools
 import math
 import pickle
 import random
+import threading
 import time
 
 import pytest
@@ -78,6 +80,16 @@ def test_a_number_that_leaves_the_graph_is_an_error_with_line_and_way_out(mg, wh
         assert "used for every later call" in text
 
 
+def test_inside_detect_anomaly_too(mg):
+    """Which watches as well, and must not keep the trace from seeing."""
+    with mg.detect_anomaly():
+        for wrap in (mg.jit, lambda g: mg.jit(mg.grad(g))):
+            with pytest.raises(mg.TraceError, match=r"float\(\) of a Value inside a compiled function"):
+                wrap(lambda x: x * float(x))(2.0)
+        with pytest.raises(mg.TraceError, match="no_grad"):
+            mg.jit(mg.no_grad()(lambda x: x * 2))(2.0)
+
+
 def test_a_captured_value_is_watched_too(mg, Value):
     w = Value(2.0)
     with pytest.raises(mg.TraceError, match=r"\.data of a Value read"):
@@ -122,6 +134,19 @@ class TestRandom:
         own = random.Random(0)
         with pytest.raises(mg.TraceError, match=r"run again on the same numbers: `%[0-9]+ = const"):
             mg.jit(lambda x: x * own.random())(1.0)
+
+    def test_another_thread_may_draw(self, mg):
+        """While one thread traces; here it draws in every second run of the function."""
+        runs = itertools.count()
+
+        def f(x):
+            if next(runs) % 2:
+                other = threading.Thread(target=random.random)
+                other.start()
+                other.join()
+            return x * 2
+
+        assert mg.jit(f)(3.0) == 6.0
 
     def test_grad_without_jit_may_draw(self, mg):
         random.seed(3)
@@ -186,6 +211,71 @@ class TestWhatChanges:
 
         with pytest.raises(mg.TraceError, match=r"the dict `self.seen` changed its length"):
             mg.jit(Model().f)(1.0)
+
+    def test_what_is_assigned_outside(self, mg):
+        class Model:
+            seen = 0
+
+            def attribute(self, x):
+                self.last = x * 2
+                return x * 3
+
+            def counter(self, x):
+                self.seen += 1
+                return x * 3
+
+            def __call__(self, x):
+                self.last = x
+                return x * 3
+
+        total, kept = 0.0, [0.0]
+
+        def nonlocal_number(x):
+            nonlocal total
+            total = total + x
+            return x * 2
+
+        def item(x):
+            kept[0] = x
+            return x * 2
+
+        model = Model()
+        for f, name in [(model.attribute, "self.last"), (model.counter, "self.seen"), (nonlocal_number, "total"),
+                        (item, r"kept\[0\]"), (model, "self.last")]:  # fmt: skip
+            with pytest.raises(mg.TraceError, match=rf"(?s)`{name}` is assigned inside.*store it outside"):
+                mg.jit(f)(1.0)
+
+    def test_what_is_made_in_the_first_run_alone_may_be(self, mg):
+        class Lazy:
+            weight = None
+
+            def __call__(self, x):
+                if self.weight is None:
+                    self.weight = mg.Value(2.0)
+                return self.weight * x
+
+        model = Lazy()
+        f = mg.jit(model)
+        assert f(3.0).data == 6.0
+        model.weight.data = 5.0
+        assert f(3.0).data == 15.0
+
+    @pytest.mark.parametrize("kind", ["dataclass", "list", "set", "generator", "map", "closure"])
+    def test_an_object_made_from_the_numbers_of_the_first_call(self, mg, kind):
+        @dataclasses.dataclass
+        class Point:
+            x: object
+
+        class Own(list):
+            pass
+
+        make = {"dataclass": Point, "list": lambda x: Own([x]), "set": lambda x: {x}, "closure": lambda x: lambda: x,
+                "generator": lambda x: (x for _ in "a"), "map": lambda x: map(abs, [x])}[kind]  # fmt: skip
+        for f in (lambda x: make(x * 2), lambda x: (x, {"inside": make(x)})):
+            with pytest.raises(
+                mg.TraceError, match=r"(?s)returns a \w+, and is to be compiled.*make the object from them"
+            ):
+                mg.jit(f)(1.0)
 
     def test_rows_are_looked_at_in_the_same_way(self, mg):
         np = pytest.importorskip("numpy")

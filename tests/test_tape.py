@@ -66,6 +66,7 @@ def test_constants_keep_their_bits(number):
         "%0 input 0",
         "%0 = const",
         "%0 = input 0\nguard lt %0",
+        "%0 = input 0\nguard lt %0 %0 is maybe",
         "return %x",
         "%0 = const one",
     ],
@@ -85,6 +86,7 @@ def test_a_line_that_cannot_be_read_is_named(text):
         ("%0 = input 0\nreturn %7", "no such place"),
         ("%0 = input 0\nguard lt %0 %9 is true\nreturn %0", "no such place"),
         ("%0 = input -1\nreturn %0", "no such input"),
+        ("%0 = input 0\nguard add %0 %0 is true\nreturn %0", "a guard is one of lt, le"),
     ],
 )
 def test_the_checker_refuses_what_makes_no_sense(text, reason):

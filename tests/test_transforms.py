@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
+from fractions import Fraction
 
 import mpmath
 import pytest
@@ -69,6 +70,86 @@ class TestArguments:
         assert mg.value_and_grad(f, has_aux=True)(3.0) == ((9.0, {"twice": 2, "x": "any"}), 6.0)
         with pytest.raises(TypeError, match="returns \\(result, aux\\)"):
             mg.grad(lambda x: x, has_aux=True)(1.0)
+
+    def test_aux_is_what_this_call_computed(self, mg, Value):
+        """In numbers where numbers came in, connected where Values did, and differentiable from outside."""
+        f = mg.value_and_grad(lambda x: (x * x, {"thrice": 3 * x, "x": x, "n": 2}), has_aux=True)
+        value, slope = f(2.0)
+        assert (value, slope) == ((4.0, {"thrice": 6.0, "x": 2.0, "n": 2}), 4.0)
+        assert type(value[1]["thrice"]) is type(value[1]["x"]) is float
+        v = Value(2.0)
+        f(v)[0][1]["thrice"].backward()
+        assert v.grad == 3.0
+        assert mg.grad(lambda x: f(x)[0][1]["thrice"] * x)(2.0) == 12.0
+        third = mg.grad(mg.grad(lambda x: (x**3, x * x), has_aux=True), has_aux=True)
+        assert third(2.0) == (12.0, 4.0)
+
+    def test_aux_comes_last(self, mg):
+        def f(x):
+            return x**3, ["beside", x * x]
+
+        beside = ["beside", 4.0]
+        assert mg.hessian(f, has_aux=True)(2.0) == (12.0, beside)
+        assert mg.jvp(f, (2.0,), (10.0,), has_aux=True) == (8.0, 120.0, beside)
+        value, pull, aux = mg.vjp(f, 2.0, has_aux=True)
+        assert (value, pull(10.0), aux) == (8.0, (120.0,), beside)
+        assert mg.hvp(f, (2.0,), (10.0,), has_aux=True) == (120.0, beside)
+
+    def test_it_says_what_it_is(self, mg):
+        assert repr(mg.grad(f3)) == "<grad of f3>"
+        assert mg.jacobian(f3).__name__ == "f3"
+
+    def test_methods(self, mg):
+        class Model:
+            scale = 3.0
+            area = mg.grad(lambda self, x: self.scale * x * x, argnums=1)
+
+        assert Model().area(2.0) == 12.0
+
+    def test_aux_keeps_what_holds_no_values(self, mg):
+        labels = np.array([1, 2])
+        assert mg.grad(lambda x: (x, labels), has_aux=True)(1.0)[1] is labels
+
+    @pytest.mark.parametrize("x", [True, "abc", None, {1.0}, type("Own", (list,), {})([1.0, 2.0])])
+    def test_an_argument_without_numbers_is_refused(self, mg, x):
+        with pytest.raises(TypeError, match=r"argument 0 is a \w+, which holds no numbers.*argnums"):
+            mg.grad(lambda _: 1.0)(x)
+
+    def test_an_array_of_other_things_is_refused(self, mg):
+        for transform in (mg.grad, mg.jit):
+            with pytest.raises(TypeError, match="objects that are no numbers"):
+                transform(lambda a: a[0])(np.array([1.0, None], object))
+
+    def test_complex_numbers_are_refused(self, mg):
+        for x in (1j, [1.0, 1j]):
+            with pytest.raises(TypeError, match="by real numbers; pass real and imag apart"):
+                mg.grad(lambda z: 1.0)(x)
+
+    def test_a_number_that_passes_through_comes_out_as_a_float(self, mg):
+        for x in (3, Fraction(3), np.float32(3)):
+            found = [
+                mg.value_and_grad(lambda x: x)(x)[0],
+                *mg.jvp(lambda x: x, (x,), (x,)),
+                *mg.vjp(lambda x: x, x)[1](x),
+            ]
+            assert found == [3.0] * 4
+            assert {type(y) for y in found} == {float}
+
+    def test_a_value_kept_from_inside_has_no_derivative_and_is_refused(self, mg):
+        for kept in (lambda y: y * y, lambda y: y):
+
+            def f(x, kept=kept):
+                seen = []
+
+                def cube(y):
+                    seen.append(kept(y))
+                    return y**3
+
+                return mg.grad(cube)(x) + seen[0]
+
+            for transform in (mg.grad, mg.jit):
+                with pytest.raises(mg.TraceError, match=r"(?s)kept by a function given to grad.*has_aux=True"):
+                    transform(f)(2.0)
 
     def test_grad_wants_one_number(self, mg):
         with pytest.raises(TypeError, match="one number as its result, not tuple of 2 numbers"):
@@ -233,6 +314,20 @@ class TestProducts:
         assert j.shape == (3, 2, 3)
         assert j[0, 0].tolist() == [3.0, 2.0, 0.0]
 
+    def test_jacobian_of_an_array_by_several_arguments(self, mg):
+        """A gradient of arrays: the result's dimensions, and behind them the argument's."""
+        j = mg.jacobian(lambda x, d: np.array([[x * x, x], [d["v"][0], x * d["v"][1]]]), (0, 1))
+        by_x, by_d = j(3.0, {"v": np.array([5.0, 7.0]), "w": 1.0})
+        assert by_x.tolist() == [[6.0, 1.0], [0.0, 7.0]]
+        assert by_d["w"].tolist() == [[0.0, 0.0], [0.0, 0.0]]
+        assert by_d["v"].tolist() == [[[0.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 3.0]]]
+
+    def test_hessian_of_an_array_among_other_things(self, mg):
+        h = mg.hessian(lambda d: d["a"] ** 2 * d["v"][0] + d["v"][1] ** 3)({"a": 3.0, "v": np.array([2.0, 5.0])})
+        assert h["a"]["a"] == 4.0
+        assert h["a"]["v"].tolist() == h["v"]["a"].tolist() == [6.0, 0.0]
+        assert h["v"]["v"].tolist() == [[0.0, 0.0], [0.0, 30.0]]
+
     def test_jacobian_with_aux(self, mg):
         assert mg.jacobian(lambda x: ([x, x * x], "aux"), has_aux=True)(3.0) == ([1.0, 6.0], "aux")
 
@@ -287,6 +382,15 @@ class TestComposition:
             gx, gy = one(xs, ys)
             assert gx == pytest.approx([w[0] for w in want], rel=1e-13)
             assert gy == pytest.approx([w[1] for w in want], rel=1e-13)
+
+    def test_aux_of_a_compiled_gradient_is_computed_anew(self):
+        from micrograd import jit, value_and_grad, vmap
+
+        f = value_and_grad(lambda x: (x * x, [3 * x, "text"]), has_aux=True)
+        g = jit(f, wait=True)
+        assert [g(x) for x in (2.0, 5.0)] == [((4.0, [6.0, "text"]), 4.0), ((25.0, [15.0, "text"]), 10.0)]
+        (_, (thrice, text)), _ = vmap(f)(np.array([1.0, 2.0, 3.0]))
+        assert (thrice.tolist(), text) == ([3.0, 6.0, 9.0], "text")
 
     def test_jvp_hvp_and_jacobian_compile(self):
         from micrograd import hvp, jacobian, jit, jvp

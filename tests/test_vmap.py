@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import pytest
 
 from micrograd import Value, grad, jit, math, nn, no_grad, value_and_grad, vmap
@@ -411,3 +413,70 @@ class TestManySums:
             y.backward()
             results.append((y.data, [w.grad for w in weights]))
         assert results[0] == results[1]
+
+
+class TestRoundedGuards:
+    """Rows at which a comparison is decided by a rounding: eager code says where they go."""
+
+    XS = np.linspace(0.5, 3.0, 150)
+
+    @pytest.mark.parametrize("name", ["exp", "sin", "log", "tanh"])
+    @pytest.mark.parametrize("options", [{}, {"float32": True}, {"batch_size": 40}], ids=repr)
+    def test_every_row_has_its_result(self, name, options):
+        op = getattr(math, name)
+        ys = np.array([op(x) for x in self.XS.tolist()])
+        f = vmap(lambda x, y: x if op(x) > y else -x, **options)
+        found = f(self.XS, ys)
+        assert found == pytest.approx(-self.XS, rel=1e-6)
+        assert [len(paths) for paths in f.paths.values()] == [1]
+
+    def test_sums_and_gradients(self):
+        w = Value(2.0)
+        ys = np.array([math.exp(x) for x in self.XS.tolist()])
+
+        def f(x, y):
+            start = Value(0.0)  # made inside, so a new one in each run
+            return start + w * (x if math.exp(x) > y else 3 * x)
+
+        total = vmap(f, reduce="sum")(self.XS, ys)
+        total.backward()
+        assert total.data == pytest.approx(6 * self.XS.sum())
+        assert w.grad == pytest.approx(3 * self.XS.sum())
+
+
+class TestArguments:
+    def test_named_tuples_come_as_they_are(self):
+        Point = namedtuple("Point", "x y")
+        assert vmap(lambda p: f(p.x, p.y))(Point(X, Y)) == pytest.approx(want(X, Y))
+
+    def test_what_is_neither_number_nor_hashable_is_refused(self):
+        with pytest.raises(TypeError, match="neither a number nor hashable"):
+            vmap(lambda x, s: x * len(s), in_axes=(0, None))(X, {1, 2})
+
+
+class TestOptions:
+    def test_rows_of_a_jitted_function_are_compiled_as_it_was_to_be(self):
+        assert vmap(jit(f, exact=True)).settings.exact
+        assert vmap(jit(f, fastmath=True)).settings.fast
+        assert not vmap(jit(f, exact=True), float32=True).settings.exact
+        assert not vmap(jit(f, fastmath=True), exact=True).settings.fast
+
+    @pytest.mark.parametrize(
+        "options", [{"threads": 0}, {"threads": -1}, {"threads": 1.5}, {"batch_size": 0}], ids=repr
+    )
+    def test_counts_are_at_least_one(self, options):
+        with pytest.raises(ValueError, match=r"(threads|batch_size)=.*a whole number, at least 1"):
+            vmap(f, **options)
+
+    def test_axes_may_come_in_a_list(self):
+        assert vmap(f, in_axes=[0, None])(X, 2.0) == pytest.approx(want(X, 2.0))
+
+
+def test_without_numpy_it_says_what_to_install(run_python):
+    program = (
+        "import sys; sys.modules['numpy'] = None\n"
+        "from micrograd import vmap, CompileError\n"
+        "try: vmap(lambda x: x)([1.0])\n"
+        "except CompileError as error: print(error)"
+    )
+    assert 'pip install "micrograd[jit]"' in run_python(program).stdout

@@ -263,6 +263,6 @@ def look_at_rows(f: Callable[..., Any], rows: Any, result: Any) -> None:
 def _only_compiled(name: str, y: Any) -> AnomalyError:
     return AnomalyError(
         f"the compiled {name} gives {y._data if isinstance(y, Value) else y!r}, and the same run in Python does not\n"
-        "  float32 overflows sooner, and fastmath assumes that there is neither.\n"
-        "  Compile it with exact=True to have the bits of eager code."
+        "  float32 overflows sooner, fastmath assumes that there is neither, a sum may overflow where no row does.\n"
+        "  Compile it with exact=True to have the bits of eager code, and look at the rows without reduce."
     )

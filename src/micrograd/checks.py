@@ -141,8 +141,13 @@ class _Problem:
         """The derivatives by jacobian."""
         from micrograd.transforms import jacobian
 
+        def results(*args: Any) -> list[Any]:
+            leaves: list[Any] = []
+            flatten(self.f(*args), leaves)
+            return leaves
+
         found: list[Any] = []
-        flatten(jacobian(self.f, tuple(self.wanted))(*self.args), found)
+        flatten(jacobian(results, tuple(self.wanted))(*self.args), found)
         width = len(self.numbers)
         flat = [x._data if isinstance(x, Value) else float(x) for x in found]
         return [flat[k : k + width] for k in range(0, len(flat), width)]

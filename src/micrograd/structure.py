@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from micrograd.engine import Value
@@ -50,51 +52,73 @@ def flatten(x: Any, leaves: list[Any]) -> Shape:
     if is_array(x):
         if x.dtype.kind not in "fiuO":
             raise TypeError(f"an array of dtype {x.dtype} holds no real numbers: convert it with .astype(float)")
-        leaves.extend(x.ravel().tolist())
+        items = x.ravel().tolist()
+        if x.dtype == object and not all(is_number(item) for item in items):
+            raise TypeError("an array of objects that are no numbers: convert it with .astype(float), or pass a list")
+        leaves.extend(items)
         return "array", x.shape
     return "fixed", x
 
 
 def unflatten(shape: Shape, leaves: Any) -> Any:
     """The thing of that shape; `leaves` is an iterator of numbers or Values."""
+    return rebuild(shape, leaves.__next__, lambda dimensions: _array(dimensions, leaves))
+
+
+def rebuild(shape: Shape, number: Callable[[], Any], array: Callable[[tuple[int, ...]], Any]) -> Any:
+    """The thing of that shape with number() for each number and array(dimensions) for each array, from left to right."""
     kind = shape[0]
     if kind == "*":
-        return next(leaves)
+        return number()
     if kind == "list":
-        return [unflatten(s, leaves) for s in shape[1]]
+        return [rebuild(s, number, array) for s in shape[1]]
     if kind == "tuple":
-        return tuple([unflatten(s, leaves) for s in shape[1]])
+        return tuple([rebuild(s, number, array) for s in shape[1]])
     if kind == "named":
-        return shape[1](*[unflatten(s, leaves) for s in shape[2]])
+        return shape[1](*[rebuild(s, number, array) for s in shape[2]])
     if kind == "dict":
-        return dict(zip(shape[1], [unflatten(s, leaves) for s in shape[2]], strict=True))
-    if kind == "array":
-        import numpy as np
+        return dict(zip(shape[1], [rebuild(s, number, array) for s in shape[2]], strict=True))
+    return array(shape[1]) if kind == "array" else shape[1]
 
-        count = 1
-        for n in shape[1]:
-            count *= n
-        items = [next(leaves) for _ in range(count)]
-        if any(isinstance(x, Value) for x in items):
-            array = np.empty(count, dtype=object)
-            array[:] = items
-            return array.reshape(shape[1])
-        return np.array(items, dtype=float).reshape(shape[1])
-    return shape[1]
+
+def _array(dimensions: tuple[int, ...], leaves: Any) -> Any:
+    import numpy as np
+
+    items = [next(leaves) for _ in range(prod(dimensions))]
+    if any(isinstance(x, Value) for x in items):
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        return array.reshape(dimensions)
+    return np.array(items, dtype=float).reshape(dimensions)
 
 
 def size(shape: Shape) -> int:
     """How many numbers a shape holds."""
-    leaves: list[int] = []
+    if shape[0] == "*":
+        return 1
+    if shape[0] == "array":
+        return prod(shape[1])
+    return 0 if shape[0] == "fixed" else sum(size(part) for part in shape[-1])
 
-    def count(s: Shape) -> int:
-        if s[0] == "*":
-            return 1
-        if s[0] == "array":
-            n = 1
-            for k in s[1]:
-                n *= k
-            return n
-        return 0 if s[0] == "fixed" else sum(count(part) for part in s[-1])
 
-    return count(shape) + len(leaves)
+def fixed_parts(shape: Shape) -> list[Any]:
+    """What a shape holds beside numbers."""
+    if shape[0] == "fixed":
+        return [shape[1]]
+    return [] if shape[0] in ("*", "array") else [x for part in shape[-1] for x in fixed_parts(part)]
+
+
+def map_values(x: Any, change: Callable[[Value], Any]) -> Any:
+    """The same thing with each Value in its lists, tuples, dicts and arrays changed; all else is left as it is."""
+    if isinstance(x, Value):
+        return change(x)
+    if type(x) is list or type(x) is tuple:
+        return type(x)([map_values(item, change) for item in x])
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*[map_values(item, change) for item in x])
+    if isinstance(x, dict):
+        return {key: map_values(item, change) for key, item in x.items()}
+    if is_array(x) and x.dtype == object:
+        shape: Shape = "array", x.shape
+        return unflatten(shape, iter([map_values(item, change) for item in x.ravel()]))
+    return x

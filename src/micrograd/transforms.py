@@ -13,8 +13,11 @@ that transforms nest. Each run is written down as a tape and the tape is differe
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Iterable
+from copy import copy
+from functools import partial, update_wrapper
+from itertools import islice
+from math import prod
 from typing import Any
 
 from micrograd import anomaly
@@ -23,7 +26,8 @@ from micrograd.compile.backends import python
 from micrograd.compile.tape import INPUT
 from micrograd.compile.trace import Trace, peek, trace
 from micrograd.engine import Value
-from micrograd.structure import NUMBER, Shape, flatten, size, unflatten
+from micrograd.importable import by_name
+from micrograd.structure import NUMBER, Shape, fixed_parts, flatten, map_values, rebuild, size, unflatten
 
 Argnums = int | tuple[int, ...]
 
@@ -49,11 +53,14 @@ class _Call:
                 start = len(self.leaves)
                 shape = flatten(a, self.leaves)
                 parts[i] = range(start, len(self.leaves)), shape
+                _numbers_in(i, a, shape)
+        self.leaves = _as_floats(self.leaves)
         for n in self.positions:
             self.wrt.append(parts[n][0])
             self.shapes.append(parts[n][1])
         self.shape: Shape = ("tuple", tuple(parts[i][1] for i in sorted(parts)))
         order = sorted(parts)
+        self.has_aux = has_aux
 
         def run(*inner: Any) -> Any:
             full = list(args)
@@ -83,51 +90,107 @@ class _Call:
             raise TypeError(f"{name} wants a function with one number as its result, not {_describe(self.trace.shape)}: "
                             "use jacobian, or has_aux=True for what else it returns")  # fmt: skip
 
+    def with_aux(self, *results: Any) -> Any:
+        """The results, and behind them what f returned beside its own, where that was asked for."""
+        if self.has_aux:
+            return *results, self.aux()
+        return results if len(results) > 1 else results[0]
+
+    def aux(self) -> Any:
+        """What f returned beside its result, with the numbers or the graph of this call in it."""
+        found = self.trace
+        if not self.connected:
+            return map_values(found.aux, lambda v: v._data)
+        tape = copy(found.tape)
+        tape.outputs, tape.guards = found.aux_places, []
+        flat = iter(python.run(passes.prune(tape), self.leaves, found.captured))
+        return map_values(found.aux, lambda _: next(flat))
+
     def run(self, tape: Any, extra: tuple[Any, ...] = ()) -> list[Any]:
-        leaves = [*self.leaves, *extra]
+        leaves = [*self.leaves, *_as_floats(extra)]
         if anomaly.looking and anomaly.here():
             return anomaly.sweep(lambda: python.run(tape, leaves, self.trace.captured), *self.asked)
         return python.run(tape, leaves, self.trace.captured)
+
+
+def _as_floats(numbers: Iterable[Any]) -> list[Any]:
+    """A number that passes through a function unchanged comes out as a float all the same."""
+    return [x if isinstance(x, Value) else float(x) for x in numbers]
+
+
+def _numbers_in(i: int, a: Any, shape: Shape) -> None:
+    """Refuse an argument of which there is no derivative."""
+    for x in fixed_parts(shape):
+        if isinstance(x, complex):
+            raise TypeError(
+                f"argument {i} holds {x!r}: a derivative is taken by real numbers; pass real and imag apart"
+            )
+        if x is a:
+            raise TypeError(
+                f"argument {i} is a {type(a).__name__}, which holds no numbers to differentiate by: numbers, Values, arrays, "
+                "and lists, tuples and dicts of them do; argnums says which arguments are meant"
+            )
 
 
 def _describe(shape: Shape) -> str:
     return {"fixed": type(shape[-1]).__name__}.get(shape[0], f"{shape[0]} of {size(shape)} numbers")
 
 
+class Derived:
+    """What a transform makes of a function: called as that is, and pickled as the two."""
+
+    def __init__(
+        self, run: Callable[..., Any], transform: Callable[..., Any], f: Callable[..., Any], *how: Any
+    ) -> None:
+        update_wrapper(self, f, updated=())
+        self.run, self.made_of = run, (transform, f, how)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.run(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else partial(self, instance)
+
+    def __repr__(self) -> str:
+        transform, f, _ = self.made_of
+        return f"<{transform.__name__} of {getattr(f, '__qualname__', f)}>"
+
+    def __reduce__(self) -> Any:
+        transform, f, how = self.made_of
+        return by_name(self, f) or (transform, (f, *how))
+
+
 def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The value of f and its gradient with respect to the arguments argnums, in one call."""
 
-    @wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         call = _Call(f, args, kwargs, argnums, has_aux)
         call.scalar("grad")
         tape = passes.prune(passes.adjoint(call.trace.tape, call.places()))
         y, *flat = call.run(tape)
-        value = (y, call.trace.aux) if has_aux else y
-        return value, call.gradient(flat)
+        return call.with_aux(y), call.gradient(flat)
 
-    return value_and_gradient
+    return Derived(value_and_gradient, value_and_grad, f, argnums, has_aux)
 
 
 def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The gradient of f with respect to the arguments argnums; with has_aux, f returns (result, aux) and so does this."""
     both = value_and_grad(f, argnums, has_aux)
 
-    @wraps(f)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, g = both(*args, **kwargs)
         return (g, value[1]) if has_aux else g
 
-    return gradient
+    return Derived(gradient, grad, f, argnums, has_aux)
 
 
 def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The derivative of every result with respect to every number in the arguments argnums.
 
-    The result has the structure of f's result, and each number in it is a gradient; arrays give arrays of both shapes.
+    The result has the structure of f's result, and each number in it is a gradient. An array gives a gradient of arrays: of
+    its own dimensions, and behind them those of the argument's arrays.
     """
 
-    @wraps(f)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         call = _Call(f, args, kwargs, argnums, has_aux)
         count, width = size(call.trace.shape), sum(len(span) for span in call.wrt)
@@ -135,35 +198,41 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
         tape = passes.prune(sweeps(call.trace.tape, call.places()))
         flat = call.run(tape)[count:]
         rows = [call.gradient(flat, i * width) for i in range(count)]
-        result = _arrange(call.trace.shape, rows)
-        return (result, call.trace.aux) if has_aux else result
+        each = iter(rows)
+        result = rebuild(call.trace.shape, each.__next__, lambda d: _laid_on_each_other(list(islice(each, prod(d))), d))
+        return call.with_aux(result)
 
-    return jacobian_of
-
-
-def _arrange(shape: Shape, rows: list[Any]) -> Any:
-    """Gradients in the place of the numbers of a result."""
-    if shape[0] == "array" and rows:
-        import numpy as np
-
-        first = rows[0]
-        if isinstance(first, (float, Value, np.ndarray)):
-            inner = first.shape if isinstance(first, np.ndarray) else ()
-            return np.array(rows).reshape(*shape[1], *inner)
-    if shape[0] == "array":
-        return rows
-    return unflatten(shape, iter(rows))
+    return Derived(jacobian_of, jacobian, f, argnums, has_aux)
 
 
-def hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def _laid_on_each_other(rows: list[Any], dimensions: tuple[int, ...]) -> Any:
+    """Gradients of one arrangement, one for each number of an array, as that arrangement with arrays for numbers."""
+    leaves: list[Any] = []
+    shapes = [flatten(row, leaves) for row in rows]
+    shape = shapes[0] if rows else NUMBER
+    columns = iter([leaves[k :: size(shape)] for k in range(size(shape))])
+
+    def array(inner: tuple[int, ...]) -> Any:
+        parts = zip(*[next(columns) for _ in range(prod(inner))])
+        return unflatten(("array", (*dimensions, *inner)), iter([x for part in parts for x in part]))
+
+    return rebuild(shape, lambda: array(()), array)
+
+
+def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The second derivatives of f: the jacobian of its gradient."""
-    return jacobian(grad(f, argnums), argnums)
+    return jacobian(grad(f, argnums, has_aux), argnums, has_aux)
 
 
-def jvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The result of f at primals, and its derivative in the direction tangents: one forward sweep."""
+def jvp(
+    f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False
+) -> tuple[Any, ...]:
+    """The result of f at primals, and its derivative in the direction tangents: one forward sweep.
+
+    With has_aux, f returns (result, aux), and aux comes third here.
+    """
     _matching("jvp", primals, tangents)
-    call = _Call(f, tuple(primals), {}, tuple(range(len(primals))), False)
+    call = _Call(f, tuple(primals), {}, tuple(range(len(primals))), has_aux)
     directions: list[Any] = []
     flatten(tuple(tangents), directions)
     tape = call.trace.tape
@@ -171,13 +240,17 @@ def jvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ..
     seeds = [tape.append(INPUT, tape.inputs + k) for k in range(len(directions))]
     tape.inputs += len(directions)
     flat = call.run(passes.prune(passes.tangent(tape, wrt, seeds)), tuple(directions))
-    count = size(call.trace.shape)
-    return unflatten(call.trace.shape, iter(flat[:count])), unflatten(call.trace.shape, iter(flat[count:]))
+    shape, count = call.trace.shape, size(call.trace.shape)
+    results: tuple[Any, ...] = call.with_aux(unflatten(shape, iter(flat[:count])), unflatten(shape, iter(flat[count:])))
+    return results
 
 
-def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-    """The result of f at primals, and a function from its cotangent to those of the primals: reverse sweeps."""
-    call = _Call(f, primals, {}, tuple(range(len(primals))), False)
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """The result of f at primals, and a function from its cotangent to those of the primals: reverse sweeps.
+
+    With has_aux, f returns (result, aux), and aux comes third here.
+    """
+    call = _Call(f, primals, {}, tuple(range(len(primals))), has_aux)
     count = size(call.trace.shape)
     result = unflatten(call.trace.shape, iter(call.run(call.trace.tape)))
     tape, wrt = call.trace.tape, call.places()
@@ -193,15 +266,20 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         gradient: tuple[Any, ...] = call.gradient(call.run(swept, tuple(flat))[count:])
         return gradient
 
-    return result, pull
+    results: tuple[Any, ...] = call.with_aux(result, pull)
+    return results
 
 
-def hvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
-    """The Hessian of f times a vector, without the Hessian: the derivative of the gradient in a direction."""
+def hvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False) -> Any:
+    """The Hessian of f times a vector, without the Hessian: the derivative of the gradient in a direction.
+
+    With has_aux, f returns (result, aux), and this the product and aux.
+    """
     _matching("hvp", primals, tangents)
     single = len(primals) == 1
-    gradient = grad(f, 0 if single else tuple(range(len(primals))))
-    return jvp(gradient, primals, tangents)[1]
+    gradient = grad(f, 0 if single else tuple(range(len(primals))), has_aux)
+    found = jvp(gradient, primals, tangents, has_aux)
+    return found[1:] if has_aux else found[1]
 
 
 def _matching(name: str, primals: Any, tangents: Any) -> None:

@@ -6,6 +6,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from micrograd import anomaly, engine, math
@@ -18,10 +19,11 @@ from micrograd.compile.kernel import (
 )
 from micrograd.compile.rows import RowPath, Rows, same_captured, uniform_as_params
 from micrograd.compile.tape import Tape
-from micrograd.compile.trace import is_tracing, peek, trace_twice
+from micrograd.compile.trace import is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import TraceError
-from micrograd.structure import NUMBER, Shape, flatten, size, unflatten
+from micrograd.importable import by_name
+from micrograd.structure import NUMBER, Shape, flatten, rebuild, unflatten
 
 CORES = os.cpu_count() or 1
 
@@ -58,10 +60,12 @@ class Vmap:
     ) -> None:
         if reduce not in (None, "sum", "mean"):
             raise ValueError(f'reduce={reduce!r}: it is None, "sum" or "mean"')
-        if batch_size is not None and batch_size < 1:
-            raise ValueError(f"batch_size={batch_size}: at least one row at a time")
+        for name, least in (("batch_size", batch_size), ("threads", threads)):
+            if least is not None and (not isinstance(least, int) or least < 1):
+                raise ValueError(f"{name}={least!r}: a whole number, at least 1, or None")
         functools.update_wrapper(self, f)
-        self.f, self.in_axes, self.reduce, self.threads = f, in_axes, reduce, threads
+        self.f, self.reduce, self.threads = f, reduce, threads
+        self.in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
         self.batch_size, self.settings = batch_size, settings
         self.paths: dict[Any, list[RowPath]] = {}
         self.plans: dict[Any, Plan] = {}
@@ -70,6 +74,10 @@ class Vmap:
 
     def __repr__(self) -> str:
         return f"<vmap of {getattr(self.f, '__qualname__', self.f)}>"
+
+    def __reduce__(self) -> Any:
+        how = self.in_axes, self.reduce, self.threads, self.batch_size, self.settings
+        return by_name(self, self.f) or (Vmap, (self.f, *how))
 
     def with_settings(self, settings: Settings) -> Vmap:
         """The same, compiled otherwise: what jit(vmap(f)) is."""
@@ -150,7 +158,7 @@ class Vmap:
         key = rows.key, tuple([isinstance(x, Value) for x in rows.uniform]), is_recording()
         plan = self.plans.get(key)
         if plan is None or plan.captured is not self.paths[rows.key][0].trace.captured:
-            path = self.paths[rows.key][0] if rows.key in self.paths else self._new_path(rows, 0)
+            path = self.paths[rows.key][0] if rows.key in self.paths else self._path_of(rows, 0)
             plan = self.plans[key] = Plan(
                 path, rows.uniform, self.reduce is not None and key[2], self.batch_size is None
             )
@@ -167,35 +175,58 @@ class Vmap:
         threads: int,
     ) -> list[float]:
         """Run all rows (those of index, where given) along the paths that they take; returns the sums."""
-        np = rows.np
-        total: list[float] | None = None
+        total: list[float] = []
         number = 0
         listed = self.paths[rows.key][0].trace.captured
-        while True:
+        refused: dict[RowPath, list[int]] = {}  # rows that machine code refuses, and that go its way all the same
+        while index is None or len(index):
             with self.lock:
                 paths = self.paths[rows.key]
-                if number == len(paths):
-                    self._new_path(rows, int(index[0]) if index is not None else 0)
+                path = paths[number] if number < len(paths) else self._path_of(rows, int(index[0]))
                 if paths[0].trace.captured is not listed:
                     raise _MoreCaptured
-            path = self.paths[rows.key][number]
-            n = rows.rows if index is None else len(index)
-            mine = outs if index is None else [np.empty(n, dtype=o.dtype) for o in outs]
-            uniform = [*path.trace.captured, *rows.uniform]
+            if number == len(paths):
+                refused.setdefault(path, []).append(int(index[0]))
+                index = index[1:]
+                arrays = rows.select(index)
+                continue
             code = path.code(reduced, gradient)
-            bad, sums = self._slices(code, arrays, rows.axes, uniform, n, mine, threads)
-            if index is not None:
-                good = np.ones(n, bool)
-                if bad is not None:
-                    good[bad] = False
-                for out, part in zip(outs, mine):
-                    out[index[good]] = part[good]
-            total = sums if total is None else [a + b for a, b in zip(total, sums)]
+            bad, sums = self._run_code(code, path, rows, arrays, index, outs, threads)
+            total = [a + b for a, b in zip(total, sums)] if total else sums
             if bad is None:
-                return total
+                break
             index = bad if index is None else index[bad]
             arrays = rows.select(index)
             number += 1
+        for path, those in refused.items():
+            code = path.code(reduced, gradient, guarded=False)
+            index = rows.np.array(those)
+            _, sums = self._run_code(code, path, rows, rows.select(index), index, outs, threads)
+            total = [a + b for a, b in zip(total, sums)]
+        return total
+
+    def _run_code(
+        self,
+        code: BatchCode,
+        path: RowPath,
+        rows: Rows,
+        arrays: tuple[Any, ...],
+        index: Any,
+        outs: list[Any],
+        threads: int,
+    ) -> tuple[Any, list[float]]:
+        """Run rows by one code and store their results; returns which of them it refused (None: it took all), and the sums."""
+        np = rows.np
+        n = rows.rows if index is None else len(index)
+        mine = outs if index is None else [np.empty(n, dtype=o.dtype) for o in outs]
+        bad, sums = self._slices(code, arrays, rows.axes, [*path.trace.captured, *rows.uniform], n, mine, threads)
+        if index is not None:
+            good = np.ones(n, bool)
+            if bad is not None:
+                good[bad] = False
+            for out, part in zip(outs, mine):
+                out[index[good]] = part[good]
+        return bad, sums
 
     def _slices(
         self,
@@ -225,7 +256,8 @@ class Vmap:
                 all_bad.append(bad + start)
         return (np.concatenate(all_bad) if all_bad else None), total or []
 
-    def _new_path(self, rows: Rows, r: int) -> RowPath:
+    def _path_of(self, rows: Rows, r: int) -> RowPath:
+        """The way that a row takes, by running the function: a new one, or one that is there."""
         leaves = rows.row(r)
         shape: Shape = ("tuple", (NUMBER,) * len(leaves))
 
@@ -236,6 +268,9 @@ class Vmap:
         found = trace_twice(one_row, self.f, shape, peek(leaves))
         with self.lock:
             paths = self.paths.setdefault(rows.key, [])
+            for path in paths:
+                if same_way(path.trace, found):
+                    return path
             if len(paths) >= MAX_PATHS:
                 raise TraceError(
                     f"the rows of {self!r} have taken {MAX_PATHS} different ways through its branches\n"
@@ -261,17 +296,12 @@ class Vmap:
 
     def _columns(self, shape: Shape, outs: Any, rows: Rows) -> Any:
         """Result columns in the arrangement of the result of one row."""
-        if shape[0] == "array":
-            columns = [next(outs) for _ in range(size(shape))]
-            return rows.np.stack(columns, axis=1).reshape(rows.rows, *shape[1])
-        if shape[0] in ("tuple", "list"):
-            parts = [self._columns(s, outs, rows) for s in shape[1]]
-            return tuple(parts) if shape[0] == "tuple" else parts
-        if shape[0] == "dict":
-            return dict(zip(shape[1], [self._columns(s, outs, rows) for s in shape[2]]))
-        if shape[0] == "named":
-            return shape[1](*[self._columns(s, outs, rows) for s in shape[2]])
-        return next(outs) if shape[0] == "*" else shape[1]
+
+        def array(dimensions: tuple[int, ...]) -> Any:
+            columns = [next(outs) for _ in range(prod(dimensions))]
+            return rows.np.stack(columns, axis=1).reshape(rows.rows, *dimensions)
+
+        return rebuild(shape, outs.__next__, array)
 
     def _eager(self, rows: Rows) -> Any:
         """Row by row, as a plain loop: inside an outer trace, or on arrays of Values."""
@@ -295,13 +325,13 @@ class Vmap:
     def source(self, *args: Any) -> str:
         """The LLVM text for these arguments."""
         rows = Rows(args, self.in_axes)
-        path = (self.paths.get(rows.key) or [self._new_path(rows, 0)])[0]
+        path = (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0]
         return path.code(self.reduce is not None, self._plan(rows).gradient).source
 
     def tape(self, *args: Any) -> Tape:
         """The tape of one row for these arguments."""
         rows = Rows(args, self.in_axes)
-        return (self.paths.get(rows.key) or [self._new_path(rows, 0)])[0].tape
+        return (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0].tape
 
 
 def vmap(
@@ -327,6 +357,7 @@ def vmap(
             width=width,
         )
     rows: Any = f
-    if getattr(f, "kernel", None) is f:  # a jitted function: the rows run what it was made of
-        rows = f.f  # type: ignore[union-attr]
+    if getattr(f, "kernel", None) is f:  # a jitted function: the rows run what it was made of, as it was to be compiled
+        rows, inner = f.f, f.settings  # type: ignore[union-attr]
+        exact, fastmath = exact or (inner.exact and not (fastmath or float32)), fastmath or (inner.fast and not exact)
     return Vmap(rows, in_axes, reduce, threads, batch_size, Settings(exact, fastmath, float32, width, True))

@@ -19,12 +19,12 @@ def directory() -> Path | None:
     chosen = os.environ.get("MICROGRAD_CACHE")
     if chosen == "0":
         return None
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    path = Path(chosen) if chosen else base / "micrograd"
     try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        path = Path(chosen) if chosen else base / "micrograd"
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         info = path.stat()
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: this user has no home
         return None
     if os.name == "posix" and (info.st_uid != os.getuid() or info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
         return None

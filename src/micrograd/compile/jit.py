@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -28,9 +29,11 @@ from micrograd.compile.kernel import (
     prepare,
     wrt_places,
 )
-from micrograd.compile.trace import Trace, is_tracing, peek, trace, trace_twice
+from micrograd.compile.tape import CONST
+from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
+from micrograd.importable import by_name
 from micrograd.structure import NUMBER, Shape, flatten, unflatten
 
 if engine.NATIVE:
@@ -88,6 +91,9 @@ class Path:
         self.value_code: PointCode | None = None
         self.gradient_codes: dict[tuple[int, ...], PointCode] = {}
         self.failure: CompileError | None = None
+        self.told = False
+        tape = found.tape  # results that are constants stay numbers, as in eager code
+        self.constants = [(k, tape.args[o][0]) for k, o in enumerate(tape.outputs) if tape.ops[o] is CONST]
 
     def compile_value(self) -> PointCode:
         """The code for values, made on the first call of this."""
@@ -119,15 +125,23 @@ class Path:
         connected = bool(wanted or self.trace.captured)
         if not connected or not is_recording():
             if self.value_code is None:
+                self._tell()
                 return self.interpret(leaves)
             flat = self.value_code.run(leaves, self.captured)
-            return flat if flat is None or not connected else [Value(y) for y in flat]
+            return flat if flat is None or not connected else self._with_constants([Value(y) for y in flat])
         code = self.gradient_codes.get(wanted)
         if code is None:
             if self.failure is None and self.value_code is not None:
                 in_background(lambda: self.attempt(wanted))
+            self._tell()
             return self.interpret(leaves)
-        return code.nodes(leaves, self.captured, [leaves[i] for i in wanted], len(self.trace.tape.outputs))
+        nodes = code.nodes(leaves, self.captured, [leaves[i] for i in wanted], len(self.trace.tape.outputs))
+        return self._with_constants(nodes) if self.constants and nodes is not None else nodes
+
+    def _with_constants(self, results: list[Any]) -> list[Any]:
+        for k, x in self.constants:
+            results[k] = x
+        return results
 
     def interpret(self, leaves: list[Any]) -> list[Any] | None:
         try:
@@ -135,12 +149,20 @@ class Path:
         except python.GuardFailed:
             return None
 
-    def attempt(self, wanted: tuple[int, ...] | None) -> None:
-        """Compile; a failure is kept, and the interpreter goes on."""
+    def attempt(self, wanted: tuple[int, ...]) -> None:
+        """Compile the gradient; a failure is kept, and the interpreter goes on."""
         try:
-            self.compile_value() if wanted is None else self.compile_gradient(wanted)
+            self.compile_gradient(wanted)
         except CompileError as reason:
             self.failure = reason
+
+    def _tell(self) -> None:
+        """Say once that there will be no machine code."""
+        if self.failure is not None and not self.told:
+            self.told = True
+            warnings.warn(
+                f"a compiled function goes on in Python, slowly: {self.failure}", RuntimeWarning, stacklevel=5
+            )
 
 
 _tape_lock = threading.Lock()
@@ -187,11 +209,11 @@ class Jit:
             flat = path.run(leaves, wanted)
             if flat is not None:
                 return unflatten(path.trace.shape, iter(flat))
-        path = self._new_path(shape, leaves)
-        connected = bool(wanted or path.trace.captured)
-        flat = (
-            path.run(leaves, wanted) if connected else list(path.trace.numbers)
-        )  # the trace has computed them already
+        path, found = self._path_of(shape, leaves)
+        if not wanted and not found.captured:
+            flat = list(found.numbers)  # the trace has computed them already
+        else:
+            flat = path.run(leaves, wanted) if path.trace is found else path.interpret(leaves)
         if flat is None:
             raise TraceError(f"{self!r} took another way when it was run again on the same numbers: does it depend on "
                              "something that changes, such as a global variable or the time?")  # fmt: skip
@@ -210,25 +232,29 @@ class Jit:
 
     def _flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Shape, list[Any]]:
         leaves: list[Any] = []
-        parts = [("fixed", a) if i in self.static else flatten(a, leaves) for i, a in enumerate(args)]
+        static = [i % len(args) for i in self.static if -len(args) <= i < len(args)]
+        parts = [_static(a) if i in static else flatten(a, leaves) for i, a in enumerate(args)]
         shape: Shape = ("tuple", (("tuple", tuple(parts)), flatten(kwargs, leaves)))
         return shape, leaves
 
-    def _trace(self, shape: Shape, leaves: list[Any], twice: bool = False) -> Trace:
+    def _trace(self, shape: Shape, leaves: list[Any]) -> Trace:
         def spread(args: Any, kwargs: Any) -> Any:
             return self.f(*args, **kwargs)
 
         spread.__qualname__ = getattr(self.f, "__qualname__", repr(self.f))
-        return (
-            trace_twice(spread, self.f, shape, peek(leaves))
-            if twice
-            else trace(spread, shape, peek(leaves), frozen=True)
-        )
+        return trace_twice(spread, self.f, shape, peek(leaves))
 
-    def _new_path(self, shape: Shape, leaves: list[Any]) -> Path:
-        found = self._trace(shape, leaves, twice=True)
+    def _path_of(self, shape: Shape, leaves: list[Any]) -> tuple[Path, Trace]:
+        """The way that these numbers take, by running the function, and that run.
+
+        It may be a known one, whose machine code refused them: a comparison of numbers that are equal but for a rounding.
+        """
+        found = self._trace(shape, leaves)
         with self.lock:
             paths = self.paths.setdefault(shape, [])
+            for path in paths:
+                if same_way(path.trace, found):
+                    return path, found
             if len(paths) >= MAX_PATHS:
                 raise TraceError(
                     f"{self!r} has taken {MAX_PATHS} different ways through its branches, and each is compiled on its own\n"
@@ -241,15 +267,18 @@ class Jit:
         if engine.NATIVE:
             job = functools.partial(self._compile, path, shape, leaves)
             job() if self.settings.wait else in_background(job)
-        return path
+        return path, found
 
     def _compile(self, path: Path, shape: Shape, leaves: list[Any]) -> None:
         try:
             self._prepare(path, shape, leaves)
-        except CompileError as reason:
-            path.failure = reason
-            if self.settings.wait:
+        except BaseException as reason:
+            if self.settings.wait:  # the next call begins anew, after Ctrl-C as after an error
+                self.paths[shape].remove(path)
                 raise
+            if not isinstance(reason, CompileError):
+                raise
+            path.failure = reason
 
     def _prepare(self, path: Path, shape: Shape, leaves: list[Any]) -> None:
         path.compile_value()
@@ -265,7 +294,7 @@ class Jit:
             return
         if type(path.captured) is not list and path.captured:
             code = path.gradient_codes.get(())
-            if code is not None and path.trace.shape == NUMBER:
+            if code is not None and path.trace.shape == NUMBER and not path.constants:
                 self.kernel.install_step(code.code.address, key, code.scratch, path.captured, RESULT, code)
         elif not path.trace.captured and set(key[1:-1]) <= {ord("*")} and path.value_code is not None:
             code = path.value_code
@@ -287,28 +316,17 @@ class Jit:
         return pieces.text(prepare(self.tape(*args, **kwargs), [], self.settings), self.settings.point())[0]
 
     def __reduce__(self) -> Any:
-        import sys
-
-        found: Any = sys.modules.get(self.f.__module__)
-        for part in self.f.__qualname__.split("."):
-            found = getattr(found, part, None)
-        if found is self.kernel or found is self:
-            return _named, (self.f.__module__, self.f.__qualname__)  # a decorated function: found again by its name
-        return _again, (self.f, vars(self.settings), self.static)
-
-
-def _named(module: str, qualname: str) -> Any:
-    import importlib
-
-    found: Any = importlib.import_module(module)
-    for part in qualname.split("."):
-        found = getattr(found, part)
-    return found
+        return by_name(self.kernel, self.f) or (_again, (self.f, vars(self.settings), self.static))
 
 
 def _again(f: Any, settings: dict[str, Any], static: tuple[int, ...]) -> Any:
     names = {"exact": "exact", "fast": "fastmath", "single": "float32", "width": "width", "wait": "wait"}
     return jit(f, static_argnums=static, **{names[k]: v for k, v in settings.items()})
+
+
+def _static(a: Any) -> Shape:
+    """A static argument: 1, 1.0 and True are equal, and so are 0.0 and -0.0, but what is compiled for them is not."""
+    return "fixed", a, type(a), repr(a) if isinstance(a, (int, float, complex, tuple)) else ""
 
 
 def _key(shape: Shape) -> bytes | None:

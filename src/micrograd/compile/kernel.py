@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import queue
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -175,7 +176,10 @@ def in_background(job: Callable[[], None]) -> None:
 
 def _work() -> None:
     while (job := _jobs.get()) is not None:
-        job()
+        try:
+            job()
+        except Exception:  # told as any thread's is; the jobs behind it are done all the same
+            threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
 
 
 def _stop() -> None:

@@ -8,6 +8,7 @@ from micrograd.compile.kernel import BatchCode, Settings, in_background, levels,
 from micrograd.compile.tape import INPUT, PARAM, Tape
 from micrograd.compile.trace import Trace
 from micrograd.engine import Value
+from micrograd.errors import CompileError
 from micrograd.structure import NUMBER, Shape, flatten, is_array, unflatten
 
 
@@ -15,7 +16,12 @@ class Rows:
     """The arguments of one call: columns that differ by row, numbers that do not, and how they are arranged."""
 
     def __init__(self, args: tuple[Any, ...], in_axes: Any) -> None:
-        import numpy as np
+        try:
+            import numpy as np
+        except ImportError:
+            raise CompileError(
+                'vmap needs NumPy, which is not installed\n  Install it with: pip install "micrograd[jit]"'
+            ) from None
 
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
         if len(axes) != len(args):
@@ -34,6 +40,12 @@ class Rows:
             else:
                 parts.append(("rows", self._take(a, axis, f"argument {i}"), 0))
         self.key = tuple(parts)
+        try:
+            hash(self.key)
+        except TypeError:
+            raise TypeError(
+                "an argument is neither a number nor hashable, so calls cannot be told apart by it"
+            ) from None
         if not self.arrays:
             raise TypeError("vmap needs an argument with rows: a NumPy array, or a list or dict of them")
         self.rows = self.arrays[0].shape[self.axes[0]]
@@ -44,6 +56,8 @@ class Rows:
             raise ValueError("the batch is empty: vmap needs at least one row to run the function on")
 
     def _take(self, a: Any, axis: int, what: str) -> Shape:
+        if isinstance(a, tuple) and hasattr(a, "_fields"):
+            return "named", type(a), tuple([self._take(x, axis, what) for x in a])
         if isinstance(a, (list, tuple)) and any(is_array(x) or isinstance(x, (list, tuple, dict)) for x in a):
             return type(a).__name__, tuple([self._take(x, axis, what) for x in a])
         if isinstance(a, dict):
@@ -96,11 +110,14 @@ class RowPath:
         self.tape = uniform_as_params(found.tape, varying, uniform, len(found.captured))
         self.codes: dict[Any, BatchCode] = {}
 
-    def code(self, reduced: bool, gradient: bytes) -> BatchCode:
-        key = reduced, gradient
+    def code(self, reduced: bool, gradient: bytes, guarded: bool = True) -> BatchCode:
+        """Machine code for what is asked; without guards, for rows of which it is known that they go this way."""
+        key: Any = (reduced, gradient) if guarded else (reduced, gradient, guarded)
         if key not in self.codes:
             tape = Tape()
             tape.__dict__.update(self.tape.__dict__, ops=list(self.tape.ops), args=list(self.tape.args))
+            if not guarded:
+                tape.guards = []
             wrt = [w for k, w in enumerate(wrt_places(tape, [])) if gradient and gradient[k]]
             ready = prepare(tape, wrt, self.settings)
             flags = [reduced] * len(ready.outputs)
@@ -134,4 +151,4 @@ def same_captured(found: Trace, first: list[Value]) -> Trace:
         if op is PARAM:
             tape.args[i] = (order[id(found.captured[args[0]])],)
     tape.params = len(captured)
-    return Trace(tape, captured, found.shape, found.aux)
+    return Trace(tape, captured, found.shape)

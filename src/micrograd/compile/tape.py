@@ -5,7 +5,7 @@
           | "%" n "=" "input" k            the k-th number of the arguments
           | "%" n "=" "param" k            the k-th captured Value: its .data at the time of the call
           | "%" n "=" "const" number
-          | "guard" op "%" a "%" b "is" ("true" | "false")      the way that an `if` went
+          | "guard" comparison "%" a "%" b "is" ("true" | "false")      the way that an `if` went
           | "return" ("%" n)*
 
 `str(tape)` prints this, `parse` reads it, `check` says whether it makes sense.
@@ -29,6 +29,7 @@ CONST = Op("const", _not_an_op, [])
 SOURCES = (INPUT, PARAM, CONST)  # their operand is a number, not a place
 
 Guard = tuple[str, int, int, bool]
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 class Tape:
@@ -73,7 +74,8 @@ def parse(text: str) -> Tape:
             if words[0] == "return":
                 tape.outputs = [int(w[1:]) for w in words[1:]]
             elif words[0] == "guard":
-                tape.guards.append((words[1], int(words[2][1:]), int(words[3][1:]), words[5] == "true"))
+                _, how, a, b, _, went = words
+                tape.guards.append((how, int(a[1:]), int(b[1:]), {"true": True, "false": False}[went]))
             else:
                 op = names[words[2]]
                 read: Any = float if op is CONST else int if op in SOURCES else lambda w: int(w[1:])
@@ -89,7 +91,7 @@ def parse(text: str) -> Tape:
 
 
 def check(tape: Tape) -> None:
-    """Raise ValueError unless every operand is an earlier place and every op has the inputs that it takes."""
+    """Raise ValueError unless operands are earlier places, ops have the inputs that they take, and guards compare."""
     for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
         if op in SOURCES:
             limit = {INPUT: tape.inputs, PARAM: tape.params}.get(op)
@@ -99,6 +101,9 @@ def check(tape: Tape) -> None:
             raise ValueError(f"%{i}: {op.name} takes {op.arity} operands, not {len(args)}")
         elif not all(0 <= a < i for a in args):
             raise ValueError(f"%{i} = {op.name} {args}: an operand is not an earlier place")
+    for how, *_ in tape.guards:
+        if how not in COMPARISONS:
+            raise ValueError(f"guard {how}: a guard is one of {', '.join(COMPARISONS)}")
     for place in [*tape.outputs, *(p for _, a, b, _ in tape.guards for p in (a, b))]:
         if not 0 <= place < len(tape):
             raise ValueError(f"%{place} is returned or guarded, but there is no such place")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import sys
+import threading
+from enum import Enum
 from typing import Any
 
 from micrograd import engine, graph
-from micrograd.compile.tape import CONST, SOURCES, Guard, Tape
+from micrograd.compile.tape import CONST, PARAM, SOURCES, Guard, Tape
 from micrograd.engine import Value
 from micrograd.errors import TraceError
-from micrograd.structure import Shape, flatten, unflatten
+from micrograd.structure import Shape, fixed_parts, flatten, map_values, unflatten
 
 if engine.NATIVE:
     from micrograd._engine import linearize
@@ -18,6 +20,7 @@ else:
     linearize = graph.linearize
 
 _serials = itertools.count(1)
+_begun = threading.local()  # .serials: the traces begun since the outermost one of this thread
 
 WAYS_OUT = {
     "data": "Keep it a Value: arithmetic on it is traced, and micrograd.math has floor, round and where.",
@@ -34,9 +37,13 @@ KEEP_IT = "Keep it a Value (micrograd.math has floor, round and where), or pass 
 class Trace:
     """What one run left behind: the tape, the captured Values, and how its results are arranged."""
 
-    def __init__(self, tape: Tape, captured: list[Value], shape: Shape, aux: Any = None) -> None:
-        self.tape, self.captured, self.shape, self.aux = tape, captured, shape, aux
+    def __init__(self, tape: Tape, captured: list[Value], shape: Shape) -> None:
+        self.tape, self.captured, self.shape = tape, captured, shape
         self.numbers: list[float] = []  # the results of that run
+        self.aux: Any = (
+            None  # what came beside the result, with Values of that run in it, and where they are on the tape
+        )
+        self.aux_places: list[int] = []
 
 
 def is_tracing() -> bool:
@@ -81,7 +88,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     With `frozen`, the tape will be replayed for other numbers: whatever a trace cannot see is a TraceError. Without, it is
     used once, for these, and reading a number is as harmless as in eager code.
     """
-    serial = next(_serials) % 65535 + 1
+    serial = next(_serials) % 65535 + 1  # a node has two bytes for it
     guards: list[tuple[str, Any, Any, bool]] = []
     outer_watch = engine.set_watch(None, None)
     outer = outer_watch[0]
@@ -89,20 +96,27 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     def watcher(how: str, v: Value, other: Any, result: Any) -> None:
         if result is not None:
             guards.append((how, v, other, result))
-        elif outer is not None:
-            outer(how, v, other, result)
-        elif frozen:
+        elif frozen:  # whoever else watches
             raise TraceError(
                 f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
                 f"  {_name(f)} is run once and replayed, "
                 "so the number of now would be used for every later call.\n"
                 f"  {WAYS_OUT.get(how, KEEP_IT)}"
             )
+        elif outer is not None:
+            outer(how, v, other, result)
 
-    inputs = [Value(float(x)) for x in values]
-    state = _random_state() if frozen else None
+    begun: list[int] = _begun.__dict__.setdefault("serials", [])
     before, recording = engine.set_trace(serial), engine.set_recording(True)
     try:
+        if not before:
+            begun.clear()
+        begun.append(serial)
+        inside = len(begun)
+        inputs = [Value(float(x)) for x in values]
+        if before:
+            for v in inputs:
+                v.__dict__["_input_of"] = serial
         engine.set_watch(watcher if frozen or outer else None, outer_watch[1])
         result = f(*unflatten(shape, iter(inputs)))
     except TypeError as error:
@@ -113,12 +127,6 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         engine.set_watch(*outer_watch)
         engine.set_recording(recording)
         engine.set_trace(before)
-    if frozen and _random_state() != state:
-        raise TraceError(
-            f"a random number was drawn inside a compiled function, {_name(f)}\n"
-            "  It is run once and replayed, so the number drawn now would be used for every later call.\n"
-            "  Draw it outside, and pass it in as an argument."
-        )
     aux = None
     if has_aux:
         if not isinstance(result, tuple) or len(result) != 2:
@@ -126,12 +134,43 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         result, aux = result
     leaves: list[Any] = []
     out_shape = flatten(result, leaves)
-    return _write_down(f, inputs, leaves, guards, out_shape, aux, serial)
+    if frozen:
+        _refuse_frozen(f, out_shape)
+    beside: list[Any] = []
+    map_values(aux, beside.append)
+    found = _write_down(f, inputs, leaves + beside, guards, out_shape, serial)
+    _refuse_leaked(f, found.captured, set(begun[inside:]))
+    found.aux, found.aux_places = aux, found.tape.outputs[len(leaves) :]
+    del found.tape.outputs[len(leaves) :], found.numbers[len(leaves) :]
+    return found
 
 
-def _write_down(
-    f: Any, inputs: list[Value], results: list[Any], guards: list[Any], shape: Shape, aux: Any, serial: int
-) -> Trace:
+# A result that is no number is kept as it was in the traced run, so it must be something that a run cannot fill with numbers.
+CONSTANTS = (bool, str, bytes, complex, type, Enum, range, type(None), type(...))
+
+
+def _refuse_frozen(f: Any, shape: Shape) -> None:
+    for x in fixed_parts(shape):
+        if not isinstance(x, CONSTANTS):
+            raise TraceError(
+                f"{_name(f)} returns a {type(x).__name__}, and is to be compiled\n"
+                "  It is run once and replayed, so later calls would return that very object, with the numbers of now in it.\n"
+                "  Return numbers in lists, tuples, named tuples, dicts or NumPy arrays, and make the object from them outside."
+            )
+
+
+def _refuse_leaked(f: Any, captured: list[Value], inner: set[int]) -> None:
+    """A node of a trace within this one (the function that an inner grad ran) is a number by now, not a part of this one."""
+    for v in captured if inner else ():
+        if v._trace in inner and (v._prev or hasattr(v, "_input_of")):
+            raise TraceError(
+                f"{_name(f)} uses a Value ({v._op or 'an argument'}) that was kept by a function given to grad or the like\n"
+                "  That function was run on Values of its own, so this one is only a number here, and has no derivative.\n"
+                "  Return it from there: grad(f, has_aux=True) hands on what f returns beside its result."
+            )
+
+
+def _write_down(f: Any, inputs: list[Value], results: list[Any], guards: list[Any], shape: Shape, serial: int) -> Trace:
     operands = [*results, *(x for _, a, b, _ in guards for x in (a, b))]
     found = linearize(operands, inputs, serial, SOURCES)
     if len(found) == 1:
@@ -150,25 +189,23 @@ def _write_down(
     for how, _, _, went in guards:
         seen[(how, next(pairs), next(pairs), went)] = None
     tape.guards = [g for g in seen if not (tape.ops[g[1]] is CONST and tape.ops[g[2]] is CONST)]
-    found_trace = Trace(tape, captured, shape, aux)
+    found_trace = Trace(tape, captured, shape)
     found_trace.numbers = peek(results)
     return found_trace
 
 
 def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
     """Trace a function that will be replayed, and once more: what differs between two runs on the same numbers would be
-    frozen, and a container that `user` (the function as it was written) fills would be filled now and never again."""
-    held = _containers(user)
-    sizes = [len(c) for _, c in held]
-    first = trace(f, shape, values, frozen=True)
-    for (name, container), size in zip(held, sizes):
-        if len(container) != size:
+    frozen, and what `user` (the function as it was written) assigns outside of itself would be assigned now and never again."""
+    first = _trace_without_drawing(f, shape, values)
+    before = _items(user)  # after the first run, which may have made what was not there yet
+    held = [(name, x, len(x)) for name, x in before.items() if isinstance(x, (list, dict, set))]
+    second = _trace_without_drawing(f, shape, values)
+    for name, container, length in held:
+        if len(container) != length:
             raise TraceError(
-                f"the {type(container).__name__} `{name}` changed its length inside a compiled function, {_name(f)}\n"
-                "  The function is run once and replayed, so later calls would leave it as it is.\n"
-                "  Return what is to be kept, and store it outside."
+                f"the {type(container).__name__} `{name}` changed its length inside a compiled function, {_name(f)}\n{KEEP_OUT}"
             )
-    second = trace(f, shape, values, frozen=True)
     difference = _difference(first, second)
     if difference:
         raise TraceError(
@@ -177,7 +214,31 @@ def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
             "numbers, a cache) would be frozen.\n"
             "  Pass that in as an argument."
         )
+    after = _items(user)
+    for name, x in before.items():
+        if name in after and after[name] is not x:
+            raise TraceError(f"`{name}` is assigned inside a compiled function, {_name(f)}\n{KEEP_OUT}")
     return first
+
+
+KEEP_OUT = (
+    "  The function is run once and replayed, so later calls would leave it as it is.\n"
+    "  Return what is to be kept, and store it outside."
+)
+
+
+def _trace_without_drawing(f: Any, shape: Shape, values: list[Any]) -> Trace:
+    """The trace of a run that left the global generators of random numbers alone."""
+    for _ in range(4):  # a number drawn by another thread in the meantime is no fault of this function
+        state = _random_state()
+        found = trace(f, shape, values, frozen=True)
+        if _random_state() == state:
+            return found
+    raise TraceError(
+        f"a random number was drawn inside a compiled function, {_name(f)}\n"
+        "  It is run once and replayed, so the number drawn now would be used for every later call.\n"
+        "  Draw it outside, and pass it in as an argument."
+    )
 
 
 def _difference(one: Trace, two: Trace) -> str:
@@ -196,22 +257,50 @@ def _difference(one: Trace, two: Trace) -> str:
     return ""
 
 
-def _containers(f: Any) -> list[tuple[str, Any]]:
-    """The lists, dicts and sets that a function can reach by name."""
+def same_way(one: Trace, two: Trace) -> bool:
+    """Whether two runs went the same way: the same instructions, guards and arrangement of results."""
+    a, b = one.tape, two.tape
+    if a.guards != b.guards or a.ops != b.ops or a.outputs != b.outputs or one.shape != two.shape:
+        return False
+    for op, x, y in zip(a.ops, a.args, b.args):
+        if op is PARAM:  # a Value made inside is a new one in each run
+            u, v = one.captured[x[0]], two.captured[y[0]]
+            if u is not v and repr(u._data) != repr(v._data):
+                return False
+        elif x != y and repr(x) != repr(y):
+            return False
+    return True
+
+
+def _reached(f: Any) -> dict[str, Any]:
+    """What a function can reach by name: globals, variables around it, attributes of its instance."""
     while hasattr(f, "__wrapped__"):
         f = f.__wrapped__
     owner, f = getattr(f, "__self__", None), getattr(f, "__func__", f)
+    if not hasattr(f, "__code__") and hasattr(type(f).__call__, "__code__"):  # an instance that is called
+        owner, f = f, type(f).__call__
     code = getattr(f, "__code__", None)
     if code is None:
-        return []
-    found = {name: f.__globals__.get(name) for name in code.co_names}
+        return {}
+    found = {name: f.__globals__[name] for name in code.co_names if name in f.__globals__ and name != "__builtins__"}
     for name, cell in zip(code.co_freevars, f.__closure__ or ()):
         try:
             found[name] = cell.cell_contents
         except ValueError:  # not assigned yet
             continue
-    found |= {f"self.{name}": x for name, x in getattr(owner, "__dict__", {}).items()}
-    return [(name, x) for name, x in found.items() if isinstance(x, (list, dict, set)) and name != "__builtins__"]
+    return found | {f"self.{name}": x for name, x in getattr(owner, "__dict__", {}).items()}
+
+
+def _items(f: Any) -> dict[str, Any]:
+    """What a function can reach by name, and what lies in the lists and dicts among that."""
+    found = _reached(f)
+    for name, x in list(found.items()):
+        if isinstance(x, (list, dict)) and len(x) <= LOOKED_AT:
+            found |= {f"{name}[{key!r}]": item for key, item in (x.items() if isinstance(x, dict) else enumerate(x))}
+    return found
+
+
+LOOKED_AT = 1000  # items of a container that are compared one by one, 0.2 µs each
 
 
 INTEGER_WANTED = ("cannot be interpreted as an integer", "indices must be integers", "must be an integer")

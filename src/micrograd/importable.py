@@ -1,0 +1,27 @@
+"""Functions that stand in for others, in a pickle: by their name where they have one, else by what they are made of."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def by_name(thing: Any, f: Any) -> tuple[Any, ...] | None:
+    """What `__reduce__` gives for a thing that took f's name, as a decorator's result does; None where it did not."""
+    module, path = getattr(f, "__module__", None), getattr(f, "__qualname__", None)
+    if module is None or path is None or _follow(sys.modules.get(module), path) is not thing:
+        return None
+    return find, (module, path)
+
+
+def find(module: str, path: str) -> Any:
+    """The thing of that name."""
+    import importlib
+
+    return _follow(importlib.import_module(module), path)
+
+
+def _follow(found: Any, path: str) -> Any:
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
