@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from micrograd import Value, jit, nn
+from micrograd import Value, jit, nn, vmap
 from micrograd.compile import lanes
 from micrograd.compile.backends import llvm, pieces, python, side_by_side
 from micrograd.compile.kernel import Settings, prepare, wrt_places
@@ -111,6 +111,20 @@ def test_a_network_keeps_its_bits(bits, shape):
 
 def _list(x):
     return x if isinstance(x, list) else [x]
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_operands_of_fewer_lanes_do_not_stand_in_for_those_of_more(bits):
+    """The same weights for three neurons, and for nine: what was collected for three is not enough for nine."""
+    usable(bits)
+    weights = [[Value(0.1 * i - 0.03 * o * o + 0.5) for i in range(4)] for o in range(9)]
+
+    def f(*xs):
+        rows = [xs[4 * r : 4 * r + 4] for r in range(6)]
+        sums = [PACKAGE.math.dot(w, row) for r, row in enumerate(rows) for w in (weights if r % 2 else weights[:3])]
+        return tuple(PACKAGE.math.tanh(x) for x in sums)
+
+    compare(f, [0.01 * k * k - 0.4 for k in range(24)], [], bits, True, True)
 
 
 def test_guards_hold_or_fail_as_they_should():
@@ -216,3 +230,86 @@ def test_a_long_repeating_tape_is_compiled_side_by_side_and_a_short_one_is_not()
     rows = [[0.1 * i - 0.2 * r for i in range(8)] for r in range(6)]
     assert f"<{llvm.vector_bits() // 64} x double>" in jit(loss).source(rows)
     assert "x double>" not in jit(lambda x: x * x + 1.0).source(2.0)
+
+
+@pytest.fixture
+def row_after_row(monkeypatch):
+    monkeypatch.setattr(side_by_side, "SHORTEST_OF_ROWS", 1)
+    monkeypatch.setattr(side_by_side, "WORTH_OF_ROWS", 10.0)
+
+
+class TestRows:
+    """The same for the rows of a batch, one after the other."""
+
+    @given(data=st.data())
+    @settings(max_examples=15)
+    def test_any_program_has_the_bits_of_eager_code_in_every_row(self, data):
+        np = pytest.importorskip("numpy", reason="batches need NumPy")
+        program = data.draw(programs(tame=False))
+        rows = data.draw(st.sampled_from([1, 2, 7, 8, 9, 17]))
+        columns = [np.array([data.draw(numbers(False)) for _ in range(rows)]) for _ in range(program.inputs)]
+        params = [data.draw(numbers(False)) for _ in range(program.params)]
+
+        def f(*xs):
+            return tuple(program.run(PACKAGE, xs, params))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(side_by_side, "SHORTEST_OF_ROWS", 1)
+            patch.setattr(side_by_side, "WORTH_OF_ROWS", 10.0)
+            results = vmap(f, exact=True)(*columns)
+        for r in range(rows):
+            for got, want in zip(results, f(*(Value(float(c[r])) for c in columns)), strict=True):
+                want = want.data if isinstance(want, Value) else want
+                assert same(float(got[r]), float(want)), (r, got[r], want)
+
+    @pytest.mark.parametrize("rows", [1, 3, 8, 31, 4100])
+    @pytest.mark.parametrize("width", [1, 2, 4, 8, 16, 32])
+    def test_rows_that_take_another_way_are_found(self, row_after_row, rows, width):
+        np = pytest.importorskip("numpy", reason="batches need NumPy")
+        x = np.linspace(-1.0, 1.0, rows) ** 3
+
+        def f(x):
+            return x * x if x > 0.1 else x - 1.0
+
+        want = np.where(x > 0.1, x * x, x - 1.0)
+        assert vmap(f, width=width)(x).tolist() == want.tolist()
+        assert vmap(f, width=width, reduce="sum")(x) == pytest.approx(want.sum(), rel=1e-13)
+
+    @pytest.mark.parametrize("rows", [1, 5, 100, 4100])
+    def test_gradients_of_parameters_are_those_of_rows_in_lanes(self, monkeypatch, rows):
+        np = pytest.importorskip("numpy", reason="batches need NumPy")
+        model = nn.MLP(3, [9, 2])
+        X = np.random.default_rng(0).normal(size=(rows, 3))
+
+        def loss(x):
+            return model(x)[0] * model(x)[1]
+
+        found = []
+        for shortest in (10**9, 1):
+            monkeypatch.setattr(side_by_side, "SHORTEST_OF_ROWS", shortest)
+            monkeypatch.setattr(side_by_side, "WORTH_OF_ROWS", 10.0)
+            for threads in (1, 2):
+                total = vmap(loss, reduce="mean", threads=threads)(X)
+                model.zero_grad()
+                total.backward()
+                found.append([total.data, *(p.grad for p in model.parameters())])
+        in_lanes, _, by_rows, by_rows_in_two_threads = found
+        assert by_rows == by_rows_in_two_threads
+        assert by_rows == pytest.approx(in_lanes, rel=1e-12, abs=1e-13)
+        assert any(by_rows[1:])
+
+    def test_results_and_sums_go_where_they_belong(self, row_after_row):
+        np = pytest.importorskip("numpy", reason="batches need NumPy")
+        x, y = np.arange(11.0), np.arange(11.0) ** 2
+
+        def f(x, y, a):
+            return {"out": x * a + y, "same": x, "three": 3.0}, y - a
+
+        results, last = vmap(f, in_axes=(0, 0, None))(x, y, 2.0)
+        assert results["out"].tolist() == (x * 2 + y).tolist() and results["same"].tolist() == x.tolist()
+        assert np.asarray(results["three"]).tolist() in (3.0, [3.0] * 11) and last.tolist() == (y - 2).tolist()
+
+    def test_float32_goes_by_rows_in_lanes(self, row_after_row):
+        tape = layer(3, 8)
+        options = llvm.Options(8, True, False, False, 256)
+        assert side_by_side.attempt(tape, options, [False] * len(tape.outputs)) is None
