@@ -122,7 +122,7 @@ class Ours(Contender):
         if "batch" in option:
             count = 8192 if len(args) == 2 else 64
             spread = np.linspace(0.99, 1.01, count)
-            rows, columns = vmap(f, threads=1), [x * spread for x in args]
+            rows, columns = jit(vmap(f, threads=1), wait=True), [x * spread for x in args]
             timed = clock(lambda: rows(*columns))
             return lambda: timed() / count
         g = jit(f, wait=True)
@@ -166,13 +166,14 @@ class Ours(Contender):
         return timed if rows == 100 else lambda: timed() / rows
 
     def asian(self, option: str) -> Callable[[], float]:
-        from micrograd import math, value_and_grad, vmap
+        from micrograd import jit, math, value_and_grad, vmap
 
         def price(*args: Any) -> Any:
             return works.asian(*args, math)
 
         f = price if option == "value" else value_and_grad(price, (0, 1, 2, 3, 4))
-        mean = vmap(f, in_axes=(None, None, None, None, None, 1), reduce="mean", threads=2 if option == "2" else 1)
+        rows = vmap(f, in_axes=(None, None, None, None, None, 1), reduce="mean", threads=2 if option == "2" else 1)
+        mean = jit(rows, wait=True)
         z = works.normals()
         timed = clock(lambda: mean(*works.MARKET, z))
         return lambda: timed() / works.PATHS
@@ -189,7 +190,7 @@ class Ours(Contender):
 
         tokens, following = works.names()
         if "batch" in option:
-            mean = vmap(loss, reduce="mean", threads=1)
+            mean = jit(vmap(loss, reduce="mean", threads=1), wait=True)
             args: tuple[Any, Any] = tokens, following
         else:
             mean = jit(loss, wait=True)
