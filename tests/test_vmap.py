@@ -394,25 +394,65 @@ class TestInOtherThings:
 
 
 class TestManySums:
-    """With many captured Values the machine code takes two vectors of rows at a time."""
+    """With many captured Values, the sums over rows are added tile by tile, several vectors of rows at a time."""
 
-    @pytest.mark.parametrize("rows", [1, 7, 8, 9, 15, 16, 17, 31, 33, 100])
-    def test_two_vectors_at_a_time_give_the_bits_of_one(self, rows, monkeypatch):
-        from micrograd.compile.backends import pieces
+    ROWS = [1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 71, 128, 2100]
 
-        weights = [Value(0.1 * k - 1.7) for k in range(40)]
-        x = np.linspace(-1.0, 2.0, rows)
+    def gradients(self, f, weights, monkeypatch, *columns, **options):
+        """The result and the gradients of the weights, by tiles and by single sums."""
+        from micrograd.compile.backends import tiles
+
         results = []
-        for least in (pieces.PAIRED_SUMS, 10**9):
-            monkeypatch.setattr(pieces, "PAIRED_SUMS", least)
-            total = vmap(lambda t: math.dot(weights, [t * k for k in range(40)]).tanh(), reduce="sum")
-            y = total(x)
-            assert ("@pair0" in total.source(x)) == (least < 10**9)
+        for fewest in (tiles.FEWEST, 10**9):
+            monkeypatch.setattr(tiles, "FEWEST", fewest)
+            total = vmap(f, reduce="sum", **options)
+            y = total(*columns)
+            assert ("@tiles" in total.source(*columns)) == (fewest < 10**9)
             for w in weights:
                 w.grad = 0.0
             y.backward()
             results.append((y.data, [w.grad for w in weights]))
-        assert results[0] == results[1]
+        return results
+
+    @pytest.mark.parametrize("rows", ROWS)
+    def test_one_factor_for_all(self, rows, monkeypatch):
+        weights = [Value(0.1 * k - 1.7) for k in range(40)]
+        x = np.linspace(-1.0, 2.0, rows)
+        tiled, single = self.gradients(
+            lambda t: math.dot(weights, [t * k for k in range(40)]).tanh(), weights, monkeypatch, x, exact=True
+        )
+        assert tiled == single
+
+    @pytest.mark.parametrize("options", [{"width": w} for w in (1, 2, 4, 8, 16)] + [{"threads": 2}, {"float32": True}])
+    @pytest.mark.parametrize("rows", [5, 64, 100, 2100])
+    def test_two_layers(self, rows, options, monkeypatch):
+        model = nn.MLP(3, [7, 5, 1])
+        X = np.random.default_rng(rows).normal(size=(rows, 3))
+        weights = model.parameters()
+        tiled, single = self.gradients(lambda x: (model(x) - 0.3) ** 2, weights, monkeypatch, X, **options)
+        close = {"rel": 1e-3, "abs": 1e-3} if "float32" in options else {"rel": 1e-11, "abs": 1e-12}
+        assert tiled[0] == pytest.approx(single[0], **close)
+        assert tiled[1] == pytest.approx(single[1], **close)
+
+    @pytest.mark.parametrize("rows", [1, 3, 13])
+    def test_lanes_without_a_row_add_nothing_even_where_they_are_not_finite(self, rows, monkeypatch):
+        weights = [Value(0.01 * k + 0.5) for k in range(36)]
+        x = np.linspace(1.0, 2.0, rows)  # of a lane without a row: log(0), 1 / 0
+        tiled, single = self.gradients(
+            lambda t: math.dot(weights, [math.log(t) / t * k for k in range(36)]), weights, monkeypatch, x, exact=True
+        )
+        assert tiled == single
+        assert all(abs(g) < 1e9 for g in tiled[1])
+
+    def test_a_square_and_a_product_that_is_also_a_result(self, monkeypatch):
+        weights = [Value(0.1 * k) for k in range(33)]
+
+        def f(t):
+            u = t * 2.0
+            return math.dot(weights, [u * u, u, t, *[u + k for k in range(30)]]) * u
+
+        tiled, single = self.gradients(f, weights, monkeypatch, np.linspace(-1.0, 1.0, 37), exact=True)
+        assert tiled == single
 
 
 class TestRoundedGuards:

@@ -641,8 +641,8 @@ static inline double value_relu(double a) {
 }
 
 static inline double partial0_relu(double a, double y) {
-    (void)y;
-    double t0 = a > 0.0 ? 1.0 : 0.0;
+    (void)a;
+    double t0 = y > 0.0 ? 1.0 : 0.0;
     double t1 = t0 != 0.0 ? 1.0 : 0.0;
     return t1;
 }

@@ -281,7 +281,7 @@ _ROWS = [
     Op("erfc", math.erfc, [lambda a, y: -TWO_OVER_SQRT_PI * f.exp(-a * a)], rule=("-2/√π·exp(-a²)",), c="erfc({0})", llvm="@erfc", js="erfc({0})"),
     # -- activations
     Op("sigmoid", _sigmoid, [_sigmoid_slope], rule=("y·(1 - y)",)),
-    Op("relu", lambda a: f.where(f.le(a, 0.0), 0.0, a), [lambda a, y: f.where(f.gt(a, 0.0), 1.0, 0.0)], rule=("1 if a > 0 else 0",)),
+    Op("relu", lambda a: f.where(f.le(a, 0.0), 0.0, a), [lambda a, y: f.where(f.gt(y, 0.0), 1.0, 0.0)], rule=("1 if y > 0 else 0",)),
     Op("leaky_relu", lambda a, b: f.where(f.gt(a, 0.0), a, b * a), [lambda a, b, y: f.where(f.gt(a, 0.0), 1.0, b), lambda a, b, y: f.where(f.gt(a, 0.0), 0.0, a)],
        rule=("1 if a > 0 else b", "0 if a > 0 else a"), defaults=(0.01,)),
     Op("elu", lambda a, b: f.where(f.gt(a, 0.0), a, b * f.expm1(a)), [lambda a, b, y: f.where(f.gt(a, 0.0), 1.0, b * f.exp(a)), lambda a, b, y: f.where(f.gt(a, 0.0), 0.0, f.expm1(a))],

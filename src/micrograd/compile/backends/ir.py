@@ -57,7 +57,6 @@ class Text:
         self.masks: dict[Any, str] = {}  # place of a comparison -> its i1 name
         self.slots: dict[int, int] = {}  # place -> where it lies in scratch
         self.count = 0
-        self.row = "%i"  # the first row of the vector at hand
         self.kinds: list[int] = []  # the number of each output among its kind, stored or summed
         counts = {True: 0, False: 0}
         for summed in reduced:
@@ -115,7 +114,7 @@ class Text:
             return r
         at, column, p = self.address("%columns", 8 * k), self.fresh(), self.fresh()
         self.line(f"{column} = load ptr, ptr {at}, align 8")
-        self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 {self.row}")
+        self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 %i")
         if not self.masked:
             self.line(f"{r} = load {self.T}, ptr {p}, align {self.item}")
             if self.tape.inputs >= PREFETCHED:
@@ -156,6 +155,16 @@ class Text:
                 self.line(f"{r} = load {self.T}, ptr {p}, align {self.bytes}")
                 self.names[place] = r
         return self.names[place]
+
+    def keep(self, place: int, to_be_added: bool) -> None:
+        """Store a value in scratch; what is to be added up is 0 in the lanes that have no row."""
+        x = self.get(place)
+        if to_be_added and self.masked:
+            kept = self.fresh()
+            self.line(f"{kept} = select {self.B} %keep, {self.T} {x}, {self.T} {self.splat(0.0)}")
+            x = kept
+        p = self.address("%scratch", self.slots[place] * self.bytes)
+        self.line(f"store {self.T} {x}, ptr {p}, align {self.bytes}")
 
     def condition(self, place: Any) -> str:
         """A value as i1: a comparison of this function as it is, anything else compared with zero."""
@@ -278,11 +287,11 @@ class Text:
             return
         kind = self.kinds[k]
         if self.reduced[k]:
-            self.add_up(kind, [x])
+            self.add_up(kind, x)
             return
         at, column, p = self.address("%outs", 8 * kind), self.fresh(), self.fresh()
         self.line(f"{column} = load ptr, ptr {at}, align 8")
-        self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 {self.row}")
+        self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 %i")
         if not self.masked:
             self.line(f"store {self.T} {x}, ptr {p}, align {self.item}")
             return
@@ -290,13 +299,11 @@ class Text:
         self.declared[declare] = declare
         self.line(f"call void @llvm.masked.store.{self.S}.p0({self.T} {x}, ptr {p}, i32 {self.item}, {self.B} %mask)")
 
-    def add_up(self, kind: int, xs: list[str]) -> None:
-        """Add vectors, one after the other, to a sum in memory."""
-        p, total = self.address("%acc", kind * self.bytes), self.fresh()
-        self.line(f"{total} = load {self.T}, ptr {p}, align {self.bytes}")
-        for x in xs:
-            old, total = total, self.fresh()
-            self.line(f"{total} = fadd {self.F}{self.T} {old}, {x}")
+    def add_up(self, kind: int, x: str) -> None:
+        """Add a vector to a sum in memory."""
+        p, old, total = self.address("%acc", kind * self.bytes), self.fresh(), self.fresh()
+        self.line(f"{old} = load {self.T}, ptr {p}, align {self.bytes}")
+        self.line(f"{total} = fadd {self.F}{self.T} {old}, {x}")
         if self.masked or self.tape.guards:
             new, total = total, self.fresh()
             self.line(f"{total} = select {self.B} %keep, {self.T} {new}, {self.T} {old}")

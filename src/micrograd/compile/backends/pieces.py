@@ -8,7 +8,7 @@ linear time in the length of a function.
 from __future__ import annotations
 
 from micrograd.compile import passes
-from micrograd.compile.backends import cut, side_by_side
+from micrograd.compile.backends import cut, side_by_side, tiles
 from micrograd.compile.backends.cut import Step
 from micrograd.compile.backends.ir import Text, attributes
 from micrograd.compile.backends.llvm import Options
@@ -24,8 +24,6 @@ CHUNK, SMALL_CHUNK, ROWS_CHUNK, LONG = 2000, 250, 450, 20_000
 # of code that lie AHEAD bytes on are asked for. Lotka-Volterra's gradient over 1,000 steps: 6.1 µs a row by single vectors,
 # 5.4 by four, 5.0 with the code asked for; 8 vectors were no faster.
 FETCHED, VECTORS, NEAR_BYTES, AHEAD, LINES = 65_536, 4, 640 << 10, 6144, 48
-
-PAIRED_SUMS = 32  # with as many sums over rows, two vectors are taken at a time (see _pair)
 
 
 def steps(tape: Tape) -> list[Step]:
@@ -55,7 +53,8 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
     point = reduced is None
     if (found := side_by_side.attempt(tape, options, reduced)) is not None:
         return found
-    if len(tape) > CHUNK:
+    many_sums = not tape.guards and sum(reduced or []) >= tiles.FEWEST
+    if len(tape) > CHUNK or many_sums:
         tape = passes.gather(tape)
     t = Text(tape, options, reduced or [], point)
     plan = steps(tape)
@@ -86,18 +85,16 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
     else:
         arguments = "ptr %columns, ptr %params, ptr %outs, i64 %i, i64 %n, ptr %acc, ptr %bad, ptr %scratch"
     guarded_in = next((n for n, piece in enumerate(pieces) if ("guard",) in piece), None)
-    in_pairs = reduced is not None and len(pieces) == 1 and not tape.guards and sum(reduced) >= PAIRED_SUMS
-    if in_pairs:
-        functions.append(_pair(t, plan, arguments))
+    if many_sums and len(pieces) == 1:
+        found_tiles, products = tiles.find(tape, t.reduced, t.kinds, tiles.registers(t))
+        return _tiled(t, tiles.steps(tape, plan, found_tiles, t.reduced, products), found_tiles, arguments)
     for masked in (False, True) if reduced is not None and len(pieces) == 1 else (reduced is not None,):
-        if in_pairs and not masked:
-            continue
         t.masked = masked
         for number, piece in enumerate(pieces):
             functions.append(_piece(t, number, piece, pieces, arguments, crossing, guarded_in, keep_slot))
     stride = (keep_slot + 1) * t.bytes if len(pieces) > 1 else 0
     if point or len(pieces) == 1:
-        functions.append(_driver(t, arguments, in_pairs, len(pieces)))
+        functions.append(_driver(t, arguments, len(pieces)))
     else:
         vectors = max(1, min(VECTORS, NEAR_BYTES // stride)) if len(plan) > FETCHED else 1
         functions.append(_driver_of_pieces(t, len(pieces), arguments, vectors, stride))
@@ -164,9 +161,9 @@ def _piece(
             place = step[1]
             t.instruction(place)
             if place in crossing:
-                x = t.get(place)
-                p = t.address("%scratch", t.slots[place] * t.bytes)
-                t.line(f"store {t.T} {x}, ptr {p}, align {t.bytes}")
+                t.keep(place, len(pieces) == 1)
+        elif step[0] == "keep":
+            t.keep(step[1], True)
         elif step[0] == "again":
             t.instruction(step[1])
         elif step[0] == "out":
@@ -202,27 +199,16 @@ def _piece(
     return f"define internal i32 @{name}({arguments}) #0 {{\n" + "\n".join(t.lines) + "\n}\n"
 
 
-def _pair(t: Text, plan: list[Step], arguments: str) -> str:
-    """Two vectors of rows in turn, instruction by instruction: each sum over rows is then read and written half as often."""
-    t.masked, t.lines = False, []
-    t.line(f"%j = add i64 %i, {t.o.width}")
-    names: list[dict[int, str]] = [{}, {}]
-    masks: list[dict[int, str]] = [{}, {}]
-    for step in plan:
-        sums = []
-        for k, row in enumerate(("%i", "%j")):
-            t.names, t.masks, t.row = names[k], masks[k], row
-            if step[0] == "do":
-                t.instruction(step[1])
-            elif t.reduced[step[1]]:
-                sums.append(t.get(step[2]))
-            else:
-                t.store_output(step[1], step[2])
-        if sums:
-            t.add_up(t.kinds[step[1]], sums)
-    t.row = "%i"
-    t.line("ret i32 0")
-    return f"define internal i32 @pair0({arguments}) #0 {{\n" + "\n".join(t.lines) + "\n}\n"
+def _tiled(t: Text, plan: list[Step], found: list[tiles.Tile], arguments: str) -> tuple[str, int]:
+    """A batch in one piece whose sums of products are added tile by tile."""
+    read = tiles.places(found)
+    t.slots = {place: slot for slot, place in enumerate(read)}
+    stride = len(read) * t.bytes
+    functions = []
+    for t.masked in (False, True):
+        functions.append(_piece(t, 0, plan, [plan], arguments, set(read), None, 0))
+    functions += [tiles.text(t, found, stride), tiles.driver(t, BATCH, arguments, stride)]
+    return "\n".join([*functions, *t.declared, attributes(t.o)]), stride * tiles.VECTORS
 
 
 def _calls(name: str, pieces: int, arguments: str, seen: str, tag: str) -> tuple[str, str]:
@@ -238,7 +224,7 @@ def _calls(name: str, pieces: int, arguments: str, seen: str, tag: str) -> tuple
 BATCH = "ptr %columns, ptr %params, ptr %outs, i64 %n, ptr %acc, ptr %bad, ptr %scratch"
 
 
-def _driver(t: Text, arguments: str, in_pairs: bool, pieces: int) -> str:
+def _driver(t: Text, arguments: str, pieces: int) -> str:
     """The function that is called, of a point (all pieces, once) or of a batch in one piece.
 
     The last rows of a batch, which do not fill a vector, have a copy of their own with masks.
@@ -247,7 +233,7 @@ def _driver(t: Text, arguments: str, in_pairs: bool, pieces: int) -> str:
         calls, seen = _calls("piece", pieces, arguments, "0", "p")
         return f"define i32 @kernel({arguments}) #0 {{\n{calls}\n  ret i32 {seen}\n}}\n"
     W = t.o.width
-    full, full_seen = _calls("pair" if in_pairs else "piece", 1, arguments, "%seen", "p")
+    full, full_seen = _calls("piece", 1, arguments, "%seen", "p")
     last, last_seen = _calls("last", 1, arguments.replace("%i,", "%r,"), "%found", "q")
     return f"""define i32 @kernel({BATCH}) #0 {{
 entry:
@@ -255,7 +241,7 @@ entry:
 test:
   %i = phi i64 [ 0, %entry ], [ %next, %rows ]
   %seen = phi i32 [ 0, %entry ], [ {full_seen}, %rows ]
-  %next = add i64 %i, {2 * W if in_pairs else W}
+  %next = add i64 %i, {W}
   %more = icmp ule i64 %next, %n
   br i1 %more, label %rows, label %rest
 rows:

@@ -108,7 +108,7 @@ class Wide(Text):
                 self.lines = []
                 self.once.append(self.lines)
             if not self.transposed(operand):
-                self.keep(operand, self.one_by_one(operand))
+                self.remember(operand, self.one_by_one(operand))
             self.lines = lines
         r = self.fresh()
         self.line(f"{r} = load {self.T}, ptr {self.pointer(self.kept[key])}, align 8")
@@ -157,10 +157,10 @@ class Wide(Text):
                     )
             rows, step = mixed, 2 * step
         for o, x in zip(neighbours, rows):
-            self.keep(o, x)
+            self.remember(o, x)
         return True
 
-    def keep(self, operand: Operand, x: str) -> None:
+    def remember(self, operand: Operand, x: str) -> None:
         self.kept[operand, self.lanes] = self.top
         self.line(f"store {self.T} {x}, ptr {self.pointer(self.top)}, align 8")
         self.top += self.width
