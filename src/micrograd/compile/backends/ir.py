@@ -13,9 +13,6 @@ from micrograd.ops import OPS, Op
 
 LIBRARY = {op.name: op.llvm[1:] for op in OPS.values() if op.llvm.startswith("@") and not op.llvm.startswith("@llvm.")}
 
-# With as many columns of a batch, rows are asked for ahead of time: over 64 columns of 100,000 rows, 2 threads took 57 ns a row
-# instead of 63 (1 thread as before: its loads were hidden already).
-PREFETCHED = 16
 OURS = ("mg_mod", "mg_floordiv")  # in _ops.h, over doubles alone
 
 
@@ -117,8 +114,6 @@ class Text:
         self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 %i")
         if not self.masked:
             self.line(f"{r} = load {self.T}, ptr {p}, align {self.item}")
-            if self.tape.inputs >= PREFETCHED:
-                self.prefetch(p)
             return r
         declare = f"declare {self.T} @llvm.masked.load.{self.S}.p0(ptr, i32, {self.B}, {self.T})"
         self.declared[declare] = declare
@@ -127,12 +122,6 @@ class Text:
             f"(ptr {p}, i32 {self.item}, {self.B} %mask, {self.T} {self.splat(0.0)})"
         )
         return r
-
-    def prefetch(self, p: str) -> None:
-        """Ask for the rows four vectors on: the processor follows a few columns by itself, not many."""
-        declare = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
-        self.declared[declare] = declare
-        self.line(f"call void @llvm.prefetch.p0(ptr {self.address(p, 4 * self.bytes)}, i32 0, i32 3, i32 1)")
 
     def get(self, place: Any) -> str:
         """The name of a value in the current function."""
