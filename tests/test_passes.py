@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from micrograd import Value
-from micrograd.compile import passes
+from micrograd.compile import lanes, passes
 from micrograd.compile.backends import python
 from micrograd.compile.backends.ir import spelled
 from micrograd.compile.tape import CONST, INPUT, PARAM, Builder, check, parse
@@ -19,6 +19,7 @@ EXACT = {
     "simplify": passes.simplify,
     "prune": passes.prune,
     "gather": passes.gather,
+    "interleave": lambda tape: lanes.interleave(passes.expand(tape, spelled), 4),
     "expand": lambda tape: passes.expand(tape, spelled),
     "all": lambda tape: passes.prune(passes.simplify(passes.expand(tape, spelled))),
 }

@@ -299,3 +299,58 @@ def plan(tape: Tape, lanes: int, strip: int) -> Plan:
             strips += [same[i : i + strip] for i in range(0, len(same), strip)]
         floors += [floor] * (len(strips) - len(floors))
     return Plan(strips, floors, layout.where, layout.constants, layout.top, cost, scalar_cost)
+
+
+def interleave(tape: Tape, strip: int) -> Tape:
+    """The tape in an order in which chains of one level grow together, up to `strip` of them, and all else comes when needed.
+
+    A chain waits for itself, some cycles an addition; others can be added to meanwhile. A network's gradients took 9 % less so.
+    """
+    all_units = units(tape)
+    height = [0] * len(tape)
+    alike: dict[Any, list[int]] = {}
+    for root, (how, operands) in all_units.items():
+        height[root] = 1 + max([height[a] for a in operands], default=0)
+        if isinstance(how, bytes):
+            alike.setdefault((height[root], how), []).append(root)
+    strips = [same[i : i + strip] for same in alike.values() for i in range(0, len(same), strip)]
+    strip_of = {root: roots for roots in strips for root in roots}
+    new = Tape(tape.inputs, tape.params)
+    at: dict[int, int] = {}
+    compared = [p for _, a, b, _ in tape.guards for p in (a, b)]
+    for wanted in [*sorted(strip_of, key=height.__getitem__), *compared, *tape.outputs]:
+        stack = [wanted]
+        while stack:
+            place = stack[-1]
+            if place in at:
+                stack.pop()
+                continue
+            together = strip_of.get(place, [place])
+            missing = [a for root in together if root in all_units for a in all_units[root][1] if a not in at]
+            if missing:
+                stack += missing
+            elif place not in all_units:
+                at[place] = new.append(tape.ops[place], *tape.args[place])
+            elif place not in strip_of:
+                at[place] = new.append(tape.ops[place], *(at[a] for a in tape.args[place]))
+            else:
+                _grow(new, [all_units[root] for root in together], together, at)
+    new.outputs = [at[o] for o in tape.outputs]
+    new.guards = [(how, at[a], at[b], went) for how, a, b, went in tape.guards]
+    return new
+
+
+def _grow(new: Tape, chains: list[Unit], roots: list[int], at: dict[int, int]) -> None:
+    """Write chains of one shape, a term of each in turn."""
+    totals: list[int] = []
+    first = 0
+    for length in chains[0][0]:
+        for i, (_, operands) in enumerate(chains):
+            over = [at[a] for a in operands[first : first + length]]
+            term = over[0] if length == 1 else new.append(MUL, *over)
+            if first == 0:
+                totals.append(term)
+            else:
+                totals[i] = new.append(ADD, totals[i], term)
+        first += length
+    at.update(zip(roots, totals))

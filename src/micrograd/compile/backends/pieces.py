@@ -7,7 +7,7 @@ linear time in the length of a function.
 
 from __future__ import annotations
 
-from micrograd.compile import passes
+from micrograd.compile import lanes, passes
 from micrograd.compile.backends import cut, side_by_side, tiles
 from micrograd.compile.backends.cut import Step
 from micrograd.compile.backends.ir import Text, attributes
@@ -59,8 +59,10 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
     if (found := side_by_side.attempt(tape, options, reduced)) is not None:
         return found
     many_sums = not tape.guards and sum(reduced or []) >= tiles.FEWEST
-    if len(tape) > CHUNK or many_sums:
+    if len(tape) > CHUNK:
         tape = passes.gather(tape)
+    elif many_sums:
+        tape = lanes.interleave(tape, tiles.registers(options))
     t = Text(tape, options, reduced or [], point)
     plan = steps(tape)
     chunk = CHUNK if len(plan) <= LONG else SMALL_CHUNK if point else ROWS_CHUNK
@@ -91,7 +93,7 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
         arguments = "ptr %columns, ptr %params, ptr %outs, i64 %i, i64 %n, ptr %acc, ptr %bad, ptr %scratch"
     guarded_in = next((n for n, piece in enumerate(pieces) if ("guard",) in piece), None)
     if many_sums and len(pieces) == 1:
-        found_tiles, products = tiles.find(tape, t.reduced, t.kinds, tiles.registers(t))
+        found_tiles, products = tiles.find(tape, t.reduced, t.kinds, tiles.registers(options))
         return _tiled(t, tiles.steps(tape, plan, found_tiles, t.reduced, products), found_tiles, arguments)
     for masked in (False, True) if reduced is not None and len(pieces) == 1 else (reduced is not None,):
         t.masked = masked
@@ -146,12 +148,12 @@ def _piece(
     if not t.point and not t.masked:
         t.line(f"%mask = and <{W} x i1> splat (i1 true), splat (i1 true)")
     elif not t.point:
-        lanes = ", ".join(f"i64 {i}" for i in range(W))
+        numbers = ", ".join(f"i64 {i}" for i in range(W))
         t.line(f"%i0 = insertelement <{W} x i64> poison, i64 %i, i64 0")
         t.line(f"%is = shufflevector <{W} x i64> %i0, <{W} x i64> poison, <{W} x i32> zeroinitializer")
         t.line(f"%n0 = insertelement <{W} x i64> poison, i64 %n, i64 0")
         t.line(f"%ns = shufflevector <{W} x i64> %n0, <{W} x i64> poison, <{W} x i32> zeroinitializer")
-        t.line(f"%rows = add <{W} x i64> %is, <{lanes}>")
+        t.line(f"%rows = add <{W} x i64> %is, <{numbers}>")
         t.line(f"%mask = icmp ult <{W} x i64> %rows, %ns")
     if not t.point:
         if guarded_in is None or number < guarded_in:
