@@ -20,6 +20,7 @@ from random_programs import needs_llvm
 
 kernel = importlib.import_module("micrograd.compile.kernel")
 jitting = importlib.import_module("micrograd.compile.jit")
+ways = importlib.import_module("micrograd.compile.path")
 pytestmark = needs_llvm
 
 
@@ -34,7 +35,7 @@ class TestTiers:
     def test_the_first_result_comes_at_once_and_machine_code_later(self, monkeypatch):
         held, jobs = [], []
         monkeypatch.setattr(jitting, "in_background", jobs.append)
-        monkeypatch.setattr(jitting.python, "run", lambda *a, run=jitting.python.run: held.append(1) or run(*a))
+        monkeypatch.setattr(ways.python, "run", lambda *a, run=ways.python.run: held.append(1) or run(*a))
         f = jit(lambda x: math.exp(x) * 2)
         want = [math.exp(x) * 2 for x in (0.0, 1.0, 2.0)]
         assert [f(x) for x in (0.0, 1.0)] == want[:2]
@@ -71,7 +72,7 @@ class TestTiers:
 
         f = jit(lambda x: x * 2, wait=True)
         with monkeypatch.context() as patch:
-            patch.setattr(jitting, "PointCode", interrupt)
+            patch.setattr(ways, "PointCode", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 f(1.0)
         assert f(1.0) == 2.0

@@ -10,13 +10,14 @@ from math import prod
 from typing import Any
 
 from micrograd import anomaly, engine, math
-from micrograd.compile.jit import MAX_PATHS, captured
+from micrograd.compile.jit import MAX_PATHS
 from micrograd.compile.kernel import (
     RESULT,
     BatchCode,
     Settings,
     is_recording,
 )
+from micrograd.compile.path import captured
 from micrograd.compile.rows import RowPath, Rows, same_captured, uniform_as_params
 from micrograd.compile.tape import Tape
 from micrograd.compile.trace import is_tracing, peek, same_way, trace_twice

@@ -13,23 +13,12 @@ from __future__ import annotations
 
 import functools
 import threading
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from micrograd import anomaly, engine
-from micrograd.compile.backends import python
-from micrograd.compile.kernel import (
-    RESULT,
-    PointCode,
-    Settings,
-    in_background,
-    is_recording,
-    levels,
-    prepare,
-    wrt_places,
-)
-from micrograd.compile.tape import CONST
+from micrograd.compile.kernel import RESULT, Settings, in_background, prepare
+from micrograd.compile.path import Path
 from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
@@ -37,13 +26,8 @@ from micrograd.importable import by_name
 from micrograd.structure import NUMBER, Shape, flatten, unflatten
 
 if engine.NATIVE:
-    from micrograd._engine import captured as captured
     from micrograd._engine import lay_flat
 else:
-
-    def captured(values: list[Any]) -> Any:
-        """Beside the Python twin there is no machine code to read them."""
-        return values
 
     def lay_flat(x: Any, leaves: list[Any]) -> bytes | None:
         """Beside the Python twin, flatten does it."""
@@ -79,93 +63,6 @@ class Fixed:
 
     def __init__(self, x: Any) -> None:
         self.x = x
-
-
-class Path:
-    """One way through a function: its trace, and its machine code when that is ready."""
-
-    def __init__(self, found: Trace, settings: Settings) -> None:
-        self.trace, self.settings = found, settings
-        self.captured = captured(found.captured)  # as the machine code reads them
-        self.install: Callable[[], None] = lambda: None  # tell the kernel of new code
-        self.value_code: PointCode | None = None
-        self.gradient_codes: dict[tuple[int, ...], PointCode] = {}
-        self.failure: CompileError | None = None
-        self.told = False
-        tape = found.tape  # results that are constants stay numbers, as in eager code
-        self.constants = [(k, tape.args[o][0]) for k, o in enumerate(tape.outputs) if tape.ops[o] is CONST]
-
-    def compile_value(self) -> PointCode:
-        """The code for values, made on the first call of this."""
-        if self.value_code is None:
-            self._compile([], lambda code: setattr(self, "value_code", code))
-        return self.value_code  # type: ignore[return-value]
-
-    def compile_gradient(self, wanted: tuple[int, ...]) -> PointCode:
-        """The code for values and gradients with respect to the wanted arguments and all captured Values."""
-        if wanted not in self.gradient_codes:
-            with _tape_lock:
-                wrt = wrt_places(self.trace.tape, list(wanted))
-            self._compile(wrt, lambda code: self.gradient_codes.__setitem__(wanted, code))
-        return self.gradient_codes[wanted]
-
-    def _compile(self, wrt: list[int], keep: Callable[[PointCode], None]) -> None:
-        def replace(level: int) -> None:
-            keep(PointCode(tape, self.settings, level))
-            self.install()
-
-        tape = prepare(self.trace.tape, wrt, self.settings)
-        first, final = levels(tape, self.settings.wait)
-        keep(PointCode(tape, self.settings, first))
-        if final != first:
-            in_background(lambda: replace(final))
-
-    def run(self, leaves: list[Any], wanted: tuple[int, ...]) -> list[Any] | None:
-        """Results for these arguments, of which `wanted` are Values; None where a guard fails."""
-        connected = bool(wanted or self.trace.captured)
-        if not connected or not is_recording():
-            if self.value_code is None:
-                self._tell()
-                return self.interpret(leaves)
-            flat = self.value_code.run(leaves, self.captured)
-            return flat if flat is None or not connected else self._with_constants([Value(y) for y in flat])
-        code = self.gradient_codes.get(wanted)
-        if code is None:
-            if self.failure is None and self.value_code is not None:
-                in_background(lambda: self.attempt(wanted))
-            self._tell()
-            return self.interpret(leaves)
-        nodes = code.nodes(leaves, self.captured, [leaves[i] for i in wanted], len(self.trace.tape.outputs))
-        return self._with_constants(nodes) if self.constants and nodes is not None else nodes
-
-    def _with_constants(self, results: list[Any]) -> list[Any]:
-        for k, x in self.constants:
-            results[k] = x
-        return results
-
-    def interpret(self, leaves: list[Any]) -> list[Any] | None:
-        try:
-            return python.run(self.trace.tape, leaves, self.trace.captured)
-        except python.GuardFailed:
-            return None
-
-    def attempt(self, wanted: tuple[int, ...]) -> None:
-        """Compile the gradient; a failure is kept, and the interpreter goes on."""
-        try:
-            self.compile_gradient(wanted)
-        except CompileError as reason:
-            self.failure = reason
-
-    def _tell(self) -> None:
-        """Say once that there will be no machine code."""
-        if self.failure is not None and not self.told:
-            self.told = True
-            warnings.warn(
-                f"a compiled function goes on in Python, slowly: {self.failure}", RuntimeWarning, stacklevel=5
-            )
-
-
-_tape_lock = threading.Lock()
 
 
 class Jit:
