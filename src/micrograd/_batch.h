@@ -25,6 +25,7 @@ typedef struct {
     double *sums;   /* n_acc for each group */
     uint8_t *bad;   /* a bit for each row that took another way, width rows a cell */
     atomic_long next;
+    long threads;
     atomic_int any_bad, no_memory;
 } Batch;
 
@@ -67,6 +68,17 @@ static double lanes_sum(const void *acc, Py_ssize_t width, Py_ssize_t item) { /*
     return lane[0];
 }
 
+/* The first of some groups in a row, and where they end: neighbours, since rows are asked for ahead of time; fewer towards the
+   end, so that all threads come to it together. */
+static Py_ssize_t batch_next(Batch *b, Py_ssize_t groups, Py_ssize_t *until) {
+    long from = b->next, more;
+    do {
+        more = (long)(groups - from) / (2 * b->threads);
+        *until = from + (more > 1 ? more : 1);
+    } while (!atomic_compare_exchange_weak(&b->next, &from, *until));
+    return from;
+}
+
 static void *batch_work(void *argument) {
     Batch *b = argument;
     Py_ssize_t groups = (b->rows + GROUP_ROWS - 1) / GROUP_ROWS, vector = b->width * b->item;
@@ -85,8 +97,9 @@ static void *batch_work(void *argument) {
     char *scratch = (char *)(((uintptr_t)(acc + acc_bytes) + 63) & ~(uintptr_t)63);
     char *packed = scratch + b->scratch_bytes;
     void **columns = (void **)(((uintptr_t)(packed + pack_bytes) + 15) & ~(uintptr_t)15), **outs = columns + b->n_columns;
-    for (;;) {
-        Py_ssize_t group = atomic_fetch_add(&b->next, 1);
+    Py_ssize_t until = 0;
+    for (Py_ssize_t group = 0;; group++) {
+        if (group == until) group = batch_next(b, groups, &until);
         if (group >= groups) break;
         Py_ssize_t first = group * GROUP_ROWS, last = first + GROUP_ROWS < b->rows ? first + GROUP_ROWS : b->rows;
         memset(acc, 0, acc_bytes);
@@ -116,6 +129,7 @@ static void batch_run(Batch *b, int threads) {
     Py_ssize_t groups = (b->rows + GROUP_ROWS - 1) / GROUP_ROWS;
     if (threads > groups) threads = (int)groups;
     if (threads > MAX_THREADS) threads = MAX_THREADS;
+    b->threads = threads > 0 ? threads : 1;
     pthread_t started[MAX_THREADS];
     int n = 0;
     while (n < threads - 1 && pthread_create(&started[n], NULL, batch_work, b) == 0) n++;
@@ -221,7 +235,7 @@ static PyObject *batch_rows(const RowCode *code, const Py_buffer *views, Py_ssiz
     PyObject *answer = NULL;
     for (Py_ssize_t i = 0; i < n_views; i++) column += row_columns(&views[i], axes ? axes[i] : 0, buffer_kind(&views[i]), column);
     if (read_uniform(uniform, code->item, params) < 0) goto done;
-    Batch b = {.function = code->function, .columns = columns, .n_columns = n_columns, .n_outs = n_outs, .n_acc = n_acc, .rows = rows,
+    Batch b = {.threads = 1, .function = code->function, .columns = columns, .n_columns = n_columns, .n_outs = n_outs, .n_acc = n_acc, .rows = rows,
                .width = code->width, .item = code->item, .scratch_bytes = code->scratch, .outs = outs, .params = params, .sums = sums, .bad = bad};
     if (code->threads <= 1 && rows <= 4096) { /* not worth giving the lock away */
         batch_work(&b);

@@ -14,7 +14,7 @@ from micrograd.compile.tape import SOURCES, Tape
 # What each piece does, in order: ("do", place), ("again", place), ("guard",) and ("out", k, place).
 Step = tuple[Any, ...]
 
-SHORTEST, LONGEST = 16, 128  # steps of a span
+SHORTEST, LONGEST = 16, 64  # steps of a span: up to 128 or 256 took 3 % more
 FAR = 4  # pieces between two: what lies less far back is in a near cache still
 READERS = 2  # a value that more pieces read from afar is kept
 PRICE = 4  # steps that may be done again for each value that then need not be kept

@@ -16,8 +16,8 @@ from micrograd.compile.tape import CONST, INPUT, PARAM, Tape
 
 # Steps a function. LLVM's time per instruction was flat up to 2,000 and doubled at 20,000; of a long tape, pieces of 250
 # compiled in two thirds of the time of 1,000 (13 and 20 s for 188,000 instructions), and ran as fast for a point. For rows,
-# pieces of 450 ran 5 % faster than those of 250, as each has masks and constants of its own; those of 700 ran no faster.
-CHUNK, SMALL_CHUNK, ROWS_CHUNK, LONG = 2000, 250, 450, 20_000
+# pieces of 450 or 600 ran 5 % faster than those of 250, as each has masks and constants of its own.
+CHUNK, SMALL_CHUNK, ROWS_CHUNK, LONG = 2000, 250, 600, 20_000
 
 # A piece of a tape that is longer than FETCHED steps (some 8 bytes of code each, so that a level-2 cache does not hold all) is
 # run for several vectors of rows before the next one, if their scratch fits into NEAR_BYTES; meanwhile the LINES cache lines
