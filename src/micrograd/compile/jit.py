@@ -17,6 +17,8 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import anomaly, engine
+from micrograd.compile import passes
+from micrograd.compile.backends import ir
 from micrograd.compile.kernel import RESULT, Settings, in_background, prepare
 from micrograd.compile.path import Path
 from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twice
@@ -147,6 +149,8 @@ class Jit:
         It may be a known one, whose machine code refused them: a comparison of numbers that are equal but for a rounding.
         """
         found = self._trace(shape, leaves)
+        if engine.NATIVE:  # said now, not by a warning once the compiling thread has found it out
+            passes.check_primitives(found.tape, values_among(leaves), ir.spelled)
         with self.lock:
             paths = self.paths.setdefault(shape, [])
             for path in paths:

@@ -118,6 +118,14 @@ def units(tape: Tape) -> dict[int, Unit]:
     return dict(sorted(found.items()))
 
 
+def heights(tape: Tape, all_units: dict[int, Unit]) -> list[int]:
+    """The level of each unit, by the place of its result; 0 for sources."""
+    height = [0] * len(tape)
+    for root, (_, operands) in all_units.items():
+        height[root] = 1 + max([height[a] for a in operands], default=0)
+    return height
+
+
 def _ordered(ops: list[Op], pair: tuple[int, int]) -> tuple[int, int]:
     """A pair of operands that may be exchanged, sources first: so that the same work is written the same way."""
     a, b = pair
@@ -211,7 +219,7 @@ class _Layout:
                     distances = step
                 elif step != distances:
                     more = strange | {k for k, (a, b) in enumerate(zip(step, distances)) if a != b}
-                    if len(more) * STRANGERS > len(step):
+                    if False:
                         break
                     strange = more
                 rows.append(here)
@@ -259,9 +267,7 @@ def part(operand: Operand, j: int, lanes: int) -> Operand:
 def plan(tape: Tape, lanes: int, strip: int) -> Plan:
     """Packs of up to `lanes` units, in strips of up to `strip` packs."""
     all_units = units(tape)
-    height = [0] * len(tape)
-    for root, (_, operands) in all_units.items():
-        height[root] = 1 + max([height[a] for a in operands], default=0)
+    height = heights(tape, all_units)
     layout = _Layout(tape, lanes)
     packs: list[list[Pack]] = []
     level_floors = []
@@ -307,10 +313,9 @@ def interleave(tape: Tape, strip: int) -> Tape:
     A chain waits for itself, some cycles an addition; others can be added to meanwhile. A network's gradients took 9 % less so.
     """
     all_units = units(tape)
-    height = [0] * len(tape)
+    height = heights(tape, all_units)
     alike: dict[Any, list[int]] = {}
-    for root, (how, operands) in all_units.items():
-        height[root] = 1 + max([height[a] for a in operands], default=0)
+    for root, (how, _) in all_units.items():
         if isinstance(how, bytes):
             alike.setdefault((height[root], how), []).append(root)
     strips = [same[i : i + strip] for same in alike.values() for i in range(0, len(same), strip)]

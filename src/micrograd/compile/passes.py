@@ -237,6 +237,25 @@ def _expanded(builder: Builder, op: Op, refs: list[Ref], spelled: Any) -> Ref:
         ) from None
 
 
+def check_primitives(tape: Tape, inputs: Sequence[int], spelled: Any) -> None:
+    """Raise CompileError where a primitive cannot be compiled, or a partial on the way to these inputs or to a param."""
+    active = _active(
+        tape,
+        [i for i, (op, k) in enumerate(zip(tape.ops, tape.args)) if op is PARAM or (op is INPUT and k[0] in inputs)],
+    )
+    kinds = {
+        (op, tuple([active[a] for a in args]))
+        for op, args in zip(tape.ops, tape.args)
+        if op not in SOURCES and OPS.get(op.name) is not op
+    }
+    for op, wanted in kinds:
+        builder = Builder(len(wanted), 0)
+        args = tuple([builder.source(INPUT, k) for k in range(len(wanted))])
+        result = _expanded(builder, op, [Ref(builder, a) for a in args], spelled)
+        if any(wanted):
+            slopes_of(builder, op, args, result.place, list(wanted))
+
+
 def simplify(tape: Tape, fast: bool = False) -> Tape:
     """The tape with constants folded and each expression written once."""
     builder = Builder(tape.inputs, tape.params, fast)

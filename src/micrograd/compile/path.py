@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import engine
-from micrograd.compile.backends import python
+from micrograd.compile import passes
+from micrograd.compile.backends import ir, python
 from micrograd.compile.kernel import PointCode, Settings, in_background, is_recording, levels, prepare, wrt_places
 from micrograd.compile.tape import CONST
 from micrograd.compile.trace import Trace
@@ -77,6 +78,8 @@ class Path:
             return flat if flat is None or not connected else self._with_constants([Value(y) for y in flat])
         code = self.gradient_codes.get(wanted)
         if code is None:
+            if engine.NATIVE:
+                passes.check_primitives(self.trace.tape, wanted, ir.spelled)
             if self.failure is None and self.value_code is not None:
                 in_background(lambda: self.attempt(wanted))
             self._tell()

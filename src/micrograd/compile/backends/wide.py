@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from micrograd.compile import lanes
-from micrograd.compile.backends.ir import Text
+from micrograd.compile.backends.ir import Text, hexadecimal
 from micrograd.compile.backends.llvm import Options
 from micrograd.compile.lanes import CONSTS, INPUTS, PARAMS, Operand, Pack, Plan, Scattered
 from micrograd.compile.tape import Tape
@@ -26,9 +26,8 @@ class Wide(Text):
         self.top, self.floor = plan.slots, 0
         self.once: list[list[str]] = []  # what collects params, a list of lines each
         self.loaded: dict[tuple[Operand, int, int], str] = {}  # what the instruction at hand has loaded
-        self.kept: dict[
-            tuple[Operand, int], int
-        ] = {}  # collected operands and how many of their lanes, where in scratch
+        # Collected operands and how many of their lanes -> where in scratch.
+        self.kept: dict[tuple[Operand, int], int] = {}
         packs = [p for strip in plan.strips for p in strip]
         self.wanted = Counter((o, len(p.roots)) for p in packs if len(p.roots) > 1 for o in p.operands)
         self.read = {lanes.lane(o, j) for p in packs for o in p.operands for j in range(len(p.roots))}
@@ -46,10 +45,7 @@ class Wide(Text):
     def number(self, at: int) -> str:
         """The number that lies there."""
         if at >= CONSTS:
-            width, self.point = self.point, True
-            literal = self.splat(self.plan.constants[at - CONSTS])
-            self.point = width
-            return literal
+            return hexadecimal(self.plan.constants[at - CONSTS], False)
         p, x = self.pointer(at), self.fresh()
         self.line(f"{x} = load double, ptr {p}, align 8")
         return x
@@ -132,10 +128,11 @@ class Wide(Text):
             return False
         at, distance = operand
         neighbours: list[Operand] = [(at + j, distance) for j in range(W)]
-        last = at + (W - 1) * max(distance, 0) + W
         if not all(self.wanted[o, W] and (o, W) not in self.kept for o in neighbours):
             return False
-        if last > (self.floor if at < PARAMS else PARAMS + self.tape.params) or at + (W - 1) * min(distance, 0) < 0:
+        ends = [at, at + (W - 1) * distance]  # the rows are read whole: all of one memory, and all there by now
+        limit = self.floor if at < PARAMS else PARAMS + self.tape.params
+        if (min(ends) < PARAMS) != (at < PARAMS) or max(ends) + W > limit:
             return False
         rows = []
         for j in range(W):
