@@ -426,6 +426,16 @@ def test_everything_by_keyboard(page: Any) -> None:
     assert page.get_attribute(".mg", "data-theme") == "dark"
 
 
+def test_keys_are_the_page_s_as_soon_as_the_help_is_closed(page: Any) -> None:
+    page.keyboard.press("?")
+    page.evaluate(
+        """() => { const help = document.querySelector('dialog');
+        help.close();
+        help.querySelector('h2').dispatchEvent(new KeyboardEvent('keydown', {key: 'g', bubbles: true, composed: true})); }"""
+    )
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "graph"
+
+
 def test_a_screen_reader_is_told_each_frame(page: Any) -> None:
     live = page.locator(".said [aria-live='polite']")
     assert live.get_attribute("role") == "status"

@@ -219,7 +219,7 @@ class _Layout:
                     distances = step
                 elif step != distances:
                     more = strange | {k for k, (a, b) in enumerate(zip(step, distances)) if a != b}
-                    if False:
+                    if len(more) * STRANGERS > len(step):
                         break
                     strange = more
                 rows.append(here)

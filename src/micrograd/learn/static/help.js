@@ -45,7 +45,8 @@ export function listenToKeys(el, table) {
     if (tag === "SELECT" || (tag === "INPUT" && ["text", "range"].includes(type))) return;
     if (tag === "INPUT" && type === "radio" && event.key.startsWith("Arrow")) return;
     if (event.key === " " && (tag === "BUTTON" || tag === "INPUT" || tag === "SUMMARY")) return;
-    if (target.closest?.("dialog") && event.key !== "?") return;
+    // A closed dialog keeps the focus until the page is drawn again: its keys are the page's.
+    if (target.closest?.("dialog[open]") && event.key !== "?") return;
     const row = table.find((one) => one.keys.includes(event.key));
     if (!row) return;
     event.preventDefault();
