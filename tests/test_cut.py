@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from micrograd import Value, math, value_and_grad, vmap
 from micrograd.compile import passes
-from micrograd.compile.backends import cut, pieces, python
+from micrograd.compile.backends import cut, pieces, python, shared
 from micrograd.compile.backends.ir import spelled
 from micrograd.compile.tape import CONST, INPUT, SOURCES, Tape, parse
 from micrograd.compile.trace import trace
@@ -24,7 +24,8 @@ NEAR = {"SHORTEST": 4, "LONGEST": 16, "FAR": 1}
 
 @pytest.fixture
 def small(monkeypatch):
-    """A few dozen instructions are a long tape."""
+    """A few dozen instructions are a long tape, and each piece has a function of its own."""
+    monkeypatch.setattr(shared, "WORTH", 10**9)
     for name, x in SMALL.items():
         monkeypatch.setattr(pieces, name, x)
     for name, x in NEAR.items():
@@ -58,7 +59,7 @@ def simulation(steps):
 def plan_of(tape):
     plan = pieces.steps(tape)
     spans = cut.spans(tape, plan, pieces.ROWS_CHUNK)
-    return plan, spans, cut.pieces(spans, pieces.ROWS_CHUNK)
+    return plan, spans, cut.pieces(tape, spans, pieces.ROWS_CHUNK)
 
 
 def run_by_pieces(tape, found, xs):
@@ -144,7 +145,7 @@ class TestAgain:
             wrt = [i for i, op in enumerate(found.tape.ops) if op.name == "input"]
             tape = passes.gather(passes.prune(passes.expand(passes.adjoint(found.tape, wrt), spelled)))
             spans = cut.spans(tape, pieces.steps(tape), 12)
-            chosen = cut.again(tape, spans, cut.pieces(spans, 12))
+            chosen = cut.again(tape, spans, cut.pieces(tape, spans, 12))
         again = {step[1] for piece in chosen for step in piece if step[0] == "again"}
         cheap = {"add", "sub", "mul", "neg"}
         assert {tape.ops[i].name for i in again} <= cheap
@@ -163,7 +164,7 @@ class TestAgain:
         from micrograd.compile.backends.llvm import Options
 
         text, _ = pieces.text(simulation(40), Options(4, exact=True, bits=256), [False] * 3)
-        functions = re.findall(r"define internal i32 @last\d+.*?\n}", text, re.S)
+        functions = re.findall(r"define internal i32 @piece\d+.*?\n}", text, re.S)
         assert len(functions) > 10
         tape = passes.gather(simulation(40))
         _, spans, found = plan_of(tape)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import copy
 import os
 import queue
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from micrograd import engine
 from micrograd.compile import passes
@@ -18,10 +19,13 @@ from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.ops import Op
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 # LLVM was seen to take 1.5 kB an instruction; this is as much as 6 GB.
 MAX_INSTRUCTIONS = 4_000_000
 
-LONG_TAPE = 20_000  # instructions: a longer tape is compiled quickly first, and better in the background
+LONG_TEXT = 30_000  # lines of IR: a longer text is compiled quickly first, and better in the background
 
 RESULT = Op("jit", lambda *_: 0.0, [], symbol="jit")  # what a compiled function's result says it was made by
 
@@ -76,26 +80,41 @@ def wrt_places(tape: Tape, inputs: list[int]) -> list[int]:
     return places
 
 
-def levels(tape: Tape, wait: bool) -> tuple[int, int]:
+def levels(source: str, wait: bool) -> tuple[int, int]:
     """How hard to optimise at first, and in the end.
 
-    A short tape is compiled well at once. A long one (188,000 instructions of a transformer) took 2 s at level 0 and 13 s at
+    A short text is compiled well at once. A long one (188,000 instructions of a transformer) took 2 s at level 0 and 13 s at
     level 1, which ran 5 % faster; level 2 took 40 s and ran no faster.
     """
-    if len(tape) <= LONG_TAPE:
+    if source.count("\n") <= LONG_TEXT:
         return 2, 2
     return (1, 1) if wait else (0, 1)
 
 
-class PointCode:
+class _Compiled:
+    """Machine code, made quickly at first if its text is long."""
+
+    def __init__(self, source: str, scratch: int, options: llvm.Options, wait: bool) -> None:
+        self.source, self.options = source, options
+        self.level, self.final = levels(source, wait)
+        self.code = llvm.compile_text(source, scratch, options, self.level)
+
+    def optimised(self) -> Self:
+        """The same, made as well as it will be."""
+        better = copy.copy(self)
+        better.code = llvm.compile_text(self.source, self.code.scratch, self.options, self.final)
+        better.level = self.final
+        return better
+
+
+class PointCode(_Compiled):
     """A tape as machine code for one point."""
 
-    def __init__(self, tape: Tape, settings: Settings, level: int) -> None:
+    def __init__(self, tape: Tape, settings: Settings) -> None:
         self.outputs = len(tape.outputs)
         options = settings.point()
-        self.source, scratch = pieces.text(tape, options)
-        self.code = llvm.compile_text(self.source, scratch, options, level)
-        self.scratch = scratch // 8
+        super().__init__(*pieces.text(tape, options), options, settings.wait)
+        self.scratch = self.code.scratch // 8
 
     def run(self, numbers: list[Any], params: Any) -> list[float] | None:
         """The outputs, or None where a guard failed. params: a list of Values, or what _engine.captured makes of it."""
@@ -116,15 +135,15 @@ class PointCode:
         return result
 
 
-class BatchCode:
+class BatchCode(_Compiled):
     """A tape as machine code for rows; each output is stored by row, or summed over them (reduced)."""
 
-    def __init__(self, tape: Tape, reduced: list[bool], settings: Settings, level: int) -> None:
-        self.reduced, self.options = reduced, settings.batch()
-        self.guarded = bool(tape.guards)
-        self.item, self.sums, self.no_bad = 4 if self.options.single else 8, sum(reduced), bytearray(1)
-        self.source, self.scratch = pieces.text(tape, self.options, reduced)
-        self.code = llvm.compile_text(self.source, self.scratch, self.options, level)
+    def __init__(self, tape: Tape, reduced: list[bool], settings: Settings) -> None:
+        self.reduced, self.guarded = reduced, bool(tape.guards)
+        options = settings.batch()
+        super().__init__(*pieces.text(tape, options, reduced), options, False)
+        self.scratch = self.code.scratch
+        self.item, self.sums, self.no_bad = 4 if options.single else 8, sum(reduced), bytearray(1)
 
     def run(
         self,

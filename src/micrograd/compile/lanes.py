@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import groupby
+from math import inf
 from typing import Any, NamedTuple
 
 from micrograd.compile.tape import CONST, INPUT, PARAM, Tape
@@ -264,14 +265,23 @@ def part(operand: Operand, j: int, lanes: int) -> Operand:
     return Scattered(operand[j : j + lanes]) if isinstance(operand, Scattered) else (lane(operand, j), operand[1])
 
 
-def plan(tape: Tape, lanes: int, strip: int) -> Plan:
-    """Packs of up to `lanes` units, in strips of up to `strip` packs."""
+def plan(tape: Tape, lanes: int, strip: int, worth: float = inf) -> Plan | None:
+    """Packs of up to `lanes` units, in strips of up to `strip` packs.
+
+    None where they cost more than `worth` of the scalar code; it is given up as soon as that is certain.
+    """
     all_units = units(tape)
     height = heights(tape, all_units)
+    levels = [list(level) for _, level in groupby(sorted(all_units, key=height.__getitem__), key=height.__getitem__)]
+    best = [_full_packs([all_units[root][0] for root in level], lanes) for level in levels]
+    least, most = sum(best), worth * sum([work(how) for how, _ in all_units.values()])
     layout = _Layout(tape, lanes)
     packs: list[list[Pack]] = []
     level_floors = []
-    for _, level in groupby(sorted(all_units, key=height.__getitem__), key=height.__getitem__):
+    for level, cost_if_full in zip(levels, best):
+        if least > most:
+            return None
+        least -= cost_if_full
         packs.append([])
         level_floors.append(layout.top)
         for roots, how, over in layout.runs({root: all_units[root] for root in level}):
@@ -279,6 +289,7 @@ def plan(tape: Tape, lanes: int, strip: int) -> Plan:
                 packs[-1].append(
                     Pack(roots[j : j + lanes], how, [part(o, j, lanes) for o in over], layout.where[roots[j]])
                 )
+                least += work(how)  # and what it takes to collect its operands
     layout.round_up()
     shared = Counter(
         o for together in packs for p in together if len(p.roots) > 1 for o in set(p.operands) if gathered(o)
@@ -304,7 +315,14 @@ def plan(tape: Tape, lanes: int, strip: int) -> Plan:
         for same in alike.values():
             strips += [same[i : i + strip] for i in range(0, len(same), strip)]
         floors += [floor] * (len(strips) - len(floors))
+    if cost > worth * scalar_cost:
+        return None
     return Plan(strips, floors, layout.where, layout.constants, layout.top, cost, scalar_cost)
+
+
+def _full_packs(kinds: list[Any], lanes: int) -> int:
+    """The instructions of units of these kinds, if all packs were full."""
+    return sum([-(-count // lanes) * work(how) for how, count in Counter(kinds).items()])
 
 
 def interleave(tape: Tape, strip: int) -> Tape:

@@ -290,12 +290,13 @@ def gather(tape: Tape) -> Tape:
     A graph is written down result by result, so that the sums of a reverse sweep, one for each input, come one after the
     other and each reads values of all the sweep. Here they grow together, while those values are at hand.
     """
+    different = dict.fromkeys  # a set would be in another order for each turn of a loop
     count = len(tape)
     readers: list[list[int]] = [[] for _ in range(count)]
     missing = [0] * count  # operands that are not there yet
     for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
         if op not in SOURCES:
-            for a in set(args):
+            for a in different(args):
                 readers[a].append(i)
                 missing[i] += 1
     left = [len(r) for r in readers]  # readers to come
@@ -318,13 +319,13 @@ def gather(tape: Tape) -> Tape:
                 continue
             done[i] = True
             order.append(i)
-            for a in () if tape.ops[i] in SOURCES else set(tape.args[i]):
+            for a in () if tape.ops[i] in SOURCES else different(tape.args[i]):
                 left[a] -= 1
                 let_go(a)
             for r in readers[i]:
                 missing[r] -= 1
                 if not missing[r]:
-                    for a in set(tape.args[r]):
+                    for a in different(tape.args[r]):
                         waiting[a] -= 1
                         let_go(a)
     new = Tape(tape.inputs, tape.params)

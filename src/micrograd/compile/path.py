@@ -10,7 +10,7 @@ from typing import Any
 from micrograd import engine
 from micrograd.compile import passes
 from micrograd.compile.backends import ir, python
-from micrograd.compile.kernel import PointCode, Settings, in_background, is_recording, levels, prepare, wrt_places
+from micrograd.compile.kernel import PointCode, Settings, in_background, is_recording, prepare, wrt_places
 from micrograd.compile.tape import CONST
 from micrograd.compile.trace import Trace
 from micrograd.engine import Value
@@ -57,15 +57,14 @@ class Path:
         return self.gradient_codes[wanted]
 
     def _compile(self, wrt: list[int], keep: Callable[[PointCode], None]) -> None:
-        def replace(level: int) -> None:
-            keep(PointCode(tape, self.settings, level))
+        def replace() -> None:
+            keep(code.optimised())
             self.install()
 
-        tape = prepare(self.trace.tape, wrt, self.settings)
-        first, final = levels(tape, self.settings.wait)
-        keep(PointCode(tape, self.settings, first))
-        if final != first:
-            in_background(lambda: replace(final))
+        code = PointCode(prepare(self.trace.tape, wrt, self.settings), self.settings)
+        keep(code)
+        if code.level != code.final:
+            in_background(replace)
 
     def run(self, leaves: list[Any], wanted: tuple[int, ...]) -> list[Any] | None:
         """Results for these arguments, of which `wanted` are Values; None where a guard fails."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from micrograd.compile.kernel import BatchCode, Settings, in_background, levels, prepare, wrt_places
+from micrograd.compile.kernel import BatchCode, Settings, in_background, prepare, wrt_places
 from micrograd.compile.tape import INPUT, PARAM, Tape
 from micrograd.compile.trace import Trace
 from micrograd.engine import Value
@@ -120,11 +120,9 @@ class RowPath:
                 tape.guards = []
             wrt = [w for k, w in enumerate(wrt_places(tape, [])) if gradient and gradient[k]]
             ready = prepare(tape, wrt, self.settings)
-            flags = [reduced] * len(ready.outputs)
-            first, final = levels(ready, False)
-            self.codes[key] = BatchCode(ready, flags, self.settings, first)
-            if final != first:
-                in_background(lambda: self.codes.__setitem__(key, BatchCode(ready, flags, self.settings, final)))
+            code = self.codes[key] = BatchCode(ready, [reduced] * len(ready.outputs), self.settings)
+            if code.level != code.final:
+                in_background(lambda: self.codes.__setitem__(key, code.optimised()))
         return self.codes[key]
 
 

@@ -65,15 +65,43 @@ def spans(tape: Tape, plan: list[Step], near: int) -> list[list[Step]]:
     return found
 
 
-def pieces(parts: list[list[Step]], size: int) -> list[list[Step]]:
-    """Parts put together to about `size` steps."""
+def pieces(tape: Tape, parts: list[list[Step]], size: int) -> list[list[Step]]:
+    """Parts put together to about `size` steps; if there is a choice, so that the next piece begins as this one began.
+
+    Pieces of a loop are then whole turns of it, and do the same.
+    """
+    shapes = [tuple([tape.ops[s[1]] if s[0] == "do" else s[0] for s in part]) for part in parts]
     found: list[list[Step]] = []
-    for part in parts:
-        if found and len(found[-1]) + len(part) <= size:
-            found[-1] += part
-        else:
-            found.append(list(part))
+    start = 0
+    while start < len(parts):
+        steps, end, best = 0, start, 0
+        while end < len(parts) and (end == start or steps + len(parts[end]) <= size):
+            steps += len(parts[end])
+            end += 1
+            if end < len(parts) and shapes[end] == shapes[start] and 2 * steps >= size:
+                best = end
+        if best and end < len(parts):
+            end = best
+        found.append([step for part in parts[start:end] for step in part])
+        start = end
     return found
+
+
+def crossing(tape: Tape, cut: list[list[Step]]) -> tuple[dict[int, int], dict[int, int]]:
+    """The piece that makes each value; and of values that one piece makes and another reads, the last piece that does."""
+    made_in: dict[int, int] = {}
+    last_in: dict[int, int] = {}
+    for number, piece in enumerate(cut):
+        here = set()
+        for step in piece:
+            for a in used(tape, step):
+                if made_in.get(a, number) != number and a not in here:
+                    last_in[a] = number
+            if step[0] == "do":
+                made_in[step[1]] = number
+            elif step[0] == "again":
+                here.add(step[1])
+    return made_in, last_in
 
 
 def _rounded_once(tape: Tape) -> set[int]:

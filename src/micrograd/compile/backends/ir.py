@@ -53,6 +53,8 @@ class Text:
         self.names: dict[Any, str] = {}  # place -> its SSA name in the function that is being written
         self.masks: dict[Any, str] = {}  # place of a comparison -> its i1 name
         self.slots: dict[int, int] = {}  # place -> where it lies in scratch
+        self.entries: dict[int, int] = {}  # place, or ~k for output k -> the entry of %table that says where it lies
+        self.numbers: dict[int, int] = {}  # place of a constant -> where it lies in @numbers, if a table says so
         self.count = 0
         self.kinds: list[int] = []  # the number of each output among its kind, stored or summed
         counts = {True: 0, False: 0}
@@ -88,9 +90,34 @@ class Text:
         self.line(f"{p} = getelementptr i8, ptr {base}, i64 {index}")
         return p
 
-    def load_param(self, k: int) -> str:
+    def where(self, place: int) -> int:
+        """How many bytes into its memory (scratch, params, inputs, constants, results) the value of a place, or ~k, lies."""
+        if place < 0:
+            k = ~place
+            return k * self.item if self.point else self.kinds[k] * (self.bytes if self.reduced[k] else 8)
+        op, args = self.tape.ops[place], self.tape.args[place]
+        if op is CONST:
+            return self.numbers[place] * self.item
+        if op is PARAM:
+            return int(args[0]) * self.item
+        if op is INPUT:
+            return int(args[0]) * (self.item if self.point else 8)
+        return self.slots[place] * self.bytes
+
+    def address_of(self, base: str, place: int) -> str:
+        """Where the value of a place lies: always the same, or as the table says."""
+        if place not in self.entries:
+            return self.address(base, self.where(place))
+        entry = self.address("%table", 4 * self.entries[place])
+        offset, wide, p = self.fresh(), self.fresh(), self.fresh()
+        self.line(f"{offset} = load i32, ptr {entry}, align 4")
+        self.line(f"{wide} = zext i32 {offset} to i64")
+        self.line(f"{p} = getelementptr i8, ptr {base}, i64 {wide}")
+        return p
+
+    def load_uniform(self, base: str, place: int) -> str:
         """Read at each use: a broadcast load is part of the instruction that uses it, a long-lived register is not free."""
-        p, x = self.address("%params", k * self.item), self.fresh()
+        p, x = self.address_of(base, place), self.fresh()
         self.line(f"{x} = load {self.scalar}, ptr {p}, align {self.item}")
         return x if self.point else self.broadcast(x)
 
@@ -103,13 +130,13 @@ class Text:
         )
         return all_lanes
 
-    def load_input(self, k: int) -> str:
+    def load_input(self, place: int) -> str:
         r = self.fresh()
         if self.point:
-            p = self.address("%in", k * self.item)
+            p = self.address_of("%in", place)
             self.line(f"{r} = load {self.T}, ptr {p}, align {self.item}")
             return r
-        at, column, p = self.address("%columns", 8 * k), self.fresh(), self.fresh()
+        at, column, p = self.address_of("%columns", place), self.fresh(), self.fresh()
         self.line(f"{column} = load ptr, ptr {at}, align 8")
         self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 %i")
         if not self.masked:
@@ -126,13 +153,13 @@ class Text:
     def get(self, place: Any) -> str:
         """The name of a value in the current function."""
         op = self.tape.ops[place]
-        if op is CONST:
+        if op is CONST and place not in self.entries:
             return self.splat(self.tape.args[place][0])
-        if op is PARAM:
-            return self.load_param(self.tape.args[place][0])
+        if op is PARAM or op is CONST:
+            return self.load_uniform("%params" if op is PARAM else "@numbers", place)
         if place not in self.names:
             if op is INPUT:
-                self.names[place] = self.load_input(self.tape.args[place][0])
+                self.names[place] = self.load_input(place)
             elif place in self.masks:
                 r = self.fresh()
                 self.line(
@@ -140,7 +167,7 @@ class Text:
                 )
                 self.names[place] = r
             else:
-                p, r = self.address("%scratch", self.slots[place] * self.bytes), self.fresh()
+                p, r = self.address_of("%scratch", place), self.fresh()
                 self.line(f"{r} = load {self.T}, ptr {p}, align {self.bytes}")
                 self.names[place] = r
         return self.names[place]
@@ -152,7 +179,10 @@ class Text:
             kept = self.fresh()
             self.line(f"{kept} = select {self.B} %keep, {self.T} {x}, {self.T} {self.splat(0.0)}")
             x = kept
-        p = self.address("%scratch", self.slots[place] * self.bytes)
+        if place in self.entries:
+            p = self.address_of("%scratch", place)
+        else:  # sources are kept too, for tiles
+            p = self.address("%scratch", self.slots[place] * self.bytes)
         self.line(f"store {self.T} {x}, ptr {p}, align {self.bytes}")
 
     def condition(self, place: Any) -> str:
@@ -271,14 +301,13 @@ class Text:
     def store_output(self, k: int, place: int) -> None:
         x = self.get(place)
         if self.point:
-            p = self.address("%out", k * self.item)
+            p = self.address_of("%out", ~k)
             self.line(f"store {self.T} {x}, ptr {p}, align {self.item}")
             return
-        kind = self.kinds[k]
         if self.reduced[k]:
-            self.add_up(kind, x)
+            self.add_up(self.address_of("%acc", ~k), x)
             return
-        at, column, p = self.address("%outs", 8 * kind), self.fresh(), self.fresh()
+        at, column, p = self.address_of("%outs", ~k), self.fresh(), self.fresh()
         self.line(f"{column} = load ptr, ptr {at}, align 8")
         self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 %i")
         if not self.masked:
@@ -288,9 +317,9 @@ class Text:
         self.declared[declare] = declare
         self.line(f"call void @llvm.masked.store.{self.S}.p0({self.T} {x}, ptr {p}, i32 {self.item}, {self.B} %mask)")
 
-    def add_up(self, kind: int, x: str) -> None:
+    def add_up(self, p: str, x: str) -> None:
         """Add a vector to a sum in memory."""
-        p, old, total = self.address("%acc", kind * self.bytes), self.fresh(), self.fresh()
+        old, total = self.fresh(), self.fresh()
         self.line(f"{old} = load {self.T}, ptr {p}, align {self.bytes}")
         self.line(f"{total} = fadd {self.F}{self.T} {old}, {x}")
         if self.masked or self.tape.guards:

@@ -7,8 +7,10 @@ linear time in the length of a function.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from micrograd.compile import lanes, passes
-from micrograd.compile.backends import cut, side_by_side, tiles
+from micrograd.compile.backends import cut, drivers, shared, side_by_side, tiles
 from micrograd.compile.backends.cut import Step
 from micrograd.compile.backends.ir import Text, attributes
 from micrograd.compile.backends.llvm import Options
@@ -16,14 +18,13 @@ from micrograd.compile.tape import CONST, INPUT, PARAM, Tape
 
 # Steps a function. LLVM's time per instruction was flat up to 2,000 and doubled at 20,000; of a long tape, pieces of 250
 # compiled in two thirds of the time of 1,000 (13 and 20 s for 188,000 instructions), and ran as fast for a point. For rows,
-# pieces of 450 or 600 ran 5 % faster than those of 250, as each has masks and constants of its own.
-CHUNK, SMALL_CHUNK, ROWS_CHUNK, LONG = 2000, 250, 600, 20_000
+# pieces of 450 or 600 ran 5 % faster than those of 250, as each has masks and constants of its own, and 800 another 5 %.
+CHUNK, SMALL_CHUNK, ROWS_CHUNK, LONG = 2000, 250, 800, 20_000
 
 # A piece of a tape that is longer than FETCHED steps (some 8 bytes of code each, so that a level-2 cache does not hold all) is
-# run for several vectors of rows before the next one, if their scratch fits into NEAR_BYTES; meanwhile the LINES cache lines
-# of code that lie AHEAD bytes on are asked for. Lotka-Volterra's gradient over 1,000 steps: 6.1 µs a row by single vectors,
-# 5.4 by four, 5.0 with the code asked for; 8 vectors were no faster.
-FETCHED, VECTORS, NEAR_BYTES, AHEAD, LINES = 65_536, 4, 640 << 10, 6144, 48
+# run for several vectors of rows before the next one, if their scratch fits into NEAR_BYTES. A gradient of 138,000
+# instructions took 6.1 µs a row by single vectors and 5.4 by four; 8 were no faster.
+FETCHED, VECTORS, NEAR_BYTES = 65_536, 4, 640 << 10
 
 # With as many columns, rows are asked for ahead of time, several vectors of a column at once: the processor follows a few
 # columns by itself, and memory likes neighbours. 64 columns of 100,000 rows: 56 instead of 71 ns a row by two threads, 99
@@ -55,7 +56,6 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
     Without `reduced` it is a point function: int kernel(in, params, out, scratch); with it, a batch function over rows:
     int kernel(columns, params, outs, n, acc, bad, scratch), where each output is stored by row or (reduced) summed into acc.
     """
-    point = reduced is None
     if (found := side_by_side.attempt(tape, options, reduced)) is not None:
         return found
     many_sums = not tape.guards and sum(reduced or []) >= tiles.FEWEST
@@ -63,51 +63,77 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
         tape = passes.gather(tape)
     elif many_sums:
         tape = lanes.interleave(tape, tiles.registers(options))
-    t = Text(tape, options, reduced or [], point)
+    t = Text(tape, options, reduced or [], reduced is None)
     plan = steps(tape)
-    chunk = CHUNK if len(plan) <= LONG else SMALL_CHUNK if point else ROWS_CHUNK
-    if point or len(plan) <= chunk:
-        pieces = [plan[i : i + chunk] for i in range(0, len(plan), chunk)] or [[]]
+    if len(plan) > CHUNK:
+        functions, scratch = _in_pieces(t, plan)
+    elif many_sums:
+        functions, scratch = _tiled(t, plan)
     else:
-        spans = cut.spans(tape, plan, chunk)
-        pieces = cut.again(tape, spans, cut.pieces(spans, chunk))
-    made_in: dict[int, int] = {}
-    last_in: dict[int, int] = {}  # of values that one piece makes and another reads: the last piece that does
-    for number, piece in enumerate(pieces):
-        here = set()
-        for step in piece:
-            for a in cut.used(tape, step):
-                if made_in.get(a, number) != number and a not in here:
-                    last_in[a] = number
-            if step[0] == "do":
-                made_in[step[1]] = number
-            elif step[0] == "again":
-                here.add(step[1])
-    crossing = set(last_in)
-    t.slots = _slots(made_in, last_in, len(pieces))
-    keep_slot = 1 + max(t.slots.values(), default=-1)  # the lanes that passed the guards, for later pieces
+        functions, scratch = _in_one(t, plan)
+    return "\n".join([*functions, *t.declared, attributes(options)]), scratch
+
+
+def _in_one(t: Text, plan: list[Step]) -> tuple[list[str], int]:
+    """A tape as one function; for the last rows of a batch, which do not fill a vector, another one with masks."""
     functions = []
-    if point:
-        arguments = "ptr %in, ptr %params, ptr %out, ptr %scratch"
-    else:
-        arguments = "ptr %columns, ptr %params, ptr %outs, i64 %i, i64 %n, ptr %acc, ptr %bad, ptr %scratch"
-    guarded_in = next((n for n, piece in enumerate(pieces) if ("guard",) in piece), None)
-    if many_sums and len(pieces) == 1:
-        found_tiles, products = tiles.find(tape, t.reduced, t.kinds, tiles.registers(options))
-        return _tiled(t, tiles.steps(tape, plan, found_tiles, t.reduced, products), found_tiles, arguments)
-    for masked in (False, True) if reduced is not None and len(pieces) == 1 else (reduced is not None,):
+    for masked in (False,) if t.point else (False, True):
         t.masked = masked
-        for number, piece in enumerate(pieces):
-            functions.append(_piece(t, number, piece, pieces, arguments, crossing, guarded_in, keep_slot))
-    stride = (keep_slot + 1) * t.bytes if len(pieces) > 1 else 0
-    if point or len(pieces) == 1:
-        functions.append(_driver(t, arguments, len(pieces)))
-    else:
-        vectors = max(1, min(VECTORS, NEAR_BYTES // stride)) if len(plan) > FETCHED else 1
-        functions.append(_driver_of_pieces(t, len(pieces), arguments, vectors, stride))
-        stride *= vectors
-    body = "\n".join([*functions, *t.declared, attributes(options)])
-    return body, stride
+        functions.append(_piece(t, 0, plan, Hand(guarded_in=0 if t.tape.guards else None)))
+    return [*functions, drivers.of_one(t)], 0
+
+
+def _tiled(t: Text, plan: list[Step]) -> tuple[list[str], int]:
+    """A batch in one piece whose sums of products are added tile by tile."""
+    found, products = tiles.find(t.tape, t.reduced, t.kinds, tiles.registers(t.o))
+    read = tiles.places(found)
+    t.slots = {place: slot for slot, place in enumerate(read)}
+    stride = len(read) * t.bytes
+    functions = []
+    for t.masked in (False, True):
+        functions.append(_piece(t, 0, tiles.steps(t.tape, plan, found, t.reduced, products), Hand(set(read))))
+    functions += [tiles.text(t, found, stride), tiles.driver(t, stride)]
+    return functions, stride * tiles.VECTORS
+
+
+def _in_pieces(t: Text, plan: list[Step]) -> tuple[list[str], int]:
+    """A long tape as functions that are called in turn."""
+    small = SMALL_CHUNK if t.point else ROWS_CHUNK
+    for size in (small,) if len(plan) > LONG else (small, CHUNK):  # large pieces, unless small ones share functions
+        spans = cut.spans(t.tape, plan, size)
+        pieces = cut.pieces(t.tape, spans, size)
+        if not t.point:
+            pieces = cut.again(t.tape, spans, pieces)
+        made_in, last_in = cut.crossing(t.tape, pieces)
+        guarded_in = next((n for n, piece in enumerate(pieces) if ("guard",) in piece), None)
+        calls = shared.functions(t, pieces, set(last_in), guarded_in)
+        different = list(dict.fromkeys(calls))
+        if len(different) < len(pieces):
+            break
+    t.slots = _slots(made_in, last_in, len(pieces))
+    keep_slot = 1 + max(t.slots.values(), default=-1)
+    stride = (keep_slot + 1) * t.bytes
+    t.masked = not t.point
+    functions = []
+    for function in different:
+        t.entries = function.entries
+        hand = Hand(set(last_in), False, keep_slot, guarded_in)
+        functions.append(_piece(t, function.first, pieces[function.first], hand))
+    functions += shared.tables(t, calls)
+    if t.point:
+        return [*functions, drivers.of_point(t, len(pieces))], stride
+    apart = len(different) == len(pieces) and len(plan) > FETCHED
+    vectors = max(1, min(VECTORS, NEAR_BYTES // stride)) if apart else 1
+    return [*functions, drivers.of_rows(t, len(pieces), vectors, stride)], stride * vectors
+
+
+class Hand(NamedTuple):
+    """What pieces hand on through scratch."""
+
+    crossing: set[int] = set()  # places that later pieces read
+    whole: bool = True  # whether one piece is all
+    keep_slot: int = 0  # where the lanes that passed the guards lie
+    guarded_in: int | None = None  # the piece that has the guards
 
 
 def _slots(made_in: dict[int, int], last_in: dict[int, int], pieces: int) -> dict[int, int]:
@@ -132,19 +158,11 @@ def _slots(made_in: dict[int, int], last_in: dict[int, int], pieces: int) -> dic
     return slots
 
 
-def _piece(
-    t: Text,
-    number: int,
-    piece: list[Step],
-    pieces: list[list[Step]],
-    arguments: str,
-    crossing: set[int],
-    guarded_in: int | None,
-    keep_slot: int,
-) -> str:
+def _piece(t: Text, number: int, piece: list[Step], hand: Hand) -> str:
+    """A function that does the steps of a piece."""
     t.lines, t.names, t.masks = [], {}, {}
     W = t.o.width
-    name = f"{'last' if t.masked else 'piece'}{number}"
+    name = f"{'last' if t.masked and hand.whole else 'piece'}{number}"
     if not t.point and not t.masked:
         t.line(f"%mask = and <{W} x i1> splat (i1 true), splat (i1 true)")
     elif not t.point:
@@ -156,10 +174,10 @@ def _piece(
         t.line(f"%rows = add <{W} x i64> %is, <{numbers}>")
         t.line(f"%mask = icmp ult <{W} x i64> %rows, %ns")
     if not t.point:
-        if guarded_in is None or number < guarded_in:
+        if hand.guarded_in is None or number < hand.guarded_in:
             t.line(f"%keep = and <{W} x i1> %mask, %mask")
-        elif number > guarded_in:
-            p = t.address("%scratch", keep_slot * t.bytes)
+        elif number > hand.guarded_in:
+            p = t.address("%scratch", hand.keep_slot * t.bytes)
             t.line(f"%kept = load {t.T}, ptr {p}, align {t.bytes}")
             t.line(f"%keep = fcmp une {t.T} %kept, {t.splat(0.0)}")
     if not t.point and not t.masked and t.tape.inputs >= PREFETCHED:
@@ -169,8 +187,8 @@ def _piece(
         if step[0] == "do":
             place = step[1]
             t.instruction(place)
-            if place in crossing:
-                t.keep(place, len(pieces) == 1)
+            if place in hand.crossing:
+                t.keep(place, hand.whole)
         elif step[0] == "keep":
             t.keep(step[1], True)
         elif step[0] == "again":
@@ -199,13 +217,13 @@ def _piece(
                 t.line(f"store i{cell} %bits, ptr %badp, align 1")
                 t.line(f"%any = icmp ne i{cell} %bits, 0")
                 t.line("%status = zext i1 %any to i32")
-                if len(pieces) > 1:
-                    p = t.address("%scratch", keep_slot * t.bytes)
+                if not hand.whole:
+                    p = t.address("%scratch", hand.keep_slot * t.bytes)
                     t.line(f"%keeps = select <{W} x i1> %keep, {t.T} {t.splat(1.0)}, {t.T} {t.splat(0.0)}")
                     t.line(f"store {t.T} %keeps, ptr {p}, align {t.bytes}")
             status = "%status"
     t.line(f"ret i32 {status}")
-    return f"define internal i32 @{name}({arguments}) #0 {{\n" + "\n".join(t.lines) + "\n}\n"
+    return f"define internal i32 @{name}({drivers.arguments(t, hand.whole)}) #0 {{\n" + "\n".join(t.lines) + "\n}\n"
 
 
 def _rows_ahead(t: Text) -> list[str]:
@@ -235,132 +253,3 @@ def _rows_ahead(t: Text) -> list[str]:
                 f"  call void @llvm.prefetch.p0(ptr %line{j}_{k}, i32 0, i32 2, i32 1)",
             ]
     return found
-
-
-def _tiled(t: Text, plan: list[Step], found: list[tiles.Tile], arguments: str) -> tuple[str, int]:
-    """A batch in one piece whose sums of products are added tile by tile."""
-    read = tiles.places(found)
-    t.slots = {place: slot for slot, place in enumerate(read)}
-    stride = len(read) * t.bytes
-    functions = []
-    for t.masked in (False, True):
-        functions.append(_piece(t, 0, plan, [plan], arguments, set(read), None, 0))
-    functions += [tiles.text(t, found, stride), tiles.driver(t, BATCH, arguments, stride)]
-    return "\n".join([*functions, *t.declared, attributes(t.o)]), stride * tiles.VECTORS
-
-
-def _calls(name: str, pieces: int, arguments: str, seen: str, tag: str) -> tuple[str, str]:
-    """Calls of all pieces, and the name of what they return together."""
-    lines = []
-    for number in range(pieces):
-        lines.append(f"  %{tag}s{number} = call i32 @{name}{number}({arguments})")
-        lines.append(f"  %{tag}o{number} = or i32 {seen}, %{tag}s{number}")
-        seen = f"%{tag}o{number}"
-    return "\n".join(lines), seen
-
-
-BATCH = "ptr %columns, ptr %params, ptr %outs, i64 %n, ptr %acc, ptr %bad, ptr %scratch"
-
-
-def _driver(t: Text, arguments: str, pieces: int) -> str:
-    """The function that is called, of a point (all pieces, once) or of a batch in one piece.
-
-    The last rows of a batch, which do not fill a vector, have a copy of their own with masks.
-    """
-    if t.point:
-        calls, seen = _calls("piece", pieces, arguments, "0", "p")
-        return f"define i32 @kernel({arguments}) #0 {{\n{calls}\n  ret i32 {seen}\n}}\n"
-    W = t.o.width
-    full, full_seen = _calls("piece", 1, arguments, "%seen", "p")
-    last, last_seen = _calls("last", 1, arguments.replace("%i,", "%r,"), "%found", "q")
-    return f"""define i32 @kernel({BATCH}) #0 {{
-entry:
-  br label %test
-test:
-  %i = phi i64 [ 0, %entry ], [ %next, %rows ]
-  %seen = phi i32 [ 0, %entry ], [ {full_seen}, %rows ]
-  %next = add i64 %i, {W}
-  %more = icmp ule i64 %next, %n
-  br i1 %more, label %rows, label %rest
-rows:
-{full}
-  br label %test
-rest:
-  %r = phi i64 [ %i, %test ], [ %after, %few ]
-  %found = phi i32 [ %seen, %test ], [ {last_seen}, %few ]
-  %some = icmp ult i64 %r, %n
-  br i1 %some, label %few, label %done
-few:
-{last}
-  %after = add i64 %r, {W}
-  br label %rest
-done:
-  ret i32 %found
-}}
-"""
-
-
-def _fetch(t: Text, lines: int) -> str:
-    """Ask for code that is needed soon, a few cache lines for each vector of rows."""
-    declare = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
-    t.declared[declare] = declare
-    found = [
-        "  %row = sub i64 %i, %start",
-        f"  %apart = mul i64 %row, {64 * lines // t.o.width}",
-        "  %soon = getelementptr i8, ptr %code, i64 %apart",
-    ]
-    for k in range(lines):
-        found.append(f"  %line{k} = getelementptr i8, ptr %soon, i64 {AHEAD + 64 * k}")
-        found.append(f"  call void @llvm.prefetch.p0(ptr %line{k}, i32 0, i32 2, i32 1)")
-    return "\n".join(found) + "\n"
-
-
-def _driver_of_pieces(t: Text, pieces: int, arguments: str, vectors: int, stride: int) -> str:
-    """The function that is called, of a batch in many pieces.
-
-    Each piece is run for several vectors of rows, each with a scratch of its own, before the next piece: its code, which
-    comes from far away, then serves all of them. All pieces have masks; the vectors are taken in the order of the rows.
-    """
-    W, block = t.o.width, t.o.width * vectors
-    names = ", ".join(f"ptr @last{number}" for number in range(pieces))
-    fetch = _fetch(t, -(-LINES // vectors)) if vectors > 1 else ""
-    return f"""@pieces = internal constant [{pieces} x ptr] [{names}]
-define i32 @kernel({BATCH}) #0 {{
-entry:
-  br label %blocks
-blocks:
-  %start = phi i64 [ 0, %entry ], [ %end, %filled ]
-  %seen0 = phi i32 [ 0, %entry ], [ %or, %filled ]
-  %some = icmp ult i64 %start, %n
-  br i1 %some, label %block, label %done
-block:
-  %end = add i64 %start, {block}
-  %whole = icmp ult i64 %end, %n
-  %stop = select i1 %whole, i64 %end, i64 %n
-  br label %piece
-piece:
-  %number = phi i64 [ 0, %block ], [ %following, %past ]
-  %seen1 = phi i32 [ %seen0, %block ], [ %or, %past ]
-  %at = getelementptr [{pieces} x ptr], ptr @pieces, i64 0, i64 %number
-  %code = load ptr, ptr %at, align 8
-  br label %vector
-vector:
-  %i = phi i64 [ %start, %piece ], [ %next, %vector ]
-  %own = phi ptr [ %scratch, %piece ], [ %other, %vector ]
-  %seen2 = phi i32 [ %seen1, %piece ], [ %or, %vector ]
-{fetch}  %failed = call i32 %code({arguments.replace("ptr %scratch", "ptr %own")})
-  %or = or i32 %seen2, %failed
-  %next = add i64 %i, {W}
-  %other = getelementptr i8, ptr %own, i64 {stride}
-  %more = icmp ult i64 %next, %stop
-  br i1 %more, label %vector, label %past
-past:
-  %following = add i64 %number, 1
-  %again = icmp ult i64 %following, {pieces}
-  br i1 %again, label %piece, label %filled
-filled:
-  br label %blocks
-done:
-  ret i32 %seen0
-}}
-"""

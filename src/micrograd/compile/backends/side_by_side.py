@@ -213,7 +213,8 @@ def attempt(tape: Tape, options: Options, reduced: list[bool] | None = None) -> 
     """The text of a tape in lanes, where that is worth it."""
     if len(tape) < (SHORTEST if reduced is None else SHORTEST_OF_ROWS) or options.single:
         return None
-    plan = lanes.plan(tape, options.bits // 64, STRIP[options.bits])
-    if plan.cost > (WORTH if reduced is None else WORTH_OF_ROWS) * plan.scalar_cost:
+    worth = WORTH if reduced is None else WORTH_OF_ROWS
+    plan = lanes.plan(tape, options.bits // 64, STRIP[options.bits], worth)
+    if plan is None:
         return None
     return text(tape, options, plan) if reduced is None else rows_text(tape, options, plan, reduced)

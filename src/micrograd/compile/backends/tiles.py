@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
+from micrograd.compile.backends import drivers
 from micrograd.compile.backends.ir import Text
 from micrograd.compile.backends.llvm import Options
 from micrograd.compile.tape import CONST, PARAM, SOURCES, Tape
@@ -114,10 +115,10 @@ def places(tiles: list[Tile]) -> list[int]:
     return list(dict.fromkeys(p for tile in tiles for p in (*tile.left, *tile.right)))
 
 
-def driver(t: Text, batch: str, arguments: str, stride: int) -> str:
+def driver(t: Text, stride: int) -> str:
     """The function that is called: rows leave what the tiles read, several vectors in turn; then the tiles are added."""
-    own = arguments.replace("ptr %scratch", "ptr %own")
-    return f"""define i32 @kernel({batch}) #0 {{
+    own = drivers.arguments(t, True).replace("ptr %scratch", "ptr %own")
+    return f"""define i32 @kernel({drivers.BATCH}) #0 {{
 entry:
   br label %vector
 vector:
