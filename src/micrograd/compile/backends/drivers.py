@@ -14,11 +14,9 @@ def arguments(t: Text, whole: bool) -> str:
     return found if whole else found + ", ptr %table"
 
 
-def of_one(t: Text) -> str:
-    """The driver of one piece. The last rows of a batch, which do not fill a vector, have a copy of their own with masks."""
+def of_rows_in_one(t: Text) -> str:
+    """The driver of a batch in one piece. The last rows, which do not fill a vector, have a copy of it with masks."""
     given, W = arguments(t, True), t.o.width
-    if t.point:
-        return f"define i32 @kernel({given}) #0 {{\n  %failed = call i32 @piece0({given})\n  ret i32 %failed\n}}\n"
     return f"""define i32 @kernel({BATCH}) #0 {{
 entry:
   br label %test

@@ -76,11 +76,13 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
 
 def _in_one(t: Text, plan: list[Step]) -> tuple[list[str], int]:
     """A tape as one function; for the last rows of a batch, which do not fill a vector, another one with masks."""
+    hand = Hand(guarded_in=0 if t.tape.guards else None)
+    if t.point:
+        return [_piece(t, "kernel", 0, plan, hand)], 0
     functions = []
-    for masked in (False,) if t.point else (False, True):
-        t.masked = masked
-        functions.append(_piece(t, 0, plan, Hand(guarded_in=0 if t.tape.guards else None)))
-    return [*functions, drivers.of_one(t)], 0
+    for t.masked, name in ((False, "piece0"), (True, "last0")):
+        functions.append(_piece(t, name, 0, plan, hand))
+    return [*functions, drivers.of_rows_in_one(t)], 0
 
 
 def _tiled(t: Text, plan: list[Step]) -> tuple[list[str], int]:
@@ -90,8 +92,9 @@ def _tiled(t: Text, plan: list[Step]) -> tuple[list[str], int]:
     t.slots = {place: slot for slot, place in enumerate(read)}
     stride = len(read) * t.bytes
     functions = []
-    for t.masked in (False, True):
-        functions.append(_piece(t, 0, tiles.steps(t.tape, plan, found, t.reduced, products), Hand(set(read))))
+    rest = tiles.steps(t.tape, plan, found, t.reduced, products)
+    for t.masked, name in ((False, "piece0"), (True, "last0")):
+        functions.append(_piece(t, name, 0, rest, Hand(set(read))))
     functions += [tiles.text(t, found, stride), tiles.driver(t, stride)]
     return functions, stride * tiles.VECTORS
 
@@ -118,7 +121,7 @@ def _in_pieces(t: Text, plan: list[Step]) -> tuple[list[str], int]:
     for function in different:
         t.entries = function.entries
         hand = Hand(set(last_in), False, keep_slot, guarded_in)
-        functions.append(_piece(t, function.first, pieces[function.first], hand))
+        functions.append(_piece(t, f"piece{function.first}", function.first, pieces[function.first], hand))
     functions += shared.tables(t, calls)
     if t.point:
         return [*functions, drivers.of_point(t, len(pieces))], stride
@@ -158,11 +161,10 @@ def _slots(made_in: dict[int, int], last_in: dict[int, int], pieces: int) -> dic
     return slots
 
 
-def _piece(t: Text, number: int, piece: list[Step], hand: Hand) -> str:
+def _piece(t: Text, name: str, number: int, piece: list[Step], hand: Hand) -> str:
     """A function that does the steps of a piece."""
     t.lines, t.names, t.masks = [], {}, {}
     W = t.o.width
-    name = f"{'last' if t.masked and hand.whole else 'piece'}{number}"
     if not t.point and not t.masked:
         t.line(f"%mask = and <{W} x i1> splat (i1 true), splat (i1 true)")
     elif not t.point:
@@ -223,7 +225,8 @@ def _piece(t: Text, number: int, piece: list[Step], hand: Hand) -> str:
                     t.line(f"store {t.T} %keeps, ptr {p}, align {t.bytes}")
             status = "%status"
     t.line(f"ret i32 {status}")
-    return f"define internal i32 @{name}({drivers.arguments(t, hand.whole)}) #0 {{\n" + "\n".join(t.lines) + "\n}\n"
+    kind = "define" if name == "kernel" else "define internal"
+    return f"{kind} i32 @{name}({drivers.arguments(t, hand.whole)}) #0 {{\n" + "\n".join(t.lines) + "\n}\n"
 
 
 def _rows_ahead(t: Text) -> list[str]:
