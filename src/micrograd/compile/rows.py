@@ -113,7 +113,8 @@ class RowPath:
     def code(self, reduced: bool, gradient: bytes, guarded: bool = True) -> BatchCode:
         """Machine code for what is asked; without guards, for rows of which it is known that they go this way."""
         key: Any = (reduced, gradient) if guarded else (reduced, gradient, guarded)
-        if key not in self.codes:
+        found = self.codes.get(key)
+        if found is None:
             tape = Tape()
             tape.__dict__.update(self.tape.__dict__, ops=list(self.tape.ops), args=list(self.tape.args))
             if not guarded:
@@ -122,10 +123,10 @@ class RowPath:
             ready = prepare(tape, wrt, self.settings)
             flags = [reduced] * len(ready.outputs)
             first, final = levels(ready, False)
-            self.codes[key] = BatchCode(ready, flags, self.settings, first)
+            found = self.codes[key] = BatchCode(ready, flags, self.settings, first)
             if final != first:
                 in_background(lambda: self.codes.__setitem__(key, BatchCode(ready, flags, self.settings, final)))
-        return self.codes[key]
+        return found
 
 
 def uniform_as_params(tape: Tape, varying: int, uniform: int, captured: int) -> Tape:
