@@ -24,7 +24,7 @@ from micrograd.compile.trace import is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.importable import by_name
-from micrograd.structure import NUMBER, Shape, flatten, rebuild, unflatten
+from micrograd.structure import NUMBER, Shape, flatten, rebuild, unflatten, wants_function
 
 CORES = os.cpu_count() or 1
 
@@ -64,6 +64,13 @@ class Vmap:
         for name, least in (("batch_size", batch_size), ("threads", threads)):
             if least is not None and (not isinstance(least, int) or least < 1):
                 raise ValueError(f"{name}={least!r}: a whole number, at least 1, or None")
+        for axis in in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,):
+            if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
+                raise TypeError(
+                    f"in_axes={in_axes!r}: an axis is a whole number, or None for an argument that is the same in all rows; "
+                    "a tuple has one for each argument"
+                )
+        wants_function(f, "map over rows")
         functools.update_wrapper(self, f)
         self.f, self.reduce, self.threads = f, reduce, threads
         self.in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
@@ -84,7 +91,11 @@ class Vmap:
         """The same, compiled otherwise: what jit(vmap(f)) is."""
         return Vmap(self.f, self.in_axes, self.reduce, self.threads, self.batch_size, settings)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if named:
+            raise TypeError(
+                f"{next(iter(named))}=...: {self!r} takes its arguments by position, as in_axes counts them"
+            )
         known = self.known
         if known is not None:
             result = known(*args)

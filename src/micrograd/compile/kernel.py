@@ -21,6 +21,8 @@ from micrograd.ops import Op
 # LLVM was seen to take 1.5 kB an instruction; this is as much as 6 GB.
 MAX_INSTRUCTIONS = 4_000_000
 
+WIDTHS = (1, 2, 4, 8, 16, 32, 64)  # rows at a time
+
 LONG_TAPE = 20_000  # instructions: a longer tape is compiled quickly first, and better in the background
 
 RESULT = Op("jit", lambda *_: 0.0, [], symbol="jit")  # what a compiled function's result says it was made by
@@ -39,6 +41,8 @@ class Settings:
     ) -> None:
         if exact and (fastmath or float32):
             raise ValueError("exact=True gives the bits of eager code: it goes with neither fastmath nor float32")
+        if width is not None and (type(width) is not int or width not in WIDTHS):
+            raise ValueError(f"width={width!r}: rows are taken 1, 2, 4, 8, 16, 32 or 64 at a time")
         self.exact, self.fast, self.single, self.width, self.wait = exact, fastmath, float32, width, wait
 
     def point(self) -> llvm.Options:
@@ -47,8 +51,6 @@ class Settings:
     def batch(self) -> llvm.Options:
         bits = llvm.vector_bits()
         width = self.width or bits // (32 if self.single else 64)
-        if width not in (1, 2, 4, 8, 16, 32, 64):
-            raise ValueError(f"width={width}: rows are taken 1, 2, 4, 8, 16, 32 or 64 at a time")
         wanted = width * (32 if self.single else 64)
         return llvm.Options(width, self.single, self.exact, self.fast, min(bits, max(wanted, 128)))
 

@@ -9,7 +9,7 @@ from micrograd.compile.tape import INPUT, PARAM, Tape
 from micrograd.compile.trace import Trace
 from micrograd.engine import Value
 from micrograd.errors import CompileError
-from micrograd.structure import NUMBER, Shape, flatten, is_array, unflatten
+from micrograd.structure import NUMBER, Shape, flatten, is_array, refuse_masked, unflatten
 
 
 class Rows:
@@ -58,11 +58,17 @@ class Rows:
     def _take(self, a: Any, axis: int, what: str) -> Shape:
         if isinstance(a, tuple) and hasattr(a, "_fields"):
             return "named", type(a), tuple([self._take(x, axis, what) for x in a])
-        if isinstance(a, (list, tuple)) and any(is_array(x) or isinstance(x, (list, tuple, dict)) for x in a):
+        if isinstance(a, (list, tuple)) and _holds_more(a):
+            if any(isinstance(x, (list, tuple)) and not _holds_more(x) for x in a):
+                raise TypeError(
+                    f"{what} is a {type(a).__name__} of lists of numbers, which may be meant as rows or as columns\n"
+                    "  Give rows as one array, np.array(x), and columns as a list of arrays."
+                )
             return type(a).__name__, tuple([self._take(x, axis, what) for x in a])
         if isinstance(a, dict):
             return "dict", tuple(a), tuple([self._take(x, axis, what) for x in a.values()])
         array = a if is_array(a) else self.np.asarray(a)
+        refuse_masked(array)
         if array.dtype == object:
             if not all(isinstance(x, (Value, float, int)) for x in array.ravel()):
                 raise TypeError(f"{what} is an array of objects, not of numbers: convert it with .astype(float)")
@@ -100,6 +106,11 @@ class Rows:
         """The arguments of the function for one row, from its numbers (or Values)."""
         varying, uniform = iter(leaves), iter(leaves[len(leaves) - len(self.uniform) :])
         return [unflatten(shape, varying if kind == "rows" else uniform) for kind, shape, _ in self.key]
+
+
+def _holds_more(a: Any) -> bool:
+    """Whether a list or tuple has arrays or containers in it: otherwise it is a column of numbers."""
+    return any(is_array(x) or isinstance(x, (list, tuple, dict)) for x in a)
 
 
 class RowPath:

@@ -122,6 +122,12 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     except TypeError as error:
         if frozen and any(sign in str(error) for sign in INTEGER_WANTED):
             raise _wants_integer(f, error) from error
+        if "does not support ufuncs" in str(error):
+            raise TypeError(
+                f"a function of NumPy is called on a Value, at {_line_of(error)}\n"
+                f"  In {_name(f)}, numbers among the arguments are Values, which NumPy's functions do not take.\n"
+                "  micrograd.math has those functions for numbers and Values."
+            ) from error
         raise
     finally:
         engine.set_watch(*outer_watch)
@@ -308,17 +314,22 @@ INTEGER_WANTED = ("cannot be interpreted as an integer", "indices must be intege
 
 def _wants_integer(f: Any, error: TypeError) -> TraceError:
     """The error for range(x) and items[x]."""
+    return TraceError(
+        f"a whole number wanted, and a Value found, inside a compiled function, at {_line_of(error)}: {error}\n"
+        f"  In {_name(f)}, numbers among the arguments are Values, so that one tape serves all of them.\n"
+        "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values."
+    )
+
+
+def _line_of(error: BaseException) -> str:
+    """`file:line` of the user's code that an error came from."""
     at = error.__traceback__
     line = "an unknown line"
     while at is not None:
         if not in_package(at.tb_frame):
             line = place(at.tb_frame, at.tb_lineno)
         at = at.tb_next
-    return TraceError(
-        f"a whole number wanted, and a Value found, inside a compiled function, at {line}: {error}\n"
-        f"  In {_name(f)}, numbers among the arguments are Values, so that one tape serves all of them.\n"
-        "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values."
-    )
+    return line
 
 
 def _name(f: Any) -> str:
