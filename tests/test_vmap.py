@@ -293,6 +293,25 @@ class TestThreads:
                 results.append((out.data, w.grad, vmap(g, threads=threads)(x).tobytes()))
         assert all(r == results[0] for r in results)
 
+    @pytest.mark.parametrize("threads", [1, 2])
+    def test_ctrl_c_ends_a_long_call(self, threads, run_python):
+        """One that would go on for hours; the rows after it are right again."""
+        done = run_python(
+            "import signal, numpy as np\n"
+            "from micrograd import math, vmap\n"
+            f"f = vmap(lambda x: math.sum([math.pow(x, k + 0.5) for k in range(500)]), reduce='sum', threads={threads})\n"
+            "before = f(np.ones(5000))\n"
+            "def wish(*_):\n"
+            "    raise KeyboardInterrupt\n"
+            "signal.signal(signal.SIGALRM, wish)\n"
+            "signal.setitimer(signal.ITIMER_REAL, 0.1)\n"
+            "try:\n"
+            "    f(np.broadcast_to(1.0, 2_000_000_000))\n"
+            "except KeyboardInterrupt:\n"
+            "    print(f(np.ones(5000)) == before)\n"
+        )
+        assert done.stdout == "True\n"
+
     def test_many_callers_at_once(self):
         from concurrent.futures import ThreadPoolExecutor
 
