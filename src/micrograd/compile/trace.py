@@ -23,6 +23,7 @@ _serials = itertools.count(1)
 _begun = threading.local()  # .serials: the traces begun since the outermost one of this thread
 
 WAYS_OUT = {
+    "float()": "Keep it a Value (micrograd.math has the functions of math, and where), or pass it in as an argument.",
     "data": "Keep it a Value: arithmetic on it is traced, and micrograd.math has floor, round and where.",
     "data =": "Return the new number instead, and assign it outside of the compiled function.",
     "backward()": "Compile the derivative itself: jit(grad(f)) or jit(value_and_grad(f)).",
