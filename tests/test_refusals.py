@@ -26,6 +26,14 @@ needs_llvm = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, re
 Z = np.zeros(3)
 
 
+def test_an_object_that_is_called_goes_by_its_class():
+    """The repr of a model has a line for each of its neurons."""
+    from micrograd import nn
+
+    model = nn.MLP(2, [3, 1], rng=0)
+    assert [repr(w(model)) for w in (jit, vmap, grad)] == ["<jit of MLP>", "<vmap of MLP>", "<grad of MLP>"]
+
+
 def product(x, y):
     return x * y
 

@@ -88,6 +88,20 @@ class TestEachRow:
         assert mg.vmap(lambda x: x * 2)(X).dtype == np.float64
 
 
+def test_more_values_than_memory_holds_are_refused(monkeypatch):
+    pytest.importorskip("llvmlite")
+    from micrograd import Value, no_grad, vmap
+
+    monkeypatch.setattr(importlib.import_module("micrograd.compile.batch"), "MAX_SLOPES", 20)
+    a, b = Value(2.0), Value(3.0)
+    g = vmap(lambda x: a * x + b)
+    assert g(np.ones(6))[5].data == 5.0
+    with pytest.raises(ValueError, match=r"(?s)7 rows of .*with 3 numbers each.*GB.*reduce=.*no_grad\(\)"):
+        g(np.ones(7))
+    with no_grad():
+        assert g(np.ones(7))[6] == 5.0
+
+
 class TestAWayThatMeetsMoreValues:
     """It renumbers what all ways read; whoever runs or compiles an old one must not see half of that."""
 

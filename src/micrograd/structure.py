@@ -35,6 +35,11 @@ def is_number(x: Any) -> bool:
     return isinstance(x, Real)
 
 
+def name_of(f: Any) -> str:
+    """A function by its name; an object that is called (a model, a partial) by that of its class, for its repr may be long."""
+    return str(getattr(f, "__qualname__", type(f).__name__))
+
+
 def wants_function(f: Any, to: str) -> None:
     """Refuse what cannot be called, where it is given and not where it would be used."""
     if not callable(f):

@@ -33,6 +33,7 @@ from micrograd.structure import (
     fixed_parts,
     flatten,
     map_values,
+    name_of,
     rebuild,
     size,
     unflatten,
@@ -80,7 +81,7 @@ class _Call:
                 full[i] = x
             return f(*full, **kwargs)
 
-        run.__qualname__ = getattr(f, "__qualname__", "the function")
+        run.__qualname__ = name_of(f)
         self.asked = f, args, kwargs
         self.trace: Trace = trace(run, self.shape, peek(self.leaves), frozen=False, has_aux=has_aux)
         self.connected = bool(self.trace.captured) or any(isinstance(x, Value) for x in self.leaves)
@@ -168,7 +169,7 @@ class Derived:
 
     def __repr__(self) -> str:
         transform, f, _ = self.made_of
-        return f"<{transform.__name__} of {getattr(f, '__qualname__', f)}>"
+        return f"<{transform.__name__} of {name_of(f)}>"
 
     def __reduce__(self) -> Any:
         transform, f, how = self.made_of

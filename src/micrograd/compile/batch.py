@@ -24,9 +24,12 @@ from micrograd.compile.trace import is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.importable import by_name
-from micrograd.structure import NUMBER, Shape, flatten, rebuild, unflatten, wants_function
+from micrograd.structure import NUMBER, Shape, flatten, name_of, rebuild, unflatten, wants_function
 
 CORES = os.cpu_count() or 1
+
+# Numbers in the Values of a call without reduce. One was seen to take 24 bytes; this is as much as 6 GB.
+MAX_SLOPES = 250_000_000
 
 
 class Plan:
@@ -81,7 +84,7 @@ class Vmap:
         self.lock = threading.RLock()
 
     def __repr__(self) -> str:
-        return f"<vmap of {getattr(self.f, '__qualname__', self.f)}>"
+        return f"<vmap of {name_of(self.f)}>"
 
     def __reduce__(self) -> Any:
         how = self.in_axes, self.reduce, self.threads, self.batch_size, self.settings
@@ -125,6 +128,12 @@ class Vmap:
         inputs = [x for x in [*plan.captured, *rows.uniform] if isinstance(x, Value)]
         if self.reduce is None:
             count = plan.count * (1 + len(inputs) * bool(plan.gradient))
+            if plan.gradient and count * rows.rows > MAX_SLOPES:
+                raise ValueError(
+                    f"{rows.rows:,} rows of {self!r} would give as many Values, with {count:,} numbers each\n"
+                    f"  That takes about {count * rows.rows * 24 / 1e9:.0f} GB: a Value keeps its slope by each captured one.\n"
+                    '  Add the rows up with reduce="sum" or "mean", or call it inside no_grad() for plain numbers.'
+                )
             outs = [rows.np.empty(rows.rows, dtype="f4" if self.settings.single else "f8") for _ in range(count)]
             self._run(rows, plan, outs, threads)
             if plan.gradient:  # each row gives a Value, as in a loop over the rows
@@ -271,7 +280,7 @@ class Vmap:
         def one_row(*flat: Any) -> Any:
             return self.f(*rows.arrange(list(flat)))
 
-        one_row.__qualname__ = getattr(self.f, "__qualname__", repr(self.f))
+        one_row.__qualname__ = name_of(self.f)
         found = trace_twice(one_row, self.f, shape, peek(leaves))
         with self.lock:
             paths = self.paths.setdefault(rows.key, [])
@@ -345,10 +354,12 @@ def _nodes(columns: list[Any], count: int, inputs: list[Value], np: Any) -> list
     """Columns of Values from `count` columns of numbers and, behind them, those of their slopes by each of the inputs."""
     arrays = []
     for k in range(count):
-        start = count + k * len(inputs)
-        slopes = np.stack(columns[start : start + len(inputs)], axis=1).tolist()
-        array = np.empty(len(slopes), dtype=object)
-        array[:] = [engine.node(y, RESULT, inputs, row) for y, row in zip(columns[k].tolist(), slopes)]
+        first = count + k * len(inputs)
+        array = np.empty(len(columns[k]), dtype=object)
+        for start in range(0, len(array), 1024):  # as Python's floats, slopes take three times as much memory
+            part = slice(start, start + 1024)
+            slopes = np.stack([c[part] for c in columns[first : first + len(inputs)]], axis=1).tolist()
+            array[part] = [engine.node(y, RESULT, inputs, row) for y, row in zip(columns[k][part].tolist(), slopes)]
         arrays.append(array)
     return arrays
 

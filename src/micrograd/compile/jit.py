@@ -25,7 +25,7 @@ from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twi
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
 from micrograd.importable import by_name
-from micrograd.structure import NUMBER, Shape, flatten, unflatten, wants_function
+from micrograd.structure import NUMBER, Shape, flatten, name_of, unflatten, wants_function
 
 if engine.NATIVE:
     from micrograd._engine import lay_flat
@@ -80,7 +80,7 @@ class Jit:
         self.kernel: Any = None
 
     def __repr__(self) -> str:
-        return f"<jit of {_shown(self.f)}>"
+        return f"<jit of {name_of(self.f)}>"
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, by machine code where that is ready."""
@@ -142,7 +142,7 @@ class Jit:
         def spread(args: Any, kwargs: Any) -> Any:
             return self.f(*args, **kwargs)
 
-        spread.__qualname__ = getattr(self.f, "__qualname__", repr(self.f))
+        spread.__qualname__ = name_of(self.f)
         return trace_twice(spread, self.f, shape, peek(leaves))
 
     def _path_of(self, shape: Shape, leaves: list[Any]) -> tuple[Path, Trace]:
@@ -222,10 +222,6 @@ class Jit:
         return by_name(self.kernel, self.f) or (_again, (self.f, vars(self.settings), self.static))
 
 
-def _shown(f: Any) -> str:
-    return str(getattr(f, "__qualname__", f))
-
-
 def _again(f: Any, settings: dict[str, Any], static: tuple[int, ...]) -> Any:
     names = {"exact": "exact", "fast": "fastmath", "single": "float32", "width": "width", "wait": "wait"}
     return jit(f, static_argnums=static, **{names[k]: v for k, v in settings.items()})
@@ -244,7 +240,7 @@ def _static_arguments(f: Any, numbers: tuple[int, ...]) -> tuple[tuple[int, ...]
     places = [p for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
     for n in numbers:
         if not -len(places) <= n < len(places):
-            raise ValueError(f"static_argnums has {n}, but {_shown(f)} takes {len(places)} arguments")
+            raise ValueError(f"static_argnums has {n}, but {name_of(f)} takes {len(places)} arguments")
     front = tuple(n % len(places) for n in numbers)
     return front, {places[n].name for n in front}
 

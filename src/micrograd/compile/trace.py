@@ -12,7 +12,7 @@ from micrograd import engine, graph
 from micrograd.compile.tape import CONST, PARAM, SOURCES, Guard, Tape
 from micrograd.engine import Value
 from micrograd.errors import TraceError
-from micrograd.structure import Shape, fixed_parts, flatten, map_values, unflatten
+from micrograd.structure import Shape, fixed_parts, flatten, map_values, name_of, unflatten
 
 if engine.NATIVE:
     from micrograd._engine import linearize
@@ -100,7 +100,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         elif frozen:  # whoever else watches
             raise TraceError(
                 f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
-                f"  {_name(f)} is run once and replayed, "
+                f"  {name_of(f)} is run once and replayed, "
                 "so the number of now would be used for every later call.\n"
                 f"  {WAYS_OUT.get(how, KEEP_IT)}"
             )
@@ -126,7 +126,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         if "does not support ufuncs" in str(error):
             raise TypeError(
                 f"a function of NumPy is called on a Value, at {_line_of(error)}\n"
-                f"  In {_name(f)}, numbers among the arguments are Values, which NumPy's functions do not take.\n"
+                f"  In {name_of(f)}, numbers among the arguments are Values, which NumPy's functions do not take.\n"
                 "  micrograd.math has those functions for numbers and Values."
             ) from error
         raise
@@ -160,7 +160,7 @@ def _refuse_frozen(f: Any, shape: Shape) -> None:
     for x in fixed_parts(shape):
         if not isinstance(x, CONSTANTS):
             raise TraceError(
-                f"{_name(f)} returns a {type(x).__name__}, and is to be compiled\n"
+                f"{name_of(f)} returns a {type(x).__name__}, and is to be compiled\n"
                 "  It is run once and replayed, so later calls would return that very object, with the numbers of now in it.\n"
                 "  Return numbers in lists, tuples, named tuples, dicts or NumPy arrays, and make the object from them outside."
             )
@@ -171,7 +171,7 @@ def _refuse_leaked(f: Any, captured: list[Value], inner: set[int]) -> None:
     for v in captured if inner else ():
         if v._trace in inner and (v._prev or hasattr(v, "_input_of")):
             raise TraceError(
-                f"{_name(f)} uses a Value ({v._op or 'an argument'}) that was kept by a function given to grad or the like\n"
+                f"{name_of(f)} uses a Value ({v._op or 'an argument'}) that was kept by a function given to grad or the like\n"
                 "  That function was run on Values of its own, so this one is only a number here, and has no derivative.\n"
                 "  Return it from there: grad(f, has_aux=True) hands on what f returns beside its result."
             )
@@ -183,7 +183,7 @@ def _write_down(f: Any, inputs: list[Value], results: list[Any], guards: list[An
     if len(found) == 1:
         raise TraceError(
             f"a hand-written _backward ({found[0]._op or 'unnamed'}) inside a compiled function, "
-            f"{_name(f)}\n"
+            f"{name_of(f)}\n"
             "  Its rule is a Python closure, which cannot be compiled.\n"
             "  Declare the op with @primitive(partial, ...): value and partials written with operators and micrograd.math."
         )
@@ -211,12 +211,13 @@ def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
     for name, container, length in held:
         if len(container) != length:
             raise TraceError(
-                f"the {type(container).__name__} `{name}` changed its length inside a compiled function, {_name(f)}\n{KEEP_OUT}"
+                f"the {type(container).__name__} `{name}` changed its length inside a compiled function, {name_of(f)}\n"
+                f"{KEEP_OUT}"
             )
     difference = _difference(first, second)
     if difference:
         raise TraceError(
-            f"{_name(f)} computes something else when it is run again on the same numbers: {difference}\n"
+            f"{name_of(f)} computes something else when it is run again on the same numbers: {difference}\n"
             "  It is replayed as it ran now, so what it takes from elsewhere (the time, a counter, a generator of random "
             "numbers, a cache) would be frozen.\n"
             "  Pass that in as an argument."
@@ -224,7 +225,7 @@ def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
     after = _items(user)
     for name, x in before.items():
         if name in after and after[name] is not x:
-            raise TraceError(f"`{name}` is assigned inside a compiled function, {_name(f)}\n{KEEP_OUT}")
+            raise TraceError(f"`{name}` is assigned inside a compiled function, {name_of(f)}\n{KEEP_OUT}")
     return first
 
 
@@ -242,7 +243,7 @@ def _trace_without_drawing(f: Any, shape: Shape, values: list[Any]) -> Trace:
         if _random_state() == state:
             return found
     raise TraceError(
-        f"a random number was drawn inside a compiled function, {_name(f)}\n"
+        f"a random number was drawn inside a compiled function, {name_of(f)}\n"
         "  It is run once and replayed, so the number drawn now would be used for every later call.\n"
         "  Draw it outside, and pass it in as an argument."
     )
@@ -317,7 +318,7 @@ def _wants_integer(f: Any, error: TypeError) -> TraceError:
     """The error for range(x) and items[x]."""
     return TraceError(
         f"a whole number wanted, and a Value found, inside a compiled function, at {_line_of(error)}: {error}\n"
-        f"  In {_name(f)}, numbers among the arguments are Values, so that one tape serves all of them.\n"
+        f"  In {name_of(f)}, numbers among the arguments are Values, so that one tape serves all of them.\n"
         "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values."
     )
 
@@ -331,10 +332,6 @@ def _line_of(error: BaseException) -> str:
             line = place(at.tb_frame, at.tb_lineno)
         at = at.tb_next
     return line
-
-
-def _name(f: Any) -> str:
-    return str(getattr(f, "__qualname__", f))
 
 
 def _phrase(how: str) -> str:
