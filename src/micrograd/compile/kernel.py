@@ -18,8 +18,18 @@ from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.ops import Op
 
-# LLVM was seen to take 1.5 kB an instruction; this is as much as 6 GB.
-MAX_INSTRUCTIONS = 4_000_000
+BYTES = 1500  # of memory that LLVM was seen to take an instruction
+
+
+def memory() -> int:
+    """The bytes of memory that this machine has; 12 GB where it does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 12_000_000_000
+
+
+MAX_INSTRUCTIONS = min(4_000_000, memory() // 2 // BYTES)  # 6 GB at most, and half of what there is
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)  # rows at a time
 
@@ -63,7 +73,7 @@ def prepare(tape: Tape, wrt: list[int], settings: Settings) -> Tape:
     if len(tape) > MAX_INSTRUCTIONS:
         raise CompileError(
             f"the tape has {len(tape):,} instructions\n"
-            f"  Compiling it would take about {len(tape) * 1500 / 1e9:.0f} GB of memory; the limit is {MAX_INSTRUCTIONS:,}.\n"
+            f"  Compiling it would take about {len(tape) * BYTES / 1e9:.0f} GB of memory; the limit is {MAX_INSTRUCTIONS:,}.\n"
             "  Compile a part of the work: one row with vmap, one step of a loop."
         )
     return tape
