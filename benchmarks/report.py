@@ -156,7 +156,7 @@ def chart(file: Path, times: dict[str, dict[str, float]], tasks: dict[str, str],
         for side in axis.spines.values():
             side.set_visible(False)
     figure.suptitle(
-        "Time of a call on a log scale, shorter is faster; in brackets beside this package",
+        "How long a call takes: shorter is faster, on a log scale. In brackets: times as long as micrograd",
         x=0.01,
         ha="left",
         fontsize=13,

@@ -151,6 +151,20 @@ def test_exact_machine_code_of_a_point_gives_the_bits_of_eager_code_gradients_in
             assert all(map(same, row, own_row)), (xs, row, own_row)
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_gradients_of_several_results_are_each_added_in_the_order_of_its_own_graph(order):
+    """(0.1 + 0.2) + 0.3 and (0.3 + 0.2) + 0.1 differ, and the result that was visited first must not decide for the other."""
+
+    def f(x):
+        a, b, c = x * 0.1, x * 0.2, x * 0.3
+        both = (c + b, (a + b) + c)
+        return tuple(both[k] for k in order)
+
+    want, slopes = eager(f, 1.5)
+    got, own = eager(jit(f, exact=True, wait=True), 1.5)
+    assert (got, own) == (want, slopes)
+
+
 @given(data=st.data())
 @settings(max_examples=16)
 def test_exact_machine_code_of_rows_gives_the_bits_of_eager_code(data):

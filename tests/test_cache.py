@@ -154,6 +154,11 @@ class TestFiles:
         cache.save("a.o", b"code")
         assert place.stat().st_mode & 0o077 == 0
 
+    def test_its_name_may_begin_at_home(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("HOME", str(tmp_path))
+        monkeypatch.setenv("MICROGRAD_CACHE", "~/kernels")
+        assert cache.directory() == tmp_path / "kernels"
+
     def test_a_directory_that_cannot_be_made_costs_time_not_results(self, tmp_path, monkeypatch):
         (tmp_path / "file").write_text("not a directory")
         monkeypatch.setenv("MICROGRAD_CACHE", str(tmp_path / "file" / "kernels"))

@@ -52,7 +52,7 @@ NUMBERS_THAT_LEAVE = {
     "math.floor(x)": (lambda x: math.floor(x) * x, "math.floor() of a Value", "micrograd.math has floor"),
     "math.ceil(x)": (lambda x: math.ceil(x) * x, "math.ceil() of a Value", "Keep it a Value"),
     "math.trunc(x)": (lambda x: math.trunc(x) * x, "math.trunc() of a Value", "Keep it a Value"),
-    "math.sin(x)": (lambda x: math.sin(x), "float() of a Value", "micrograd.math"),
+    "math.sin(x)": (lambda x: math.sin(x), "float() of a Value", "micrograd.math has the functions of math"),
     "x.data": (lambda x: x.data * x, ".data of a Value read", "Keep it a Value"),
     "x.data = 3": (_assign, ".data of a Value assigned", "Return the new number"),
     "x.grad": (lambda x: x.grad * x, ".grad of a Value read", "jit(grad(f))"),

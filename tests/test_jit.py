@@ -458,6 +458,15 @@ class TestLargeTapes:
             jit(self.long(1000), wait=True)(1.0, 2.0)
         assert jit(self.long(100), wait=True)(1.0, 2.0) == pytest.approx(self.long(100)(1.0, 2.0))
 
+    def test_the_limit_leaves_half_of_the_memory(self, run_python):
+        program = (
+            "import os\n"
+            "os.sysconf = {'SC_PHYS_PAGES': 732422, 'SC_PAGE_SIZE': 4096}.__getitem__\n"
+            "from micrograd.compile import kernel\n"
+            "print(kernel.MAX_INSTRUCTIONS)\n"
+        )
+        assert run_python(program).stdout == "1000000\n"
+
     def test_without_wait_the_interpreter_goes_on(self, monkeypatch):
         monkeypatch.setattr(kernel, "MAX_INSTRUCTIONS", 100)
         f = jit(self.long(200))

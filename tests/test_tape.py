@@ -25,6 +25,10 @@ def test_a_tape_prints_what_it_was_parsed_from():
     assert str(parse(EXAMPLE)) == EXAMPLE
 
 
+def test_a_tape_in_a_prompt_is_one_line():
+    assert repr(parse(EXAMPLE)) == "<tape of 5 instructions: print it to see them>"
+
+
 def test_what_a_function_computes_is_what_its_tape_shows():
     w = Value(3.0)
     assert str(jit(lambda x: w * x + 2).tape(1.0)) == "\n".join(

@@ -34,6 +34,8 @@ TESTS = [
     "tape",
     "trace",
     "calls",
+    "vmap",
+    "vmap_values",
 ]
 
 

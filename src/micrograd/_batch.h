@@ -4,6 +4,7 @@
    Rows are cut into groups of a fixed size, each summed in a fixed order: the number of threads changes no bit. */
 
 #include <pthread.h>
+#include <time.h>
 
 #define GROUP_ROWS 2048 /* 49 groups of 100,000 rows: cores get even shares, and 300 sums a group cost 1 % */
 #define PACK_ROWS 512   /* strided rows are laid out as columns this many at a time: 64 columns fit the level-2 cache */
@@ -26,8 +27,27 @@ typedef struct {
     uint8_t *bad;   /* a bit for each row that took another way, width rows a cell */
     atomic_long next;
     long threads;
-    atomic_int any_bad, no_memory;
+    atomic_int any_bad, no_memory, stop;
+    PyThreadState *caller; /* of the thread that has given the interpreter lock away; NULL where it was kept */
+    double looked;         /* when it last asked whether somebody wants it to stop, in seconds */
 } Batch;
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Ten times a second, let Python handle its signals; whether a handler raised, as that of Ctrl-C does. */
+static int interrupted(Batch *b) {
+    double now = seconds();
+    if (now - b->looked < 0.1) return 0;
+    b->looked = now;
+    PyEval_RestoreThread(b->caller);
+    if (PyErr_CheckSignals() < 0) b->stop = 1;
+    b->caller = PyEval_SaveThread();
+    return b->stop;
+}
 
 static double column_read(const Column *c, Py_ssize_t row) {
     const char *p = c->base + row * c->stride;
@@ -79,8 +99,7 @@ static Py_ssize_t batch_next(Batch *b, Py_ssize_t groups, Py_ssize_t *until) {
     return from;
 }
 
-static void *batch_work(void *argument) {
-    Batch *b = argument;
+static void batch_groups(Batch *b, int calling) {
     Py_ssize_t groups = (b->rows + GROUP_ROWS - 1) / GROUP_ROWS, vector = b->width * b->item;
     int direct = 1;
     for (Py_ssize_t c = 0; c < b->n_columns; c++)
@@ -91,7 +110,7 @@ static void *batch_work(void *argument) {
     Workspace *space = workspace_take(acc_bytes + pack_bytes + (size_t)b->scratch_bytes + pointers + 256);
     if (space == NULL) {
         b->no_memory = 1;
-        return NULL;
+        return;
     }
     char *acc = space->memory;
     char *scratch = (char *)(((uintptr_t)(acc + acc_bytes) + 63) & ~(uintptr_t)63);
@@ -100,7 +119,7 @@ static void *batch_work(void *argument) {
     Py_ssize_t until = 0;
     for (Py_ssize_t group = 0;; group++) {
         if (group == until) group = batch_next(b, groups, &until);
-        if (group >= groups) break;
+        if (group >= groups || b->stop || (calling && group % 4 == 0 && interrupted(b))) break;
         Py_ssize_t first = group * GROUP_ROWS, last = first + GROUP_ROWS < b->rows ? first + GROUP_ROWS : b->rows;
         memset(acc, 0, acc_bytes);
         for (Py_ssize_t from = first; from < last; from += step) {
@@ -120,6 +139,10 @@ static void *batch_work(void *argument) {
         for (Py_ssize_t i = 0; i < b->n_acc; i++) b->sums[group * b->n_acc + i] = lanes_sum(acc + i * vector, b->width, b->item);
     }
     workspace_return(space);
+}
+
+static void *batch_work(void *batch) {
+    batch_groups(batch, 0);
     return NULL;
 }
 
@@ -133,7 +156,7 @@ static void batch_run(Batch *b, int threads) {
     pthread_t started[MAX_THREADS];
     int n = 0;
     while (n < threads - 1 && pthread_create(&started[n], NULL, batch_work, b) == 0) n++;
-    batch_work(b);
+    batch_groups(b, 1);
     for (int i = 0; i < n; i++) pthread_join(started[i], NULL);
 }
 
@@ -238,12 +261,14 @@ static PyObject *batch_rows(const RowCode *code, const Py_buffer *views, Py_ssiz
     Batch b = {.threads = 1, .function = code->function, .columns = columns, .n_columns = n_columns, .n_outs = n_outs, .n_acc = n_acc, .rows = rows,
                .width = code->width, .item = code->item, .scratch_bytes = code->scratch, .outs = outs, .params = params, .sums = sums, .bad = bad};
     if (code->threads <= 1 && rows <= 4096) { /* not worth giving the lock away */
-        batch_work(&b);
+        batch_groups(&b, 0);
     } else {
-        Py_BEGIN_ALLOW_THREADS
+        b.looked = seconds();
+        b.caller = PyEval_SaveThread();
         batch_run(&b, code->threads);
-        Py_END_ALLOW_THREADS
+        PyEval_RestoreThread(b.caller);
     }
+    if (b.stop) goto done;
     if (b.no_memory) {
         PyErr_NoMemory();
         goto done;

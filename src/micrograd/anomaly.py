@@ -20,7 +20,7 @@ from micrograd import engine
 from micrograd.engine import Value, topological
 from micrograd.errors import AnomalyError
 from micrograd.ops import OPS
-from micrograd.structure import flatten, unflatten
+from micrograd.structure import flatten, name_of, unflatten
 
 looking = 0  # how many detect_anomaly() blocks are open, in all threads: compiled code asks before it pays for more
 _here = threading.local()  # .depth: how many of them in this thread
@@ -234,7 +234,7 @@ def look_at_call(f: Callable[..., Any], args: Any, kwargs: Any, result: Any) -> 
     """After a call of compiled code inside detect_anomaly()."""
     leaves: list[Any] = []
     flatten(result, leaves)
-    name = getattr(f, "__qualname__", repr(f))
+    name = name_of(f)
     if any(_is_bad(y) for y in leaves):
         run_again(f, args, kwargs, False)
         raise _only_compiled(name, next(y for y in leaves if _is_bad(y)))
@@ -254,7 +254,7 @@ def look_at_rows(f: Callable[..., Any], rows: Any, result: Any) -> None:
 
     if any(_is_bad(y) for y in leaves):
         again(False)
-        raise _only_compiled(getattr(f, "__qualname__", repr(f)), next(y for y in leaves if _is_bad(y)))
+        raise _only_compiled(name_of(f), next(y for y in leaves if _is_bad(y)))
     for y in leaves:
         if isinstance(y, Value) and y._prev:
             y.__dict__["_rerun"] = lambda: again(True)

@@ -14,7 +14,7 @@ from typing import Any
 from micrograd.anomaly import detect_anomaly
 from micrograd.engine import Value, topological
 from micrograd.errors import GradientError
-from micrograd.structure import Shape, flatten, unflatten
+from micrograd.structure import Shape, flatten, name_of, unflatten, wants_function
 
 __all__ = ["check_grad", "detect_anomaly"]
 
@@ -30,8 +30,9 @@ def check_grad(
     Checked are backward() and the transforms; of a compiled function, its machine code. order=2 also checks the second
     derivatives, and so on. argnums says which arguments; all that hold numbers by default.
     """
-    if order < 1:
-        raise ValueError(f"order={order}: the first derivative is order 1")
+    wants_function(f, "check")
+    if not isinstance(order, int) or order < 1:
+        raise ValueError(f"order={order!r}: a whole number; the first derivative is order 1")
     wanted = _wanted(args, argnums)
     from micrograd.transforms import jacobian
 
@@ -64,7 +65,7 @@ class _Problem:
     """A function at a point: its numbers laid flat, its derivatives in three ways."""
 
     def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], wanted: tuple[int, ...]) -> None:
-        self.f, self.args, self.name = f, args, getattr(f, "__qualname__", repr(f))
+        self.f, self.args, self.name = f, args, name_of(f)
         self.wanted = [n % len(args) for n in wanted]
         leaves: list[Any] = []
         self.shape = flatten(tuple(args[n] for n in self.wanted), leaves)

@@ -57,4 +57,4 @@ def _why_python() -> str:
     if os.environ.get("MICROGRAD_PURE", "0") not in ("", "0"):
         return ", chosen by MICROGRAD_PURE; unset it for the C engine, which gives the same numbers many times faster"
     tool = "Visual Studio's build tools" if sys.platform == "win32" else "a C compiler"
-    return f": the C one was not built. Install {tool}, then: pip install --force-reinstall --no-cache-dir micrograd"
+    return f": the C one was not built. Install {tool}, then micrograd again, from its folder: pip install --force-reinstall ."

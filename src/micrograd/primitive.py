@@ -53,7 +53,10 @@ def primitive(*partials: Callable[..., Any], name: str = "") -> Callable[[Callab
             )
         return Primitive(Op(name or value.__name__, value, list(partials)))
 
-    if len(partials) == 1 and not partials[0].__name__.startswith("<") and _is_bare(partials[0]):
+    for p in partials:
+        if not callable(p):
+            raise TypeError(f"a partial is a function of the inputs and the output, not {p!r}: write lambda x, y: ...")
+    if len(partials) == 1 and not getattr(partials[0], "__name__", "<").startswith("<") and _is_bare(partials[0]):
         raise TypeError(
             f"@primitive needs the partials: write @primitive(lambda x, y: ...) above def {partials[0].__name__}"
         )

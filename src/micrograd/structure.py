@@ -35,6 +35,23 @@ def is_number(x: Any) -> bool:
     return isinstance(x, Real)
 
 
+def name_of(f: Any) -> str:
+    """A function by its name; an object that is called (a model, a partial) by that of its class, for its repr may be long."""
+    return str(getattr(f, "__qualname__", type(f).__name__))
+
+
+def wants_function(f: Any, to: str) -> None:
+    """Refuse what cannot be called, where it is given and not where it would be used."""
+    if not callable(f):
+        raise TypeError(f"a function to {to} is wanted, not {type(f).__name__}: {f!r}")
+
+
+def refuse_masked(x: Any) -> None:
+    """A masked array would lose its mask, and the numbers under it would count."""
+    if hasattr(x, "mask"):
+        raise TypeError("a masked array: fill it with x.filled(number), or take what is not masked with x.compressed()")
+
+
 def flatten(x: Any, leaves: list[Any]) -> Shape:
     """Append the numbers in x to leaves, from left to right; returns the shape that holds them."""
     if type(x) is list or type(x) is tuple:
@@ -50,6 +67,7 @@ def flatten(x: Any, leaves: list[Any]) -> Shape:
     if isinstance(x, dict):
         return "dict", tuple(x), tuple([flatten(item, leaves) for item in x.values()])
     if is_array(x):
+        refuse_masked(x)
         if x.dtype.kind not in "fiuO":
             raise TypeError(f"an array of dtype {x.dtype} holds no real numbers: convert it with .astype(float)")
         items = x.ravel().tolist()

@@ -27,7 +27,18 @@ from micrograd.compile.tape import INPUT
 from micrograd.compile.trace import Trace, peek, trace
 from micrograd.engine import Value
 from micrograd.importable import by_name
-from micrograd.structure import NUMBER, Shape, fixed_parts, flatten, map_values, rebuild, size, unflatten
+from micrograd.structure import (
+    NUMBER,
+    Shape,
+    fixed_parts,
+    flatten,
+    map_values,
+    name_of,
+    rebuild,
+    size,
+    unflatten,
+    wants_function,
+)
 
 Argnums = int | tuple[int, ...]
 
@@ -38,8 +49,10 @@ class _Call:
     def __init__(
         self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums, has_aux: bool
     ) -> None:
-        wanted = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        wanted = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
         for n in wanted:
+            if not isinstance(n, int):
+                raise TypeError(f"argnums={argnums!r}: the number of an argument, counted from 0, or a tuple of them")
             if not -len(args) <= n < len(args):
                 raise TypeError(f"argnums={argnums} asks for argument {n}, but {len(args)} came")
         self.positions = [n % len(args) for n in wanted]
@@ -68,7 +81,7 @@ class _Call:
                 full[i] = x
             return f(*full, **kwargs)
 
-        run.__qualname__ = getattr(f, "__qualname__", "the function")
+        run.__qualname__ = name_of(f)
         self.asked = f, args, kwargs
         self.trace: Trace = trace(run, self.shape, peek(self.leaves), frozen=False, has_aux=has_aux)
         self.connected = bool(self.trace.captured) or any(isinstance(x, Value) for x in self.leaves)
@@ -133,7 +146,9 @@ def _numbers_in(i: int, a: Any, shape: Shape) -> None:
 
 
 def _describe(shape: Shape) -> str:
-    return {"fixed": type(shape[-1]).__name__}.get(shape[0], f"{shape[0]} of {size(shape)} numbers")
+    if shape == NUMBER:
+        return "one number"
+    return type(shape[1]).__name__ if shape[0] == "fixed" else f"{shape[0]} of {size(shape)} numbers"
 
 
 class Derived:
@@ -142,6 +157,7 @@ class Derived:
     def __init__(
         self, run: Callable[..., Any], transform: Callable[..., Any], f: Callable[..., Any], *how: Any
     ) -> None:
+        wants_function(f, "differentiate")
         update_wrapper(self, f, updated=())
         self.run, self.made_of = run, (transform, f, how)
 
@@ -153,7 +169,7 @@ class Derived:
 
     def __repr__(self) -> str:
         transform, f, _ = self.made_of
-        return f"<{transform.__name__} of {getattr(f, '__qualname__', f)}>"
+        return f"<{transform.__name__} of {name_of(f)}>"
 
     def __reduce__(self) -> Any:
         transform, f, how = self.made_of

@@ -18,15 +18,18 @@ from micrograd.compile.kernel import (
     is_recording,
 )
 from micrograd.compile.path import captured
-from micrograd.compile.rows import RowPath, Rows, same_captured, uniform_as_params
+from micrograd.compile.rows import RowPath, Rows, same_captured
 from micrograd.compile.tape import Tape
 from micrograd.compile.trace import is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.importable import by_name
-from micrograd.structure import NUMBER, Shape, flatten, rebuild, unflatten
+from micrograd.structure import NUMBER, Shape, flatten, name_of, rebuild, unflatten, wants_function
 
 CORES = os.cpu_count() or 1
+
+# Numbers in the Values of a call without reduce. One was seen to take 24 bytes; this is as much as 6 GB.
+MAX_SLOPES = 250_000_000
 
 
 class Plan:
@@ -48,7 +51,7 @@ class _MoreCaptured(Exception):
 
 
 class Vmap:
-    """A function of rows. Arrays in, arrays out; with reduce, the sum or mean over rows: a Value where Values took part."""
+    """A function of rows. Arrays in, arrays out, or with reduce the sum or mean over rows; of Values where Values took part."""
 
     def __init__(
         self,
@@ -64,6 +67,13 @@ class Vmap:
         for name, least in (("batch_size", batch_size), ("threads", threads)):
             if least is not None and (not isinstance(least, int) or least < 1):
                 raise ValueError(f"{name}={least!r}: a whole number, at least 1, or None")
+        for axis in in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,):
+            if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
+                raise TypeError(
+                    f"in_axes={in_axes!r}: an axis is a whole number, or None for an argument that is the same in all rows; "
+                    "a tuple has one for each argument"
+                )
+        wants_function(f, "map over rows")
         functools.update_wrapper(self, f)
         self.f, self.reduce, self.threads = f, reduce, threads
         self.in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
@@ -74,7 +84,7 @@ class Vmap:
         self.lock = threading.RLock()
 
     def __repr__(self) -> str:
-        return f"<vmap of {getattr(self.f, '__qualname__', self.f)}>"
+        return f"<vmap of {name_of(self.f)}>"
 
     def __reduce__(self) -> Any:
         how = self.in_axes, self.reduce, self.threads, self.batch_size, self.settings
@@ -84,7 +94,11 @@ class Vmap:
         """The same, compiled otherwise: what jit(vmap(f)) is."""
         return Vmap(self.f, self.in_axes, self.reduce, self.threads, self.batch_size, settings)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if named:
+            raise TypeError(
+                f"{next(iter(named))}=...: {self!r} takes its arguments by position, as in_axes counts them"
+            )
         known = self.known
         if known is not None:
             result = known(*args)
@@ -111,9 +125,19 @@ class Vmap:
     def _compiled(self, args: tuple[Any, ...], rows: Rows) -> Any:
         plan = self._plan(rows)
         threads = self.threads or CORES
+        inputs = [x for x in [*plan.captured, *rows.uniform] if isinstance(x, Value)]
         if self.reduce is None:
-            outs = [rows.np.empty(rows.rows, dtype="f4" if self.settings.single else "f8") for _ in range(plan.count)]
-            self._run(rows, tuple(rows.arrays), None, outs, False, b"", threads)
+            count = plan.count * (1 + len(inputs) * bool(plan.gradient))
+            if plan.gradient and count * rows.rows > MAX_SLOPES:
+                raise ValueError(
+                    f"{rows.rows:,} rows of {self!r} would give as many Values, with {count:,} numbers each\n"
+                    f"  That takes about {count * rows.rows * 24 / 1e9:.0f} GB: a Value keeps its slope by each captured one.\n"
+                    '  Add the rows up with reduce="sum" or "mean", or call it inside no_grad() for plain numbers.'
+                )
+            outs = [rows.np.empty(rows.rows, dtype="f4" if self.settings.single else "f8") for _ in range(count)]
+            self._run(rows, plan, outs, threads)
+            if plan.gradient:  # each row gives a Value, as in a loop over the rows
+                outs = _nodes(outs, plan.count, inputs, rows.np)
             return self._columns(plan.shape, iter(outs), rows)
         scale = 1.0 / rows.rows if self.reduce == "mean" else 1.0
         if plan.direct:  # the training step: straight to a node
@@ -129,10 +153,9 @@ class Vmap:
                 ):
                     self.known = self._again(plan, args, threads)
                 return result
-        sums = self._run(rows, tuple(rows.arrays), None, [], True, plan.gradient, threads)
+        sums = self._run(rows, plan, [], threads)
         results: list[Any] = [s * scale for s in sums[: plan.count]]
         if plan.values:
-            inputs = [x for x in [*self.paths[rows.key][0].trace.captured, *rows.uniform] if isinstance(x, Value)]
             width = len(inputs)
             slopes = [s * scale for s in sums[plan.count :]]
             if plan.gradient:
@@ -159,32 +182,24 @@ class Vmap:
         key = rows.key, tuple([isinstance(x, Value) for x in rows.uniform]), is_recording()
         plan = self.plans.get(key)
         if plan is None or plan.captured is not self.paths[rows.key][0].trace.captured:
-            path = self.paths[rows.key][0] if rows.key in self.paths else self._path_of(rows, 0)
-            plan = self.plans[key] = Plan(
-                path, rows.uniform, self.reduce is not None and key[2], self.batch_size is None
-            )
+            path = (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0]
+            in_one = self.reduce is not None and self.batch_size is None
+            plan = self.plans[key] = Plan(path, rows.uniform, key[2], in_one)
         return plan
 
-    def _run(
-        self,
-        rows: Rows,
-        arrays: tuple[Any, ...],
-        index: Any,
-        outs: list[Any],
-        reduced: bool,
-        gradient: bytes,
-        threads: int,
-    ) -> list[float]:
-        """Run all rows (those of index, where given) along the paths that they take; returns the sums."""
+    def _run(self, rows: Rows, plan: Plan, outs: list[Any], threads: int) -> list[float]:
+        """Run all rows along the paths that they take; returns the sums."""
+        arrays = tuple(rows.arrays)
+        index: Any = None  # all
+        reduced, gradient = self.reduce is not None, plan.gradient
         total: list[float] = []
         number = 0
-        listed = self.paths[rows.key][0].trace.captured
         refused: dict[RowPath, list[int]] = {}  # rows that machine code refuses, and that go its way all the same
         while index is None or len(index):
             with self.lock:
                 paths = self.paths[rows.key]
                 path = paths[number] if number < len(paths) else self._path_of(rows, int(index[0]))
-                if paths[0].trace.captured is not listed:
+                if paths[0].trace.captured is not plan.captured:
                     raise _MoreCaptured
             if number == len(paths):
                 refused.setdefault(path, []).append(int(index[0]))
@@ -265,7 +280,7 @@ class Vmap:
         def one_row(*flat: Any) -> Any:
             return self.f(*rows.arrange(list(flat)))
 
-        one_row.__qualname__ = getattr(self.f, "__qualname__", repr(self.f))
+        one_row.__qualname__ = name_of(self.f)
         found = trace_twice(one_row, self.f, shape, peek(leaves))
         with self.lock:
             paths = self.paths.setdefault(rows.key, [])
@@ -283,15 +298,15 @@ class Vmap:
                     f"the rows of {self!r} arrange their results in different ways: {paths[0].trace.shape} and {found.shape}, "
                     f"in row {r}\n  Return the same arrangement of numbers along every branch."
                 )
-            if paths and [id(v) for v in paths[0].trace.captured] != [id(v) for v in found.captured]:
+            shared = len(rows.uniform)
+            if paths:
                 found = same_captured(found, paths[0].trace.captured)
-                for old in paths:  # a way that meets more Values: all ways list them
-                    old.trace = same_captured(old.trace, found.captured)
-                    old.tape = uniform_as_params(
-                        old.trace.tape, len(leaves) - len(rows.uniform), len(rows.uniform), len(found.captured)
-                    )
-                    old.codes.clear()
-            path = RowPath(found, len(leaves) - len(rows.uniform), len(rows.uniform), self.settings)
+            if paths and len(found.captured) > len(paths[0].trace.captured):  # all ways list them, in paths made anew:
+                paths[:] = [  # the old ones may be running in another thread, or be compiled in the background
+                    RowPath(same_captured(old.trace, found.captured), len(leaves) - shared, shared, self.settings)
+                    for old in paths
+                ]
+            path = RowPath(found, len(leaves) - shared, shared, self.settings)
             paths.append(path)
         return path
 
@@ -317,9 +332,9 @@ class Vmap:
             return unflatten(shape, iter([function(c) for c in columns]))
         arrays = []
         for c in columns:
-            connected = any(isinstance(x, Value) for x in c)
+            connected = any(isinstance(x, Value) for x in c) and (rows.by_eager or is_recording())
             array = rows.np.empty(len(c), dtype=object if connected else float)
-            array[:] = c
+            array[:] = c if connected else peek(list(c))
             arrays.append(array)
         return self._columns(shape, iter(arrays), rows)
 
@@ -335,6 +350,20 @@ class Vmap:
         return (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0].tape
 
 
+def _nodes(columns: list[Any], count: int, inputs: list[Value], np: Any) -> list[Any]:
+    """Columns of Values from `count` columns of numbers and, behind them, those of their slopes by each of the inputs."""
+    arrays = []
+    for k in range(count):
+        first = count + k * len(inputs)
+        array = np.empty(len(columns[k]), dtype=object)
+        for start in range(0, len(array), 1024):  # as Python's floats, slopes take three times as much memory
+            part = slice(start, start + 1024)
+            slopes = np.stack([c[part] for c in columns[first : first + len(inputs)]], axis=1).tolist()
+            array[part] = [engine.node(y, RESULT, inputs, row) for y, row in zip(columns[k][part].tolist(), slopes)]
+        arrays.append(array)
+    return arrays
+
+
 def vmap(
     f: Callable[..., Any] | None = None, *, in_axes: Any = 0, reduce: str | None = None, threads: int | None = None,
     batch_size: int | None = None, exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None,
@@ -342,7 +371,7 @@ def vmap(
     """Map a function of one row over the rows of NumPy arrays, as machine code.
 
     - in_axes: along which axis the rows of each argument lie; None for an argument that is the same in all rows.
-    - reduce: None gives a result for each row; "sum" and "mean" add them up inside the machine code.
+    - reduce: None gives a result for each row; "sum" and "mean" add them up inside the machine code, gradients included.
     - threads: how many cores; all of them by default. The number changes no bit of the result.
     """
     if f is None:

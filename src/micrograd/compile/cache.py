@@ -21,7 +21,7 @@ def directory() -> Path | None:
         return None
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        path = Path(chosen) if chosen else base / "micrograd"
+        path = Path(chosen).expanduser() if chosen else base / "micrograd"
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         info = path.stat()
     except (OSError, RuntimeError):  # RuntimeError: this user has no home

@@ -25,7 +25,7 @@ from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twi
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
 from micrograd.importable import by_name
-from micrograd.structure import NUMBER, Shape, flatten, unflatten
+from micrograd.structure import NUMBER, Shape, flatten, name_of, unflatten, wants_function
 
 if engine.NATIVE:
     from micrograd._engine import lay_flat
@@ -72,14 +72,15 @@ class Jit:
 
     def __init__(self, f: Callable[..., Any], settings: Settings, static_argnums: tuple[int, ...] = ()) -> None:
         functools.update_wrapper(self, f)  # type: ignore[arg-type]
-        self.f, self.settings, self.static = f, settings, static_argnums
+        self.f, self.settings = f, settings
+        self.static, self.static_names = _static_arguments(f, static_argnums) if static_argnums else ((), set())
         self.paths: dict[Any, list[Path]] = {}
         self.shapes: dict[bytes, Known] = {}
         self.lock = threading.RLock()
         self.kernel: Any = None
 
     def __repr__(self) -> str:
-        return f"<jit of {getattr(self.f, '__qualname__', self.f)}>"
+        return f"<jit of {name_of(self.f)}>"
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, by machine code where that is ready."""
@@ -133,14 +134,15 @@ class Jit:
         leaves: list[Any] = []
         static = [i % len(args) for i in self.static if -len(args) <= i < len(args)]
         parts = [_static(a) if i in static else flatten(a, leaves) for i, a in enumerate(args)]
-        shape: Shape = ("tuple", (("tuple", tuple(parts)), flatten(kwargs, leaves)))
+        named = [_static(a) if key in self.static_names else flatten(a, leaves) for key, a in kwargs.items()]
+        shape: Shape = ("tuple", (("tuple", tuple(parts)), ("dict", tuple(kwargs), tuple(named))))
         return shape, leaves
 
     def _trace(self, shape: Shape, leaves: list[Any]) -> Trace:
         def spread(args: Any, kwargs: Any) -> Any:
             return self.f(*args, **kwargs)
 
-        spread.__qualname__ = getattr(self.f, "__qualname__", repr(self.f))
+        spread.__qualname__ = name_of(self.f)
         return trace_twice(spread, self.f, shape, peek(leaves))
 
     def _path_of(self, shape: Shape, leaves: list[Any]) -> tuple[Path, Trace]:
@@ -225,6 +227,24 @@ def _again(f: Any, settings: dict[str, Any], static: tuple[int, ...]) -> Any:
     return jit(f, static_argnums=static, **{names[k]: v for k, v in settings.items()})
 
 
+def _static_arguments(f: Any, numbers: tuple[int, ...]) -> tuple[tuple[int, ...], set[str]]:
+    """Static arguments by number, counted from the front, and by the names under which they may come."""
+    from inspect import Parameter, signature
+
+    try:
+        parameters = list(signature(f).parameters.values())
+    except (TypeError, ValueError):  # a function of C that does not tell
+        return numbers, set()
+    if any(p.kind is Parameter.VAR_POSITIONAL for p in parameters):
+        return numbers, set()
+    places = [p for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
+    for n in numbers:
+        if not -len(places) <= n < len(places):
+            raise ValueError(f"static_argnums has {n}, but {name_of(f)} takes {len(places)} arguments")
+    front = tuple(n % len(places) for n in numbers)
+    return front, {places[n].name for n in front}
+
+
 def _static(a: Any) -> Shape:
     """A static argument: 1, 1.0 and True are equal, and so are 0.0 and -0.0, but what is compiled for them is not."""
     return "fixed", a, type(a), repr(a) if isinstance(a, (int, float, complex, tuple)) else ""
@@ -269,6 +289,12 @@ def jit(
         return lambda g: jit(
             g, exact=exact, fastmath=fastmath, wait=wait, float32=float32, width=width, static_argnums=static_argnums
         )
+    wants_function(f, "compile")
+    static = tuple(static_argnums) if isinstance(static_argnums, (tuple, list)) else (static_argnums,)
+    if not all(isinstance(n, int) for n in static):
+        raise TypeError(
+            f"static_argnums={static_argnums!r}: the number of an argument, counted from 0, or a tuple of them"
+        )
     settings = Settings(exact, fastmath, float32, width, wait)
     from micrograd.compile.batch import Vmap
 
@@ -276,7 +302,7 @@ def jit(
         return f.with_settings(settings)
     if float32 or width is not None:
         raise ValueError("float32 and width are for rows: jit(vmap(f), float32=True), or vmap(f, float32=True)")
-    owner = Jit(f, settings, (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums))
+    owner = Jit(f, settings, static)
     if not engine.NATIVE:
         return _PythonKernel(owner)
     from micrograd import _engine

@@ -22,8 +22,20 @@ from micrograd.ops import Op
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# LLVM was seen to take 1.5 kB an instruction; this is as much as 6 GB.
-MAX_INSTRUCTIONS = 4_000_000
+BYTES = 1500  # of memory that LLVM was seen to take an instruction
+
+
+def memory() -> int:
+    """The bytes of memory that this machine has; 12 GB where it does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 12_000_000_000
+
+
+MAX_INSTRUCTIONS = min(4_000_000, memory() // 2 // BYTES)  # 6 GB at most, and half of what there is
+
+WIDTHS = (1, 2, 4, 8, 16, 32, 64)  # rows at a time
 
 LONG_TEXT = 30_000  # lines of IR: a longer text is compiled quickly first, and better in the background
 
@@ -43,6 +55,8 @@ class Settings:
     ) -> None:
         if exact and (fastmath or float32):
             raise ValueError("exact=True gives the bits of eager code: it goes with neither fastmath nor float32")
+        if width is not None and (type(width) is not int or width not in WIDTHS):
+            raise ValueError(f"width={width!r}: rows are taken 1, 2, 4, 8, 16, 32 or 64 at a time")
         self.exact, self.fast, self.single, self.width, self.wait = exact, fastmath, float32, width, wait
 
     def point(self) -> llvm.Options:
@@ -51,8 +65,6 @@ class Settings:
     def batch(self) -> llvm.Options:
         bits = llvm.vector_bits()
         width = self.width or bits // (32 if self.single else 64)
-        if width not in (1, 2, 4, 8, 16, 32, 64):
-            raise ValueError(f"width={width}: rows are taken 1, 2, 4, 8, 16, 32 or 64 at a time")
         wanted = width * (32 if self.single else 64)
         return llvm.Options(width, self.single, self.exact, self.fast, min(bits, max(wanted, 128)))
 
@@ -65,7 +77,7 @@ def prepare(tape: Tape, wrt: list[int], settings: Settings) -> Tape:
     if len(tape) > MAX_INSTRUCTIONS:
         raise CompileError(
             f"the tape has {len(tape):,} instructions\n"
-            f"  Compiling it would take about {len(tape) * 1500 / 1e9:.0f} GB of memory; the limit is {MAX_INSTRUCTIONS:,}.\n"
+            f"  Compiling it would take about {len(tape) * BYTES / 1e9:.0f} GB of memory; the limit is {MAX_INSTRUCTIONS:,}.\n"
             "  Compile a part of the work: one row with vmap, one step of a loop."
         )
     return tape

@@ -89,7 +89,7 @@ def adjoint(tape: Tape, wrt: Sequence[int], seeds: Sequence[int] | None = None, 
     """The tape with, after its outputs, the gradient of each output with respect to the places wrt.
 
     With `seeds` (a place of the tape for each output) there is one gradient: that of Σ seed · output.
-    `exact` adds as backward() adds, from 0.0 on, so that even the sign of a zero is the same.
+    `exact` adds as backward() adds: in its order, which each output has for itself, and from 0.0 on, for the sign of a zero.
     """
     builder = Builder(tape.inputs, tape.params)
     at = copy_into(builder, tape, once=False)
@@ -104,7 +104,8 @@ def adjoint(tape: Tape, wrt: Sequence[int], seeds: Sequence[int] | None = None, 
         grads: dict[int, int] = {}
         for o, seed in sweep:
             grads[o] = builder.emit(ADD, (grads[o], seed)) if o in grads else seed
-        for i in range(max(grads, default=-1), -1, -1):
+        last = max(grads, default=-1)
+        for i in reversed(_visit(tape, last)) if exact and seeds is None else range(last, -1, -1):
             if i not in grads or not active[i] or tape.ops[i] in SOURCES:
                 continue
             args, g = tape.args[i], Ref(builder, grads[i])
@@ -121,6 +122,23 @@ def adjoint(tape: Tape, wrt: Sequence[int], seeds: Sequence[int] | None = None, 
                 grads[a] = part
         outputs += [grads[w] if w in grads else builder.const(0.0) for w in wrt]
     return _finish(builder, tape, at, outputs)
+
+
+def _visit(tape: Tape, root: int) -> list[int]:
+    """The places behind root in the order of engine.topological: a tape of several outputs has the order of the first."""
+    order: list[int] = []
+    seen = set()
+    stack = [(root, False)]
+    while stack:
+        i, inputs_done = stack.pop()
+        if inputs_done:
+            order.append(i)
+        elif i not in seen:
+            seen.add(i)
+            stack.append((i, True))
+            if tape.ops[i] not in SOURCES:
+                stack.extend((a, False) for a in reversed(tape.args[i]))
+    return order
 
 
 def tangent(tape: Tape, wrt: Sequence[int], seeds: Sequence[int]) -> Tape:

@@ -9,7 +9,7 @@ from micrograd.compile.tape import INPUT, PARAM, Tape
 from micrograd.compile.trace import Trace
 from micrograd.engine import Value
 from micrograd.errors import CompileError
-from micrograd.structure import NUMBER, Shape, flatten, is_array, unflatten
+from micrograd.structure import NUMBER, Shape, flatten, is_array, refuse_masked, unflatten
 
 
 class Rows:
@@ -58,11 +58,17 @@ class Rows:
     def _take(self, a: Any, axis: int, what: str) -> Shape:
         if isinstance(a, tuple) and hasattr(a, "_fields"):
             return "named", type(a), tuple([self._take(x, axis, what) for x in a])
-        if isinstance(a, (list, tuple)) and any(is_array(x) or isinstance(x, (list, tuple, dict)) for x in a):
+        if isinstance(a, (list, tuple)) and _holds_more(a):
+            if any(isinstance(x, (list, tuple)) and not _holds_more(x) for x in a):
+                raise TypeError(
+                    f"{what} is a {type(a).__name__} of lists of numbers, which may be meant as rows or as columns\n"
+                    "  Give rows as one array, np.array(x), and columns as a list of arrays."
+                )
             return type(a).__name__, tuple([self._take(x, axis, what) for x in a])
         if isinstance(a, dict):
             return "dict", tuple(a), tuple([self._take(x, axis, what) for x in a.values()])
         array = a if is_array(a) else self.np.asarray(a)
+        refuse_masked(array)
         if array.dtype == object:
             if not all(isinstance(x, (Value, float, int)) for x in array.ravel()):
                 raise TypeError(f"{what} is an array of objects, not of numbers: convert it with .astype(float)")
@@ -102,6 +108,11 @@ class Rows:
         return [unflatten(shape, varying if kind == "rows" else uniform) for kind, shape, _ in self.key]
 
 
+def _holds_more(a: Any) -> bool:
+    """Whether a list or tuple has arrays or containers in it: otherwise it is a column of numbers."""
+    return any(is_array(x) or isinstance(x, (list, tuple, dict)) for x in a)
+
+
 class RowPath:
     """One way through the function of a row, and its machine code for each thing asked of it."""
 
@@ -113,17 +124,18 @@ class RowPath:
     def code(self, reduced: bool, gradient: bytes, guarded: bool = True) -> BatchCode:
         """Machine code for what is asked; without guards, for rows of which it is known that they go this way."""
         key: Any = (reduced, gradient) if guarded else (reduced, gradient, guarded)
-        if key not in self.codes:
+        found = self.codes.get(key)
+        if found is None:
             tape = Tape()
             tape.__dict__.update(self.tape.__dict__, ops=list(self.tape.ops), args=list(self.tape.args))
             if not guarded:
                 tape.guards = []
             wrt = [w for k, w in enumerate(wrt_places(tape, [])) if gradient and gradient[k]]
             ready = prepare(tape, wrt, self.settings)
-            code = self.codes[key] = BatchCode(ready, [reduced] * len(ready.outputs), self.settings)
-            if code.level != code.final:
-                in_background(lambda: self.codes.__setitem__(key, code.optimised()))
-        return self.codes[key]
+            found = self.codes[key] = BatchCode(ready, [reduced] * len(ready.outputs), self.settings)
+            if found.level != found.final:
+                in_background(lambda: self.codes.__setitem__(key, found.optimised()))
+        return found
 
 
 def uniform_as_params(tape: Tape, varying: int, uniform: int, captured: int) -> Tape:

@@ -55,6 +55,9 @@ class Tape:
         lines.append(" ".join(["return", *(f"%{i}" for i in self.outputs)]))
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        return f"<tape of {len(self)} instructions: print it to see them>"
+
     def append(self, op: Op, *args: Any) -> int:
         """Add one instruction as it is; returns its place."""
         self.ops.append(op)

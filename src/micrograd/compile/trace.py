@@ -12,7 +12,7 @@ from micrograd import engine, graph
 from micrograd.compile.tape import CONST, PARAM, SOURCES, Guard, Tape
 from micrograd.engine import Value
 from micrograd.errors import TraceError
-from micrograd.structure import Shape, fixed_parts, flatten, map_values, unflatten
+from micrograd.structure import Shape, fixed_parts, flatten, map_values, name_of, unflatten
 
 if engine.NATIVE:
     from micrograd._engine import linearize
@@ -23,6 +23,7 @@ _serials = itertools.count(1)
 _begun = threading.local()  # .serials: the traces begun since the outermost one of this thread
 
 WAYS_OUT = {
+    "float()": "Keep it a Value (micrograd.math has the functions of math, and where), or pass it in as an argument.",
     "data": "Keep it a Value: arithmetic on it is traced, and micrograd.math has floor, round and where.",
     "data =": "Return the new number instead, and assign it outside of the compiled function.",
     "backward()": "Compile the derivative itself: jit(grad(f)) or jit(value_and_grad(f)).",
@@ -99,7 +100,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         elif frozen:  # whoever else watches
             raise TraceError(
                 f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
-                f"  {_name(f)} is run once and replayed, "
+                f"  {name_of(f)} is run once and replayed, "
                 "so the number of now would be used for every later call.\n"
                 f"  {WAYS_OUT.get(how, KEEP_IT)}"
             )
@@ -122,6 +123,12 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     except TypeError as error:
         if frozen and any(sign in str(error) for sign in INTEGER_WANTED):
             raise _wants_integer(f, error) from error
+        if "does not support ufuncs" in str(error):
+            raise TypeError(
+                f"a function of NumPy is called on a Value, at {_line_of(error)}\n"
+                f"  In {name_of(f)}, numbers among the arguments are Values, which NumPy's functions do not take.\n"
+                "  micrograd.math has those functions for numbers and Values."
+            ) from error
         raise
     finally:
         engine.set_watch(*outer_watch)
@@ -153,7 +160,7 @@ def _refuse_frozen(f: Any, shape: Shape) -> None:
     for x in fixed_parts(shape):
         if not isinstance(x, CONSTANTS):
             raise TraceError(
-                f"{_name(f)} returns a {type(x).__name__}, and is to be compiled\n"
+                f"{name_of(f)} returns a {type(x).__name__}, and is to be compiled\n"
                 "  It is run once and replayed, so later calls would return that very object, with the numbers of now in it.\n"
                 "  Return numbers in lists, tuples, named tuples, dicts or NumPy arrays, and make the object from them outside."
             )
@@ -164,7 +171,7 @@ def _refuse_leaked(f: Any, captured: list[Value], inner: set[int]) -> None:
     for v in captured if inner else ():
         if v._trace in inner and (v._prev or hasattr(v, "_input_of")):
             raise TraceError(
-                f"{_name(f)} uses a Value ({v._op or 'an argument'}) that was kept by a function given to grad or the like\n"
+                f"{name_of(f)} uses a Value ({v._op or 'an argument'}) that was kept by a function given to grad or the like\n"
                 "  That function was run on Values of its own, so this one is only a number here, and has no derivative.\n"
                 "  Return it from there: grad(f, has_aux=True) hands on what f returns beside its result."
             )
@@ -176,7 +183,7 @@ def _write_down(f: Any, inputs: list[Value], results: list[Any], guards: list[An
     if len(found) == 1:
         raise TraceError(
             f"a hand-written _backward ({found[0]._op or 'unnamed'}) inside a compiled function, "
-            f"{_name(f)}\n"
+            f"{name_of(f)}\n"
             "  Its rule is a Python closure, which cannot be compiled.\n"
             "  Declare the op with @primitive(partial, ...): value and partials written with operators and micrograd.math."
         )
@@ -204,12 +211,13 @@ def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
     for name, container, length in held:
         if len(container) != length:
             raise TraceError(
-                f"the {type(container).__name__} `{name}` changed its length inside a compiled function, {_name(f)}\n{KEEP_OUT}"
+                f"the {type(container).__name__} `{name}` changed its length inside a compiled function, {name_of(f)}\n"
+                f"{KEEP_OUT}"
             )
     difference = _difference(first, second)
     if difference:
         raise TraceError(
-            f"{_name(f)} computes something else when it is run again on the same numbers: {difference}\n"
+            f"{name_of(f)} computes something else when it is run again on the same numbers: {difference}\n"
             "  It is replayed as it ran now, so what it takes from elsewhere (the time, a counter, a generator of random "
             "numbers, a cache) would be frozen.\n"
             "  Pass that in as an argument."
@@ -217,7 +225,7 @@ def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
     after = _items(user)
     for name, x in before.items():
         if name in after and after[name] is not x:
-            raise TraceError(f"`{name}` is assigned inside a compiled function, {_name(f)}\n{KEEP_OUT}")
+            raise TraceError(f"`{name}` is assigned inside a compiled function, {name_of(f)}\n{KEEP_OUT}")
     return first
 
 
@@ -235,7 +243,7 @@ def _trace_without_drawing(f: Any, shape: Shape, values: list[Any]) -> Trace:
         if _random_state() == state:
             return found
     raise TraceError(
-        f"a random number was drawn inside a compiled function, {_name(f)}\n"
+        f"a random number was drawn inside a compiled function, {name_of(f)}\n"
         "  It is run once and replayed, so the number drawn now would be used for every later call.\n"
         "  Draw it outside, and pass it in as an argument."
     )
@@ -308,21 +316,22 @@ INTEGER_WANTED = ("cannot be interpreted as an integer", "indices must be intege
 
 def _wants_integer(f: Any, error: TypeError) -> TraceError:
     """The error for range(x) and items[x]."""
+    return TraceError(
+        f"a whole number wanted, and a Value found, inside a compiled function, at {_line_of(error)}: {error}\n"
+        f"  In {name_of(f)}, numbers among the arguments are Values, so that one tape serves all of them.\n"
+        "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values."
+    )
+
+
+def _line_of(error: BaseException) -> str:
+    """`file:line` of the user's code that an error came from."""
     at = error.__traceback__
     line = "an unknown line"
     while at is not None:
         if not in_package(at.tb_frame):
             line = place(at.tb_frame, at.tb_lineno)
         at = at.tb_next
-    return TraceError(
-        f"a whole number wanted, and a Value found, inside a compiled function, at {line}: {error}\n"
-        f"  In {_name(f)}, numbers among the arguments are Values, so that one tape serves all of them.\n"
-        "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values."
-    )
-
-
-def _name(f: Any) -> str:
-    return str(getattr(f, "__qualname__", f))
+    return line
 
 
 def _phrase(how: str) -> str:

@@ -77,6 +77,13 @@ def host_features() -> dict[str, bool]:
 def llvm() -> Any:
     """llvmlite's binding, ready for this machine; a clear error where it is missing."""
     try:
+        from micrograd import _engine
+    except ImportError:
+        raise CompileError(
+            "compiling needs the C engine, which was not built\n  Install a C compiler, then micrograd again; "
+            "the command `micrograd info` tells more."
+        ) from None
+    try:
         import llvmlite.binding as binding
     except ImportError:
         raise CompileError(
@@ -86,8 +93,6 @@ def llvm() -> Any:
     binding.initialize_native_asmprinter()
     if vector_functions() is not None:
         binding.load_library_permanently("libmvec.so.1")
-    from micrograd import _engine
-
     binding.add_symbol("mg_mod", _engine.mod_address)
     binding.add_symbol("mg_floordiv", _engine.floordiv_address)
     return binding
