@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import collections
+import concurrent.futures
 import copy
 import dataclasses
+import functools
 import importlib.util
 import itertools
 import math
@@ -58,6 +61,11 @@ NUMBERS_THAT_LEAVE = {
     "x.grad": (lambda x: x.grad * x, ".grad of a Value read", "jit(grad(f))"),
     "x.grad = 0": (_clear, ".grad of a Value assigned", "outside of the compiled function"),
     "backward()": (_backward, "backward() called", "jit(value_and_grad(f))"),
+    "x.zero_grad()": (
+        lambda x: (x * x).zero_grad() or x,
+        ".grad of a Value assigned",
+        "outside of the compiled function",
+    ),
     "detach()": (lambda x: x.detach() * x, "detach() of a Value", "pass it in as an argument"),
     "copy.copy(x)": (lambda x: copy.copy(x) * x, ".data of a Value read", "Keep it a Value"),
     "copy.deepcopy(x)": (lambda x: copy.deepcopy(x) * x, ".data of a Value read", "Keep it a Value"),
@@ -98,6 +106,111 @@ def test_a_captured_value_is_watched_too(mg, Value):
         mg.jit(lambda x: x - 0.1 * w.grad)(1.0)
 
 
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_an_optimizer_inside(mg, Value, kind):
+    w = Value(2.0)
+    w.grad = 1.0
+    optimizer = getattr(mg.optim, kind)([w], lr=0.1)
+    for work, fact in (
+        (optimizer.zero_grad, r"\.grad of a Value assigned"),
+        (optimizer.step, r"of a Value (assigned|read)"),
+    ):
+        with pytest.raises(mg.TraceError, match=rf"{fact} inside a compiled function, at test_footguns.py"):
+            mg.jit(lambda x, work=work: work() or w * x)(1.0)
+    assert (w.data, w.grad) == (2.0, 1.0)
+
+
+LOOKED_UP = {
+    "set": lambda x: 1.0 if x in {1.0, 2.0} else 0.0,
+    "dict": lambda x: {1.0: 5.0}.get(x, 0.0),
+    "key": lambda x: {x * 2: 5.0}.get(x * 2, 0.0),
+    "cache": functools.lru_cache(lambda x: x * 2),
+}
+
+
+@pytest.mark.parametrize("what", LOOKED_UP)
+def test_a_number_is_looked_up(mg, what):
+    """A set has a Value in it by its identity, so plain numbers would go another way."""
+    for wrap in (mg.jit, lambda g: mg.jit(mg.value_and_grad(g))):
+        with pytest.raises(mg.TraceError, match=r"(?s)hash\(\) of a Value.*not by its number.*x in \(1, 2\)"):
+            wrap(LOOKED_UP[what])(1.0)
+    assert mg.jit(lambda x: 1.0 if x in (1.0, 2.0) else 0.0)(1.0) == 1.0
+
+
+def test_captured_values_may_be_looked_up(mg, Value):
+    shift = {Value(2.0): 3.0}
+    assert mg.jit(lambda x: sum(w * x + shift[w] for w in shift))(1.0).data == 5.0
+
+
+@pytest.mark.parametrize("f", [lambda x: f"{x}", lambda x: (x, ["found " + str(x * 2)])])
+def test_a_text_made_from_a_number(mg, f):
+    with pytest.raises(mg.TraceError, match=r"(?s)returns a text with the number of a Value in it.*make the text"):
+        mg.jit(f)(1.0)
+
+
+def test_a_number_may_be_printed(mg, capsys):
+    f = mg.jit(lambda x: print(x) or {"sign": "+" if x > 0 else "-"})
+    assert [f(1.0), f(-2.0), f(3.0)] == [{"sign": "+"}, {"sign": "-"}, {"sign": "+"}]
+    assert "Value(data=-2.0" in capsys.readouterr().out
+
+
+def _append(xs):
+    xs.append(1.0)
+    return sum(xs)
+
+
+def _sort(xs):
+    xs.sort()
+    return xs[0]
+
+
+def _item(xs):
+    xs[0] = xs[0] * 2
+    return xs[0]
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [(_append, ([3.0, 2.0],)), (_sort, ([3.0, 2.0],)), (_item, ([3.0],)), (_item, ({0: 3.0},)), (_item, ("array",))],
+)
+def test_an_argument_that_is_changed(mg, f, args):
+    if args == ("array",):
+        args = (pytest.importorskip("numpy").ones(2),)
+    kind = type(args[0]).__name__
+    for g, given in ((f, args), (lambda pair: f(pair[0]), ((*args, 1.0),))):
+        with pytest.raises(mg.TraceError, match=rf"(?s)changes a {kind} that it gets as an argument.*Change a copy"):
+            mg.jit(g)(*given)
+    assert mg.jit(lambda xs: _append(list(xs)))([3.0, 2.0]) == 6.0
+
+
+def test_another_thread_makes_a_part(mg):
+    """Its nodes are not of the trace: values would be frozen, gradients zero."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for f in (
+            lambda x: sum(pool.map(lambda k: x * k, [1.0, 2.0])),
+            lambda x: pool.submit(lambda: x * x + 1.0).result(),
+            lambda x: pool.submit(mg.grad(lambda y: y * y), x).result() * x,
+        ):
+            for g in (mg.jit(f), mg.grad(f), mg.jit(mg.grad(f))):
+                with pytest.raises(mg.TraceError, match=r"(?s)that another thread has made.*in the same thread"):
+                    g(2.0)
+            assert f(mg.Value(2.0)).data > 0.0  # eager code may do so
+
+
+def test_another_thread_makes_values_of_its_own(mg, Value):
+    w = Value(3.0)
+    made = []
+
+    def f(x):
+        other = threading.Thread(target=lambda: made.append(w * 2.0))
+        other.start()
+        other.join()
+        return x * x
+
+    assert mg.grad(f)(3.0) == 6.0
+    assert mg.grad(lambda x: x * made[0])(1.0).data == 6.0
+
+
 def test_no_grad_inside(mg):
     def f(x):
         with mg.no_grad():
@@ -130,10 +243,33 @@ class TestRandom:
         with pytest.raises(mg.TraceError, match="a random number was drawn"):
             mg.jit(lambda x: x * np.random.rand())(1.0)
 
-    def test_a_generator_of_ones_own(self, mg):
+    @pytest.mark.parametrize("seed", range(4))  # half of them draw the same side of the coin twice
+    @pytest.mark.parametrize("kind", ["random", "numpy", "numpy of old", "attribute", "default"])
+    def test_a_generator_of_ones_own(self, mg, kind, seed):
+        np = pytest.importorskip("numpy")
+        own = {"numpy": np.random.default_rng, "numpy of old": np.random.RandomState}.get(kind, random.Random)(seed)
+
+        class Noisy:
+            def __init__(self):
+                self.own = own
+
+            def __call__(self, x):
+                return x if self.own.random() < 0.5 else 2 * x
+
+        f = {"attribute": Noisy(), "default": lambda x, own=own: x if own.random() < 0.5 else 2 * x}.get(
+            kind, lambda x: x if own.random() < 0.5 else 2 * x
+        )
+        with pytest.raises(mg.TraceError, match="a random number was drawn"):
+            mg.jit(f)(1.0)
+
+    def test_a_generator_that_is_out_of_reach(self, mg):
         own = random.Random(0)
+
+        def draw():
+            return own.random()
+
         with pytest.raises(mg.TraceError, match=r"run again on the same numbers: `%[0-9]+ = const"):
-            mg.jit(lambda x: x * own.random())(1.0)
+            mg.jit(lambda x: x * draw())(1.0)
 
     def test_another_thread_may_draw(self, mg):
         """While one thread traces; here it draws in every second run of the function."""
@@ -228,7 +364,8 @@ class TestWhatChanges:
                 self.last = x
                 return x * 3
 
-        total, kept = 0.0, [0.0]
+        total, kept, other = 0.0, [0.0], Model()
+        objects = pytest.importorskip("numpy").empty(1, object)
 
         def nonlocal_number(x):
             nonlocal total
@@ -239,9 +376,36 @@ class TestWhatChanges:
             kept[0] = x
             return x * 2
 
+        def array_item(x):
+            objects[0] = x
+            return x * 2
+
+        def of_another(x):
+            other.last = x
+            return x * 2
+
+        def of_a_class(x):
+            Model.seen += 1
+            return x * 2
+
+        def of_a_function(x):
+            item.calls = getattr(item, "calls", 0) + 1
+            return x * 2
+
+        def default(x, kept=[0.0]):  # noqa: B006
+            kept[0] = x
+            return x * 2
+
+        def named_default(x, *, kept={"x": 0.0}):  # noqa: B006
+            kept["x"] = x
+            return x * 2
+
         model = Model()
         for f, name in [(model.attribute, "self.last"), (model.counter, "self.seen"), (nonlocal_number, "total"),
-                        (item, r"kept\[0\]"), (model, "self.last")]:  # fmt: skip
+                        (item, r"kept\[0\]"), (model, "self.last"), (array_item, r"objects.flat\[0\]"),
+                        (of_another, "other.last"),
+                        (of_a_class, "Model.seen"), (of_a_function, "item.calls"), (default, r"kept\[0\]"),
+                        (named_default, r"kept\['x'\]")]:  # fmt: skip
             with pytest.raises(mg.TraceError, match=rf"(?s)`{name}` is assigned inside.*store it outside"):
                 mg.jit(f)(1.0)
 
@@ -260,7 +424,7 @@ class TestWhatChanges:
         model.weight.data = 5.0
         assert f(3.0).data == 15.0
 
-    @pytest.mark.parametrize("kind", ["dataclass", "list", "set", "generator", "map", "closure"])
+    @pytest.mark.parametrize("kind", ["dataclass", "list", "deque", "generator", "map", "closure"])
     def test_an_object_made_from_the_numbers_of_the_first_call(self, mg, kind):
         @dataclasses.dataclass
         class Point:
@@ -269,7 +433,8 @@ class TestWhatChanges:
         class Own(list):
             pass
 
-        make = {"dataclass": Point, "list": lambda x: Own([x]), "set": lambda x: {x}, "closure": lambda x: lambda: x,
+        make = {"dataclass": Point, "list": lambda x: Own([x]), "closure": lambda x: lambda: x,
+                "deque": lambda x: collections.deque([x]),
                 "generator": lambda x: (x for _ in "a"), "map": lambda x: map(abs, [x])}[kind]  # fmt: skip
         for f in (lambda x: make(x * 2), lambda x: (x, {"inside": make(x)})):
             with pytest.raises(

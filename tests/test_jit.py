@@ -10,6 +10,8 @@ import os
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -135,6 +137,11 @@ class TestCalls:
         assert f(2.0, "neg") == -2.0
         assert f(0.0, "exp") == 1.0
 
+    def test_equal_things_among_the_arguments_are_not_the_same(self):
+        f = jit(lambda x, what: (x * 2, what), wait=True)
+        for what in (True, 1 + 0j, Decimal(1), Decimal("1.0"), complex(0.0, -0.0), 0j, False, "1", None):
+            assert repr(f(1.0, what)) == repr((2.0, what))
+
     def test_what_is_neither_number_nor_hashable_is_refused(self):
         with pytest.raises(TypeError, match="neither a number nor hashable"):
             jit(lambda x, s: x)(1.0, {1, 2})
@@ -212,6 +219,46 @@ class TestInEagerCode:
             assert [type(g(x)) for x in (1.0, Value(1.0))] == [float, float]
             with no_grad():
                 assert type(f(Value(1.0))[1]) is float
+
+    @pytest.mark.parametrize("x", [3, -7, True, None, "text", 2.5, -0.0, Fraction(1, 3), 10**30, 1j])
+    @pytest.mark.parametrize("wait", [True, False])
+    def test_what_is_no_value_in_eager_code_is_the_same_thing_in_every_call(self, x, wait):
+        weight = Value(2.0)
+        for f in (
+            lambda _: x,
+            lambda y: (y * 2.0, [x], {"x": x}),
+            lambda y: (weight * y, x),
+            lambda y: x if y > 0.0 else (x, y * weight),
+        ):
+            g = jit(f, wait=wait)
+            for y in (1.0, 1.0, -2.0, 1.0, -2.0):
+                assert repr(g(y)) == repr(f(y))
+            settle()
+            for y in (1.0, -2.0, 3.0):
+                assert repr(g(y)) == repr(f(y))
+                with no_grad():
+                    assert repr(g(y)) == repr(f(y))
+
+    @pytest.mark.parametrize("wait", [True, False])
+    def test_a_result_without_a_value_behind_it_is_a_number_in_every_call(self, wait):
+        w = Value(2.0)
+        for f in (
+            lambda x, y: (w * x, y * 2.0, x),
+            lambda x, y: x * y if w > 0.0 else w * y,
+            lambda x, y: {"with": x * w, "without": y},
+        ):
+            for args in ((1.0, 2.0), (1.0, Value(2.0)), (Value(3.0), 0.5)):
+                g = jit(f, wait=wait)
+                for _ in range(3):
+                    assert repr(g(*args)) == repr(f(*args))
+                settle()
+                assert repr(g(*args)) == repr(f(*args))
+                with no_grad():
+                    assert repr(g(*args)) == repr(f(*args))
+
+    def test_whole_numbers_are_computed_with_as_floats_in_every_call(self):
+        f = jit(lambda x: [x, x + 1])
+        assert repr([f(2), f(2), settle(), f(2), f(2)]) == repr([[2.0, 3.0], [2.0, 3.0], None, [2.0, 3.0], [2.0, 3.0]])
 
     def test_no_grad_gives_leaves(self):
         w = Value(3.0)

@@ -250,7 +250,8 @@ def look_at_rows(f: Callable[..., Any], rows: Any, result: Any) -> None:
 
     def again(backward: bool) -> None:
         for r in range(rows.rows):
-            run_again(f, rows.arrange(rows.row(r)), {}, backward, f"in row {r}: ")
+            args, kwargs = rows.arrange(rows.row(r))
+            run_again(f, args, kwargs, backward, f"in row {r}: ")
 
     if any(_is_bad(y) for y in leaves):
         again(False)

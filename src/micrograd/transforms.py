@@ -13,7 +13,7 @@ that transforms nest. Each run is written down as a tape and the tape is differe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import copy
 from functools import partial, update_wrapper
 from itertools import islice
@@ -27,7 +27,7 @@ from micrograd.compile.tape import INPUT
 from micrograd.compile.trace import Trace, peek, trace
 from micrograd.engine import Value
 from micrograd.importable import by_name
-from micrograd.structure import NUMBER, Shape, fixed_parts, flatten, map_values, rebuild, size, unflatten
+from micrograd.structure import NUMBER, Shape, as_floats, fixed_parts, flatten, map_values, rebuild, size, unflatten
 
 Argnums = int | tuple[int, ...]
 
@@ -54,7 +54,7 @@ class _Call:
                 shape = flatten(a, self.leaves)
                 parts[i] = range(start, len(self.leaves)), shape
                 _numbers_in(i, a, shape)
-        self.leaves = _as_floats(self.leaves)
+        self.leaves = as_floats(self.leaves)
         for n in self.positions:
             self.wrt.append(parts[n][0])
             self.shapes.append(parts[n][1])
@@ -107,15 +107,10 @@ class _Call:
         return map_values(found.aux, lambda _: next(flat))
 
     def run(self, tape: Any, extra: tuple[Any, ...] = ()) -> list[Any]:
-        leaves = [*self.leaves, *_as_floats(extra)]
+        leaves = [*self.leaves, *as_floats(extra)]
         if anomaly.looking and anomaly.here():
             return anomaly.sweep(lambda: python.run(tape, leaves, self.trace.captured), *self.asked)
         return python.run(tape, leaves, self.trace.captured)
-
-
-def _as_floats(numbers: Iterable[Any]) -> list[Any]:
-    """A number that passes through a function unchanged comes out as a float all the same."""
-    return [x if isinstance(x, Value) else float(x) for x in numbers]
 
 
 def _numbers_in(i: int, a: Any, shape: Shape) -> None:
@@ -133,7 +128,7 @@ def _numbers_in(i: int, a: Any, shape: Shape) -> None:
 
 
 def _describe(shape: Shape) -> str:
-    return {"fixed": type(shape[-1]).__name__}.get(shape[0], f"{shape[0]} of {size(shape)} numbers")
+    return type(shape[1]).__name__ if shape[0] == "fixed" else f"{shape[0]} of {size(shape)} numbers"
 
 
 class Derived:

@@ -24,7 +24,7 @@ from micrograd.compile.trace import is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.importable import by_name
-from micrograd.structure import NUMBER, Shape, flatten, rebuild, unflatten
+from micrograd.structure import NUMBER, Shape, flatten, rebuild, unflatten, written
 
 CORES = os.cpu_count() or 1
 
@@ -84,13 +84,13 @@ class Vmap:
         """The same, compiled otherwise: what jit(vmap(f)) is."""
         return Vmap(self.f, self.in_axes, self.reduce, self.threads, self.batch_size, settings)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         known = self.known
-        if known is not None:
+        if known is not None and not kwargs:
             result = known(*args)
             if result is not None:
                 return result
-        rows = Rows(args, self.in_axes)
+        rows = Rows(args, kwargs, self.in_axes)
         if rows.by_eager or is_tracing():
             return self._eager(rows)
         run = functools.partial(self._settled, args) if engine.NATIVE else self._eager
@@ -263,7 +263,8 @@ class Vmap:
         shape: Shape = ("tuple", (NUMBER,) * len(leaves))
 
         def one_row(*flat: Any) -> Any:
-            return self.f(*rows.arrange(list(flat)))
+            args, kwargs = rows.arrange(list(flat))
+            return self.f(*args, **kwargs)
 
         one_row.__qualname__ = getattr(self.f, "__qualname__", repr(self.f))
         found = trace_twice(one_row, self.f, shape, peek(leaves))
@@ -279,10 +280,7 @@ class Vmap:
                     "  Write the choice that depends on the numbers as micrograd.math.where(condition, a, b)."
                 )
             if paths and paths[0].trace.shape != found.shape:
-                raise TypeError(
-                    f"the rows of {self!r} arrange their results in different ways: {paths[0].trace.shape} and {found.shape}, "
-                    f"in row {r}\n  Return the same arrangement of numbers along every branch."
-                )
+                raise self._arranged_otherwise(r, paths[0].trace.shape, found.shape)
             if paths and [id(v) for v in paths[0].trace.captured] != [id(v) for v in found.captured]:
                 found = same_captured(found, paths[0].trace.captured)
                 for old in paths:  # a way that meets more Values: all ways list them
@@ -295,6 +293,12 @@ class Vmap:
             paths.append(path)
         return path
 
+    def _arranged_otherwise(self, r: int, first: Shape, found: Shape) -> TypeError:
+        return TypeError(
+            f"the rows of {self!r} arrange their results in different ways: {written(first)}, and in row {r} {written(found)}\n"
+            "  Return the same arrangement of numbers along every branch."
+        )
+
     def _columns(self, shape: Shape, outs: Any, rows: Rows) -> Any:
         """Result columns in the arrangement of the result of one row."""
 
@@ -306,11 +310,15 @@ class Vmap:
 
     def _eager(self, rows: Rows) -> Any:
         """Row by row, as a plain loop: inside an outer trace, or on arrays of Values."""
-        results = []
+        results, shapes = [], []
         for r in range(rows.rows):
+            args, kwargs = rows.arrange(rows.row(r))
             leaves: list[Any] = []
-            shape = flatten(self.f(*rows.arrange(rows.row(r))), leaves)
+            shapes.append(flatten(self.f(*args, **kwargs), leaves))
+            if shapes[r] != shapes[0]:
+                raise self._arranged_otherwise(r, shapes[0], shapes[r])
             results.append(leaves)
+        shape = shapes[0]
         columns = list(zip(*results))
         if self.reduce is not None:
             function = math.sum if self.reduce == "sum" else math.mean
@@ -323,15 +331,15 @@ class Vmap:
             arrays.append(array)
         return self._columns(shape, iter(arrays), rows)
 
-    def source(self, *args: Any) -> str:
+    def source(self, *args: Any, **kwargs: Any) -> str:
         """The LLVM text for these arguments."""
-        rows = Rows(args, self.in_axes)
+        rows = Rows(args, kwargs, self.in_axes)
         path = (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0]
         return path.code(self.reduce is not None, self._plan(rows).gradient).source
 
-    def tape(self, *args: Any) -> Tape:
+    def tape(self, *args: Any, **kwargs: Any) -> Tape:
         """The tape of one row for these arguments."""
-        rows = Rows(args, self.in_axes)
+        rows = Rows(args, kwargs, self.in_axes)
         return (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0].tape
 
 
@@ -341,7 +349,8 @@ def vmap(
 ) -> Any:  # fmt: skip
     """Map a function of one row over the rows of NumPy arrays, as machine code.
 
-    - in_axes: along which axis the rows of each argument lie; None for an argument that is the same in all rows.
+    - in_axes: along which axis the rows of each argument lie; None for an argument that is the same in all rows. Those of
+      arguments that are given by name lie along axis 0.
     - reduce: None gives a result for each row; "sum" and "mean" add them up inside the machine code.
     - threads: how many cores; all of them by default. The number changes no bit of the result.
     """

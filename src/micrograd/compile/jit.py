@@ -25,7 +25,7 @@ from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twi
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
 from micrograd.importable import by_name
-from micrograd.structure import NUMBER, Shape, flatten, unflatten
+from micrograd.structure import NUMBER, Shape, fixed, flatten, unflatten
 
 if engine.NATIVE:
     from micrograd._engine import lay_flat
@@ -110,7 +110,7 @@ class Jit:
                 return unflatten(path.trace.shape, iter(flat))
         path, found = self._path_of(shape, leaves)
         if not wanted and not found.captured:
-            flat = list(found.numbers)  # the trace has computed them already
+            flat = path.with_constants(found.numbers)  # the trace has computed them already
         else:
             flat = path.run(leaves, wanted) if path.trace is found else path.interpret(leaves)
         if flat is None:
@@ -132,7 +132,7 @@ class Jit:
     def _flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Shape, list[Any]]:
         leaves: list[Any] = []
         static = [i % len(args) for i in self.static if -len(args) <= i < len(args)]
-        parts = [_static(a) if i in static else flatten(a, leaves) for i, a in enumerate(args)]
+        parts = [fixed(a) if i in static else flatten(a, leaves) for i, a in enumerate(args)]
         shape: Shape = ("tuple", (("tuple", tuple(parts)), flatten(kwargs, leaves)))
         return shape, leaves
 
@@ -195,11 +195,12 @@ class Jit:
             return
         if type(path.captured) is not list and path.captured:
             code = path.gradient_codes.get(())
-            if code is not None and path.trace.shape == NUMBER and not path.constants:
+            if code is not None and path.trace.shape == NUMBER and not path.apart(()):
                 self.kernel.install_step(code.code.address, key, code.scratch, path.captured, RESULT, code)
         elif not path.trace.captured and set(key[1:-1]) <= {ord("*")} and path.value_code is not None:
             code = path.value_code
-            template = _template(path.trace.shape, iter(range(code.outputs)))
+            constants = {k: Fixed(x) for k, x in path.constants if type(x) is not float}
+            template = _template(path.trace.shape, iter([constants.get(k, k) for k in range(code.outputs)]))
             if template is not None:
                 self.kernel.install(code.code.address, len(key) - 2, code.outputs, code.scratch, template, code)
 
@@ -223,11 +224,6 @@ class Jit:
 def _again(f: Any, settings: dict[str, Any], static: tuple[int, ...]) -> Any:
     names = {"exact": "exact", "fast": "fastmath", "single": "float32", "width": "width", "wait": "wait"}
     return jit(f, static_argnums=static, **{names[k]: v for k, v in settings.items()})
-
-
-def _static(a: Any) -> Shape:
-    """A static argument: 1, 1.0 and True are equal, and so are 0.0 and -0.0, but what is compiled for them is not."""
-    return "fixed", a, type(a), repr(a) if isinstance(a, (int, float, complex, tuple)) else ""
 
 
 def _key(shape: Shape) -> bytes | None:
