@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 import compiled_module
-from micrograd import CompileError, Value, grad, jit, math, nn, no_grad, primitive, value_and_grad
+from micrograd import CompileError, Value, grad, jit, math, nn, no_grad, primitive, value_and_grad, vmap
 from random_programs import needs_llvm
 
+np = pytest.importorskip("numpy")
 kernel = importlib.import_module("micrograd.compile.kernel")
 jitting = importlib.import_module("micrograd.compile.jit")
 ways = importlib.import_module("micrograd.compile.path")
@@ -354,6 +355,26 @@ class TestPrimitives:
         for _ in range(2):
             with pytest.raises(CompileError, match="the primitive gamma cannot be compiled"):
                 f(1.5)
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            lambda x: 1.0 / x if x else 0.0,
+            lambda x: 0.0 if x == 0.0 else 1.0 / x,
+            lambda x: 1.0 / x if x != 0.0 else 0.0,
+            lambda x: 0.0 if x in (0.0,) else 1.0 / x,
+            lambda x: {0.0: 0.0}[x] if x in {0.0} else 1.0 / x,
+            lambda x: 1.0 / x if x > 0.0 or x < 0.0 else 0.0,
+        ],
+    )
+    def test_one_that_decides_by_its_input_says_so(self, value):
+        """On a tape the number is not known: an `if` would go one way for all."""
+        by_value = primitive(lambda x, y: -y * y)(value)
+        by_partial = primitive(lambda x, y: -value(x) * value(x))(lambda x: 1.0 / x)
+        for f in (jit(by_value, wait=True), jit(by_value), jit(grad(by_partial)), grad(by_partial), vmap(by_value)):
+            with pytest.raises(CompileError, match=r"not known yet; micrograd.math.where"):
+                f(np.ones(3) if hasattr(f, "in_axes") else 2.0)
+        assert by_value(0.0) == 0.0
 
     def test_only_partials_that_are_needed_must_be_compiled(self):
         f = jit(primitive(lambda x, y: standard.cos(x))(lambda x: math.sin(x)))

@@ -27,7 +27,7 @@ from micrograd.compile.tape import INPUT
 from micrograd.compile.trace import Trace, peek, trace
 from micrograd.engine import Value
 from micrograd.importable import by_name
-from micrograd.structure import NUMBER, Shape, as_floats, fixed_parts, flatten, map_values, rebuild, size, unflatten
+from micrograd.structure import NUMBER, Shape, as_floats, fixed_parts, flatten, map_values, rebuild, size, unflatten, written
 
 Argnums = int | tuple[int, ...]
 
@@ -41,7 +41,8 @@ class _Call:
         wanted = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         for n in wanted:
             if not -len(args) <= n < len(args):
-                raise TypeError(f"argnums={argnums} asks for argument {n}, but {len(args)} came")
+                raise TypeError(f"argnums={argnums} asks for argument {n}, but {len(args)} came by position: "
+                                "give those to differentiate by without their names")  # fmt: skip
         self.positions = [n % len(args) for n in wanted]
         self.single = isinstance(argnums, int)
         self.leaves: list[Any] = []
@@ -257,7 +258,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         flat: list[Any] = []
         shape = flatten(cotangent, flat)
         if shape != call.trace.shape:
-            raise TypeError(f"the cotangent is {_describe(shape)}, but the result is {_describe(call.trace.shape)}")
+            raise TypeError(f"the cotangent is arranged as {written(shape)}, but the result as {written(call.trace.shape)}")
         gradient: tuple[Any, ...] = call.gradient(call.run(swept, tuple(flat))[count:])
         return gradient
 
