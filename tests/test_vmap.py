@@ -152,6 +152,24 @@ class TestAxes:
         with pytest.raises(TypeError, match="unexpected keyword argument 'u'"):
             vmap(f)(x, u=x)
 
+    def test_a_static_argument_of_a_jitted_function_stays_one(self):
+        f = jit(lambda n, x: sum(x * k for k in range(n)), static_argnums=0)
+        for g in (
+            vmap(f, in_axes=(None, 0)),
+            jit(vmap(f, in_axes=(None, 0))),
+            vmap(f, in_axes=(None, 0), reduce="sum"),
+        ):
+            for n in (3, 4, 3):
+                got = g(n, X)
+                assert (got if isinstance(got, float) else got.sum()) == pytest.approx(sum(range(n)) * X.sum())
+        with pytest.raises(TypeError, match="argument 0 is static, so it is the same in all rows: give in_axes=None"):
+            vmap(f)(3, X)
+
+    @pytest.mark.parametrize("axes", ["a", {"x": 0}, ({"x": 0}, 0), (0, 1.0)])
+    def test_what_is_no_axis_is_refused(self, axes):
+        with pytest.raises(TypeError, match="or None, or a tuple of one for each argument"):
+            vmap(f, in_axes=axes)
+
     def test_wrong_axes_are_named(self):
         with pytest.raises(ValueError, match="argument 0 has 1 axes, so its rows cannot lie along axis 3"):
             vmap(lambda x: x, in_axes=3)(X)

@@ -235,9 +235,8 @@ def look_at_call(f: Callable[..., Any], args: Any, kwargs: Any, result: Any) -> 
     leaves: list[Any] = []
     flatten(result, leaves)
     name = getattr(f, "__qualname__", repr(f))
-    if any(_is_bad(y) for y in leaves):
-        if not run_again(f, args, kwargs, False):
-            raise _only_compiled(name, next(y for y in leaves if _is_bad(y)))
+    if any(_is_bad(y) for y in leaves) and not run_again(f, args, kwargs, False):
+        raise _only_compiled(name, next(y for y in leaves if _is_bad(y)))
     for y in leaves:
         if isinstance(y, Value) and y._prev:
             y.__dict__["_rerun"] = lambda: run_again(f, args, kwargs, True)

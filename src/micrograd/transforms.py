@@ -27,7 +27,18 @@ from micrograd.compile.tape import INPUT
 from micrograd.compile.trace import Trace, peek, trace
 from micrograd.engine import Value
 from micrograd.importable import by_name
-from micrograd.structure import NUMBER, Shape, as_floats, fixed_parts, flatten, map_values, rebuild, size, unflatten, written
+from micrograd.structure import (
+    NUMBER,
+    Shape,
+    as_floats,
+    fixed_parts,
+    flatten,
+    map_values,
+    rebuild,
+    size,
+    unflatten,
+    written,
+)
 
 Argnums = int | tuple[int, ...]
 
@@ -258,7 +269,9 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         flat: list[Any] = []
         shape = flatten(cotangent, flat)
         if shape != call.trace.shape:
-            raise TypeError(f"the cotangent is arranged as {written(shape)}, but the result as {written(call.trace.shape)}")
+            raise TypeError(
+                f"the cotangent is arranged as {written(shape)}, but the result as {written(call.trace.shape)}"
+            )
         gradient: tuple[Any, ...] = call.gradient(call.run(swept, tuple(flat))[count:])
         return gradient
 

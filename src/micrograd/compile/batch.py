@@ -58,7 +58,14 @@ class Vmap:
         threads: int | None,
         batch_size: int | None,
         settings: Settings,
+        static: tuple[int, ...] = (),
     ) -> None:
+        in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+        for axis in in_axes if isinstance(in_axes, tuple) else (in_axes,):
+            if axis is not None and not isinstance(axis, int):
+                raise TypeError(
+                    f"in_axes={in_axes!r}: an axis (a whole number) or None, or a tuple of one for each argument"
+                )
         if reduce not in (None, "sum", "mean"):
             raise ValueError(f'reduce={reduce!r}: it is None, "sum" or "mean"')
         for name, least in (("batch_size", batch_size), ("threads", threads)):
@@ -66,7 +73,7 @@ class Vmap:
                 raise ValueError(f"{name}={least!r}: a whole number, at least 1, or None")
         functools.update_wrapper(self, f)
         self.f, self.reduce, self.threads = f, reduce, threads
-        self.in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+        self.in_axes, self.static = in_axes, static
         self.batch_size, self.settings = batch_size, settings
         self.paths: dict[Any, list[RowPath]] = {}
         self.plans: dict[Any, Plan] = {}
@@ -77,12 +84,12 @@ class Vmap:
         return f"<vmap of {getattr(self.f, '__qualname__', self.f)}>"
 
     def __reduce__(self) -> Any:
-        how = self.in_axes, self.reduce, self.threads, self.batch_size, self.settings
+        how = self.in_axes, self.reduce, self.threads, self.batch_size, self.settings, self.static
         return by_name(self, self.f) or (Vmap, (self.f, *how))
 
     def with_settings(self, settings: Settings) -> Vmap:
         """The same, compiled otherwise: what jit(vmap(f)) is."""
-        return Vmap(self.f, self.in_axes, self.reduce, self.threads, self.batch_size, settings)
+        return Vmap(self.f, self.in_axes, self.reduce, self.threads, self.batch_size, settings, self.static)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         known = self.known
@@ -90,7 +97,7 @@ class Vmap:
             result = known(*args)
             if result is not None:
                 return result
-        rows = Rows(args, kwargs, self.in_axes)
+        rows = Rows(args, kwargs, self.in_axes, self.static)
         if rows.by_eager or is_tracing():
             return self._eager(rows)
         run = functools.partial(self._settled, args) if engine.NATIVE else self._eager
@@ -333,13 +340,13 @@ class Vmap:
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The LLVM text for these arguments."""
-        rows = Rows(args, kwargs, self.in_axes)
+        rows = Rows(args, kwargs, self.in_axes, self.static)
         path = (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0]
         return path.code(self.reduce is not None, self._plan(rows).gradient).source
 
     def tape(self, *args: Any, **kwargs: Any) -> Tape:
         """The tape of one row for these arguments."""
-        rows = Rows(args, kwargs, self.in_axes)
+        rows = Rows(args, kwargs, self.in_axes, self.static)
         return (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0].tape
 
 
@@ -351,7 +358,8 @@ def vmap(
 
     - in_axes: along which axis the rows of each argument lie; None for an argument that is the same in all rows. Those of
       arguments that are given by name lie along axis 0.
-    - reduce: None gives a result for each row; "sum" and "mean" add them up inside the machine code.
+    - reduce: None gives the numbers of each row; "sum" and "mean" add them up inside the machine code, and give a Value where
+      Values took part: it is there that gradients pass through.
     - threads: how many cores; all of them by default. The number changes no bit of the result.
     """
     if f is None:
@@ -367,7 +375,8 @@ def vmap(
             width=width,
         )
     rows: Any = f
+    static: tuple[int, ...] = ()
     if getattr(f, "kernel", None) is f:  # a jitted function: the rows run what it was made of, as it was to be compiled
-        rows, inner = f.f, f.settings  # type: ignore[union-attr]
+        rows, inner, static = f.f, f.settings, f.static  # type: ignore[union-attr]
         exact, fastmath = exact or (inner.exact and not (fastmath or float32)), fastmath or (inner.fast and not exact)
-    return Vmap(rows, in_axes, reduce, threads, batch_size, Settings(exact, fastmath, float32, width, True))
+    return Vmap(rows, in_axes, reduce, threads, batch_size, Settings(exact, fastmath, float32, width, True), static)

@@ -9,13 +9,15 @@ from micrograd.compile.tape import INPUT, PARAM, Tape
 from micrograd.compile.trace import Trace
 from micrograd.engine import Value
 from micrograd.errors import CompileError
-from micrograd.structure import NUMBER, Shape, flatten, is_array, unflatten
+from micrograd.structure import NUMBER, Shape, fixed, flatten, is_array, unflatten
 
 
 class Rows:
     """The arguments of one call: columns that differ by row, numbers that do not, and how they are arranged."""
 
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any) -> None:
+    def __init__(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any, static: tuple[int, ...] = ()
+    ) -> None:
         try:
             import numpy as np
         except ImportError:
@@ -32,8 +34,13 @@ class Rows:
         self.by_eager = False  # an array of Values: part of an outer graph
         self.np = np
         parts = []
+        taken = {n % len(args) for n in static if -len(args) <= n < len(args)}
         for i, (a, axis) in enumerate(zip(args, axes)):
-            if axis is None:
+            if i in taken:
+                if axis is not None:
+                    raise TypeError(f"argument {i} is static, so it is the same in all rows: give in_axes=None for it")
+                parts.append(("uniform", fixed(a)))
+            elif axis is None:
                 parts.append(("uniform", flatten(a, self.uniform)))
             else:
                 parts.append(("rows", self._take(a, axis, f"argument {i}")))

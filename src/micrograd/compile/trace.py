@@ -378,7 +378,8 @@ def _wants_integer(f: Any, error: TypeError) -> TraceError:
     return TraceError(
         f"a whole number wanted, and a Value found, inside a compiled function, at {line}: {error}\n"
         f"  In {_name(f)}, numbers among the arguments are Values, so that one tape serves all of them.\n"
-        "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values."
+        "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values, "
+        "and so does vmap of that."
     )
 
 
