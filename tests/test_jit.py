@@ -163,6 +163,26 @@ class TestCalls:
         for _ in range(2):
             assert f(*xs) == [x * i for i, x in enumerate(xs)]
 
+    @pytest.mark.parametrize("make", [jit, vmap, lambda f: jit(vmap(f))])
+    def test_attributes_are_those_of_the_function(self, make):
+        class Model(nn.Module):
+            def __init__(self):
+                self.call = self.f = self.paths = self.known = self.tape = Value(2.0)
+                self.width = 1
+
+            def __call__(self, x):
+                return self.call * x
+
+        model = Model()
+        compiled = make(model)
+        got = compiled(3.0).data if make is jit else compiled(np.array([3.0]))[0]
+        assert got == 6.0
+        assert compiled.parameters() == model.parameters()
+        model.width = 2
+        assert compiled.width == 2
+        with pytest.raises(AttributeError, match="no attribute 'depth'"):
+            compiled.depth  # noqa: B018
+
     def test_methods(self):
         one, two = compiled_module.Model(2.0), compiled_module.Model(3.0)
         for _ in range(2):

@@ -76,8 +76,11 @@ class _Problem:
         self.shape = flatten(tuple(args[n] for n in self.wanted), leaves)
         self.numbers = [x._data if isinstance(x, Value) else float(x) for x in leaves]
         self.paths = list(_paths(self.shape))
-        self.compiled = hasattr(f, "settings")  # by jit or vmap: machine code wants plain numbers
-        if self.compiled and hasattr(f, "static"):
+        from micrograd.compile.batch import Vmap
+
+        jitted = getattr(f, "kernel", None) is f
+        self.compiled = jitted or isinstance(f, Vmap)  # machine code wants plain numbers
+        if jitted:
             self.f = _compiled_now(f)
         self.by_hand = False
 

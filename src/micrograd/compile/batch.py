@@ -23,7 +23,7 @@ from micrograd.compile.tape import Tape
 from micrograd.compile.trace import is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import TraceError
-from micrograd.importable import by_name
+from micrograd.importable import attribute_of, by_name
 from micrograd.structure import NUMBER, Shape, flatten, rebuild, unflatten, written
 
 CORES = os.cpu_count() or 1
@@ -71,7 +71,7 @@ class Vmap:
         for name, least in (("batch_size", batch_size), ("threads", threads)):
             if least is not None and (not isinstance(least, int) or least < 1):
                 raise ValueError(f"{name}={least!r}: a whole number, at least 1, or None")
-        functools.update_wrapper(self, f)
+        functools.update_wrapper(self, f, updated=())
         self.f, self.reduce, self.threads = f, reduce, threads
         self.in_axes, self.static = in_axes, static
         self.batch_size, self.settings = batch_size, settings
@@ -82,6 +82,9 @@ class Vmap:
 
     def __repr__(self) -> str:
         return f"<vmap of {getattr(self.f, '__qualname__', self.f)}>"
+
+    def __getattr__(self, name: str) -> Any:
+        return attribute_of(self, name)
 
     def __reduce__(self) -> Any:
         how = self.in_axes, self.reduce, self.threads, self.batch_size, self.settings, self.static

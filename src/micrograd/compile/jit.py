@@ -24,7 +24,7 @@ from micrograd.compile.path import Path
 from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
-from micrograd.importable import by_name
+from micrograd.importable import attribute_of, by_name
 from micrograd.structure import NUMBER, Shape, fixed, flatten, unflatten
 
 if engine.NATIVE:
@@ -71,7 +71,7 @@ class Jit:
     """A function and its machine code. Call it as the function; `tape(...)` and `source(...)` show what runs."""
 
     def __init__(self, f: Callable[..., Any], settings: Settings, static_argnums: tuple[int, ...] = ()) -> None:
-        functools.update_wrapper(self, f)  # type: ignore[arg-type]
+        functools.update_wrapper(self, f, updated=())  # type: ignore[arg-type]
         self.f, self.settings, self.static = f, settings, static_argnums
         self.paths: dict[Any, list[Path]] = {}
         self.shapes: dict[bytes, Known] = {}
@@ -80,6 +80,9 @@ class Jit:
 
     def __repr__(self) -> str:
         return f"<jit of {getattr(self.f, '__qualname__', self.f)}>"
+
+    def __getattr__(self, name: str) -> Any:
+        return attribute_of(self, name)
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, by machine code where that is ready."""
