@@ -263,13 +263,9 @@ class TestRandom:
             mg.jit(f)(1.0)
 
     def test_a_generator_that_is_out_of_reach(self, mg):
-        own = random.Random(0)
-
-        def draw():
-            return own.random()
-
+        hidden = ((random.Random(0),),)
         with pytest.raises(mg.TraceError, match=r"run again on the same numbers: `%[0-9]+ = const"):
-            mg.jit(lambda x: x * draw())(1.0)
+            mg.jit(lambda x: x * hidden[0][0].random())(1.0)
 
     def test_another_thread_may_draw(self, mg):
         """While one thread traces; here it draws in every second run of the function."""
@@ -408,6 +404,40 @@ class TestWhatChanges:
                         (named_default, r"kept\['x'\]")]:  # fmt: skip
             with pytest.raises(mg.TraceError, match=rf"(?s)`{name}` is assigned inside.*store it outside"):
                 mg.jit(f)(1.0)
+
+    @pytest.mark.parametrize("how", ["function", "method", "lambda", "comprehension", "decorator", "partial", "bound"])
+    def test_what_a_function_further_inside_stores(self, mg, how):
+        kept = []
+
+        def note(y):
+            kept.append(y)
+            return y
+
+        class Notes:
+            def note(self, y):
+                return note(y)
+
+        def noting(f):
+            @functools.wraps(f)
+            def wrapper(x):
+                kept.append(x)
+                return f(x)
+
+            return wrapper
+
+        later = Notes().note
+        f = {
+            "function": lambda x: note(x * 2),
+            "method": lambda x: later(x * 2),
+            "lambda": lambda x: (lambda y: kept.append(y) or y)(x * 2),
+            "comprehension": lambda x: sum([kept.append(y) or y for y in (x, x)]),
+            "decorator": noting(lambda x: x * 2),
+            "partial": functools.partial(lambda to, x: to.append(x) or x, kept),
+            "bound": functools.partial(lambda x, to: to.append(x) or x, to=kept),
+        }[how]
+        for g in (f, lambda x: f(x) * 2, mg.grad(f)):
+            with pytest.raises(mg.TraceError, match=r"the list `.*` changed its length inside a compiled function"):
+                mg.jit(g)(1.0)
 
     def test_what_is_made_in_the_first_run_alone_may_be(self, mg):
         class Lazy:

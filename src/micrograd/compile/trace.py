@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from numbers import Number
-from pickle import dumps
-from types import ModuleType
 from typing import Any
 
 from micrograd import engine, graph
+from micrograd.compile import outside
 from micrograd.compile.tape import CONST, PARAM, SOURCES, Guard, Tape
 from micrograd.engine import ELSEWHERE, Value
 from micrograd.errors import TraceError
@@ -251,7 +250,7 @@ def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
     """Trace a function that will be replayed, and once more: what differs between two runs on the same numbers would be
     frozen, and what `user` (the function as it was written) assigns outside of itself would be assigned now and never again."""
     first = _trace_without_drawing(f, user, shape, values)
-    before = _items(user)  # after the first run, which may have made what was not there yet
+    before = outside.items(user)  # after the first run, which may have made what was not there yet
     held = [(name, x, len(x)) for name, x in before.items() if isinstance(x, (list, dict, set))]
     second = _trace_without_drawing(f, user, shape, values)
     for name, container, length in held:
@@ -267,7 +266,7 @@ def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
             "numbers, a cache) would be frozen.\n"
             "  Pass that in as an argument."
         )
-    after = _items(user)
+    after = outside.items(user)
     for name, x in before.items():
         if name in after and after[name] is not x:
             raise TraceError(f"`{name}` is assigned inside a compiled function, {_name(f)}\n{KEEP_OUT}")
@@ -283,10 +282,10 @@ KEEP_OUT = (
 def _trace_without_drawing(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
     """The trace of a run that left the generators of random numbers alone: the global ones, and those within its reach."""
     for _ in range(4):  # a number drawn by another thread in the meantime is no fault of this function
-        own = _reached(user).values()
-        state = _random_state(own)
+        own = outside.reached(user).values()
+        state = outside.random_state(own)
         found = trace(f, shape, values, frozen=True)
-        if _random_state(own) == state:
+        if outside.random_state(own) == state:
             return found
     raise TraceError(
         f"a random number was drawn inside a compiled function, {_name(f)}\n"
@@ -326,44 +325,6 @@ def same_way(one: Trace, two: Trace) -> bool:
     return True
 
 
-def _reached(f: Any) -> dict[str, Any]:
-    """What a function can reach by name: globals, variables around it, defaults, attributes of its instance."""
-    while hasattr(f, "__wrapped__"):
-        f = f.__wrapped__
-    owner, f = getattr(f, "__self__", None), getattr(f, "__func__", f)
-    if not hasattr(f, "__code__") and hasattr(type(f).__call__, "__code__"):  # an instance that is called
-        owner, f = f, type(f).__call__
-    code = getattr(f, "__code__", None)
-    if code is None:
-        return {}
-    found = {name: f.__globals__[name] for name in code.co_names if name in f.__globals__ and name != "__builtins__"}
-    defaults = f.__defaults__ or ()
-    found |= zip(code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount], defaults)
-    found |= f.__kwdefaults__ or {}
-    for name, cell in zip(code.co_freevars, f.__closure__ or ()):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-    return found | {f"self.{name}": x for name, x in getattr(owner, "__dict__", {}).items()}
-
-
-def _items(f: Any) -> dict[str, Any]:
-    """What a function can reach by name, and what lies in the lists, dicts and objects among that."""
-    found = _reached(f)
-    for name, x in list(found.items()):
-        if isinstance(x, (list, dict)) and len(x) <= LOOKED_AT:
-            found |= {f"{name}[{key!r}]": item for key, item in (x.items() if isinstance(x, dict) else enumerate(x))}
-        elif is_array(x) and x.dtype == object and x.size <= LOOKED_AT:
-            found |= {f"{name}.flat[{k}]": item for k, item in enumerate(x.flat)}
-        elif hasattr(x, "__dict__") and not isinstance(x, (ModuleType, Value)):
-            found |= {f"{name}.{key}": item for key, item in vars(x).items()}
-    return found
-
-
-LOOKED_AT = 1000  # items of a container that are compared one by one, 0.2 µs each
-
-
 INTEGER_WANTED = ("cannot be interpreted as an integer", "indices must be integers", "must be an integer")
 
 
@@ -392,16 +353,3 @@ def _phrase(how: str) -> str:
                "grad": ".grad of a Value read", "grad =": ".grad of a Value assigned",
                "no_grad()": "no_grad() entered"}  # fmt: skip
     return phrases.get(how, f"{how} of a Value")
-
-
-def _random_state(own: Iterable[Any]) -> list[Any]:
-    """The state of the global generators, as far as they are loaded, and of those among `own`."""
-    state: list[Any] = []
-    random, numpy = sys.modules.get("random"), sys.modules.get("numpy.random")
-    if random is not None:
-        state += [random.getstate(), *(x.getstate() for x in own if isinstance(x, random.Random))]
-    if numpy is not None:
-        state.append(dumps(numpy.get_state()))
-        state += [dumps(x.bit_generator.state) for x in own if isinstance(x, numpy.Generator)]
-        state += [dumps(x.get_state()) for x in own if isinstance(x, numpy.RandomState)]
-    return state
