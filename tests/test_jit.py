@@ -157,6 +157,24 @@ class TestCalls:
         assert [f(1.5, n) for n in (1, 2, 3, 2)] == [1.5, 3.0, 4.5, 3.0]
         assert len(f.paths) == 3
 
+    def test_static_arguments_may_be_given_by_name(self):
+        f = jit(lambda x, n=2, *, scale=1.0: sum([x * scale] * n), static_argnums=1, wait=True)
+        for _ in range(2):
+            assert [f(1.5, n=3), f(1.5, 3), f(1.5), f(x=1.5, n=3), f(1.5, scale=2.0, n=1)] == [4.5, 4.5, 3.0, 4.5, 3.0]
+
+    @pytest.mark.parametrize("positions", ["n", None, 1.0, ("n",)])
+    def test_what_is_no_position_is_refused(self, positions):
+        with pytest.raises(TypeError, match=r"static_argnums=.*: the position of an argument"):
+            jit(lambda x, n: x, static_argnums=positions)
+
+    @pytest.mark.parametrize("make", [jit, grad, value_and_grad])
+    def test_arguments_of_any_name(self, make):
+        def f(x, self=1.0, args=1.0, kwargs=1.0, f=1.0):
+            return x * self * args * kwargs * f
+
+        assert make(f)(2.0, self=3.0, args=5.0, kwargs=7.0, f=11.0) == make(f)(2.0, 3.0, 5.0, 7.0, 11.0)
+        assert vmap(f)(np.ones(2), self=np.ones(2)).tolist() == [1.0, 1.0]
+
     def test_many_arguments_and_many_results(self):
         f = jit(lambda *xs: [x * i for i, x in enumerate(xs)], wait=True)
         xs = [float(i) for i in range(100)]

@@ -152,7 +152,7 @@ class Derived:
         update_wrapper(self, f, updated=())
         self.run, self.made_of = run, (transform, f, how)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.run(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -264,8 +264,13 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
     seeds = [tape.append(INPUT, tape.inputs + k) for k in range(count)]
     tape.inputs += count
     swept = passes.prune(passes.adjoint(tape, wrt, seeds))
+    read = [x for x in [*call.leaves, *call.trace.captured] if isinstance(x, Value)]
+    before = peek(read)
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
+        if any(x != y and x == x for x, y in zip(before, peek(read))):
+            raise ValueError("the data of a Value has changed since vjp, and the derivative is that at the old one\n"
+                             "  Pull all cotangents before the numbers change, or call vjp again.")  # fmt: skip
         flat: list[Any] = []
         shape = flatten(cotangent, flat)
         if shape != call.trace.shape:

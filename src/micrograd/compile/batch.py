@@ -94,7 +94,7 @@ class Vmap:
         """The same, compiled otherwise: what jit(vmap(f)) is."""
         return Vmap(self.f, self.in_axes, self.reduce, self.threads, self.batch_size, settings, self.static)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         known = self.known
         if known is not None and not kwargs:
             result = known(*args)
@@ -341,13 +341,13 @@ class Vmap:
             arrays.append(array)
         return self._columns(shape, iter(arrays), rows)
 
-    def source(self, *args: Any, **kwargs: Any) -> str:
+    def source(self, /, *args: Any, **kwargs: Any) -> str:
         """The LLVM text for these arguments."""
         rows = Rows(args, kwargs, self.in_axes, self.static)
         path = (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0]
         return path.code(self.reduce is not None, self._plan(rows).gradient).source
 
-    def tape(self, *args: Any, **kwargs: Any) -> Tape:
+    def tape(self, /, *args: Any, **kwargs: Any) -> Tape:
         """The tape of one row for these arguments."""
         rows = Rows(args, kwargs, self.in_axes, self.static)
         return (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0].tape

@@ -73,6 +73,7 @@ class Jit:
     def __init__(self, f: Callable[..., Any], settings: Settings, static_argnums: tuple[int, ...] = ()) -> None:
         functools.update_wrapper(self, f, updated=())  # type: ignore[arg-type]
         self.f, self.settings, self.static = f, settings, static_argnums
+        self.static_names = _names_of(f, static_argnums)
         self.paths: dict[Any, list[Path]] = {}
         self.shapes: dict[bytes, Known] = {}
         self.lock = threading.RLock()
@@ -84,7 +85,7 @@ class Jit:
     def __getattr__(self, name: str) -> Any:
         return attribute_of(self, name)
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def call(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function, by machine code where that is ready."""
         if is_tracing():
             return self.f(*args, **kwargs)  # it becomes part of the outer trace
@@ -136,7 +137,8 @@ class Jit:
         leaves: list[Any] = []
         static = [i % len(args) for i in self.static if -len(args) <= i < len(args)]
         parts = [fixed(a) if i in static else flatten(a, leaves) for i, a in enumerate(args)]
-        shape: Shape = ("tuple", (("tuple", tuple(parts)), flatten(kwargs, leaves)))
+        named = [fixed(a) if name in self.static_names else flatten(a, leaves) for name, a in kwargs.items()]
+        shape: Shape = ("tuple", (("tuple", tuple(parts)), ("dict", tuple(kwargs), tuple(named))))
         return shape, leaves
 
     def _trace(self, shape: Shape, leaves: list[Any]) -> Trace:
@@ -209,12 +211,12 @@ class Jit:
 
     # ---- looking inside
 
-    def tape(self, *args: Any, **kwargs: Any) -> Any:
+    def tape(self, /, *args: Any, **kwargs: Any) -> Any:
         """The tape for these arguments, as it was traced."""
         shape, leaves = self._flat(args, kwargs)
         return self._trace(shape, leaves).tape
 
-    def source(self, *args: Any, **kwargs: Any) -> str:
+    def source(self, /, *args: Any, **kwargs: Any) -> str:
         """The LLVM text for these arguments."""
         from micrograd.compile.backends import pieces
 
@@ -227,6 +229,19 @@ class Jit:
 def _again(f: Any, settings: dict[str, Any], static: tuple[int, ...]) -> Any:
     names = {"exact": "exact", "fast": "fastmath", "single": "float32", "width": "width", "wait": "wait"}
     return jit(f, static_argnums=static, **{names[k]: v for k, v in settings.items()})
+
+
+def _names_of(f: Any, positions: tuple[int, ...]) -> set[str]:
+    """The names of a function's arguments at these positions, by which a call may give them."""
+    if not positions:
+        return set()
+    import inspect
+
+    try:
+        parameters = list(inspect.signature(f).parameters)
+    except (TypeError, ValueError):  # a builtin without a signature: by position alone
+        return set()
+    return {parameters[i] for i in positions if -len(parameters) <= i < len(parameters)}
 
 
 def _key(shape: Shape) -> bytes | None:
@@ -275,7 +290,12 @@ def jit(
         return f.with_settings(settings)
     if float32 or width is not None:
         raise ValueError("float32 and width are for rows: jit(vmap(f), float32=True), or vmap(f, float32=True)")
-    owner = Jit(f, settings, (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums))
+    static = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
+    if not isinstance(static, (tuple, list)) or not all(isinstance(n, int) for n in static):
+        raise TypeError(
+            f"static_argnums={static_argnums!r}: the position of an argument (a whole number), or a tuple of them"
+        )
+    owner = Jit(f, settings, tuple(static))
     if not engine.NATIVE:
         return _PythonKernel(owner)
     from micrograd import _engine
@@ -291,7 +311,7 @@ class _PythonKernel:
         self.owner = owner
         owner.kernel = self
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.owner.call(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
