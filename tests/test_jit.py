@@ -9,6 +9,7 @@ import math as standard
 import os
 import pickle
 import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
@@ -144,8 +145,17 @@ class TestCalls:
             assert repr(f(1.0, what)) == repr((2.0, what))
 
     def test_what_is_neither_number_nor_hashable_is_refused(self):
-        with pytest.raises(TypeError, match="neither a number nor hashable"):
-            jit(lambda x, s: x)(1.0, {1, 2})
+        for thing in ({1, 2}, deque([1.0]), type("Own", (list,), {})([1.0])):
+            for given in (thing, [thing], {"a": (1.0, thing)}):
+                kind = type(thing).__name__
+                with pytest.raises(
+                    TypeError, match=rf"holds a {kind}, which is neither a number nor hashable.*in lists"
+                ):
+                    jit(lambda x, s: x)(1.0, given)
+                with pytest.raises(
+                    TypeError, match=rf"holds a {kind}, which is neither a number nor hashable.*in lists"
+                ):
+                    vmap(lambda x, s: x, in_axes=(0, None))(np.ones(2), given)
 
     def test_static_arguments_that_are_equal_are_not_the_same(self):
         f = jit(lambda x, n: math.floor(x) / n if n == 0 else (x, type(n)), static_argnums=-1, wait=True)
@@ -259,7 +269,9 @@ class TestInEagerCode:
             with no_grad():
                 assert type(f(Value(1.0))[1]) is float
 
-    @pytest.mark.parametrize("x", [3, -7, True, None, "text", 2.5, -0.0, Fraction(1, 3), 10**30, 1j])
+    @pytest.mark.parametrize(
+        "x", [3, -7, True, None, "text", 2.5, -0.0, Fraction(1, 3), 10**30, 1j, np.True_, np.int8(3)]
+    )
     @pytest.mark.parametrize("wait", [True, False])
     def test_what_is_no_value_in_eager_code_is_the_same_thing_in_every_call(self, x, wait):
         weight = Value(2.0)

@@ -23,6 +23,12 @@ def is_array(x: Any) -> bool:
     return numpy is not None and isinstance(x, numpy.ndarray)
 
 
+def is_numpy_scalar(x: Any) -> bool:
+    """Whether x is one number, bool or date of NumPy's."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(x, numpy.generic)
+
+
 def is_number(x: Any) -> bool:
     """Whether x is one number or one Value."""
     if isinstance(x, (float, Value)):
@@ -115,6 +121,15 @@ def fixed_parts(shape: Shape) -> list[Any]:
     if shape[0] == "fixed":
         return [shape[1]]
     return [] if shape[0] in ("*", "array") else [x for part in shape[-1] for x in fixed_parts(part)]
+
+
+def not_told_apart(shape: Shape, what: str) -> TypeError:
+    """The error for a shape that has no hash, as a set in it has none."""
+    kind = next((type(x).__name__ for x in fixed_parts(shape) if type(x).__hash__ is None), "thing")
+    return TypeError(
+        f"{what} holds a {kind}, which is neither a number nor hashable, so calls cannot be told apart by it: "
+        "numbers come in lists, tuples, dicts and NumPy arrays"
+    )
 
 
 class _Written(str):

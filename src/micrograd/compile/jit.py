@@ -25,7 +25,7 @@ from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twi
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
 from micrograd.importable import attribute_of, by_name
-from micrograd.structure import NUMBER, Shape, fixed, flatten, unflatten
+from micrograd.structure import NUMBER, Shape, fixed, flatten, not_told_apart, unflatten
 
 if engine.NATIVE:
     from micrograd._engine import lay_flat
@@ -104,9 +104,7 @@ class Jit:
         try:
             paths = self.paths.get(shape, ())
         except TypeError:
-            raise TypeError(
-                f"an argument of {self!r} is neither a number nor hashable, so calls cannot be told apart by it"
-            ) from None
+            raise not_told_apart(shape, f"an argument of {self!r}") from None
         wanted = shape.values if type(shape) is Known else values_among(leaves)
         for path in paths:
             flat = path.run(leaves, wanted)

@@ -9,7 +9,7 @@ from micrograd.compile.tape import INPUT, PARAM, Tape
 from micrograd.compile.trace import Trace
 from micrograd.engine import Value
 from micrograd.errors import CompileError
-from micrograd.structure import NUMBER, Shape, fixed, flatten, is_array, unflatten
+from micrograd.structure import NUMBER, Shape, fixed, flatten, is_array, not_told_apart, unflatten
 
 
 class Rows:
@@ -51,9 +51,7 @@ class Rows:
         try:
             hash(self.key)
         except TypeError:
-            raise TypeError(
-                "an argument is neither a number nor hashable, so calls cannot be told apart by it"
-            ) from None
+            raise not_told_apart(("tuple", tuple(shape for _, shape in parts)), "an argument") from None
         if not self.arrays:
             raise TypeError("vmap needs an argument with rows: a NumPy array, or a list or dict of them")
         self.rows = self.arrays[0].shape[self.axes[0]]

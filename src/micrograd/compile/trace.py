@@ -15,7 +15,7 @@ from micrograd.compile import outside
 from micrograd.compile.tape import CONST, PARAM, SOURCES, Guard, Tape
 from micrograd.engine import ELSEWHERE, Value
 from micrograd.errors import TraceError
-from micrograd.structure import Shape, fixed_parts, flatten, is_array, map_values, unflatten, written
+from micrograd.structure import Shape, fixed_parts, flatten, is_array, is_numpy_scalar, map_values, unflatten, written
 
 if engine.NATIVE:
     from micrograd._engine import linearize
@@ -170,7 +170,7 @@ def _refuse_frozen(f: Any, shape: Shape, texts: list[str]) -> None:
                 "  It is run once and replayed, so later calls would return the text of now.\n"
                 "  Return the number, and make the text from it outside."
             )
-        if not isinstance(x, CONSTANTS):
+        if not isinstance(x, CONSTANTS) and not is_numpy_scalar(x):
             raise TraceError(
                 f"{_name(f)} returns a {type(x).__name__}, and is to be compiled\n"
                 "  It is run once and replayed, so later calls would return that very object, with the numbers of now in it.\n"
