@@ -162,6 +162,16 @@ class TestCalls:
         assert [f(1.0, n) for n in (0.0, -0.0)] == [math.inf, -math.inf]
         assert [f(1.0, n)[1] for n in (1, 1.0, True)] == [int, float, bool]
 
+    def test_a_static_tuple_of_values_is_compiled_once(self):
+        w, v = Value(2.0), Value(3.0)
+        f = jit(lambda x, pair: x * pair[0] + pair[1], static_argnums=1, wait=True)
+        for k in range(3):
+            w.data = float(k)
+            assert f(2.0, (w, v)).data == 2.0 * k + 3.0
+        assert len(f.paths) == 1
+        assert repr([f(1.0, (n, 0)) for n in (1, 1.0, True)]) == "[1.0, 1.0, 1.0]"
+        assert len(f.paths) == 4
+
     def test_static_arguments_are_taken_as_they_are(self):
         f = jit(lambda x, n: sum([x] * n), static_argnums=(1,), wait=True)
         assert [f(1.5, n) for n in (1, 2, 3, 2)] == [1.5, 3.0, 4.5, 3.0]

@@ -64,10 +64,16 @@ def flatten(x: Any, leaves: list[Any]) -> Shape:
 
 
 def fixed(x: Any) -> Shape:
-    """The shape of something that is no number: 1, 1.0, True and 1+0j are equal, and so are 0.0 and -0.0, but a function that
-    is compiled for one of them is not compiled for the other."""
-    text = "" if x is None or isinstance(x, str) else repr(x) if isinstance(x, (Number, tuple, frozenset)) else ""
-    return "fixed", x, type(x), text
+    """The shape of something that is no number, or is taken as it is."""
+    return "fixed", x, _kind(x)
+
+
+def _kind(x: Any) -> tuple[Any, ...]:
+    """What tells equal things apart: 1, 1.0, True and 1+0j are equal, and so are 0.0 and -0.0, but what is compiled for one is
+    not for another."""
+    if isinstance(x, tuple):
+        return type(x), *map(_kind, x)
+    return type(x), repr(x) if isinstance(x, Number) else ""
 
 
 def unflatten(shape: Shape, leaves: Any) -> Any:
