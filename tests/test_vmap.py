@@ -422,6 +422,13 @@ class TestInOtherThings:
         out.backward()
         assert [x.grad for x in xs] == pytest.approx(2 * X)
 
+    @pytest.mark.parametrize("dtype", [int, bool, "f4", object])
+    def test_rows_are_floats_inside_another_trace_too(self, dtype):
+        kinds = set()
+        rows = vmap(lambda w, x: kinds.add(type(x)) or w * x, in_axes=(None, 0), reduce="sum")
+        assert grad(lambda w: rows(w, np.array([0, 1], dtype)))(1.0) == 1.0
+        assert kinds == {float}
+
     def test_inside_another_trace(self):
         g = jit(lambda a: vmap(lambda x: x * x, reduce="sum")(a) * 2, wait=True)
         assert g(X) == pytest.approx(2 * (X**2).sum())

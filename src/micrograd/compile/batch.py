@@ -24,7 +24,7 @@ from micrograd.compile.trace import is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.importable import attribute_of, by_name
-from micrograd.structure import NUMBER, Shape, flatten, rebuild, unflatten, written
+from micrograd.structure import NUMBER, Shape, as_floats, flatten, rebuild, unflatten, written
 
 CORES = os.cpu_count() or 1
 
@@ -322,7 +322,7 @@ class Vmap:
         """Row by row, as a plain loop: inside an outer trace, or on arrays of Values."""
         results, shapes = [], []
         for r in range(rows.rows):
-            args, kwargs = rows.arrange(rows.row(r))
+            args, kwargs = rows.arrange(as_floats(rows.row(r)))
             leaves: list[Any] = []
             shapes.append(flatten(self.f(*args, **kwargs), leaves))
             if shapes[r] != shapes[0]:

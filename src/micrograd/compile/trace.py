@@ -131,8 +131,9 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         held = [(x, _contents(x)) for x in _containers(arguments, shape)] if frozen else []
         result = f(*arguments)
     except TypeError as error:
-        if frozen and any(sign in str(error) for sign in INTEGER_WANTED):
-            raise _wants_integer(f, error) from error
+        fact = next((fact for sign, fact in INTEGER_WANTED.items() if frozen and sign in str(error)), None)
+        if fact is not None:
+            raise _wants_integer(f, fact, error) from error
         raise
     finally:
         engine.set_watch(*outer_watch)
@@ -325,11 +326,15 @@ def same_way(one: Trace, two: Trace) -> bool:
     return True
 
 
-INTEGER_WANTED = ("cannot be interpreted as an integer", "indices must be integers", "must be an integer")
+INTEGER_WANTED = dict.fromkeys(
+    ("cannot be interpreted as an integer", "indices must be integers", "must be an integer"),
+    "a whole number wanted, and a Value found",
+) | {f"one real number (int, float or NumPy scalar), not {kind}: ": f"a {kind} and a Value in one operation"
+     for kind in ("list", "tuple", "str", "bytes")}  # fmt: skip
 
 
-def _wants_integer(f: Any, error: TypeError) -> TraceError:
-    """The error for range(x) and items[x]."""
+def _wants_integer(f: Any, fact: str, error: TypeError) -> TraceError:
+    """The error for range(x), items[x] and [0.0] * x."""
     at = error.__traceback__
     line = "an unknown line"
     while at is not None:
@@ -337,7 +342,7 @@ def _wants_integer(f: Any, error: TypeError) -> TraceError:
             line = place(at.tb_frame, at.tb_lineno)
         at = at.tb_next
     return TraceError(
-        f"a whole number wanted, and a Value found, inside a compiled function, at {line}: {error}\n"
+        f"{fact}, inside a compiled function, at {line}: {error}\n"
         f"  In {_name(f)}, numbers among the arguments are Values, so that one tape serves all of them.\n"
         "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values, "
         "and so does vmap of that."
