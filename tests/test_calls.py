@@ -15,6 +15,7 @@ import pytest
 
 from micrograd import Value, engine, jit, math, no_grad, value_and_grad, vmap
 from micrograd.compile.kernel import RESULT
+from micrograd.errors import TraceError
 from random_programs import needs_llvm
 
 pytestmark = needs_llvm
@@ -316,7 +317,7 @@ class TestSharedInputs:
         assert y.data == want and y._prev == ()
         with pytest.raises(OverflowError):
             f([1.0, 2.0, 10**400], 0.5)
-        with pytest.raises(TypeError):
+        with pytest.raises(TraceError, match="a str and a Value in one operation"):
             f([1.0, 2.0, "3"], 0.5)
         assert f(*ARGS).data == want
 

@@ -103,6 +103,20 @@ class TestCheckGrad:
         with pytest.raises(mg.GradientError):
             mg.check_grad(mg.jit(lambda x, y: x * y - y), 0.5, 2.0)
 
+    def test_a_result_without_numbers_is_refused(self, mg):
+        for f in (lambda x: "text", lambda x: None, lambda x: []):
+            with pytest.raises(TypeError, match="returns no number, so there is nothing to check"):
+                mg.check_grad(f, 1.0)
+
+    @pytest.mark.parametrize("argnums", [2, -3, (0, 5)])
+    def test_an_argument_that_did_not_come(self, mg, argnums):
+        with pytest.raises(TypeError, match=r"asks for argument -?\d, but 2 came"):
+            mg.check_grad(lambda x, y: x * y, 1.0, 2.0, argnums=argnums)
+
+    def test_a_point_beyond_which_there_is_nothing(self, mg):
+        with pytest.raises(mg.GradientError, match="finite differences nan"):
+            mg.check_grad(lambda x: x * x, 1e200)
+
     def test_it_needs_something_to_check(self, mg):
         with pytest.raises(TypeError, match="an argument that holds a number"):
             mg.check_grad(lambda s: 1.0, "text")
@@ -256,6 +270,18 @@ class TestCompiled:
                 g(x)
         with mg.detect_anomaly():
             assert g(x[:2])[0] == 0.0
+
+    def test_an_infinity_that_came_in_is_no_anomaly_here_either(self, mg, mgmath):
+        np = pytest.importorskip("numpy")
+        inf = float("inf")
+        f = mg.jit(lambda x: mgmath.max(x, 2.0) * 2.0, wait=mg.engine.NATIVE)
+        with mg.detect_anomaly():
+            for _ in range(2):
+                assert f(inf) == inf
+                assert mg.vmap(lambda x: x * 2.0)(np.array([1.0, inf])).tolist() == [2.0, inf]
+                assert mg.vmap(lambda x: x * 2.0, reduce="sum")(np.array([1.0, inf])) == inf
+            with pytest.raises(mg.AnomalyError, match=r"in row 1: - gives nan"):
+                mg.vmap(lambda x: x - x)(np.array([1.0, inf]))
 
     def test_reduced_rows_and_their_backward(self, mg, mgmath, Value):
         w = Value(0.0)

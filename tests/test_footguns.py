@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import copy
-import dataclasses
+import functools
 import importlib.util
-import itertools
 import math
 import pickle
-import random
 import threading
-import time
 
 import pytest
 
@@ -58,6 +56,11 @@ NUMBERS_THAT_LEAVE = {
     "x.grad": (lambda x: x.grad * x, ".grad of a Value read", "jit(grad(f))"),
     "x.grad = 0": (_clear, ".grad of a Value assigned", "outside of the compiled function"),
     "backward()": (_backward, "backward() called", "jit(value_and_grad(f))"),
+    "x.zero_grad()": (
+        lambda x: (x * x).zero_grad() or x,
+        ".grad of a Value assigned",
+        "outside of the compiled function",
+    ),
     "detach()": (lambda x: x.detach() * x, "detach() of a Value", "pass it in as an argument"),
     "copy.copy(x)": (lambda x: copy.copy(x) * x, ".data of a Value read", "Keep it a Value"),
     "copy.deepcopy(x)": (lambda x: copy.deepcopy(x) * x, ".data of a Value read", "Keep it a Value"),
@@ -98,6 +101,111 @@ def test_a_captured_value_is_watched_too(mg, Value):
         mg.jit(lambda x: x - 0.1 * w.grad)(1.0)
 
 
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_an_optimizer_inside(mg, Value, kind):
+    w = Value(2.0)
+    w.grad = 1.0
+    optimizer = getattr(mg.optim, kind)([w], lr=0.1)
+    for work, fact in (
+        (optimizer.zero_grad, r"\.grad of a Value assigned"),
+        (optimizer.step, r"of a Value (assigned|read)"),
+    ):
+        with pytest.raises(mg.TraceError, match=rf"{fact} inside a compiled function, at test_footguns.py"):
+            mg.jit(lambda x, work=work: work() or w * x)(1.0)
+    assert (w.data, w.grad) == (2.0, 1.0)
+
+
+LOOKED_UP = {
+    "set": lambda x: 1.0 if x in {1.0, 2.0} else 0.0,
+    "dict": lambda x: {1.0: 5.0}.get(x, 0.0),
+    "key": lambda x: {x * 2: 5.0}.get(x * 2, 0.0),
+    "cache": functools.lru_cache(lambda x: x * 2),
+}
+
+
+@pytest.mark.parametrize("what", LOOKED_UP)
+def test_a_number_is_looked_up(mg, what):
+    """A set has a Value in it by its identity, so plain numbers would go another way."""
+    for wrap in (mg.jit, lambda g: mg.jit(mg.value_and_grad(g))):
+        with pytest.raises(mg.TraceError, match=r"(?s)hash\(\) of a Value.*not by its number.*x in \(1, 2\)"):
+            wrap(LOOKED_UP[what])(1.0)
+    assert mg.jit(lambda x: 1.0 if x in (1.0, 2.0) else 0.0)(1.0) == 1.0
+
+
+def test_captured_values_may_be_looked_up(mg, Value):
+    shift = {Value(2.0): 3.0}
+    assert mg.jit(lambda x: sum(w * x + shift[w] for w in shift))(1.0).data == 5.0
+
+
+@pytest.mark.parametrize("f", [lambda x: f"{x}", lambda x: (x, ["found " + str(x * 2)])])
+def test_a_text_made_from_a_number(mg, f):
+    with pytest.raises(mg.TraceError, match=r"(?s)returns a text with the number of a Value in it.*make the text"):
+        mg.jit(f)(1.0)
+
+
+def test_a_number_may_be_printed(mg, capsys):
+    f = mg.jit(lambda x: print(x) or {"sign": "+" if x > 0 else "-"})
+    assert [f(1.0), f(-2.0), f(3.0)] == [{"sign": "+"}, {"sign": "-"}, {"sign": "+"}]
+    assert "Value(data=-2.0" in capsys.readouterr().out
+
+
+def _append(xs):
+    xs.append(1.0)
+    return sum(xs)
+
+
+def _sort(xs):
+    xs.sort()
+    return xs[0]
+
+
+def _item(xs):
+    xs[0] = xs[0] * 2
+    return xs[0]
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [(_append, ([3.0, 2.0],)), (_sort, ([3.0, 2.0],)), (_item, ([3.0],)), (_item, ({0: 3.0},)), (_item, ("array",))],
+)
+def test_an_argument_that_is_changed(mg, f, args):
+    if args == ("array",):
+        args = (pytest.importorskip("numpy").ones(2),)
+    kind = type(args[0]).__name__
+    for g, given in ((f, args), (lambda pair: f(pair[0]), ((*args, 1.0),))):
+        with pytest.raises(mg.TraceError, match=rf"(?s)changes a {kind} that it gets as an argument.*Change a copy"):
+            mg.jit(g)(*given)
+    assert mg.jit(lambda xs: _append(list(xs)))([3.0, 2.0]) == 6.0
+
+
+def test_another_thread_makes_a_part(mg):
+    """Its nodes are not of the trace: values would be frozen, gradients zero."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for f in (
+            lambda x: sum(pool.map(lambda k: x * k, [1.0, 2.0])),
+            lambda x: pool.submit(lambda: x * x + 1.0).result(),
+            lambda x: pool.submit(mg.grad(lambda y: y * y), x).result() * x,
+        ):
+            for g in (mg.jit(f), mg.grad(f), mg.jit(mg.grad(f))):
+                with pytest.raises(mg.TraceError, match=r"(?s)that another thread has made.*in the same thread"):
+                    g(2.0)
+            assert f(mg.Value(2.0)).data > 0.0  # eager code may do so
+
+
+def test_another_thread_makes_values_of_its_own(mg, Value):
+    w = Value(3.0)
+    made = []
+
+    def f(x):
+        other = threading.Thread(target=lambda: made.append(w * 2.0))
+        other.start()
+        other.join()
+        return x * x
+
+    assert mg.grad(f)(3.0) == 6.0
+    assert mg.grad(lambda x: x * made[0])(1.0).data == 6.0
+
+
 def test_no_grad_inside(mg):
     def f(x):
         with mg.no_grad():
@@ -119,193 +227,25 @@ def test_numpy_takes_numbers_out(mg):
             mg.jit(f)(1.0)
 
 
-class TestRandom:
-    def test_the_global_generator(self, mg):
-        for draw in (random.random, lambda: random.gauss(0, 1), lambda: random.choice([1, 2, 3])):
-            with pytest.raises(mg.TraceError, match=r"(?s)a random number was drawn.*pass it in as an argument"):
-                mg.jit(lambda x, draw=draw: x * draw())(1.0)
-
-    def test_the_global_generator_of_numpy(self, mg):
-        np = pytest.importorskip("numpy")
-        with pytest.raises(mg.TraceError, match="a random number was drawn"):
-            mg.jit(lambda x: x * np.random.rand())(1.0)
-
-    def test_a_generator_of_ones_own(self, mg):
-        own = random.Random(0)
-        with pytest.raises(mg.TraceError, match=r"run again on the same numbers: `%[0-9]+ = const"):
-            mg.jit(lambda x: x * own.random())(1.0)
-
-    def test_another_thread_may_draw(self, mg):
-        """While one thread traces; here it draws in every second run of the function."""
-        runs = itertools.count()
-
-        def f(x):
-            if next(runs) % 2:
-                other = threading.Thread(target=random.random)
-                other.start()
-                other.join()
-            return x * 2
-
-        assert mg.jit(f)(3.0) == 6.0
-
-    def test_grad_without_jit_may_draw(self, mg):
-        random.seed(3)
-        want = random.random()
-        random.seed(3)
-        assert mg.grad(lambda x: x * random.random())(1.0) == want
-
-
-class TestWhatChanges:
-    def test_time(self, mg):
-        with pytest.raises(
-            mg.TraceError, match=r"(?s)run again on the same numbers.*the time.*Pass that in as an argument"
-        ):
-            mg.jit(lambda x: x * time.perf_counter_ns())(1.0)
-
-    def test_a_counter(self, mg):
-        count = itertools.count()
-        with pytest.raises(mg.TraceError, match="run again on the same numbers"):
-            mg.jit(lambda x: x * next(count))(1.0)
-
-    def test_a_cache_of_values(self, mg):
-        kept = {}
-
-        class Model:
-            def __call__(self, x):
-                if "square" not in kept:
-                    kept["square"] = x * x
-                return kept["square"] + x
-
-        with pytest.raises(mg.TraceError, match="run again on the same numbers"):
-            mg.jit(Model())(1.0)
-
-    def test_a_branch_on_something_else(self, mg):
-        flip = itertools.cycle([True, False])
-        with pytest.raises(mg.TraceError, match="run again on the same numbers"):
-            mg.jit(lambda x: x * 2 if next(flip) else x)(1.0)
-
-    def test_an_arrangement_that_changes(self, mg):
-        flip = itertools.cycle([True, False])
-        with pytest.raises(mg.TraceError, match="a result arranged as"):
-            mg.jit(lambda x: (x,) if next(flip) else [x])(1.0)
-
-    def test_a_list_that_grows(self, mg):
-        losses = []
-
-        def f(x):
-            y = x * x
-            losses.append(y)
-            return y
-
-        with pytest.raises(mg.TraceError, match=r"(?s)the list `losses` changed its length.*Return what is to be kept"):
-            mg.jit(f)(1.0)
-
-    def test_a_dict_of_the_instance_that_grows(self, mg):
-        class Model:
-            def __init__(self):
-                self.seen = {}
-
-            def f(self, x):
-                self.seen[len(self.seen)] = 1
-                return x * x
-
-        with pytest.raises(mg.TraceError, match=r"the dict `self.seen` changed its length"):
-            mg.jit(Model().f)(1.0)
-
-    def test_what_is_assigned_outside(self, mg):
-        class Model:
-            seen = 0
-
-            def attribute(self, x):
-                self.last = x * 2
-                return x * 3
-
-            def counter(self, x):
-                self.seen += 1
-                return x * 3
-
-            def __call__(self, x):
-                self.last = x
-                return x * 3
-
-        total, kept = 0.0, [0.0]
-
-        def nonlocal_number(x):
-            nonlocal total
-            total = total + x
-            return x * 2
-
-        def item(x):
-            kept[0] = x
-            return x * 2
-
-        model = Model()
-        for f, name in [(model.attribute, "self.last"), (model.counter, "self.seen"), (nonlocal_number, "total"),
-                        (item, r"kept\[0\]"), (model, "self.last")]:  # fmt: skip
-            with pytest.raises(mg.TraceError, match=rf"(?s)`{name}` is assigned inside.*store it outside"):
-                mg.jit(f)(1.0)
-
-    def test_what_is_made_in_the_first_run_alone_may_be(self, mg):
-        class Lazy:
-            weight = None
-
-            def __call__(self, x):
-                if self.weight is None:
-                    self.weight = mg.Value(2.0)
-                return self.weight * x
-
-        model = Lazy()
-        f = mg.jit(model)
-        assert f(3.0).data == 6.0
-        model.weight.data = 5.0
-        assert f(3.0).data == 15.0
-
-    @pytest.mark.parametrize("kind", ["dataclass", "list", "set", "generator", "map", "closure"])
-    def test_an_object_made_from_the_numbers_of_the_first_call(self, mg, kind):
-        @dataclasses.dataclass
-        class Point:
-            x: object
-
-        class Own(list):
-            pass
-
-        make = {"dataclass": Point, "list": lambda x: Own([x]), "set": lambda x: {x}, "closure": lambda x: lambda: x,
-                "generator": lambda x: (x for _ in "a"), "map": lambda x: map(abs, [x])}[kind]  # fmt: skip
-        for f in (lambda x: make(x * 2), lambda x: (x, {"inside": make(x)})):
-            with pytest.raises(
-                mg.TraceError, match=r"(?s)returns a \w+, and is to be compiled.*make the object from them"
-            ):
-                mg.jit(f)(1.0)
-
-    def test_rows_are_looked_at_in_the_same_way(self, mg):
-        np = pytest.importorskip("numpy")
-        if not mg.engine.NATIVE:
-            pytest.skip("rows are run one by one beside the Python twin: nothing is frozen")
-        count = itertools.count()
-        with pytest.raises(mg.TraceError, match="run again on the same numbers"):
-            mg.vmap(lambda x: x * next(count))(np.ones(3))
-        with pytest.raises(mg.TraceError, match=r"float.. of a Value"):
-            mg.vmap(lambda x: x * float(x))(np.ones(3))
-        with pytest.raises(mg.TraceError, match="a random number was drawn"):
-            mg.vmap(lambda x: x * random.random())(np.ones(3))
-
-
 class TestWholeNumbers:
     @pytest.mark.parametrize(
         "f",
         [
             lambda x: sum(x for _ in range(x)),
             lambda x: [1.0, 2.0, 3.0][x] * x,
-            lambda x: "ab"[x],
+            lambda x: "abc"[x],
             lambda x: x * len([0] * x),
+            lambda x: x * len(x * (0, 1)),
+            lambda x: "ab" * x,
+            lambda x: [1.0, 2.0, 3.0][:x],
         ],
     )
     def test_a_value_where_a_whole_number_is_wanted(self, mg, f):
-        with pytest.raises((mg.TraceError, TypeError)) as caught:
+        with pytest.raises(mg.TraceError) as caught:
             mg.jit(f)(2)
-        if isinstance(caught.value, mg.TraceError):
-            assert "static_argnums" in str(caught.value)
-            assert f"test_footguns.py:{f.__code__.co_firstlineno}" in str(caught.value)
+        assert "static_argnums" in str(caught.value)
+        assert f"test_footguns.py:{f.__code__.co_firstlineno}" in str(caught.value)
+        assert mg.jit(f, static_argnums=0)(2) == f(2)
 
     def test_the_way_out(self, mg):
         f = mg.jit(lambda x, n: sum(x for _ in range(n)), static_argnums=1, wait=True)

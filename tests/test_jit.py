@@ -10,14 +10,16 @@ import os
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import compiled_module
-from micrograd import CompileError, Value, grad, jit, math, nn, no_grad, primitive, value_and_grad
+from micrograd import CompileError, Value, grad, jit, math, nn, no_grad, primitive, value_and_grad, vmap
 from random_programs import needs_llvm
 
+np = pytest.importorskip("numpy")
 kernel = importlib.import_module("micrograd.compile.kernel")
 jitting = importlib.import_module("micrograd.compile.jit")
 ways = importlib.import_module("micrograd.compile.path")
@@ -105,66 +107,6 @@ class TestTiers:
         assert jit(compiled_module.plain).__doc__ == compiled_module.plain.__doc__ != None  # noqa: E711
 
 
-class TestCalls:
-    def test_keywords_and_defaults(self):
-        f = jit(lambda x, y=2.0, *, z=3.0: x + 10 * y + 100 * z, wait=True)
-        assert f(1.0) == 321.0
-        assert f(1.0, 5.0) == 351.0
-        assert f(1.0, y=5.0) == 351.0
-        assert f(x=1.0, z=4.0) == 421.0
-
-    def test_the_arguments_of_a_call_are_checked_as_in_python(self):
-        f = jit(lambda x: x, wait=True)
-        assert f(1.0) == 1.0
-        with pytest.raises(TypeError):
-            f()
-        with pytest.raises(TypeError):
-            f(1.0, 2.0)
-
-    @pytest.mark.parametrize("x", [2, 2.0, True, "np.float32", "np.int64"])
-    def test_numbers_of_every_kind(self, x):
-        np = pytest.importorskip("numpy")
-        x = {"np.float32": np.float32(2), "np.int64": np.int64(2)}.get(x, x)
-        f = jit(lambda v: v * 3.0, wait=True)
-        assert f(1.0) == 3.0
-        assert f(x) == float(x) * 3.0
-
-    def test_other_things_among_the_arguments_choose_the_code(self):
-        f = jit(lambda x, how: math.exp(x) if how == "exp" else -x, wait=True)
-        assert f(0.0, "exp") == 1.0
-        assert f(2.0, "neg") == -2.0
-        assert f(0.0, "exp") == 1.0
-
-    def test_what_is_neither_number_nor_hashable_is_refused(self):
-        with pytest.raises(TypeError, match="neither a number nor hashable"):
-            jit(lambda x, s: x)(1.0, {1, 2})
-
-    def test_static_arguments_that_are_equal_are_not_the_same(self):
-        f = jit(lambda x, n: math.floor(x) / n if n == 0 else (x, type(n)), static_argnums=-1, wait=True)
-        assert [f(1.0, n) for n in (0.0, -0.0)] == [math.inf, -math.inf]
-        assert [f(1.0, n)[1] for n in (1, 1.0, True)] == [int, float, bool]
-
-    def test_static_arguments_are_taken_as_they_are(self):
-        f = jit(lambda x, n: sum([x] * n), static_argnums=(1,), wait=True)
-        assert [f(1.5, n) for n in (1, 2, 3, 2)] == [1.5, 3.0, 4.5, 3.0]
-        assert len(f.paths) == 3
-
-    def test_many_arguments_and_many_results(self):
-        f = jit(lambda *xs: [x * i for i, x in enumerate(xs)], wait=True)
-        xs = [float(i) for i in range(100)]
-        for _ in range(2):
-            assert f(*xs) == [x * i for i, x in enumerate(xs)]
-
-    def test_methods(self):
-        one, two = compiled_module.Model(2.0), compiled_module.Model(3.0)
-        for _ in range(2):
-            assert one.area(2.0, 5.0) == 20.0
-            assert two.area(2.0, 5.0) == 30.0
-        settle()
-        assert one.area(3.0, 5.0) == 30.0
-        assert compiled_module.Model.area(one, 1.0, 1.0) == 2.0
-
-
 class TestInEagerCode:
     @pytest.mark.parametrize("exact", [False, True])
     def test_several_results_and_captured_parameters_get_their_gradients(self, exact):
@@ -198,6 +140,15 @@ class TestInEagerCode:
         out.backward()
         assert (x.grad, y.grad) == (9.0, 24.0)
 
+    def test_methods(self):
+        one, two = compiled_module.Model(2.0), compiled_module.Model(3.0)
+        for _ in range(2):
+            assert one.area(2.0, 5.0) == 20.0
+            assert two.area(2.0, 5.0) == 30.0
+        settle()
+        assert one.area(3.0, 5.0) == 30.0
+        assert compiled_module.Model.area(one, 1.0, 1.0) == 2.0
+
     def test_a_number_gives_a_number_and_a_value_a_value(self):
         f = jit(lambda x: x * x, wait=True)
         assert type(f(2.0)) is float
@@ -212,6 +163,48 @@ class TestInEagerCode:
             assert [type(g(x)) for x in (1.0, Value(1.0))] == [float, float]
             with no_grad():
                 assert type(f(Value(1.0))[1]) is float
+
+    @pytest.mark.parametrize(
+        "x", [3, -7, True, None, "text", 2.5, -0.0, Fraction(1, 3), 10**30, 1j, np.True_, np.int8(3)]
+    )
+    @pytest.mark.parametrize("wait", [True, False])
+    def test_what_is_no_value_in_eager_code_is_the_same_thing_in_every_call(self, x, wait):
+        weight = Value(2.0)
+        for f in (
+            lambda _: x,
+            lambda y: (y * 2.0, [x], {"x": x}),
+            lambda y: (weight * y, x),
+            lambda y: x if y > 0.0 else (x, y * weight),
+        ):
+            g = jit(f, wait=wait)
+            for y in (1.0, 1.0, -2.0, 1.0, -2.0):
+                assert repr(g(y)) == repr(f(y))
+            settle()
+            for y in (1.0, -2.0, 3.0):
+                assert repr(g(y)) == repr(f(y))
+                with no_grad():
+                    assert repr(g(y)) == repr(f(y))
+
+    @pytest.mark.parametrize("wait", [True, False])
+    def test_a_result_without_a_value_behind_it_is_a_number_in_every_call(self, wait):
+        w = Value(2.0)
+        for f in (
+            lambda x, y: (w * x, y * 2.0, x),
+            lambda x, y: x * y if w > 0.0 else w * y,
+            lambda x, y: {"with": x * w, "without": y},
+        ):
+            for args in ((1.0, 2.0), (1.0, Value(2.0)), (Value(3.0), 0.5)):
+                g = jit(f, wait=wait)
+                for _ in range(3):
+                    assert repr(g(*args)) == repr(f(*args))
+                settle()
+                assert repr(g(*args)) == repr(f(*args))
+                with no_grad():
+                    assert repr(g(*args)) == repr(f(*args))
+
+    def test_whole_numbers_are_computed_with_as_floats_in_every_call(self):
+        f = jit(lambda x: [x, x + 1])
+        assert repr([f(2), f(2), settle(), f(2), f(2)]) == repr([[2.0, 3.0], [2.0, 3.0], None, [2.0, 3.0], [2.0, 3.0]])
 
     def test_no_grad_gives_leaves(self):
         w = Value(3.0)
@@ -307,6 +300,26 @@ class TestPrimitives:
         for _ in range(2):
             with pytest.raises(CompileError, match="the primitive gamma cannot be compiled"):
                 f(1.5)
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            lambda x: 1.0 / x if x else 0.0,
+            lambda x: 0.0 if x == 0.0 else 1.0 / x,
+            lambda x: 1.0 / x if x != 0.0 else 0.0,
+            lambda x: 0.0 if x in (0.0,) else 1.0 / x,
+            lambda x: {0.0: 0.0}[x] if x in {0.0} else 1.0 / x,
+            lambda x: 1.0 / x if x > 0.0 or x < 0.0 else 0.0,
+        ],
+    )
+    def test_one_that_decides_by_its_input_says_so(self, value):
+        """On a tape the number is not known: an `if` would go one way for all."""
+        by_value = primitive(lambda x, y: -y * y)(value)
+        by_partial = primitive(lambda x, y: -value(x) * value(x))(lambda x: 1.0 / x)
+        for f in (jit(by_value, wait=True), jit(by_value), jit(grad(by_partial)), grad(by_partial), vmap(by_value)):
+            with pytest.raises(CompileError, match=r"not known yet; micrograd.math.where"):
+                f(np.ones(3) if hasattr(f, "in_axes") else 2.0)
+        assert by_value(0.0) == 0.0
 
     def test_only_partials_that_are_needed_must_be_compiled(self):
         f = jit(primitive(lambda x, y: standard.cos(x))(lambda x: math.sin(x)))

@@ -67,9 +67,9 @@ def test_the_order_of_a_check(order):
 
 def test_a_cotangent_of_another_arrangement():
     pull = vjp(product, 1.0, 2.0)[1]
-    with pytest.raises(TypeError, match="the cotangent is tuple of 1 numbers, but the result is one number"):
+    with pytest.raises(TypeError, match=r"the cotangent is arranged as \(\*,\), but the result as \*"):
         pull((1.0,))
-    with pytest.raises(TypeError, match="the cotangent is str, but the result is one number"):
+    with pytest.raises(TypeError, match="the cotangent is arranged as .a., but the result as"):
         pull("a")
     with pytest.raises(TypeError, match="arranged as the primals are"):
         jvp(product, (1.0, 2.0), (1.0,))
@@ -109,10 +109,6 @@ class TestRows:
     def test_axes(self, axes):
         with pytest.raises(TypeError, match="an axis is a whole number, or None"):
             vmap(product, in_axes=axes)
-
-    def test_names(self):
-        with pytest.raises(TypeError, match=r"y=\.\.\.: <vmap of product> takes its arguments by position"):
-            vmap(product)(Z, y=Z)
 
     @pytest.mark.parametrize("x", [[[1.0, 2.0], [3.0, 4.0]], [(1.0, 2.0)] * 3, ([1.0, 2.0], [3.0, 4.0])])
     def test_lists_of_lists_are_not_guessed_at(self, x):

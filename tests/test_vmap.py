@@ -6,7 +6,7 @@ from collections import namedtuple
 
 import pytest
 
-from micrograd import Value, grad, jit, math, nn, no_grad, value_and_grad, vmap
+from micrograd import AnomalyError, Value, detect_anomaly, grad, jit, math, nn, no_grad, value_and_grad, vmap
 from random_programs import needs_llvm
 
 np = pytest.importorskip("numpy", reason="vmap needs NumPy")
@@ -129,6 +129,46 @@ class TestAxes:
         out = vmap(lambda a: a * 1, in_axes=-2)(m)
         assert out.shape == (3, 2, 4)
         assert (out == np.moveaxis(m, 1, 0)).all()
+
+    def test_arguments_by_name_have_their_rows_along_axis_0(self):
+        def f(x, y=1.0, *, z=2.0):
+            return x * y[0] + z["a"] if not isinstance(y, float) else x * y + z
+
+        x, y, z = np.arange(3.0), np.arange(6.0).reshape(3, 2), {"a": np.arange(3.0) + 7.0}
+        for g in (vmap(f), jit(vmap(f))):
+            assert g(x).tolist() == (x + 2.0).tolist()
+            assert g(x, z=z, y=y).tolist() == g(x, y=y, z=z).tolist() == (x * y[:, 0] + z["a"]).tolist()
+            assert g(x).tolist() == (x + 2.0).tolist()
+        assert vmap(lambda x, z: x[0] + z, in_axes=1)(np.ones((1, 3)), z=x).tolist() == [1.0, 2.0, 3.0]
+        w = Value(2.0)
+        total = vmap(lambda x, y: x * y * w, reduce="sum")
+        for _ in range(3):
+            assert total(x, y=x + 1.0).data == total(x, x + 1.0).data == 16.0
+        assert grad(lambda v: vmap(lambda x, y: x * y * v, reduce="sum")(x, y=x))(1.0) == 5.0
+        with pytest.raises(AnomalyError, match="in row 0: log gives -inf"), detect_anomaly():
+            vmap(lambda x, y: x + math.log(y))(x, y=x)
+        with pytest.raises(TypeError, match=r"argument 'y' is one number and has no rows.*by its position"):
+            vmap(f)(x, y=2.0)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'u'"):
+            vmap(f)(x, u=x)
+
+    def test_a_static_argument_of_a_jitted_function_stays_one(self):
+        f = jit(lambda n, x: sum(x * k for k in range(n)), static_argnums=0)
+        for g in (
+            vmap(f, in_axes=(None, 0)),
+            jit(vmap(f, in_axes=(None, 0))),
+            vmap(f, in_axes=(None, 0), reduce="sum"),
+        ):
+            for n in (3, 4, 3):
+                got = g(n, X)
+                assert (got if isinstance(got, float) else got.sum()) == pytest.approx(sum(range(n)) * X.sum())
+        with pytest.raises(TypeError, match="argument 0 is static, so it is the same in all rows: give in_axes=None"):
+            vmap(f)(3, X)
+
+    @pytest.mark.parametrize("axes", ["a", {"x": 0}, ({"x": 0}, 0), (0, 1.0)])
+    def test_what_is_no_axis_is_refused(self, axes):
+        with pytest.raises(TypeError, match="or None, or a tuple of one for each argument"):
+            vmap(f, in_axes=axes)
 
     def test_wrong_axes_are_named(self):
         with pytest.raises(ValueError, match="argument 0 has 1 axes, so its rows cannot lie along axis 3"):
@@ -358,6 +398,16 @@ class TestGuards:
         with pytest.raises(TypeError, match="in different ways"):
             g(np.array([1.0, -1.0]))
 
+    @pytest.mark.parametrize("reduce", [None, "sum"])
+    def test_nor_in_an_outer_trace(self, reduce):
+        rows = vmap(lambda w, x: {"a": w * x} if x > 0 else {"b": w * x}, in_axes=(None, 0), reduce=reduce)
+        for g in (
+            lambda w: rows(w, np.array([1.0, -1.0]))["b"],
+            lambda w: rows(1.0, np.array([1.0, Value(-1.0)]))["b"],
+        ):
+            with pytest.raises(TypeError, match=r"in different ways: {'a': \*}, and in row 1 {'b': \*}"):
+                grad(g)(1.0)
+
     def test_too_many_ways(self, monkeypatch):
         import importlib
 
@@ -393,6 +443,13 @@ class TestInOtherThings:
         out = vmap(lambda x: x * x, reduce="sum")(xs)
         out.backward()
         assert [x.grad for x in xs] == pytest.approx(2 * X)
+
+    @pytest.mark.parametrize("dtype", [int, bool, "f4", object])
+    def test_rows_are_floats_inside_another_trace_too(self, dtype):
+        kinds = set()
+        rows = vmap(lambda w, x: kinds.add(type(x)) or w * x, in_axes=(None, 0), reduce="sum")
+        assert grad(lambda w: rows(w, np.array([0, 1], dtype)))(1.0) == 1.0
+        assert kinds == {float}
 
     def test_inside_another_trace(self):
         g = jit(lambda a: vmap(lambda x: x * x, reduce="sum")(a) * 2, wait=True)

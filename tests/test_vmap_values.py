@@ -119,10 +119,9 @@ class TestAWayThatMeetsMoreValues:
     def test_code_made_in_the_background_is_that_of_its_own_numbering(self, reduce, monkeypatch):
         from micrograd import no_grad
 
-        rows = importlib.import_module("micrograd.compile.rows")
         later = []
-        monkeypatch.setattr(rows, "levels", lambda tape, wait: (0, 1))
-        monkeypatch.setattr(rows, "in_background", later.append)
+        monkeypatch.setattr(importlib.import_module("micrograd.compile.kernel"), "levels", lambda source, wait: (0, 1))
+        monkeypatch.setattr(importlib.import_module("micrograd.compile.rows"), "in_background", later.append)
         g = self.a_function(reduce)
 
         def total(x):

@@ -85,6 +85,7 @@ static int value_init(Node *self, PyObject *args, PyObject *kwargs) {
     self->grad = 0.0;
     if (special_threads) self->scope = thread_mode.scope, self->trace = thread_mode.trace;
     if (input_count(self) == 0 && children != NULL && take_children(self, children) < 0) return -1;
+    if (tracing_threads && self->trace == 0 && is_of_a_trace(self)) self->trace = ELSEWHERE;
     if (op != NULL && PyUnicode_GET_LENGTH(op) > 0 && node_set_dict(self, str_op, op) < 0) return -1;
     if (label != NULL && PyObject_IsTrue(label) && node_set_dict(self, str_label, label) < 0) return -1;
     return 0;
@@ -239,6 +240,7 @@ static int value_setattr(PyObject *self, PyObject *name, PyObject *value) {
 }
 
 static PyObject *value_repr(Node *self) {
+    if (tell("repr()", (PyObject *)self, Py_None, Py_None) < 0) return NULL;
     PyObject *label = PyObject_GetAttr((PyObject *)self, str_label), *result = NULL;
     PyObject *data = PyFloat_FromDouble(self->data), *grad = PyFloat_FromDouble(self->grad);
     int labelled = label == NULL ? -1 : PyObject_IsTrue(label);
@@ -475,6 +477,7 @@ static PyObject *module_set_trace(PyObject *module, PyObject *trace) {
     unsigned long want = PyLong_AsUnsignedLong(trace), before = thread_mode.trace;
     if (PyErr_Occurred()) return NULL;
     thread_mode.trace = (uint16_t)want;
+    tracing_threads += (want != 0) - (before != 0);
     mode_changed();
     return PyLong_FromUnsignedLong(before);
 }

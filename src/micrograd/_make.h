@@ -72,11 +72,19 @@ static inline int operand(PyObject *o, Operand *out) {
     return got ? got : other_number(o, &out->data);
 }
 
+static int is_of_a_trace(Node *n) { /* made from what a trace has made */
+    Node **in = inputs(n);
+    for (Py_ssize_t i = 0, k = input_count(n); i < k; i++)
+        if (has_gradient(in[i]) && in[i]->trace) return 1;
+    return 0;
+}
+
 static PyObject *finish(Node *out) { /* the rare part: somebody is drawing, tracing or looking for nan */
     Mode *m = special_mode();
+    if (tracing_threads && (m == NULL || m->trace == 0) && is_of_a_trace(out)) out->trace = ELSEWHERE;
     if (m == NULL) return (PyObject *)out;
     out->scope = m->scope;
-    out->trace = m->trace;
+    if (m->trace) out->trace = m->trace;
     if (m->maker != NULL) {
         PyObject *told = PyObject_CallOneArg(m->maker, (PyObject *)out);
         if (told == NULL) {

@@ -38,8 +38,10 @@ struct Node {
     uint8_t count;  /* inputs kept in the node itself: 0, 1, 2 */
     uint8_t flags;
     uint16_t scope; /* the nn module that made it, for drawings */
-    uint16_t trace; /* the trace that made it; 0 outside of any */
+    uint16_t trace; /* the trace that made it; 0 outside of any, ELSEWHERE by another thread from what belongs to one */
 };
+
+#define ELSEWHERE UINT16_MAX
 
 enum { OP_LEAF = 0xFFFF, OP_USER = 0xFFFE }; /* no inputs; made by Value(data, children, op) */
 
@@ -365,6 +367,7 @@ typedef struct {
 
 static _Thread_local Mode thread_mode;
 static int special_threads; /* 0: nobody needs to look at thread_mode, which costs a call */
+static int tracing_threads;
 
 static inline Mode *special_mode(void) {
     return special_threads && thread_mode.special ? &thread_mode : NULL;
@@ -375,4 +378,13 @@ static void mode_changed(void) {
     int special = m->recording_off || m->scope || m->trace || m->watcher || m->maker;
     special_threads += special - m->special;
     m->special = special;
+}
+
+/* Tell whoever watches this thread; -1 where that raised. */
+static int tell(const char *how, PyObject *v, PyObject *other, PyObject *result) {
+    Mode *m = special_mode();
+    if (m == NULL || m->watcher == NULL) return 0;
+    PyObject *told = PyObject_CallFunction(m->watcher, "sOOO", how, v, other, result);
+    Py_XDECREF(told);
+    return told == NULL ? -1 : 0;
 }

@@ -59,14 +59,6 @@ static PyObject *value_divmod_op(PyObject *a, PyObject *b) {
 
 /* ---- numbers that leave the graph */
 
-static int tell(const char *how, PyObject *v, PyObject *other, PyObject *result) {
-    Mode *m = special_mode();
-    if (m == NULL || m->watcher == NULL) return 0;
-    PyObject *told = PyObject_CallFunction(m->watcher, "sOOO", how, v, other, result);
-    Py_XDECREF(told);
-    return told == NULL ? -1 : 0;
-}
-
 static PyObject *value_compare(PyObject *self, PyObject *other, int how) {
     static const char *const names[] = {"lt", "le", "eq", "ne", "gt", "ge"}; /* in the order of Py_LT ... Py_GE */
     Operand b;
@@ -125,6 +117,7 @@ static PyObject *value_round_py(PyObject *self, PyObject *args) {
 }
 
 static Py_hash_t value_hash(PyObject *self) { /* by identity */
+    if (tell("hash()", self, Py_None, Py_None) < 0) return -1;
     size_t bits = (size_t)self >> 4 | (size_t)self << (8 * sizeof(size_t) - 4);
     return (Py_hash_t)bits == -1 ? -2 : (Py_hash_t)bits;
 }

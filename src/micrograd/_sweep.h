@@ -206,6 +206,7 @@ static PyObject *sweep(Node *root, double seed) {
 
 static PyObject *value_zero_grad(Node *root, PyObject *unused) {
     (void)unused;
+    if (tell("grad =", (PyObject *)root, Py_None, Py_None) < 0) return NULL;
     List order = list_take(&spare_order);
     if (sort(root, &order, NULL) >= 0) {
         unvisit(&order);

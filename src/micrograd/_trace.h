@@ -309,13 +309,17 @@ static int all_values(PyObject *list) {
     return 1;
 }
 
+static int tell_of_all(const char *how, PyObject *list) { /* of the first: a watcher that minds one minds all */
+    return PyList_GET_SIZE(list) ? tell(how, PyList_GET_ITEM(list, 0), Py_None, Py_None) : 0;
+}
+
 static PyObject *module_zero_grads(PyObject *module, PyObject *values) {
     (void)module;
     if (!PyList_Check(values)) {
         PyErr_SetString(PyExc_TypeError, "zero_grads() takes a list of Values");
         return NULL;
     }
-    if (!all_values(values)) return NULL;
+    if (!all_values(values) || tell_of_all("grad =", values) < 0) return NULL;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); i++) ((Node *)PyList_GET_ITEM(values, i))->grad = 0.0;
     Py_RETURN_NONE;
 }
@@ -324,7 +328,9 @@ static PyObject *module_descend(PyObject *module, PyObject *args) { /* descend(v
     (void)module;
     PyObject *values;
     double lr, decay;
-    if (!PyArg_ParseTuple(args, "O!dd:descend", &PyList_Type, &values, &lr, &decay) || !all_values(values)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!dd:descend", &PyList_Type, &values, &lr, &decay) || !all_values(values) ||
+        tell_of_all("data =", values) < 0)
+        return NULL;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); i++) {
         Node *n = (Node *)PyList_GET_ITEM(values, i);
         double g = decay != 0.0 ? n->grad + decay * n->data : n->grad;

@@ -214,16 +214,16 @@ def _as_values(x: Any) -> Any:
     return unflatten(shape, iter([v if isinstance(v, Value) else Value(v) for v in leaves]))
 
 
-def run_again(f: Callable[..., Any], args: Any, kwargs: Any, backward: bool, where: str = "") -> None:
-    """Run f on Values and (if asked) backward from each result: raises at the first anomaly, if there is one."""
+def run_again(f: Callable[..., Any], args: Any, kwargs: Any, backward: bool, where: str = "") -> bool:
+    """Run f on Values and (if asked) backward from each result: raises at the first anomaly. Returns whether a result is not
+    finite all the same, as it may be where an argument is infinite."""
+    leaves: list[Any] = []
     try:
-        result = f(*[_as_values(a) for a in args], **{key: _as_values(a) for key, a in kwargs.items()})
-        if backward:
-            leaves: list[Any] = []
-            flatten(result, leaves)
-            for y in leaves:
-                if isinstance(y, Value):
-                    _replay(y)
+        flatten(f(*[_as_values(a) for a in args], **{key: _as_values(a) for key, a in kwargs.items()}), leaves)
+        for y in leaves if backward else ():
+            if isinstance(y, Value):
+                _replay(y)
+        return any(_is_bad(y) for y in leaves)
     except AnomalyError as found:
         if where:
             raise AnomalyError(f"{where}{found}") from None
@@ -235,8 +235,7 @@ def look_at_call(f: Callable[..., Any], args: Any, kwargs: Any, result: Any) -> 
     leaves: list[Any] = []
     flatten(result, leaves)
     name = name_of(f)
-    if any(_is_bad(y) for y in leaves):
-        run_again(f, args, kwargs, False)
+    if any(_is_bad(y) for y in leaves) and not run_again(f, args, kwargs, False):
         raise _only_compiled(name, next(y for y in leaves if _is_bad(y)))
     for y in leaves:
         if isinstance(y, Value) and y._prev:
@@ -248,12 +247,14 @@ def look_at_rows(f: Callable[..., Any], rows: Any, result: Any) -> None:
     leaves: list[Any] = []
     flatten(result, leaves)
 
-    def again(backward: bool) -> None:
+    def again(backward: bool) -> bool:
+        found = False
         for r in range(rows.rows):
-            run_again(f, rows.arrange(rows.row(r)), {}, backward, f"in row {r}: ")
+            args, kwargs = rows.arrange(rows.row(r))
+            found |= run_again(f, args, kwargs, backward, f"in row {r}: ")
+        return found
 
-    if any(_is_bad(y) for y in leaves):
-        again(False)
+    if any(_is_bad(y) for y in leaves) and not again(False):
         raise _only_compiled(name_of(f), next(y for y in leaves if _is_bad(y)))
     for y in leaves:
         if isinstance(y, Value) and y._prev:

@@ -39,6 +39,8 @@ def check_grad(
     for k in range(1, order + 1):
         problem = _Problem(f, args, wanted)
         truth = problem.differences()
+        if not truth:
+            raise TypeError(f"{problem.name} returns no number, so there is nothing to check")
         if k == 1:
             problem.compare(truth, problem.by_backward(), "backward()", k, rtol, atol)
         if not problem.by_hand:
@@ -49,7 +51,11 @@ def check_grad(
 
 def _wanted(args: tuple[Any, ...], argnums: int | tuple[int, ...] | None) -> tuple[int, ...]:
     if argnums is not None:
-        return (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        wanted = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        for n in wanted:
+            if not -len(args) <= n < len(args):
+                raise TypeError(f"argnums={argnums} asks for argument {n}, but {len(args)} came")
+        return wanted
     found = []
     for i, a in enumerate(args):
         leaves: list[Any] = []
@@ -71,8 +77,11 @@ class _Problem:
         self.shape = flatten(tuple(args[n] for n in self.wanted), leaves)
         self.numbers = [x._data if isinstance(x, Value) else float(x) for x in leaves]
         self.paths = list(_paths(self.shape))
-        self.compiled = hasattr(f, "settings")  # by jit or vmap: machine code wants plain numbers
-        if self.compiled and hasattr(f, "static"):
+        from micrograd.compile.batch import Vmap
+
+        jitted = getattr(f, "kernel", None) is f
+        self.compiled = jitted or isinstance(f, Vmap)  # machine code wants plain numbers
+        if jitted:
             self.f = _compiled_now(f)
         self.by_hand = False
 
@@ -99,6 +108,8 @@ class _Problem:
         def central(h: float) -> list[float] | None:
             x = self.numbers[i]
             above, below = x + h, x - h
+            if above == below:
+                return None
             ys = [self.at([*self.numbers[:i], z, *self.numbers[i + 1 :]]) for z in (above, below)]
             slopes = [(a - b) / (above - below) for a, b in zip(*ys)]
             return slopes if all(isfinite(s) for s in slopes) else None

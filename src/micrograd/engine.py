@@ -33,6 +33,8 @@ class _Mode(_local):
 
 
 mode = _Mode()
+tracing = 0  # how many threads are inside a trace
+ELSEWHERE = 65535  # in place of a trace: made by another thread, from what belongs to one
 
 
 def number(x: Any) -> float:
@@ -72,6 +74,8 @@ class Value:
         for child in self._prev:
             if not isinstance(child, Value):
                 raise TypeError(f"_children are Values, not {type(child).__name__}: {_brief(child)}")
+            if tracing and child._trace and not mode.trace:
+                self._trace = ELSEWHERE
 
     @property
     def data(self) -> float:
@@ -121,6 +125,7 @@ class Value:
 
     def zero_grad(self) -> None:
         """Set `.grad` to zero in the whole graph behind this node."""
+        _leave("grad =", self)
         for v in topological(self):
             v._grad = 0.0
 
@@ -132,6 +137,7 @@ class Value:
         return apply(op, *args)
 
     def __repr__(self) -> str:
+        _leave("repr()", self)
         label = f", label={self.label!r}" if self.label else ""
         return f"Value(data={self._data!r}, grad={self._grad!r}{label})"
 
@@ -216,7 +222,9 @@ class Value:
     def __ne__(self, other: object) -> bool:
         return _compare("ne", self, other)
 
-    __hash__ = object.__hash__  # by identity: two Values of equal data are two keys
+    def __hash__(self) -> int:  # by identity: two Values of equal data are two keys
+        _leave("hash()", self)
+        return object.__hash__(self)
 
     def __bool__(self) -> bool:
         return _compare("ne", self, 0.0)
@@ -401,7 +409,9 @@ def set_scope(scope: int) -> int:
 
 def set_trace(trace: int) -> int:
     """Number the nodes that this thread makes from now on; returns what the number was."""
+    global tracing
     before, mode.trace = mode.trace, trace
+    tracing += bool(trace) - bool(before)
     return before
 
 
@@ -414,12 +424,16 @@ def set_watch(watcher: Any, maker: Any) -> tuple[Any, Any]:
 
 def zero_grads(values: list[Value]) -> None:
     """Set `.grad` of each to zero."""
+    for v in values[:1]:
+        _leave("grad =", v)
     for v in values:
         v._grad = 0.0
 
 
 def descend(values: list[Value], lr: float, decay: float) -> None:
     """Move each against its gradient: one step of gradient descent, with weight decay."""
+    for v in values[:1]:
+        _leave("data =", v)
     for v in values:
         v._data -= lr * (v._grad + decay * v._data if decay else v._grad)
 

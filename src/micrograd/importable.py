@@ -14,6 +14,13 @@ def by_name(thing: Any, f: Any) -> tuple[Any, ...] | None:
     return find, (module, path)
 
 
+def attribute_of(thing: Any, name: str) -> Any:
+    """What a thing made of a function has from it, as it is now: the parameters of a model that was compiled."""
+    if name.startswith("__") or "f" not in thing.__dict__:
+        raise AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}")
+    return getattr(thing.f, name)
+
+
 def find(module: str, path: str) -> Any:
     """The thing of that name."""
     import importlib

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
+from numbers import Number, Real
 from typing import Any
 
 from micrograd.engine import Value
 
 # A shape is hashable: ("*",) for one number, ("list", (shape, ...)), ("tuple", ...), ("dict", keys, (shape, ...)),
-# ("array", (2, 3)) and ("fixed", x) for what is not a number: a str, a bool, None. Functions are compiled once for each.
+# ("array", (2, 3)) and ("fixed", x, ...) for what is not a number: a str, a bool, None. Functions are compiled once for each.
 Shape = tuple[Any, ...]
 NUMBER: Shape = ("*",)
 _PLAIN = {float, int, Value}
@@ -22,17 +23,19 @@ def is_array(x: Any) -> bool:
     return numpy is not None and isinstance(x, numpy.ndarray)
 
 
+def is_numpy_scalar(x: Any) -> bool:
+    """Whether x is one number, bool or date of NumPy's."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(x, numpy.generic)
+
+
 def is_number(x: Any) -> bool:
     """Whether x is one number or one Value."""
     if isinstance(x, (float, Value)):
         return True
     if isinstance(x, bool):
         return False
-    if isinstance(x, int):
-        return True
-    from numbers import Real
-
-    return isinstance(x, Real)
+    return isinstance(x, (int, Real))
 
 
 def name_of(f: Any) -> str:
@@ -75,7 +78,20 @@ def flatten(x: Any, leaves: list[Any]) -> Shape:
             raise TypeError("an array of objects that are no numbers: convert it with .astype(float), or pass a list")
         leaves.extend(items)
         return "array", x.shape
-    return "fixed", x
+    return fixed(x)
+
+
+def fixed(x: Any) -> Shape:
+    """The shape of something that is no number, or is taken as it is."""
+    return "fixed", x, _kind(x)
+
+
+def _kind(x: Any) -> tuple[Any, ...]:
+    """What tells equal things apart: 1, 1.0, True and 1+0j are equal, and so are 0.0 and -0.0, but what is compiled for one is
+    not for another."""
+    if isinstance(x, tuple):
+        return type(x), *map(_kind, x)
+    return type(x), repr(x) if isinstance(x, Number) else ""
 
 
 def unflatten(shape: Shape, leaves: Any) -> Any:
@@ -119,11 +135,35 @@ def size(shape: Shape) -> int:
     return 0 if shape[0] == "fixed" else sum(size(part) for part in shape[-1])
 
 
+def as_floats(numbers: Iterable[Any]) -> list[Any]:
+    """A number that passes through a function unchanged comes out as a float all the same; Values stay what they are."""
+    return [x if isinstance(x, Value) else float(x) for x in numbers]
+
+
 def fixed_parts(shape: Shape) -> list[Any]:
     """What a shape holds beside numbers."""
     if shape[0] == "fixed":
         return [shape[1]]
     return [] if shape[0] in ("*", "array") else [x for part in shape[-1] for x in fixed_parts(part)]
+
+
+def not_told_apart(shape: Shape, what: str) -> TypeError:
+    """The error for a shape that has no hash, as a set in it has none."""
+    kind = next((type(x).__name__ for x in fixed_parts(shape) if type(x).__hash__ is None), "thing")
+    return TypeError(
+        f"{what} holds a {kind}, which is neither a number nor hashable, so calls cannot be told apart by it: "
+        "numbers come in lists, tuples, dicts and NumPy arrays"
+    )
+
+
+class _Written(str):
+    __repr__ = str.__str__
+
+
+def written(shape: Shape) -> str:
+    """A shape as one would write it, with a star for each number."""
+    text = repr(rebuild(shape, lambda: _Written("*"), lambda dimensions: _Written(f"array{list(dimensions)}")))
+    return text if len(text) <= 100 else text[:97] + "..."
 
 
 def map_values(x: Any, change: Callable[[Value], Any]) -> Any:

@@ -13,7 +13,7 @@ that transforms nest. Each run is written down as a tape and the tape is differe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import copy
 from functools import partial, update_wrapper
 from itertools import islice
@@ -30,6 +30,7 @@ from micrograd.importable import by_name
 from micrograd.structure import (
     NUMBER,
     Shape,
+    as_floats,
     fixed_parts,
     flatten,
     map_values,
@@ -38,6 +39,7 @@ from micrograd.structure import (
     size,
     unflatten,
     wants_function,
+    written,
 )
 
 Argnums = int | tuple[int, ...]
@@ -54,7 +56,8 @@ class _Call:
             if not isinstance(n, int):
                 raise TypeError(f"argnums={argnums!r}: the number of an argument, counted from 0, or a tuple of them")
             if not -len(args) <= n < len(args):
-                raise TypeError(f"argnums={argnums} asks for argument {n}, but {len(args)} came")
+                raise TypeError(f"argnums={argnums} asks for argument {n}, but {len(args)} came by position: "
+                                "give those to differentiate by without their names")  # fmt: skip
         self.positions = [n % len(args) for n in wanted]
         self.single = isinstance(argnums, int)
         self.leaves: list[Any] = []
@@ -67,7 +70,7 @@ class _Call:
                 shape = flatten(a, self.leaves)
                 parts[i] = range(start, len(self.leaves)), shape
                 _numbers_in(i, a, shape)
-        self.leaves = _as_floats(self.leaves)
+        self.leaves = as_floats(self.leaves)
         for n in self.positions:
             self.wrt.append(parts[n][0])
             self.shapes.append(parts[n][1])
@@ -120,15 +123,10 @@ class _Call:
         return map_values(found.aux, lambda _: next(flat))
 
     def run(self, tape: Any, extra: tuple[Any, ...] = ()) -> list[Any]:
-        leaves = [*self.leaves, *_as_floats(extra)]
+        leaves = [*self.leaves, *as_floats(extra)]
         if anomaly.looking and anomaly.here():
             return anomaly.sweep(lambda: python.run(tape, leaves, self.trace.captured), *self.asked)
         return python.run(tape, leaves, self.trace.captured)
-
-
-def _as_floats(numbers: Iterable[Any]) -> list[Any]:
-    """A number that passes through a function unchanged comes out as a float all the same."""
-    return [x if isinstance(x, Value) else float(x) for x in numbers]
 
 
 def _numbers_in(i: int, a: Any, shape: Shape) -> None:
@@ -161,7 +159,7 @@ class Derived:
         update_wrapper(self, f, updated=())
         self.run, self.made_of = run, (transform, f, how)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.run(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -273,12 +271,19 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
     seeds = [tape.append(INPUT, tape.inputs + k) for k in range(count)]
     tape.inputs += count
     swept = passes.prune(passes.adjoint(tape, wrt, seeds))
+    read = [x for x in [*call.leaves, *call.trace.captured] if isinstance(x, Value)]
+    before = peek(read)
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
+        if any(x != y and x == x for x, y in zip(before, peek(read))):
+            raise ValueError("the data of a Value has changed since vjp, and the derivative is that at the old one\n"
+                             "  Pull all cotangents before the numbers change, or call vjp again.")  # fmt: skip
         flat: list[Any] = []
         shape = flatten(cotangent, flat)
         if shape != call.trace.shape:
-            raise TypeError(f"the cotangent is {_describe(shape)}, but the result is {_describe(call.trace.shape)}")
+            raise TypeError(
+                f"the cotangent is arranged as {written(shape)}, but the result as {written(call.trace.shape)}"
+            )
         gradient: tuple[Any, ...] = call.gradient(call.run(swept, tuple(flat))[count:])
         return gradient
 

@@ -23,8 +23,8 @@ from micrograd.compile.tape import Tape
 from micrograd.compile.trace import is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import TraceError
-from micrograd.importable import by_name
-from micrograd.structure import NUMBER, Shape, flatten, name_of, rebuild, unflatten, wants_function
+from micrograd.importable import attribute_of, by_name
+from micrograd.structure import NUMBER, Shape, as_floats, flatten, name_of, rebuild, unflatten, wants_function, written
 
 CORES = os.cpu_count() or 1
 
@@ -61,22 +61,24 @@ class Vmap:
         threads: int | None,
         batch_size: int | None,
         settings: Settings,
+        static: tuple[int, ...] = (),
     ) -> None:
-        if reduce not in (None, "sum", "mean"):
-            raise ValueError(f'reduce={reduce!r}: it is None, "sum" or "mean"')
-        for name, least in (("batch_size", batch_size), ("threads", threads)):
-            if least is not None and (not isinstance(least, int) or least < 1):
-                raise ValueError(f"{name}={least!r}: a whole number, at least 1, or None")
-        for axis in in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,):
+        in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+        for axis in in_axes if isinstance(in_axes, tuple) else (in_axes,):
             if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
                 raise TypeError(
                     f"in_axes={in_axes!r}: an axis is a whole number, or None for an argument that is the same in all rows; "
                     "a tuple has one for each argument"
                 )
+        if reduce not in (None, "sum", "mean"):
+            raise ValueError(f'reduce={reduce!r}: it is None, "sum" or "mean"')
+        for name, least in (("batch_size", batch_size), ("threads", threads)):
+            if least is not None and (not isinstance(least, int) or least < 1):
+                raise ValueError(f"{name}={least!r}: a whole number, at least 1, or None")
         wants_function(f, "map over rows")
-        functools.update_wrapper(self, f)
+        functools.update_wrapper(self, f, updated=())
         self.f, self.reduce, self.threads = f, reduce, threads
-        self.in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+        self.in_axes, self.static = in_axes, static
         self.batch_size, self.settings = batch_size, settings
         self.paths: dict[Any, list[RowPath]] = {}
         self.plans: dict[Any, Plan] = {}
@@ -86,25 +88,24 @@ class Vmap:
     def __repr__(self) -> str:
         return f"<vmap of {name_of(self.f)}>"
 
+    def __getattr__(self, name: str) -> Any:
+        return attribute_of(self, name)
+
     def __reduce__(self) -> Any:
-        how = self.in_axes, self.reduce, self.threads, self.batch_size, self.settings
+        how = self.in_axes, self.reduce, self.threads, self.batch_size, self.settings, self.static
         return by_name(self, self.f) or (Vmap, (self.f, *how))
 
     def with_settings(self, settings: Settings) -> Vmap:
         """The same, compiled otherwise: what jit(vmap(f)) is."""
-        return Vmap(self.f, self.in_axes, self.reduce, self.threads, self.batch_size, settings)
+        return Vmap(self.f, self.in_axes, self.reduce, self.threads, self.batch_size, settings, self.static)
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        if named:
-            raise TypeError(
-                f"{next(iter(named))}=...: {self!r} takes its arguments by position, as in_axes counts them"
-            )
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         known = self.known
-        if known is not None:
+        if known is not None and not kwargs:
             result = known(*args)
             if result is not None:
                 return result
-        rows = Rows(args, self.in_axes)
+        rows = Rows(args, kwargs, self.in_axes, self.static)
         if rows.by_eager or is_tracing():
             return self._eager(rows)
         run = functools.partial(self._settled, args) if engine.NATIVE else self._eager
@@ -278,7 +279,8 @@ class Vmap:
         shape: Shape = ("tuple", (NUMBER,) * len(leaves))
 
         def one_row(*flat: Any) -> Any:
-            return self.f(*rows.arrange(list(flat)))
+            args, kwargs = rows.arrange(list(flat))
+            return self.f(*args, **kwargs)
 
         one_row.__qualname__ = name_of(self.f)
         found = trace_twice(one_row, self.f, shape, peek(leaves))
@@ -294,10 +296,7 @@ class Vmap:
                     "  Write the choice that depends on the numbers as micrograd.math.where(condition, a, b)."
                 )
             if paths and paths[0].trace.shape != found.shape:
-                raise TypeError(
-                    f"the rows of {self!r} arrange their results in different ways: {paths[0].trace.shape} and {found.shape}, "
-                    f"in row {r}\n  Return the same arrangement of numbers along every branch."
-                )
+                raise self._arranged_otherwise(r, paths[0].trace.shape, found.shape)
             shared = len(rows.uniform)
             if paths:
                 found = same_captured(found, paths[0].trace.captured)
@@ -310,6 +309,12 @@ class Vmap:
             paths.append(path)
         return path
 
+    def _arranged_otherwise(self, r: int, first: Shape, found: Shape) -> TypeError:
+        return TypeError(
+            f"the rows of {self!r} arrange their results in different ways: {written(first)}, and in row {r} {written(found)}\n"
+            "  Return the same arrangement of numbers along every branch."
+        )
+
     def _columns(self, shape: Shape, outs: Any, rows: Rows) -> Any:
         """Result columns in the arrangement of the result of one row."""
 
@@ -321,11 +326,15 @@ class Vmap:
 
     def _eager(self, rows: Rows) -> Any:
         """Row by row, as a plain loop: inside an outer trace, or on arrays of Values."""
-        results = []
+        results, shapes = [], []
         for r in range(rows.rows):
+            args, kwargs = rows.arrange(as_floats(rows.row(r)))
             leaves: list[Any] = []
-            shape = flatten(self.f(*rows.arrange(rows.row(r))), leaves)
+            shapes.append(flatten(self.f(*args, **kwargs), leaves))
+            if shapes[r] != shapes[0]:
+                raise self._arranged_otherwise(r, shapes[0], shapes[r])
             results.append(leaves)
+        shape = shapes[0]
         columns = list(zip(*results))
         if self.reduce is not None:
             function = math.sum if self.reduce == "sum" else math.mean
@@ -338,15 +347,15 @@ class Vmap:
             arrays.append(array)
         return self._columns(shape, iter(arrays), rows)
 
-    def source(self, *args: Any) -> str:
+    def source(self, /, *args: Any, **kwargs: Any) -> str:
         """The LLVM text for these arguments."""
-        rows = Rows(args, self.in_axes)
+        rows = Rows(args, kwargs, self.in_axes, self.static)
         path = (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0]
         return path.code(self.reduce is not None, self._plan(rows).gradient).source
 
-    def tape(self, *args: Any) -> Tape:
+    def tape(self, /, *args: Any, **kwargs: Any) -> Tape:
         """The tape of one row for these arguments."""
-        rows = Rows(args, self.in_axes)
+        rows = Rows(args, kwargs, self.in_axes, self.static)
         return (self.paths.get(rows.key) or [self._path_of(rows, 0)])[0].tape
 
 
@@ -370,7 +379,8 @@ def vmap(
 ) -> Any:  # fmt: skip
     """Map a function of one row over the rows of NumPy arrays, as machine code.
 
-    - in_axes: along which axis the rows of each argument lie; None for an argument that is the same in all rows.
+    - in_axes: along which axis the rows of each argument lie; None for an argument that is the same in all rows. Those of
+      arguments that are given by name lie along axis 0.
     - reduce: None gives a result for each row; "sum" and "mean" add them up inside the machine code, gradients included.
     - threads: how many cores; all of them by default. The number changes no bit of the result.
     """
@@ -387,7 +397,8 @@ def vmap(
             width=width,
         )
     rows: Any = f
+    static: tuple[int, ...] = ()
     if getattr(f, "kernel", None) is f:  # a jitted function: the rows run what it was made of, as it was to be compiled
-        rows, inner = f.f, f.settings  # type: ignore[union-attr]
+        rows, inner, static = f.f, f.settings, f.static  # type: ignore[union-attr]
         exact, fastmath = exact or (inner.exact and not (fastmath or float32)), fastmath or (inner.fast and not exact)
-    return Vmap(rows, in_axes, reduce, threads, batch_size, Settings(exact, fastmath, float32, width, True))
+    return Vmap(rows, in_axes, reduce, threads, batch_size, Settings(exact, fastmath, float32, width, True), static)

@@ -24,8 +24,8 @@ from micrograd.compile.path import Path
 from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
-from micrograd.importable import by_name
-from micrograd.structure import NUMBER, Shape, flatten, name_of, unflatten, wants_function
+from micrograd.importable import attribute_of, by_name
+from micrograd.structure import NUMBER, Shape, fixed, flatten, name_of, not_told_apart, unflatten, wants_function
 
 if engine.NATIVE:
     from micrograd._engine import lay_flat
@@ -71,7 +71,7 @@ class Jit:
     """A function and its machine code. Call it as the function; `tape(...)` and `source(...)` show what runs."""
 
     def __init__(self, f: Callable[..., Any], settings: Settings, static_argnums: tuple[int, ...] = ()) -> None:
-        functools.update_wrapper(self, f)  # type: ignore[arg-type]
+        functools.update_wrapper(self, f, updated=())  # type: ignore[arg-type]
         self.f, self.settings = f, settings
         self.static, self.static_names = _static_arguments(f, static_argnums) if static_argnums else ((), set())
         self.paths: dict[Any, list[Path]] = {}
@@ -82,7 +82,10 @@ class Jit:
     def __repr__(self) -> str:
         return f"<jit of {name_of(self.f)}>"
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def __getattr__(self, name: str) -> Any:
+        return attribute_of(self, name)
+
+    def call(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function, by machine code where that is ready."""
         if is_tracing():
             return self.f(*args, **kwargs)  # it becomes part of the outer trace
@@ -101,9 +104,7 @@ class Jit:
         try:
             paths = self.paths.get(shape, ())
         except TypeError:
-            raise TypeError(
-                f"an argument of {self!r} is neither a number nor hashable, so calls cannot be told apart by it"
-            ) from None
+            raise not_told_apart(shape, f"an argument of {self!r}") from None
         wanted = shape.values if type(shape) is Known else values_among(leaves)
         for path in paths:
             flat = path.run(leaves, wanted)
@@ -111,7 +112,7 @@ class Jit:
                 return unflatten(path.trace.shape, iter(flat))
         path, found = self._path_of(shape, leaves)
         if not wanted and not found.captured:
-            flat = list(found.numbers)  # the trace has computed them already
+            flat = path.with_constants(found.numbers)  # the trace has computed them already
         else:
             flat = path.run(leaves, wanted) if path.trace is found else path.interpret(leaves)
         if flat is None:
@@ -133,8 +134,8 @@ class Jit:
     def _flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Shape, list[Any]]:
         leaves: list[Any] = []
         static = [i % len(args) for i in self.static if -len(args) <= i < len(args)]
-        parts = [_static(a) if i in static else flatten(a, leaves) for i, a in enumerate(args)]
-        named = [_static(a) if key in self.static_names else flatten(a, leaves) for key, a in kwargs.items()]
+        parts = [fixed(a) if i in static else flatten(a, leaves) for i, a in enumerate(args)]
+        named = [fixed(a) if name in self.static_names else flatten(a, leaves) for name, a in kwargs.items()]
         shape: Shape = ("tuple", (("tuple", tuple(parts)), ("dict", tuple(kwargs), tuple(named))))
         return shape, leaves
 
@@ -197,22 +198,23 @@ class Jit:
             return
         if type(path.captured) is not list and path.captured:
             code = path.gradient_codes.get(())
-            if code is not None and path.trace.shape == NUMBER and not path.constants:
+            if code is not None and path.trace.shape == NUMBER and not path.apart(()):
                 self.kernel.install_step(code.code.address, key, code.scratch, path.captured, RESULT, code)
         elif not path.trace.captured and set(key[1:-1]) <= {ord("*")} and path.value_code is not None:
             code = path.value_code
-            template = _template(path.trace.shape, iter(range(code.outputs)))
+            constants = {k: Fixed(x) for k, x in path.constants if type(x) is not float}
+            template = _template(path.trace.shape, iter([constants.get(k, k) for k in range(code.outputs)]))
             if template is not None:
                 self.kernel.install(code.code.address, len(key) - 2, code.outputs, code.scratch, template, code)
 
     # ---- looking inside
 
-    def tape(self, *args: Any, **kwargs: Any) -> Any:
+    def tape(self, /, *args: Any, **kwargs: Any) -> Any:
         """The tape for these arguments, as it was traced."""
         shape, leaves = self._flat(args, kwargs)
         return self._trace(shape, leaves).tape
 
-    def source(self, *args: Any, **kwargs: Any) -> str:
+    def source(self, /, *args: Any, **kwargs: Any) -> str:
         """The LLVM text for these arguments."""
         from micrograd.compile.backends import pieces
 
@@ -243,11 +245,6 @@ def _static_arguments(f: Any, numbers: tuple[int, ...]) -> tuple[tuple[int, ...]
             raise ValueError(f"static_argnums has {n}, but {name_of(f)} takes {len(places)} arguments")
     front = tuple(n % len(places) for n in numbers)
     return front, {places[n].name for n in front}
-
-
-def _static(a: Any) -> Shape:
-    """A static argument: 1, 1.0 and True are equal, and so are 0.0 and -0.0, but what is compiled for them is not."""
-    return "fixed", a, type(a), repr(a) if isinstance(a, (int, float, complex, tuple)) else ""
 
 
 def _key(shape: Shape) -> bytes | None:
@@ -318,7 +315,7 @@ class _PythonKernel:
         self.owner = owner
         owner.kernel = self
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.owner.call(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:

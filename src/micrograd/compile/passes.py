@@ -60,6 +60,12 @@ def _active(tape: Tape, wrt: Sequence[int]) -> list[bool]:
     return active
 
 
+def connected(tape: Tape, inputs: Sequence[int]) -> list[bool]:
+    """Which places depend on one of these inputs, or on a param."""
+    rows = enumerate(zip(tape.ops, tape.args))
+    return _active(tape, [i for i, (op, k) in rows if op is PARAM or (op is INPUT and k[0] in inputs)])
+
+
 def sources(tape: Tape, op: Op, count: int) -> list[int | None]:
     """The place of each input (or param) of a tape; None where it is not used."""
     where: list[int | None] = [None] * count
@@ -257,10 +263,7 @@ def _expanded(builder: Builder, op: Op, refs: list[Ref], spelled: Any) -> Ref:
 
 def check_primitives(tape: Tape, inputs: Sequence[int], spelled: Any) -> None:
     """Raise CompileError where a primitive cannot be compiled, or a partial on the way to these inputs or to a param."""
-    active = _active(
-        tape,
-        [i for i, (op, k) in enumerate(zip(tape.ops, tape.args)) if op is PARAM or (op is INPUT and k[0] in inputs)],
-    )
+    active = connected(tape, inputs)
     kinds = {
         (op, tuple([active[a] for a in args]))
         for op, args in zip(tape.ops, tape.args)

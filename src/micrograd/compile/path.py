@@ -11,10 +11,10 @@ from micrograd import engine
 from micrograd.compile import passes
 from micrograd.compile.backends import ir, python
 from micrograd.compile.kernel import PointCode, Settings, in_background, is_recording, prepare, wrt_places
-from micrograd.compile.tape import CONST
 from micrograd.compile.trace import Trace
 from micrograd.engine import Value
 from micrograd.errors import CompileError
+from micrograd.structure import as_floats
 
 if engine.NATIVE:
     from micrograd._engine import captured as captured
@@ -39,8 +39,8 @@ class Path:
         self.gradient_codes: dict[tuple[int, ...], PointCode] = {}
         self.failure: CompileError | None = None
         self.told = False
-        tape = found.tape  # results that are constants stay numbers, as in eager code
-        self.constants = [(k, tape.args[o][0]) for k, o in enumerate(tape.outputs) if tape.ops[o] is CONST]
+        self.constants = found.constants
+        self.numbers: dict[tuple[int, ...], list[int]] = {}  # see apart()
 
     def compile_value(self) -> PointCode:
         """The code for values, made on the first call of this."""
@@ -74,7 +74,7 @@ class Path:
                 self._tell()
                 return self.interpret(leaves)
             flat = self.value_code.run(leaves, self.captured)
-            return flat if flat is None or not connected else self._with_constants([Value(y) for y in flat])
+            return self._finish(flat if flat is None or not connected else [Value(y) for y in flat], wanted)
         code = self.gradient_codes.get(wanted)
         if code is None:
             if engine.NATIVE:
@@ -84,18 +84,34 @@ class Path:
             self._tell()
             return self.interpret(leaves)
         nodes = code.nodes(leaves, self.captured, [leaves[i] for i in wanted], len(self.trace.tape.outputs))
-        return self._with_constants(nodes) if self.constants and nodes is not None else nodes
-
-    def _with_constants(self, results: list[Any]) -> list[Any]:
-        for k, x in self.constants:
-            results[k] = x
-        return results
+        return self._finish(nodes, wanted)
 
     def interpret(self, leaves: list[Any]) -> list[Any] | None:
         try:
-            return python.run(self.trace.tape, leaves, self.trace.captured)
+            return self.with_constants(python.run(self.trace.tape, as_floats(leaves), self.trace.captured))
         except python.GuardFailed:
             return None
+
+    def apart(self, wanted: tuple[int, ...]) -> list[int]:
+        """The results that no Value has a part in, which in eager code are numbers."""
+        if wanted not in self.numbers:
+            with _tape_lock:
+                connected = passes.connected(self.trace.tape, wanted)
+            self.numbers[wanted] = [k for k, o in enumerate(self.trace.tape.outputs) if not connected[o]]
+        return self.numbers[wanted]
+
+    def _finish(self, results: list[Any] | None, wanted: tuple[int, ...]) -> list[Any] | None:
+        """Results of machine code (None where it did not take the numbers) as eager code would give them."""
+        if results and isinstance(results[0], Value):
+            for k in self.apart(wanted):
+                results[k] = results[k]._data
+        return self.with_constants(results) if results else results
+
+    def with_constants(self, results: list[Any]) -> list[Any]:
+        """Results that are constants, such as whole numbers, stay what they are."""
+        for k, x in self.constants:
+            results[k] = x
+        return results
 
     def attempt(self, wanted: tuple[int, ...]) -> None:
         """Compile the gradient; a failure is kept, and the interpreter goes on."""

@@ -9,13 +9,15 @@ from micrograd.compile.tape import INPUT, PARAM, Tape
 from micrograd.compile.trace import Trace
 from micrograd.engine import Value
 from micrograd.errors import CompileError
-from micrograd.structure import NUMBER, Shape, flatten, is_array, refuse_masked, unflatten
+from micrograd.structure import NUMBER, Shape, fixed, flatten, is_array, not_told_apart, refuse_masked, unflatten
 
 
 class Rows:
     """The arguments of one call: columns that differ by row, numbers that do not, and how they are arranged."""
 
-    def __init__(self, args: tuple[Any, ...], in_axes: Any) -> None:
+    def __init__(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any, static: tuple[int, ...] = ()
+    ) -> None:
         try:
             import numpy as np
         except ImportError:
@@ -32,20 +34,24 @@ class Rows:
         self.by_eager = False  # an array of Values: part of an outer graph
         self.np = np
         parts = []
+        taken = {n % len(args) for n in static if -len(args) <= n < len(args)}
         for i, (a, axis) in enumerate(zip(args, axes)):
-            if axis is None:
-                leaves: list[Any] = []
-                parts.append(("uniform", flatten(a, leaves), len(leaves)))
-                self.uniform += leaves
+            if i in taken:
+                if axis is not None:
+                    raise TypeError(f"argument {i} is static, so it is the same in all rows: give in_axes=None for it")
+                parts.append(("uniform", fixed(a)))
+            elif axis is None:
+                parts.append(("uniform", flatten(a, self.uniform)))
             else:
-                parts.append(("rows", self._take(a, axis, f"argument {i}"), 0))
-        self.key = tuple(parts)
+                parts.append(("rows", self._take(a, axis, f"argument {i}")))
+        for name, a in kwargs.items():
+            parts.append(("rows", self._take(a, 0, f"argument {name!r}")))
+        self.names = tuple(kwargs)
+        self.key = tuple(parts), self.names
         try:
             hash(self.key)
         except TypeError:
-            raise TypeError(
-                "an argument is neither a number nor hashable, so calls cannot be told apart by it"
-            ) from None
+            raise not_told_apart(("tuple", tuple(shape for _, shape in parts)), "an argument") from None
         if not self.arrays:
             raise TypeError("vmap needs an argument with rows: a NumPy array, or a list or dict of them")
         self.rows = self.arrays[0].shape[self.axes[0]]
@@ -83,7 +89,7 @@ class Rows:
                 raise TypeError(f"{what} has dtype {array.dtype}, which is no real number")
             array = array.astype(float)
         if array.ndim == 0:
-            raise TypeError(f"{what} is one number and has no rows: give in_axes=None for it")
+            raise TypeError(f"{what} is one number and has no rows: give in_axes=None for it, by its position")
         if not -array.ndim <= axis < array.ndim:
             raise ValueError(f"{what} has {array.ndim} axes, so its rows cannot lie along axis {axis}")
         axis %= array.ndim
@@ -102,10 +108,12 @@ class Rows:
     def select(self, index: Any) -> tuple[Any, ...]:
         return tuple(self.np.take(a, index, axis) for a, axis in zip(self.arrays, self.axes))
 
-    def arrange(self, leaves: list[Any]) -> list[Any]:
-        """The arguments of the function for one row, from its numbers (or Values)."""
+    def arrange(self, leaves: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of the function for one row, by position and by name, from its numbers (or Values)."""
         varying, uniform = iter(leaves), iter(leaves[len(leaves) - len(self.uniform) :])
-        return [unflatten(shape, varying if kind == "rows" else uniform) for kind, shape, _ in self.key]
+        args = [unflatten(shape, varying if kind == "rows" else uniform) for kind, shape in self.key[0]]
+        count = len(args) - len(self.names)
+        return args[:count], dict(zip(self.names, args[count:]))
 
 
 def _holds_more(a: Any) -> bool:

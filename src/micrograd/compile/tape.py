@@ -160,6 +160,12 @@ class Ref:
     def __abs__(self) -> Ref:
         return self._apply(OPS["abs"], (self,))
 
+    def _is_not_known(self, *_: Any) -> Any:
+        """Stop an `if`, which would go one way for all numbers."""
+        raise TypeError("a comparison of a number that is not known yet; micrograd.math.where(condition, a, b) chooses")
+
+    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __hash__ = _is_not_known  # type: ignore[assignment]
+
 
 def _bits(x: float) -> tuple[float, float]:
     return (x, copysign(1.0, x))  # 0.0 and -0.0 are two constants

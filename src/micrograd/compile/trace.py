@@ -5,14 +5,27 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+from collections.abc import Iterator
 from enum import Enum
+from numbers import Number
 from typing import Any
 
 from micrograd import engine, graph
+from micrograd.compile import outside
 from micrograd.compile.tape import CONST, PARAM, SOURCES, Guard, Tape
-from micrograd.engine import Value
+from micrograd.engine import ELSEWHERE, Value
 from micrograd.errors import TraceError
-from micrograd.structure import Shape, fixed_parts, flatten, map_values, name_of, unflatten
+from micrograd.structure import (
+    Shape,
+    fixed_parts,
+    flatten,
+    is_array,
+    is_numpy_scalar,
+    map_values,
+    name_of,
+    unflatten,
+    written,
+)
 
 if engine.NATIVE:
     from micrograd._engine import linearize
@@ -31,7 +44,10 @@ WAYS_OUT = {
     "grad =": "Reset and change gradients outside of the compiled function.",
     "detach()": "Compute outside what no gradient passes through, and pass it in as an argument.",
     "no_grad()": "Write `with no_grad():` around the call instead.",
+    "hash()": "Compare it (x == 1, x in (1, 2)), or say that it is no number to vary: jit(f, static_argnums=...).",
 }
+FROZEN = "{} is run once and replayed, so the number of now would be used for every later call."
+REASONS = {"hash()": "A set, a dict or a cache finds a Value by what it is, not by its number, so {} would miss it."}
 KEEP_IT = "Keep it a Value (micrograd.math has floor, round and where), or pass it in as an argument."
 
 
@@ -41,6 +57,7 @@ class Trace:
     def __init__(self, tape: Tape, captured: list[Value], shape: Shape) -> None:
         self.tape, self.captured, self.shape = tape, captured, shape
         self.numbers: list[float] = []  # the results of that run
+        self.constants: list[tuple[int, Any]] = []  # which of them are no Values, and what they are
         self.aux: Any = (
             None  # what came beside the result, with Values of that run in it, and where they are on the tape
         )
@@ -89,19 +106,21 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     With `frozen`, the tape will be replayed for other numbers: whatever a trace cannot see is a TraceError. Without, it is
     used once, for these, and reading a number is as harmless as in eager code.
     """
-    serial = next(_serials) % 65535 + 1  # a node has two bytes for it
+    serial = next(_serials) % (ELSEWHERE - 1) + 1  # a node has two bytes for it
     guards: list[tuple[str, Any, Any, bool]] = []
+    texts: list[str] = []  # what was made of Values in strings
     outer_watch = engine.set_watch(None, None)
     outer = outer_watch[0]
 
     def watcher(how: str, v: Value, other: Any, result: Any) -> None:
         if result is not None:
             guards.append((how, v, other, result))
-        elif frozen:  # whoever else watches
+        elif frozen and how == "repr()":  # to print a Value is harmless
+            texts.append(f"Value(data={v._data!r}")
+        elif frozen and not (how == "hash()" and not v._trace):  # whoever else watches
             raise TraceError(
                 f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
-                f"  {name_of(f)} is run once and replayed, "
-                "so the number of now would be used for every later call.\n"
+                f"  {REASONS.get(how, FROZEN).format(name_of(f))}\n"
                 f"  {WAYS_OUT.get(how, KEEP_IT)}"
             )
         elif outer is not None:
@@ -119,10 +138,13 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
             for v in inputs:
                 v.__dict__["_input_of"] = serial
         engine.set_watch(watcher if frozen or outer else None, outer_watch[1])
-        result = f(*unflatten(shape, iter(inputs)))
+        arguments = unflatten(shape, iter(inputs))
+        held = [(x, _contents(x)) for x in _containers(arguments, shape)] if frozen else []
+        result = f(*arguments)
     except TypeError as error:
-        if frozen and any(sign in str(error) for sign in INTEGER_WANTED):
-            raise _wants_integer(f, error) from error
+        fact = next((fact for sign, fact in INTEGER_WANTED.items() if frozen and sign in str(error)), None)
+        if fact is not None:
+            raise _wants_integer(f, fact, error) from error
         if "does not support ufuncs" in str(error):
             raise TypeError(
                 f"a function of NumPy is called on a Value, at {_line_of(error)}\n"
@@ -142,23 +164,31 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     leaves: list[Any] = []
     out_shape = flatten(result, leaves)
     if frozen:
-        _refuse_frozen(f, out_shape)
+        _refuse_frozen(f, out_shape, texts)
+        _refuse_changed(f, held)
     beside: list[Any] = []
     map_values(aux, beside.append)
     found = _write_down(f, inputs, leaves + beside, guards, out_shape, serial)
     _refuse_leaked(f, found.captured, set(begun[inside:]))
+    found.constants = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, Value)]
     found.aux, found.aux_places = aux, found.tape.outputs[len(leaves) :]
     del found.tape.outputs[len(leaves) :], found.numbers[len(leaves) :]
     return found
 
 
 # A result that is no number is kept as it was in the traced run, so it must be something that a run cannot fill with numbers.
-CONSTANTS = (bool, str, bytes, complex, type, Enum, range, type(None), type(...))
+CONSTANTS = (bool, str, bytes, Number, type, Enum, range, type(None), type(...))
 
 
-def _refuse_frozen(f: Any, shape: Shape) -> None:
+def _refuse_frozen(f: Any, shape: Shape, texts: list[str]) -> None:
     for x in fixed_parts(shape):
-        if not isinstance(x, CONSTANTS):
+        if isinstance(x, str) and any(text in x for text in texts):
+            raise TraceError(
+                f"{name_of(f)} returns a text with the number of a Value in it, and is to be compiled\n"
+                "  It is run once and replayed, so later calls would return the text of now.\n"
+                "  Return the number, and make the text from it outside."
+            )
+        if not isinstance(x, CONSTANTS) and not is_numpy_scalar(x):
             raise TraceError(
                 f"{name_of(f)} returns a {type(x).__name__}, and is to be compiled\n"
                 "  It is run once and replayed, so later calls would return that very object, with the numbers of now in it.\n"
@@ -166,8 +196,41 @@ def _refuse_frozen(f: Any, shape: Shape) -> None:
             )
 
 
+def _containers(x: Any, shape: Shape) -> Iterator[Any]:
+    """The lists, dicts and arrays that a function gets as its arguments."""
+    if shape[0] in ("list", "dict", "array"):
+        yield x
+    if shape[0] in ("list", "tuple", "named", "dict"):
+        for item, part in zip(x.values() if shape[0] == "dict" else x, shape[-1]):
+            yield from _containers(item, part)
+
+
+def _contents(container: Any) -> list[Any]:
+    if isinstance(container, dict):
+        return [*container, *container.values()]
+    return list(container.flat) if is_array(container) else list(container)
+
+
+def _refuse_changed(f: Any, held: list[tuple[Any, list[Any]]]) -> None:
+    for container, before in held:
+        after = _contents(container)
+        if len(after) != len(before) or any(x is not y for x, y in zip(after, before)):
+            raise TraceError(
+                f"{name_of(f)} changes a {type(container).__name__} that it gets as an argument, and is to be compiled\n"
+                "  Machine code gets the numbers in it alone, so the caller's would stay as it is.\n"
+                "  Change a copy, and return it."
+            )
+
+
 def _refuse_leaked(f: Any, captured: list[Value], inner: set[int]) -> None:
-    """A node of a trace within this one (the function that an inner grad ran) is a number by now, not a part of this one."""
+    """What looks like a Value from outside and is none: it is a number by now, not a part of this trace."""
+    for v in captured:
+        if v._trace == ELSEWHERE:
+            raise TraceError(
+                f"{name_of(f)} uses a Value ({v._op}) that another thread has made from its arguments\n"
+                "  A trace sees the thread that it runs in, so this one is only a number here, and has no derivative.\n"
+                "  Compute it in the same thread; vmap(f) runs the rows of arrays on all cores."
+            )
     for v in captured if inner else ():
         if v._trace in inner and (v._prev or hasattr(v, "_input_of")):
             raise TraceError(
@@ -204,10 +267,10 @@ def _write_down(f: Any, inputs: list[Value], results: list[Any], guards: list[An
 def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
     """Trace a function that will be replayed, and once more: what differs between two runs on the same numbers would be
     frozen, and what `user` (the function as it was written) assigns outside of itself would be assigned now and never again."""
-    first = _trace_without_drawing(f, shape, values)
-    before = _items(user)  # after the first run, which may have made what was not there yet
+    first = _trace_without_drawing(f, user, shape, values)
+    before = outside.items(user)  # after the first run, which may have made what was not there yet
     held = [(name, x, len(x)) for name, x in before.items() if isinstance(x, (list, dict, set))]
-    second = _trace_without_drawing(f, shape, values)
+    second = _trace_without_drawing(f, user, shape, values)
     for name, container, length in held:
         if len(container) != length:
             raise TraceError(
@@ -222,7 +285,7 @@ def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
             "numbers, a cache) would be frozen.\n"
             "  Pass that in as an argument."
         )
-    after = _items(user)
+    after = outside.items(user)
     for name, x in before.items():
         if name in after and after[name] is not x:
             raise TraceError(f"`{name}` is assigned inside a compiled function, {name_of(f)}\n{KEEP_OUT}")
@@ -235,12 +298,13 @@ KEEP_OUT = (
 )
 
 
-def _trace_without_drawing(f: Any, shape: Shape, values: list[Any]) -> Trace:
-    """The trace of a run that left the global generators of random numbers alone."""
+def _trace_without_drawing(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
+    """The trace of a run that left the generators of random numbers alone: the global ones, and those within its reach."""
     for _ in range(4):  # a number drawn by another thread in the meantime is no fault of this function
-        state = _random_state()
+        own = outside.reached(user).values()
+        state = outside.random_state(own)
         found = trace(f, shape, values, frozen=True)
-        if _random_state() == state:
+        if outside.random_state(own) == state:
             return found
     raise TraceError(
         f"a random number was drawn inside a compiled function, {name_of(f)}\n"
@@ -258,7 +322,7 @@ def _difference(one: Trace, two: Trace) -> str:
         old, new = next((x, y) for x, y in lines if x != y)
         return f"`{old}`, then `{new}`"
     if one.shape != two.shape:
-        return f"a result arranged as {one.shape}, then as {two.shape}"
+        return f"a result arranged as {written(one.shape)}, then as {written(two.shape)}"
     for x, y in zip(one.captured, two.captured):
         if x is not y and repr(x._data) != repr(y._data):
             return f"a Value of {x._data!r}, then one of {y._data!r}"
@@ -280,46 +344,20 @@ def same_way(one: Trace, two: Trace) -> bool:
     return True
 
 
-def _reached(f: Any) -> dict[str, Any]:
-    """What a function can reach by name: globals, variables around it, attributes of its instance."""
-    while hasattr(f, "__wrapped__"):
-        f = f.__wrapped__
-    owner, f = getattr(f, "__self__", None), getattr(f, "__func__", f)
-    if not hasattr(f, "__code__") and hasattr(type(f).__call__, "__code__"):  # an instance that is called
-        owner, f = f, type(f).__call__
-    code = getattr(f, "__code__", None)
-    if code is None:
-        return {}
-    found = {name: f.__globals__[name] for name in code.co_names if name in f.__globals__ and name != "__builtins__"}
-    for name, cell in zip(code.co_freevars, f.__closure__ or ()):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-    return found | {f"self.{name}": x for name, x in getattr(owner, "__dict__", {}).items()}
+INTEGER_WANTED = dict.fromkeys(
+    ("cannot be interpreted as an integer", "indices must be integers", "must be an integer"),
+    "a whole number wanted, and a Value found",
+) | {f"one real number (int, float or NumPy scalar), not {kind}: ": f"a {kind} and a Value in one operation"
+     for kind in ("list", "tuple", "str", "bytes")}  # fmt: skip
 
 
-def _items(f: Any) -> dict[str, Any]:
-    """What a function can reach by name, and what lies in the lists and dicts among that."""
-    found = _reached(f)
-    for name, x in list(found.items()):
-        if isinstance(x, (list, dict)) and len(x) <= LOOKED_AT:
-            found |= {f"{name}[{key!r}]": item for key, item in (x.items() if isinstance(x, dict) else enumerate(x))}
-    return found
-
-
-LOOKED_AT = 1000  # items of a container that are compared one by one, 0.2 µs each
-
-
-INTEGER_WANTED = ("cannot be interpreted as an integer", "indices must be integers", "must be an integer")
-
-
-def _wants_integer(f: Any, error: TypeError) -> TraceError:
-    """The error for range(x) and items[x]."""
+def _wants_integer(f: Any, fact: str, error: TypeError) -> TraceError:
+    """The error for range(x), items[x] and [0.0] * x."""
     return TraceError(
-        f"a whole number wanted, and a Value found, inside a compiled function, at {_line_of(error)}: {error}\n"
+        f"{fact}, inside a compiled function, at {_line_of(error)}: {error}\n"
         f"  In {name_of(f)}, numbers among the arguments are Values, so that one tape serves all of them.\n"
-        "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values."
+        "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values, "
+        "and so does vmap of that."
     )
 
 
@@ -339,15 +377,3 @@ def _phrase(how: str) -> str:
                "grad": ".grad of a Value read", "grad =": ".grad of a Value assigned",
                "no_grad()": "no_grad() entered"}  # fmt: skip
     return phrases.get(how, f"{how} of a Value")
-
-
-def _random_state() -> tuple[Any, ...]:
-    """The state of the global generators, as far as they are loaded."""
-    state: list[Any] = []
-    random, numpy = sys.modules.get("random"), sys.modules.get("numpy.random")
-    if random is not None:
-        state.append(random.getstate())
-    if numpy is not None:
-        kind, keys, *rest = numpy.get_state()
-        state.append((kind, keys.tobytes(), *rest))
-    return tuple(state)
