@@ -434,6 +434,14 @@ class TestManySums:
         assert tiled[0] == pytest.approx(single[0], **close)
         assert tiled[1] == pytest.approx(single[1], **close)
 
+    def test_a_product_that_is_written_twice_is_added_to_both_sums(self):
+        from micrograd.compile.backends import tiles
+        from micrograd.compile.tape import parse
+
+        tape = parse("%0 = input 0\n%1 = input 1\n%2 = mul %0 %1\n%3 = mul %0 %1\nreturn %2 %3")
+        found, _ = tiles.find(tape, [True, True], [0, 1], 16)
+        assert sorted(kind for tile in found for row in tile.sums for kind in row) == [0, 1]
+
     @pytest.mark.parametrize("rows", [1, 3, 13])
     def test_lanes_without_a_row_add_nothing_even_where_they_are_not_finite(self, rows, monkeypatch):
         weights = [Value(0.01 * k + 0.5) for k in range(36)]

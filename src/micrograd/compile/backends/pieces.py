@@ -19,6 +19,9 @@ from micrograd.compile.tape import CONST, INPUT, PARAM, Tape
 # pieces of 450 or 600 ran 5 % faster than those of 250, as each has masks and constants of its own.
 CHUNK, SMALL_CHUNK, ROWS_CHUNK, LONG = 2000, 250, 600, 20_000
 
+# With more guards, each is checked where its operands are made: 2,000 in one place took LLVM 11 s, and 0.7 s so.
+GUARDS = 100
+
 # A piece of a tape that is longer than FETCHED steps (some 8 bytes of code each, so that a level-2 cache does not hold all) is
 # run for several vectors of rows before the next one, if their scratch fits into NEAR_BYTES; meanwhile the LINES cache lines
 # of code that lie AHEAD bytes on are asked for. Lotka-Volterra's gradient over 1,000 steps: 6.1 µs a row by single vectors,
@@ -58,6 +61,8 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
     point = reduced is None
     if (found := side_by_side.attempt(tape, options, reduced)) is not None:
         return found
+    if len(tape.guards) > GUARDS:
+        tape = passes.join(tape)
     many_sums = not tape.guards and sum(reduced or []) >= tiles.FEWEST
     if len(tape) > CHUNK:
         tape = passes.gather(tape)

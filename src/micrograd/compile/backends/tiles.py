@@ -38,7 +38,8 @@ def find(tape: Tape, reduced: list[bool], kinds: list[int], registers: int) -> t
             continue
         if tape.ops[place] is MUL and uses[place] == 1:
             right, left = tape.args[place]
-            if all(tape.ops[a] not in (PARAM, CONST) for a in (left, right)):
+            new = right not in partners.get(left, ())
+            if new and all(tape.ops[a] not in (PARAM, CONST) for a in (left, right)):
                 partners.setdefault(left, {})[right] = kinds[k], place
                 continue
         plain.append((place, kinds[k]))
