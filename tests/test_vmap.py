@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import namedtuple
 
 import pytest
@@ -433,6 +434,13 @@ class TestManySums:
         close = {"rel": 1e-3, "abs": 1e-3} if "float32" in options else {"rel": 1e-11, "abs": 1e-12}
         assert tiled[0] == pytest.approx(single[0], **close)
         assert tiled[1] == pytest.approx(single[1], **close)
+
+    @pytest.mark.parametrize("weights", [3, 40])
+    def test_no_more_alignment_is_told_than_memory_has(self, weights):
+        ws = [Value(0.1 * k) for k in range(weights)]
+        total = vmap(lambda x: math.dot(ws, [x * k for k in range(weights)]).tanh(), reduce="sum", width=64)
+        told = {int(n) for n in re.findall(r"align (\d+)", total.source(np.arange(3.0)))}
+        assert max(told) == 64
 
     def test_a_product_that_is_written_twice_is_added_to_both_sums(self):
         from micrograd.compile.backends import tiles

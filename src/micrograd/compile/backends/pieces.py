@@ -165,7 +165,7 @@ def _piece(
             t.line(f"%keep = and <{W} x i1> %mask, %mask")
         elif number > guarded_in:
             p = t.address("%scratch", keep_slot * t.bytes)
-            t.line(f"%kept = load {t.T}, ptr {p}, align {t.bytes}")
+            t.line(f"%kept = load {t.T}, ptr {p}, align {t.align}")
             t.line(f"%keep = fcmp une {t.T} %kept, {t.splat(0.0)}")
     if not t.point and not t.masked and t.tape.inputs >= PREFETCHED:
         t.lines += _rows_ahead(t)
@@ -207,7 +207,7 @@ def _piece(
                 if len(pieces) > 1:
                     p = t.address("%scratch", keep_slot * t.bytes)
                     t.line(f"%keeps = select <{W} x i1> %keep, {t.T} {t.splat(1.0)}, {t.T} {t.splat(0.0)}")
-                    t.line(f"store {t.T} %keeps, ptr {p}, align {t.bytes}")
+                    t.line(f"store {t.T} %keeps, ptr {p}, align {t.align}")
             status = "%status"
     t.line(f"ret i32 {status}")
     return f"define internal i32 @{name}({arguments}) #0 {{\n" + "\n".join(t.lines) + "\n}\n"
