@@ -18,9 +18,9 @@ from micrograd.compile.kernel import (
     is_recording,
 )
 from micrograd.compile.path import captured
-from micrograd.compile.rows import RowPath, Rows, same_captured, uniform_as_params
+from micrograd.compile.rows import RowPath, Rows, same_captured
 from micrograd.compile.tape import Tape
-from micrograd.compile.trace import is_tracing, peek, same_way, trace_twice
+from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twice
 from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.importable import by_name
@@ -113,7 +113,7 @@ class Vmap:
         threads = self.threads or CORES
         if self.reduce is None:
             outs = [rows.np.empty(rows.rows, dtype="f4" if self.settings.single else "f8") for _ in range(plan.count)]
-            self._run(rows, tuple(rows.arrays), None, outs, False, b"", threads)
+            self._run(rows, tuple(rows.arrays), None, outs, False, b"", threads, plan.captured)
             return self._columns(plan.shape, iter(outs), rows)
         scale = 1.0 / rows.rows if self.reduce == "mean" else 1.0
         if plan.direct:  # the training step: straight to a node
@@ -129,10 +129,10 @@ class Vmap:
                 ):
                     self.known = self._again(plan, args, threads)
                 return result
-        sums = self._run(rows, tuple(rows.arrays), None, [], True, plan.gradient, threads)
+        sums = self._run(rows, tuple(rows.arrays), None, [], True, plan.gradient, threads, plan.captured)
         results: list[Any] = [s * scale for s in sums[: plan.count]]
         if plan.values:
-            inputs = [x for x in [*self.paths[rows.key][0].trace.captured, *rows.uniform] if isinstance(x, Value)]
+            inputs = [x for x in [*plan.captured, *rows.uniform] if isinstance(x, Value)]
             width = len(inputs)
             slopes = [s * scale for s in sums[plan.count :]]
             if plan.gradient:
@@ -174,11 +174,11 @@ class Vmap:
         reduced: bool,
         gradient: bytes,
         threads: int,
+        listed: list[Value],
     ) -> list[float]:
         """Run all rows (those of index, where given) along the paths that they take; returns the sums."""
         total: list[float] = []
         number = 0
-        listed = self.paths[rows.key][0].trace.captured
         refused: dict[RowPath, list[int]] = {}  # rows that machine code refuses, and that go its way all the same
         while index is None or len(index):
             with self.lock:
@@ -284,16 +284,16 @@ class Vmap:
                     f"in row {r}\n  Return the same arrangement of numbers along every branch."
                 )
             if paths and [id(v) for v in paths[0].trace.captured] != [id(v) for v in found.captured]:
+                known = len(paths[0].trace.captured)
                 found = same_captured(found, paths[0].trace.captured)
-                for old in paths:  # a way that meets more Values: all ways list them
-                    old.trace = same_captured(old.trace, found.captured)
-                    old.tape = uniform_as_params(
-                        old.trace.tape, len(leaves) - len(rows.uniform), len(rows.uniform), len(found.captured)
-                    )
-                    old.codes.clear()
-            path = RowPath(found, len(leaves) - len(rows.uniform), len(rows.uniform), self.settings)
+                if len(found.captured) > known:  # all ways list them, and are made anew: calls at work use the old ones
+                    paths[:] = [self._path(same_captured(old.trace, found.captured), rows, leaves) for old in paths]
+            path = self._path(found, rows, leaves)
             paths.append(path)
         return path
+
+    def _path(self, found: Trace, rows: Rows, leaves: list[Any]) -> RowPath:
+        return RowPath(found, len(leaves) - len(rows.uniform), len(rows.uniform), self.settings)
 
     def _columns(self, shape: Shape, outs: Any, rows: Rows) -> Any:
         """Result columns in the arrangement of the result of one row."""
