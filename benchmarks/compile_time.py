@@ -55,7 +55,9 @@ def one(what: str) -> float:
     if kind == "trace":
         leaves: list[Any] = []
         shape = flatten(works.RATES, leaves)
-        trace(works.readme, ("tuple", (("*",), ("*",))), [-4.0, 2.0], frozen=True)  # what is imported first is not counted
+        trace(
+            works.readme, ("tuple", (("*",), ("*",))), [-4.0, 2.0], frozen=True
+        )  # what is imported first is not counted
         start = time.perf_counter()
         nodes = len(trace(f, shape, leaves, frozen=True).tape)
         return (time.perf_counter() - start) / nodes

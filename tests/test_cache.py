@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -55,9 +56,9 @@ class TestProcesses:
         value, saved, loaded = run()
         assert (saved, loaded) == (1, 0)
         (kernel,) = kernels(place)
-        before = kernel.stat().st_mtime_ns
+        before = kernel.stat().st_ino
         assert run() == (value, 0, 1)
-        assert kernel.stat().st_mtime_ns == before
+        assert kernel.stat().st_ino == before
 
     @pytest.mark.parametrize("damage", ["truncated", "one bit", "empty", "text"])
     def test_a_damaged_file_is_ignored_and_written_anew(self, run, place, damage):
@@ -185,5 +186,119 @@ class TestFiles:
         cache.save("a.o", b"code")
         assert list(place.iterdir()) == []
 
+    def test_a_folder_that_can_only_be_read_is_read(self, place, monkeypatch):
+        def refuse(*_):
+            raise PermissionError
+
+        cache.save("a.o", b"code")
+        monkeypatch.setattr(cache.os, "utime", refuse)
+        assert cache.load("a.o") == b"code"
+
     def test_names_depend_on_every_part(self):
         assert len({cache.name("a", "b"), cache.name("ab", ""), cache.name("a", "b", ""), cache.name("b", "a")}) == 4
+
+
+class TestLimit:
+    """MICROGRAD_CACHE_SIZE: what was used longest ago goes first."""
+
+    @pytest.fixture(autouse=True)
+    def small(self, place, monkeypatch):
+        monkeypatch.setenv("MICROGRAD_CACHE_SIZE", "0.01")  # 10 kB
+        monkeypatch.setattr(cache, "_since_look", float("inf"))
+
+    def fill(self, place, ages):
+        """Kernels of 1,000 bytes that were last used so many seconds ago."""
+        place.mkdir(mode=0o700, exist_ok=True)
+        for k, age in enumerate(ages):
+            self.file(place / cache.name(str(k)), age)
+        return [cache.name(str(k)) for k in range(len(ages))]
+
+    def file(self, path, age):
+        path.write_bytes(bytes(1000))
+        os.utime(path, (time.time() - age,) * 2)
+
+    def test_the_oldest_go_until_there_is_room_again(self, place):
+        names = self.fill(place, [100, 900, 300, 800, 700, 200, 600, 500, 400, 1000, 50, 60])
+        cache.save(cache.name("new"), bytes(1000))
+        there = {p.name for p in place.iterdir()}
+        assert there == {names[k] for k in (0, 2, 5, 8, 10, 11)} | {cache.name("new")}
+        assert sum(p.stat().st_size for p in place.iterdir()) <= 10_000 * cache.KEPT
+
+    def test_what_fits_stays(self, place):
+        names = self.fill(place, [10**8] * 8)
+        cache.save(cache.name("new"), bytes(1000))
+        assert {p.name for p in place.iterdir()} == {*names, cache.name("new")}
+
+    def test_a_kernel_that_is_loaded_is_new_again(self, place):
+        cache.save(cache.name("old"), b"code")
+        os.utime(place / cache.name("old"), (0, 0))
+        assert cache.load(cache.name("old")) == b"code"
+        self.fill(place, [1000] * 12)
+        cache.trim(place, cache.limit())
+        assert cache.load(cache.name("old")) == b"code"
+        assert len(kernels(place)) < 12
+
+    def test_a_process_that_goes_on_writing_keeps_to_the_limit(self, place):
+        for k in range(200):
+            cache.save(cache.name(str(k)), bytes(400))
+            assert sum(p.stat().st_size for p in place.iterdir()) <= 10_000 * (1 + 2 / cache.LOOK)
+        assert len(kernels(place)) > 10
+
+    def test_a_kernel_larger_than_the_limit_is_not_kept(self, place):
+        names = self.fill(place, [100] * 3)
+        cache.save(cache.name("huge"), bytes(10_000))
+        assert sorted(p.name for p in place.iterdir()) == sorted(names)
+
+    def test_what_killed_writers_left_is_removed_and_other_files_are_not(self, place):
+        self.fill(place, [])
+        old = ["new-abcdefgh.part", "new-a_c3e5g7.part"]
+        others = ["notes.o", "new-features", "new-ABC.part", "x" * 64 + ".o", "a" * 64]
+        for name in [*old, *others]:
+            self.file(place / name, 2 * cache.STALE)
+        self.file(place / "new-12345678.part", 10)  # somebody is writing
+        (place / "new-folders1.part").mkdir()
+        cache.save(cache.name("new"), bytes(1000))
+        assert {p.name for p in place.iterdir()} == {
+            *others,
+            "new-12345678.part",
+            "new-folders1.part",
+            cache.name("new"),
+        }
+
+    def test_the_names_of_unfinished_files_are_those_that_are_removed(self, place, monkeypatch):
+        seen = []
+        monkeypatch.setattr(cache.os, "replace", lambda a, b: seen.append(Path(a).name))
+        cache.save(cache.name("a"), b"code")
+        assert cache.UNFINISHED.fullmatch(seen[0])
+
+    @pytest.mark.parametrize("fails", ["unlink", "scandir"])
+    def test_files_that_others_remove_or_hold_are_no_error(self, place, monkeypatch, fails):
+        def refuse(*_):
+            raise PermissionError
+
+        self.fill(place, [100] * 12)
+        monkeypatch.setattr(cache.os, fails, refuse)
+        cache.save(cache.name("new"), b"code")
+        monkeypatch.undo()
+        assert (place / cache.name("new")).exists()
+
+    def test_many_threads_fill_it_at_once(self, place):
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda k: cache.save(cache.name(str(k)), bytes(300)), range(200)))
+        cache.trim(place, cache.limit())
+        assert 0 < sum(p.stat().st_size for p in place.iterdir()) <= 10_000
+        assert all(cache.load(p.name) == bytes(300) for p in place.iterdir())
+
+    @pytest.mark.parametrize(
+        "text, megabytes", [("", 500), ("20", 20), ("0.5", 0.5), ("0", 0), ("much", 500), ("-1", 500), ("nan", 500)]
+    )
+    def test_a_size_that_makes_no_sense_is_the_usual_one(self, monkeypatch, text, megabytes):
+        monkeypatch.setenv("MICROGRAD_CACHE_SIZE", text)
+        assert cache.limit() == 1e6 * megabytes
+
+    def test_without_a_limit_nothing_goes(self, place, monkeypatch):
+        monkeypatch.setenv("MICROGRAD_CACHE_SIZE", "inf")
+        self.fill(place, [10**8] * 12)
+        self.file(place / "new-abcdefgh.part", 2 * cache.STALE)
+        cache.save(cache.name("new"), bytes(1000))
+        assert len(kernels(place)) == len(list(place.iterdir())) == 13

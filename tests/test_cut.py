@@ -231,6 +231,23 @@ class TestMachineCode:
         monkeypatch.setattr(pieces, "NEAR_BYTES", 1 << 30)
         assert pieces.text(tape, options, [False] * 3)[1] == one
 
+    @pytest.mark.parametrize("reduce", [None, "sum"])
+    @pytest.mark.parametrize("width", [1, 4, 16])
+    def test_many_guards_are_checked_in_many_pieces(self, small, monkeypatch, width, reduce):
+        monkeypatch.setattr(pieces, "GUARDS", 5)
+
+        def f(x):
+            for k in range(40):
+                x = x * 0.9 + 0.1 if x < 0.03 * k else x * 0.95
+            return x
+
+        x = np.array([1.0, 2.0, 0.1, 1.5, 0.1] * 8 + [3.0])
+        rows = vmap(f, exact=True, width=width, reduce=reduce)
+        want = [f(float(a)) for a in x]
+        assert rows(x) == pytest.approx(sum(want), rel=1e-13) if reduce else rows(x).tolist() == want
+        functions = rows.source(x).split("\n}\n")
+        assert max(function.count("fcmp") for function in functions) < 20
+
     @given(data=st.data())
     @settings(max_examples=15)
     def test_random_programs_in_small_pieces_have_the_bits_of_eager_code(self, data):

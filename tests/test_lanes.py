@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -12,7 +13,7 @@ from micrograd import Value, jit, nn, vmap
 from micrograd.compile import lanes
 from micrograd.compile.backends import llvm, pieces, python, side_by_side
 from micrograd.compile.kernel import Settings, prepare, wrt_places
-from micrograd.compile.tape import INPUT, PARAM, Tape
+from micrograd.compile.tape import CONST, INPUT, PARAM, Tape
 from micrograd.compile.trace import trace
 from micrograd.ops import OPS
 from random_programs import Package, close, needs_llvm, numbers, programs, same
@@ -125,6 +126,30 @@ def test_operands_of_fewer_lanes_do_not_stand_in_for_those_of_more(bits):
         return tuple(PACKAGE.math.tanh(x) for x in sums)
 
     compare(f, [0.01 * k * k - 0.4 for k in range(24)], [], bits, True, True)
+
+
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("order", list(itertools.permutations([0, 1, 2])))
+def test_an_operand_may_be_a_constant_an_argument_and_a_param_in_turn(bits, order):
+    """In three units side by side: places in a row, in three memories that lie equally far from each other."""
+    usable(bits)
+    tape = Tape(3, 6)
+    first = [tape.append(PARAM, 3 + k) for k in range(3)]
+    second = [tape.append(CONST, 0.5), tape.append(INPUT, 0), tape.append(PARAM, 0)]
+    tape.outputs = [tape.append(OPS["sub"], first[k], second[j]) for k, j in enumerate(order)]
+    xs, params = [0.25, 7.0, 8.0], [1.5, 0.0, 0.0, 10.0, 20.0, 30.0]
+    assert by_machine(tape, xs, params, bits, True) == python.run(tape, xs, params)
+
+
+def test_many_results_that_need_no_work_are_cut_into_functions_too():
+    """A Hessian is mostly zeros. LLVM takes more than linear time in the length of a function."""
+    tape = layer(5, 8)
+    tape.outputs += [tape.append(CONST, 0.0), *range(5)] * 400
+    bits = llvm.vector_bits()
+    source, _ = side_by_side.text(tape, llvm.Options(1, bits=bits), lanes.plan(tape, bits // 64, 8))
+    assert max(len(function.splitlines()) for function in source.split("\n}\n")) < 1.1 * side_by_side.LINES
+    xs, params = [0.1 * k for k in range(tape.inputs)], [0.3 - 0.01 * k for k in range(tape.params)]
+    assert by_machine(tape, xs, params, bits, True) == python.run(tape, xs, params)
 
 
 def test_guards_hold_or_fail_as_they_should():

@@ -19,6 +19,7 @@ EXACT = {
     "simplify": passes.simplify,
     "prune": passes.prune,
     "gather": passes.gather,
+    "join": passes.join,
     "interleave": lambda tape: lanes.interleave(passes.expand(tape, spelled), 4),
     "expand": lambda tape: passes.expand(tape, spelled),
     "all": lambda tape: passes.prune(passes.simplify(passes.expand(tape, spelled))),

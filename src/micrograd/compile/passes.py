@@ -6,6 +6,7 @@ columns    append a forward sweep for each input: the outputs, then their gradie
 expand     write composite ops, lists and primitives in the ops that machines have
 simplify   fold constants, drop what has no effect on bits, write each expression once
 prune      drop what no output and no guard needs
+join       write many guards as one
 gather     move each instruction that lets go of an operand to where its operands are ready
 """
 
@@ -302,6 +303,27 @@ def prune(tape: Tape) -> Tape:
             new.args.append(args if op in SOURCES else tuple([at[a] for a in args]))
     new.outputs = [at[o] for o in tape.outputs]
     new.guards = [(how, at[a], at[b], went) for how, a, b, went in tape.guards]
+    return new
+
+
+def join(tape: Tape) -> Tape:
+    """The tape with one guard in place of all: how many comparisons are true that should be, less those that should not.
+
+    A guard becomes two instructions, behind those that it compares: code is cut between instructions.
+    """
+    due: dict[int, list[Any]] = {}
+    for how, a, b, went in tape.guards:
+        due.setdefault(max(a, b), []).append((OPS[how], a, b, went))
+    new = Tape(tape.inputs, tape.params)
+    total = new.append(CONST, 0.0)
+    all_true = new.append(CONST, float(sum([went for *_, went in tape.guards])))
+    at: list[int] = []
+    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+        at.append(new.append(op, *(args if op in SOURCES else [at[a] for a in args])))
+        for compare, a, b, went in due.get(i, ()):
+            total = new.append(ADD if went else OPS["sub"], total, new.append(compare, at[a], at[b]))
+    new.outputs = [at[o] for o in tape.outputs]
+    new.guards = [("eq", total, all_true, True)]
     return new
 
 

@@ -71,6 +71,7 @@ class Text:
         self.B = "i1" if width is None else f"<{width} x i1>"
         self.S = ("" if width is None else f"v{width}") + ("f32" if self.o.single else "f64")
         self.bytes = self.item * self.width
+        self.align = min(self.bytes, 64)  # scratch and sums lie at multiples of 64 bytes, whatever the width
 
     def fresh(self) -> str:
         self.count += 1
@@ -168,7 +169,7 @@ class Text:
                 self.names[place] = r
             else:
                 p, r = self.address_of("%scratch", place), self.fresh()
-                self.line(f"{r} = load {self.T}, ptr {p}, align {self.bytes}")
+                self.line(f"{r} = load {self.T}, ptr {p}, align {self.align}")
                 self.names[place] = r
         return self.names[place]
 
@@ -183,7 +184,7 @@ class Text:
             p = self.address_of("%scratch", place)
         else:  # sources are kept too, for tiles
             p = self.address("%scratch", self.slots[place] * self.bytes)
-        self.line(f"store {self.T} {x}, ptr {p}, align {self.bytes}")
+        self.line(f"store {self.T} {x}, ptr {p}, align {self.align}")
 
     def condition(self, place: Any) -> str:
         """A value as i1: a comparison of this function as it is, anything else compared with zero."""
@@ -320,12 +321,12 @@ class Text:
     def add_up(self, p: str, x: str) -> None:
         """Add a vector to a sum in memory."""
         old, total = self.fresh(), self.fresh()
-        self.line(f"{old} = load {self.T}, ptr {p}, align {self.bytes}")
+        self.line(f"{old} = load {self.T}, ptr {p}, align {self.align}")
         self.line(f"{total} = fadd {self.F}{self.T} {old}, {x}")
         if self.masked or self.tape.guards:
             new, total = total, self.fresh()
             self.line(f"{total} = select {self.B} %keep, {self.T} {new}, {self.T} {old}")
-        self.line(f"store {self.T} {total}, ptr {p}, align {self.bytes}")
+        self.line(f"store {self.T} {total}, ptr {p}, align {self.align}")
 
     def guard(self) -> str:
         """Whether all guards hold, as an i1; the lanes where they do."""

@@ -21,6 +21,9 @@ from micrograd.compile.tape import CONST, INPUT, PARAM, Tape
 # pieces of 450 or 600 ran 5 % faster than those of 250, as each has masks and constants of its own, and 800 another 5 %.
 CHUNK, SMALL_CHUNK, ROWS_CHUNK, LONG = 2000, 250, 800, 20_000
 
+# With more guards, each is checked where its operands are made: 2,000 in one place took LLVM 11 s, and 0.7 s so.
+GUARDS = 100
+
 # A piece of a tape that is longer than FETCHED steps (some 8 bytes of code each, so that a level-2 cache does not hold all) is
 # run for several vectors of rows before the next one, if their scratch fits into NEAR_BYTES. A gradient of 138,000
 # instructions took 6.1 µs a row by single vectors and 5.4 by four; 8 were no faster.
@@ -58,6 +61,8 @@ def text(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tup
     """
     if (found := side_by_side.attempt(tape, options, reduced)) is not None:
         return found
+    if len(tape.guards) > GUARDS:
+        tape = passes.join(tape)
     many_sums = not tape.guards and sum(reduced or []) >= tiles.FEWEST
     if len(tape) > CHUNK:
         tape = passes.gather(tape)
@@ -180,7 +185,7 @@ def _piece(t: Text, name: str, number: int, piece: list[Step], hand: Hand) -> st
             t.line(f"%keep = and <{W} x i1> %mask, %mask")
         elif number > hand.guarded_in:
             p = t.address("%scratch", hand.keep_slot * t.bytes)
-            t.line(f"%kept = load {t.T}, ptr {p}, align {t.bytes}")
+            t.line(f"%kept = load {t.T}, ptr {p}, align {t.align}")
             t.line(f"%keep = fcmp une {t.T} %kept, {t.splat(0.0)}")
     if not t.point and not t.masked and t.tape.inputs >= PREFETCHED:
         t.lines += _rows_ahead(t)
@@ -222,7 +227,7 @@ def _piece(t: Text, name: str, number: int, piece: list[Step], hand: Hand) -> st
                 if not hand.whole:
                     p = t.address("%scratch", hand.keep_slot * t.bytes)
                     t.line(f"%keeps = select <{W} x i1> %keep, {t.T} {t.splat(1.0)}, {t.T} {t.splat(0.0)}")
-                    t.line(f"store {t.T} %keeps, ptr {p}, align {t.bytes}")
+                    t.line(f"store {t.T} %keeps, ptr {p}, align {t.align}")
             status = "%status"
     t.line(f"ret i32 {status}")
     kind = "define" if name == "kernel" else "define internal"

@@ -49,6 +49,8 @@ def _functions(t: Wide) -> tuple[list[str], list[str], list[str]]:
         if t.plan.where[place] >= PARAMS:  # an argument, a param or a constant, returned as it is
             for k in ks:
                 t.line(f"store double {t.number(t.plan.where[place])}, ptr {t.address('%out', 8 * k)}, align 8")
+                if len(t.lines) > LINES:
+                    close("piece", t.lines)
     status = "0"
     for how, a, b, went in t.tape.guards:
         status = t.guarded(status, OPS[how].llvm, t.plan.where[a], t.plan.where[b], went)

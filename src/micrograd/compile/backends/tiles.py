@@ -39,7 +39,8 @@ def find(tape: Tape, reduced: list[bool], kinds: list[int], registers: int) -> t
             continue
         if tape.ops[place] is MUL and uses[place] == 1:
             right, left = tape.args[place]
-            if all(tape.ops[a] not in (PARAM, CONST) for a in (left, right)):
+            new = right not in partners.get(left, ())
+            if new and all(tape.ops[a] not in (PARAM, CONST) for a in (left, right)):
                 partners.setdefault(left, {})[right] = kinds[k], place
                 continue
         plain.append((place, kinds[k]))
@@ -76,7 +77,7 @@ def text(t: Text, tiles: list[Tile], stride: int) -> str:
         cells = [(r, c, f"{number}_{r}_{c}") for r, row in enumerate(tile.sums) for c in range(len(row))]
         for r, c, cell in cells:
             p = t.address("%acc", tile.sums[r][c] * t.bytes)
-            t.line(f"%old{cell} = load {t.T}, ptr {p}, align {t.bytes}")
+            t.line(f"%old{cell} = load {t.T}, ptr {p}, align {t.align}")
         t.line(f"br label %loop{number}")
         t.lines.append(f"loop{number}:")
         t.line(f"%at{number} = phi ptr [ %values, %{before} ], [ %on{number}, %loop{number} ]")
@@ -88,7 +89,7 @@ def text(t: Text, tiles: list[Tile], stride: int) -> str:
             sides.append([])
             for place in places:
                 p, x = t.address(f"%at{number}", t.slots[place] * t.bytes), t.fresh()
-                t.line(f"{x} = load {t.T}, ptr {p}, align {t.bytes}")
+                t.line(f"{x} = load {t.T}, ptr {p}, align {t.align}")
                 sides[-1].append(x)
         for r, c, cell in cells:
             term = sides[0][r]
@@ -104,7 +105,7 @@ def text(t: Text, tiles: list[Tile], stride: int) -> str:
         t.lines.append(f"{before}:")
         for r, c, cell in cells:
             p = t.address("%acc", tile.sums[r][c] * t.bytes)
-            t.line(f"store {t.T} %new{cell}, ptr {p}, align {t.bytes}")
+            t.line(f"store {t.T} %new{cell}, ptr {p}, align {t.align}")
     t.line("ret void")
     body = "\n".join(t.lines)
     return f"define internal void @tiles(ptr noalias %acc, ptr noalias %values, i64 %count) #0 {{\nentry:\n{body}\n}}\n"

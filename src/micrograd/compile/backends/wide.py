@@ -81,7 +81,7 @@ class Wide(Text):
             if at >= CONSTS:
                 return self.splat(self.plan.constants[at - CONSTS])
             return self.broadcast(self.number(at))
-        if at >= CONSTS:
+        if min(at, lanes.lane(operand, self.lanes - 1)) >= CONSTS:  # the next lane may be an argument or a param
             numbers = [self.number(at + min(j, self.lanes - 1) * distance) for j in range(self.width)]
             return "<" + ", ".join(f"double {x}" for x in numbers) + ">"
         end = at + self.width
