@@ -268,3 +268,26 @@ class TestCost:
             return y
 
         assert len(mg.jit(f).tape(1.0)) == 2001
+
+    @pytest.mark.parametrize("transform", ["grad", "value_and_grad", "jacobian", "hessian"])
+    def test_the_second_run_sweeps_nothing_anew(self, mg, monkeypatch, transform):
+        sweeps = []
+        for name in ("adjoint", "columns"):
+            sweep = getattr(mg.compile.passes, name)
+            monkeypatch.setattr(
+                mg.compile.passes, name, lambda *args, sweep=sweep: [sweeps.append(len(args[0])), sweep(*args)][1]
+            )
+        f = getattr(mg, transform)(lambda x: mg.math.sin(x) * x * x)
+        want = f(0.7)
+        eager = len(sweeps)
+        assert mg.jit(f)(0.7) == want
+        assert len(sweeps) == 2 * eager
+
+    def test_what_two_runs_do_differently_is_found_behind_a_sweep_too(self, mg):
+        runs = itertools.count()
+
+        def f(x):
+            return x * x if next(runs) % 2 else x * x * x
+
+        with pytest.raises(mg.errors.TraceError, match="computes something else when it is run again"):
+            mg.jit(mg.grad(f))(2.0)

@@ -1,45 +1,29 @@
-/* Reading a graph without touching it: linearize() writes it down for a tape, gradients() sweeps it on the side. */
+/* Reading a graph and leaving it as it was: linearize() writes it down for a tape, gradients() sweeps it on the side. */
 
-typedef struct { /* Node * -> place, by open addressing */
-    Node **key;
-    int32_t *place;
-    size_t mask, used;
-} Places;
+/* The place of a node stands in its grad while the graph is read: a table beside it took twice the time, most of it waiting for
+   memory. `seen` has the pairs (node, bits of its grad) from which all is put back; no Python code runs in between. */
+static inline void set_place(Node *n, int64_t place) { memcpy(&n->grad, &place, sizeof place); }
 
-static int places_grow(Places *m) {
-    size_t size = m->mask ? (m->mask + 1) * 2 : 1024;
-    Node **key = PyMem_RawCalloc(size, sizeof(Node *));
-    int32_t *place = PyMem_RawMalloc(size * sizeof(int32_t));
-    if (key == NULL || place == NULL) {
-        PyMem_RawFree(key);
-        PyMem_RawFree(place);
-        return -1;
-    }
-    for (size_t i = 0; m->mask && i <= m->mask; i++) {
-        if (m->key[i] == NULL) continue;
-        size_t at = ((size_t)m->key[i] >> 4) * 0x9E3779B97F4A7C15u >> 20 & (size - 1);
-        while (key[at] != NULL) at = (at + 1) & (size - 1);
-        key[at] = m->key[i];
-        place[at] = m->place[i];
-    }
-    PyMem_RawFree(m->key);
-    PyMem_RawFree(m->place);
-    m->key = key;
-    m->place = place;
-    m->mask = size - 1;
+static inline int64_t place_of(Node *n) {
+    int64_t place;
+    memcpy(&place, &n->grad, sizeof place);
+    return place;
+}
+
+static int see(List *seen, Node *n) {
+    if (seen->room < seen->n + 2 && list_grow(seen, 2) < 0) return -1;
+    seen->item[seen->n++] = (uintptr_t)n;
+    memcpy(&seen->item[seen->n++], &n->grad, sizeof(double));
+    n->flags |= VISITED;
     return 0;
 }
 
-static int32_t *places_find(Places *m, Node *n, int *is_new) { /* NULL without memory */
-    if (m->used * 2 >= m->mask && places_grow(m) < 0) return NULL;
-    size_t at = ((size_t)n >> 4) * 0x9E3779B97F4A7C15u >> 20 & m->mask;
-    while (m->key[at] != NULL && m->key[at] != n) at = (at + 1) & m->mask;
-    *is_new = m->key[at] == NULL;
-    if (*is_new) {
-        m->key[at] = n;
-        m->used++;
+static void unsee(List *seen) {
+    for (Py_ssize_t i = 0; i < seen->n; i += 2) {
+        Node *n = (Node *)seen->item[i];
+        memcpy(&n->grad, &seen->item[i + 1], sizeof(double));
+        n->flags &= (uint8_t)~VISITED;
     }
-    return &m->place[at];
 }
 
 /* bits of a number -> the place of its constant, by open addressing; place 0 is never a constant's (see linearize) */
@@ -94,25 +78,34 @@ static PyObject *module_linearize(PyObject *module, PyObject *arguments) {
     unsigned int trace;
     if (!PyArg_ParseTuple(arguments, "O!O!I(OOO):linearize", &PyList_Type, &roots, &PyList_Type, &in_list, &trace, &source_input, &source_param, &source_const))
         return NULL;
-    Places map = {0};
     Constants constants = {0};
-    List stack = {0}, ops = {0}, args = {0}; /* ops: (row, where its args start) pairs; of a constant the one arg is its bits */
-    int32_t *place, *constant, next = 0, n_in = (int32_t)PyList_GET_SIZE(in_list);
-    int is_new;
+    List seen = {0}, stack = {0}, numbers = {0}, where = {0};
+    List ops = {0}, args = {0}; /* ops: (row, where its args start) pairs; of a constant the one arg is its bits */
+    int32_t *constant, next = 0, n_in = (int32_t)PyList_GET_SIZE(in_list);
+    Node *strange = NULL; /* whose rule is Python */
+    Py_ssize_t n_roots = PyList_GET_SIZE(roots);
+    double x;
     captured = PyList_New(0);
-    places = PyList_New(0);
-    if (captured == NULL || places == NULL) goto done;
+    if (captured == NULL) goto done;
 #define NEED(list, k) if ((list).room < (list).n + (k) && list_grow(&(list), (k)) < 0) goto no_memory
 #define OPEN(row) (ops.item[ops.n++] = (uintptr_t)(row), ops.item[ops.n++] = (uintptr_t)args.n)
-    for (; next < n_in; next++) {
-        if ((place = places_find(&map, (Node *)PyList_GET_ITEM(in_list, next), &is_new)) == NULL) goto no_memory;
-        *place = next;
+    NEED(numbers, n_roots);
+    NEED(where, n_roots);
+    for (Py_ssize_t r = 0; r < n_roots; r++) { /* the plain numbers among the results: reading one may run Python code */
+        PyObject *root = PyList_GET_ITEM(roots, r);
+        x = 0.0;
+        if (!is_value(root) && number(root, &x) < 0) goto done;
+        memcpy(&numbers.item[r], &x, sizeof x);
     }
-    for (Py_ssize_t r = 0; r < PyList_GET_SIZE(roots); r++) {
-        PyObject *root = PyList_GET_ITEM(roots, r), *where;
-        if (!is_value(root)) { /* a plain number among the results */
-            double x;
-            if (number(root, &x) < 0) goto done;
+    for (; next < n_in; next++) {
+        Node *n = (Node *)PyList_GET_ITEM(in_list, next);
+        if (see(&seen, n) < 0) goto no_memory;
+        set_place(n, next);
+    }
+    for (Py_ssize_t r = 0; r < n_roots; r++) {
+        PyObject *root = PyList_GET_ITEM(roots, r);
+        if (!is_value(root)) {
+            memcpy(&x, &numbers.item[r], sizeof x);
             if ((constant = constants_find(&constants, x)) == NULL) goto no_memory;
             if (*constant == 0) {
                 NEED(ops, 2);
@@ -121,12 +114,7 @@ static PyObject *module_linearize(PyObject *module, PyObject *arguments) {
                 memcpy(&args.item[args.n++], &x, sizeof x);
                 *constant = ++next;
             }
-            where = PyLong_FromLong(*constant - 1);
-            if (where == NULL || PyList_Append(places, where) < 0) {
-                Py_XDECREF(where);
-                goto done;
-            }
-            Py_DECREF(where);
+            where.item[where.n++] = (uintptr_t)(*constant - 1);
             continue;
         }
         NEED(stack, 1);
@@ -134,37 +122,37 @@ static PyObject *module_linearize(PyObject *module, PyObject *arguments) {
         while (stack.n) {
             uintptr_t entry = stack.item[--stack.n];
             Node *n = (Node *)(entry & ~(uintptr_t)1);
-            if ((place = places_find(&map, n, &is_new)) == NULL) goto no_memory;
             Py_ssize_t k = input_count(n);
             Node **in = inputs(n);
             if (!(entry & 1)) {
-                if (!is_new) continue;
-                *place = -1;
+                if (n->flags & VISITED) continue;
                 int outside = n->trace != trace || is_leaf(n);
                 if (!outside && (n->op == OP_USER || (n->flags & HOOKED))) {
-                    result = PyTuple_Pack(1, (PyObject *)n);
+                    strange = n;
                     goto done;
                 }
+                if (see(&seen, n) < 0) goto no_memory;
                 NEED(stack, k + 1);
                 if (outside) {
                     NEED(ops, 2);
                     NEED(args, 1);
                     OPEN(IS_PARAM);
                     args.item[args.n++] = (uintptr_t)PyList_GET_SIZE(captured);
-                    *place = next++;
+                    set_place(n, next++);
                     if (PyList_Append(captured, (PyObject *)n) < 0) goto done;
                     continue;
                 }
+                __builtin_prefetch((char *)n - 8 * sizeof(Node), 1);
                 stack.item[stack.n++] = (uintptr_t)n | 1;
                 for (Py_ssize_t i = k - 1; i >= 0; i--)
-                    if (has_gradient(in[i])) stack.item[stack.n++] = (uintptr_t)in[i];
+                    if (has_gradient(in[i]) && !(in[i]->flags & VISITED)) stack.item[stack.n++] = (uintptr_t)in[i];
                 continue;
             }
             NEED(ops, 2 * (k + 1));
             NEED(args, 2 * k);
             for (Py_ssize_t i = 0; i < k; i++) { /* constants that are new come first */
                 if (has_gradient(in[i])) continue;
-                double x = input_partials(n)[i];
+                x = input_partials(n)[i];
                 if ((constant = constants_find(&constants, x)) == NULL) goto no_memory;
                 if (*constant == 0) {
                     OPEN(IS_CONST);
@@ -173,25 +161,21 @@ static PyObject *module_linearize(PyObject *module, PyObject *arguments) {
                 }
             }
             OPEN(n->op);
-            for (Py_ssize_t i = 0; i < k; i++) {
-                if (has_gradient(in[i])) {
-                    int32_t *at = places_find(&map, in[i], &is_new);
-                    if (at == NULL) goto no_memory;
-                    args.item[args.n++] = (uintptr_t)*at;
-                } else {
-                    args.item[args.n++] = (uintptr_t)(*constants_find(&constants, input_partials(n)[i]) - 1);
-                }
-            }
-            if ((place = places_find(&map, n, &is_new)) == NULL) goto no_memory; /* it may have moved */
-            *place = next++;
+            for (Py_ssize_t i = 0; i < k; i++)
+                args.item[args.n++] = has_gradient(in[i])
+                                          ? (uintptr_t)place_of(in[i])
+                                          : (uintptr_t)(*constants_find(&constants, input_partials(n)[i]) - 1);
+            set_place(n, next++);
         }
-        if ((place = places_find(&map, (Node *)root, &is_new)) == NULL) goto no_memory;
-        where = PyLong_FromLong(*place);
-        if (where == NULL || PyList_Append(places, where) < 0) {
-            Py_XDECREF(where);
-            goto done;
-        }
-        Py_DECREF(where);
+        where.item[where.n++] = (uintptr_t)place_of((Node *)root);
+    }
+    unsee(&seen);
+    seen.n = 0;
+    if ((places = PyList_New(n_roots)) == NULL) goto done;
+    for (Py_ssize_t r = 0; r < n_roots; r++) {
+        PyObject *at = PyLong_FromSsize_t((Py_ssize_t)where.item[r]);
+        if (at == NULL) goto done;
+        PyList_SET_ITEM(places, r, at);
     }
     PyObject *out_ops = PyList_New(n_in + ops.n / 2), *out_args = PyList_New(n_in + ops.n / 2), *row;
     if (out_ops == NULL || out_args == NULL) goto lists_failed;
@@ -208,12 +192,12 @@ static PyObject *module_linearize(PyObject *module, PyObject *arguments) {
         if ((row = PyTuple_New(to - from)) == NULL) goto lists_failed;
         PyList_SET_ITEM(out_args, n_in + i, row);
         for (Py_ssize_t j = from; j < to; j++) {
-            double x;
             memcpy(&x, &args.item[j], sizeof x);
             PyObject *at = op == IS_CONST ? PyFloat_FromDouble(x) : PyLong_FromSsize_t((Py_ssize_t)args.item[j]);
             if (at == NULL) goto lists_failed;
             PyTuple_SET_ITEM(row, j - from, at);
         }
+        PyObject_GC_UnTrack(row); /* the collector finds out by itself that numbers are no cycle, but slowly */
     }
     result = Py_BuildValue("(NNOO)", out_ops, out_args, captured, places);
     goto done;
@@ -224,11 +208,14 @@ lists_failed:
 no_memory:
     PyErr_NoMemory();
 done:
-    PyMem_RawFree(map.key);
-    PyMem_RawFree(map.place);
+    unsee(&seen);
+    if (strange != NULL) result = PyTuple_Pack(1, (PyObject *)strange);
     PyMem_RawFree(constants.bits);
     PyMem_RawFree(constants.place);
+    PyMem_RawFree(seen.item);
     PyMem_RawFree(stack.item);
+    PyMem_RawFree(numbers.item);
+    PyMem_RawFree(where.item);
     PyMem_RawFree(ops.item);
     PyMem_RawFree(args.item);
     Py_XDECREF(captured);

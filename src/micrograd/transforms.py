@@ -24,7 +24,7 @@ from micrograd import anomaly
 from micrograd.compile import passes
 from micrograd.compile.backends import python
 from micrograd.compile.tape import INPUT
-from micrograd.compile.trace import Trace, peek, trace
+from micrograd.compile.trace import Trace, derived, peek, trace
 from micrograd.engine import Value
 from micrograd.importable import by_name
 from micrograd.structure import (
@@ -180,7 +180,7 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         call = _Call(f, args, kwargs, argnums, has_aux)
         call.scalar("grad")
-        tape = passes.prune(passes.adjoint(call.trace.tape, call.places()))
+        tape = derived(call.trace.tape, passes.adjoint, call.places())
         y, *flat = call.run(tape)
         return call.with_aux(y), call.gradient(flat)
 
@@ -209,7 +209,7 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
         call = _Call(f, args, kwargs, argnums, has_aux)
         count, width = size(call.trace.shape), sum(len(span) for span in call.wrt)
         sweeps = passes.columns if width < count else passes.adjoint
-        tape = passes.prune(sweeps(call.trace.tape, call.places()))
+        tape = derived(call.trace.tape, sweeps, call.places())
         flat = call.run(tape)[count:]
         rows = [call.gradient(flat, i * width) for i in range(count)]
         each = iter(rows)
@@ -253,7 +253,7 @@ def jvp(
     wrt = call.places()
     seeds = [tape.append(INPUT, tape.inputs + k) for k in range(len(directions))]
     tape.inputs += len(directions)
-    flat = call.run(passes.prune(passes.tangent(tape, wrt, seeds)), tuple(directions))
+    flat = call.run(derived(tape, passes.tangent, wrt, seeds), tuple(directions))
     shape, count = call.trace.shape, size(call.trace.shape)
     results: tuple[Any, ...] = call.with_aux(unflatten(shape, iter(flat[:count])), unflatten(shape, iter(flat[count:])))
     return results
@@ -270,7 +270,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
     tape, wrt = call.trace.tape, call.places()
     seeds = [tape.append(INPUT, tape.inputs + k) for k in range(count)]
     tape.inputs += count
-    swept = passes.prune(passes.adjoint(tape, wrt, seeds))
+    swept = derived(tape, passes.adjoint, wrt, seeds)
     read = [x for x in [*call.leaves, *call.trace.captured] if isinstance(x, Value)]
     before = peek(read)
 

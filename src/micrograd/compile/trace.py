@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from numbers import Number
 from typing import Any
 
 from micrograd import engine, graph
-from micrograd.compile import outside
+from micrograd.compile import outside, passes
 from micrograd.compile.tape import CONST, PARAM, SOURCES, Guard, Tape
 from micrograd.engine import ELSEWHERE, Value
 from micrograd.errors import TraceError
@@ -33,6 +33,7 @@ else:
     linearize = graph.linearize
 
 _serials = itertools.count(1)
+_twice = threading.local()  # .made: the tapes that the first of two runs derived, in order; .at: how many this run has so far
 _begun = threading.local()  # .serials: the traces begun since the outermost one of this thread
 
 WAYS_OUT = {
@@ -264,13 +265,30 @@ def _write_down(f: Any, inputs: list[Value], results: list[Any], guards: list[An
     return found_trace
 
 
+def derived(tape: Tape, sweep: Callable[..., Tape], *wrt: Any) -> Tape:
+    """The tape of a sweep over a tape; the second of two runs has it from the first one, if that swept the same."""
+    made = getattr(_twice, "made", None)
+    if made is None:
+        return passes.prune(sweep(tape, *wrt))
+    number, _twice.at = _twice.at, _twice.at + 1
+    asked = tape.ops, tape.args, tape.outputs, tape.guards, sweep, wrt
+    if number >= len(made) or made[number][0] != asked:
+        made[number:] = [(asked, passes.prune(sweep(tape, *wrt)))]
+    found: Tape = made[number][1]
+    return found
+
+
 def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
     """Trace a function that will be replayed, and once more: what differs between two runs on the same numbers would be
     frozen, and what `user` (the function as it was written) assigns outside of itself would be assigned now and never again."""
-    first = _trace_without_drawing(f, user, shape, values)
-    before = outside.items(user)  # after the first run, which may have made what was not there yet
-    held = [(name, x, len(x)) for name, x in before.items() if isinstance(x, (list, dict, set))]
-    second = _trace_without_drawing(f, user, shape, values)
+    outer, _twice.made = getattr(_twice, "made", None), []
+    try:
+        first = _trace_without_drawing(f, user, shape, values)
+        before = outside.items(user)  # after the first run, which may have made what was not there yet
+        held = [(name, x, len(x)) for name, x in before.items() if isinstance(x, (list, dict, set))]
+        second = _trace_without_drawing(f, user, shape, values)
+    finally:
+        _twice.made = outer
     for name, container, length in held:
         if len(container) != length:
             raise TraceError(
@@ -303,6 +321,7 @@ def _trace_without_drawing(f: Any, user: Any, shape: Shape, values: list[Any]) -
     for _ in range(4):  # a number drawn by another thread in the meantime is no fault of this function
         own = outside.reached(user).values()
         state = outside.random_state(own)
+        _twice.at = 0
         found = trace(f, shape, values, frozen=True)
         if outside.random_state(own) == state:
             return found
