@@ -98,6 +98,16 @@ class TestAttributes:
         assert repr(v) == "Value(data=2.0, grad=-1.5, label='x')"
         assert repr(Value(nan)) == "Value(data=nan, grad=0.0)"
 
+    @pytest.mark.parametrize("spec", [".4f", "8.3e", "+g", ">12", ",", "%"])
+    def test_format_is_that_of_the_number(self, Value, spec):
+        assert format(Value(-1234.56789), spec) == format(-1234.56789, spec)
+
+    def test_format_without_a_spec_and_with_a_wrong_one(self, Value):
+        v = Value(2.0)
+        assert f"{v}" == str(v) == repr(v)
+        with pytest.raises(ValueError, match="format"):
+            format(v, "d")
+
 
 BINARY = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,

@@ -46,6 +46,7 @@ NUMBERS_THAT_LEAVE = {
     "float(x)": (lambda x: float(x) * x, "float() of a Value", "Keep it a Value"),
     "int(x)": (lambda x: int(x) * x, "int() of a Value", "Keep it a Value"),
     "round(x)": (lambda x: round(x) * x, "round() of a Value", "floor, round and where"),
+    'f"{x:.2f}"': (lambda x: x * len(f"{x:.2f}"), "format() of a Value", "make the text outside"),
     "round(x, 2)": (lambda x: round(x, 2) * x, "round() of a Value", "floor, round and where"),
     "math.floor(x)": (lambda x: math.floor(x) * x, "math.floor() of a Value", "micrograd.math has floor"),
     "math.ceil(x)": (lambda x: math.ceil(x) * x, "math.ceil() of a Value", "Keep it a Value"),

@@ -189,8 +189,21 @@ class TestValues:
         assert mg.grad(f)(-3.0) == -1.0
 
     def test_reading_a_number_is_as_harmless_as_in_eager_code(self, mg):
-        assert mg.grad(lambda x: x * float(x))(3.0) == 3.0
+        assert mg.grad(lambda x: x * x.data)(3.0) == 3.0
         assert mg.grad(lambda x: x.detach() * x)(3.0).data == 3.0
+
+    @pytest.mark.parametrize("transform", ["grad", "value_and_grad", "jacobian", "hessian"])
+    def test_python_s_own_math_gets_a_warning(self, mg, transform):
+        import math
+
+        f = getattr(mg, transform)(lambda x: x * math.exp(x))
+        with pytest.warns(RuntimeWarning, match=r"(?s)float\(\) of a Value inside .*micrograd.math.*x.data") as told:
+            f(0.0)
+        assert told[0].filename == __file__
+
+    def test_float_of_a_captured_value_is_no_mistake(self, mg, Value):
+        w = Value(2.0)
+        assert mg.grad(lambda x: x * float(w))(3.0) == 2.0
 
     def test_no_grad_outside_does_not_reach_in(self, mg):
         with mg.no_grad():

@@ -322,6 +322,7 @@ static PyMethodDef value_methods[] = {
     {"__floor__", value_floor_py, METH_NOARGS, NULL},
     {"__ceil__", value_ceil_py, METH_NOARGS, NULL},
     {"__trunc__", value_trunc_py, METH_NOARGS, NULL},
+    {"__format__", value_format, METH_O, NULL},
     {"__reduce_ex__", value_reduce, METH_O, NULL},
     {"__copy__", value_copy, METH_NOARGS, NULL},
     {"__deepcopy__", value_deepcopy, METH_O, NULL},

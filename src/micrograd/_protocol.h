@@ -116,6 +116,15 @@ static PyObject *value_round_py(PyObject *self, PyObject *args) {
     return result;
 }
 
+static PyObject *value_format(PyObject *self, PyObject *spec) {
+    if (PyUnicode_Check(spec) && PyUnicode_GET_LENGTH(spec) == 0) return PyObject_Str(self);
+    PyObject *x = leave("format()", self);
+    if (x == NULL) return NULL;
+    PyObject *result = PyObject_Format(x, spec);
+    Py_DECREF(x);
+    return result;
+}
+
 static Py_hash_t value_hash(PyObject *self) { /* by identity */
     if (tell("hash()", self, Py_None, Py_None) < 0) return -1;
     size_t bits = (size_t)self >> 4 | (size_t)self << (8 * sizeof(size_t) - 4);

@@ -141,6 +141,9 @@ class Value:
         label = f", label={self.label!r}" if self.label else ""
         return f"Value(data={self._data!r}, grad={self._grad!r}{label})"
 
+    def __format__(self, spec: str) -> str:
+        return format(_leave("format()", self), spec) if spec else str(self)
+
     # ---- arithmetic: each operator is a row of the table
 
     def __add__(self, other: Any) -> Value:

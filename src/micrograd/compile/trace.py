@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from enum import Enum
 from numbers import Number
@@ -33,7 +34,7 @@ else:
     linearize = graph.linearize
 
 _serials = itertools.count(1)
-_twice = threading.local()  # .made: the tapes that the first of two runs derived, in order; .at: how many this run has so far
+_twice = threading.local()  # .made: the tapes that the first of two runs derived; .at: how many this run has so far
 _begun = threading.local()  # .serials: the traces begun since the outermost one of this thread
 
 WAYS_OUT = {
@@ -45,6 +46,7 @@ WAYS_OUT = {
     "grad =": "Reset and change gradients outside of the compiled function.",
     "detach()": "Compute outside what no gradient passes through, and pass it in as an argument.",
     "no_grad()": "Write `with no_grad():` around the call instead.",
+    "format()": "Print it as it is, print(x), or return it and make the text outside.",
     "hash()": "Compare it (x == 1, x in (1, 2)), or say that it is no number to vary: jit(f, static_argnums=...).",
 }
 FROZEN = "{} is run once and replayed, so the number of now would be used for every later call."
@@ -77,6 +79,15 @@ def peek(values: list[Any]) -> list[float]:
     return [v._data if isinstance(v, Value) else float(v) for v in values]
 
 
+def user_depth() -> int:
+    """How many frames up from the caller the innermost one outside of this package is, as warnings.warn counts them."""
+    frame: Any = sys._getframe(1)
+    depth = 1
+    while frame.f_back is not None and in_package(frame):
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
 def user_line() -> str:
     """`file:line` of the innermost caller outside of this package."""
     frame: Any = sys._getframe(1)
@@ -105,7 +116,8 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     """Run f on Values of these numbers, arranged as `shape`, and write down what it computed.
 
     With `frozen`, the tape will be replayed for other numbers: whatever a trace cannot see is a TraceError. Without, it is
-    used once, for these, and reading a number is as harmless as in eager code.
+    used once, for these, and reading a number is as harmless as in eager code; but float(), which Python's own math calls, is
+    seldom meant, and gets a warning.
     """
     serial = next(_serials) % (ELSEWHERE - 1) + 1  # a node has two bytes for it
     guards: list[tuple[str, Any, Any, bool]] = []
@@ -115,7 +127,8 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
 
     def watcher(how: str, v: Value, other: Any, result: Any) -> None:
         if result is not None:
-            guards.append((how, v, other, result))
+            if frozen or outer is not None:
+                guards.append((how, v, other, result))
         elif frozen and how == "repr()":  # to print a Value is harmless
             texts.append(f"Value(data={v._data!r}")
         elif frozen and not (how == "hash()" and not v._trace):  # whoever else watches
@@ -124,8 +137,17 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
                 f"  {REASONS.get(how, FROZEN).format(name_of(f))}\n"
                 f"  {WAYS_OUT.get(how, KEEP_IT)}"
             )
-        elif outer is not None:
-            outer(how, v, other, result)
+        else:
+            if outer is not None:
+                outer(how, v, other, result)
+            if how == "float()" and not frozen and v._trace == serial:
+                warnings.warn(
+                    f"float() of a Value inside {name_of(f)}, of which a derivative is taken: it is a constant from there on\n"
+                    "  The functions of Python's math module do that too; those of micrograd.math take Values.\n"
+                    "  Write x.data where a constant is meant.",
+                    RuntimeWarning,
+                    stacklevel=user_depth(),
+                )
 
     begun: list[int] = _begun.__dict__.setdefault("serials", [])
     before, recording = engine.set_trace(serial), engine.set_recording(True)
@@ -138,7 +160,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         if before:
             for v in inputs:
                 v.__dict__["_input_of"] = serial
-        engine.set_watch(watcher if frozen or outer else None, outer_watch[1])
+        engine.set_watch(watcher, outer_watch[1])
         arguments = unflatten(shape, iter(inputs))
         held = [(x, _contents(x)) for x in _containers(arguments, shape)] if frozen else []
         result = f(*arguments)
