@@ -9,6 +9,9 @@
 
 #define W 8
 #define DATES 64
+#ifndef BLOCK
+#define BLOCK 4 /* vectors of paths at a time: neighbours in memory, and work that does not wait for each other */
+#endif
 typedef double vec __attribute__((vector_size(64)));
 typedef long long mask __attribute__((vector_size(64)));
 
@@ -23,30 +26,43 @@ static void paths(const double *market, const double *z, long stride, long from,
     double dt = maturity / DATES, root = sqrt(dt), drift = (rate - 0.5 * vol * vol) * dt, spread = vol * root;
     double discount = exp(-rate * maturity);
     vec value = splat(0.0), d_spot = value, d_drift = value, d_spread = value, paid = value;
-    for (long row = from; row < to; row += W) {
-        vec s[DATES + 1], growth[DATES], zs, total = splat(0.0);
-        s[0] = splat(spot);
+    for (long row = from; row < to; row += W * BLOCK) {
+        int vectors = to - row < W * BLOCK ? (int)((to - row) / W) : BLOCK;
+        vec s[DATES + 1][BLOCK], growth[DATES][BLOCK], zs, total[BLOCK];
+        for (int j = 0; j < vectors; j++) {
+            s[0][j] = splat(spot);
+            total[j] = splat(0.0);
+        }
         for (int t = 0; t < DATES; t++) {
-            memcpy(&zs, z + t * stride + row, 64);
-            growth[t] = _ZGVeN8v_exp(drift + spread * zs);
-            s[t + 1] = s[t] * growth[t];
-            total += s[t + 1];
+            const double *now = z + t * stride + row;
+            for (int j = 0; j < vectors; j++) {
+                __builtin_prefetch(now + W * (BLOCK + j));
+                memcpy(&zs, now + W * j, 64);
+                growth[t][j] = _ZGVeN8v_exp(drift + spread * zs);
+                s[t + 1][j] = s[t][j] * growth[t][j];
+                total[j] += s[t + 1][j];
+            }
         }
-        vec payoff = total / (double)DATES - strike;
-        mask in = payoff > 0.0;
-        value += keep(in, payoff);
+        vec d_mean[BLOCK], d_s[BLOCK];
+        for (int j = 0; j < vectors; j++) {
+            vec payoff = total[j] / (double)DATES - strike;
+            mask in = payoff > 0.0;
+            value += keep(in, payoff);
+            d_mean[j] = keep(in, splat(1.0 / DATES));
+            d_s[j] = splat(0.0);
+            paid += keep(in, splat(1.0));
+        }
         if (!want) continue;
-        vec d_mean = keep(in, splat(1.0 / DATES)), d_s = splat(0.0);
-        paid += keep(in, splat(1.0));
-        for (int t = DATES - 1; t >= 0; t--) {
-            d_s += d_mean;
-            vec d_x = d_s * s[t + 1];
-            memcpy(&zs, z + t * stride + row, 64);
-            d_drift += d_x;
-            d_spread += d_x * zs;
-            d_s *= growth[t];
-        }
-        d_spot += d_s;
+        for (int t = DATES - 1; t >= 0; t--)
+            for (int j = 0; j < vectors; j++) {
+                d_s[j] += d_mean[j];
+                vec d_x = d_s[j] * s[t + 1][j];
+                memcpy(&zs, z + t * stride + row + W * j, 64);
+                d_drift += d_x;
+                d_spread += d_x * zs;
+                d_s[j] *= growth[t][j];
+            }
+        for (int j = 0; j < vectors; j++) d_spot += d_s[j];
     }
     double v = sum(value), s0 = sum(d_spot), dd = sum(d_drift), ds = sum(d_spread), k = sum(paid);
     out[0] = discount * v;
