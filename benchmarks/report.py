@@ -78,7 +78,8 @@ def markdown(rows: list[Row], times: dict[str, dict[str, float]], tasks: dict[st
         "# Compiled functions beside C and the peers",
         "",
         f"{about['date']}, {about['machine']}, Python {about['python']}. Made by `make bench`; "
-        "times are the best of many short rounds in turn, figures the median of the rounds' ratios (what two threads gain, the ratio of the best)."
+        "times are the best of many short rounds in turn, figures the median of the rounds' ratios "
+        "(what two threads gain, the ratio of the best)."
         " Hand-written C is called from C, everybody else from Python.",
         "",
         "| work | " + " | ".join(names) + " |",
