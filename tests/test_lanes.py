@@ -232,6 +232,16 @@ def test_a_vector_is_stored_where_nobody_else_lies():
         taken |= room
 
 
+@pytest.mark.parametrize("tape", [layer(5, 8), layer(3, 5), layer(16, 40, rows=2), layer(1, 3)])
+@pytest.mark.parametrize("width", [2, 4, 8])
+def test_a_plan_is_given_up_where_it_costs_more_and_not_before(tape, width):
+    whole = lanes.plan(tape, width, 8)
+    share = whole.cost / whole.scalar_cost
+    assert lanes.plan(tape, width, 8, share * 1.0001) == whole
+    assert lanes.plan(tape, width, 8, share * 0.9999) is None
+    assert lanes.plan(tape, width, 8, 0.01) is None
+
+
 def test_work_grows_with_the_tape_and_no_faster():
     def packs(n: int) -> int:
         return sum(map(len, lanes.plan(layer(16, n), 8, 8).strips))

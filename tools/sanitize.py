@@ -34,6 +34,7 @@ TESTS = [
     "tape",
     "trace",
     "calls",
+    "captured",
     "vmap",
     "vmap_values",
 ]

@@ -127,7 +127,7 @@ class Optimizer:
         self._move(lr, [p.grad for p in self.parameters])
 
     def _move(self, lr: float, grads: list[float]) -> None:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no _move(): an Optimizer says there how parameters move")
 
     def _keep(self, name: str) -> list[float]:
         """A number for each parameter that stays from step to step, zero at first."""

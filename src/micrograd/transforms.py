@@ -144,8 +144,6 @@ def _numbers_in(i: int, a: Any, shape: Shape) -> None:
 
 
 def _describe(shape: Shape) -> str:
-    if shape == NUMBER:
-        return "one number"
     return type(shape[1]).__name__ if shape[0] == "fixed" else f"{shape[0]} of {size(shape)} numbers"
 
 

@@ -61,10 +61,8 @@ class Trace:
         self.tape, self.captured, self.shape = tape, captured, shape
         self.numbers: list[float] = []  # the results of that run
         self.constants: list[tuple[int, Any]] = []  # which of them are no Values, and what they are
-        self.aux: Any = (
-            None  # what came beside the result, with Values of that run in it, and where they are on the tape
-        )
-        self.aux_places: list[int] = []
+        self.aux: Any = None  # what came beside the result, with Values of that run in it
+        self.aux_places: list[int] = []  # where those are on the tape
 
 
 def is_tracing() -> bool:
