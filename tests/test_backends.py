@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -262,3 +263,23 @@ def test_exact_goes_with_neither_fastmath_nor_float32():
     for option in ({"fastmath": True}, {"float32": True}):
         with pytest.raises(ValueError, match="neither fastmath nor float32"):
             vmap(lambda x: x, exact=True, **option)
+
+
+@pytest.mark.parametrize("reduce", [None, "sum"])
+@pytest.mark.parametrize("float32, lanes", [(False, "2d"), (True, "4s")])
+def test_the_same_text_is_neon_on_arm(reduce, float32, lanes):
+    """Rows in vectors of 128 bits: what a processor without AVX gets, here for one that this machine is not."""
+    binding = pytest.importorskip("llvmlite.binding")
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    try:
+        target = binding.Target.from_triple("aarch64-unknown-linux-gnu")
+    except RuntimeError:
+        pytest.skip("this LLVM makes no code for ARM")
+    options = {"float32": True} if float32 else {"exact": True}
+    rows = vmap(lambda x, y: x * y + x / (y * y), reduce=reduce, width=4 if float32 else 2, **options)
+    columns = [np.linspace(1.0, 2.0, 9)] * 2
+    module = binding.parse_assembly(rows.source(*columns))
+    module.triple = target.triple
+    assembly = target.create_target_machine(opt=2).emit_assembly(module)
+    assert re.search(rf"f(mul|mla)\s+v\d+\.{lanes}", assembly) and re.search(rf"fdiv\s+v\d+\.{lanes}", assembly)

@@ -37,6 +37,7 @@ TESTS = [
     "captured",
     "vmap",
     "vmap_values",
+    "tiles",
 ]
 
 
