@@ -8,7 +8,7 @@ PEERS := .venv-peers
 WORKERS ?= auto
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-SOURCES := setup.py pyproject.toml $(wildcard src/micrograd/*.c src/micrograd/*.h)
+SOURCES := setup.py pyproject.toml $(wildcard src/micrograd/native/*.c src/micrograd/native/*.h)
 MADE := $(VENV)/.made-with-$(VERSION)
 CORE := $(VENV)/.package
 DEV := $(VENV)/.dev
@@ -44,7 +44,7 @@ accuracy: $(DEV)  ## measure every op against mpmath at 50 digits, and write doc
 sanitize: $(DEV)  ## run the engine's tests on a C engine built with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(BIN)/python tools/sanitize.py
 
-ops: $(DEV)  ## write _ops.h and ops.js from ops.py, and build the C engine anew
+ops: $(DEV)  ## write ops.h and ops.js from ops.py, and build the C engine anew
 	$(BIN)/python tools/gen_ops_h.py
 	$(BIN)/python tools/gen_ops_js.py
 	$(BIN)/python setup.py --quiet build_ext --inplace

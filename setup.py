@@ -14,8 +14,8 @@ setup(
     ext_modules=[
         Extension(
             "micrograd._engine",
-            ["src/micrograd/_engine.c"],
-            depends=[f"src/micrograd/_{name}.h" for name in PARTS],
+            ["src/micrograd/native/engine.c"],
+            depends=[f"src/micrograd/native/{name}.h" for name in PARTS],
             extra_compile_args=flags + os.environ.get("MICROGRAD_CFLAGS", "").split(),
             extra_link_args=os.environ.get("MICROGRAD_CFLAGS", "").split(),
             optional=not required,

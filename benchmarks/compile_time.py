@@ -46,8 +46,8 @@ def without_loops(a: Any, b: Any, c: Any, d: Any, x: Any, y: Any) -> Any:
 def one(what: str) -> float:
     """The seconds of one measurement, in this process; of tracing, seconds a node."""
     from micrograd import jit, value_and_grad
-    from micrograd.compile.trace import trace
-    from micrograd.structure import flatten
+    from micrograd.tape.trace import trace
+    from micrograd.tree import flatten
 
     works.STEPS = STEPS
     kind, _, wait = what.partition(" ")

@@ -10,7 +10,8 @@ from mpmath import mpf
 
 import oracle
 from micrograd import engine
-from micrograd.compile.backends import ir, llvm
+from micrograd.compile.llvm import build as llvm
+from micrograd.compile.llvm import emit as ir
 from micrograd.ops import OPS
 
 BOUND, BOUND_SINGLE = 4.0, 4.0

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 from compiled_accuracy import BOUND, BOUND_SINGLE, measure, vector_function  # noqa: E402
-from micrograd.compile.backends import llvm  # noqa: E402
+from micrograd.compile.llvm import build as llvm  # noqa: E402
 from micrograd.ops import OPS  # noqa: E402
 
 HEAD = f"""# How exact compiled ops are

@@ -1,4 +1,4 @@
-"""Write src/micrograd/_ops.h, the C twin's op switch, from the table in ops.py.
+"""Write src/micrograd/native/ops.h, the C twin's op switch, from the table in ops.py.
 
     python tools/gen_ops_h.py           write it
     python tools/gen_ops_h.py --check   fail if the file that is there is stale (a test does this)
@@ -93,7 +93,7 @@ def text() -> str:
 
 
 def main() -> int:
-    path = ROOT / "src" / "micrograd" / "_ops.h"
+    path = ROOT / "src" / "micrograd" / "native" / "ops.h"
     if "--check" in sys.argv:
         if not path.exists() or path.read_text() != text():
             print(f"{path.name} is stale: run `make ops` (ops.py changed since it was made)", file=sys.stderr)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from micrograd import data, learn, losses, nn, optim, plots, train
     from micrograd.checks import check_grad, detect_anomaly
-    from micrograd.compile.batch import vmap
     from micrograd.compile.jit import jit
+    from micrograd.compile.vmap import vmap
     from micrograd.learn import draw_dot, explore
     from micrograd.learn.frames import frames  # type: ignore[no-redef]
     from micrograd.transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
@@ -37,7 +37,7 @@ _LAZY = {
     **dict.fromkeys(["grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "hvp"], "transforms"),
     **dict.fromkeys(["check_grad", "detect_anomaly"], "checks"),
     "jit": "compile.jit",
-    "vmap": "compile.batch",
+    "vmap": "compile.vmap",
     **dict.fromkeys(["draw_dot", "explore", "frames"], "learn"),
     **{name: name for name in ("nn", "optim", "losses", "data", "train", "plots", "learn")},
 }

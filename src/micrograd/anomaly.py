@@ -20,7 +20,7 @@ from micrograd import engine
 from micrograd.engine import Value, topological
 from micrograd.errors import AnomalyError
 from micrograd.ops import OPS
-from micrograd.structure import flatten, name_of, unflatten
+from micrograd.tree import flatten, name_of, unflatten
 
 looking = 0  # how many detect_anomaly() blocks are open, in all threads: compiled code asks before it pays for more
 _here = threading.local()  # .depth: how many of them in this thread

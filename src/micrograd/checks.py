@@ -14,7 +14,7 @@ from typing import Any
 from micrograd.anomaly import detect_anomaly
 from micrograd.engine import Value, topological
 from micrograd.errors import GradientError
-from micrograd.structure import Shape, flatten, name_of, unflatten, wants_function
+from micrograd.tree import Shape, flatten, name_of, unflatten, wants_function
 
 __all__ = ["check_grad", "detect_anomaly"]
 
@@ -77,7 +77,7 @@ class _Problem:
         self.shape = flatten(tuple(args[n] for n in self.wanted), leaves)
         self.numbers = [x._data if isinstance(x, Value) else float(x) for x in leaves]
         self.paths = list(_paths(self.shape))
-        from micrograd.compile.batch import Vmap
+        from micrograd.compile.vmap import Vmap
 
         jitted = getattr(f, "kernel", None) is f
         self.compiled = jitted or isinstance(f, Vmap)  # machine code wants plain numbers

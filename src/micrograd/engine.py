@@ -1,6 +1,6 @@
 """Value: a number that remembers how it was made, and can tell every input how much it mattered.
 
-This is the whole engine, in plain Python. `_engine.c` is its twin: the same class, the same results to the last bit,
+This is the whole engine, in plain Python. `native/engine.c` is its twin: the same class, the same results to the last bit,
 many times faster; at the foot of this file it takes this one's place where it was built (`NATIVE` tells).
 Set MICROGRAD_PURE=1 to run the code that you read here.
 """

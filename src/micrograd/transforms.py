@@ -21,13 +21,13 @@ from math import prod
 from typing import Any
 
 from micrograd import anomaly
-from micrograd.compile import passes
-from micrograd.compile.backends import python
-from micrograd.compile.tape import INPUT
-from micrograd.compile.trace import Trace, derived, peek, trace
 from micrograd.engine import Value
 from micrograd.importable import by_name
-from micrograd.structure import (
+from micrograd.tape import interpret as python
+from micrograd.tape import passes
+from micrograd.tape.tape import INPUT
+from micrograd.tape.trace import Trace, derived, peek, trace
+from micrograd.tree import (
     NUMBER,
     Shape,
     as_floats,

@@ -17,15 +17,15 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import anomaly, engine
-from micrograd.compile import passes
-from micrograd.compile.backends import ir
 from micrograd.compile.kernel import RESULT, Settings, in_background, prepare
-from micrograd.compile.path import Path
-from micrograd.compile.trace import Trace, is_tracing, peek, same_way, trace_twice
+from micrograd.compile.llvm import emit as ir
+from micrograd.compile.variants import Path
 from micrograd.engine import Value
 from micrograd.errors import CompileError, TraceError
 from micrograd.importable import attribute_of, by_name
-from micrograd.structure import NUMBER, Shape, fixed, flatten, name_of, not_told_apart, unflatten, wants_function
+from micrograd.tape import passes
+from micrograd.tape.trace import Trace, is_tracing, peek, same_way, trace_twice
+from micrograd.tree import NUMBER, Shape, fixed, flatten, name_of, not_told_apart, unflatten, wants_function
 
 if engine.NATIVE:
     from micrograd._engine import lay_flat
@@ -216,7 +216,7 @@ class Jit:
 
     def source(self, /, *args: Any, **kwargs: Any) -> str:
         """The LLVM text for these arguments."""
-        from micrograd.compile.backends import pieces
+        from micrograd.compile.llvm import module as pieces
 
         return pieces.text(prepare(self.tape(*args, **kwargs), [], self.settings), self.settings.point())[0]
 
@@ -293,7 +293,7 @@ def jit(
             f"static_argnums={static_argnums!r}: the number of an argument, counted from 0, or a tuple of them"
         )
     settings = Settings(exact, fastmath, float32, width, wait)
-    from micrograd.compile.batch import Vmap
+    from micrograd.compile.vmap import Vmap
 
     if isinstance(f, Vmap):
         return f.with_settings(settings)

@@ -12,12 +12,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from micrograd import engine
-from micrograd.compile import passes
-from micrograd.compile.backends import ir, llvm, pieces
-from micrograd.compile.tape import INPUT, PARAM, Tape
+from micrograd.compile.llvm import build as llvm
+from micrograd.compile.llvm import emit as ir
+from micrograd.compile.llvm import module as pieces
 from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.ops import Op
+from micrograd.tape import passes
+from micrograd.tape.tape import INPUT, PARAM, Tape
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from micrograd.compile.kernel import BatchCode, Settings, in_background, prepare, wrt_places
-from micrograd.compile.tape import INPUT, PARAM, Tape
-from micrograd.compile.trace import Trace
 from micrograd.engine import Value
 from micrograd.errors import CompileError
-from micrograd.structure import NUMBER, Shape, fixed, flatten, is_array, not_told_apart, refuse_masked, unflatten
+from micrograd.tape.tape import INPUT, PARAM, Tape
+from micrograd.tape.trace import Trace
+from micrograd.tree import NUMBER, Shape, fixed, flatten, is_array, not_told_apart, refuse_masked, unflatten
 
 
 class Rows:

@@ -1,0 +1,345 @@
+"""micrograd demo: train a small network on moons, spirals, digits or names, and show what it learned."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import importlib.util
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from micrograd import data, losses, nn, optim
+from micrograd.cli import BadArgument
+from micrograd.engine import NATIVE, no_grad
+from micrograd.train import History, accuracy, fit
+
+Picture = tuple[str, Callable[[Any], Any]]  # what it shows, and a function that draws it into axes
+
+
+def add_arguments(parser: Any) -> None:
+    """What can be chosen."""
+    parser.add_argument("--task", choices=list(TASKS), default="moons", help="what to learn (default: %(default)s)")
+    parser.add_argument(
+        "--steps", type=_steps, metavar="N", help="steps of the optimizer (default: what the task needs)"
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", default=0, help="another one gives other data and weights (default: 0)"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", default="demo-output", help="where pictures and parameters go (default: demo-output)"
+    )
+    parser.add_argument(
+        "--jit",
+        action=argparse.BooleanOptionalAction,
+        help="compile the training step (default: where it pays, with the time of the eager engine beside it)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="show the result alone, without progress")
+
+
+def _steps(text: str) -> int:
+    try:
+        steps = int(text)
+    except ValueError:
+        steps = 0
+    if steps < 1:
+        from argparse import ArgumentTypeError
+
+        raise ArgumentTypeError(f"a whole number above 0, not {text!r}")
+    return steps
+
+
+def run(args: Any) -> int:
+    """Train, tell, draw, save."""
+    out = Path(args.out)
+    if out.exists() and not out.is_dir():
+        raise BadArgument(f"--out {args.out} is a file; give a folder")
+    missing = compiler_missing()
+    if args.jit and (missing or args.task not in COMPILED):
+        raise BadArgument(f"--jit: {missing or f'{args.task} is trained eagerly'}")
+    jit = args.task in COMPILED and not missing if args.jit is None else args.jit
+    task = TASKS[args.task](args.steps, args.seed, args.quiet, jit)
+    history = task.history
+    print()
+    if history.rows:
+        recent = history.loss[-task.window :]
+        mean = f" (mean of the last {len(recent)})" if len(recent) > 1 else ""
+        print(task.timing or f"{len(history)} steps in {history.seconds:.1f} s on the {ENGINE} engine")
+        print(f"loss {sum(recent) / len(recent):.4f}{mean}, {task.result}")
+    for line in task.shown:
+        print(line)
+    out.mkdir(parents=True, exist_ok=True)
+    saved = out / f"{args.task}.json"
+    task.model.save(saved)
+    wide = max(len(os.fspath(out / f"{args.task}-{name}.png")) for name in task.pictures)
+    _draw(out, args.task, task.pictures, wide)
+    print(f"wrote {os.fspath(saved):<{wide}}  the parameters: {task.maker}.load({os.fspath(saved)!r})")
+    return 130 if history.stopped == "interrupted" else 0
+
+
+class Trained:
+    """What a task leaves behind."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        maker: str,
+        history: History,
+        result: str,
+        shown: list[str],
+        pictures: dict[str, Picture],
+        window: int = 1,
+        timing: str = "",
+    ) -> None:
+        self.model, self.maker, self.history = model, maker, history
+        self.result, self.shown, self.pictures, self.timing = result, shown, pictures, timing
+        self.window = window  # steps to take the mean of the loss over, where a step sees a part of the data
+
+
+def _introduce(what: str, model: nn.Module, maker: str) -> None:
+    print(f"{what}\n{maker}: {len(model.parameters()):,} parameters\n", flush=True)
+
+
+ENGINE = "C" if NATIVE else "Python"
+
+
+def compiler_missing() -> str:
+    """What compiling needs and is not here; nothing where all is."""
+    if not NATIVE:
+        return "compiled code runs on the C engine, which was not built"
+    for name in ("numpy", "llvmlite"):
+        if importlib.util.find_spec(name) is None:
+            return f'compiling needs {name}: pip install "micrograd[jit]"'
+    return ""
+
+
+def train(
+    model: nn.Module,
+    points: tuple[Any, Any],
+    loss: Any,
+    penalty: Callable[[Any], Any] | None,
+    optimizer: Callable[[Any], optim.Optimizer],
+    steps: int,
+    quiet: bool,
+    jit: bool,
+) -> tuple[History, str]:
+    """Fit a model to points: eagerly, or compiled and then eagerly too (a copy), for the time of both."""
+
+    def eagerly(model: Any, quiet: bool) -> History:
+        def whole(scores: Any, labels: Any) -> Any:
+            return loss(scores, labels) + penalty(model) if penalty else loss(scores, labels)
+
+        return fit(model, points, whole, optimizer(model), epochs=steps, metrics={"accuracy": accuracy}, quiet=quiet)
+
+    if not jit:
+        return eagerly(model, quiet), ""
+    import numpy as np
+
+    from micrograd.compile.jit import jit as compiled
+    from micrograd.compile.vmap import vmap
+
+    twin = copy.deepcopy(model)
+    columns = np.array(points[0], dtype=float), np.array(points[1], dtype=float)
+    data_loss = vmap(lambda x, label: loss([model(x)], [label]), reduce="mean")
+    extra = compiled(lambda: penalty(model), wait=True) if penalty else None
+
+    def objective(xs: Any, labels: Any) -> Any:
+        return data_loss(*columns) + extra() if extra else data_loss(*columns)
+
+    began = perf_counter()
+    objective(*points)
+    compiling = perf_counter() - began
+    history = fit(model, points, loss, optimizer(model), epochs=steps, objective=objective, quiet=quiet)
+    beside = eagerly(twin, True).seconds
+    return history, (
+        f"{len(history)} steps in {history.seconds:.3f} s as machine code, after {compiling:.1f} s of compiling;\n"
+        f"the same steps on the {ENGINE} engine: {beside:.2f} s, {beside / history.seconds:.0f} times as long"
+    )
+
+
+def moons(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
+    """micrograd's recipe: two half circles, max-margin, a learning rate that falls from 1 to 0.1."""
+    X, y = data.moons(100, noise=0.1, seed=seed)
+    signs = [2 * c - 1 for c in y]
+    maker = "nn.MLP(2, [16, 16, 1])"
+    model = nn.MLP(2, [16, 16, 1], rng=seed)
+    _introduce("moons: tell 100 points on two half circles apart", model, maker)
+    steps = steps or 100
+    history, timing = train(
+        model,
+        (X, signs),
+        losses.max_margin,
+        lambda model: losses.l2(model.parameters(), 1e-4),
+        lambda model: optim.SGD(model.parameters(), lr=optim.linear(1.0, 0.1, steps)),
+        steps,
+        quiet,
+        jit,
+    )
+    return _points(model, maker, history, timing, X, signs)
+
+
+def spirals(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
+    """Three arms that wind around each other: three classes, cross-entropy, Adam."""
+    X, y = data.spirals(150, seed=seed)
+    maker = 'nn.MLP(2, [16, 16, 3], activation="tanh")'
+    model = nn.MLP(2, [16, 16, 3], activation="tanh", init="xavier", rng=seed)
+    _introduce("spirals: tell 150 points on three arms apart", model, maker)
+    steps = steps or 300
+    history, timing = train(
+        model,
+        (X, y),
+        losses.cross_entropy,
+        None,
+        lambda model: optim.Adam(model.parameters(), lr=optim.cosine(0.05, 0.001, steps)),
+        steps,
+        quiet,
+        jit,
+    )
+    return _points(model, maker, history, timing, X, y)
+
+
+def _points(model: nn.Module, maker: str, history: History, timing: str, X: list[list[float]], y: list[int]) -> Trained:
+    from micrograd import plots
+
+    with no_grad():
+        share = accuracy([model(x) for x in X], y)
+    pictures: dict[str, Picture] = {
+        "boundary": ("what the model decides where", lambda ax: plots.decision_boundary(model, X, y, ax)),
+        "loss": ("how the loss fell", lambda ax: plots.loss_curve(history, ax)),
+    }
+    return Trained(model, maker, history, f"accuracy {share:.1%}", text_map(model, X, y), pictures, timing=timing)
+
+
+def text_map(model: Any, X: list[list[float]], y: list[int], width: int = 60, height: int = 18) -> list[str]:
+    """The plane in characters: what the model decides where, in faint marks, and the points, in bold ones."""
+    low, high = ([pick(x[axis] for x in X) for axis in (0, 1)] for pick in (min, max))
+    at = [(high[0] - low[0]) / (width - 1) or 1.0, (high[1] - low[1]) / (height - 1) or 1.0]
+    grid = []
+    with no_grad():
+        for row in range(height):
+            xs = [[low[0] + at[0] * column, high[1] - at[1] * row] for column in range(width)]
+            grid.append([" .:"[_decide(model(x))] for x in xs])
+    for x, c in zip(X, y):
+        grid[round((high[1] - x[1]) / at[1])][round((x[0] - low[0]) / at[0])] = "o+x"[max(c, 0)]
+    return ["", *("  " + "".join(row).rstrip() for row in grid), ""]
+
+
+def _decide(output: Any) -> int:
+    if isinstance(output, list):
+        scores = [float(score) for score in output]
+        return scores.index(max(scores))
+    return int(float(output) > 0)
+
+
+def digits(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
+    """Handwritten digits of 8 by 8 pixels: 1,000 to learn from, 200 others to be tested on."""
+    X, y = data.digits(1200, seed=seed)
+    seen, unseen = (X[:1000], y[:1000]), (X[1000:], y[1000:])
+    maker = "nn.MLP(64, [32, 10])"
+    model = nn.MLP(64, [32, 10], init="kaiming", rng=seed)
+    _introduce("digits: read 1,000 handwritten digits of 8 by 8 pixels", model, maker)
+    steps = steps or 500
+    history = fit(
+        model,
+        seen,
+        losses.cross_entropy,
+        optim.Adam(model.parameters(), lr=optim.cosine(0.01, 0.0005, steps)),
+        epochs=steps,
+        steps=steps,
+        batch_size=32,
+        metrics={"accuracy": accuracy},
+        rng=seed,
+        quiet=quiet,
+    )
+    from micrograd import plots
+
+    with no_grad():
+        read = [model(x) for x in unseen[0]]
+    result = f"accuracy {accuracy(read, unseen[1]):.1%} on 200 digits that it never saw"
+    guesses = [_decide(scores) for scores in read]
+    pictures: dict[str, Picture] = {
+        "read": ("what it read, wrong ones in red", lambda ax: _sheet(ax, unseen[0], unseen[1], guesses)),
+        "loss": ("how the loss fell", lambda ax: plots.loss_curve(history, ax)),
+    }
+    return Trained(model, maker, history, result, [], pictures, window=30)
+
+
+def _sheet(ax: Any, images: list[list[float]], classes: list[int], guesses: list[int]) -> None:
+    """Draw digits in rows, with the guess under each; wrong ones come first."""
+    order = sorted(range(len(images)), key=lambda i: guesses[i] == classes[i])[:40]
+    for place, i in enumerate(order):
+        left, top = place % 10, -1.35 * (place // 10)
+        pixels = [images[i][row * 8 : row * 8 + 8] for row in range(8)]
+        ax.imshow(pixels, cmap="gray_r", extent=(left, left + 0.9, top - 0.9, top), vmin=0, vmax=1)
+        wrong = guesses[i] != classes[i]
+        told = f"{guesses[i]}, is {classes[i]}" if wrong else str(guesses[i])
+        ax.text(
+            left + 0.45, top - 1.05, told, ha="center", va="center", fontsize=9, color="#c0281c" if wrong else "#1f2430"
+        )
+    ax.set_xlim(-0.1, 10)
+    ax.set_ylim(-1.35 * 4 + 0.1, 0.1)
+    ax.set_title("Digits that it never saw", color="#1f2430")
+    ax.axis("off")
+
+
+def names(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
+    """A transformer that reads one name at each step, and then makes up its own."""
+    words = data.names()
+    letters = data.Alphabet(words)
+    tokens = [letters.encode(word) for word in words]
+    maker = f"nn.GPT({len(letters)})"
+    model = nn.GPT(len(letters), rng=seed)
+    _introduce(f"names: learn how {len(words):,} names are made, letter by letter", model, maker)
+    steps = steps or 2000
+    history = fit(
+        model,
+        ([t[:-1] for t in tokens], [t[1:] for t in tokens]),
+        losses.cross_entropy,
+        optim.Adam(model.parameters(), lr=optim.linear(0.01, 0.0, steps), betas=(0.85, 0.99)),
+        epochs=steps,
+        steps=steps,
+        batch_size=1,
+        rng=seed,
+        quiet=quiet,
+    )
+    from micrograd import plots
+
+    rng = random.Random(seed)
+    made: list[str] = []
+    while len(made) < 20:
+        name = letters.decode(model.generate([letters.end], letters.end, 0.6, rng))
+        made += [name] if name else []
+    new = sum(name not in words for name in made)
+    shown = ["", *("  " + "".join(f"{name:<15}" for name in made[i : i + 5]).rstrip() for i in range(0, 20, 5)), ""]
+    pictures: dict[str, Picture] = {"loss": ("how the loss fell", lambda ax: plots.loss_curve(history, ax))}
+    result = f"20 names of its own, {new} of them new:"
+    return Trained(model, maker, history, result, shown, pictures, window=100)
+
+
+COMPILED = (
+    "moons",
+    "spirals",
+)  # the others take batches or names of many lengths, each with code of its own to wait for
+TASKS: dict[str, Callable[[int | None, int, bool, bool], Trained]] = {
+    "moons": moons,
+    "spirals": spirals,
+    "digits": digits,
+    "names": names,
+}
+
+
+def _draw(out: Path, task: str, pictures: dict[str, Picture], wide: int) -> None:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        print('pictures are drawn by matplotlib, which is not here: pip install "micrograd[train]"')
+        return
+    for name, (what, draw) in pictures.items():
+        figure = Figure(figsize=(6.4, 4.8), layout="constrained")
+        draw(figure.add_subplot())
+        path = out / f"{task}-{name}.png"
+        figure.savefig(path, dpi=150)
+        print(f"wrote {os.fspath(path):<{wide}}  {what}")

@@ -1,0 +1,71 @@
+"""The command `micrograd`: a table of subcommands, each in a module that is imported when it is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NoReturn
+
+COMMANDS = {  # name -> (module with add_arguments(parser) and run(args) -> exit code, what it does)
+    "demo": ("micrograd.cli.demo", "train a small network, and look at the result"),
+    "step": ("micrograd.learn.terminal", "step through a backward pass in the terminal"),
+    "explore": ("micrograd.learn.server", "step through a backward pass in a web page"),
+    "info": ("micrograd.cli.info", "show the version, the engine and the extras"),
+}
+
+
+class BadArgument(Exception):
+    """An argument that cannot be, found after parsing; told in one line, with exit code 2."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Tells what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say it and leave."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def offered() -> dict[str, tuple[str, str]]:
+    """The commands whose modules are there."""
+    return {name: command for name, command in COMMANDS.items() if _is_there(command[0])}
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; gives the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = Parser(prog="micrograd", description="Exact gradients of plain scalar Python code.", allow_abbrev=False)
+    parser.add_argument("--version", action="store_true", help="show the version")
+    commands = parser.add_subparsers(dest="command", metavar="command", parser_class=Parser)
+    module: Any = None
+    for name, (path, text) in offered().items():
+        sub = commands.add_parser(name, help=text, description=text.capitalize() + ".", allow_abbrev=False)
+        if name in words[:1]:
+            module = import_module(path)
+            module.add_arguments(sub)
+    args = parser.parse_args(words)
+    if args.version:
+        from micrograd import __version__
+
+        print(f"micrograd {__version__}")
+        return 0
+    if args.command is None:
+        parser.print_help()
+        return 0
+    try:
+        return int(module.run(args))
+    except (BadArgument, ImportError, OSError) as reason:
+        print(f"micrograd {args.command}: {reason}", file=sys.stderr)
+        return 2 if isinstance(reason, BadArgument) else 1
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,344 @@
+"""LLVM IR: one instruction of a tape after the other, as text. pieces.py makes functions of them, llvm.py machine code."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from micrograd.compile.llvm import math as inline
+from micrograd.compile.llvm.build import Options, host_features, vector_name
+from micrograd.ops import OPS, Op
+from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
+
+LIBRARY = {op.name: op.llvm[1:] for op in OPS.values() if op.llvm.startswith("@") and not op.llvm.startswith("@llvm.")}
+
+OURS = ("mg_mod", "mg_floordiv")  # in ops.h, over doubles alone
+
+
+def spelled(op: Op) -> bool:
+    """Whether LLVM has the op; the others are expanded."""
+    return bool(op.llvm)
+
+
+def attributes(options: Options) -> str:
+    """What LLVM is told of every function."""
+    return (
+        "attributes #0 = { nounwind alignstack=64 "
+        f'"min-legal-vector-width"="{options.bits}" "prefer-vector-width"="{options.bits}" }}'
+    )
+
+
+def hexadecimal(x: float, single: bool) -> str:
+    """A constant as LLVM reads it exactly."""
+    if single:
+        try:
+            x = struct.unpack("f", struct.pack("f", x))[0]
+        except OverflowError:
+            x = float("inf") if x > 0 else float("-inf")
+    return "0x" + struct.pack(">d", x).hex().upper()
+
+
+class Text:
+    """The IR of one tape, being written."""
+
+    def __init__(self, tape: Tape, options: Options, reduced: list[bool], point: bool) -> None:
+        self.tape, self.o, self.reduced = tape, options, reduced
+        self.scalar = "float" if options.single else "double"
+        self.F = "" if options.exact else "fast " if options.fast else "contract "
+        self.item = 4 if options.single else 8
+        self.shape(None if point else options.width)
+        self.declared: dict[str, str] = {}
+        self.lines: list[str] = []
+        self.names: dict[Any, str] = {}  # place -> its SSA name in the function that is being written
+        self.masks: dict[Any, str] = {}  # place of a comparison -> its i1 name
+        self.slots: dict[int, int] = {}  # place -> where it lies in scratch
+        self.entries: dict[int, int] = {}  # place, or ~k for output k -> the entry of %table that says where it lies
+        self.numbers: dict[int, int] = {}  # place of a constant -> where it lies in @numbers, if a table says so
+        self.count = 0
+        self.kinds: list[int] = []  # the number of each output among its kind, stored or summed
+        counts = {True: 0, False: 0}
+        for summed in reduced:
+            self.kinds.append(counts[summed])
+            counts[summed] += 1
+        self.masked = False  # whether the function being written is for the last rows, which do not fill a vector
+
+    def shape(self, width: int | None, lanes: int = 0) -> None:
+        """Write about numbers (None) or vectors of this width from now on, of which the first `lanes` are of interest."""
+        self.point, self.width = width is None, width or 1
+        self.lanes = lanes or self.width
+        self.T = self.scalar if width is None else f"<{width} x {self.scalar}>"
+        self.B = "i1" if width is None else f"<{width} x i1>"
+        self.S = ("" if width is None else f"v{width}") + ("f32" if self.o.single else "f64")
+        self.bytes = self.item * self.width
+        self.align = min(self.bytes, 64)  # scratch and sums lie at multiples of 64 bytes, whatever the width
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"%t{self.count}"
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " + text)
+
+    def splat(self, x: float) -> str:
+        literal = hexadecimal(x, self.o.single)
+        return literal if self.point else f"splat ({self.scalar} {literal})"
+
+    # ---- operands
+
+    def address(self, base: str, index: int) -> str:
+        p = self.fresh()
+        self.line(f"{p} = getelementptr i8, ptr {base}, i64 {index}")
+        return p
+
+    def where(self, place: int) -> int:
+        """How many bytes into its memory (scratch, params, inputs, constants, results) the value of a place, or ~k, lies."""
+        if place < 0:
+            k = ~place
+            return k * self.item if self.point else self.kinds[k] * (self.bytes if self.reduced[k] else 8)
+        op, args = self.tape.ops[place], self.tape.args[place]
+        if op is CONST:
+            return self.numbers[place] * self.item
+        if op is PARAM:
+            return int(args[0]) * self.item
+        if op is INPUT:
+            return int(args[0]) * (self.item if self.point else 8)
+        return self.slots[place] * self.bytes
+
+    def address_of(self, base: str, place: int) -> str:
+        """Where the value of a place lies: always the same, or as the table says."""
+        if place not in self.entries:
+            return self.address(base, self.where(place))
+        entry = self.address("%table", 4 * self.entries[place])
+        offset, wide, p = self.fresh(), self.fresh(), self.fresh()
+        self.line(f"{offset} = load i32, ptr {entry}, align 4")
+        self.line(f"{wide} = zext i32 {offset} to i64")
+        self.line(f"{p} = getelementptr i8, ptr {base}, i64 {wide}")
+        return p
+
+    def load_uniform(self, base: str, place: int) -> str:
+        """Read at each use: a broadcast load is part of the instruction that uses it, a long-lived register is not free."""
+        p, x = self.address_of(base, place), self.fresh()
+        self.line(f"{x} = load {self.scalar}, ptr {p}, align {self.item}")
+        return x if self.point else self.broadcast(x)
+
+    def broadcast(self, x: str) -> str:
+        """A number in all lanes."""
+        first, all_lanes = self.fresh(), self.fresh()
+        self.line(f"{first} = insertelement {self.T} poison, {self.scalar} {x}, i64 0")
+        self.line(
+            f"{all_lanes} = shufflevector {self.T} {first}, {self.T} poison, <{self.width} x i32> zeroinitializer"
+        )
+        return all_lanes
+
+    def load_input(self, place: int) -> str:
+        r = self.fresh()
+        if self.point:
+            p = self.address_of("%in", place)
+            self.line(f"{r} = load {self.T}, ptr {p}, align {self.item}")
+            return r
+        at, column, p = self.address_of("%columns", place), self.fresh(), self.fresh()
+        self.line(f"{column} = load ptr, ptr {at}, align 8")
+        self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 %i")
+        if not self.masked:
+            self.line(f"{r} = load {self.T}, ptr {p}, align {self.item}")
+            return r
+        declare = f"declare {self.T} @llvm.masked.load.{self.S}.p0(ptr, i32, {self.B}, {self.T})"
+        self.declared[declare] = declare
+        self.line(
+            f"{r} = call {self.T} @llvm.masked.load.{self.S}.p0"
+            f"(ptr {p}, i32 {self.item}, {self.B} %mask, {self.T} {self.splat(0.0)})"
+        )
+        return r
+
+    def get(self, place: Any) -> str:
+        """The name of a value in the current function."""
+        op = self.tape.ops[place]
+        if op is CONST and place not in self.entries:
+            return self.splat(self.tape.args[place][0])
+        if op is PARAM or op is CONST:
+            return self.load_uniform("%params" if op is PARAM else "@numbers", place)
+        if place not in self.names:
+            if op is INPUT:
+                self.names[place] = self.load_input(place)
+            elif place in self.masks:
+                r = self.fresh()
+                self.line(
+                    f"{r} = select {self.B} {self.masks[place]}, {self.T} {self.splat(1.0)}, {self.T} {self.splat(0.0)}"
+                )
+                self.names[place] = r
+            else:
+                p, r = self.address_of("%scratch", place), self.fresh()
+                self.line(f"{r} = load {self.T}, ptr {p}, align {self.align}")
+                self.names[place] = r
+        return self.names[place]
+
+    def keep(self, place: int, to_be_added: bool) -> None:
+        """Store a value in scratch; what is to be added up is 0 in the lanes that have no row."""
+        x = self.get(place)
+        if to_be_added and self.masked:
+            kept = self.fresh()
+            self.line(f"{kept} = select {self.B} %keep, {self.T} {x}, {self.T} {self.splat(0.0)}")
+            x = kept
+        if place in self.entries:
+            p = self.address_of("%scratch", place)
+        else:  # sources are kept too, for tiles
+            p = self.address("%scratch", self.slots[place] * self.bytes)
+        self.line(f"store {self.T} {x}, ptr {p}, align {self.align}")
+
+    def condition(self, place: Any) -> str:
+        """A value as i1: a comparison of this function as it is, anything else compared with zero."""
+        if place not in self.masks:
+            r = self.fresh()
+            self.line(f"{r} = fcmp une {self.T} {self.get(place)}, {self.splat(0.0)}")
+            return r
+        return self.masks[place]
+
+    # ---- instructions
+
+    def instruction(self, place: int) -> None:
+        self.operate(place, self.tape.ops[place], self.tape.args[place])
+
+    def operate(self, place: Any, op: Op, args: Sequence[Any]) -> None:
+        """Write an op over operands that `get` knows; its result can be had by `get(place)` afterwards."""
+        r, how = self.fresh(), op.llvm
+        if how.startswith("fcmp"):
+            a, b = self.get(args[0]), self.get(args[1])
+            self.line(f"{r} = {how} {self.T} {a}, {b}")
+            self.masks[place] = r
+            return
+        if how == "select":
+            c = self.condition(args[0])
+            a, b = self.get(args[1]), self.get(args[2])
+            self.line(f"{r} = select {self.B} {c}, {self.T} {a}, {self.T} {b}")
+        elif how.startswith("@llvm."):
+            x = self.get(args[0])
+            self.line(f"{r} = call {self.T} {how}.{self.S}({self.T} {x})")
+            declare = f"declare {self.T} {how}.{self.S}({self.T})"
+            self.declared[declare] = declare
+        elif how.startswith("@"):
+            r = self.call(how[1:], [self.get(a) for a in args])
+        else:
+            operands = [self.get(a) for a in args]
+            self.line(f"{r} = " + how.format(*operands, T=self.T, F=self.F))
+        self.names[place] = r
+
+    def call(self, function: str, operands: list[str]) -> str:
+        """A function of the C library: of vectors where there is one and bits may differ, else lane by lane."""
+        n = len(operands)
+        if not self.point and not self.o.exact and function not in OURS:
+            if function == "exp" and not self.o.single and self.o.bits >= 256 and host_features().get("fma"):
+                return inline.exp(self, operands[0])
+            lanes = self.o.bits // (32 if self.o.single else 64)
+            vector = vector_name(function, n, self.o.bits, self.o.single)
+            if vector is not None and self.width % lanes == 0:
+                return self.call_vector(vector, operands, lanes)
+        scalar = self.scalar if function not in OURS else "double"
+        name = function + ("f" if scalar == "float" else "")
+        declare = f"declare {scalar} @{name}({', '.join([scalar] * n)}) nounwind willreturn memory(none)"
+        self.declared[declare] = declare
+
+        def one(xs: list[str]) -> str:
+            if scalar != self.scalar:
+                wide = [self.fresh() for _ in xs]
+                for w, x in zip(wide, xs):
+                    self.line(f"{w} = fpext float {x} to double")
+                xs = wide
+            r = self.fresh()
+            self.line(f"{r} = call {scalar} @{name}({', '.join(f'{scalar} {x}' for x in xs)})")
+            if scalar != self.scalar:
+                narrow = self.fresh()
+                self.line(f"{narrow} = fptrunc double {r} to float")
+                return narrow
+            return r
+
+        if self.point:
+            return one(operands)
+        result = "poison"
+        for lane in range(self.lanes):
+            xs = []
+            for x in operands:
+                e = self.fresh()
+                self.line(f"{e} = extractelement {self.T} {x}, i64 {lane}")
+                xs.append(e)
+            y, r = one(xs), self.fresh()
+            self.line(f"{r} = insertelement {self.T} {result}, {self.scalar} {y}, i64 {lane}")
+            result = r
+        return result
+
+    def call_vector(self, name: str, operands: list[str], lanes: int) -> str:
+        V = f"<{lanes} x {self.scalar}>"
+        declare = f"declare {V} @{name}({', '.join([V] * len(operands))}) nounwind willreturn memory(none)"
+        self.declared[declare] = declare
+        parts = []
+        for first in range(0, self.width, lanes):
+            xs = []
+            for x in operands:
+                if lanes == self.width:
+                    xs.append(x)
+                    continue
+                s = self.fresh()
+                indices = ", ".join(f"i32 {i}" for i in range(first, first + lanes))
+                self.line(f"{s} = shufflevector {self.T} {x}, {self.T} poison, <{lanes} x i32> <{indices}>")
+                xs.append(s)
+            r = self.fresh()
+            self.line(f"{r} = call {V} @{name}({', '.join(f'{V} {x}' for x in xs)})")
+            parts.append(r)
+        while len(parts) > 1:  # halves are joined pairwise
+            joined = []
+            for a, b in zip(parts[::2], parts[1::2]):
+                s = self.fresh()
+                indices = ", ".join(f"i32 {i}" for i in range(2 * lanes))
+                self.line(
+                    f"{s} = shufflevector <{lanes} x {self.scalar}> {a}, <{lanes} x {self.scalar}> {b}, "
+                    f"<{2 * lanes} x i32> <{indices}>"
+                )
+                joined.append(s)
+            parts, lanes = joined, lanes * 2
+        return parts[0]
+
+    # ---- results
+
+    def store_output(self, k: int, place: int) -> None:
+        x = self.get(place)
+        if self.point:
+            p = self.address_of("%out", ~k)
+            self.line(f"store {self.T} {x}, ptr {p}, align {self.item}")
+            return
+        if self.reduced[k]:
+            self.add_up(self.address_of("%acc", ~k), x)
+            return
+        at, column, p = self.address_of("%outs", ~k), self.fresh(), self.fresh()
+        self.line(f"{column} = load ptr, ptr {at}, align 8")
+        self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 %i")
+        if not self.masked:
+            self.line(f"store {self.T} {x}, ptr {p}, align {self.item}")
+            return
+        declare = f"declare void @llvm.masked.store.{self.S}.p0({self.T}, ptr, i32, {self.B})"
+        self.declared[declare] = declare
+        self.line(f"call void @llvm.masked.store.{self.S}.p0({self.T} {x}, ptr {p}, i32 {self.item}, {self.B} %mask)")
+
+    def add_up(self, p: str, x: str) -> None:
+        """Add a vector to a sum in memory."""
+        old, total = self.fresh(), self.fresh()
+        self.line(f"{old} = load {self.T}, ptr {p}, align {self.align}")
+        self.line(f"{total} = fadd {self.F}{self.T} {old}, {x}")
+        if self.masked or self.tape.guards:
+            new, total = total, self.fresh()
+            self.line(f"{total} = select {self.B} %keep, {self.T} {new}, {self.T} {old}")
+        self.line(f"store {self.T} {total}, ptr {p}, align {self.align}")
+
+    def guard(self) -> str:
+        """Whether all guards hold, as an i1; the lanes where they do."""
+        holds = "true" if self.point else "splat (i1 true)"
+        for how, a, b, went in self.tape.guards:
+            x, y, c = self.get(a), self.get(b), self.fresh()
+            self.line(f"{c} = {OPS[how].llvm} {self.T} {x}, {y}")
+            if not went:
+                n = self.fresh()
+                self.line(f"{n} = xor {self.B} {c}, {'true' if self.point else 'splat (i1 true)'}")
+                c = n
+            both = self.fresh()
+            self.line(f"{both} = and {self.B} {holds}, {c}")
+            holds = both
+        return holds

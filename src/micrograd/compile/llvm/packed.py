@@ -1,0 +1,222 @@
+"""The text of a whole plan of lanes.py: for a point, or for the rows of a batch one after the other.
+
+A long tape over rows in lanes is bound by fetching its code anew for each vector of rows. Where its own work fills the lanes,
+the code is several times shorter, and faster although it does one row at a time: 32 names through a transformer took 24 µs a
+name by rows in lanes, and 15 so.
+"""
+
+from __future__ import annotations
+
+from micrograd.compile.llvm.build import Options
+from micrograd.compile.llvm.emit import attributes
+from micrograd.compile.llvm.vector import Wide
+from micrograd.compile.schedule import pack as lanes
+from micrograd.compile.schedule.pack import PARAMS, Plan
+from micrograd.ops import OPS
+from micrograd.tape.tape import Tape
+
+SHORTEST = 100  # instructions: of a shorter tape, the call takes most of the time
+SHORTEST_OF_ROWS = 65_536  # of a shorter one, the code for rows in lanes stays in the near caches
+WORTH_OF_ROWS = 0.25  # row after row is then faster than rows in lanes
+WORTH = 0.6  # lanes are used where they cost at most so much of the scalar code
+LINES = 2000  # of a function: as fast as 15,000, and compiled in half the time
+RECENT = 24  # strips: what was made before is loaded again, rather than kept in a register that is not free
+STRIP = {512: 8, 256: 4, 128: 4}  # packs at a time, by the bits of a vector: as many sums fit the registers
+
+
+def _functions(t: Wide) -> tuple[list[str], list[str], list[str]]:
+    """The functions of a plan; the names of those that only need the params, then of those that do the rest, in order."""
+    arguments = "ptr noalias %in, ptr noalias %params, ptr noalias %out, ptr noalias %scratch"
+    made: list[str] = []
+    names: list[str] = []
+
+    def close(kind: str, lines: list[str], status: str = "0") -> None:
+        names.append(f"{kind}{len(names)}")
+        body = "\n".join([*lines, f"  ret i32 {status}"])
+        made.append(f"define internal i32 @{names[-1]}({arguments}) #0 {{\n{body}\n}}\n")
+        t.forget()
+
+    for number, strip in enumerate(t.plan.strips):
+        t.floor = t.plan.floors[number]
+        if number % RECENT == 0:
+            t.names, t.masks = {}, {}
+        t.strip(strip)
+        if len(t.lines) > LINES:
+            close("piece", t.lines)
+    t.shape(None)
+    t.names, t.masks, t.loaded = {}, {}, {}
+    for place, ks in t.outputs.items():
+        if t.plan.where[place] >= PARAMS:  # an argument, a param or a constant, returned as it is
+            for k in ks:
+                t.line(f"store double {t.number(t.plan.where[place])}, ptr {t.address('%out', 8 * k)}, align 8")
+                if len(t.lines) > LINES:
+                    close("piece", t.lines)
+    status = "0"
+    for how, a, b, went in t.tape.guards:
+        status = t.guarded(status, OPS[how].llvm, t.plan.where[a], t.plan.where[b], went)
+        if len(t.lines) > LINES:
+            close("piece", t.lines, status)
+            status = "0"
+    close("piece", t.lines, status)
+    pieces, names = names, []
+    lines: list[str] = []
+    for group in t.once:
+        lines += group
+        if len(lines) > LINES:
+            close("once", lines)
+            lines = []
+    if lines:
+        close("once", lines)
+    return made, names, pieces
+
+
+def _calls(names: list[str], arguments: str) -> tuple[str, str]:
+    """Calls of functions in turn, and the name of what they return together."""
+    lines, seen = [], "0"
+    for name in names:
+        lines.append(f"  %{name}s = call i32 @{name}({arguments})\n  %{name}o = or i32 {seen}, %{name}s")
+        seen = f"%{name}o"
+    return "\n".join(lines), seen
+
+
+ALIGNED = """  %number = ptrtoint ptr %memory to i64
+  %up = add i64 %number, 63
+  %aligned = and i64 %up, -64
+  %scratch = inttoptr i64 %aligned to ptr"""
+
+
+def text(tape: Tape, options: Options, plan: Plan) -> tuple[str, int]:
+    """The IR of a plan, and how many bytes of scratch it needs: int kernel(in, params, out, scratch)."""
+    t = Wide(tape, options, plan, list(range(len(tape.outputs))))
+    functions, once, pieces = _functions(t)
+    calls, seen = _calls(once + pieces, "ptr %in, ptr %params, ptr %out, ptr %scratch")
+    kernel = f"""define i32 @kernel(ptr %in, ptr %params, ptr %out, ptr %memory) #0 {{
+{ALIGNED}
+{calls}
+  ret i32 {seen}
+}}
+"""
+    return "\n".join([*functions, kernel, *t.declared, attributes(options)]), 8 * t.top + 64
+
+
+def rows_text(tape: Tape, options: Options, plan: Plan, reduced: list[bool]) -> tuple[str, int]:
+    """The same for a batch, row after row: int kernel(columns, params, outs, n, acc, bad, scratch).
+
+    The results of a row that are summed lie in front of the others, and are added to sums that lie just so.
+    """
+    W, sums = options.width, sum(reduced)
+    room = -(-sums // 8) * 8
+    kinds = {True: 0, False: room}
+    order = []
+    for summed in reduced:
+        order.append(kinds[summed])
+        kinds[summed] += 1
+    t = Wide(tape, options, plan, order)
+    functions, once, pieces = _functions(t)
+    before, _ = _calls(once, "ptr poison, ptr %params, ptr poison, ptr %scratch")
+    calls, seen = _calls(pieces, "ptr %in, ptr %params, ptr %out, ptr %scratch")
+    at_in = -(-t.top // 8) * 64
+    at_out = at_in + -(-tape.inputs // 8) * 64
+    at_sums = at_out + -(-kinds[False] // 8) * 64
+    end = at_sums + 8 * room
+    cell = max(8, W) // 8  # bytes for the rows of a vector, a bit each
+    fetch = """
+  %column = getelementptr ptr, ptr %columns, i64 %fetchk
+  %base = load ptr, ptr %column, align 8
+  %from = getelementptr double, ptr %base, i64 %i
+  %x = load double, ptr %from, align 8
+  %into = getelementptr double, ptr %in, i64 %fetchk
+  store double %x, ptr %into, align 8"""
+    add = """
+  %total = getelementptr <8 x double>, ptr %sums, i64 %addk
+  %part = getelementptr <8 x double>, ptr %out, i64 %addk
+  %a = load <8 x double>, ptr %total, align 64
+  %b = load <8 x double>, ptr %part, align 64
+  %c = fadd <8 x double> %a, %b
+  store <8 x double> %c, ptr %total, align 64"""
+    store = f"""
+  %place = add i64 %storek, {room}
+  %result = getelementptr double, ptr %out, i64 %place
+  %y = load double, ptr %result, align 8
+  %column_out = getelementptr ptr, ptr %outs, i64 %storek
+  %base_out = load ptr, ptr %column_out, align 8
+  %to = getelementptr double, ptr %base_out, i64 %i
+  store double %y, ptr %to, align 8"""
+    hand_over = f"""
+  %sum = getelementptr double, ptr %sums, i64 %endk
+  %s = load double, ptr %sum, align 8
+  %lane0 = mul i64 %endk, {W}
+  %in_acc = getelementptr double, ptr %acc, i64 %lane0
+  %before = load double, ptr %in_acc, align 8
+  %together = fadd double %before, %s
+  store double %together, ptr %in_acc, align 8"""
+    kernel = f"""declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define i32 @kernel(ptr %columns, ptr %params, ptr %outs, i64 %n, ptr %acc, ptr %bad, ptr %memory) #0 {{
+entry:
+{ALIGNED}
+  %in = getelementptr i8, ptr %scratch, i64 {at_in}
+  %out = getelementptr i8, ptr %scratch, i64 {at_out}
+  %sums = getelementptr i8, ptr %scratch, i64 {at_sums}
+  call void @llvm.memset.p0.i64(ptr align 64 %out, i8 0, i64 {end - at_out}, i1 false)
+{before}
+  br label %row
+row:
+  %i = phi i64 [ 0, %entry ], [ %next, %after ]
+  %found = phi i32 [ 0, %entry ], [ %all, %after ]
+  %more = icmp ult i64 %i, %n
+  br i1 %more, label %fetch, label %end
+{_loop("fetch", tape.inputs, "work", fetch)}
+work:
+{calls}
+  %all = or i32 %found, {seen}
+  %fine = icmp eq i32 {seen}, 0
+  br i1 %fine, label %add, label %broken
+broken:
+  %vector = udiv i64 %i, {W}
+  %lane = urem i64 %i, {W}
+  %first = mul i64 %vector, {cell}
+  %further = udiv i64 %lane, 8
+  %byte = add i64 %first, %further
+  %at = getelementptr i8, ptr %bad, i64 %byte
+  %bit = urem i64 %lane, 8
+  %bit8 = trunc i64 %bit to i8
+  %flag = shl i8 1, %bit8
+  %old = load i8, ptr %at, align 1
+  %new = or i8 %old, %flag
+  store i8 %new, ptr %at, align 1
+  br label %after
+{_loop("add", room // 8, "store", add)}
+{_loop("store", kinds[False] - room, "after", store)}
+after:
+  %next = add i64 %i, 1
+  br label %row
+{_loop("end", sums, "done", hand_over)}
+done:
+  ret i32 %found
+}}
+"""
+    return "\n".join([*functions, kernel, *t.declared, attributes(options)]), end + 64
+
+
+def _loop(name: str, count: int, then: str, body: str) -> str:
+    """Blocks that do something `count` times, with %<name>k from 0 on, and go on to `then`."""
+    return f"""{name}:
+  br label %{name}test
+{name}test:
+  %{name}k = phi i64 [ 0, %{name} ], [ %{name}next, %{name}body ]
+  %{name}more = icmp ult i64 %{name}k, {count}
+  br i1 %{name}more, label %{name}body, label %{then}
+{name}body:{body}
+  %{name}next = add i64 %{name}k, 1
+  br label %{name}test"""
+
+
+def attempt(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tuple[str, int] | None:
+    """The text of a tape in lanes, where that is worth it."""
+    if len(tape) < (SHORTEST if reduced is None else SHORTEST_OF_ROWS) or options.single:
+        return None
+    worth = WORTH if reduced is None else WORTH_OF_ROWS
+    plan = lanes.plan(tape, options.bits // 64, STRIP[options.bits], worth)
+    if plan is None:
+        return None
+    return text(tape, options, plan) if reduced is None else rows_text(tape, options, plan, reduced)

@@ -1,0 +1,234 @@
+"""The text of one point whose instructions go side by side in the lanes of vectors, where lanes.py found such.
+
+Every result is stored: those of a pack in a row, from where a later one takes them all, or one for all its lanes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from micrograd.compile.llvm.build import Options
+from micrograd.compile.llvm.emit import Text, hexadecimal
+from micrograd.compile.schedule import pack as lanes
+from micrograd.compile.schedule.pack import CONSTS, INPUTS, PARAMS, Operand, Pack, Plan, Scattered
+from micrograd.ops import OPS
+from micrograd.tape.tape import Tape
+
+Key = tuple[Operand, int]  # an operand, and the width at which it is wanted
+
+
+class Wide(Text):
+    """The IR of a plan, being written."""
+
+    def __init__(self, tape: Tape, options: Options, plan: Plan, order: list[int]) -> None:
+        super().__init__(tape, options, [], True)
+        self.plan, self.full = plan, options.bits // 64
+        self.top, self.floor = plan.slots, 0
+        self.once: list[list[str]] = []  # what collects params, a list of lines each
+        self.loaded: dict[tuple[Operand, int, int], str] = {}  # what the instruction at hand has loaded
+        # Collected operands and how many of their lanes -> where in scratch.
+        self.kept: dict[tuple[Operand, int], int] = {}
+        packs = [p for strip in plan.strips for p in strip]
+        self.wanted = Counter((o, len(p.roots)) for p in packs if len(p.roots) > 1 for o in p.operands)
+        self.read = {lanes.lane(o, j) for p in packs for o in p.operands for j in range(len(p.roots))}
+        self.read |= {plan.where[p] for _, a, b, _ in tape.guards for p in (a, b)}
+        self.outputs: dict[int, list[int]] = {}
+        for k, place in zip(order, tape.outputs):  # where each result is written
+            self.outputs.setdefault(place, []).append(k)
+
+    def forget(self) -> None:
+        """Begin a new function."""
+        self.lines, self.names, self.masks, self.loaded = [], {}, {}, {}
+
+    # ---- operands
+
+    def number(self, at: int) -> str:
+        """The number that lies there."""
+        if at >= CONSTS:
+            return hexadecimal(self.plan.constants[at - CONSTS], False)
+        p, x = self.pointer(at), self.fresh()
+        self.line(f"{x} = load double, ptr {p}, align 8")
+        return x
+
+    def pointer(self, at: int) -> str:
+        if at >= INPUTS:
+            return self.address("%in", 8 * (at - INPUTS))
+        return self.address("%params", 8 * (at - PARAMS)) if at >= PARAMS else self.address("%scratch", 8 * at)
+
+    def get(self, key: Key) -> str:
+        if key in self.names:
+            return self.names[key]
+        if key in self.masks:
+            r = self.fresh()
+            self.line(
+                f"{r} = select {self.B} {self.masks[key]}, {self.T} {self.splat(1.0)}, {self.T} {self.splat(0.0)}"
+            )
+            self.names[key] = r
+        else:
+            exactly = (*key, self.lanes)  # lanes past these hold anything
+            if exactly not in self.loaded:
+                self.loaded[exactly] = self.load(key[0])
+            return self.loaded[exactly]
+        return self.names[key]
+
+    def load(self, operand: Operand) -> str:
+        if self.point:
+            return self.number(operand[0])
+        if isinstance(operand, Scattered):
+            return self.collect(operand)
+        at, distance = operand
+        if distance == 0:
+            if at >= CONSTS:
+                return self.splat(self.plan.constants[at - CONSTS])
+            return self.broadcast(self.number(at))
+        if min(at, lanes.lane(operand, self.lanes - 1)) >= CONSTS:  # the next lane may be an argument or a param
+            numbers = [self.number(at + min(j, self.lanes - 1) * distance) for j in range(self.width)]
+            return "<" + ", ".join(f"double {x}" for x in numbers) + ">"
+        end = at + self.width
+        inside = at < PARAMS or end <= (INPUTS + self.tape.inputs if at >= INPUTS else PARAMS + self.tape.params)
+        if distance == 1 and inside:
+            r = self.fresh()
+            self.line(f"{r} = load {self.T}, ptr {self.pointer(at)}, align 8")
+            return r
+        return self.collect(operand)
+
+    def collect(self, operand: Operand) -> str:
+        """The lanes of an operand, one by one; kept for the next that wants them. Params are collected before all else."""
+        key = operand, self.lanes
+        if key not in self.kept:
+            of_params = all(PARAMS <= lanes.lane(operand, j) < INPUTS for j in range(self.lanes))
+            if not of_params and self.wanted[key] == 1:
+                return self.one_by_one(operand)
+            lines = self.lines
+            if of_params:
+                self.lines = []
+                self.once.append(self.lines)
+            if not self.transposed(operand):
+                self.remember(operand, self.one_by_one(operand))
+            self.lines = lines
+        r = self.fresh()
+        self.line(f"{r} = load {self.T}, ptr {self.pointer(self.kept[key])}, align 8")
+        return r
+
+    def one_by_one(self, operand: Operand) -> str:
+        result = "poison"
+        for j in range(self.lanes):
+            x, r = self.number(lanes.lane(operand, j)), self.fresh()
+            self.line(f"{r} = insertelement {self.T} {result}, double {x}, i64 {j}")
+            result = r
+        return result
+
+    def transposed(self, operand: Operand) -> bool:
+        """Collect this operand and its neighbours at once, where they are wanted too: the rows of a square become columns.
+
+        Eight operands of eight lanes take 8 loads and 24 shuffles, instead of 64 loads and as many insertions.
+        """
+        W = self.width
+        if isinstance(operand, Scattered) or self.lanes < W or operand[0] >= INPUTS:
+            return False
+        at, distance = operand
+        neighbours: list[Operand] = [(at + j, distance) for j in range(W)]
+        if not all(self.wanted[o, W] and (o, W) not in self.kept for o in neighbours):
+            return False
+        ends = [at, at + (W - 1) * distance]  # the rows are read whole: all of one memory, and all there by now
+        limit = self.floor if at < PARAMS else PARAMS + self.tape.params
+        if (min(ends) < PARAMS) != (at < PARAMS) or max(ends) + W > limit:
+            return False
+        rows = []
+        for j in range(W):
+            rows.append(self.fresh())
+            self.line(f"{rows[-1]} = load {self.T}, ptr {self.pointer(at + j * distance)}, align 8")
+        step = 1
+        while step < W:  # swap the halves of squares of twice the size
+            mixed = list(rows)
+            for i in range(W):
+                if i & step:
+                    continue
+                for k, into in ((0, i), (step, i + step)):
+                    lanes_of = [j & ~step | k if not j & step else W + (j & ~step | k) for j in range(W)]
+                    mixed[into] = self.fresh()
+                    indices = ", ".join(f"i32 {x}" for x in lanes_of)
+                    self.line(
+                        f"{mixed[into]} = shufflevector {self.T} {rows[i]}, {self.T} {rows[i + step]}, "
+                        f"<{W} x i32> <{indices}>"
+                    )
+            rows, step = mixed, 2 * step
+        for o, x in zip(neighbours, rows):
+            self.remember(o, x)
+        return True
+
+    def remember(self, operand: Operand, x: str) -> None:
+        self.kept[operand, self.lanes] = self.top
+        self.line(f"store {self.T} {x}, ptr {self.pointer(self.top)}, align 8")
+        self.top += self.width
+
+    # ---- packs
+
+    def strip(self, packs: list[Pack]) -> None:
+        """Packs that do the same, term by term in turn: their sums do not wait for each other."""
+        how, count = packs[0].how, max(len(p.roots) for p in packs)
+        self.shape(self.full if count > 1 else None)
+        W = self.width
+        if not isinstance(how, bytes):
+            for p in packs:
+                self.loaded, self.lanes = {}, len(p.roots)
+                to = self.key(p)
+                self.operate(to, how, [(o, W) for o in p.operands])
+                self.finish(p, self.get(to))
+            return
+        totals: list[str] = []
+        at = 0
+        for length in how:
+            self.loaded = {}
+            for i, p in enumerate(packs):
+                self.lanes = len(p.roots)
+                x = [self.get((o, W)) for o in p.operands[at : at + length]]
+                term = x[0] if length == 1 else self.write("mul", *x)
+                if at == 0:
+                    totals.append(term)
+                else:
+                    totals[i] = self.write("add", totals[i], term)
+            at += length
+        for p, total in zip(packs, totals):
+            self.lanes = len(p.roots)
+            self.names[self.key(p)] = total
+            self.finish(p, total)
+
+    def key(self, p: Pack) -> Key:
+        """What a later operand that is just this pack looks like."""
+        return (p.to, 0 if self.point else 1), self.width
+
+    def write(self, op: str, *operands: str) -> str:
+        r = self.fresh()
+        self.line(f"{r} = " + OPS[op].llvm.format(*operands, T=self.T, F=self.F))
+        return r
+
+    def guarded(self, status: str, compare: str, a: int, b: int, went: bool) -> str:
+        """A status that is also not 0 when this comparison comes out another way."""
+        x, y = self.number(a), self.number(b)
+        holds, number, both = self.fresh(), self.fresh(), self.fresh()
+        self.line(f"{holds} = {compare} double {x}, {y}")
+        failed = holds
+        if went:
+            failed = self.fresh()
+            self.line(f"{failed} = xor i1 {holds}, true")
+        self.line(f"{number} = zext i1 {failed} to i32")
+        self.line(f"{both} = or i32 {status}, {number}")
+        return both
+
+    def finish(self, p: Pack, x: str) -> None:
+        """Store what others read, and what is returned."""
+        count = len(p.roots)
+        if any(p.to + j in self.read for j in range(count)):
+            self.line(f"store {self.T} {x}, ptr {self.pointer(p.to)}, align 8")
+        to = [self.outputs.get(root, []) for root in p.roots]
+        if count == self.width > 1 and all(ks == [to[0][0] + j] if to[0] else False for j, ks in enumerate(to)):
+            self.line(f"store {self.T} {x}, ptr {self.address('%out', 8 * to[0][0])}, align 8")
+            return
+        for j, ks in enumerate(to):
+            one = x
+            if ks and not self.point:
+                one = self.fresh()
+                self.line(f"{one} = extractelement {self.T} {x}, i64 {j}")
+            for k in ks:
+                self.line(f"store double {one}, ptr {self.address('%out', 8 * k)}, align 8")

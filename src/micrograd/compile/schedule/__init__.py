@@ -1,0 +1,1 @@
+"""How a tape is laid out for machine code, whatever the backend: split, outline, pack, tile."""

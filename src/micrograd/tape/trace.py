@@ -1,0 +1,419 @@
+"""trace: run a function once on real Values, take the graph that it left behind, write it down as a tape."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from enum import Enum
+from numbers import Number
+from typing import Any
+
+from micrograd import engine, graph
+from micrograd.engine import ELSEWHERE, Value
+from micrograd.errors import TraceError
+from micrograd.tape import passes
+from micrograd.tape import purity as outside
+from micrograd.tape.tape import CONST, PARAM, SOURCES, Guard, Tape
+from micrograd.tree import (
+    Shape,
+    fixed_parts,
+    flatten,
+    is_array,
+    is_numpy_scalar,
+    map_values,
+    name_of,
+    unflatten,
+    written,
+)
+
+if engine.NATIVE:
+    from micrograd._engine import linearize
+else:
+    linearize = graph.linearize
+
+_serials = itertools.count(1)
+_twice = threading.local()  # .made: the tapes that the first of two runs derived; .at: how many this run has so far
+_begun = threading.local()  # .serials: the traces begun since the outermost one of this thread
+
+WAYS_OUT = {
+    "float()": "Keep it a Value (micrograd.math has the functions of math, and where), or pass it in as an argument.",
+    "data": "Keep it a Value: arithmetic on it is traced, and micrograd.math has floor, round and where.",
+    "data =": "Return the new number instead, and assign it outside of the compiled function.",
+    "backward()": "Compile the derivative itself: jit(grad(f)) or jit(value_and_grad(f)).",
+    "grad": "Compile the derivative itself, jit(grad(f)), or read .grad outside and pass it in as an argument.",
+    "grad =": "Reset and change gradients outside of the compiled function.",
+    "detach()": "Compute outside what no gradient passes through, and pass it in as an argument.",
+    "no_grad()": "Write `with no_grad():` around the call instead.",
+    "format()": "Print it as it is, print(x), or return it and make the text outside.",
+    "hash()": "Compare it (x == 1, x in (1, 2)), or say that it is no number to vary: jit(f, static_argnums=...).",
+}
+FROZEN = "{} is run once and replayed, so the number of now would be used for every later call."
+REASONS = {"hash()": "A set, a dict or a cache finds a Value by what it is, not by its number, so {} would miss it."}
+KEEP_IT = "Keep it a Value (micrograd.math has floor, round and where), or pass it in as an argument."
+
+
+class Trace:
+    """What one run left behind: the tape, the captured Values, and how its results are arranged."""
+
+    def __init__(self, tape: Tape, captured: list[Value], shape: Shape) -> None:
+        self.tape, self.captured, self.shape = tape, captured, shape
+        self.numbers: list[float] = []  # the results of that run
+        self.constants: list[tuple[int, Any]] = []  # which of them are no Values, and what they are
+        self.aux: Any = None  # what came beside the result, with Values of that run in it
+        self.aux_places: list[int] = []  # where those are on the tape
+
+
+def is_tracing() -> bool:
+    """Whether this thread is inside a trace."""
+    before = engine.set_trace(0)
+    engine.set_trace(before)
+    return before != 0
+
+
+def peek(values: list[Any]) -> list[float]:
+    """The numbers of Values (and of numbers), unseen by a watcher."""
+    return [v._data if isinstance(v, Value) else float(v) for v in values]
+
+
+def user_depth() -> int:
+    """How many frames up from the caller the innermost one outside of this package is, as warnings.warn counts them."""
+    frame: Any = sys._getframe(1)
+    depth = 1
+    while frame.f_back is not None and in_package(frame):
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
+def user_line() -> str:
+    """`file:line` of the innermost caller outside of this package."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and in_package(frame):
+        frame = frame.f_back
+    return "an unknown line" if frame is None else place(frame, frame.f_lineno)
+
+
+def in_package(frame: Any) -> bool:
+    """Whether a frame runs code of this package (or of what it stands on, to copy and pickle)."""
+    return frame.f_globals.get("__name__", "").split(".")[0] in (
+        "micrograd",
+        "copy",
+        "contextlib",
+        "functools",
+        "numpy",
+    )
+
+
+def place(frame: Any, line: int) -> str:
+    """`file:line`"""
+    return f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{line}"
+
+
+def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False) -> Trace:
+    """Run f on Values of these numbers, arranged as `shape`, and write down what it computed.
+
+    With `frozen`, the tape will be replayed for other numbers: whatever a trace cannot see is a TraceError. Without, it is
+    used once, for these, and reading a number is as harmless as in eager code; but float(), which Python's own math calls, is
+    seldom meant, and gets a warning.
+    """
+    serial = next(_serials) % (ELSEWHERE - 1) + 1  # a node has two bytes for it
+    guards: list[tuple[str, Any, Any, bool]] = []
+    texts: list[str] = []  # what was made of Values in strings
+    outer_watch = engine.set_watch(None, None)
+    outer = outer_watch[0]
+
+    def watcher(how: str, v: Value, other: Any, result: Any) -> None:
+        if result is not None:
+            if frozen or outer is not None:
+                guards.append((how, v, other, result))
+        elif frozen and how == "repr()":  # to print a Value is harmless
+            texts.append(f"Value(data={v._data!r}")
+        elif frozen and not (how == "hash()" and not v._trace):  # whoever else watches
+            raise TraceError(
+                f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
+                f"  {REASONS.get(how, FROZEN).format(name_of(f))}\n"
+                f"  {WAYS_OUT.get(how, KEEP_IT)}"
+            )
+        else:
+            if outer is not None:
+                outer(how, v, other, result)
+            if how == "float()" and not frozen and v._trace == serial:
+                warnings.warn(
+                    f"float() of a Value inside {name_of(f)}, of which a derivative is taken: it is a constant from there on\n"
+                    "  The functions of Python's math module do that too; those of micrograd.math take Values.\n"
+                    "  Write x.data where a constant is meant.",
+                    RuntimeWarning,
+                    stacklevel=user_depth(),
+                )
+
+    begun: list[int] = _begun.__dict__.setdefault("serials", [])
+    before, recording = engine.set_trace(serial), engine.set_recording(True)
+    try:
+        if not before:
+            begun.clear()
+        begun.append(serial)
+        inside = len(begun)
+        inputs = [Value(float(x)) for x in values]
+        if before:
+            for v in inputs:
+                v.__dict__["_input_of"] = serial
+        engine.set_watch(watcher, outer_watch[1])
+        arguments = unflatten(shape, iter(inputs))
+        held = [(x, _contents(x)) for x in _containers(arguments, shape)] if frozen else []
+        result = f(*arguments)
+    except TypeError as error:
+        fact = next((fact for sign, fact in INTEGER_WANTED.items() if frozen and sign in str(error)), None)
+        if fact is not None:
+            raise _wants_integer(f, fact, error) from error
+        if "does not support ufuncs" in str(error):
+            raise TypeError(
+                f"a function of NumPy is called on a Value, at {_line_of(error)}\n"
+                f"  In {name_of(f)}, numbers among the arguments are Values, which NumPy's functions do not take.\n"
+                "  micrograd.math has those functions for numbers and Values."
+            ) from error
+        raise
+    finally:
+        engine.set_watch(*outer_watch)
+        engine.set_recording(recording)
+        engine.set_trace(before)
+    aux = None
+    if has_aux:
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(f"has_aux=True wants a function that returns (result, aux), not {type(result).__name__}")
+        result, aux = result
+    leaves: list[Any] = []
+    out_shape = flatten(result, leaves)
+    if frozen:
+        _refuse_frozen(f, out_shape, texts)
+        _refuse_changed(f, held)
+    beside: list[Any] = []
+    map_values(aux, beside.append)
+    found = _write_down(f, inputs, leaves + beside, guards, out_shape, serial)
+    _refuse_leaked(f, found.captured, set(begun[inside:]))
+    found.constants = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, Value)]
+    found.aux, found.aux_places = aux, found.tape.outputs[len(leaves) :]
+    del found.tape.outputs[len(leaves) :], found.numbers[len(leaves) :]
+    return found
+
+
+# A result that is no number is kept as it was in the traced run, so it must be something that a run cannot fill with numbers.
+CONSTANTS = (bool, str, bytes, Number, type, Enum, range, type(None), type(...))
+
+
+def _refuse_frozen(f: Any, shape: Shape, texts: list[str]) -> None:
+    for x in fixed_parts(shape):
+        if isinstance(x, str) and any(text in x for text in texts):
+            raise TraceError(
+                f"{name_of(f)} returns a text with the number of a Value in it, and is to be compiled\n"
+                "  It is run once and replayed, so later calls would return the text of now.\n"
+                "  Return the number, and make the text from it outside."
+            )
+        if not isinstance(x, CONSTANTS) and not is_numpy_scalar(x):
+            raise TraceError(
+                f"{name_of(f)} returns a {type(x).__name__}, and is to be compiled\n"
+                "  It is run once and replayed, so later calls would return that very object, with the numbers of now in it.\n"
+                "  Return numbers in lists, tuples, named tuples, dicts or NumPy arrays, and make the object from them outside."
+            )
+
+
+def _containers(x: Any, shape: Shape) -> Iterator[Any]:
+    """The lists, dicts and arrays that a function gets as its arguments."""
+    if shape[0] in ("list", "dict", "array"):
+        yield x
+    if shape[0] in ("list", "tuple", "named", "dict"):
+        for item, part in zip(x.values() if shape[0] == "dict" else x, shape[-1]):
+            yield from _containers(item, part)
+
+
+def _contents(container: Any) -> list[Any]:
+    if isinstance(container, dict):
+        return [*container, *container.values()]
+    return list(container.flat) if is_array(container) else list(container)
+
+
+def _refuse_changed(f: Any, held: list[tuple[Any, list[Any]]]) -> None:
+    for container, before in held:
+        after = _contents(container)
+        if len(after) != len(before) or any(x is not y for x, y in zip(after, before)):
+            raise TraceError(
+                f"{name_of(f)} changes a {type(container).__name__} that it gets as an argument, and is to be compiled\n"
+                "  Machine code gets the numbers in it alone, so the caller's would stay as it is.\n"
+                "  Change a copy, and return it."
+            )
+
+
+def _refuse_leaked(f: Any, captured: list[Value], inner: set[int]) -> None:
+    """What looks like a Value from outside and is none: it is a number by now, not a part of this trace."""
+    for v in captured:
+        if v._trace == ELSEWHERE:
+            raise TraceError(
+                f"{name_of(f)} uses a Value ({v._op}) that another thread has made from its arguments\n"
+                "  A trace sees the thread that it runs in, so this one is only a number here, and has no derivative.\n"
+                "  Compute it in the same thread; vmap(f) runs the rows of arrays on all cores."
+            )
+    for v in captured if inner else ():
+        if v._trace in inner and (v._prev or hasattr(v, "_input_of")):
+            raise TraceError(
+                f"{name_of(f)} uses a Value ({v._op or 'an argument'}) that was kept by a function given to grad or the like\n"
+                "  That function was run on Values of its own, so this one is only a number here, and has no derivative.\n"
+                "  Return it from there: grad(f, has_aux=True) hands on what f returns beside its result."
+            )
+
+
+def _write_down(f: Any, inputs: list[Value], results: list[Any], guards: list[Any], shape: Shape, serial: int) -> Trace:
+    operands = [*results, *(x for _, a, b, _ in guards for x in (a, b))]
+    found = linearize(operands, inputs, serial, SOURCES)
+    if len(found) == 1:
+        raise TraceError(
+            f"a hand-written _backward ({found[0]._op or 'unnamed'}) inside a compiled function, "
+            f"{name_of(f)}\n"
+            "  Its rule is a Python closure, which cannot be compiled.\n"
+            "  Declare the op with @primitive(partial, ...): value and partials written with operators and micrograd.math."
+        )
+    ops, args, captured, on_tape = found
+    tape = Tape(len(inputs), len(captured))
+    tape.ops, tape.args = ops, args
+    tape.outputs = on_tape[: len(results)]
+    pairs = iter(on_tape[len(results) :])
+    seen: dict[Guard, None] = {}
+    for how, _, _, went in guards:
+        seen[(how, next(pairs), next(pairs), went)] = None
+    tape.guards = [g for g in seen if not (tape.ops[g[1]] is CONST and tape.ops[g[2]] is CONST)]
+    found_trace = Trace(tape, captured, shape)
+    found_trace.numbers = peek(results)
+    return found_trace
+
+
+def derived(tape: Tape, sweep: Callable[..., Tape], *wrt: Any) -> Tape:
+    """The tape of a sweep over a tape; the second of two runs has it from the first one, if that swept the same."""
+    made = getattr(_twice, "made", None)
+    if made is None:
+        return passes.prune(sweep(tape, *wrt))
+    number, _twice.at = _twice.at, _twice.at + 1
+    asked = tape.ops, tape.args, tape.outputs, tape.guards, sweep, wrt
+    if number >= len(made) or made[number][0] != asked:
+        made[number:] = [(asked, passes.prune(sweep(tape, *wrt)))]
+    found: Tape = made[number][1]
+    return found
+
+
+def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
+    """Trace a function that will be replayed, and once more: what differs between two runs on the same numbers would be
+    frozen, and what `user` (the function as it was written) assigns outside of itself would be assigned now and never again."""
+    outer, _twice.made = getattr(_twice, "made", None), []
+    try:
+        first = _trace_without_drawing(f, user, shape, values)
+        before = outside.items(user)  # after the first run, which may have made what was not there yet
+        held = [(name, x, len(x)) for name, x in before.items() if isinstance(x, (list, dict, set))]
+        second = _trace_without_drawing(f, user, shape, values)
+    finally:
+        _twice.made = outer
+    for name, container, length in held:
+        if len(container) != length:
+            raise TraceError(
+                f"the {type(container).__name__} `{name}` changed its length inside a compiled function, {name_of(f)}\n"
+                f"{KEEP_OUT}"
+            )
+    difference = _difference(first, second)
+    if difference:
+        raise TraceError(
+            f"{name_of(f)} computes something else when it is run again on the same numbers: {difference}\n"
+            "  It is replayed as it ran now, so what it takes from elsewhere (the time, a counter, a generator of random "
+            "numbers, a cache) would be frozen.\n"
+            "  Pass that in as an argument."
+        )
+    after = outside.items(user)
+    for name, x in before.items():
+        if name in after and after[name] is not x:
+            raise TraceError(f"`{name}` is assigned inside a compiled function, {name_of(f)}\n{KEEP_OUT}")
+    return first
+
+
+KEEP_OUT = (
+    "  The function is run once and replayed, so later calls would leave it as it is.\n"
+    "  Return what is to be kept, and store it outside."
+)
+
+
+def _trace_without_drawing(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
+    """The trace of a run that left the generators of random numbers alone: the global ones, and those within its reach."""
+    for _ in range(4):  # a number drawn by another thread in the meantime is no fault of this function
+        own = outside.reached(user).values()
+        state = outside.random_state(own)
+        _twice.at = 0
+        found = trace(f, shape, values, frozen=True)
+        if outside.random_state(own) == state:
+            return found
+    raise TraceError(
+        f"a random number was drawn inside a compiled function, {name_of(f)}\n"
+        "  It is run once and replayed, so the number drawn now would be used for every later call.\n"
+        "  Draw it outside, and pass it in as an argument."
+    )
+
+
+def _difference(one: Trace, two: Trace) -> str:
+    """Where two traces differ, in words; nothing where they do not."""
+    a, b = one.tape, two.tape
+    differ = a.ops != b.ops or a.args != b.args or a.guards != b.guards or a.outputs != b.outputs
+    if differ and str(a) != str(b):  # a nan differs from itself, its text does not
+        lines = zip([*str(a).splitlines(), "nothing"], [*str(b).splitlines(), "nothing"])
+        old, new = next((x, y) for x, y in lines if x != y)
+        return f"`{old}`, then `{new}`"
+    if one.shape != two.shape:
+        return f"a result arranged as {written(one.shape)}, then as {written(two.shape)}"
+    for x, y in zip(one.captured, two.captured):
+        if x is not y and repr(x._data) != repr(y._data):
+            return f"a Value of {x._data!r}, then one of {y._data!r}"
+    return ""
+
+
+def same_way(one: Trace, two: Trace) -> bool:
+    """Whether two runs went the same way: the same instructions, guards and arrangement of results."""
+    a, b = one.tape, two.tape
+    if a.guards != b.guards or a.ops != b.ops or a.outputs != b.outputs or one.shape != two.shape:
+        return False
+    for op, x, y in zip(a.ops, a.args, b.args):
+        if op is PARAM:  # a Value made inside is a new one in each run
+            u, v = one.captured[x[0]], two.captured[y[0]]
+            if u is not v and repr(u._data) != repr(v._data):
+                return False
+        elif x != y and repr(x) != repr(y):
+            return False
+    return True
+
+
+INTEGER_WANTED = dict.fromkeys(
+    ("cannot be interpreted as an integer", "indices must be integers", "must be an integer"),
+    "a whole number wanted, and a Value found",
+) | {f"one real number (int, float or NumPy scalar), not {kind}: ": f"a {kind} and a Value in one operation"
+     for kind in ("list", "tuple", "str", "bytes")}  # fmt: skip
+
+
+def _wants_integer(f: Any, fact: str, error: TypeError) -> TraceError:
+    """The error for range(x), items[x] and [0.0] * x."""
+    return TraceError(
+        f"{fact}, inside a compiled function, at {_line_of(error)}: {error}\n"
+        f"  In {name_of(f)}, numbers among the arguments are Values, so that one tape serves all of them.\n"
+        "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values, "
+        "and so does vmap of that."
+    )
+
+
+def _line_of(error: BaseException) -> str:
+    """`file:line` of the user's code that an error came from."""
+    at = error.__traceback__
+    line = "an unknown line"
+    while at is not None:
+        if not in_package(at.tb_frame):
+            line = place(at.tb_frame, at.tb_lineno)
+        at = at.tb_next
+    return line
+
+
+def _phrase(how: str) -> str:
+    phrases = {"data": ".data of a Value read", "data =": ".data of a Value assigned", "backward()": "backward() called",
+               "grad": ".grad of a Value read", "grad =": ".grad of a Value assigned",
+               "no_grad()": "no_grad() entered"}  # fmt: skip
+    return phrases.get(how, f"{how} of a Value")

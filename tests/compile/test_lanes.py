@@ -1,0 +1,353 @@
+"""Instructions of one point side by side: found where the tape repeats itself, and never another bit in the result."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from micrograd import Value, jit, nn, vmap
+from micrograd.compile.kernel import Settings, prepare, wrt_places
+from micrograd.compile.llvm import build as llvm
+from micrograd.compile.llvm import module as pieces
+from micrograd.compile.llvm import packed as side_by_side
+from micrograd.compile.schedule import pack as lanes
+from micrograd.ops import OPS
+from micrograd.tape import interpret as python
+from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
+from micrograd.tape.trace import trace
+from random_programs import Package, close, needs_llvm, numbers, programs, same
+
+pytestmark = needs_llvm
+
+PACKAGE = Package()
+BITS = [128, 256, 512]
+EXACT = Settings(exact=True)
+
+
+def row(n: int):
+    return ("tuple", (("*",),) * n)
+
+
+def by_machine(tape: Tape, xs, params, bits: int, exact: bool, packed: bool = True):
+    """The outputs of a tape of spelled ops as machine code with vectors of so many bits; None where a guard failed."""
+    from micrograd import _engine
+
+    options = llvm.Options(1, False, exact, False, bits)
+    plan = lanes.plan(tape, bits // 64, side_by_side.STRIP[bits])
+    source, scratch = side_by_side.text(tape, options, plan) if packed else pieces.text(tape, options)
+    inside(tape, source, bits // 64)
+    code = llvm.compile_text(source, scratch, options, 1)
+    return _engine.point(code.address, list(xs), list(params), len(tape.outputs), scratch // 8 + 1, None, [])
+
+
+def inside(tape: Tape, source: str, width: int) -> None:
+    """No vector is read past the end of the arguments or the params."""
+    for at, base, offset in re.findall(r"(%t\d+) = getelementptr i8, ptr %(in|params), i64 (\d+)\n", source):
+        if f"load <{width} x double>, ptr {at}," in source:
+            assert int(offset) // 8 + width <= (tape.inputs if base == "in" else tape.params)
+
+
+def usable(bits: int) -> None:
+    if bits > llvm.vector_bits():
+        pytest.skip(f"this processor has no vectors of {bits} bits")
+
+
+def compare(f, xs, params, bits: int, exact: bool, gradients: bool) -> None:
+    found = trace(f, row(len(xs)), list(xs), frozen=True)
+    wrt = wrt_places(found.tape, list(range(len(xs)))) if gradients else []
+    tape = prepare(found.tape, wrt, EXACT if exact else Settings())
+    captured = [p.data for p in found.captured]
+    want = python.run(tape, list(xs), captured)
+    got = by_machine(tape, xs, captured, bits, exact)
+    for a, b in zip(got, want, strict=True):
+        assert same(a, b) if exact else close(a, b, 1e-9, 1e-12), (a, b)
+
+
+@pytest.mark.parametrize("bits", BITS)
+@given(data=st.data())
+@settings(max_examples=12)
+def test_any_program_keeps_its_bits(bits, data):
+    usable(bits)
+    program = data.draw(programs(tame=False))
+    xs = [data.draw(numbers(False)) for _ in range(program.inputs)]
+    params = [Value(data.draw(numbers(False))) for _ in range(program.params)]
+    compare(lambda *xs: tuple(program.run(PACKAGE, xs, params)), xs, params, bits, True, True)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("bits", BITS)
+@given(data=st.data())
+@settings(max_examples=12)
+def test_a_program_over_many_rows_keeps_its_bits(bits, exact, data):
+    """The same body on several rows with shared parameters, then what mixes the rows: sums, neighbours, products."""
+    usable(bits)
+    body = data.draw(programs(tame=not exact))
+    rows = data.draw(st.integers(2, 19))
+    numbers_of = numbers(not exact)
+    xs = [data.draw(numbers_of) for _ in range(rows * body.inputs)]
+    params = [Value(data.draw(numbers_of)) for _ in range(body.params)]
+    order = data.draw(st.permutations(range(rows)))
+
+    def f(*xs):
+        results = [body.run(PACKAGE, xs[i * body.inputs : (i + 1) * body.inputs], params) for i in order]
+        columns = list(zip(*results))
+        sums = [PACKAGE.math.sum(column) for column in columns]
+        dots = [PACKAGE.math.dot(columns[0], column) for column in columns]
+        neighbours = [a * b + c for a, b, c in zip(columns[0], columns[0][1:], columns[-1][::-1])]
+        return (*sums, *dots, *neighbours, xs[0], 2.0)
+
+    compare(f, xs, params, bits, exact, True)
+
+
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("shape", [(3, 5, 2), (16, 16, 1), (7, 9, 27)])
+def test_a_network_keeps_its_bits(bits, shape):
+    usable(bits)
+    nin, hidden, nout = shape
+    model = nn.MLP(nin, [hidden, nout])
+    xs = [0.1 * i - 0.3 for i in range(nin)]
+    compare(lambda *xs: PACKAGE.math.sum([y * y for y in _list(model(list(xs)))]), xs, [], bits, True, True)
+
+
+def _list(x):
+    return x if isinstance(x, list) else [x]
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_operands_of_fewer_lanes_do_not_stand_in_for_those_of_more(bits):
+    """The same weights for three neurons, and for nine: what was collected for three is not enough for nine."""
+    usable(bits)
+    weights = [[Value(0.1 * i - 0.03 * o * o + 0.5) for i in range(4)] for o in range(9)]
+
+    def f(*xs):
+        rows = [xs[4 * r : 4 * r + 4] for r in range(6)]
+        sums = [PACKAGE.math.dot(w, row) for r, row in enumerate(rows) for w in (weights if r % 2 else weights[:3])]
+        return tuple(PACKAGE.math.tanh(x) for x in sums)
+
+    compare(f, [0.01 * k * k - 0.4 for k in range(24)], [], bits, True, True)
+
+
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("order", list(itertools.permutations([0, 1, 2])))
+def test_an_operand_may_be_a_constant_an_argument_and_a_param_in_turn(bits, order):
+    """In three units side by side: places in a row, in three memories that lie equally far from each other."""
+    usable(bits)
+    tape = Tape(3, 6)
+    first = [tape.append(PARAM, 3 + k) for k in range(3)]
+    second = [tape.append(CONST, 0.5), tape.append(INPUT, 0), tape.append(PARAM, 0)]
+    tape.outputs = [tape.append(OPS["sub"], first[k], second[j]) for k, j in enumerate(order)]
+    xs, params = [0.25, 7.0, 8.0], [1.5, 0.0, 0.0, 10.0, 20.0, 30.0]
+    assert by_machine(tape, xs, params, bits, True) == python.run(tape, xs, params)
+
+
+def test_many_results_that_need_no_work_are_cut_into_functions_too():
+    """A Hessian is mostly zeros. LLVM takes more than linear time in the length of a function."""
+    tape = layer(5, 8)
+    tape.outputs += [tape.append(CONST, 0.0), *range(5)] * 400
+    bits = llvm.vector_bits()
+    source, _ = side_by_side.text(tape, llvm.Options(1, bits=bits), lanes.plan(tape, bits // 64, 8))
+    assert max(len(function.splitlines()) for function in source.split("\n}\n")) < 1.1 * side_by_side.LINES
+    xs, params = [0.1 * k for k in range(tape.inputs)], [0.3 - 0.01 * k for k in range(tape.params)]
+    assert by_machine(tape, xs, params, bits, True) == python.run(tape, xs, params)
+
+
+def test_guards_hold_or_fail_as_they_should():
+    def f(*xs):
+        total = 0.0
+        for x in xs:
+            total = total + (x * 2.0 if x > 0.5 else x - 1.0)
+        return total
+
+    xs = [0.1 * i for i in range(12)]
+    tape = prepare(trace(f, row(12), xs, frozen=True).tape, [], EXACT)
+    bits = llvm.vector_bits()
+    assert by_machine(tape, xs, [], bits, True) == [f(*xs)]
+    for k in range(12):
+        other = [*xs]
+        other[k] = 1.0 - other[k]
+        goes = [x > 0.5 for x in other] == [x > 0.5 for x in xs]
+        assert (by_machine(tape, other, [], bits, True) is not None) == goes
+
+
+def layer(nin: int, nout: int, rows: int = 4) -> Tape:
+    """nout neurons of nin inputs, tanh(Σ w·x + b), for several rows of inputs."""
+    tape = Tape(nin * rows, nout * (nin + 1))
+    params = [tape.append(PARAM, k) for k in range(tape.params)]
+    for r in range(rows):
+        xs = [tape.append(INPUT, r * nin + i) for i in range(nin)]
+        for o in range(nout):
+            *weights, total = params[o * (nin + 1) : (o + 1) * (nin + 1)]
+            for w, x in zip(weights, xs):
+                total = tape.append(OPS["add"], total, tape.append(OPS["mul"], w, x))
+            tape.outputs.append(tape.append(OPS["tanh"], total))
+    return tape
+
+
+def test_the_neurons_of_a_layer_are_found_again():
+    plan = lanes.plan(layer(5, 8), 8, 8)
+    sums, tanhs = plan.strips
+    assert [len(p.roots) for p in sums + tanhs] == [8] * 8  # four rows of eight neurons
+    assert {p.how for p in sums} == {b"\1\2\2\2\2\2"} and {p.how.name for p in tanhs} == {"tanh"}
+    bias, *terms = sums[0].operands
+    assert bias == (lanes.PARAMS + 5, 6)  # the next neuron's is six params on
+    assert terms[:2] == [(lanes.PARAMS, 6), (lanes.INPUTS, 0)]  # a weight of each, the same input for all
+    assert tanhs[0].operands == [(sums[0].to, 1)]
+
+
+def test_what_does_not_repeat_stays_as_it_is():
+    tape = Tape(2, 0)
+    x, y = tape.append(INPUT, 0), tape.append(INPUT, 1)
+    for name in ("sin", "exp", "tanh", "atan"):
+        x = tape.append(OPS["mul"], tape.append(OPS[name], x), y)
+    tape.outputs = [x]
+    plan = lanes.plan(tape, 8, 8)
+    assert plan.cost == plan.scalar_cost
+    assert all(len(p.roots) == 1 for strip in plan.strips for p in strip)
+
+
+def test_a_chain_of_additions_is_cut_where_somebody_else_needs_a_part():
+    tape = Tape(4, 0)
+    a, b, c, d = (tape.append(INPUT, i) for i in range(4))
+    ab = tape.append(OPS["mul"], a, b)
+    first = tape.append(OPS["add"], ab, c)
+    second = tape.append(OPS["add"], first, d)
+    tape.outputs = [second]
+    assert lanes.units(tape) == {second: (b"\1\2\1", (c, a, b, d))}
+    tape.outputs = [second, first]
+    assert lanes.units(tape) == {first: (b"\1\2", (c, a, b)), second: (b"\1\1", (d, first))}
+    tape.outputs = [second, ab]
+    assert lanes.units(tape)[second] == (b"\1\1\1", (c, ab, d))
+
+
+def test_a_vector_is_stored_where_nobody_else_lies():
+    """Runs that do not fill a vector are followed by room for the rest of it."""
+    tape = layer(3, 5)
+    plan = lanes.plan(tape, 8, 8)
+    taken: set[int] = set()
+    for p in (p for strip in plan.strips for p in strip):
+        room = set(range(p.to, p.to + (8 if len(p.roots) > 1 else 1)))
+        assert not room & taken
+        assert max(room) < plan.slots
+        taken |= room
+
+
+@pytest.mark.parametrize("tape", [layer(5, 8), layer(3, 5), layer(16, 40, rows=2), layer(1, 3)])
+@pytest.mark.parametrize("width", [2, 4, 8])
+def test_a_plan_is_given_up_where_it_costs_more_and_not_before(tape, width):
+    whole = lanes.plan(tape, width, 8)
+    share = whole.cost / whole.scalar_cost
+    assert lanes.plan(tape, width, 8, share * 1.0001) == whole
+    assert lanes.plan(tape, width, 8, share * 0.9999) is None
+    assert lanes.plan(tape, width, 8, 0.01) is None
+
+
+def test_work_grows_with_the_tape_and_no_faster():
+    def packs(n: int) -> int:
+        return sum(map(len, lanes.plan(layer(16, n), 8, 8).strips))
+
+    assert packs(64) == 4 * packs(16)
+    long = Tape(1, 0)
+    x = long.append(INPUT, 0)
+    total = x
+    for _ in range(5 * lanes.LONGEST_CHAIN):
+        total = long.append(OPS["add"], total, x)
+    long.outputs = [total]
+    assert max(len(how) for how, _ in lanes.units(long).values()) <= lanes.LONGEST_CHAIN + 2
+
+
+def test_a_long_repeating_tape_is_compiled_side_by_side_and_a_short_one_is_not():
+    model = nn.MLP(8, [16, 1])
+
+    def loss(rows):
+        return sum(model(xs).tanh() for xs in rows)
+
+    rows = [[0.1 * i - 0.2 * r for i in range(8)] for r in range(6)]
+    assert f"<{llvm.vector_bits() // 64} x double>" in jit(loss).source(rows)
+    assert "x double>" not in jit(lambda x: x * x + 1.0).source(2.0)
+
+
+@pytest.fixture
+def row_after_row(monkeypatch):
+    monkeypatch.setattr(side_by_side, "SHORTEST_OF_ROWS", 1)
+    monkeypatch.setattr(side_by_side, "WORTH_OF_ROWS", 10.0)
+
+
+class TestRows:
+    """The same for the rows of a batch, one after the other."""
+
+    @given(data=st.data())
+    @settings(max_examples=15)
+    def test_any_program_has_the_bits_of_eager_code_in_every_row(self, data):
+        np = pytest.importorskip("numpy", reason="batches need NumPy")
+        program = data.draw(programs(tame=False))
+        rows = data.draw(st.sampled_from([1, 2, 7, 8, 9, 17]))
+        columns = [np.array([data.draw(numbers(False)) for _ in range(rows)]) for _ in range(program.inputs)]
+        params = [data.draw(numbers(False)) for _ in range(program.params)]
+
+        def f(*xs):
+            return tuple(program.run(PACKAGE, xs, params))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(side_by_side, "SHORTEST_OF_ROWS", 1)
+            patch.setattr(side_by_side, "WORTH_OF_ROWS", 10.0)
+            results = vmap(f, exact=True)(*columns)
+        for r in range(rows):
+            for got, want in zip(results, f(*(Value(float(c[r])) for c in columns)), strict=True):
+                want = want.data if isinstance(want, Value) else want
+                assert same(float(got[r]), float(want)), (r, got[r], want)
+
+    @pytest.mark.parametrize("rows", [1, 3, 8, 31, 4100])
+    @pytest.mark.parametrize("width", [1, 2, 4, 8, 16, 32])
+    def test_rows_that_take_another_way_are_found(self, row_after_row, rows, width):
+        np = pytest.importorskip("numpy", reason="batches need NumPy")
+        x = np.linspace(-1.0, 1.0, rows) ** 3
+
+        def f(x):
+            return x * x if x > 0.1 else x - 1.0
+
+        want = np.where(x > 0.1, x * x, x - 1.0)
+        assert vmap(f, width=width)(x).tolist() == want.tolist()
+        assert vmap(f, width=width, reduce="sum")(x) == pytest.approx(want.sum(), rel=1e-13)
+
+    @pytest.mark.parametrize("rows", [1, 5, 100, 4100])
+    def test_gradients_of_parameters_are_those_of_rows_in_lanes(self, monkeypatch, rows):
+        np = pytest.importorskip("numpy", reason="batches need NumPy")
+        model = nn.MLP(3, [9, 2])
+        X = np.random.default_rng(0).normal(size=(rows, 3))
+
+        def loss(x):
+            return model(x)[0] * model(x)[1]
+
+        found = []
+        for shortest in (10**9, 1):
+            monkeypatch.setattr(side_by_side, "SHORTEST_OF_ROWS", shortest)
+            monkeypatch.setattr(side_by_side, "WORTH_OF_ROWS", 10.0)
+            for threads in (1, 2):
+                total = vmap(loss, reduce="mean", threads=threads)(X)
+                model.zero_grad()
+                total.backward()
+                found.append([total.data, *(p.grad for p in model.parameters())])
+        in_lanes, _, by_rows, by_rows_in_two_threads = found
+        assert by_rows == by_rows_in_two_threads
+        assert by_rows == pytest.approx(in_lanes, rel=1e-12, abs=1e-13)
+        assert any(by_rows[1:])
+
+    def test_results_and_sums_go_where_they_belong(self, row_after_row):
+        np = pytest.importorskip("numpy", reason="batches need NumPy")
+        x, y = np.arange(11.0), np.arange(11.0) ** 2
+
+        def f(x, y, a):
+            return {"out": x * a + y, "same": x, "three": 3.0}, y - a
+
+        results, last = vmap(f, in_axes=(0, 0, None))(x, y, 2.0)
+        assert results["out"].tolist() == (x * 2 + y).tolist() and results["same"].tolist() == x.tolist()
+        assert np.asarray(results["three"]).tolist() in (3.0, [3.0] * 11) and last.tolist() == (y - 2).tolist()
+
+    def test_float32_goes_by_rows_in_lanes(self, row_after_row):
+        tape = layer(3, 8)
+        options = llvm.Options(8, True, False, False, 256)
+        assert side_by_side.attempt(tape, options, [False] * len(tape.outputs)) is None

@@ -1,0 +1,90 @@
+"""Sums over rows of products, added in tiles."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from micrograd import Value, math, nn, vmap
+from random_programs import needs_llvm
+
+np = pytest.importorskip("numpy", reason="vmap needs NumPy")
+pytestmark = needs_llvm
+
+
+class TestManySums:
+    """With many captured Values, the sums over rows are added tile by tile, several vectors of rows at a time."""
+
+    ROWS = [1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 71, 128, 2100]
+
+    def gradients(self, f, weights, monkeypatch, *columns, **options):
+        """The result and the gradients of the weights, by tiles and by single sums."""
+        from micrograd.compile.schedule import tiles
+
+        results = []
+        for fewest in (tiles.FEWEST, 10**9):
+            monkeypatch.setattr(tiles, "FEWEST", fewest)
+            total = vmap(f, reduce="sum", **options)
+            y = total(*columns)
+            assert ("@tiles" in total.source(*columns)) == (fewest < 10**9)
+            for w in weights:
+                w.grad = 0.0
+            y.backward()
+            results.append((y.data, [w.grad for w in weights]))
+        return results
+
+    @pytest.mark.parametrize("rows", ROWS)
+    def test_one_factor_for_all(self, rows, monkeypatch):
+        weights = [Value(0.1 * k - 1.7) for k in range(40)]
+        x = np.linspace(-1.0, 2.0, rows)
+        tiled, single = self.gradients(
+            lambda t: math.dot(weights, [t * k for k in range(40)]).tanh(), weights, monkeypatch, x, exact=True
+        )
+        assert tiled == single
+
+    @pytest.mark.parametrize("options", [{"width": w} for w in (1, 2, 4, 8, 16)] + [{"threads": 2}, {"float32": True}])
+    @pytest.mark.parametrize("rows", [5, 64, 100, 2100])
+    def test_two_layers(self, rows, options, monkeypatch):
+        model = nn.MLP(3, [7, 5, 1])
+        X = np.random.default_rng(rows).normal(size=(rows, 3))
+        weights = model.parameters()
+        tiled, single = self.gradients(lambda x: (model(x) - 0.3) ** 2, weights, monkeypatch, X, **options)
+        close = {"rel": 1e-3, "abs": 1e-3} if "float32" in options else {"rel": 1e-11, "abs": 1e-12}
+        assert tiled[0] == pytest.approx(single[0], **close)
+        assert tiled[1] == pytest.approx(single[1], **close)
+
+    @pytest.mark.parametrize("weights", [3, 40])
+    def test_no_more_alignment_is_told_than_memory_has(self, weights):
+        ws = [Value(0.1 * k) for k in range(weights)]
+        total = vmap(lambda x: math.dot(ws, [x * k for k in range(weights)]).tanh(), reduce="sum", width=64)
+        told = {int(n) for n in re.findall(r"align (\d+)", total.source(np.arange(3.0)))}
+        assert max(told) == 64
+
+    def test_a_product_that_is_written_twice_is_added_to_both_sums(self):
+        from micrograd.compile.schedule import tiles
+        from micrograd.tape.tape import parse
+
+        tape = parse("%0 = input 0\n%1 = input 1\n%2 = mul %0 %1\n%3 = mul %0 %1\nreturn %2 %3")
+        found, _ = tiles.find(tape, [True, True], [0, 1], 16)
+        assert sorted(kind for tile in found for row in tile.sums for kind in row) == [0, 1]
+
+    @pytest.mark.parametrize("rows", [1, 3, 13])
+    def test_lanes_without_a_row_add_nothing_even_where_they_are_not_finite(self, rows, monkeypatch):
+        weights = [Value(0.01 * k + 0.5) for k in range(36)]
+        x = np.linspace(1.0, 2.0, rows)  # of a lane without a row: log(0), 1 / 0
+        tiled, single = self.gradients(
+            lambda t: math.dot(weights, [math.log(t) / t * k for k in range(36)]), weights, monkeypatch, x, exact=True
+        )
+        assert tiled == single
+        assert all(abs(g) < 1e9 for g in tiled[1])
+
+    def test_a_square_and_a_product_that_is_also_a_result(self, monkeypatch):
+        weights = [Value(0.1 * k) for k in range(33)]
+
+        def f(t):
+            u = t * 2.0
+            return math.dot(weights, [u * u, u, t, *[u + k for k in range(30)]]) * u
+
+        tiled, single = self.gradients(f, weights, monkeypatch, np.linspace(-1.0, 1.0, 37), exact=True)
+        assert tiled == single

@@ -1,0 +1,153 @@
+"""Plots: what is drawn, where, and that matplotlib is asked for only then."""
+
+import subprocess
+import sys
+
+import pytest
+
+from micrograd import Value, data, losses, nn, optim, plots
+from micrograd.train import fit
+
+matplotlib = pytest.importorskip("matplotlib", reason="pictures are drawn by matplotlib")
+matplotlib.use("Agg")
+
+
+@pytest.fixture
+def ax():
+    from matplotlib.figure import Figure
+
+    return Figure(layout="constrained").add_subplot()
+
+
+@pytest.fixture(scope="module")
+def trained():
+    X, y = data.moons(40)
+    signs = [2 * c - 1 for c in y]
+    model = nn.MLP(2, [8, 1], rng=1)
+    optimizer = optim.Adam(model.parameters(), lr=0.05)
+    history = fit(model, (X, signs), losses.max_margin, optimizer, epochs=60, quiet=True)
+    return model, X, signs, history
+
+
+def pixels(ax):
+    """What the picture looks like, as an array."""
+    import numpy as np
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(ax.figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())
+
+
+def test_the_loss_curve_shows_each_step(ax, trained):
+    history = trained[3]
+    assert plots.loss_curve(history, ax=ax) is ax
+    assert ax.lines[0].get_xdata().tolist() == list(range(1, 61))
+    assert ax.lines[0].get_ydata().tolist() == history.loss
+    assert (ax.get_xlabel(), ax.get_title()) == ("step", "Loss")
+
+
+def test_a_noisy_loss_gets_its_mean(ax):
+    noisy = [1.0 + 0.5 * (-1) ** i for i in range(100)]
+    plots.loss_curve(noisy, ax=ax)
+    assert ax.lines[1].get_label() == "mean of 4 steps"
+    assert ax.lines[1].get_ydata()[10:].tolist() == [1.0] * 90
+
+
+@pytest.mark.parametrize(
+    "losses, scale", [([100.0, 1.0, 0.01], "log"), ([1.0, 0.9], "linear"), ([1.0, -1.0], "linear")]
+)
+def test_the_loss_curve_chooses_its_scale(ax, losses, scale):
+    assert plots.loss_curve(losses, ax=ax).get_yscale() == scale
+
+
+def test_the_loss_curve_of_nothing_is_empty(ax):
+    plots.loss_curve([], ax=ax)
+    pixels(ax)
+
+
+def test_the_decision_boundary_colours_what_the_model_decides(ax):
+    def model(x):
+        return Value(x[0])  # positive to the right of zero
+
+    plots.decision_boundary(model, [[-1.0, 0.0], [1.0, 0.0], [1.0, 1.0]], [-1, 1, 1], ax=ax, cells=40)
+    image = pixels(ax)
+    height = image.shape[0]
+
+    def colour(x, y):
+        column, row = ax.transData.transform((x, y))
+        return image[height - 1 - round(row), round(column)].tolist()
+
+    left, right = colour(-0.6, 0.5), colour(0.6, 0.5)
+    assert left[2] > left[0] and right[0] > right[2]  # bluish, reddish
+    assert max(colour(0.0, 0.5)[:3]) < 130  # the line between
+
+
+def test_each_class_of_several_has_its_points_and_its_region(ax):
+    X, y = data.blobs(30)
+    centres = [[1.0, 0.0], [-0.5, 0.866], [-0.5, -0.866]]
+
+    def model(x):
+        return [-((x[0] - a) ** 2 + (x[1] - b) ** 2) for a, b in centres]
+
+    plots.decision_boundary(model, X, y, ax=ax, cells=30)
+    drawn = [c for c in ax.collections if len(c.get_offsets()) == 10]
+    assert len(drawn) == 3
+    pixels(ax)
+
+
+def test_a_boundary_is_drawn_in_the_plane(ax):
+    with pytest.raises(ValueError, match="2 coordinates"):
+        plots.decision_boundary(lambda x: x[0], [[1.0, 2.0, 3.0]], [1], ax=ax)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_model_that_decides_the_same_everywhere_is_drawn_too(ax):
+    plots.decision_boundary(lambda x: 1.0, [[0.0, 0.0], [1.0, 1.0]], [1, 1], ax=ax, cells=5)
+    pixels(ax)
+
+
+def test_gradients_are_told_by_layer(ax):
+    model = nn.MLP(2, [3, 1], rng=0)
+    with pytest.raises(ValueError, match="every gradient is zero"):
+        plots.gradient_histogram(model, ax=ax)
+    model([1.0, 2.0]).backward()
+    plots.gradient_histogram(model, ax=ax)
+    told = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert told[0].startswith("layer 0: 9 parameters") and told[1].startswith("layer 1: 4 parameters")
+    grads = plots.gradients_by_layer(model)
+    assert grads["layer 1"] == [p.grad for p in model.layers[1].parameters()]
+    pixels(ax)
+
+
+def test_the_parts_of_a_gpt_are_told_apart():
+    parts = plots.gradients_by_layer(nn.GPT(5, 4, 4, 2, layers=2))
+    assert {name: len(grads) for name, grads in parts.items()} == {
+        "tokens": 20,
+        "positions": 16,
+        "block 0": 192,
+        "block 1": 192,
+        "head": 20,
+    }
+
+
+@pytest.mark.parametrize("draw", [lambda: plots.loss_curve([2.0, 1.0])])
+def test_without_axes_a_figure_is_made(draw):
+    import matplotlib.pyplot as plt
+
+    before = plt.get_fignums()
+    drawn = draw()
+    assert len(plt.get_fignums()) == len(before) + 1
+    plt.close(drawn.figure)
+
+
+def test_matplotlib_is_imported_only_when_a_picture_is_drawn():
+    program = "import sys, micrograd.plots, micrograd.train, micrograd.cli.demo; assert 'matplotlib' not in sys.modules"
+    path = [p for p in sys.path if p]
+    subprocess.run([sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}; {program}"], check=True, timeout=60)
+
+
+def test_without_matplotlib_the_way_out_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r'pip install "micrograd\[train\]"'):
+        plots.loss_curve([1.0])
