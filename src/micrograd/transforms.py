@@ -14,7 +14,6 @@ that transforms nest. Each run is written down as a tape and the tape is differe
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from functools import partial, update_wrapper
 from itertools import islice
 from math import prod
@@ -117,9 +116,8 @@ class _Call:
         found = self.trace
         if not self.connected:
             return map_values(found.aux, lambda v: v._data)
-        tape = copy(found.tape)
-        tape.outputs, tape.guards = found.aux_places, []
-        flat = iter(python.run(passes.prune(tape), self.leaves, found.captured))
+        tape = passes.prune(found.tape.copy(outputs=found.aux_places, guards=()))
+        flat = iter(python.run(tape, self.leaves, found.captured))
         return map_values(found.aux, lambda _: next(flat))
 
     def run(self, tape: Any, extra: tuple[Any, ...] = ()) -> list[Any]:
@@ -247,11 +245,8 @@ def jvp(
     call = _Call(f, tuple(primals), {}, tuple(range(len(primals))), has_aux)
     directions: list[Any] = []
     flatten(tuple(tangents), directions)
-    tape = call.trace.tape
-    wrt = call.places()
-    seeds = [tape.append(INPUT, tape.inputs + k) for k in range(len(directions))]
-    tape.inputs += len(directions)
-    flat = call.run(derived(tape, passes.tangent, wrt, seeds), tuple(directions))
+    tape, seeds = call.trace.tape.with_inputs(len(directions))
+    flat = call.run(derived(tape, passes.tangent, call.places(), seeds), tuple(directions))
     shape, count = call.trace.shape, size(call.trace.shape)
     results: tuple[Any, ...] = call.with_aux(unflatten(shape, iter(flat[:count])), unflatten(shape, iter(flat[count:])))
     return results
@@ -265,10 +260,8 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
     call = _Call(f, primals, {}, tuple(range(len(primals))), has_aux)
     count = size(call.trace.shape)
     result = unflatten(call.trace.shape, iter(call.run(call.trace.tape)))
-    tape, wrt = call.trace.tape, call.places()
-    seeds = [tape.append(INPUT, tape.inputs + k) for k in range(count)]
-    tape.inputs += count
-    swept = derived(tape, passes.adjoint, wrt, seeds)
+    tape, seeds = call.trace.tape.with_inputs(count)
+    swept = derived(tape, passes.adjoint, call.places(), seeds)
     read = [x for x in [*call.leaves, *call.trace.captured] if isinstance(x, Value)]
     before = peek(read)
 

@@ -13,9 +13,12 @@ from micrograd.compile.llvm import module as pieces
 from micrograd.compile.llvm.emit import spelled
 from micrograd.compile.schedule import outline as shared
 from micrograd.compile.schedule import split as cut
+from micrograd.ops import OPS
 from micrograd.tape import interpret as python
 from micrograd.tape import passes
-from micrograd.tape.tape import CONST, INPUT, SOURCES, Tape, parse
+from micrograd.tape.builder import Builder
+from micrograd.tape.tape import CONST, INPUT, SOURCES
+from micrograd.tape.text import parse
 from micrograd.tape.trace import trace
 from random_programs import Package, column, needs_llvm, number, programs, same
 
@@ -273,9 +276,9 @@ class TestMachineCode:
 
 def test_gather_lets_sums_grow_together():
     """Two sums over the same values, one after the other, become one walk over them."""
-    tape = Tape(1, 0)
+    tape = Builder(1)
     x = tape.append(INPUT, 0)
-    mul, add, neg = passes.OPS["mul"], passes.OPS["add"], passes.OPS["neg"]
+    mul, add, neg = OPS["mul"], OPS["add"], OPS["neg"]
     values = [x]
     for _ in range(50):
         values.append(tape.append(mul, values[-1], x))
@@ -284,7 +287,7 @@ def test_gather_lets_sums_grow_together():
         one = tape.append(add, one, v)
     for v in values[2:]:
         two = tape.append(add, two, tape.append(neg, v))
-    tape.outputs = [one, two]
+    tape = tape.finish([one, two])
 
     def most_in_use(tape):
         last = {a: i for i, (op, args) in enumerate(zip(tape.ops, tape.args)) if op not in SOURCES for a in args}

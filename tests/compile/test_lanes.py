@@ -17,6 +17,7 @@ from micrograd.compile.llvm import packed as side_by_side
 from micrograd.compile.schedule import pack as lanes
 from micrograd.ops import OPS
 from micrograd.tape import interpret as python
+from micrograd.tape.builder import Builder
 from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
 from micrograd.tape.trace import trace
 from random_programs import Package, close, needs_llvm, numbers, programs, same
@@ -136,10 +137,10 @@ def test_operands_of_fewer_lanes_do_not_stand_in_for_those_of_more(bits):
 def test_an_operand_may_be_a_constant_an_argument_and_a_param_in_turn(bits, order):
     """In three units side by side: places in a row, in three memories that lie equally far from each other."""
     usable(bits)
-    tape = Tape(3, 6)
+    tape = Builder(3, 6)
     first = [tape.append(PARAM, 3 + k) for k in range(3)]
     second = [tape.append(CONST, 0.5), tape.append(INPUT, 0), tape.append(PARAM, 0)]
-    tape.outputs = [tape.append(OPS["sub"], first[k], second[j]) for k, j in enumerate(order)]
+    tape = tape.finish([tape.append(OPS["sub"], first[k], second[j]) for k, j in enumerate(order)])
     xs, params = [0.25, 7.0, 8.0], [1.5, 0.0, 0.0, 10.0, 20.0, 30.0]
     assert by_machine(tape, xs, params, bits, True) == python.run(tape, xs, params)
 
@@ -147,7 +148,8 @@ def test_an_operand_may_be_a_constant_an_argument_and_a_param_in_turn(bits, orde
 def test_many_results_that_need_no_work_are_cut_into_functions_too():
     """A Hessian is mostly zeros. LLVM takes more than linear time in the length of a function."""
     tape = layer(5, 8)
-    tape.outputs += [tape.append(CONST, 0.0), *range(5)] * 400
+    more = [len(tape), *range(5)] * 400
+    tape = tape.copy(ops=(*tape.ops, CONST), args=(*tape.args, (0.0,)), outputs=(*tape.outputs, *more))
     bits = llvm.vector_bits()
     source, _ = side_by_side.text(tape, llvm.Options(1, bits=bits), lanes.plan(tape, bits // 64, 8))
     assert max(len(function.splitlines()) for function in source.split("\n}\n")) < 1.1 * side_by_side.LINES
@@ -175,7 +177,7 @@ def test_guards_hold_or_fail_as_they_should():
 
 def layer(nin: int, nout: int, rows: int = 4) -> Tape:
     """nout neurons of nin inputs, tanh(Σ w·x + b), for several rows of inputs."""
-    tape = Tape(nin * rows, nout * (nin + 1))
+    tape, outputs = Builder(nin * rows, nout * (nin + 1)), []
     params = [tape.append(PARAM, k) for k in range(tape.params)]
     for r in range(rows):
         xs = [tape.append(INPUT, r * nin + i) for i in range(nin)]
@@ -183,8 +185,8 @@ def layer(nin: int, nout: int, rows: int = 4) -> Tape:
             *weights, total = params[o * (nin + 1) : (o + 1) * (nin + 1)]
             for w, x in zip(weights, xs):
                 total = tape.append(OPS["add"], total, tape.append(OPS["mul"], w, x))
-            tape.outputs.append(tape.append(OPS["tanh"], total))
-    return tape
+            outputs.append(tape.append(OPS["tanh"], total))
+    return tape.finish(outputs)
 
 
 def test_the_neurons_of_a_layer_are_found_again():
@@ -199,28 +201,24 @@ def test_the_neurons_of_a_layer_are_found_again():
 
 
 def test_what_does_not_repeat_stays_as_it_is():
-    tape = Tape(2, 0)
+    tape = Builder(2)
     x, y = tape.append(INPUT, 0), tape.append(INPUT, 1)
     for name in ("sin", "exp", "tanh", "atan"):
         x = tape.append(OPS["mul"], tape.append(OPS[name], x), y)
-    tape.outputs = [x]
-    plan = lanes.plan(tape, 8, 8)
+    plan = lanes.plan(tape.finish([x]), 8, 8)
     assert plan.cost == plan.scalar_cost
     assert all(len(p.roots) == 1 for strip in plan.strips for p in strip)
 
 
 def test_a_chain_of_additions_is_cut_where_somebody_else_needs_a_part():
-    tape = Tape(4, 0)
+    tape = Builder(4)
     a, b, c, d = (tape.append(INPUT, i) for i in range(4))
     ab = tape.append(OPS["mul"], a, b)
     first = tape.append(OPS["add"], ab, c)
     second = tape.append(OPS["add"], first, d)
-    tape.outputs = [second]
-    assert lanes.units(tape) == {second: (b"\1\2\1", (c, a, b, d))}
-    tape.outputs = [second, first]
-    assert lanes.units(tape) == {first: (b"\1\2", (c, a, b)), second: (b"\1\1", (d, first))}
-    tape.outputs = [second, ab]
-    assert lanes.units(tape)[second] == (b"\1\1\1", (c, ab, d))
+    assert lanes.units(tape.finish([second])) == {second: (b"\1\2\1", (c, a, b, d))}
+    assert lanes.units(tape.finish([second, first])) == {first: (b"\1\2", (c, a, b)), second: (b"\1\1", (d, first))}
+    assert lanes.units(tape.finish([second, ab]))[second] == (b"\1\1\1", (c, ab, d))
 
 
 def test_a_vector_is_stored_where_nobody_else_lies():
@@ -250,13 +248,12 @@ def test_work_grows_with_the_tape_and_no_faster():
         return sum(map(len, lanes.plan(layer(16, n), 8, 8).strips))
 
     assert packs(64) == 4 * packs(16)
-    long = Tape(1, 0)
+    long = Builder(1)
     x = long.append(INPUT, 0)
     total = x
     for _ in range(5 * lanes.LONGEST_CHAIN):
         total = long.append(OPS["add"], total, x)
-    long.outputs = [total]
-    assert max(len(how) for how, _ in lanes.units(long).values()) <= lanes.LONGEST_CHAIN + 2
+    assert max(len(how) for how, _ in lanes.units(long.finish([total])).values()) <= lanes.LONGEST_CHAIN + 2
 
 
 def test_a_long_repeating_tape_is_compiled_side_by_side_and_a_short_one_is_not():

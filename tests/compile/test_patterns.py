@@ -25,6 +25,7 @@ from micrograd.compile.schedule import tiles
 from micrograd.ops import OPS
 from micrograd.tape import interpret as python
 from micrograd.tape import passes
+from micrograd.tape.builder import Builder
 from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
 from random_programs import needs_llvm, same
 
@@ -43,7 +44,7 @@ class Patterns:
 
     def __init__(self, random: Random) -> None:
         self.random = random
-        self.tape = Tape(random.choice([1, 3, 8, 9, 24, 33]), random.choice([0, 3, 8, 17, 64, 81]))
+        self.tape = Builder(random.choice([1, 3, 8, 9, 24, 33]), random.choice([0, 3, 8, 17, 64, 81]))
         numbers = [0.5, 1.25, -0.75, 2.0, -1.0, 0.0, 0.3]
         self.vectors = [
             [self.tape.append(INPUT, k) for k in range(self.tape.inputs)],
@@ -109,16 +110,18 @@ class Patterns:
 def a_tape(random: Random) -> Tape:
     """Of spelled ops; with gradients, guards, results that are sources or are there twice."""
     p = Patterns(random)
-    while len(p.tape) < random.choice([100, 200, 400]):
+    while len(p.tape.ops) < random.choice([100, 200, 400]):
         p.grow()
-    tape, every = p.tape, [place for vector in p.vectors for place in vector]
-    tape.outputs = [*p.vectors[-1], *p.vectors[-2], *(random.choice(every) for _ in range(random.choice([1, 9, 40])))]
+    every = [place for vector in p.vectors for place in vector]
+    outputs = [*p.vectors[-1], *p.vectors[-2], *(random.choice(every) for _ in range(random.choice([1, 9, 40])))]
+    tape = p.tape.finish(outputs)
     if random.random() < 0.5:
-        tape.outputs = tape.outputs[:1]
+        tape = tape.copy(outputs=outputs[:1])
         tape = passes.adjoint(tape, random.sample(range(tape.inputs), random.randint(1, tape.inputs)), exact=True)
     if random.random() < 0.3:
         pairs = [(random.randrange(len(tape)), random.randrange(len(tape))) for _ in range(random.choice([1, 4]))]
-        tape.guards = [(random.choice(["lt", "ge", "ne"]), a, b, random.random() < 0.8) for a, b in pairs]
+        guards = [(random.choice(["lt", "ge", "ne"]), a, b, random.random() < 0.8) for a, b in pairs]
+        tape = tape.copy(guards=guards)
     return passes.prune(passes.expand(tape, spelled))
 
 
@@ -179,9 +182,7 @@ def numbers(address: int, n: int) -> list[float]:
 
 
 def all_places(tape: Tape, xs: list[float], params: list[float]) -> list[float]:
-    every = Tape(tape.inputs, tape.params)
-    every.ops, every.args, every.outputs = tape.ops, tape.args, list(range(len(tape)))
-    return python.run(every, xs, params)
+    return python.run(tape.copy(outputs=range(len(tape)), guards=()), xs, params)
 
 
 def takes_another_way(tape: Tape, values: list[float]) -> bool:

@@ -13,7 +13,7 @@ from micrograd.compile.llvm.emit import Text, spelled
 from micrograd.compile.schedule import outline as shared
 from micrograd.compile.schedule import split as cut
 from micrograd.tape import passes
-from micrograd.tape.tape import parse
+from micrograd.tape.text import parse
 from micrograd.tape.trace import trace
 from random_programs import Package, column, needs_llvm, number, programs, same
 

@@ -63,7 +63,7 @@ class TestManySums:
 
     def test_a_product_that_is_written_twice_is_added_to_both_sums(self):
         from micrograd.compile.schedule import tiles
-        from micrograd.tape.tape import parse
+        from micrograd.tape.text import parse
 
         tape = parse("%0 = input 0\n%1 = input 1\n%2 = mul %0 %1\n%3 = mul %0 %1\nreturn %2 %3")
         found, _ = tiles.find(tape, [True, True], [0, 1], 16)

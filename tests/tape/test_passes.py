@@ -12,7 +12,10 @@ from micrograd.compile.schedule import pack as lanes
 from micrograd.ops import OPS
 from micrograd.tape import interpret as python
 from micrograd.tape import passes
-from micrograd.tape.tape import CONST, INPUT, PARAM, Builder, check, parse
+from micrograd.tape.builder import Builder
+from micrograd.tape.check import check
+from micrograd.tape.tape import CONST, INPUT, PARAM
+from micrograd.tape.text import parse
 from micrograd.tape.trace import trace
 from random_programs import Package, close, number, numbers, programs, same
 
@@ -101,9 +104,9 @@ def test_tangent_and_adjoint_agree(data):
     wrt = passes.sources(tape, INPUT, tape.inputs)
     gradients = run(passes.adjoint(tape, wrt), xs, params)[len(tape.outputs) :]
     for k in range(len(xs)):
-        forward = parse(str(tape))
-        forward.inputs, forward.params = tape.inputs, tape.params
-        seeds = [forward.append(CONST, 1.0 if j == k else 0.0) for j in range(len(xs))]
+        seeds = [len(tape) + j for j in range(len(xs))]
+        rows = tuple((1.0 if j == k else 0.0,) for j in range(len(xs)))
+        forward = tape.copy(ops=tape.ops + (CONST,) * len(xs), args=tape.args + rows)
         moved = passes.tangent(forward, wrt, seeds)
         check(moved)
         for o, slope in enumerate(run(moved, xs, params)[len(tape.outputs) :]):

@@ -8,7 +8,7 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from micrograd import engine
@@ -71,7 +71,7 @@ class Settings:
         return llvm.Options(width, self.single, self.exact, self.fast, min(bits, max(wanted, 128)))
 
 
-def prepare(tape: Tape, wrt: list[int], settings: Settings) -> Tape:
+def prepare(tape: Tape, wrt: Sequence[int | None], settings: Settings) -> Tape:
     """The passes before machine code: gradients with respect to wrt (if any), spelled ops, nothing twice, nothing unused."""
     if wrt:
         tape = passes.adjoint(tape, wrt, exact=settings.exact)
@@ -85,13 +85,10 @@ def prepare(tape: Tape, wrt: list[int], settings: Settings) -> Tape:
     return tape
 
 
-def wrt_places(tape: Tape, inputs: list[int]) -> list[int]:
-    """The places of the inputs with these numbers, then of all params; those that are not used get an entry too."""
-    where_in, where_params = passes.sources(tape, INPUT, tape.inputs), passes.sources(tape, PARAM, tape.params)
-    places = []
-    for op, k, place in [(INPUT, k, where_in[k]) for k in inputs] + [(PARAM, k, p) for k, p in enumerate(where_params)]:
-        places.append(tape.append(op, k) if place is None else place)
-    return places
+def wrt_places(tape: Tape, inputs: list[int]) -> list[int | None]:
+    """The places of the inputs with these numbers, then of all params; None for those that are not used."""
+    where = passes.sources(tape, INPUT, tape.inputs)
+    return [*(where[k] for k in inputs), *passes.sources(tape, PARAM, tape.params)]
 
 
 def levels(source: str, wait: bool) -> tuple[int, int]:

@@ -134,10 +134,7 @@ class RowPath:
         key: Any = (reduced, gradient) if guarded else (reduced, gradient, guarded)
         found = self.codes.get(key)
         if found is None:
-            tape = Tape()
-            tape.__dict__.update(self.tape.__dict__, ops=list(self.tape.ops), args=list(self.tape.args))
-            if not guarded:
-                tape.guards = []
+            tape = self.tape if guarded else self.tape.copy(guards=())
             wrt = [w for k, w in enumerate(wrt_places(tape, [])) if gradient and gradient[k]]
             ready = prepare(tape, wrt, self.settings)
             found = self.codes[key] = BatchCode(ready, [reduced] * len(ready.outputs), self.settings)
@@ -148,12 +145,11 @@ class RowPath:
 
 def uniform_as_params(tape: Tape, varying: int, uniform: int, captured: int) -> Tape:
     """Inputs that are the same in each row, as params behind the captured ones."""
-    new = Tape(varying, captured + uniform)
-    new.ops, new.args, new.outputs, new.guards = list(tape.ops), list(tape.args), tape.outputs, tape.guards
-    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+    ops, rows = list(tape.ops), list(tape.args)
+    for i, (op, args) in enumerate(zip(ops, rows)):
         if op is INPUT and args[0] >= varying:
-            new.ops[i], new.args[i] = PARAM, (captured + args[0] - varying,)
-    return new
+            ops[i], rows[i] = PARAM, (captured + args[0] - varying,)
+    return tape.copy(inputs=varying, params=captured + uniform, ops=ops, args=rows)
 
 
 def same_captured(found: Trace, first: list[Value]) -> Trace:
@@ -165,8 +161,5 @@ def same_captured(found: Trace, first: list[Value]) -> Trace:
             order[id(v)] = len(captured)
             captured.append(v)
     tape = found.tape
-    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
-        if op is PARAM:
-            tape.args[i] = (order[id(found.captured[args[0]])],)
-    tape.params = len(captured)
-    return Trace(tape, captured, found.shape)
+    rows = [(order[id(found.captured[args[0]])],) if op is PARAM else args for op, args in zip(tape.ops, tape.args)]
+    return Trace(tape.copy(params=len(captured), args=rows), captured, found.shape)

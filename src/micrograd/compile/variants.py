@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from micrograd import engine
@@ -24,9 +23,6 @@ else:
     def captured(values: list[Any]) -> Any:
         """Beside the Python twin there is no machine code to read them."""
         return values
-
-
-_tape_lock = threading.Lock()
 
 
 class Path:
@@ -52,12 +48,11 @@ class Path:
     def compile_gradient(self, wanted: tuple[int, ...]) -> PointCode:
         """The code for values and gradients with respect to the wanted arguments and all captured Values."""
         if wanted not in self.gradient_codes:
-            with _tape_lock:
-                wrt = wrt_places(self.trace.tape, list(wanted))
+            wrt = wrt_places(self.trace.tape, list(wanted))
             self._compile(wrt, lambda code: self.gradient_codes.__setitem__(wanted, code))
         return self.gradient_codes[wanted]
 
-    def _compile(self, wrt: list[int], keep: Callable[[PointCode], None]) -> None:
+    def _compile(self, wrt: Sequence[int | None], keep: Callable[[PointCode], None]) -> None:
         def replace() -> None:
             keep(code.optimised())
             self.install()
@@ -96,8 +91,7 @@ class Path:
     def apart(self, wanted: tuple[int, ...]) -> list[int]:
         """The results that no Value has a part in, which in eager code are numbers."""
         if wanted not in self.numbers:
-            with _tape_lock:
-                connected = passes.connected(self.trace.tape, wanted)
+            connected = passes.connected(self.trace.tape, wanted)
             self.numbers[wanted] = [k for k, o in enumerate(self.trace.tape.outputs) if not connected[o]]
         return self.numbers[wanted]
 

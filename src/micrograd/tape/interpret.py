@@ -1,6 +1,7 @@
 """The definition: run a tape through the table, one instruction after the other.
 
-The operands may be floats, Values (the run then leaves a graph behind) or whatever else the table's ops run on.
+The operands may be floats, Values (the run then leaves a graph behind) or whatever else the table's ops run on. Arrays are
+lists, and so are the results of a region.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from micrograd import engine
-from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
+from micrograd.tape.tape import CONST, INPUT, PARAM, PICK, STACK, Choose, Loop, Projection, Structural, Tape
 
 
 class GuardFailed(Exception):
@@ -27,6 +28,11 @@ def run(tape: Tape, inputs: Sequence[Any], params: Sequence[Any] = ()) -> list[A
             values.append(inputs[args[0]])
         elif op is PARAM:
             values.append(params[args[0]])
+        elif op is PICK:
+            condition, a, b = [values[a] for a in args]
+            values.append(a if compare("ne", condition, 0.0) else b)
+        elif isinstance(op, Structural):
+            values.append(_structural(op, [values[a] for a in args]))
         elif op.arity < 0:
             values.append(apply(op, [values[a] for a in args]))
         else:
@@ -35,6 +41,35 @@ def run(tape: Tape, inputs: Sequence[Any], params: Sequence[Any] = ()) -> list[A
         if compare(how, values[a], values[b]) != went:
             raise GuardFailed
     return [values[o] for o in tape.outputs]
+
+
+def _structural(op: Structural, args: list[Any]) -> Any:
+    if isinstance(op, Projection):
+        return args[0][op.number]
+    if op is STACK:
+        return args
+    if isinstance(op, Choose):
+        return run(op.then if compare("ne", args[0], 0.0) else op.otherwise, args[1:])
+    assert isinstance(op, Loop)
+    return _loop(op, args)
+
+
+def _loop(op: Loop, args: list[Any]) -> list[Any]:
+    carried, invariants, arrays = op.groups(args)
+    turns = op.turns if op.turns is not None or not arrays else len(arrays[0])
+    stacked: list[list[Any]] = [[] for _ in range(op.results - op.carried)]
+    done = 0
+    while done != turns:
+        number = turns - 1 - done if op.reverse and turns is not None else done
+        inputs = [*carried, *invariants, *(array[number] for array in arrays), float(number)]
+        if op.condition is not None and not compare("ne", run(op.condition, inputs)[0], 0.0):
+            break
+        returned = run(op.body, inputs)
+        carried = returned[: op.carried]
+        for array, x in zip(stacked, returned[op.carried :]):
+            array.append(x)
+        done += 1
+    return [*carried, *(array[::-1] if op.reverse else array for array in stacked)]
 
 
 def compare(how: str, a: Any, b: Any) -> bool:

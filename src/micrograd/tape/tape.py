@@ -1,248 +1,328 @@
 """The tape: a function as a list of instructions, each made from earlier ones.
 
-    tape  = line*
-    line  = "%" n "=" op operand*          one instruction; operands are earlier places
-          | "%" n "=" "input" k            the k-th number of the arguments
-          | "%" n "=" "param" k            the k-th captured Value: its .data at the time of the call
-          | "%" n "=" "const" number
-          | "guard" comparison "%" a "%" b "is" ("true" | "false")      the way that an `if` went
-          | "return" ("%" n)*
+    tape    = line*
+    line    = "%" n "=" op operand*          one instruction; operands are earlier places
+            | "%" n "=" "input" k            the k-th number of the arguments (of a region's body: its k-th input)
+            | "%" n "=" "param" k            the k-th captured Value: its .data at the time of the call
+            | "%" n "=" "const" number
+            | "%" n "=" "pick" "%" c "%" a "%" b     a where c is not 0.0, else b; no derivative passes through the other one
+            | "%" n "=" "stack" ("%" a)*             an array of numbers, or of arrays of one shape
+            | "%" n "=" "element" "%" a k            element k of an array
+            | "%" n "=" "result" "%" r k             result k of the region at place r
+            | "%" n "=" region
+            | "guard" comparison "%" a "%" b "is" ("true" | "false")      the way that an `if` went
+            | "return" ("%" n)*
+    region  = "choose" "%" c ("%" a)* "then" body "else" body
+            | "loop" [turns] ["reverse"] ["carry" ("%" a)*] ["with" ("%" a)*] ["over" ("%" a)*] ["while" body] "do" body
+    body    = "{" tape "}"                   on lines of their own
 
-`str(tape)` prints this, `parse` reads it, `check` says whether it makes sense.
+The bodies of a region are tapes of their own: they read nothing but their inputs, and have no params and no guards.
+
+`choose` runs its first body if %c is not 0.0, else its second, on the operands behind %c. Its results are what they return.
+
+`loop` runs `do` several times. Its inputs are the carried values, the invariants (`with`), one element of each array (`over`)
+and the number of the turn, counted from 0. It returns the carried values of the next turn, and behind them what is stacked.
+The results of the loop are the carried values after the last turn, then an array of each stacked value, by turns.
+
+    turns and no while    that many turns; the arrays have that many elements
+    while and no turns    as long as the condition, a tape with the inputs of `do`, does not return 0.0
+    both                  the same, but at most that many turns; the arrays have that many elements
+    neither               as many turns as the arrays have elements, which came out of a loop with a condition
+    reverse               the turns are numbered, and elements taken and stacked, from the last to the first
+
+`str(tape)` prints this, `text.parse` reads it, `check.check` says whether it makes sense.
 """
 
 from __future__ import annotations
 
-from math import copysign
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
-from micrograd.ops import OPS, Op
+from micrograd.ops import Op
 
 
 def _not_an_op(*_: Any) -> float:
-    raise TypeError("inputs, params and constants are not computed")
+    raise TypeError("inputs, params, constants, arrays and regions are not computed by a rule of the table")
 
 
-INPUT = Op("input", _not_an_op, [])
-PARAM = Op("param", _not_an_op, [])
-CONST = Op("const", _not_an_op, [])
-SOURCES = (INPUT, PARAM, CONST)  # their operand is a number, not a place
+class _Named(Op):
+    """An op of tapes alone, of which there is one object."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _named, (self.name,)
+
+
+def _named(name: str) -> Op:
+    return {op.name: op for op in (INPUT, PARAM, CONST, PICK, STACK)}[name]
+
+
+# The operand of these is a number, not a place.
+INPUT = _Named("input", _not_an_op, [])
+PARAM = _Named("param", _not_an_op, [])
+CONST = _Named("const", _not_an_op, [])
+SOURCES = (INPUT, PARAM, CONST)
+
+PICK = _Named(
+    "pick",
+    lambda c, a, b: a if c else b,
+    [lambda c, a, b, y: 0.0, lambda c, a, b, y: 1.0, lambda c, a, b, y: 1.0],
+    c="{0} != 0.0 ? {1} : {2}",
+    llvm="select",
+)
 
 Guard = tuple[str, int, int, bool]
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
+@dataclass(frozen=True)
 class Tape:
-    """A linear program: `ops[i]` over `args[i]` is place i."""
+    """A linear program that does not change: `ops[i]` over `args[i]` is place i."""
 
-    def __init__(self, inputs: int = 0, params: int = 0) -> None:
-        self.inputs = inputs
-        self.params = params
-        self.ops: list[Op] = []
-        self.args: list[tuple[Any, ...]] = []
-        self.guards: list[Guard] = []
-        self.outputs: list[int] = []
+    inputs: int = 0
+    params: int = 0
+    ops: tuple[Op, ...] = ()
+    args: tuple[tuple[Any, ...], ...] = ()
+    outputs: tuple[int, ...] = ()
+    guards: tuple[Guard, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("ops", "args", "outputs", "guards"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def __len__(self) -> int:
         return len(self.ops)
 
     def __str__(self) -> str:
-        lines = []
-        for i, (op, args) in enumerate(zip(self.ops, self.args)):
-            operands = [repr(a) if op in SOURCES else f"%{a}" for a in args]
-            lines.append(" ".join([f"%{i} = {op.name}", *operands]))
-        lines += [f"guard {op} %{a} %{b} is {str(went).lower()}" for op, a, b, went in self.guards]
-        lines.append(" ".join(["return", *(f"%{i}" for i in self.outputs)]))
-        return "\n".join(lines)
+        return "\n".join(self.lines())
 
     def __repr__(self) -> str:
         return f"<tape of {len(self)} instructions: print it to see them>"
 
-    def append(self, op: Op, *args: Any) -> int:
-        """Add one instruction as it is; returns its place."""
-        self.ops.append(op)
-        self.args.append(args)
-        return len(self.ops) - 1
-
-
-def parse(text: str) -> Tape:
-    """Read what `str(tape)` wrote."""
-    tape = Tape()
-    names = {**OPS, "input": INPUT, "param": PARAM, "const": CONST}
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.split()
-        try:
-            if not words:
+    def lines(self, indent: str = "") -> Iterable[str]:
+        """The lines of the text, each behind `indent`."""
+        for i, (op, args) in enumerate(zip(self.ops, self.args)):
+            if isinstance(op, Region):
+                yield from op.lines(f"{indent}%{i} = ", args, indent)
                 continue
-            if words[0] == "return":
-                tape.outputs = [int(w[1:]) for w in words[1:]]
-            elif words[0] == "guard":
-                _, how, a, b, _, went = words
-                tape.guards.append((how, int(a[1:]), int(b[1:]), {"true": True, "false": False}[went]))
-            else:
-                op = names[words[2]]
-                read: Any = float if op is CONST else int if op in SOURCES else lambda w: int(w[1:])
-                place = tape.append(op, *(read(w) for w in words[3:]))
-                if words[0] != f"%{place}" or words[1] != "=":
-                    raise ValueError
-        except (KeyError, IndexError, ValueError):
-            raise ValueError(f"line {number} of the tape cannot be read: {line.strip()!r}") from None
-    tape.inputs = 1 + max([args[0] for op, args in zip(tape.ops, tape.args) if op is INPUT], default=-1)
-    tape.params = 1 + max([args[0] for op, args in zip(tape.ops, tape.args) if op is PARAM], default=-1)
-    check(tape)
-    return tape
+            operands = [repr(a) if op in SOURCES else f"%{a}" for a in args]
+            if isinstance(op, Projection):
+                operands.append(str(op.number))
+            yield " ".join([f"{indent}%{i} = {op.name}", *operands])
+        for how, a, b, went in self.guards:
+            yield f"{indent}guard {how} %{a} %{b} is {str(went).lower()}"
+        yield " ".join([f"{indent}return", *(f"%{i}" for i in self.outputs)])
+
+    def copy(self, **changes: Any) -> Tape:
+        """The same tape with some fields changed."""
+        return replace(self, **changes)
+
+    def roots(self) -> list[int]:
+        """The places that must be computed: the outputs, and what the guards compare."""
+        return [*self.outputs, *self.guarded()]
+
+    def guarded(self) -> list[int]:
+        """The places that the guards compare."""
+        return [place for _, a, b, _ in self.guards for place in (a, b)]
+
+    def remap(self, at: Any, ops: Iterable[Op], args: Iterable[tuple[Any, ...]], outputs: Any = None) -> Tape:
+        """A tape of other instructions, in which `at[i]` does what place i does here: guards and outputs come along.
+
+        With `outputs`, these places of the new tape are returned instead.
+        """
+        guards = [(how, at[a], at[b], went) for how, a, b, went in self.guards]
+        if outputs is None:
+            outputs = [at[o] for o in self.outputs]
+        return Tape(self.inputs, self.params, tuple(ops), tuple(args), tuple(outputs), tuple(guards))
+
+    def with_inputs(self, count: int) -> tuple[Tape, list[int]]:
+        """The tape with so many more inputs, and their places."""
+        rows = [(self.inputs + k,) for k in range(count)]
+        ops, args = self.ops + (INPUT,) * count, self.args + tuple(rows)
+        places = list(range(len(self), len(self) + count))
+        return self.copy(inputs=self.inputs + count, ops=ops, args=args), places
+
+    def has_regions(self) -> bool:
+        """Whether there is more than numbers made from numbers: regions, arrays."""
+        return any(isinstance(op, Structural) for op in self.ops)
 
 
-def check(tape: Tape) -> None:
-    """Raise ValueError unless operands are earlier places, ops have the inputs that they take, and guards compare."""
-    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
-        if op in SOURCES:
-            limit = {INPUT: tape.inputs, PARAM: tape.params}.get(op)
-            if len(args) != 1 or (limit is not None and not 0 <= args[0] < limit):
-                raise ValueError(f"%{i} = {op.name} {args}: no such {op.name}")
-        elif op.arity >= 0 and len(args) != op.arity:
-            raise ValueError(f"%{i}: {op.name} takes {op.arity} operands, not {len(args)}")
-        elif not all(0 <= a < i for a in args):
-            raise ValueError(f"%{i} = {op.name} {args}: an operand is not an earlier place")
-    for how, *_ in tape.guards:
-        if how not in COMPARISONS:
-            raise ValueError(f"guard {how}: a guard is one of {', '.join(COMPARISONS)}")
-    for place in [*tape.outputs, *(p for _, a, b, _ in tape.guards for p in (a, b))]:
-        if not 0 <= place < len(tape):
-            raise ValueError(f"%{place} is returned or guarded, but there is no such place")
+class Structural(Op):
+    """An instruction whose operands or results are more than numbers: an array, a region, one of their parts."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, _not_an_op, [], nary=True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _named, (self.name,)
 
 
-class Ref:
-    """A place on a tape that is being built: rules of the table run on Refs, and leave instructions behind."""
-
-    __slots__ = ("builder", "place")
-
-    def __init__(self, builder: Builder, place: int) -> None:
-        self.builder, self.place = builder, place
-
-    def _apply(self, op: Op, args: Any) -> Ref:
-        operands = args[0] if op.arity < 0 else args
-        return Ref(self.builder, self.builder.emit(op, tuple([self.builder.place(a) for a in operands])))
-
-    def __add__(self, other: Any) -> Ref:
-        return self._apply(OPS["add"], (self, other))
-
-    def __radd__(self, other: Any) -> Ref:
-        return self._apply(OPS["add"], (other, self))
-
-    def __sub__(self, other: Any) -> Ref:
-        return self._apply(OPS["sub"], (self, other))
-
-    def __rsub__(self, other: Any) -> Ref:
-        return self._apply(OPS["sub"], (other, self))
-
-    def __mul__(self, other: Any) -> Ref:
-        return self._apply(OPS["mul"], (self, other))
-
-    def __rmul__(self, other: Any) -> Ref:
-        return self._apply(OPS["mul"], (other, self))
-
-    def __truediv__(self, other: Any) -> Ref:
-        return self._apply(OPS["div"], (self, other))
-
-    def __rtruediv__(self, other: Any) -> Ref:
-        return self._apply(OPS["div"], (other, self))
-
-    def __pow__(self, other: Any) -> Ref:
-        return self._apply(OPS["pow"], (self, other))
-
-    def __rpow__(self, other: Any) -> Ref:
-        return self._apply(OPS["pow"], (other, self))
-
-    def __neg__(self) -> Ref:
-        return self._apply(OPS["neg"], (self,))
-
-    def __abs__(self) -> Ref:
-        return self._apply(OPS["abs"], (self,))
-
-    def _is_not_known(self, *_: Any) -> Any:
-        """Stop an `if`, which would go one way for all numbers."""
-        raise TypeError("a comparison of a number that is not known yet; micrograd.math.where(condition, a, b) chooses")
-
-    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __hash__ = _is_not_known  # type: ignore[assignment]
+STACK = Structural("stack")
 
 
-def _bits(x: float) -> tuple[float, float]:
-    return (x, copysign(1.0, x))  # 0.0 and -0.0 are two constants
+class Projection(Structural):
+    """One part of what an instruction gives: result k of a region, element k of an array."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, name: str, number: int) -> None:
+        super().__init__(name)
+        self.number = number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (result if self.name == "result" else element), (self.number,)
 
 
-class Builder:
-    """Writes a tape. An instruction that is already there is not written again; constants are folded.
+@cache
+def result(number: int) -> Projection:
+    """The op that takes one result of a region."""
+    return Projection("result", number)
 
-    All of it is exact (the same bits as without), unless `fast` allows what holds for real numbers only.
-    """
 
-    def __init__(self, inputs: int, params: int, fast: bool = False) -> None:
-        self.tape = Tape(inputs, params)
-        self.fast = fast
-        self.known: dict[Any, int] = {}
+@cache
+def element(number: int) -> Projection:
+    """The op that takes one element of an array."""
+    return Projection("element", number)
 
-    def place(self, x: Any) -> int:
-        """The place of a Ref, or of a number as a constant."""
-        return x.place if isinstance(x, Ref) else self.const(x)
 
-    def source(self, op: Op, k: int) -> int:
-        """The place of an input or a param."""
-        return self._once((op, k), op, (k,))
+class Region(Structural):
+    """An instruction with tapes inside. Regions that do the same are equal."""
 
-    def const(self, x: float) -> int:
-        """The place of a number."""
-        x = float(x)
-        return self._once((CONST, _bits(x) if x == x else "nan"), CONST, (x,))
+    __slots__ = ("_hash",)
 
-    def _once(self, key: Any, op: Op, args: tuple[Any, ...]) -> int:
-        place = self.known.get(key)
-        if place is None:
-            place = self.known[key] = len(self.tape.ops)
-            self.tape.ops.append(op)
-            self.tape.args.append(args)
-        return place
+    @property
+    def results(self) -> int:
+        """How many results it has."""
+        raise NotImplementedError
 
-    def number(self, place: int) -> float | None:
-        """The number at a place, if it is a constant."""
-        return self.tape.args[place][0] if self.tape.ops[place] is CONST else None
+    def bodies(self) -> tuple[Tape, ...]:
+        """The tapes inside."""
+        raise NotImplementedError
 
-    def emit(self, op: Op, args: tuple[int, ...]) -> int:
-        """The place of op over args: an old one where there is one, else a new instruction."""
-        ops = self.tape.ops
-        if op.arity == 2:
-            a, b = args
-            if op.commutative and a > b:
-                args = a, b = b, a
-            if ops[a] is CONST or ops[b] is CONST:
-                found = self._with_constant(op, a, b)
-                if found is not None:
-                    return found
-            elif self.fast and a == b and op.name == "sub":
-                return self.const(0.0)
-        elif op.arity == 1:
-            if ops[args[0]] is CONST:
-                return self.const(op.value(self.tape.args[args[0]][0]))
-            if op.name == "neg" and ops[args[0]] is op:  # -(-x) is x
-                return int(self.tape.args[args[0]][0])
-        elif op.arity == 3 and ops[args[0]] is CONST:  # where(1.0, a, b) is a
-            return args[1] if self.tape.args[args[0]][0] else args[2]
-        elif op.arity == 3 and args[1] == args[2]:
-            return args[1]
-        return self._once((op, args), op, args)
+    def with_bodies(self, bodies: Sequence[Tape]) -> Region:
+        """The same region over other tapes, in the order of `bodies()`."""
+        raise NotImplementedError
 
-    def _with_constant(self, op: Op, a: int, b: int) -> int | None:
-        x, y = self.number(a), self.number(b)
-        if x is not None and y is not None:
-            return self.const(op.value(x, y))
-        if op.identity is not None:
-            same = (lambda u, v: u == v) if self.fast else (lambda u, v: _bits(u) == _bits(v))
-            if y is not None and same(y, op.identity):
-                return a
-            if x is not None and op.commutative and same(x, op.identity):
-                return b
-        if op.absorbing is not None and self.fast and op.absorbing in (x, y):
-            return self.const(op.absorbing)
-        if op.name == "mul" and -1.0 in (x, y):
-            return self.emit(OPS["neg"], (b if x is not None else a,))
-        return None
+    def lines(self, start: str, args: Sequence[int], indent: str) -> Iterable[str]:
+        """The text of one instruction."""
+        raise NotImplementedError
+
+    def key(self) -> tuple[Any, ...]:
+        """What makes two regions of one class different."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(self) is type(other) and self.key() == other.key())  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        if not hasattr(self, "_hash"):
+            self._hash = hash(self.key())
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.key()
+
+
+class Choose(Region):
+    """Run one of two tapes on the operands behind the first, which says which."""
+
+    __slots__ = ("then", "otherwise")
+
+    def __init__(self, then: Tape, otherwise: Tape) -> None:
+        super().__init__("choose")
+        self.then, self.otherwise = then, otherwise
+
+    @property
+    def results(self) -> int:
+        """How many results it has."""
+        return len(self.then.outputs)
+
+    def bodies(self) -> tuple[Tape, ...]:
+        """The tapes inside."""
+        return self.then, self.otherwise
+
+    def with_bodies(self, bodies: Sequence[Tape]) -> Choose:
+        """The same region over other tapes."""
+        return Choose(*bodies)
+
+    def key(self) -> tuple[Any, ...]:
+        """What makes two of them different."""
+        return self.then, self.otherwise
+
+    def lines(self, start: str, args: Sequence[int], indent: str) -> Iterable[str]:
+        """The text of one instruction."""
+        yield start + " ".join(["choose", *(f"%{a}" for a in args), "then {"])
+        yield from self.then.lines(indent + "  ")
+        yield indent + "} else {"
+        yield from self.otherwise.lines(indent + "  ")
+        yield indent + "}"
+
+
+class Loop(Region):
+    """Run a tape several times; its operands are the carried values, the invariants and the arrays, in this order."""
+
+    __slots__ = ("body", "carried", "invariants", "turns", "condition", "reverse")
+
+    def __init__(
+        self,
+        body: Tape,
+        carried: int,
+        invariants: int,
+        turns: int | None = None,
+        condition: Tape | None = None,
+        reverse: bool = False,
+    ) -> None:
+        super().__init__("loop")
+        self.body, self.carried, self.invariants = body, carried, invariants
+        self.turns, self.condition, self.reverse = turns, condition, reverse
+
+    @property
+    def results(self) -> int:
+        """How many results it has: the carried values, then the arrays."""
+        return len(self.body.outputs)
+
+    @property
+    def elements(self) -> int:
+        """Over how many arrays it runs."""
+        return self.body.inputs - 1 - self.carried - self.invariants
+
+    def bodies(self) -> tuple[Tape, ...]:
+        """The tapes inside."""
+        return (self.body,) if self.condition is None else (self.body, self.condition)
+
+    def with_bodies(self, bodies: Sequence[Tape]) -> Loop:
+        """The same region over other tapes."""
+        condition = bodies[1] if len(bodies) > 1 else None
+        return Loop(bodies[0], self.carried, self.invariants, self.turns, condition, self.reverse)
+
+    def key(self) -> tuple[Any, ...]:
+        """What makes two of them different."""
+        return self.body, self.carried, self.invariants, self.turns, self.condition, self.reverse
+
+    def groups(self, args: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """The operands by kind: carried values, invariants, arrays."""
+        middle = self.carried + self.invariants
+        return args[: self.carried], args[self.carried : middle], args[middle:]
+
+    def lines(self, start: str, args: Sequence[int], indent: str) -> Iterable[str]:
+        """The text of one instruction."""
+        words = ["loop"]
+        if self.turns is not None:
+            words.append(str(self.turns))
+        if self.reverse:
+            words.append("reverse")
+        for word, group in zip(("carry", "with", "over"), self.groups(args)):
+            words += [word, *(f"%{a}" for a in group)] if group else []
+        if self.condition is None:
+            yield start + " ".join([*words, "do {"])
+        else:
+            yield start + " ".join([*words, "while {"])
+            yield from self.condition.lines(indent + "  ")
+            yield indent + "} do {"
+        yield from self.body.lines(indent + "  ")
+        yield indent + "}"

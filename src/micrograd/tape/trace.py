@@ -193,8 +193,9 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     found = _write_down(f, inputs, leaves + beside, guards, out_shape, serial)
     _refuse_leaked(f, found.captured, set(begun[inside:]))
     found.constants = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, Value)]
-    found.aux, found.aux_places = aux, found.tape.outputs[len(leaves) :]
-    del found.tape.outputs[len(leaves) :], found.numbers[len(leaves) :]
+    found.aux, found.aux_places = aux, list(found.tape.outputs[len(leaves) :])
+    found.tape = found.tape.copy(outputs=found.tape.outputs[: len(leaves)])
+    del found.numbers[len(leaves) :]
     return found
 
 
@@ -273,14 +274,12 @@ def _write_down(f: Any, inputs: list[Value], results: list[Any], guards: list[An
             "  Declare the op with @primitive(partial, ...): value and partials written with operators and micrograd.math."
         )
     ops, args, captured, on_tape = found
-    tape = Tape(len(inputs), len(captured))
-    tape.ops, tape.args = ops, args
-    tape.outputs = on_tape[: len(results)]
     pairs = iter(on_tape[len(results) :])
     seen: dict[Guard, None] = {}
     for how, _, _, went in guards:
         seen[(how, next(pairs), next(pairs), went)] = None
-    tape.guards = [g for g in seen if not (tape.ops[g[1]] is CONST and tape.ops[g[2]] is CONST)]
+    decided = [g for g in seen if not (ops[g[1]] is CONST and ops[g[2]] is CONST)]
+    tape = Tape(len(inputs), len(captured), tuple(ops), tuple(args), tuple(on_tape[: len(results)]), tuple(decided))
     found_trace = Trace(tape, captured, shape)
     found_trace.numbers = peek(results)
     return found_trace

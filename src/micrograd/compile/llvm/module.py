@@ -42,7 +42,7 @@ PREFETCHED, ROWS_AHEAD = 16, 8
 
 def steps(tape: Tape) -> list[Step]:
     """The instructions, with guards as soon as their operands are there and each result as soon as it is."""
-    last_guarded = max([max(a, b) for _, a, b, _ in tape.guards], default=-1)
+    last_guarded = max(tape.guarded(), default=-1)
     waiting: dict[int, list[int]] = {}
     for k, place in enumerate(tape.outputs):
         waiting.setdefault(max(place, last_guarded), []).append(k)

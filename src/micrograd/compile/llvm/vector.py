@@ -31,7 +31,7 @@ class Wide(Text):
         packs = [p for strip in plan.strips for p in strip]
         self.wanted = Counter((o, len(p.roots)) for p in packs if len(p.roots) > 1 for o in p.operands)
         self.read = {lanes.lane(o, j) for p in packs for o in p.operands for j in range(len(p.roots))}
-        self.read |= {plan.where[p] for _, a, b, _ in tape.guards for p in (a, b)}
+        self.read |= {plan.where[p] for p in tape.guarded()}
         self.outputs: dict[int, list[int]] = {}
         for k, place in zip(order, tape.outputs):  # where each result is written
             self.outputs.setdefault(place, []).append(k)

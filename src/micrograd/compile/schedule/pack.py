@@ -16,11 +16,13 @@ Places are numbered anew, by where they lie in memory: in scratch, among the par
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import groupby
 from math import inf
 from typing import Any, NamedTuple
 
 from micrograd.ops import OPS, Op
+from micrograd.tape.builder import Builder
 from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
 
 ADD, MUL = OPS["add"], OPS["mul"]
@@ -77,7 +79,7 @@ def units(tape: Tape) -> dict[int, Unit]:
         if op is not CONST and op is not PARAM and op is not INPUT:
             for a in row:
                 uses[a] += 1
-    for place in [*tape.outputs, *(p for _, a, b, _ in tape.guards for p in (a, b))]:
+    for place in tape.roots():
         uses[place] += 2
     taken = bytearray(len(ops))  # what is part of another unit
     found: dict[int, Unit] = {}
@@ -127,7 +129,7 @@ def heights(tape: Tape, all_units: dict[int, Unit]) -> list[int]:
     return height
 
 
-def _ordered(ops: list[Op], pair: tuple[int, int]) -> tuple[int, int]:
+def _ordered(ops: Sequence[Op], pair: tuple[int, int]) -> tuple[int, int]:
     """A pair of operands that may be exchanged, sources first: so that the same work is written the same way."""
     a, b = pair
     return (b, a) if _rank(ops[b]) < _rank(ops[a]) else pair
@@ -338,10 +340,9 @@ def interleave(tape: Tape, strip: int) -> Tape:
             alike.setdefault((height[root], how), []).append(root)
     strips = [same[i : i + strip] for same in alike.values() for i in range(0, len(same), strip)]
     strip_of = {root: roots for roots in strips for root in roots}
-    new = Tape(tape.inputs, tape.params)
+    new = Builder(tape.inputs, tape.params)
     at: dict[int, int] = {}
-    compared = [p for _, a, b, _ in tape.guards for p in (a, b)]
-    for wanted in [*sorted(strip_of, key=height.__getitem__), *compared, *tape.outputs]:
+    for wanted in [*sorted(strip_of, key=height.__getitem__), *tape.guarded(), *tape.outputs]:
         stack = [wanted]
         while stack:
             place = stack[-1]
@@ -358,12 +359,10 @@ def interleave(tape: Tape, strip: int) -> Tape:
                 at[place] = new.append(tape.ops[place], *(at[a] for a in tape.args[place]))
             else:
                 _grow(new, [all_units[root] for root in together], together, at)
-    new.outputs = [at[o] for o in tape.outputs]
-    new.guards = [(how, at[a], at[b], went) for how, a, b, went in tape.guards]
-    return new
+    return tape.remap(at, new.ops, new.args)
 
 
-def _grow(new: Tape, chains: list[Unit], roots: list[int], at: dict[int, int]) -> None:
+def _grow(new: Builder, chains: list[Unit], roots: list[int], at: dict[int, int]) -> None:
     """Write chains of one shape, a term of each in turn."""
     totals: list[int] = []
     first = 0

@@ -30,7 +30,7 @@ def used(tape: Tape, step: Step) -> tuple[int, ...]:
     if step[0] == "out":
         return (step[2],)
     if step[0] == "guard":
-        return tuple([p for _, a, b, _ in tape.guards for p in (a, b)])
+        return tuple(tape.guarded())
     return tape.args[step[1]]
 
 
@@ -106,7 +106,7 @@ def crossing(tape: Tape, cut: list[list[Step]]) -> tuple[dict[int, int], dict[in
 
 def _rounded_once(tape: Tape) -> set[int]:
     """The places that more than sums and products read: guards, comparisons, quotients, functions."""
-    places = {p for _, a, b, _ in tape.guards for p in (a, b)}
+    places = set(tape.guarded())
     for op, args in zip(tape.ops, tape.args):
         if op not in SOURCES and not op.llvm.startswith(CHEAP):
             places.update(args)

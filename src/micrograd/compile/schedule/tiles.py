@@ -31,7 +31,8 @@ class Tile(NamedTuple):
 
 def find(tape: Tape, reduced: list[bool], kinds: list[int], registers: int) -> tuple[list[Tile], set[int]]:
     """The sums over rows as tiles of at most `registers` sums, and the places of products that nobody else needs."""
-    uses = Counter([a for op, args in zip(tape.ops, tape.args) if op not in SOURCES for a in args] + tape.outputs)
+    uses = Counter([a for op, args in zip(tape.ops, tape.args) if op not in SOURCES for a in args])
+    uses.update(tape.outputs)
     partners: dict[int, dict[int, tuple[int, int]]] = {}  # left -> right -> (number of the sum, place of the product)
     plain: list[tuple[int, int]] = []
     for k, place in enumerate(tape.outputs):
