@@ -328,6 +328,8 @@ def topological(root: Value) -> list[Value]:
 
 def apply(op: Op, *args: Any) -> Any:
     """Run one op. Numbers alone give a number; with a Value among the inputs the result is a Value, a new node."""
+    if op.arity < 0 and len(args) != 1:
+        raise TypeError(f"{op.name}() takes one list, got {len(args)} arguments")
     items = list(args[0]) if op.arity < 0 else list(args)
     if 0 <= op.arity != len(items):
         items += op.defaults[len(items) - op.arity :] if len(items) < op.arity else ()
@@ -353,8 +355,11 @@ def apply(op: Op, *args: Any) -> Any:
 
 def node(y: float, op: Op, inputs: Sequence[Value], slopes: Sequence[float | None]) -> Value:
     """Make a node of which value and partials are known."""
+    given = tuple(slopes)
     out = Value(y, inputs, op.symbol)
-    out._rule, out._partials = op, tuple(slopes)
+    if len(given) != len(out._prev):
+        raise ValueError("node() needs one slope for each input")
+    out._rule, out._partials = op, tuple([None if p is None else number(p) for p in given])
     if mode.maker is not None:
         mode.maker(out)
     return out

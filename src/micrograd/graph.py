@@ -32,30 +32,31 @@ def _named(name: str) -> Op:
 
 
 def flatten(root: Value) -> _Flat:
-    """A graph as its leaves (objects) and one row for each node between: (whether made
-    by hand, op, data, grad, inputs, partials, attributes)."""
+    """A graph as its leaves (objects) and one row for each node between: (whether made by hand, op, data, grad, inputs,
+    partials, attributes). The attributes are left empty here, since they may refer to the graph: see `reduce`."""
     order = topological(root)
     place: dict[int, int] = {}
     leaves = [v for v in order if not v._prev]
     for v in leaves:
         place[id(v)] = len(place)
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for v in order:
         if v._prev:
+            inputs = tuple(place.get(id(c), -1) for c in v._prev)
+            if -1 in inputs:
+                raise _cyclic("pickled")
             place[id(v)] = len(place)
-            by_hand = v._rule is None
-            rows.append(
-                (
-                    by_hand,
-                    v._op if v._rule is None else v._rule.name,
-                    v._data,
-                    v.grad,
-                    tuple(place[id(c)] for c in v._prev),
-                    v._partials,
-                    _extras(v),
-                )
-            )
+            op = v._op if v._rule is None else v._rule.name
+            rows.append((v._rule is None, op, v._data, v.grad, inputs, v._partials, {}))
     return leaves, rows
+
+
+def _cyclic(what: str) -> ValueError:
+    return ValueError(
+        f"this graph cannot be {what}: one of its nodes is, through its inputs, made from itself\n"
+        "  Somebody has assigned `_prev`; a graph that operations have made has no such cycle.\n"
+        "  Assign the inputs in another way, or keep the Values apart."
+    )
 
 
 def restore(leaves: list[Value], rows: list[tuple[Any, ...]]) -> Value:
@@ -85,10 +86,25 @@ def restore_leaf(kind: type[Value], data: float, grad: float, extras: dict[str, 
 
 
 def reduce(v: Value) -> tuple[Any, ...]:
-    """What pickle keeps: leaves one by one, so that two Values in one pickle still share theirs; the rest as flat rows."""
+    """What pickle keeps: leaves one by one, so that two Values in one pickle still share theirs; the rest as flat rows.
+
+    Attributes come last, when the Values are there already: they may refer to them.
+    """
     if not v._prev:
-        return restore_leaf, (type(v), v.data, v.grad, _extras(v))
-    return restore, flatten(v)
+        made: tuple[Any, ...] = restore_leaf, (type(v), v.data, v.grad, {})
+        extras = [_extras(v)]
+    else:
+        made = restore, flatten(v)
+        extras = [_extras(x) for x in topological(v) if x._prev]
+    return (*made, extras, None, None, set_attributes) if any(extras) else made
+
+
+def set_attributes(root: Value, extras: list[dict[str, Any]]) -> None:
+    """Give the nodes of a graph that was just restored their attributes."""
+    nodes = [v for v in topological(root) if v._prev] or [root]
+    for v, attributes in zip(nodes, extras, strict=True):
+        for key, x in attributes.items():
+            setattr(v, key, x)
 
 
 def copy(v: Value) -> Value:
@@ -115,6 +131,8 @@ def deepcopy(root: Value, memo: dict[int, Any]) -> Value:
             if id(v) in memo:
                 continue
             if v._prev:
+                if any(id(c) not in memo for c in v._prev):
+                    raise _cyclic("copied")
                 new = _remake(v._rule or v._op, v._data, v.grad, tuple(memo[id(c)] for c in v._prev), v._partials)
             else:
                 new = restore_leaf(type(v), v.data, v.grad, {})

@@ -212,8 +212,8 @@ static PyObject *batch_node(int op, const double *sums, Py_ssize_t n_acc, double
     Block *block = block_new(n_acc - 1);
     if (block == NULL) return NULL;
     Py_ssize_t k = 0;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(uniform) && k < n_acc - 1; i++) {
-        PyObject *u = PyList_GET_ITEM(uniform, i);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(uniform) && k < n_acc - 1; i++) {
+        PyObject *u = PyTuple_GET_ITEM(uniform, i);
         if (!is_value(u)) continue;
         block->in[k] = (Node *)u;
         block->partial[k] = sums[k + 1] * scale;
@@ -230,7 +230,7 @@ static int read_uniform(PyObject *uniform, Py_ssize_t item, void *params) {
     }
     for (Py_ssize_t i = 0; i < Py_SIZE(uniform); i++) {
         Operand o;
-        PyObject *x = is_captured(uniform) ? (PyObject *)((Captured *)uniform)->item[i] : PyList_GET_ITEM(uniform, i);
+        PyObject *x = is_captured(uniform) ? (PyObject *)((Captured *)uniform)->item[i] : PyTuple_GET_ITEM(uniform, i);
         int got = operand(x, &o);
         if (got == 0) refuse(x);
         if (got <= 0) return -1;
@@ -310,10 +310,20 @@ static PyObject *module_batch(PyObject *module, PyObject *args) {
                           &uniform, &rows, &PyList_Type, &outs, &code.n_acc, &code.scratch, &bad, &code.threads, &op, &scale))
         return NULL;
     if (!is_captured(uniform) && !PyList_Check(uniform)) return PyErr_Format(PyExc_TypeError, "batch(): uniform is a list");
-    if (op != Py_None && (row = row_of(op)) < 0) return NULL;
+    if (code.width < 1 || code.width > 64 || (code.item != 4 && code.item != 8) || code.n_acc < 0 || code.scratch < 0 || rows < 0)
+        return PyErr_Format(PyExc_ValueError, "batch(): a width, a size or a count is out of range");
+    if (PyTuple_GET_SIZE(axes) != PyTuple_GET_SIZE(arrays)) return PyErr_Format(PyExc_ValueError, "batch(): one axis for each array");
+    if (op != Py_None && ((row = row_of(op)) < 0 || code.n_acc < 1))
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "batch(): a node needs a sum");
+    uniform = is_captured(uniform) ? Py_NewRef(uniform) : PyList_AsTuple(uniform); /* reading a number may run Python code */
+    outs = uniform ? PyList_AsTuple(outs) : NULL;
+    if (outs == NULL) {
+        Py_XDECREF(uniform);
+        return NULL;
+    }
     code.function = (BatchFunction)(uintptr_t)address;
     code.op = (int)row;
-    Py_ssize_t n_arrays = PyTuple_GET_SIZE(arrays), n_outs = PyList_GET_SIZE(outs);
+    Py_ssize_t n_arrays = PyTuple_GET_SIZE(arrays), n_outs = PyTuple_GET_SIZE(outs);
     Py_buffer *views = PyMem_Calloc((size_t)(n_arrays + n_outs + 1), sizeof(Py_buffer));
     char **starts = PyMem_Malloc((size_t)(n_outs + 1) * sizeof(char *));
     int *along = PyMem_Malloc((size_t)(n_arrays + 1) * sizeof(int));
@@ -326,6 +336,7 @@ static PyObject *module_batch(PyObject *module, PyObject *args) {
         if (PyObject_GetBuffer(PyTuple_GET_ITEM(arrays, i), v, PyBUF_STRIDES | PyBUF_FORMAT) < 0) goto done;
         n_views++;
         int axis = along[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(axes, i));
+        if (axis == -1 && PyErr_Occurred()) goto done;
         if (v->ndim < 1 || v->ndim > 16 || axis < 0 || axis >= v->ndim || v->shape[axis] != rows || !buffer_kind(v)) {
             PyErr_SetString(PyExc_ValueError, "batch(): an array does not have these rows, or holds no real numbers");
             goto done;
@@ -333,7 +344,7 @@ static PyObject *module_batch(PyObject *module, PyObject *args) {
     }
     for (Py_ssize_t i = 0; i < n_outs; i++) {
         Py_buffer *v = &views[n_views];
-        if (PyObject_GetBuffer(PyList_GET_ITEM(outs, i), v, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) goto done;
+        if (PyObject_GetBuffer(PyTuple_GET_ITEM(outs, i), v, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) goto done;
         n_views++;
         if (v->len < rows * code.item) {
             PyErr_SetString(PyExc_ValueError, "batch(): a result array is too small");
@@ -343,6 +354,11 @@ static PyObject *module_batch(PyObject *module, PyObject *args) {
     }
     if (PyObject_GetBuffer(bad, &views[n_views], PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) goto done;
     Py_buffer *bad_view = &views[n_views++];
+    Py_ssize_t cells = (rows + code.width - 1) / code.width;
+    if (bad_view->len < 1 || (bad_view->len != 1 && bad_view->len < cells * ((code.width + 7) / 8))) {
+        PyErr_SetString(PyExc_ValueError, "batch(): the array of refused rows is too small");
+        goto done;
+    }
     PyObject *answer = batch_rows(&code, views, n_arrays, along, uniform, rows, starts, n_outs, bad_view->buf, scale, &any_bad);
     if (answer != NULL) result = Py_BuildValue("(NN)", PyBool_FromLong(any_bad), answer);
 done:
@@ -350,5 +366,7 @@ done:
     PyMem_Free(views);
     PyMem_Free(starts);
     PyMem_Free(along);
+    Py_DECREF(uniform);
+    Py_DECREF(outs);
     return result;
 }

@@ -21,20 +21,23 @@ static PyObject *module_captured(PyObject *module, PyObject *list) {
         PyErr_SetString(PyExc_TypeError, "captured() takes a list of Values");
         return NULL;
     }
-    Py_ssize_t n = PyList_GET_SIZE(list), seen = 0;
+    PyObject *all = PyList_AsTuple(list); /* to allocate may run the collector, and that may run anything */
+    if (all == NULL) return NULL;
+    Py_ssize_t n = PyTuple_GET_SIZE(all), seen = 0;
     for (; seen < n; seen++) {
-        Node *v = (Node *)PyList_GET_ITEM(list, seen);
+        Node *v = (Node *)PyTuple_GET_ITEM(all, seen);
         if (!Py_IS_TYPE((PyObject *)v, ValueType) || (v->flags & VISITED)) break;
         v->flags |= VISITED;
     }
-    for (Py_ssize_t i = 0; i < seen; i++) ((Node *)PyList_GET_ITEM(list, i))->flags &= (uint8_t)~VISITED;
-    if (seen < n) return Py_NewRef(list);
-    Captured *c = PyObject_GC_NewVar(Captured, CapturedType, n);
-    if (c == NULL) return NULL;
-    c->checked = 0;
-    for (Py_ssize_t i = 0; i < n; i++) c->item[i] = (Node *)Py_NewRef(PyList_GET_ITEM(list, i));
-    PyObject_GC_Track(c);
-    return (PyObject *)c;
+    for (Py_ssize_t i = 0; i < seen; i++) ((Node *)PyTuple_GET_ITEM(all, i))->flags &= (uint8_t)~VISITED;
+    Captured *c = seen < n ? NULL : PyObject_GC_NewVar(Captured, CapturedType, n);
+    if (c != NULL) {
+        c->checked = 0;
+        for (Py_ssize_t i = 0; i < n; i++) c->item[i] = (Node *)Py_NewRef(PyTuple_GET_ITEM(all, i));
+        PyObject_GC_Track(c);
+    }
+    Py_DECREF(all);
+    return seen < n ? Py_NewRef(list) : (PyObject *)c;
 }
 
 static int captured_traverse(Captured *c, visitproc visit, void *arg) { /* no clear: every cycle passes through some __dict__ */

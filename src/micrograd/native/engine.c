@@ -42,7 +42,7 @@ static int node_set_dict(Node *n, PyObject *key, PyObject *value) {
 }
 
 static int take_children(Node *n, PyObject *children) {
-    PyObject *fast = PySequence_Fast(children, "_children are a sequence of Values");
+    PyObject *fast = PySequence_Tuple(children);
     if (fast == NULL) return -1;
     Py_ssize_t k = PySequence_Fast_GET_SIZE(fast);
     if (k > 0) {
@@ -87,8 +87,9 @@ static int value_init(Node *self, PyObject *args, PyObject *kwargs) {
     if (input_count(self) == 0 && children != NULL && take_children(self, children) < 0) return -1;
     if (tracing_threads && self->trace == 0 && is_of_a_trace(self)) self->trace = ELSEWHERE;
     if (op != NULL && PyUnicode_GET_LENGTH(op) > 0 && node_set_dict(self, str_op, op) < 0) return -1;
-    if (label != NULL && PyObject_IsTrue(label) && node_set_dict(self, str_label, label) < 0) return -1;
-    return 0;
+    int labelled = label == NULL ? 0 : PyObject_IsTrue(label);
+    if (labelled > 0) labelled = PyObject_SetAttr((PyObject *)self, str_label, label);
+    return labelled;
 }
 
 static PyObject *value_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -419,7 +420,8 @@ static PyObject *module_apply(PyObject *module, PyObject *const *args, Py_ssize_
     if (known == NULL && PyErr_Occurred()) return NULL;
     Py_ssize_t row = known ? PyLong_AsSsize_t(known) : OP_COUNT;
     if (row >= OP_COUNT) return PyObject_Vectorcall(engine_py, args, (size_t)nargs, NULL);
-    return row_arity[row] < 0 ? make_list((int)row, args + 1, nargs - 1) : call_row((int)row, args + 1, nargs - 1);
+    if (row == OP_DOT && nargs == 2) return make_list(OP_DOT, args + 1, 1); /* as engine.py has it: [*xs, *ys] */
+    return call_row((int)row, args + 1, nargs - 1);
 }
 
 static PyObject *module_node(PyObject *module, PyObject *args) { /* node(y, op, inputs, slopes): value and partials known */
@@ -427,7 +429,7 @@ static PyObject *module_node(PyObject *module, PyObject *args) { /* node(y, op, 
     PyObject *data, *op, *in, *slopes, *result = NULL;
     double y;
     if (!PyArg_ParseTuple(args, "OOOO:node", &data, &op, &in, &slopes) || number(data, &y) < 0) return NULL;
-    PyObject *fast_in = PySequence_Fast(in, "inputs are a sequence"), *fast_slopes = PySequence_Fast(slopes, "slopes are a sequence");
+    PyObject *fast_in = PySequence_Tuple(in), *fast_slopes = fast_in ? PySequence_Tuple(slopes) : NULL;
     Block *block = NULL;
     if (fast_in == NULL || fast_slopes == NULL) goto done;
     Py_ssize_t k = PySequence_Fast_GET_SIZE(fast_in), row = row_of(op);
@@ -443,9 +445,10 @@ static PyObject *module_node(PyObject *module, PyObject *args) { /* node(y, op, 
             goto done;
         }
         block->in[i] = slope == Py_None ? NULL : (Node *)x;
-        block->partial[i] = ((Node *)x)->data;
         if (slope != Py_None && number(slope, &block->partial[i]) < 0) goto done;
     }
+    for (Py_ssize_t i = 0; i < k; i++)
+        if (block->in[i] == NULL) block->partial[i] = ((Node *)PyTuple_GET_ITEM(fast_in, i))->data;
     result = make_many((int)row, y, block);
     block = NULL;
 done:

@@ -86,7 +86,8 @@ static PyObject *finish(Node *out) { /* the rare part: somebody is drawing, trac
     out->scope = m->scope;
     if (m->trace) out->trace = m->trace;
     if (m->maker != NULL) {
-        PyObject *told = PyObject_CallOneArg(m->maker, (PyObject *)out);
+        PyObject *maker = Py_NewRef(m->maker), *told = PyObject_CallOneArg(maker, (PyObject *)out);
+        Py_DECREF(maker);
         if (told == NULL) {
             Py_DECREF(out);
             return NULL;
@@ -222,19 +223,40 @@ static void list_partials(int op, const double *x, Py_ssize_t n, double y, doubl
 
 static PyObject *by_hook(PyObject *owner, int op, PyObject *const *args, Py_ssize_t n);
 
-/* One op over sequences of operands (dot has two, the others one). Numbers alone give a number. */
+/* The items of a sequence, safe to walk. A list of Values, floats and ints is taken as it is, since looking at those runs no Python
+   code that could change it; everything else is copied to a tuple first. */
+static PyObject *fixed_sequence(PyObject *given) {
+    if (PyTuple_CheckExact(given)) return Py_NewRef(given);
+    if (PyList_CheckExact(given)) {
+        Py_ssize_t i = 0, n = PyList_GET_SIZE(given);
+        for (; i < n; i++) {
+            PyObject *item = PyList_GET_ITEM(given, i);
+            if (!Py_IS_TYPE(item, ValueType) && !PyFloat_Check(item) && !PyLong_Check(item) && !is_value(item)) break;
+        }
+        if (i == n) return Py_NewRef(given);
+        return PyList_AsTuple(given);
+    }
+    PyObject *iterator = PyObject_GetIter(given);
+    if (iterator == NULL) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_SetString(PyExc_TypeError, "expected a list of numbers and Values");
+        return NULL;
+    }
+    PyObject *all = PySequence_Tuple(iterator);
+    Py_DECREF(iterator);
+    return all;
+}
+
+/* One op over sequences of operands: dot has two (or one, of both in a row), the others one. Numbers alone give a number. */
 static PyObject *make_list(int op, PyObject *const *args, Py_ssize_t nargs) {
     PyObject *fast[2] = {NULL, NULL}, *result = NULL;
     Block *block = NULL;
     double small[64], *x = small;
     Py_ssize_t n = 0, values = 0;
-    for (Py_ssize_t a = 0; a < nargs; a++) {
-        fast[a] = PySequence_Fast(args[a], "expected a list of numbers and Values");
-        if (fast[a] == NULL) goto done;
-        n += PySequence_Fast_GET_SIZE(fast[a]);
-    }
-    if (nargs == 2 && n != 2 * PySequence_Fast_GET_SIZE(fast[0])) {
-        Py_ssize_t first = PySequence_Fast_GET_SIZE(fast[0]);
+    for (Py_ssize_t a = 0; a < nargs; a++)
+        if ((fast[a] = fixed_sequence(args[a])) == NULL) goto done;
+    for (Py_ssize_t a = 0; a < nargs; a++) n += PySequence_Fast_GET_SIZE(fast[a]); /* now that no Python code runs any more */
+    Py_ssize_t first = nargs == 2 ? PySequence_Fast_GET_SIZE(fast[0]) : n / 2;
+    if (op == OP_DOT && n != 2 * first) {
         PyErr_Format(PyExc_ValueError, "dot() of lists of different lengths: %zd and %zd", first, n - first);
         goto done;
     }
@@ -244,7 +266,7 @@ static PyObject *make_list(int op, PyObject *const *args, Py_ssize_t nargs) {
     }
     if ((block = block_new(n)) == NULL) goto done;
     for (Py_ssize_t a = 0, k = 0; a < nargs; a++) {
-        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast[a]); i++, k++) {
+        for (Py_ssize_t i = 0, size = PySequence_Fast_GET_SIZE(fast[a]); i < size; i++, k++) {
             Operand o;
             PyObject *item = PySequence_Fast_GET_ITEM(fast[a], i);
             int got = operand(item, &o);
@@ -261,6 +283,8 @@ static PyObject *make_list(int op, PyObject *const *args, Py_ssize_t nargs) {
             values += o.node != NULL;
         }
     }
+    for (Py_ssize_t k = 0; k < n; k++)
+        if (block->in[k] != NULL) x[k] = block->in[k]->data; /* a later item's __float__ may have changed it */
     if (n == 0 && (op == OP_LOGSUMEXP || op == OP_MEAN)) {
         PyErr_Format(PyExc_ValueError, "%s of an empty list has no value", op == OP_MEAN ? "mean" : "logsumexp");
         goto done;

@@ -284,6 +284,7 @@ static int freeing;
 static inline void give_back(Node *n) {
     if (n == NULL) return;
     if (Py_REFCNT(n) == 1 && Py_IS_TYPE((PyObject *)n, ValueType)) {
+        if (n->flags & TRACKED) node_untrack(n); /* whoever asks for gc.get_objects() must not find it any more */
         n->next = dead;
         dead = n;
     } else {
@@ -384,7 +385,9 @@ static void mode_changed(void) {
 static int tell(const char *how, PyObject *v, PyObject *other, PyObject *result) {
     Mode *m = special_mode();
     if (m == NULL || m->watcher == NULL) return 0;
-    PyObject *told = PyObject_CallFunction(m->watcher, "sOOO", how, v, other, result);
+    PyObject *watcher = Py_NewRef(m->watcher); /* it may be taken off while it runs */
+    PyObject *told = PyObject_CallFunction(watcher, "sOOO", how, v, other, result);
+    Py_DECREF(watcher);
     Py_XDECREF(told);
     return told == NULL ? -1 : 0;
 }

@@ -114,20 +114,29 @@ static PyObject *module_point(PyObject *module, PyObject *args) {
         return NULL;
     if (is_captured(params)) p.shared = (Captured *)params;
     else if (!PyList_Check(params)) return PyErr_Format(PyExc_TypeError, "point(): params are a list of Values");
-    p.function = (PointFunction)(uintptr_t)address;
-    p.n_in = PyList_GET_SIZE(numbers);
-    p.n_params = Py_SIZE(params);
-    p.params = p.shared ? (PyObject **)p.shared->item : ((PyListObject *)params)->ob_item;
-    p.n_first = PyList_GET_SIZE(first);
-    p.first = ((PyListObject *)first)->ob_item;
-    if (op != Py_None && ((p.op = (int)row_of(op)) < 0 || !all_values(first) || (!p.shared && !all_values(params)))) return NULL;
-    Workspace *space = point_space(&p);
-    if (space == NULL) return PyErr_NoMemory();
+    if (p.n_out < 0 || p.n_scratch < 0) return PyErr_Format(PyExc_ValueError, "point(): a count is negative");
+    /* reading a number may run Python code, and other threads run while the machine code does: no list may change meanwhile */
     PyObject *result = NULL;
+    numbers = PyList_AsTuple(numbers);
+    first = PyList_AsTuple(first);
+    params = p.shared ? Py_NewRef(params) : PyList_AsTuple(params);
+    Workspace *space = NULL;
+    if (numbers == NULL || first == NULL || params == NULL) goto done;
+    p.function = (PointFunction)(uintptr_t)address;
+    p.n_in = PyTuple_GET_SIZE(numbers);
+    p.n_params = Py_SIZE(params);
+    p.params = p.shared ? (PyObject **)p.shared->item : ((PyTupleObject *)params)->ob_item;
+    p.n_first = PyTuple_GET_SIZE(first);
+    p.first = ((PyTupleObject *)first)->ob_item;
+    if (op != Py_None && ((p.op = (int)row_of(op)) < 0 || !all_values(first) || (!p.shared && !all_values(params)))) goto done;
+    if ((space = point_space(&p)) == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
     for (Py_ssize_t i = 0; i < p.n_in; i++) {
         Operand o;
-        int got = operand(PyList_GET_ITEM(numbers, i), &o);
-        if (got == 0) refuse(PyList_GET_ITEM(numbers, i));
+        int got = operand(PyTuple_GET_ITEM(numbers, i), &o);
+        if (got == 0) refuse(PyTuple_GET_ITEM(numbers, i));
         if (got <= 0) goto done;
         ((double *)space->memory)[i] = o.data;
     }
@@ -136,6 +145,9 @@ static PyObject *module_point(PyObject *module, PyObject *args) {
     if (ran <= 0) Py_SETREF(result, ran < 0 ? NULL : Py_NewRef(Py_None));
 done:
     workspace_return(space);
+    Py_XDECREF(numbers);
+    Py_XDECREF(first);
+    Py_XDECREF(params);
     return result;
 }
 

@@ -25,6 +25,7 @@ static inline PyObject *operate(int op, PyObject *left, PyObject *right) {
     }
     if (operand(left, &a) <= 0) return not_an_operand(left);
     if (operand(right, &b) <= 0) return not_an_operand(right);
+    if (a.node != NULL) a.data = a.node->data; /* the other one's __float__ may have changed it */
     return make2(op, a, b);
 }
 
@@ -170,6 +171,8 @@ static PyObject *call_row(int op, PyObject *const *args, Py_ssize_t nargs) {
         if (got == 0) return PyObject_HasAttr(args[i], str_apply) ? by_hook(args[i], op, args, nargs) : refuse(args[i]);
         values += x[i].node != NULL;
     }
+    for (Py_ssize_t i = 0; i < nargs; i++)
+        if (x[i].node != NULL) x[i].data = x[i].node->data; /* a later operand's __float__ may have changed it */
     if (values == 0) {
         double y = arity == 1 ? value1(op, x[0].data) : arity == 2 ? value2(op, x[0].data, x[1].data) : value3(op, x[0].data, x[1].data, x[2].data);
         return PyFloat_FromDouble(y);

@@ -67,6 +67,17 @@ static int32_t *constants_find(Constants *m, double x) { /* NULL without memory;
     return &m->place[at];
 }
 
+static int all_values(PyObject *all) { /* of a tuple, or of a list that no Python code changes in between */
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(all); i++)
+        if (!is_value(PySequence_Fast_GET_ITEM(all, i))) {
+            PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(all, i));
+            refuse(item);
+            Py_DECREF(item);
+            return 0;
+        }
+    return 1;
+}
+
 enum { IS_PARAM = 0x10000, IS_CONST = 0x10001 }; /* beside the rows of the table */
 
 /* linearize(roots, inputs, trace, (INPUT, PARAM, CONST)) -> (ops, args, captured, places): what a tape is made of.
@@ -81,29 +92,31 @@ static PyObject *module_linearize(PyObject *module, PyObject *arguments) {
     Constants constants = {0};
     List seen = {0}, stack = {0}, numbers = {0}, where = {0};
     List ops = {0}, args = {0}; /* ops: (row, where its args start) pairs; of a constant the one arg is its bits */
-    int32_t *constant, next = 0, n_in = (int32_t)PyList_GET_SIZE(in_list);
     Node *strange = NULL; /* whose rule is Python */
-    Py_ssize_t n_roots = PyList_GET_SIZE(roots);
     double x;
     captured = PyList_New(0);
-    if (captured == NULL) goto done;
+    roots = captured ? PyList_AsTuple(roots) : NULL; /* reading a root may run Python code, which may change the lists */
+    in_list = roots ? PyList_AsTuple(in_list) : NULL;
+    if (in_list == NULL || !all_values(in_list)) goto done;
+    int32_t *constant, next = 0, n_in = (int32_t)PyTuple_GET_SIZE(in_list);
+    Py_ssize_t n_roots = PyTuple_GET_SIZE(roots);
 #define NEED(list, k) if ((list).room < (list).n + (k) && list_grow(&(list), (k)) < 0) goto no_memory
 #define OPEN(row) (ops.item[ops.n++] = (uintptr_t)(row), ops.item[ops.n++] = (uintptr_t)args.n)
     NEED(numbers, n_roots);
     NEED(where, n_roots);
     for (Py_ssize_t r = 0; r < n_roots; r++) { /* the plain numbers among the results: reading one may run Python code */
-        PyObject *root = PyList_GET_ITEM(roots, r);
+        PyObject *root = PyTuple_GET_ITEM(roots, r);
         x = 0.0;
         if (!is_value(root) && number(root, &x) < 0) goto done;
         memcpy(&numbers.item[r], &x, sizeof x);
     }
     for (; next < n_in; next++) {
-        Node *n = (Node *)PyList_GET_ITEM(in_list, next);
+        Node *n = (Node *)PyTuple_GET_ITEM(in_list, next);
         if (see(&seen, n) < 0) goto no_memory;
         set_place(n, next);
     }
     for (Py_ssize_t r = 0; r < n_roots; r++) {
-        PyObject *root = PyList_GET_ITEM(roots, r);
+        PyObject *root = PyTuple_GET_ITEM(roots, r);
         if (!is_value(root)) {
             memcpy(&x, &numbers.item[r], sizeof x);
             if ((constant = constants_find(&constants, x)) == NULL) goto no_memory;
@@ -128,7 +141,7 @@ static PyObject *module_linearize(PyObject *module, PyObject *arguments) {
                 if (n->flags & VISITED) continue;
                 int outside = n->trace != trace || is_leaf(n);
                 if (!outside && (n->op == OP_USER || (n->flags & HOOKED))) {
-                    strange = n;
+                    strange = (Node *)Py_NewRef((PyObject *)n);
                     goto done;
                 }
                 if (see(&seen, n) < 0) goto no_memory;
@@ -210,6 +223,9 @@ no_memory:
 done:
     unsee(&seen);
     if (strange != NULL) result = PyTuple_Pack(1, (PyObject *)strange);
+    Py_XDECREF(strange);
+    if (captured != NULL) Py_XDECREF(roots);
+    if (captured != NULL && roots != NULL) Py_XDECREF(in_list);
     PyMem_RawFree(constants.bits);
     PyMem_RawFree(constants.place);
     PyMem_RawFree(seen.item);
@@ -227,7 +243,12 @@ done:
 static PyObject *module_gradients(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *root_object, *in_list;
-    if (!PyArg_ParseTuple(arguments, "OO!:gradients", &root_object, &PyList_Type, &in_list)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "O!O!:gradients", ValueType, &root_object, &PyList_Type, &in_list)) return NULL;
+    if ((in_list = PyList_AsTuple(in_list)) == NULL) return NULL;
+    if (!all_values(in_list)) {
+        Py_DECREF(in_list);
+        return NULL;
+    }
     Node *root = (Node *)root_object;
     List order = list_take(&spare_order);
     PyObject *result = NULL;
@@ -235,11 +256,11 @@ static PyObject *module_gradients(PyObject *module, PyObject *arguments) {
     double *saved = hooks < 0 ? NULL : PyMem_RawMalloc((size_t)(order.n + 1) * sizeof(double));
     if (hooks >= 0) unvisit(&order);
     if (saved == NULL) goto done;
-    Py_ssize_t k = PyList_GET_SIZE(in_list);
+    Py_ssize_t k = PyTuple_GET_SIZE(in_list);
     double *saved_in = PyMem_RawMalloc((size_t)(k + 1) * sizeof(double));
     if (saved_in == NULL) goto done;
     for (Py_ssize_t i = 0; i < k; i++) { /* an input that the root does not depend on is not in the order */
-        Node *n = (Node *)PyList_GET_ITEM(in_list, i);
+        Node *n = (Node *)PyTuple_GET_ITEM(in_list, i);
         saved_in[i] = n->grad;
     }
     for (Py_ssize_t i = 0; i < order.n; i++) {
@@ -247,7 +268,7 @@ static PyObject *module_gradients(PyObject *module, PyObject *arguments) {
         saved[i] = n->grad;
         Py_INCREF(n);
     }
-    for (Py_ssize_t i = 0; i < k; i++) ((Node *)PyList_GET_ITEM(in_list, i))->grad = 0.0;
+    for (Py_ssize_t i = 0; i < k; i++) ((Node *)PyTuple_GET_ITEM(in_list, i))->grad = 0.0;
     for (Py_ssize_t i = 0; i < order.n; i++) ((Node *)order.item[i])->grad = 0.0;
     root->grad = 1.0;
     int failed = 0;
@@ -261,14 +282,14 @@ static PyObject *module_gradients(PyObject *module, PyObject *arguments) {
     }
     result = failed ? NULL : PyList_New(k);
     for (Py_ssize_t i = 0; result != NULL && i < k; i++) {
-        PyObject *g = PyFloat_FromDouble(((Node *)PyList_GET_ITEM(in_list, i))->grad);
+        PyObject *g = PyFloat_FromDouble(((Node *)PyTuple_GET_ITEM(in_list, i))->grad);
         if (g == NULL) {
             Py_CLEAR(result);
             break;
         }
         PyList_SET_ITEM(result, i, g);
     }
-    for (Py_ssize_t i = 0; i < k; i++) ((Node *)PyList_GET_ITEM(in_list, i))->grad = saved_in[i];
+    for (Py_ssize_t i = 0; i < k; i++) ((Node *)PyTuple_GET_ITEM(in_list, i))->grad = saved_in[i];
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     for (Py_ssize_t i = 0; i < order.n; i++) {
@@ -281,23 +302,15 @@ static PyObject *module_gradients(PyObject *module, PyObject *arguments) {
 done:
     PyMem_RawFree(saved);
     list_return(&order, &spare_order);
+    Py_DECREF(in_list);
     if (result == NULL && !PyErr_Occurred()) PyErr_NoMemory();
     return result;
 }
 
 /* ---- parameters in one go: what optimizers do to lists of Values */
 
-static int all_values(PyObject *list) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++)
-        if (!is_value(PyList_GET_ITEM(list, i))) {
-            refuse(PyList_GET_ITEM(list, i));
-            return 0;
-        }
-    return 1;
-}
-
 static int tell_of_all(const char *how, PyObject *list) { /* of the first: a watcher that minds one minds all */
-    return PyList_GET_SIZE(list) ? tell(how, PyList_GET_ITEM(list, 0), Py_None, Py_None) : 0;
+    return PyList_GET_SIZE(list) && is_value(PyList_GET_ITEM(list, 0)) ? tell(how, PyList_GET_ITEM(list, 0), Py_None, Py_None) : 0;
 }
 
 static PyObject *module_zero_grads(PyObject *module, PyObject *values) {
@@ -306,7 +319,7 @@ static PyObject *module_zero_grads(PyObject *module, PyObject *values) {
         PyErr_SetString(PyExc_TypeError, "zero_grads() takes a list of Values");
         return NULL;
     }
-    if (!all_values(values) || tell_of_all("grad =", values) < 0) return NULL;
+    if (tell_of_all("grad =", values) < 0 || !all_values(values)) return NULL;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); i++) ((Node *)PyList_GET_ITEM(values, i))->grad = 0.0;
     Py_RETURN_NONE;
 }
@@ -315,8 +328,8 @@ static PyObject *module_descend(PyObject *module, PyObject *args) { /* descend(v
     (void)module;
     PyObject *values;
     double lr, decay;
-    if (!PyArg_ParseTuple(args, "O!dd:descend", &PyList_Type, &values, &lr, &decay) || !all_values(values) ||
-        tell_of_all("data =", values) < 0)
+    if (!PyArg_ParseTuple(args, "O!dd:descend", &PyList_Type, &values, &lr, &decay) || tell_of_all("data =", values) < 0 ||
+        !all_values(values))
         return NULL;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); i++) {
         Node *n = (Node *)PyList_GET_ITEM(values, i);
