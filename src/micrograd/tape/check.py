@@ -66,6 +66,10 @@ def shapes(tape: Tape, inputs: Sequence[Shape] | None = None) -> list[Any]:
 
 
 def _structural(i: int, op: Structural, given: list[Any]) -> Any:
+    if isinstance(op, Projection) and op.name == "pad":
+        if len(given) != 1 or given[0] != (None,):
+            raise ValueError(f"%{i}: pad takes one array of numbers, of a length that is not known")
+        return (op.number,)
     if isinstance(op, Projection):
         if len(given) != 1 or isinstance(given[0], _Results) != (op.name == "result"):
             raise ValueError(f"%{i}: {op.name} takes one {'region' if op.name == 'result' else 'array'}")
@@ -113,15 +117,16 @@ def _loop(i: int, op: Loop, given: list[Shape]) -> _Results:
     if op.turns is not None and op.turns < 0:
         raise ValueError(f"%{i}: a loop of {op.turns} turns")
     for shape in arrays:
-        if not shape or shape[0] != op.turns:
+        if not shape or (op.turns is not None and shape[0] != op.turns):
             raise ValueError(f"%{i}: a loop of {op.turns} turns runs over arrays of {op.turns}, not of {shape}")
-    if op.turns is None and (op.condition is None) == (not arrays):
-        raise ValueError(f"%{i}: a loop has a number of turns, a condition, or arrays that say how many")
+    unknown = bool(arrays) and arrays[0][0] is None
+    if op.turns is None and ((op.condition is None) != unknown or (op.condition is not None and arrays)):
+        raise ValueError(f"%{i}: a loop has a number of turns, a condition, or a first array that says how many")
     inside = [*carried, *invariants, *(shape[1:] for shape in arrays), NUMBER]
     returned = _body(i, op, op.body, inside)
     if returned[: op.carried] != list(carried):
         raise ValueError(f"%{i}: the body of a loop returns the carried values first, of the same shapes")
     if op.condition is not None and _body(i, op, op.condition, inside) != [NUMBER]:
         raise ValueError(f"%{i}: the condition of a loop is one number")
-    length = op.turns if op.condition is None else None
+    length = op.turns if op.condition is None else None  # of what is stacked
     return _Results([*carried, *((length, *shape) for shape in returned[op.carried :])])

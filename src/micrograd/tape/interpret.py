@@ -45,7 +45,7 @@ def run(tape: Tape, inputs: Sequence[Any], params: Sequence[Any] = ()) -> list[A
 
 def _structural(op: Structural, args: list[Any]) -> Any:
     if isinstance(op, Projection):
-        return args[0][op.number]
+        return [*args[0], *[0.0] * (op.number - len(args[0]))] if op.name == "pad" else args[0][op.number]
     if op is STACK:
         return args
     if isinstance(op, Choose):

@@ -8,6 +8,7 @@
             | "%" n "=" "pick" "%" c "%" a "%" b     a where c is not 0.0, else b; no derivative passes through the other one
             | "%" n "=" "stack" ("%" a)*             an array of numbers, or of arrays of one shape
             | "%" n "=" "element" "%" a k            element k of an array
+            | "%" n "=" "pad" "%" a k                an array of numbers, with zeros behind them up to length k
             | "%" n "=" "result" "%" r k             result k of the region at place r
             | "%" n "=" region
             | "guard" comparison "%" a "%" b "is" ("true" | "false")      the way that an `if` went
@@ -27,7 +28,7 @@ The results of the loop are the carried values after the last turn, then an arra
     turns and no while    that many turns; the arrays have that many elements
     while and no turns    as long as the condition, a tape with the inputs of `do`, does not return 0.0
     both                  the same, but at most that many turns; the arrays have that many elements
-    neither               as many turns as the arrays have elements, which came out of a loop with a condition
+    neither               as many turns as the first array, which came out of a loop with a condition, has elements
     reverse               the turns are numbered, and elements taken and stacked, from the last to the first
 
 `str(tape)` prints this, `text.parse` reads it, `check.check` says whether it makes sense.
@@ -166,7 +167,7 @@ STACK = Structural("stack")
 
 
 class Projection(Structural):
-    """One part of what an instruction gives: result k of a region, element k of an array."""
+    """An instruction with a number: result k of a region, element k of an array, an array filled up to length k."""
 
     __slots__ = ("number",)
 
@@ -175,7 +176,7 @@ class Projection(Structural):
         self.number = number
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (result if self.name == "result" else element), (self.number,)
+        return {"result": result, "element": element, "pad": pad}[self.name], (self.number,)
 
 
 @cache
@@ -188,6 +189,12 @@ def result(number: int) -> Projection:
 def element(number: int) -> Projection:
     """The op that takes one element of an array."""
     return Projection("element", number)
+
+
+@cache
+def pad(number: int) -> Projection:
+    """The op that fills an array of numbers up with zeros, to this length."""
+    return Projection("pad", number)
 
 
 class Region(Structural):

@@ -18,10 +18,12 @@ from micrograd.tape.tape import (
     Loop,
     Tape,
     element,
+    pad,
     result,
 )
 
 NAMES: dict[str, Op] = {**OPS, "input": INPUT, "param": PARAM, "const": CONST, "pick": PICK, "stack": STACK}
+PROJECTIONS = {"result": result, "element": element, "pad": pad}
 DEEPEST = 50  # regions inside of each other
 
 
@@ -84,9 +86,9 @@ class _Reader:
             return self.choose(words, depth)
         if name == "loop":
             return self.loop(words, depth)
-        if name in ("result", "element"):
+        if name in PROJECTIONS:
             of, number = words
-            return (result if name == "result" else element)(int(number)), (_place(of),)
+            return PROJECTIONS[name](int(number)), (_place(of),)
         op = NAMES[name]
         read: Any = float if op is CONST else int if op in SOURCES else _place
         return op, tuple([read(w) for w in words])

@@ -13,15 +13,15 @@ Regions follow the same few rules everywhere: a pass over single instructions (e
 one that moves instructions (join, gather) leaves them alone, and the derivative of a region is a region.
 """
 
-from micrograd.tape.passes.derivatives import adjoint as adjoint
-from micrograd.tape.passes.derivatives import columns as columns
 from micrograd.tape.passes.derivatives import connected as connected
 from micrograd.tape.passes.derivatives import slopes_of as slopes_of
 from micrograd.tape.passes.derivatives import sources as sources
-from micrograd.tape.passes.derivatives import tangent as tangent
+from micrograd.tape.passes.forward import columns as columns
+from micrograd.tape.passes.forward import tangent as tangent
 from micrograd.tape.passes.ordering import gather as gather
 from micrograd.tape.passes.ordering import join as join
 from micrograd.tape.passes.prune import prune as prune
+from micrograd.tape.passes.reverse import adjoint as adjoint
 from micrograd.tape.passes.rewriting import check_primitives as check_primitives
 from micrograd.tape.passes.rewriting import expand as expand
 from micrograd.tape.passes.rewriting import simplify as simplify

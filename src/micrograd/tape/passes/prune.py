@@ -64,7 +64,7 @@ class _Slim:
             self.results = more
         last = op.body.inputs - 1
         self.kept = sorted(inputs - {last})
-        if op.turns is None and op.condition is None and not any(k >= op.carried + op.invariants for k in self.kept):
+        if op.turns is None and op.condition is None:
             self.kept.append(op.carried + op.invariants)  # its length is the number of turns
         self.kept = sorted({*self.kept, *(k for k in self.results if k < op.carried)})
         carried = sum(k < op.carried for k in self.kept)

@@ -1,0 +1,370 @@
+"""adjoint: the reverse sweep over a tape, and over the bodies of its regions.
+
+For each place the sweep keeps two things: its cotangent, and its *reach*, which says whether the place has a part in the
+outputs for these numbers at all. In eager code, what an untaken arm of an `if` alone would have used gets no gradient; here it
+is on the tape, and its cotangent is 0. A slope of inf times that 0 would be nan, so what a place with a reach of its own hands
+on is taken by `pick` and not by multiplication. Reach is True where it holds for all numbers, else the place of a flag (1.0
+or 0.0; of an array, an array of flags).
+
+The adjoint of a loop is a loop in the other direction (reverse_loop.py): the forward loop also stacks the carried values at the
+beginning of each turn, and the reverse loop computes a turn again from those, then sweeps back over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from micrograd.ops import OPS, Op
+from micrograd.tape.builder import Builder
+from micrograd.tape.check import NUMBER, Shape, shapes
+from micrograd.tape.passes import reverse_loop
+from micrograd.tape.passes.arrays import (
+    Reach,
+    cut,
+    either,
+    elementwise,
+    filled,
+    flag,
+    inputs_at,
+    is_flag,
+    known,
+    single_inputs,
+)
+from micrograd.tape.passes.derivatives import active_inputs, active_places, input_places, slopes_of
+from micrograd.tape.tape import (
+    CONST,
+    INPUT,
+    PICK,
+    SOURCES,
+    STACK,
+    Choose,
+    Loop,
+    Projection,
+    Region,
+    Structural,
+    Tape,
+    element,
+)
+
+ADD, MUL = OPS["add"], OPS["mul"]
+
+
+def adjoint(tape: Tape, wrt: Sequence[int | None], seeds: Sequence[int] | None = None, exact: bool = False) -> Tape:
+    """The tape with, after its outputs, the gradient of each output with respect to the places wrt (0.0 for None).
+
+    With `seeds` (a place of the tape for each output) there is one gradient: that of Σ seed · output.
+    `exact` adds as backward() adds: in its order, which each output has for itself, and from 0.0 on, for the sign of a zero.
+    """
+    builder = Builder(tape.inputs, tape.params)
+    forward = Forward(builder, tape, wrt)
+    at = forward.at
+    outputs = [at[o] for o in tape.outputs]
+    if seeds is not None:
+        sweeps = [[(o, at[s]) for o, s in zip(tape.outputs, seeds)]]
+    else:
+        one = builder.const(1.0)
+        sweeps = [[(o, one)] for o in tape.outputs]
+    for seeded in sweeps:
+        sweep = Sweep(forward, exact)
+        for o, seed in seeded:
+            sweep.grads[o] = builder.emit(ADD, (sweep.grads[o], seed)) if o in sweep.grads else seed
+            sweep.reach[o] = True
+        last = max(sweep.grads, default=-1)
+        in_order = exact and seeds is None and not forward.regions
+        sweep.run(reversed(_visit(tape, last)) if in_order else range(last, -1, -1))
+        outputs += [builder.const(0.0) if w is None else sweep.total(w, builder.const(0.0)) for w in wrt]
+    return builder.finish(outputs, tape, at)
+
+
+def _visit(tape: Tape, root: int) -> list[int]:
+    """The places behind root in the order of engine.topological: a tape of several outputs has the order of the first."""
+    order: list[int] = []
+    seen = set()
+    stack = [(root, False)]
+    while stack:
+        i, inputs_done = stack.pop()
+        if inputs_done:
+            order.append(i)
+        elif i not in seen:
+            seen.add(i)
+            stack.append((i, True))
+            if tape.ops[i] not in SOURCES:
+                stack.extend((a, False) for a in reversed(tape.args[i]))
+    return order
+
+
+class Forward:
+    """A tape written into a builder, with what its reverse sweep needs: loops that depend on wrt keep their states."""
+
+    def __init__(
+        self,
+        builder: Builder,
+        tape: Tape,
+        wrt: Sequence[int | None],
+        given: Sequence[Shape] | None = None,
+        inputs: Sequence[int] | None = None,
+    ) -> None:
+        self.builder, self.tape = builder, tape
+        self.regions = inputs is not None or tape.has_regions() or PICK in tape.ops  # whether reach matters
+        self.active = active_places(tape, wrt)
+        self.shape: list[Any] = shapes(tape, given) if self.regions else []
+        self.at: list[int] = []
+        self.results: dict[int, list[tuple[int, int]]] = {}  # place of a region -> (number, place) of its results
+        if not self.regions:
+            self.at = builder.copy(tape)
+            return
+        for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+            if op in SOURCES:
+                self.at.append(self._source(op, args[0], inputs))
+                continue
+            if isinstance(op, Loop) and self.active[i]:
+                op = reverse_loop.with_states(op)
+            elif isinstance(op, Projection) and op.name == "result":
+                self.results.setdefault(args[0], []).append((op.number, i))
+            row = tuple([self.at[a] for a in args])
+            self.at.append(builder.append(op, *row))
+            builder.known.setdefault((op, row), self.at[-1])
+
+    def _source(self, op: Op, k: Any, inputs: Sequence[int] | None) -> int:
+        if op is CONST:
+            return self.builder.const(k)
+        return inputs[k] if op is INPUT and inputs is not None else self.builder.source(op, k)
+
+
+class Sweep:
+    """One reverse sweep over a tape that a Forward has written."""
+
+    def __init__(self, forward: Forward, exact: bool) -> None:
+        self.forward, self.builder, self.tape, self.exact = forward, forward.builder, forward.tape, exact
+        self.grads: dict[int, int] = {}
+        self.reach: dict[int, Reach] = {}
+        # Of an array: element -> its cotangent and its reach, where it was read by `element`.
+        self.parts: dict[int, dict[int, tuple[int, Reach]]] = {}
+
+    # ---- what a place is given
+
+    def give(self, a: int, part: int, reach: Reach) -> None:
+        """Add a part to the cotangent of a place."""
+        if a in self.grads:
+            part = self.plus(self.grads[a], part, self._shape(a))
+        elif self.exact and not self._shape(a):
+            part = self.builder.emit(ADD, (self.builder.const(0.0), part))
+        self.grads[a] = part
+        self.reached(a, reach)
+
+    def reached(self, a: int, reach: Reach) -> None:
+        """A place is (also) reached where this holds."""
+        self.reach[a] = either(self.builder, self.reach.get(a), reach, self._shape(a))
+
+    def total(self, a: int, default: int) -> int:
+        """The cotangent of a place after the sweep; of an array, of all its elements."""
+        if a not in self.parts:
+            return self.grads.get(a, default)
+        length = self._shape(a)[0] or 0
+        zero = self.zero(self._shape(a)[1:])
+        parts = self.parts[a]
+        found = self.builder.emit(STACK, tuple([parts[k][0] if k in parts else zero for k in range(length)]))
+        return self.plus(self.grads[a], found, self._shape(a)) if a in self.grads else found
+
+    def reach_of(self, a: int) -> Reach | None:
+        """Whether a place is reached; None where it never is."""
+        found = self.reach.get(a)
+        if a in self.parts and found is not True:
+            parts, b, shape = self.parts[a], self.builder, self._shape(a)
+            flags = []
+            for k in range(shape[0] or 0):
+                reach = parts[k][1] if k in parts else None
+                flags.append(flag(b, reach, shape[1:]))
+            return either(b, found, b.emit(STACK, tuple(flags)), shape)
+        return found
+
+    def plus(self, a: int, b: int, shape: Shape) -> int:
+        """The sum of two numbers, or of two arrays element by element."""
+        if not shape:
+            return self.builder.emit(ADD, (a, b))
+        return elementwise(self.builder, ADD, (a, b), shape)
+
+    def zero(self, shape: Shape) -> int:
+        """The place of a zero of this shape."""
+        return filled(self.builder, 0.0, shape)
+
+    def _shape(self, a: int) -> Shape:
+        if not self.forward.regions:
+            return NUMBER
+        found: Shape = self.forward.shape[a]
+        return found
+
+    def into(
+        self, builder: Builder, body: Tape, active: Sequence[bool], given: Sequence[Shape], inputs: Sequence[int]
+    ) -> Sweep:
+        """A sweep over the body of a region, written into another builder, where these places are its inputs."""
+        body = single_inputs(body)
+        return Sweep(Forward(builder, body, input_places(body, active), given, inputs), self.exact)
+
+    # ---- the sweep
+
+    def run(self, order: Any = None) -> None:
+        """Sweep over the places of the tape from the last to the first, or in another order."""
+        active, ops = self.forward.active, self.tape.ops
+        for i in range(len(self.tape) - 1, -1, -1) if order is None else order:
+            if not active[i] or ops[i] in SOURCES:
+                continue
+            op = ops[i]
+            if isinstance(op, Structural):
+                self._structural(i, op)
+            elif i in self.grads:
+                self._instruction(i, op)
+
+    def _instruction(self, i: int, op: Op) -> None:
+        args, b, active = self.tape.args[i], self.builder, self.forward.active
+        g = self.grads[i]
+        reach = self.reach[i] if self.forward.regions else True
+        if op is PICK:
+            self._pick(args, g, reach)
+            return
+        wanted = [active[a] for a in args]
+        slopes = slopes_of(b, op, tuple([self.forward.at[a] for a in args]), self.forward.at[i], wanted)
+        for a, slope, want in zip(args, slopes, wanted):
+            constant = slope.__class__ is float
+            if not want or (constant and slope == 0.0 and not self.exact):
+                continue
+            part = b.emit(MUL, (b.place(slope), g))
+            if reach is not True and not (constant and abs(slope) < float("inf")):
+                part = b.emit(PICK, (reach, part, b.const(-0.0)))
+            if self.forward.regions:
+                self.give(a, part, reach)
+                continue
+            if a in self.grads:
+                part = b.emit(ADD, (self.grads[a], part))
+            elif self.exact:
+                part = b.emit(ADD, (b.const(0.0), part))
+            self.grads[a] = part
+
+    def _pick(self, args: tuple[int, ...], g: int, reach: Reach) -> None:
+        """The chosen operand gets all, and the other one is not reached."""
+        b, condition = self.builder, self.forward.at[args[0]]
+        flagged, no = flag(b, reach), b.const(0.0)
+        nothing = b.const(-0.0)
+        if self.forward.active[args[1]]:
+            here = b.emit(PICK, (condition, flagged, no))
+            self.give(args[1], b.emit(PICK, (condition, g, nothing)), known(b, here))
+        if self.forward.active[args[2]]:
+            here = b.emit(PICK, (condition, no, flagged))
+            self.give(args[2], b.emit(PICK, (condition, nothing, g)), known(b, here))
+
+    def _structural(self, i: int, op: Structural) -> None:
+        args, b, active = self.tape.args[i], self.builder, self.forward.active
+        if isinstance(op, Region):
+            outs = self._outs(i)
+            if not outs:
+                return
+            if isinstance(op, Choose):
+                self._choose(op, args, outs)
+            else:
+                reverse_loop.sweep(self, i, outs)
+            return
+        if (i not in self.grads and i not in self.parts) or op.name == "result":
+            return
+        g, reach = self.total(i, -1), self.reach_of(i)
+        assert reach is not None
+        if op is STACK:
+            for k, a in enumerate(args):
+                if active[a]:
+                    here = reach if reach is True else b.emit(element(k), (reach,))
+                    self.give(a, b.emit(element(k), (g,)), here)
+        elif op.name == "element":
+            assert isinstance(op, Projection)
+            parts = self.parts.setdefault(args[0], {})
+            if op.number in parts:
+                shape = self._shape(i)
+                g = self.plus(parts[op.number][0], g, shape)
+                reach = either(b, parts[op.number][1], reach, shape)
+            parts[op.number] = g, reach
+        else:  # pad: what was filled up gets nothing
+            length = self.forward.at[args[0]]
+            self.give(args[0], cut(b, g, length), reach if reach is True else cut(b, reach, length))
+
+    def _outs(self, i: int) -> dict[int, tuple[int, Reach]]:
+        """The results of a region that have a cotangent: it, and their reach."""
+        found: dict[int, tuple[int, Reach]] = {}
+        for number, place in self.forward.results.get(i, ()):
+            reach = self.reach_of(place)
+            if reach is None:
+                continue
+            g, shape = self.total(place, -1), self._shape(place)
+            if number in found:
+                g = self.plus(found[number][0], g, shape)
+                reach = either(self.builder, found[number][1], reach, shape)
+            found[number] = g, reach
+        return found
+
+    # ---- choose
+
+    def _choose(self, op: Choose, args: tuple[int, ...], outs: dict[int, tuple[int, Reach]]) -> None:
+        """The adjoint of a choice is a choice between the adjoints of its arms."""
+        b, at = self.builder, self.forward.at
+        condition, *operands = args
+        wanted = [k for k, a in enumerate(operands) if self.forward.active[a]]
+        flags = [n for n, (_, reach) in outs.items() if reach is not True]
+        begun = {k: self.grads[a] for k, a in enumerate(operands) if k in wanted and a in self.grads}
+        for k, a in enumerate(operands):  # the sum goes on inside, unless it could be in two ways
+            if k in begun and (operands.count(a) > 1 or self._shape(a) or a in self.parts):
+                del begun[k]
+        given = [*(at[a] for a in operands), *(outs[n][0] for n in outs), *(int(outs[n][1]) for n in flags)]
+        given += begun.values()
+        arms = []
+        inside = [self._shape(a) for a in operands]
+        active = active_inputs(op, [self.forward.active[a] for a in args])
+        for body in op.bodies():
+            inner = Builder(len(given))
+            places = [inner.input(k) for k in range(len(given))]
+            sweep = self.into(inner, body, active, inside, places)
+            rest = iter(places[len(operands) :])
+            cotangents = {n: next(rest) for n in outs}
+            reaches: dict[int, Reach] = {n: next(rest) for n in flags}
+            arm = Arm(sweep, {k: next(rest) for k in begun})
+            for n, g in cotangents.items():
+                sweep.give(sweep.tape.outputs[n], g, reaches.get(n, True))
+            sweep.run()
+            arms.append(arm)
+        kept = [k for k in wanted if any(arm.reach(k) is not None for arm in arms)]
+        differing = [k for k in kept if any(is_flag(arm.reach(k)) for arm in arms)]
+        differing += [k for k in kept if k not in differing and inside[k] and arms[0].reach(k) is not arms[1].reach(k)]
+        bodies = [arm.finish(kept, differing, inside) for arm in arms]
+        results = b.choose(at[condition], given, *bodies)
+        for n, k in enumerate(kept):
+            one, two = (arm.reach(k) for arm in arms)
+            reach: Reach = True
+            if k in differing:
+                reach = results[len(kept) + differing.index(k)]
+            elif one is None or two is None:
+                reach = b.emit(PICK, (at[condition], flag(b, one), flag(b, two)))
+            if k in begun:
+                self.grads[operands[k]] = results[n]
+                self.reached(operands[k], reach)
+            else:
+                self.give(operands[k], results[n], reach)
+
+
+class Arm:
+    """The adjoint of one body of a choice."""
+
+    def __init__(self, sweep: Sweep, starts: dict[int, int]) -> None:
+        self.sweep, self.starts = sweep, starts
+        self.inputs = inputs_at(sweep.tape)
+        for k, start in starts.items():
+            if k in self.inputs:
+                sweep.grads[self.inputs[k]] = start
+
+    def reach(self, k: int) -> Reach | None:
+        """Whether input k is reached in this arm; None where it never is."""
+        return self.sweep.reach_of(self.inputs[k]) if k in self.inputs else None
+
+    def finish(self, kept: list[int], differing: list[int], given: list[Shape]) -> Tape:
+        """The tape of this arm: the cotangents of its inputs, then flags for those whose reach is not the same always."""
+        b, found = self.sweep.builder, []
+        for k in kept:
+            nothing = self.starts[k] if k in self.starts else filled(b, -0.0, given[k])
+            found.append(self.sweep.total(self.inputs[k], nothing) if k in self.inputs else nothing)
+        return b.finish([*found, *(flag(b, self.reach(k), given[k]) for k in differing)])

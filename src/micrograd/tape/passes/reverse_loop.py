@@ -1,0 +1,197 @@
+"""The adjoint of a loop: a loop in the other direction.
+
+The forward loop also stacks its carried values, as they are at the beginning of each turn. The reverse loop takes the turns
+from the last to the first: it computes a turn again from those values, and sweeps back over it. It carries the cotangents of
+the carried values, and the sums of those of the invariants; the cotangents of elements are stacked.
+
+Reach (see reverse.py) is carried as flags where it is not the same in all turns. Whether it is shows when the body is swept:
+begin with what is known after the last turn, and sweep again with flags for what has changed after one turn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from micrograd.tape.builder import Builder
+from micrograd.tape.check import NUMBER, Shape
+from micrograd.tape.passes.arrays import Reach, either, flag, inputs_at, is_flag
+from micrograd.tape.passes.derivatives import active_inputs
+from micrograd.tape.tape import INPUT, Loop, Tape, pad, result
+
+if TYPE_CHECKING:
+    from micrograd.tape.passes.reverse import Sweep
+
+FLAG = -1  # the reach of something is a flag that is carried along, or (of an element) stacked
+
+
+def with_states(op: Loop) -> Loop:
+    """The loop with more results: the carried values at the beginning of each turn, and the number of the turn."""
+    builder = Builder(op.body.inputs)
+    at = builder.copy(op.body)
+    kept = [builder.input(k) for k in [*range(op.carried), op.body.inputs - 1]]
+    return op.with_bodies([builder.finish([*(at[o] for o in op.body.outputs), *kept]), *op.bodies()[1:]])
+
+
+class Turn(NamedTuple):
+    """One reverse turn: its body, and what is known of the reach of the forward body's inputs."""
+
+    body: Tape
+    reach: dict[int, Reach | None]
+
+
+class Backward:
+    """The reverse loop of one forward loop, being made."""
+
+    def __init__(self, sweep: Sweep, i: int, outs: dict[int, tuple[int, Reach]]) -> None:
+        self.sweep, self.outs = sweep, outs
+        op = sweep.tape.ops[i]
+        assert isinstance(op, Loop)
+        self.op, self.args = op, sweep.tape.args[i]
+        forward = sweep.forward
+        self.active = active_inputs(op, [forward.active[a] for a in self.args])
+        self.given: list[Shape] = [forward.shape[a] for a in self.args]
+        self.region = forward.at[i]
+        self.wanted = [k for k in range(len(self.args)) if self.active[k]]
+        carried = op.carried
+        self.carried = [k for k in self.wanted if k < carried]
+        self.invariants = [k for k in self.wanted if carried <= k < carried + op.invariants]
+        self.elements = [k for k in self.wanted if k >= carried + op.invariants]
+        self.stacked = [n for n in outs if n >= carried]
+        # A loop that may take no turn at all reaches nothing for certain.
+        self.uncertain = op.condition is not None or not op.turns
+        self.reach: dict[int, Reach | None] = {}
+        for k in self.carried:
+            known = outs[k][1] if k in outs else None
+            self.reach[k] = FLAG if is_flag(known) else known
+        for k in [*self.invariants, *self.elements]:
+            self.reach[k] = None
+
+    def inside(self) -> list[Shape]:
+        """The shapes of the inputs of the forward body."""
+        first = self.op.carried + self.op.invariants
+        return [*self.given[:first], *(shape[1:] for shape in self.given[first:]), NUMBER]
+
+    def flags(self, of: list[int]) -> list[int]:
+        return [k for k in of if self.reach[k] == FLAG]
+
+    def turn(self) -> Turn:
+        """The body of the reverse loop, with the flags that are known to be needed."""
+        op, inside = self.op, self.inside()
+        stacked_flags = [n for n in self.stacked if is_flag(self.outs[n][1])]
+        carried_flags, invariant_flags = self.flags(self.carried), self.flags(self.invariants)
+        count = len(self.carried) + len(carried_flags) + len(self.invariants) + len(invariant_flags)
+        count += op.invariants + op.carried + op.elements + len(self.stacked) + len(stacked_flags) + 1
+        inner = Builder(count)
+        rest = iter([inner.input(k) for k in range(count)])
+        cotangents = {k: next(rest) for k in self.carried}
+        flags = {k: next(rest) for k in carried_flags}
+        sums = {k: next(rest) for k in self.invariants}
+        flags.update({k: next(rest) for k in invariant_flags})
+        invariants = [next(rest) for _ in range(op.invariants)]
+        states = [next(rest) for _ in range(op.carried)]
+        elements = [next(rest) for _ in range(op.elements)]
+        stacked = {n: next(rest) for n in self.stacked}
+        reached = {n: next(rest) for n in stacked_flags}
+        given = [*states, *invariants, *elements, next(rest)]
+        sweep = self.sweep.into(inner, op.body, self.active, inside, given)
+        at, outputs = inputs_at(sweep.tape), sweep.tape.outputs
+        for k, total in sums.items():
+            if k in at:
+                sweep.grads[at[k]] = total
+        for k, g in cotangents.items():
+            if self.reach[k] is not None:
+                sweep.give(outputs[k], g, flags.get(k, True))
+        for n, g in stacked.items():
+            sweep.give(outputs[n], g, reached.get(n, True))
+        sweep.run()
+        reach = {k: sweep.reach_of(at[k]) if k in at else None for k in self.wanted}
+        found = []
+        for k in self.carried:
+            found.append(sweep.total(at[k], sweep.zero(inside[k])) if k in at else sweep.zero(inside[k]))
+        found += [flag(inner, reach[k], inside[k]) for k in carried_flags]
+        found += [sweep.total(at[k], sums[k]) if k in at else sums[k] for k in self.invariants]
+        for k in invariant_flags:
+            here = reach[k]
+            found.append(flags[k] if here is None else flag(inner, either(inner, flags[k], here, inside[k]), inside[k]))
+        for k in self.elements:
+            found.append(sweep.total(at[k], sweep.zero(inside[k])) if k in at else sweep.zero(inside[k]))
+        found += [flag(inner, reach[k], inside[k]) for k in self.flags(self.elements)]
+        return Turn(inner.finish(found), reach)
+
+    def settle(self) -> Tape:
+        """The body of the reverse loop, with flags for all whose reach is not the same in all turns."""
+        while True:
+            turn = self.turn()
+            before = dict(self.reach)
+            for k in self.carried:
+                now = FLAG if is_flag(turn.reach[k]) else turn.reach[k]
+                self.reach[k] = now if now is before[k] else FLAG
+            if all(self.reach[k] is before[k] for k in self.carried):
+                break
+        for k in [*self.invariants, *self.elements]:
+            here = turn.reach[k]
+            self.reach[k] = None if here is None else True if here is True and not self.uncertain else FLAG
+        return self.turn().body
+
+
+def sweep(outer: Sweep, i: int, outs: dict[int, tuple[int, Reach]]) -> None:
+    """Sweep back over the loop at place i, of whose results `outs` have a cotangent and a reach."""
+    back = Backward(outer, i, outs)
+    if not back.wanted:
+        return
+    b, op, at = outer.builder, back.op, outer.forward.at
+    body = back.settle()
+    _, invariants, arrays = op.groups(back.args)
+    carry = [outs[k][0] if k in outs else outer.zero(back.given[k]) for k in back.carried]
+    carry += [flag(b, outs[k][1] if k in outs else None, back.given[k]) for k in back.flags(back.carried)]
+    begun = [_begins(outer, back, k) for k in back.invariants]
+    carry += [outer.grads[back.args[k]] if go else outer.zero(back.given[k]) for k, go in zip(back.invariants, begun)]
+    carry += [flag(b, None, back.given[k]) for k in back.flags(back.invariants)]
+    states = [b.emit(result(op.results + k), (back.region,)) for k in range(op.carried)]
+    over = [*states, *(at[a] for a in arrays), *(outs[n][0] for n in back.stacked)]
+    over += [int(outs[n][1]) for n in back.stacked if is_flag(outs[n][1])]
+    dynamic = op.condition is not None or op.turns is None
+    if dynamic:  # the number of turns
+        over.insert(0, b.emit(result(op.results + op.carried), (back.region,)))
+        body = _with_another_array(body, len(carry) + len(invariants))
+    turns = None if dynamic else op.turns
+    results = iter(b.loop(body, carry, [at[a] for a in invariants], over, turns, reverse=not op.reverse))
+    cotangents = {k: next(results) for k in back.carried}
+    flags = {k: next(results) for k in back.flags(back.carried)}
+    sums = {k: next(results) for k in back.invariants}
+    flags.update({k: next(results) for k in back.flags(back.invariants)})
+    of_elements = {k: next(results) for k in back.elements}
+    flags.update({k: next(results) for k in back.flags(back.elements)})
+    for k, go in zip(back.invariants, begun):
+        reach = back.reach[k]
+        if reach is None:
+            continue
+        reach = flags[k] if reach == FLAG else True
+        if go:
+            outer.grads[back.args[k]] = sums[k]
+            outer.reached(back.args[k], reach)
+        else:
+            outer.give(back.args[k], sums[k], reach)
+    for k, g in {**of_elements, **cotangents}.items():
+        reach = back.reach[k]
+        if reach is None and (k not in outs or k >= op.carried):
+            continue
+        found = True if reach is True else flags.get(k, True)
+        if k >= op.carried and dynamic and back.given[k][0] is not None:
+            length = back.given[k][0]
+            assert length is not None
+            g = b.emit(pad(length), (g,))
+            found = found if found is True else b.emit(pad(length), (found,))
+        outer.give(back.args[k], g, found)
+
+
+def _begins(outer: Sweep, back: Backward, k: int) -> bool:
+    """Whether the sum for an invariant goes on from what its place has been given already."""
+    a = back.args[k]
+    return a in outer.grads and back.args.count(a) == 1 and a not in outer.parts
+
+
+def _with_another_array(body: Tape, at: int) -> Tape:
+    """The body with one more input, that it does not use."""
+    args = [(a[0] + 1,) if op is INPUT and a[0] >= at else a for op, a in zip(body.ops, body.args)]
+    return body.copy(inputs=body.inputs + 1, args=tuple(args))
