@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from mpmath import mpf
 
+from micrograd.ops import OPS
 from oracle import exact
 
 USUAL = 2.0
@@ -82,6 +83,9 @@ EXCEPTIONS: dict[tuple[str, int], Bound] = {  # (op, 0 for the value, i for the 
     ("erf", 1): Bound("2 + a²", lambda args: 2.0 + args[0] ** 2, "a² is rounded before it is an exponent"),
     ("erfc", 0): _constant(3.0, _LIBRARY + " (glibc 2.36)"),
     ("erfc", 1): Bound("2 + a²", lambda args: 2.0 + args[0] ** 2, "a² is rounded before it is an exponent"),
+    ("probit", 0): _constant(4.0, "a rational function of degree 9, in arithmetic that rounds alike on every machine"),
+    ("normal", 0): _constant(4.0, "probit's"),
+    ("probit", 1): Bound("4 + 4·y²", lambda args: 4.0 + 4.0 * OPS["probit"].value(args[0]) ** 2, "y² is rounded before it is an exponent"),
     ("sigmoid", 0): _constant(2.5, "three rounding steps: exp, +, /"),
     ("elu", 1): Bound("2, and |b| more where it is subnormal", _elu_partial, "exp(a) is subnormal below -708"),
     ("silu", 0): Bound("2.5, and |a| more where it is subnormal", _silu_value, "sigmoid(a) is subnormal below -709"),

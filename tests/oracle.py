@@ -72,6 +72,26 @@ def _tie(a: Any, b: Any, first: bool) -> Any:
     return [mpf("0.5")] * 2 if a == b else [share, 1 - share]
 
 
+def _philox(key: Any, row: Any, draw: Any) -> Any:
+    """The round function as the paper draws it: two halves that are multiplied, crossed and mixed with the key."""
+    if any(x != int(x) or abs(x) >= 2**53 for x in (key, row, draw)):
+        return mp.nan
+    counter = (int(row) % 2**64) * 2**64 + (int(draw) // 2) % 2**64
+    right, left = divmod(counter, 2**64)
+    half = [[left % 2**32, left >> 32], [right % 2**32, right >> 32]]
+    weyl = [int(key) % 2**32, (int(key) >> 32) % 2**32]
+    for step in range(10):
+        products = [0xD2511F53 * half[0][0], 0xCD9E8D57 * half[1][0]]
+        keys = [(weyl[0] + step * 0x9E3779B9) % 2**32, (weyl[1] + step * 0xBB67AE85) % 2**32]
+        half = [[products[1 - i] // 2**32 ^ half[i][1] ^ keys[i], products[1 - i] % 2**32] for i in (0, 1)]
+    high, low = half[int(draw) % 2]
+    return mpf(high * 2**21 + low // 2**11) / 2**53
+
+
+def _probit(q: Any) -> Any:
+    return mp.nan if mp.isnan(q) else mp.sqrt(2) * mp.erfinv(2 * q)
+
+
 REFERENCE = {
     "add": Reference(lambda a, b: a + b, lambda a, b: [1, 1], "any", "any"),
     "sub": Reference(lambda a, b: a - b, lambda a, b: [1, -1], "any", "any"),
@@ -135,6 +155,11 @@ REFERENCE = {
     "ge": Reference(lambda a, b: _step(a >= b), _zeros(2), "any", "any"),
     "eq": Reference(lambda a, b: _step(a == b), _zeros(2), "any", "any"),
     "ne": Reference(lambda a, b: _step(a != b), _zeros(2), "any", "any"),
+    "philox": Reference(_philox, _zeros(3), "counts", "counts", "counts"),
+    "normal": Reference(
+        lambda *counts: _probit(_philox(*counts) - mpf(0.5) + mpf(2) ** -54), _zeros(3), "counts", "counts", "counts"
+    ),
+    "probit": Reference(_probit, lambda a: [mp.sqrt(2 * mp.pi) * mp.exp(_probit(a) ** 2 / 2)], "within 1/2"),
     "sum": Reference(mp.fsum, lambda xs: [mpf(1)] * len(xs), "list"),
     "prod": Reference(mp.fprod, _others, "list"),
     "mean": Reference(lambda xs: mp.fsum(xs) / len(xs), lambda xs: [mpf(1) / len(xs)] * len(xs), "list"),
@@ -204,6 +229,13 @@ def _column(domain: str, rng: random.Random, count: int) -> list[float]:
         return _signed(_NEAR_ZERO + inside) + [x / 10 for x in plain] + [x / 512 for x in wide]
     if domain == "above -1":
         return [-0.9, -0.5, -1 + 1e-9] + [x for x in _signed(_NEAR_ZERO + _PLAIN + _FAR) + plain + wide if x > -1]
+    if domain == "counts":
+        return [0.0, 1.0, 2.0, 7.0, 2.0**32 - 1, 2.0**32, 2.0**53 - 1, -1.0, -2.0, 0.5] + [
+            float(rng.getrandbits(rng.choice((8, 32, 33, 53)))) for _ in range(count)
+        ]
+    if domain == "within 1/2":
+        inside = [0.1, 0.25, 0.425, 0.425 + 2**-54, 0.4999, 0.5 - 1e-9, 0.5 - 2**-54]
+        return _signed(_NEAR_ZERO + inside) + [x / 20.5 for x in plain] + [x / 1025 for x in wide]
     assert domain == "above 1", domain
     return (
         [1 + 2**-52, 1 + 1e-9, 1.1, 1e300]

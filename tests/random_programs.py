@@ -36,7 +36,8 @@ SPECIAL = [
     -math.inf,
     math.nan,
 ]
-JUMPS = {"floor", "ceil", "round", "sign", "floordiv", "mod", "lt", "le", "gt", "ge", "eq", "ne", "where", "min", "max"}
+JUMPS = {"floor", "ceil", "round", "sign", "floordiv", "mod", "lt", "le", "gt", "ge", "eq", "ne", "where", "min", "max",
+         "philox", "normal"}  # fmt: skip
 POSITIVE = {"log", "log1p", "log2", "log10", "sqrt", "cbrt", "div", "pow", "atan2", "hypot", "prod"}
 INSIDE_1 = {"asin", "acos", "atanh"}
 
@@ -77,6 +78,10 @@ class Program:
             return 1.5 + 0.5 * m.sin(a)
         if name == "acosh":
             return 2.5 + m.cos(a)
+        if name in ("philox", "normal"):  # of whole numbers
+            return m.floor(20.0 + 20.0 * m.sin(a))
+        if name == "probit":
+            return 0.49 * m.sin(a)
         return 0.75 * m.sin(a) if name in INSIDE_1 else 1.25 * m.sin(a)
 
 

@@ -39,10 +39,36 @@ static double mg_floordiv(double a, double b) {{
     double whole = floor(div);
     return div - whole > 0.5 ? whole + 1.0 : whole;
 }}
+
+/* Philox 4x32-10: see philox.py. */
+static double mg_philox(double key, double row, double draw) {{
+    const double all[3] = {{key, row, draw}};
+    for (int i = 0; i < 3; i++)
+        if (!(all[i] > -9007199254740992.0 && all[i] < 9007199254740992.0) || all[i] != floor(all[i])) return NAN;
+    int64_t number = (int64_t)draw;
+    uint64_t k = (uint64_t)(int64_t)key, r = (uint64_t)(int64_t)row;
+    uint64_t pair = ((uint64_t)number & ~(uint64_t)1) >> 1 | ((uint64_t)number & (uint64_t)1 << 63);
+    uint32_t c[4] = {{(uint32_t)pair, (uint32_t)(pair >> 32), (uint32_t)r, (uint32_t)(r >> 32)}};
+    uint32_t k0 = (uint32_t)k, k1 = (uint32_t)(k >> 32);
+    for (int round = 0; round < 10; round++) {{
+        uint64_t left = (uint64_t)0xD2511F53u * c[0], right = (uint64_t)0xCD9E8D57u * c[2];
+        c[0] = (uint32_t)(right >> 32) ^ c[1] ^ k0;
+        c[1] = (uint32_t)right;
+        c[2] = (uint32_t)(left >> 32) ^ c[3] ^ k1;
+        c[3] = (uint32_t)left;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }}
+    int odd = (int)(number & 1);
+    uint64_t word = (uint64_t)c[odd * 2] << 32 | c[odd * 2 + 1];
+    return (double)(word >> 11) * 0x1p-53;
+}}
 """
 
 
 def literal(x: float) -> str:
+    if math.isnan(x):
+        return "NAN"
     if math.isinf(x):
         return "INFINITY" if x > 0 else "-INFINITY"
     return repr(float(x))

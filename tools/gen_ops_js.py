@@ -26,7 +26,7 @@ PATH = ROOT / "src" / "micrograd" / "learn" / "static" / "ops.js"
 HEADER = """\
 // Made by tools/gen_ops_js.py from ops.py: change the table there and run it again.
 import {
-  dot, erf, erfc, floordiv, logsumexp, mean, modulo, power, product, productsOfTheRest, rint, shares, total,
+  dot, erf, erfc, floordiv, logsumexp, mean, modulo, philox, power, product, productsOfTheRest, rint, shares, total,
 } from "./special.js";
 
 /**

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from micrograd import data, learn, losses, nn, optim, plots, train
+    from micrograd import data, learn, losses, nn, optim, plots, random, train
     from micrograd.checks import check_grad, detect_anomaly
     from micrograd.compile.jit import jit
     from micrograd.compile.vmap import vmap
@@ -27,7 +27,7 @@ __all__ = [
     "grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "hvp",
     "jit", "vmap",
     "check_grad", "detect_anomaly",
-    "nn", "optim", "losses", "data", "train", "plots",
+    "nn", "optim", "losses", "data", "random", "train", "plots",
     "learn", "draw_dot", "explore", "frames",
     "MicrogradError", "TraceError", "CompileError", "AnomalyError", "GradientError",
 ]  # fmt: skip
@@ -39,7 +39,7 @@ _LAZY = {
     "jit": "compile.jit",
     "vmap": "compile.vmap",
     **dict.fromkeys(["draw_dot", "explore", "frames"], "learn"),
-    **{name: name for name in ("nn", "optim", "losses", "data", "train", "plots", "learn")},
+    **{name: name for name in ("nn", "optim", "losses", "data", "random", "train", "plots", "learn")},
 }
 
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 import math
 from math import copysign, inf, isfinite, nan
 
+from micrograd import philox
+
 TYPE_CHECKING = False  # `typing` costs 5 ms to import, and only a type checker needs it
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,6 +221,62 @@ def _pow_exponent(a: Any, b: Any, y: Any) -> Any:
     return f.where(f.eq(a, 0.0) * f.ge(b, 0.0), 0.0, y * f.log(a))
 
 
+# The standard normal quantile at 1/2 + q, in arithmetic that every machine rounds alike: no library function, so that a draw
+# has the same bits in eager code and in SIMD lanes. In the middle it is q·(√2π + q²·N/D) over s = 0.180625 - q², in the tails
+# 1.4375 + 1.5·v + N/D over v = √(-log(tail)) - 1.609375, down to a tail of 2⁻⁵⁴. Solved with mpmath at 50 digits through the
+# Chebyshev points of either interval; off by 2.3 units in the last place at most over 100,000 numbers (docs/random.md).
+MIDDLE_N = (4.874765941399952, 210.31989537018475, 3525.5321280702633, 29112.39975270957, 124185.54730959915,
+            262872.99053463014, 241554.11234600906, 68589.41719068622, 625.0653257463343, 0.0)  # fmt: skip
+MIDDLE_D = (1.0, 49.1689319228536, 967.9298360519299, 9787.108554703833, 54319.38891329771, 164325.09657993075,
+            253716.0996585381, 171982.98098109593, 35509.46431808934)  # fmt: skip
+TAIL_N = (0.001936484131555, 0.20963087741421632, 0.32515651500002074, 0.18772320550190655, 0.047442190601387976,
+          0.003123829097089151, -0.0009533751067216436, -0.00019848881439793402, -1.1869174058977503e-05,
+          -1.9072372758089646e-07)  # fmt: skip
+TAIL_D = (1.0, 2.155993648802981, 1.9132013575255338, 0.9111602052674423, 0.25364165036933073, 0.041581289138705665,
+          0.0037606478790817447, 0.00015994519723651622, 2.2237433773483424e-06)  # fmt: skip
+LN2_HIGH, LN2_LOW, SQRT_2, SQRT_2PI = math.log(2.0), 2.3190468138462996e-17, math.sqrt(2.0), math.sqrt(2.0 * math.pi)
+ATANH = tuple(2.0 / (2 * k + 3) for k in range(11))  # log((1 + s)/(1 - s)) = 2s + s³·(2/3 + 2/5·s² + ...)
+
+
+def _horner(x: Any, coefficients: Any) -> Any:
+    first, *rest = reversed(coefficients)
+    return _fold(lambda acc, c: acc * x + c, rest, first)
+
+
+def _minus_log(x: Any) -> Any:
+    """-log(x) for 2⁻⁶³ ≤ x < 1: x is brought to [√½, √2) by exact powers of two, and the rest is a series."""
+    exponent: Any = 0.0
+    for k in (32, 16, 8, 4, 2, 1):
+        small = f.lt(x, SQRT_2 * 2.0**-k)
+        x = f.where(small, x * 2.0**k, x)
+        exponent = exponent + f.where(small, float(k), 0.0)
+    s = f.div(x - 1.0, x + 1.0)
+    z = s * s
+    log = 2.0 * s + s * (z * _horner(z, ATANH))
+    return exponent * LN2_HIGH - (log - exponent * LN2_LOW)
+
+
+def _probit(q: Any) -> Any:
+    side = f.abs(q)
+    middle = f.le(side, 0.425)
+    w = q * q
+    v = f.where(middle, 0.180625 - w, f.sqrt(_minus_log(0.5 - side)) - 1.609375)
+    either = [
+        [f.where(middle, a, b) for a, b in zip(m, t, strict=True)] for m, t in ((MIDDLE_N, TAIL_N), (MIDDLE_D, TAIL_D))
+    ]
+    y = f.div(_horner(v, either[0]), _horner(v, either[1]))
+    tail = (1.4375 + 1.5 * v) + y
+    x = f.where(middle, q * (SQRT_2PI + w * y), f.where(f.lt(q, 0.0), -tail, tail))
+    return f.where(f.lt(side, 0.5), x, f.where(f.eq(side, 0.5), f.div(q, 0.0), nan))
+
+
+HALF_STEP = 2.0**-54  # half of the distance of two uniform numbers
+
+
+def _normal(key: Any, row: Any, draw: Any) -> Any:
+    return f.probit((f.philox(key, row, draw) - 0.5) + HALF_STEP)
+
+
 def _zero(*_: Any) -> float:
     return 0.0
 
@@ -303,6 +361,10 @@ _ROWS = [
     Op("ge", _compare(lambda a, b: a >= b), [_zero, _zero], symbol=">=", rule=("0", "0"), c="{0} >= {1} ? 1.0 : 0.0", llvm="fcmp oge"),
     Op("eq", _compare(lambda a, b: a == b), [_zero, _zero], symbol="==", rule=("0", "0"), commutative=True, c="{0} == {1} ? 1.0 : 0.0", llvm="fcmp oeq"),
     Op("ne", _compare(lambda a, b: a != b), [_zero, _zero], symbol="!=", rule=("0", "0"), commutative=True, c="{0} != {1} ? 1.0 : 0.0", llvm="fcmp une"),
+    # -- random numbers: philox(key, row, draw) is uniform in [0, 1), normal the same through probit(a), the quantile at 1/2 + a
+    Op("philox", philox.fraction, [_zero, _zero, _zero], rule=("0", "0", "0"), c="mg_philox({0}, {1}, {2})", llvm="philox", js="philox({0}, {1}, {2})"),
+    Op("normal", _normal, [_zero, _zero, _zero], rule=("0", "0", "0"), llvm="normal"),
+    Op("probit", _probit, [lambda a, y: SQRT_2PI * f.exp(0.5 * (y * y))], rule=("√2π·exp(y²/2)",), llvm="strict"),
     # -- n-ary: a list of inputs in one node; sums run from left to right. dot takes [*xs, *ys].
     Op("sum", lambda xs: _fold(lambda acc, x: acc + x, xs, 0.0), [_one], nary=True, rule=("1",), js="total(xs)"),
     Op("prod", lambda xs: _fold(lambda acc, x: acc * x, xs, 1.0), [lambda rest: rest], nary=True, rule=("product of the others",), js="product(xs)"),

@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite", reason="the pages compile")
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [DOCS / "derivatives.md", DOCS / "compile.md", *sorted((DOCS / "examples").glob("*.md"))]
+PAGES = [DOCS / "derivatives.md", DOCS / "compile.md", DOCS / "random.md", *sorted((DOCS / "examples").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[p.stem for p in PAGES])

@@ -1,5 +1,5 @@
 /* Made by tools/gen_ops_h.py from ops.py: change the table there and run `make ops`. */
-#define OP_COUNT 58
+#define OP_COUNT 61
 
 /* Python's // and %: the sign of the divisor; IEEE results where Python raises. */
 static double mg_mod(double a, double b) {
@@ -16,6 +16,30 @@ static double mg_floordiv(double a, double b) {
     if (div == 0.0) return copysign(0.0, a / b);
     double whole = floor(div);
     return div - whole > 0.5 ? whole + 1.0 : whole;
+}
+
+/* Philox 4x32-10: see philox.py. */
+static double mg_philox(double key, double row, double draw) {
+    const double all[3] = {key, row, draw};
+    for (int i = 0; i < 3; i++)
+        if (!(all[i] > -9007199254740992.0 && all[i] < 9007199254740992.0) || all[i] != floor(all[i])) return NAN;
+    int64_t number = (int64_t)draw;
+    uint64_t k = (uint64_t)(int64_t)key, r = (uint64_t)(int64_t)row;
+    uint64_t pair = ((uint64_t)number & ~(uint64_t)1) >> 1 | ((uint64_t)number & (uint64_t)1 << 63);
+    uint32_t c[4] = {(uint32_t)pair, (uint32_t)(pair >> 32), (uint32_t)r, (uint32_t)(r >> 32)};
+    uint32_t k0 = (uint32_t)k, k1 = (uint32_t)(k >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t left = (uint64_t)0xD2511F53u * c[0], right = (uint64_t)0xCD9E8D57u * c[2];
+        c[0] = (uint32_t)(right >> 32) ^ c[1] ^ k0;
+        c[1] = (uint32_t)right;
+        c[2] = (uint32_t)(left >> 32) ^ c[3] ^ k1;
+        c[3] = (uint32_t)left;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    int odd = (int)(number & 1);
+    uint64_t word = (uint64_t)c[odd * 2] << 32 | c[odd * 2 + 1];
+    return (double)(word >> 11) * 0x1p-53;
 }
 
 enum {
@@ -72,6 +96,9 @@ enum {
     OP_GE,
     OP_EQ,
     OP_NE,
+    OP_PHILOX,
+    OP_NORMAL,
+    OP_PROBIT,
     OP_SUM,
     OP_PROD,
     OP_MEAN,
@@ -970,6 +997,357 @@ static inline double partial1_ne(double a, double b, double y) {
     return 0.0;
 }
 
+static inline double value_philox(double a, double b, double c) {
+    double t0 = mg_philox(a, b, c);
+    return t0;
+}
+
+static inline double partial0_philox(double a, double b, double c, double y) {
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial1_philox(double a, double b, double c, double y) {
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial2_philox(double a, double b, double c, double y) {
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_normal(double a, double b, double c) {
+    double t0 = mg_philox(a, b, c);
+    double t1 = t0 - 0.5;
+    double t2 = t1 + 5.551115123125783e-17;
+    double t3 = fabs(t2);
+    double t4 = t3 <= 0.425 ? 1.0 : 0.0;
+    double t5 = t2 * t2;
+    double t6 = 0.180625 - t5;
+    double t7 = 0.5 - t3;
+    double t8 = t7 < 3.2927225399135965e-10 ? 1.0 : 0.0;
+    double t9 = t7 * 4294967296.0;
+    double t10 = t8 != 0.0 ? t9 : t7;
+    double t11 = t8 != 0.0 ? 32.0 : 0.0;
+    double t12 = 0.0 + t11;
+    double t13 = t10 < 2.1579186437577746e-05 ? 1.0 : 0.0;
+    double t14 = t10 * 65536.0;
+    double t15 = t13 != 0.0 ? t14 : t10;
+    double t16 = t13 != 0.0 ? 16.0 : 0.0;
+    double t17 = t12 + t16;
+    double t18 = t15 < 0.005524271728019903 ? 1.0 : 0.0;
+    double t19 = t15 * 256.0;
+    double t20 = t18 != 0.0 ? t19 : t15;
+    double t21 = t18 != 0.0 ? 8.0 : 0.0;
+    double t22 = t17 + t21;
+    double t23 = t20 < 0.08838834764831845 ? 1.0 : 0.0;
+    double t24 = t20 * 16.0;
+    double t25 = t23 != 0.0 ? t24 : t20;
+    double t26 = t23 != 0.0 ? 4.0 : 0.0;
+    double t27 = t22 + t26;
+    double t28 = t25 < 0.3535533905932738 ? 1.0 : 0.0;
+    double t29 = t25 * 4.0;
+    double t30 = t28 != 0.0 ? t29 : t25;
+    double t31 = t28 != 0.0 ? 2.0 : 0.0;
+    double t32 = t27 + t31;
+    double t33 = t30 < 0.7071067811865476 ? 1.0 : 0.0;
+    double t34 = t30 * 2.0;
+    double t35 = t33 != 0.0 ? t34 : t30;
+    double t36 = t33 != 0.0 ? 1.0 : 0.0;
+    double t37 = t32 + t36;
+    double t38 = t35 - 1.0;
+    double t39 = t35 + 1.0;
+    double t40 = t38 / t39;
+    double t41 = t40 * t40;
+    double t42 = 2.0 * t40;
+    double t43 = 0.08695652173913043 * t41;
+    double t44 = t43 + 0.09523809523809523;
+    double t45 = t44 * t41;
+    double t46 = t45 + 0.10526315789473684;
+    double t47 = t46 * t41;
+    double t48 = t47 + 0.11764705882352941;
+    double t49 = t48 * t41;
+    double t50 = t49 + 0.13333333333333333;
+    double t51 = t50 * t41;
+    double t52 = t51 + 0.15384615384615385;
+    double t53 = t52 * t41;
+    double t54 = t53 + 0.18181818181818182;
+    double t55 = t54 * t41;
+    double t56 = t55 + 0.2222222222222222;
+    double t57 = t56 * t41;
+    double t58 = t57 + 0.2857142857142857;
+    double t59 = t58 * t41;
+    double t60 = t59 + 0.4;
+    double t61 = t60 * t41;
+    double t62 = t61 + 0.6666666666666666;
+    double t63 = t41 * t62;
+    double t64 = t40 * t63;
+    double t65 = t42 + t64;
+    double t66 = t37 * 0.6931471805599453;
+    double t67 = t37 * 2.3190468138462996e-17;
+    double t68 = t65 - t67;
+    double t69 = t66 - t68;
+    double t70 = sqrt(t69);
+    double t71 = t70 - 1.609375;
+    double t72 = t4 != 0.0 ? t6 : t71;
+    double t73 = t4 != 0.0 ? 4.874765941399952 : 0.001936484131555;
+    double t74 = t4 != 0.0 ? 210.31989537018475 : 0.20963087741421632;
+    double t75 = t4 != 0.0 ? 3525.5321280702633 : 0.32515651500002074;
+    double t76 = t4 != 0.0 ? 29112.39975270957 : 0.18772320550190655;
+    double t77 = t4 != 0.0 ? 124185.54730959915 : 0.047442190601387976;
+    double t78 = t4 != 0.0 ? 262872.99053463014 : 0.003123829097089151;
+    double t79 = t4 != 0.0 ? 241554.11234600906 : (-0.0009533751067216436);
+    double t80 = t4 != 0.0 ? 68589.41719068622 : (-0.00019848881439793402);
+    double t81 = t4 != 0.0 ? 625.0653257463343 : (-1.1869174058977503e-05);
+    double t82 = t4 != 0.0 ? 0.0 : (-1.9072372758089646e-07);
+    double t83 = t4 != 0.0 ? 1.0 : 1.0;
+    double t84 = t4 != 0.0 ? 49.1689319228536 : 2.155993648802981;
+    double t85 = t4 != 0.0 ? 967.9298360519299 : 1.9132013575255338;
+    double t86 = t4 != 0.0 ? 9787.108554703833 : 0.9111602052674423;
+    double t87 = t4 != 0.0 ? 54319.38891329771 : 0.25364165036933073;
+    double t88 = t4 != 0.0 ? 164325.09657993075 : 0.041581289138705665;
+    double t89 = t4 != 0.0 ? 253716.0996585381 : 0.0037606478790817447;
+    double t90 = t4 != 0.0 ? 171982.98098109593 : 0.00015994519723651622;
+    double t91 = t4 != 0.0 ? 35509.46431808934 : 2.2237433773483424e-06;
+    double t92 = t82 * t72;
+    double t93 = t92 + t81;
+    double t94 = t93 * t72;
+    double t95 = t94 + t80;
+    double t96 = t95 * t72;
+    double t97 = t96 + t79;
+    double t98 = t97 * t72;
+    double t99 = t98 + t78;
+    double t100 = t99 * t72;
+    double t101 = t100 + t77;
+    double t102 = t101 * t72;
+    double t103 = t102 + t76;
+    double t104 = t103 * t72;
+    double t105 = t104 + t75;
+    double t106 = t105 * t72;
+    double t107 = t106 + t74;
+    double t108 = t107 * t72;
+    double t109 = t108 + t73;
+    double t110 = t91 * t72;
+    double t111 = t110 + t90;
+    double t112 = t111 * t72;
+    double t113 = t112 + t89;
+    double t114 = t113 * t72;
+    double t115 = t114 + t88;
+    double t116 = t115 * t72;
+    double t117 = t116 + t87;
+    double t118 = t117 * t72;
+    double t119 = t118 + t86;
+    double t120 = t119 * t72;
+    double t121 = t120 + t85;
+    double t122 = t121 * t72;
+    double t123 = t122 + t84;
+    double t124 = t123 * t72;
+    double t125 = t124 + t83;
+    double t126 = t109 / t125;
+    double t127 = 1.5 * t72;
+    double t128 = 1.4375 + t127;
+    double t129 = t128 + t126;
+    double t130 = t5 * t126;
+    double t131 = 2.5066282746310002 + t130;
+    double t132 = t2 * t131;
+    double t133 = t2 < 0.0 ? 1.0 : 0.0;
+    double t134 = -t129;
+    double t135 = t133 != 0.0 ? t134 : t129;
+    double t136 = t4 != 0.0 ? t132 : t135;
+    double t137 = t3 < 0.5 ? 1.0 : 0.0;
+    double t138 = t3 == 0.5 ? 1.0 : 0.0;
+    double t139 = t2 / 0.0;
+    double t140 = t138 != 0.0 ? t139 : NAN;
+    double t141 = t137 != 0.0 ? t136 : t140;
+    return t141;
+}
+
+static inline double partial0_normal(double a, double b, double c, double y) {
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial1_normal(double a, double b, double c, double y) {
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial2_normal(double a, double b, double c, double y) {
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_probit(double a) {
+    double t0 = fabs(a);
+    double t1 = t0 <= 0.425 ? 1.0 : 0.0;
+    double t2 = a * a;
+    double t3 = 0.180625 - t2;
+    double t4 = 0.5 - t0;
+    double t5 = t4 < 3.2927225399135965e-10 ? 1.0 : 0.0;
+    double t6 = t4 * 4294967296.0;
+    double t7 = t5 != 0.0 ? t6 : t4;
+    double t8 = t5 != 0.0 ? 32.0 : 0.0;
+    double t9 = 0.0 + t8;
+    double t10 = t7 < 2.1579186437577746e-05 ? 1.0 : 0.0;
+    double t11 = t7 * 65536.0;
+    double t12 = t10 != 0.0 ? t11 : t7;
+    double t13 = t10 != 0.0 ? 16.0 : 0.0;
+    double t14 = t9 + t13;
+    double t15 = t12 < 0.005524271728019903 ? 1.0 : 0.0;
+    double t16 = t12 * 256.0;
+    double t17 = t15 != 0.0 ? t16 : t12;
+    double t18 = t15 != 0.0 ? 8.0 : 0.0;
+    double t19 = t14 + t18;
+    double t20 = t17 < 0.08838834764831845 ? 1.0 : 0.0;
+    double t21 = t17 * 16.0;
+    double t22 = t20 != 0.0 ? t21 : t17;
+    double t23 = t20 != 0.0 ? 4.0 : 0.0;
+    double t24 = t19 + t23;
+    double t25 = t22 < 0.3535533905932738 ? 1.0 : 0.0;
+    double t26 = t22 * 4.0;
+    double t27 = t25 != 0.0 ? t26 : t22;
+    double t28 = t25 != 0.0 ? 2.0 : 0.0;
+    double t29 = t24 + t28;
+    double t30 = t27 < 0.7071067811865476 ? 1.0 : 0.0;
+    double t31 = t27 * 2.0;
+    double t32 = t30 != 0.0 ? t31 : t27;
+    double t33 = t30 != 0.0 ? 1.0 : 0.0;
+    double t34 = t29 + t33;
+    double t35 = t32 - 1.0;
+    double t36 = t32 + 1.0;
+    double t37 = t35 / t36;
+    double t38 = t37 * t37;
+    double t39 = 2.0 * t37;
+    double t40 = 0.08695652173913043 * t38;
+    double t41 = t40 + 0.09523809523809523;
+    double t42 = t41 * t38;
+    double t43 = t42 + 0.10526315789473684;
+    double t44 = t43 * t38;
+    double t45 = t44 + 0.11764705882352941;
+    double t46 = t45 * t38;
+    double t47 = t46 + 0.13333333333333333;
+    double t48 = t47 * t38;
+    double t49 = t48 + 0.15384615384615385;
+    double t50 = t49 * t38;
+    double t51 = t50 + 0.18181818181818182;
+    double t52 = t51 * t38;
+    double t53 = t52 + 0.2222222222222222;
+    double t54 = t53 * t38;
+    double t55 = t54 + 0.2857142857142857;
+    double t56 = t55 * t38;
+    double t57 = t56 + 0.4;
+    double t58 = t57 * t38;
+    double t59 = t58 + 0.6666666666666666;
+    double t60 = t38 * t59;
+    double t61 = t37 * t60;
+    double t62 = t39 + t61;
+    double t63 = t34 * 0.6931471805599453;
+    double t64 = t34 * 2.3190468138462996e-17;
+    double t65 = t62 - t64;
+    double t66 = t63 - t65;
+    double t67 = sqrt(t66);
+    double t68 = t67 - 1.609375;
+    double t69 = t1 != 0.0 ? t3 : t68;
+    double t70 = t1 != 0.0 ? 4.874765941399952 : 0.001936484131555;
+    double t71 = t1 != 0.0 ? 210.31989537018475 : 0.20963087741421632;
+    double t72 = t1 != 0.0 ? 3525.5321280702633 : 0.32515651500002074;
+    double t73 = t1 != 0.0 ? 29112.39975270957 : 0.18772320550190655;
+    double t74 = t1 != 0.0 ? 124185.54730959915 : 0.047442190601387976;
+    double t75 = t1 != 0.0 ? 262872.99053463014 : 0.003123829097089151;
+    double t76 = t1 != 0.0 ? 241554.11234600906 : (-0.0009533751067216436);
+    double t77 = t1 != 0.0 ? 68589.41719068622 : (-0.00019848881439793402);
+    double t78 = t1 != 0.0 ? 625.0653257463343 : (-1.1869174058977503e-05);
+    double t79 = t1 != 0.0 ? 0.0 : (-1.9072372758089646e-07);
+    double t80 = t1 != 0.0 ? 1.0 : 1.0;
+    double t81 = t1 != 0.0 ? 49.1689319228536 : 2.155993648802981;
+    double t82 = t1 != 0.0 ? 967.9298360519299 : 1.9132013575255338;
+    double t83 = t1 != 0.0 ? 9787.108554703833 : 0.9111602052674423;
+    double t84 = t1 != 0.0 ? 54319.38891329771 : 0.25364165036933073;
+    double t85 = t1 != 0.0 ? 164325.09657993075 : 0.041581289138705665;
+    double t86 = t1 != 0.0 ? 253716.0996585381 : 0.0037606478790817447;
+    double t87 = t1 != 0.0 ? 171982.98098109593 : 0.00015994519723651622;
+    double t88 = t1 != 0.0 ? 35509.46431808934 : 2.2237433773483424e-06;
+    double t89 = t79 * t69;
+    double t90 = t89 + t78;
+    double t91 = t90 * t69;
+    double t92 = t91 + t77;
+    double t93 = t92 * t69;
+    double t94 = t93 + t76;
+    double t95 = t94 * t69;
+    double t96 = t95 + t75;
+    double t97 = t96 * t69;
+    double t98 = t97 + t74;
+    double t99 = t98 * t69;
+    double t100 = t99 + t73;
+    double t101 = t100 * t69;
+    double t102 = t101 + t72;
+    double t103 = t102 * t69;
+    double t104 = t103 + t71;
+    double t105 = t104 * t69;
+    double t106 = t105 + t70;
+    double t107 = t88 * t69;
+    double t108 = t107 + t87;
+    double t109 = t108 * t69;
+    double t110 = t109 + t86;
+    double t111 = t110 * t69;
+    double t112 = t111 + t85;
+    double t113 = t112 * t69;
+    double t114 = t113 + t84;
+    double t115 = t114 * t69;
+    double t116 = t115 + t83;
+    double t117 = t116 * t69;
+    double t118 = t117 + t82;
+    double t119 = t118 * t69;
+    double t120 = t119 + t81;
+    double t121 = t120 * t69;
+    double t122 = t121 + t80;
+    double t123 = t106 / t122;
+    double t124 = 1.5 * t69;
+    double t125 = 1.4375 + t124;
+    double t126 = t125 + t123;
+    double t127 = t2 * t123;
+    double t128 = 2.5066282746310002 + t127;
+    double t129 = a * t128;
+    double t130 = a < 0.0 ? 1.0 : 0.0;
+    double t131 = -t126;
+    double t132 = t130 != 0.0 ? t131 : t126;
+    double t133 = t1 != 0.0 ? t129 : t132;
+    double t134 = t0 < 0.5 ? 1.0 : 0.0;
+    double t135 = t0 == 0.5 ? 1.0 : 0.0;
+    double t136 = a / 0.0;
+    double t137 = t135 != 0.0 ? t136 : NAN;
+    double t138 = t134 != 0.0 ? t133 : t137;
+    return t138;
+}
+
+static inline double partial0_probit(double a, double y) {
+    (void)a;
+    double t0 = y * y;
+    double t1 = 0.5 * t0;
+    double t2 = exp(t1);
+    double t3 = 2.5066282746310002 * t2;
+    return t3;
+}
+
 static inline double partial_sum(double y) {
     (void)y;
     return 1.0;
@@ -1027,6 +1405,7 @@ static inline double value1(int op, double a) {
     case OP_CEIL: return value_ceil(a);
     case OP_ROUND: return value_round(a);
     case OP_SIGN: return value_sign(a);
+    case OP_PROBIT: return value_probit(a);
     default: return NAN;
     }
 }
@@ -1066,6 +1445,7 @@ static inline double partial10(int op, double a, double y) {
     case OP_CEIL: return partial0_ceil(a, y);
     case OP_ROUND: return partial0_round(a, y);
     case OP_SIGN: return partial0_sign(a, y);
+    case OP_PROBIT: return partial0_probit(a, y);
     default: return NAN;
     }
 }
@@ -1148,6 +1528,8 @@ static inline double partial21(int op, double a, double b, double y) {
 static inline double value3(int op, double a, double b, double c) {
     switch (op) {
     case OP_WHERE: return value_where(a, b, c);
+    case OP_PHILOX: return value_philox(a, b, c);
+    case OP_NORMAL: return value_normal(a, b, c);
     default: return NAN;
     }
 }
@@ -1155,6 +1537,8 @@ static inline double value3(int op, double a, double b, double c) {
 static inline double partial30(int op, double a, double b, double c, double y) {
     switch (op) {
     case OP_WHERE: return partial0_where(a, b, c, y);
+    case OP_PHILOX: return partial0_philox(a, b, c, y);
+    case OP_NORMAL: return partial0_normal(a, b, c, y);
     default: return NAN;
     }
 }
@@ -1162,6 +1546,8 @@ static inline double partial30(int op, double a, double b, double c, double y) {
 static inline double partial31(int op, double a, double b, double c, double y) {
     switch (op) {
     case OP_WHERE: return partial1_where(a, b, c, y);
+    case OP_PHILOX: return partial1_philox(a, b, c, y);
+    case OP_NORMAL: return partial1_normal(a, b, c, y);
     default: return NAN;
     }
 }
@@ -1169,6 +1555,8 @@ static inline double partial31(int op, double a, double b, double c, double y) {
 static inline double partial32(int op, double a, double b, double c, double y) {
     switch (op) {
     case OP_WHERE: return partial2_where(a, b, c, y);
+    case OP_PHILOX: return partial2_philox(a, b, c, y);
+    case OP_NORMAL: return partial2_normal(a, b, c, y);
     default: return NAN;
     }
 }
@@ -1213,7 +1601,8 @@ static inline double partial32(int op, double a, double b, double c, double y) {
     METHOD1(floor, OP_FLOOR) \
     METHOD1(ceil, OP_CEIL) \
     METHOD1(round, OP_ROUND) \
-    METHOD1(sign, OP_SIGN)
+    METHOD1(sign, OP_SIGN) \
+    METHOD1(probit, OP_PROBIT)
 
 #define METHOD_ROWS \
     METHOD1_ROW(neg) \
@@ -1254,4 +1643,5 @@ static inline double partial32(int op, double a, double b, double c, double y) {
     METHOD1_ROW(floor) \
     METHOD1_ROW(ceil) \
     METHOD1_ROW(round) \
-    METHOD1_ROW(sign)
+    METHOD1_ROW(sign) \
+    METHOD1_ROW(probit)

@@ -348,7 +348,7 @@ def _trace_without_drawing(f: Any, user: Any, shape: Shape, values: list[Any]) -
     raise TraceError(
         f"a random number was drawn inside a compiled function, {name_of(f)}\n"
         "  It is run once and replayed, so the number drawn now would be used for every later call.\n"
-        "  Draw it outside, and pass it in as an argument."
+        "  Draw it with micrograd.random, whose draws are part of the trace, or draw it outside and pass it in as an argument."
     )
 
 

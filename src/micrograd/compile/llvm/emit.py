@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from micrograd.compile.llvm import math as inline
+from micrograd.compile.llvm import philox
 from micrograd.compile.llvm.build import Options, host_features, vector_name
 from micrograd.ops import OPS, Op
+from micrograd.tape.builder import Builder, Ref
 from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
 
 LIBRARY = {op.name: op.llvm[1:] for op in OPS.values() if op.llvm.startswith("@") and not op.llvm.startswith("@llvm.")}
@@ -39,11 +43,20 @@ def hexadecimal(x: float, single: bool) -> str:
     return "0x" + struct.pack(">d", x).hex().upper()
 
 
+@cache
+def expansion(op: Op) -> Tape:
+    """The value of an op as a tape of the table's own operations."""
+    builder = Builder(op.arity, 0)
+    result = op.value(*(Ref(builder, builder.source(INPUT, k)) for k in range(op.arity)))
+    return builder.finish([result.place])
+
+
 class Text:
     """The IR of one tape, being written."""
 
     def __init__(self, tape: Tape, options: Options, reduced: list[bool], point: bool) -> None:
         self.tape, self.o, self.reduced = tape, options, reduced
+        self.single = options.single
         self.scalar = "float" if options.single else "double"
         self.F = "" if options.exact else "fast " if options.fast else "contract "
         self.item = 4 if options.single else 8
@@ -153,25 +166,29 @@ class Text:
 
     def get(self, place: Any) -> str:
         """The name of a value in the current function."""
+        if place in self.names:
+            return self.names[place]
+        if place in self.masks:
+            return self.number_of(place)
         op = self.tape.ops[place]
         if op is CONST and place not in self.entries:
             return self.splat(self.tape.args[place][0])
         if op is PARAM or op is CONST:
             return self.load_uniform("%params" if op is PARAM else "@numbers", place)
-        if place not in self.names:
-            if op is INPUT:
-                self.names[place] = self.load_input(place)
-            elif place in self.masks:
-                r = self.fresh()
-                self.line(
-                    f"{r} = select {self.B} {self.masks[place]}, {self.T} {self.splat(1.0)}, {self.T} {self.splat(0.0)}"
-                )
-                self.names[place] = r
-            else:
-                p, r = self.address_of("%scratch", place), self.fresh()
-                self.line(f"{r} = load {self.T}, ptr {p}, align {self.align}")
-                self.names[place] = r
+        if op is INPUT:
+            self.names[place] = self.load_input(place)
+        else:
+            p, r = self.address_of("%scratch", place), self.fresh()
+            self.line(f"{r} = load {self.T}, ptr {p}, align {self.align}")
+            self.names[place] = r
         return self.names[place]
+
+    def number_of(self, place: Any) -> str:
+        """A comparison as a number, 1.0 or 0.0."""
+        r = self.fresh()
+        self.line(f"{r} = select {self.B} {self.masks[place]}, {self.T} {self.splat(1.0)}, {self.T} {self.splat(0.0)}")
+        self.names[place] = r
+        return r
 
     def keep(self, place: int, to_be_added: bool) -> None:
         """Store a value in scratch; what is to be added up is 0 in the lanes that have no row."""
@@ -211,6 +228,12 @@ class Text:
             c = self.condition(args[0])
             a, b = self.get(args[1]), self.get(args[2])
             self.line(f"{r} = select {self.B} {c}, {self.T} {a}, {self.T} {b}")
+        elif how == "philox":
+            r = philox.uniform(self, args)
+        elif how == "normal":
+            r = philox.normal(self, args)
+        elif how == "strict":
+            r = self.strict(op, [self.get(a) for a in args])
         elif how.startswith("@llvm."):
             x = self.get(args[0])
             self.line(f"{r} = call {self.T} {how}.{self.S}({self.T} {x})")
@@ -222,6 +245,29 @@ class Text:
             operands = [self.get(a) for a in args]
             self.line(f"{r} = " + how.format(*operands, T=self.T, F=self.F))
         self.names[place] = r
+
+    @contextmanager
+    def in_double(self) -> Iterator[None]:
+        """Write about doubles for a while, as many lanes as before."""
+        o, scalar, item, width, lanes = self.o, self.scalar, self.item, None if self.point else self.width, self.lanes
+        self.o, self.scalar, self.item = Options(o.width, False, o.exact, o.fast, o.bits), "double", 8
+        self.shape(width, lanes)
+        yield
+        self.o, self.scalar, self.item = o, scalar, item
+        self.shape(width, lanes)
+
+    def strict(self, op: Op, operands: list[str]) -> str:
+        """The value of an op in the table's own operations, with eager code's roundings: nothing is contracted."""
+        flags, self.F, call, tape = self.F, "", self.fresh(), expansion(op)
+        for i, (step, args) in enumerate(zip(tape.ops, tape.args)):
+            if step is INPUT:
+                self.names[call, i] = operands[args[0]]
+            elif step is CONST:
+                self.names[call, i] = self.splat(args[0])
+            else:
+                self.operate((call, i), step, [(call, a) for a in args])
+        self.F = flags
+        return self.get((call, tape.outputs[0]))
 
     def call(self, function: str, operands: list[str]) -> str:
         """A function of the C library: of vectors where there is one and bits may differ, else lane by lane."""
