@@ -44,9 +44,10 @@ accuracy: $(DEV)  ## measure every op against mpmath at 50 digits, and write doc
 sanitize: $(DEV)  ## run the engine's tests on a C engine built with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(BIN)/python tools/sanitize.py
 
-ops: $(DEV)  ## write ops.h and ops.js from ops.py, and build the C engine anew
+ops: $(DEV)  ## write ops.h and ops.js from ops.py, and optim_rules.h from optim/rules.py, and build the C engine anew
 	$(BIN)/python tools/gen_ops_h.py
 	$(BIN)/python tools/gen_ops_js.py
+	$(BIN)/python tools/gen_optim_h.py
 	$(BIN)/python setup.py --quiet build_ext --inplace
 
 setup: $(DEV)  ## the environment for development, and nothing else

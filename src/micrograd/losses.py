@@ -1,68 +1,142 @@
 """Losses: how wrong predictions are, as one Value. Each takes predictions and targets, one by one or in lists.
 
-`reduction` says what becomes of the list: "mean" (so that the learning rate does not depend on the batch), "sum", or
-"none" to get the list itself.
+`reduction` says how the losses of the single predictions are combined: "mean" (so that the learning rate does not
+depend on the size of the batch), "sum", or "none" to get them in a list.
+
+A target that is a plain number is checked, and one that makes no sense is an error. A target that is a Value, which is
+what compiled code has, cannot be: there it gives nan. Values are within 4 ulp of the exact loss (docs/training.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf, isfinite, nan
 from typing import Any
 
 from micrograd.engine import Value
 from micrograd.math import abs as absolute
-from micrograd.math import dot, eq, le, logsumexp, mean, relu, softplus, where
+from micrograd.math import dot, eq, exp, expm1, ge, le, log1p, logsumexp, mean, relu, softplus, where
+from micrograd.math import min as least
 from micrograd.math import sum as total
 
 REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {"mean": mean, "sum": total, "none": lambda losses: losses}
+LARGEST = 1.7976931348623157e308
 
 
 def mse(predictions: Any, targets: Any, reduction: str = "mean") -> Any:
-    """Squared error: (prediction - target)²."""
+    """Return the squared error, (prediction - target)².
+
+    >>> from micrograd import losses
+    >>> losses.mse([1.0, 2.0], [0.0, 0.0])
+    2.5
+    """
     return _each(lambda p, t: (p - t) ** 2, "mse", predictions, targets, reduction)
 
 
 def mae(predictions: Any, targets: Any, reduction: str = "mean") -> Any:
-    """Absolute error: |prediction - target|."""
+    """Return the absolute error, |prediction - target|.
+
+    >>> from micrograd import losses
+    >>> losses.mae([1.0, 2.0], [0.0, 0.0])
+    1.5
+    """
     return _each(lambda p, t: absolute(p - t), "mae", predictions, targets, reduction)
 
 
 def huber(predictions: Any, targets: Any, delta: float = 1.0, reduction: str = "mean") -> Any:
-    """Squared error (halved) up to delta, straight from there on: outliers pull with a bounded force."""
-    if delta <= 0:
+    """Return half the squared error up to delta and a straight line beyond it, so that outliers have a bounded slope.
+
+    >>> from micrograd import losses
+    >>> losses.huber([0.5, 10.0], [0.0, 0.0], reduction="none")
+    [0.125, 9.5]
+    """
+    if not 0 < delta < inf:
         raise ValueError(f"huber's delta is where the straight part begins, above 0, not {delta}")
 
     def one(p: Any, t: Any) -> Any:
-        away = absolute(p - t)
-        return where(le(away, delta), 0.5 * away**2, delta * (away - 0.5 * delta))
+        error = p - t
+        near = le(absolute(error), delta)
+        small = where(near, error, 0.0)  # squared in place of the error: an infinite error has no square to multiply by
+        return where(near, 0.5 * small**2, delta * (absolute(error) - 0.5 * delta))
 
     return _each(one, "huber", predictions, targets, reduction)
 
 
 def binary_cross_entropy(logits: Any, targets: Any, reduction: str = "mean") -> Any:
-    """-log of the probability given to the target (0 or 1, or between), from logits: sigmoid(logit) is for class 1."""
-    return _each(lambda x, t: softplus(x) - x * t, "binary_cross_entropy", logits, targets, reduction)
+    """Return -log of the probability of the target (0, 1 or between); sigmoid(logit) is the probability of class 1.
+
+    >>> from micrograd import losses
+    >>> round(losses.binary_cross_entropy([2.0, 0.0], [1, 0]), 6)
+    0.410038
+    """
+
+    def one(x: Any, t: Any) -> Any:
+        if not isinstance(t, Value) and not 0 <= t <= 1:
+            raise ValueError(
+                f"binary_cross_entropy takes targets from 0 to 1, not {t}: turn -1 and 1 into them with (y + 1) / 2"
+            )
+        up = ge(
+            x, 0.0
+        )  # two forms of one smooth function: in each of them both terms are positive, so no digits cancel
+        loss = softplus(where(up, -x, x)) + where(up, _part(1.0 - t, x), _part(t, -x))
+        return where(ge(t, 0.0) * le(t, 1.0), loss, nan) if isinstance(t, Value) else loss
+
+    return _each(one, "binary_cross_entropy", logits, targets, reduction)
 
 
-def cross_entropy(logits: Any, targets: Any, reduction: str = "mean") -> Any:
-    """-log of the probability given to the target class, from logits: one for each class, in a list.
+def cross_entropy(
+    logits: Any,
+    targets: Any,
+    reduction: str = "mean",
+    *,
+    weight: Sequence[float] | None = None,
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+) -> Any:
+    """Return -log of the probability of the target class, from logits: one for each class, in a list.
 
-    One list of logits and one class; or lists of such lists (a batch, a sequence) and as many classes.
+    Give one list of logits and one class, or lists of such lists (a batch, a sequence) and as many classes.
+
+    weight           one factor for each class; "mean" divides by the sum of the factors of the targets
+    ignore_index     targets of this number count for nothing
+    label_smoothing  the share of each target that is spread evenly over all classes
 
     >>> from micrograd.losses import cross_entropy
     >>> round(cross_entropy([2.0, 0.0], 0), 6)
     0.126928
+    >>> round(cross_entropy([[2.0, 0.0], [0.0, 0.0]], [0, -100], ignore_index=-100), 6)
+    0.126928
     """
     rows, classes = list(_rows(logits)), list(_flat(targets))
     _same_count("cross_entropy", len(rows), len(classes))
-    return _reduce([logsumexp(row) - _chosen(row, c) for row, c in zip(rows, classes)], "cross_entropy", reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise ValueError(f"label_smoothing is a share from 0 to 1, not {label_smoothing}")
+    weights = None if weight is None else _class_weights(weight, len(rows[0]) if rows else 0)
+    losses, counted = [], []
+    for row, target in zip(rows, classes):
+        loss, factor = _cross_entropy_of(row, target, weights, ignore_index, label_smoothing)
+        losses.append(loss)
+        counted.append(factor)
+    if reduction == "mean" and (weights is not None or ignore_index is not None):
+        count = total(counted)
+        if not isinstance(count, Value) and count == 0:
+            raise ValueError("cross_entropy has no mean: every target is ignored, or has a weight of 0")
+        return total(losses) / count
+    return _reduce(losses, "cross_entropy", reduction)
 
 
 def max_margin(scores: Any, labels: Any, reduction: str = "mean") -> Any:
-    """relu(1 - label · score), for labels 1 and -1: no loss once a score is on the right side by 1 or more."""
+    """Return relu(1 - label · score), for labels 1 and -1: no loss once a score is on the right side by 1 or more.
+
+    >>> from micrograd import losses
+    >>> losses.max_margin([0.5, -3.0], [1, -1], reduction="none")
+    [0.5, 0.0]
+    """
 
     def one(score: Any, label: Any) -> Any:
-        if not isinstance(label, Value) and label not in (1, -1):
+        if isinstance(label, Value):
+            return where(eq(label * label, 1.0), relu(1.0 - label * score), nan)
+        if label not in (1, -1):
             raise ValueError(f"max_margin takes labels 1 and -1, not {label}: turn 0 and 1 into them with 2 * y - 1")
         return relu(1.0 - label * score)
 
@@ -70,9 +144,87 @@ def max_margin(scores: Any, labels: Any, reduction: str = "mean") -> Any:
 
 
 def l2(parameters: Iterable[Any], strength: float = 1e-4) -> Any:
-    """strength · Σ p²: a price on large parameters, to add to a loss."""
+    """Return strength · Σ p², a penalty on large parameters to add to a loss.
+
+    >>> from micrograd import losses
+    >>> losses.l2([3.0, 4.0], 0.5)
+    12.5
+    """
     held = list(parameters)
     return strength * dot(held, held)
+
+
+def _part(share: Any, x: Any) -> Any:
+    """Return share · x, and 0 for a share of 0 of whatever x is, infinity included."""
+    if isinstance(share, Value):
+        return where(eq(share, 0.0), 0.0, share * x)
+    return share * x if share else 0.0
+
+
+# ---- cross entropy
+
+
+def _cross_entropy_of(
+    row: list[Any], target: Any, weights: list[float] | None, ignore: int | None, smoothing: float
+) -> tuple[Any, Any]:
+    """Return the loss of one row of logits, and what it counts in the mean."""
+    if not isinstance(target, Value):
+        index = _number("cross_entropy", target)
+        if ignore is not None and index == ignore:
+            return 0.0, 0.0
+        if index != index or int(index) != index or not 0 <= index < len(row):
+            told = "" if ignore is None else f" (and {ignore} to be ignored)"
+            raise ValueError(
+                f"cross_entropy has logits for classes 0 to {len(row) - 1}{told}, and a target is {target!r}"
+            )
+        index = int(index)
+        chosen: list[Any] = [1.0 if i == index else 0.0 for i in range(len(row))]
+        at, factor = row[index], 1.0 if weights is None else weights[index]
+    else:  # the target is chosen by comparison, which can be compiled
+        chosen = [eq(target, float(i)) for i in range(len(row))]
+        at = total([where(c, x, 0.0) for c, x in zip(chosen, row)])
+        factor = 1.0 if weights is None else dot(chosen, weights)
+    rise = least(logsumexp(row) - at, LARGEST)  # the loss but for rounding; any number would do in what follows
+    parts, corrections, gaps = [], [], []
+    for x, c in zip(row, chosen):
+        if not isinstance(target, Value) and c:
+            gaps.append(0.0)
+            continue
+        gap, correction = _difference(x, at)
+        part = exp(gap - rise)
+        parts.append(where(c, 0.0, part) if isinstance(target, Value) else part)
+        corrections.append(1.0 + correction)
+        gaps.append(gap)
+    others = dot(parts, corrections) if parts else 0.0
+    surprise = rise + log1p(others + expm1(-rise))  # log(1 + Σ exp(gap)), with every digit where the loss is small
+    loss = surprise if weights is None else factor * surprise
+    if smoothing:
+        spread = total([(1.0 if weights is None else weights[i]) * (surprise - g) for i, g in enumerate(gaps)])
+        loss = (1.0 - smoothing) * loss + (smoothing / len(row)) * spread
+    if isinstance(target, Value):
+        loss = where(total(chosen), loss, nan)
+        if ignore is not None:
+            ignored = eq(target, float(ignore))
+            loss, factor = where(ignored, 0.0, loss), where(ignored, 0.0, factor)
+    return loss, factor
+
+
+def _difference(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return a - b rounded, and the rounding error: the exponential of a difference of 700 would show it in 3 digits."""
+    gap = a - b
+    back = gap - a
+    lost = (a - (gap - back)) - (b + back)
+    return gap, where(eq(lost, lost), lost, 0.0)  # nan where a or b is infinite
+
+
+def _class_weights(weight: Any, classes: int) -> list[float]:
+    weights = [_number("the weight of a class", w) for w in _flat(weight)]
+    if len(weights) != classes:
+        raise ValueError(f"cross_entropy has {classes} classes and {len(weights)} weights: there is one for each class")
+    for w in weights:
+        if not (isfinite(w) and w >= 0.0):
+            raise ValueError(f"the weight of a class is a finite number, 0 or more, not {w}")
+    return weights
 
 
 # ---- lists
@@ -81,7 +233,13 @@ def l2(parameters: Iterable[Any], strength: float = 1e-4) -> Any:
 def _each(loss: Callable[[Any, Any], Any], name: str, predictions: Any, targets: Any, reduction: str) -> Any:
     ps, ts = list(_flat(predictions)), list(_flat(targets))
     _same_count(name, len(ps), len(ts))
-    return _reduce([loss(p, t) for p, t in zip(ps, ts)], name, reduction)
+    return _reduce([loss(p, t if isinstance(t, Value) else _number(name, t)) for p, t in zip(ps, ts)], name, reduction)
+
+
+def _number(name: str, x: Any) -> Any:
+    if isinstance(x, (str, bytes)) or not hasattr(x, "__float__"):
+        raise TypeError(f"a target of {name} is a number, not {type(x).__name__}: {x!r}")
+    return x
 
 
 def _reduce(losses: list[Any], name: str, reduction: str) -> Any:
@@ -100,28 +258,24 @@ def _same_count(name: str, predictions: int, targets: int) -> None:
 
 
 def _flat(xs: Any) -> Iterator[Any]:
-    """The items of nested lists (or of an array), in order; a thing alone is one item."""
-    if isinstance(xs, Value) or not hasattr(xs, "__iter__"):
+    """Give the items of nested lists, arrays or tensors in order; anything else is one item."""
+    if isinstance(xs, (Value, str)):
+        yield xs
+        return
+    if hasattr(xs, "tolist"):  # an array or a tensor, also one without axes
+        xs = xs.tolist()
+    if not hasattr(xs, "__iter__"):
         yield xs
     else:
         for x in xs:
             yield from _flat(x)
 
 
-def _rows(xs: Sequence[Any]) -> Iterator[list[Any]]:
-    """The innermost lists of nested lists, in order."""
-    items = list(xs)
+def _rows(xs: Any) -> Iterator[list[Any]]:
+    """Give the innermost lists of nested lists in order."""
+    items = xs.tolist() if hasattr(xs, "tolist") else list(xs)
     if items and not isinstance(items[0], Value) and hasattr(items[0], "__iter__"):
         for item in items:
             yield from _rows(item)
     else:
         yield items
-
-
-def _chosen(row: list[Any], target: Any) -> Any:
-    if isinstance(target, Value):  # chosen by comparison, which can be compiled
-        return dot([eq(target, float(i)) for i in range(len(row))], row)
-    index = int(target)
-    if index != target or not 0 <= index < len(row):
-        raise ValueError(f"cross_entropy has logits for classes 0 to {len(row) - 1}, and a target is {target!r}")
-    return row[index]

@@ -532,3 +532,16 @@ def test_without_numpy_it_says_what_to_install(run_python):
         "except CompileError as error: print(error)"
     )
     assert 'pip install "micrograd[jit]"' in run_python(program).stdout
+
+
+def test_a_list_of_as_many_arrays_as_each_has_rows_is_refused():
+    rows = [np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]), np.array([7.0, 8.0, 9.0])]
+    f = vmap(lambda x, y: x[0] + 2.0 * x[1] * y)
+    with pytest.raises(
+        TypeError, match="a list of 3 arrays with 3 rows each, which may be meant as rows or as columns"
+    ):
+        f(rows, np.ones(3))
+    with pytest.raises(TypeError, match="a tuple of 3 arrays with 3 rows each"):
+        f(tuple(rows), np.ones(3))
+    assert f(np.stack(rows), np.ones(3)).tolist() == [5.0, 14.0, 23.0]
+    assert f(rows[:2], np.ones(3)).tolist() == [9.0, 12.0, 15.0]  # two columns of three rows: only one reading fits

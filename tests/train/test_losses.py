@@ -141,3 +141,63 @@ def test_l2_prices_large_parameters():
 def test_what_cannot_be_is_said(make, told):
     with pytest.raises(ValueError, match=told):
         make()
+
+
+# ---- weights, ignored targets, smoothed labels
+
+OPTIONS = [
+    {"weight": [0.5, 1.0, 2.0, 0.0]},
+    {"ignore_index": 3},
+    {"ignore_index": -100},
+    {"label_smoothing": 0.1},
+    {"weight": [0.5, 1.0, 2.0, 3.0], "ignore_index": 1, "label_smoothing": 0.3},
+    {"label_smoothing": 1.0},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("kind", ["number", "value"])
+def test_cross_entropy_with_options_is_pytorchs(torch, options, reduction, kind):
+    rows, classes = [draw(-2, 2, seed, 4) for seed in range(6)], [0, 3, 1, 1, 2, 0]
+    if options.get("ignore_index") == -100:
+        classes[2] = -100
+    values = [[Value(x) for x in row] for row in rows]
+    tensor = torch.tensor(rows, dtype=torch.float64, requires_grad=True)
+    theirs = dict(options)
+    if "weight" in theirs:
+        theirs["weight"] = torch.tensor(theirs["weight"], dtype=torch.float64)
+    expected = torch.nn.functional.cross_entropy(tensor, torch.tensor(classes), reduction=reduction, **theirs)
+    targets = classes if kind == "number" else [Value(c) for c in classes]
+    got = losses.cross_entropy(values, targets, reduction=reduction, **options)
+    if reduction == "none":
+        assert [float(v) for v in got] == pytest.approx(expected.tolist(), rel=1e-12, abs=1e-12)
+        got, expected = sum(got), expected.sum()
+    assert got.data == pytest.approx(expected.item(), rel=1e-12, abs=1e-12)
+    got.backward()
+    expected.backward()
+    assert [v.grad for row in values for v in row] == pytest.approx(
+        tensor.grad.flatten().tolist(), rel=1e-10, abs=1e-12
+    )
+
+
+def test_torch_labels_are_taken_as_numbers(torch):
+    assert losses.cross_entropy([[1.0, 2.0]], torch.tensor([1])) == losses.cross_entropy([[1.0, 2.0]], [1])
+    assert losses.cross_entropy([[1.0, 2.0]], [torch.tensor(1)]) == losses.cross_entropy([[1.0, 2.0]], [1])
+    assert losses.mse([1.0], [torch.tensor(0.5)]) == 0.25
+
+
+@pytest.mark.parametrize(
+    "make, told",
+    [
+        (lambda: losses.cross_entropy([1.0, 2.0], 0, weight=[1.0]), "2 classes and 1 weights"),
+        (lambda: losses.cross_entropy([1.0, 2.0], 0, weight=[1.0, -1.0]), "0 or more, not -1.0"),
+        (lambda: losses.cross_entropy([1.0, 2.0], 0, label_smoothing=1.5), "from 0 to 1, not 1.5"),
+        (lambda: losses.cross_entropy([1.0, 2.0], 1, ignore_index=1), "every target is ignored"),
+        (lambda: losses.huber([1.0], [1.0], delta=float("nan")), "above 0"),
+        (lambda: losses.cross_entropy([1.0, 2.0], float("nan")), "a target is nan"),
+    ],
+)
+def test_options_that_cannot_be_are_said(make, told):
+    with pytest.raises(ValueError, match=told):
+        make()

@@ -364,7 +364,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused_and_changes_nothing(tmp_path,
             quiet=True,
         )
     assert model.state_dict() == before
-    assert optimizer.steps == 0 and not optimizer.kept
+    assert optimizer.steps == 0 and not optimizer.groups[0].kept
     assert source.getstate() == random.Random(0).getstate()
 
 

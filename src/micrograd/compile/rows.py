@@ -70,6 +70,7 @@ class Rows:
                     f"{what} is a {type(a).__name__} of lists of numbers, which may be meant as rows or as columns\n"
                     "  Give rows as one array, np.array(x), and columns as a list of arrays."
                 )
+            _refuse_square(a, axis, what)
             return type(a).__name__, tuple([self._take(x, axis, what) for x in a])
         if isinstance(a, dict):
             return "dict", tuple(a), tuple([self._take(x, axis, what) for x in a.values()])
@@ -119,6 +120,17 @@ class Rows:
 def _holds_more(a: Any) -> bool:
     """Whether a list or tuple has arrays or containers in it: otherwise it is a column of numbers."""
     return any(is_array(x) or isinstance(x, (list, tuple, dict)) for x in a)
+
+
+def _refuse_square(a: Any, axis: int, what: str) -> None:
+    """Refuse n arrays of n rows each: read as columns they would be the transpose of what they are as rows."""
+    n = len(a)
+    alike = all(is_array(x) and -x.ndim <= axis < x.ndim and x.shape == a[0].shape for x in a)
+    if n > 1 and alike and a[0].shape[axis] == n:
+        raise TypeError(
+            f"{what} is a {type(a).__name__} of {n} arrays with {n} rows each, which may be meant as rows or as columns\n"
+            "  Give rows as one array, np.stack(x), and columns as a dict of arrays or as one array, np.stack(x, axis=1)."
+        )
 
 
 class RowPath:

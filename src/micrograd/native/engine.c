@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #endif
 
+#include "optim.h"
 #include "ops.h"
 #include "node.h"
 #include "make.h"
@@ -572,6 +573,8 @@ static int read_table(PyObject *functions) { /* the rows of ops.OPS, and a funct
     return PyErr_Occurred() ? -1 : 0;
 }
 
+static int before_update(const char *how, PyObject *value) { return tell(how, value, Py_None, Py_None); }
+
 PyMODINIT_FUNC PyInit__engine(void) {
     PyObject *module = PyModule_Create(&module_def), *functions = PyDict_New();
     PyObject *numbers = PyImport_ImportModule("numbers");
@@ -596,6 +599,8 @@ PyMODINIT_FUNC PyInit__engine(void) {
     PyObject *engine = PyImport_ImportModule("micrograd.engine"); /* it is importing this module: its apply is defined */
     if (engine == NULL || (engine_py = PyObject_GetAttrString(engine, "apply")) == NULL) return NULL;
     Py_DECREF(engine);
+    _Static_assert(offsetof(Node, grad) == offsetof(Node, data) + sizeof(double), "optim.c reads the gradient behind the data");
+    if (optim_add(module, &(ValueLayout){ValueType, offsetof(Node, data), before_update}) < 0) return NULL;
     CapturedType = (PyTypeObject *)PyType_FromSpec(&captured_spec);
     AgainType = (PyTypeObject *)PyType_FromSpec(&again_spec);
     if (CapturedType == NULL || AgainType == NULL) return NULL;

@@ -12,7 +12,8 @@ import zlib
 from os import PathLike
 from typing import Any
 
-from micrograd.nn.module import State, shape
+from micrograd.nn.module import State
+from micrograd.nn.parameters import shape
 
 FORMAT = "micrograd parameters 1"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from micrograd.engine import Value, set_scope
 from micrograd.math import dot, gelu, relu, sigmoid, silu, tanh
-from micrograd.nn.initial import Generator, Initialiser, generator, initialiser
+from micrograd.nn.initial import Generator, Initialiser, count, generator, initialiser
 from micrograd.nn.module import Module
 
 ACTIVATIONS: dict[str, tuple[str, Callable[[Any], Any] | None]] = {  # name -> (as a repr has it, function)
@@ -34,7 +34,7 @@ class Neuron(Module):
     ) -> None:
         if activation not in ACTIVATIONS:
             raise ValueError(f"no activation is called {activation!r}: choose one of {', '.join(ACTIVATIONS)}")
-        draw, source = initialiser(init), generator(rng)
+        nin, draw, source = count("the number of inputs of a neuron", nin), initialiser(init), generator(rng)
         self.w = [Value(draw(nin, 1, source)) for _ in range(nin)]
         self.b = Value(0.0)
         self.nonlin = nonlin
@@ -47,21 +47,19 @@ class Neuron(Module):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state | {"_activate": ACTIVATIONS[state["activation"]][1]})
 
-    def __call__(self, x: Any) -> Any:
+    def forward(self, x: Any) -> Any:
+        """Return the activation of the weighted sum of the inputs."""
         return _fire([self], x, type(self))[0]
-
-    def parameters(self) -> list[Value]:
-        """The weights, then the bias."""
-        return self.w + [self.b]
 
     def __repr__(self) -> str:
         return f"{ACTIVATIONS[self.activation][0]}Neuron({len(self.w)})"
 
 
 def _fire(neurons: list[Neuron], x: Any, plain: type) -> list[Any]:
-    """The outputs of neurons that look at the same inputs; their nodes are stamped with the neuron's scope.
+    """Return the outputs of neurons that have the same inputs; the nodes of each are stamped with its scope.
 
-    All of a layer in one loop takes a third less time than to call each; one that is not of the plain type is called.
+    One loop over a layer takes a third less time than calling each neuron. A neuron of another type than `plain`, which
+    may have a `forward` of its own, is called.
     """
     outside = set_scope(0)
     try:
@@ -84,7 +82,7 @@ def _fire(neurons: list[Neuron], x: Any, plain: type) -> list[Any]:
 
 
 class Layer(Module):
-    """Neurons that look at the same inputs."""
+    """Neurons that have the same inputs."""
 
     def __init__(
         self,
@@ -95,27 +93,25 @@ class Layer(Module):
         rng: Generator | int | None = None,
         **options: Any,
     ) -> None:
+        nin, nout = count("the number of inputs of a layer", nin), count("the number of neurons of a layer", nout)
         draw, source = initialiser(init), generator(rng)
         self.neurons = [
             Neuron(nin, init=lambda nin, _, rng: draw(nin, nout, rng), rng=source, **options) for _ in range(nout)
         ]
 
-    def __call__(self, x: Any) -> Any:
+    def forward(self, x: Any) -> Any:
+        """Return the outputs of the neurons in a list; that of a single neuron is returned bare."""
         if not isinstance(x, (list, tuple)):
             x = list(x) if hasattr(x, "__iter__") else [x]  # an array, or the bare output of a layer of one neuron
         out = _fire(self.neurons, x, Neuron)
         return out[0] if len(out) == 1 else out
-
-    def parameters(self) -> list[Value]:
-        """Those of the neurons, one after the other."""
-        return [p for neuron in self.neurons for p in neuron.parameters()]
 
     def __repr__(self) -> str:
         return f"Layer of [{', '.join(map(repr, self.neurons))}]"
 
 
 class MLP(Module):
-    """Layers one after the other, the last one linear; a single output is given bare.
+    """Layers one after the other, the last one linear; a single output is returned bare.
 
     >>> from micrograd import nn
     >>> model = nn.MLP(2, [3, 1], rng=42)
@@ -140,19 +136,18 @@ class MLP(Module):
             raise ValueError("an MLP has one layer or more: MLP(2, [16, 16, 1]) has three, of 16, 16 and 1 neurons")
         source = generator(rng)
         sizes = [nin, *nouts]
+        for size in sizes:
+            count("the size of a layer of an MLP", size)
         self.layers = [
             Layer(sizes[i], sizes[i + 1], nonlin=i != len(nouts) - 1, activation=activation, init=init, rng=source)
             for i in range(len(nouts))
         ]
 
-    def __call__(self, x: Any) -> Any:
+    def forward(self, x: Any) -> Any:
+        """Return the output of the last layer."""
         for layer in self.layers:
             x = layer(x)
         return x
-
-    def parameters(self) -> list[Value]:
-        """Those of the layers, one after the other."""
-        return [p for layer in self.layers for p in layer.parameters()]
 
     def __repr__(self) -> str:
         return f"MLP of [{', '.join(map(repr, self.layers))}]"

@@ -1,20 +1,21 @@
-"""Module: something with parameters. It finds them in its own attributes, names them, saves them and puts them back."""
+"""Module: an object with parameters. It finds them in its own attributes, names them, saves them and loads them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from os import PathLike
 from typing import Any, TypeVar
 
 from micrograd import scopes
-from micrograd.engine import Value, set_scope
+from micrograd.engine import Value, set_scope, zero_grads
+from micrograd.nn import parameters as found
 
 M = TypeVar("M", bound="Module")
 State = dict[str, Any]  # the name of a parameter -> a float, or nested lists of floats
 
 
 class Module:
-    """Something with parameters. Write `forward`, and keep Values, Modules or lists of them in attributes.
+    """An object with parameters. Write `forward`, and keep Values, Modules or lists of them in attributes.
 
     >>> from micrograd import Value, nn
     >>> class Line(nn.Module):
@@ -28,10 +29,18 @@ class Module:
     >>> line.state_dict()
     {'slope': 2.0, 'start': 1.0}
 
-    A Value that was computed (`self.last = self(x)`) is no parameter, and neither is what hides behind an underscore.
+    The parameters of a module are the Values that its attributes hold, directly or in lists, tuples, dicts and other
+    modules, in that order. Two things are not parameters: a Value that was computed (`self.last = self(x)`), and
+    anything in an attribute whose name begins with an underscore.
     """
 
     _scope: int
+    _training = True
+    _lists_parameters = False  # whether the class, or one that it is made from, has written parameters() itself
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._lists_parameters = cls._lists_parameters or "parameters" in vars(cls)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         self = object.__new__(cls)
@@ -39,12 +48,14 @@ class Module:
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, Module):
-            scopes.adopt(value._scope, self._scope, name)
-        elif isinstance(value, (list, tuple)):
-            for i, item in enumerate(value):
-                if isinstance(item, Module):  # the third of self.layers is "layer 2"
-                    scopes.adopt(item._scope, self._scope, f"{name.removesuffix('s')} {i}")
+        if name[0] != "_":
+            found.check(self, name, value)
+            if isinstance(value, Module):
+                scopes.adopt(value._scope, self._scope, name)
+            elif isinstance(value, (list, tuple)):
+                for i, item in enumerate(value):
+                    if isinstance(item, Module):  # the third of self.layers is "layer 2"
+                        scopes.adopt(item._scope, self._scope, f"{name.removesuffix('s')} {i}")
         object.__setattr__(self, name, value)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -62,55 +73,65 @@ class Module:
     # ---- parameters
 
     def parameters(self) -> list[Value]:
-        """Every parameter once, in the order of the attributes."""
-        found: dict[int, Value] = {}
-        _collect(_public(self), found)
-        return list(found.values())
+        """Return every parameter once, in the order of the attributes."""
+        return found.collect(self)
 
     def named_parameters(self) -> Iterator[tuple[str, Value]]:
-        """Every parameter once, with the way to it: ("layers.0.neurons.3.w.1", Value)."""
+        """Give every parameter once with its path, such as ("layers.0.neurons.3.w.1", Value)."""
         seen: set[int] = set()
-        for name, tensor in tensors(self):
-            for place, p in _places(name, tensor):
+        for name, tensor in found.tensors(self):
+            for place, p in found.places(name, tensor):
                 if id(p) not in seen:
                     seen.add(id(p))
                     yield place, p
 
+    def modules(self) -> Iterator[tuple[str, Module]]:
+        """Give this module and every module inside it once, with its path; the path of this one is ""."""
+        return found.modules(self)
+
     def zero_grad(self) -> None:
         """Set the gradient of every parameter to zero."""
-        for p in self.parameters():
-            p.grad = 0.0
+        zero_grads(self.parameters())
+
+    # ---- training and evaluation
+
+    @property
+    def training(self) -> bool:
+        """Whether this module is in training mode, which is what Dropout asks; `train` and `eval` set it."""
+        return self._training
+
+    def train(self: M, mode: bool = True) -> M:
+        """Put this module and all modules inside it into training mode, or into evaluation mode with `mode=False`."""
+        for _, module in self.modules():
+            object.__setattr__(module, "_training", bool(mode))
+        return self
+
+    def eval(self: M) -> M:
+        """Put this module and all modules inside it into evaluation mode."""
+        return self.train(False)
+
+    def summary(self) -> str:
+        """Describe the module as a table: each part, and how many parameters it has.
+
+        >>> from micrograd import nn
+        >>> print(nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)).summary())
+        part       what          parameters
+        parts.0    Linear(2, 3)           9
+        parts.1    Tanh()                 0
+        parts.2    Linear(3, 1)           4
+        total                            13
+        """
+        return found.summary(self)
 
     # ---- state
 
     def state_dict(self) -> State:
-        """The numbers of all parameters by name: {"layers.0.neurons.3.w": [0.1, ...], ...}."""
-        return {name: _numbers(tensor) for name, tensor in tensors(self)}
+        """Return the numbers of all parameters by name: {"layers.0.neurons.3.w": [0.1, ...], ...}."""
+        return {name: found.numbers(tensor) for name, tensor in found.tensors(self)}
 
     def load_state_dict(self, state: State, source: str = "the state") -> None:
-        """Take the numbers of a state_dict: all of them, or none and an error that says what does not fit."""
-        own = dict(tensors(self))
-        missing = [name for name in own if name not in state]
-        unknown = [name for name in state if name not in own]
-        for names, what in ((missing, f"{source} lacks"), (unknown, f"{source} has what this model lacks:")):
-            if names:
-                shapes = own if names is missing else state
-                told = ", ".join(f"{name} of shape {shape(shapes[name])}" for name in names[:3])
-                more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-                raise ValueError(f"{what} {told}{more}; the model, {_short(self)}, is left as it was")
-        new: list[tuple[Value, float]] = []
-        for name, tensor in own.items():
-            want, got = shape(tensor), shape(state[name])
-            if want != got:
-                raise ValueError(
-                    f"{source} has {name} of shape {got}, and the model's has shape {want}; the model is left as it was"
-                )
-            for (place, p), (_, x) in zip(_places(name, tensor), _places(name, state[name])):
-                if isinstance(x, bool) or not isinstance(x, (int, float)):
-                    raise ValueError(f"{source} has no number at {place}, but {x!r}; the model is left as it was")
-                new.append((p, float(x)))
-        for p, x in new:
-            p.data = x
+        """Load the numbers of a state_dict: all of them, or none and an error that says what does not fit."""
+        found.load(self, state, source)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the parameters to a file: `.safetensors` (where installed) or `.json`."""
@@ -119,7 +140,7 @@ class Module:
         save(self.state_dict(), path)
 
     def load(self: M, path: str | PathLike[str]) -> M:
-        """Take the parameters of a file that `save` wrote, or refuse one that does not fit; gives the model itself."""
+        """Load the parameters of a file that `save` wrote, and return the module; a file that does not fit is refused."""
         from micrograd.nn.files import load
 
         self.load_state_dict(load(path), source=str(path))
@@ -139,73 +160,3 @@ class Module:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
-
-
-def _public(module: Module) -> list[Any]:
-    return [value for name, value in vars(module).items() if name[0] != "_"]
-
-
-def tensors(module: Module, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The parameters of a module as it keeps them: a Value, or a list (of lists ...) of Values, with its name."""
-    for name, value in vars(module).items():
-        if name[0] != "_":
-            yield from _inside(prefix + name, value)
-
-
-def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Module):
-        yield from tensors(value, name + ".")
-    elif isinstance(value, Value):
-        if not value._prev:
-            yield name, value
-    elif isinstance(value, (list, tuple)):
-        if shape(value) is not None and all(not p._prev for _, p in _places(name, value)):
-            yield name, value
-        else:
-            for i, item in enumerate(value):
-                yield from _inside(f"{name}.{i}", item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _inside(f"{name}.{key}", item)
-
-
-def shape(tensor: Any) -> tuple[int, ...] | None:
-    """The lengths of nested lists of Values or numbers, () for one alone; None for ragged lists and anything else."""
-    if isinstance(tensor, (Value, int, float)):
-        return ()
-    if not isinstance(tensor, (list, tuple)) or not tensor:
-        return None
-    inner = {shape(item) for item in tensor}
-    first = inner.pop()
-    return None if inner or first is None else (len(tensor), *first)
-
-
-def _collect(items: Iterable[Any], found: dict[int, Value]) -> None:
-    """What named_parameters finds, without the names, which take most of its time."""
-    for item in items:
-        if isinstance(item, Value):
-            if not item._prev:
-                found[id(item)] = item
-        elif isinstance(item, (list, tuple)):
-            _collect(item, found)
-        elif isinstance(item, Module):
-            _collect(_public(item) if type(item).parameters is Module.parameters else item.parameters(), found)
-        elif isinstance(item, dict):
-            _collect(item.values(), found)
-
-
-def _places(name: str, tensor: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(tensor, (list, tuple)):
-        for i, item in enumerate(tensor):
-            yield from _places(f"{name}.{i}", item)
-    else:
-        yield name, tensor
-
-
-def _numbers(tensor: Any) -> Any:
-    return [_numbers(item) for item in tensor] if isinstance(tensor, (list, tuple)) else tensor.data
-
-
-def _short(module: Module) -> str:
-    text = repr(module)
-    return text if len(text) <= 60 else f"{text[:57]}..."

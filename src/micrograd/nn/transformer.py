@@ -6,23 +6,37 @@ Everything is written in scalar operations, so the same modules can be drawn, st
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 from typing import Any
 
 from micrograd.engine import Value, no_grad
-from micrograd.math import dot, eq, gelu, mean, relu, softmax, sqrt
-from micrograd.nn.initial import Generator, Initialiser, generator, initialiser
+from micrograd.math import dot, eq, gelu, mean, relu, softmax, sqrt, where
+from micrograd.math import sum as total
+from micrograd.nn.initial import Generator, Initialiser, count, generator, initialiser
 from micrograd.nn.module import Module
 
 Vector = list[Any]  # of Values or numbers
 
 
 def _matrix(rows: int, columns: int, init: str | Initialiser, rng: Generator) -> list[list[Value]]:
+    rows, columns = count("the number of rows of a matrix", rows), count("the number of columns of a matrix", columns)
     draw = initialiser(init)
     return [[Value(draw(columns, rows, rng)) for _ in range(columns)] for _ in range(rows)]
 
 
+def _check_width(module: Module, x: Any, width: int) -> None:
+    if len(x) != width:
+        raise ValueError(f"{module!r} takes a vector of {width} numbers, and was given {len(x)}")
+
+
 class Linear(Module):
-    """One weighted sum for each output: all of a Layer but its neurons."""
+    """One weighted sum for each output, with a matrix of weights and a list of biases.
+
+    >>> from micrograd import nn
+    >>> layer = nn.Linear(2, 3, rng=0)
+    >>> len(layer([1.0, 2.0]))
+    3
+    """
 
     def __init__(
         self,
@@ -36,7 +50,8 @@ class Linear(Module):
         self.bias = [Value(0.0) for _ in range(nout)] if bias else None
 
     def forward(self, x: Vector) -> Vector:
-        """Vector in, vector out."""
+        """Map a vector of inputs to the vector of outputs."""
+        _check_width(self, x, len(self.weight[0]))
         if self.bias is None:
             return [dot(row, x) for row in self.weight]
         return [dot(row, x) + b for row, b in zip(self.weight, self.bias)]
@@ -46,7 +61,12 @@ class Linear(Module):
 
 
 class Embedding(Module):
-    """A vector for each of a number of tokens."""
+    """A vector of weights for each of a number of tokens.
+
+    >>> from micrograd import nn
+    >>> len(nn.Embedding(27, 16)(3))
+    16
+    """
 
     def __init__(
         self, tokens: int, width: int, init: str | Initialiser = "small", rng: Generator | int | None = None
@@ -54,27 +74,38 @@ class Embedding(Module):
         self.weight = _matrix(tokens, width, init, generator(rng))
 
     def forward(self, token: Any) -> Vector:
-        """The vector of a token: a whole number, or a Value (chosen by comparison, which can be compiled)."""
+        """Return the vector of a token, given as a whole number or as a Value.
+
+        The vector of a Value is chosen by comparison, which can be compiled. A Value that is no token, such as 27 or
+        0.5 of 27 tokens, gives nan; a number that is none is an error.
+        """
         if isinstance(token, Value):
             chosen = [eq(token, float(i)) for i in range(len(self.weight))]
-            return [dot(chosen, column) for column in zip(*self.weight)]
-        if not 0 <= token < len(self.weight):
-            raise IndexError(f"token {token} of an embedding of {len(self.weight)}: they are counted from 0")
-        return list(self.weight[token])
+            first, *rest = [dot(chosen, column) for column in zip(*self.weight)]
+            return [where(total(chosen), first, nan), *rest]
+        if int(token) != token or not 0 <= token < len(self.weight):
+            raise IndexError(f"token {token!r} of an embedding of {len(self.weight)}: tokens are whole numbers from 0")
+        return list(self.weight[int(token)])
 
     def __repr__(self) -> str:
         return f"Embedding({len(self.weight)}, {len(self.weight[0])})"
 
 
 class RMSNorm(Module):
-    """x / √(mean of x² + ε), with a gain for each place unless `gain=False`."""
+    """x / √(mean of x² + ε), multiplied by a gain for each position unless `gain=False`.
+
+    >>> from micrograd import nn
+    >>> [round(v, 3) for v in nn.RMSNorm(2, gain=False)([3.0, 4.0])]
+    [0.849, 1.131]
+    """
 
     def __init__(self, width: int, gain: bool = True, eps: float = 1e-5) -> None:
-        self.width, self.eps = width, eps
+        self.width, self.eps = count("the width of a norm", width), eps
         self.gain = [Value(1.0) for _ in range(width)] if gain else None
 
     def forward(self, x: Vector) -> Vector:
-        """Vector in, vector out."""
+        """Normalize a vector."""
+        _check_width(self, x, self.width)
         scale = 1.0 / sqrt(dot(x, x) / len(x) + self.eps)
         if self.gain is None:
             return [v * scale for v in x]
@@ -85,15 +116,21 @@ class RMSNorm(Module):
 
 
 class LayerNorm(Module):
-    """(x - mean) / √(variance + ε) · gain + bias."""
+    """(x - mean) / √(variance + ε) · gain + bias.
+
+    >>> from micrograd import nn
+    >>> [round(v.data, 3) for v in nn.LayerNorm(2)([3.0, 5.0])]
+    [-1.0, 1.0]
+    """
 
     def __init__(self, width: int, eps: float = 1e-5) -> None:
-        self.eps = eps
+        width, self.eps = count("the width of a norm", width), eps
         self.gain = [Value(1.0) for _ in range(width)]
         self.bias = [Value(0.0) for _ in range(width)]
 
     def forward(self, x: Vector) -> Vector:
-        """Vector in, vector out."""
+        """Normalize a vector."""
+        _check_width(self, x, len(self.gain))
         middle = mean(x)
         away = [v - middle for v in x]
         scale = 1.0 / sqrt(dot(away, away) / len(x) + self.eps)
@@ -104,12 +141,13 @@ class LayerNorm(Module):
 
 
 class Attention(Module):
-    """Causal self-attention with several heads: each place looks at itself and at what came before it."""
+    """Causal self-attention with several heads: each position attends to itself and to the positions before it."""
 
     def __init__(
         self, width: int, heads: int, init: str | Initialiser = "small", rng: Generator | int | None = None
     ) -> None:
-        if heads < 1 or width % heads:
+        heads = count("the number of heads", heads)
+        if width % heads:
             raise ValueError(f"a width of {width} does not divide among {heads} heads")
         source = generator(rng)
         self.heads = heads
@@ -119,7 +157,7 @@ class Attention(Module):
         self.out = Linear(width, width, False, init, source)
 
     def forward(self, xs: Sequence[Vector]) -> list[Vector]:
-        """Sequence in, sequence out."""
+        """Map a sequence of vectors to a sequence of vectors."""
         mixed: list[Vector] = [[] for _ in xs]
         width = len(self.query.weight) // self.heads
         scale = width**-0.5
@@ -127,7 +165,7 @@ class Attention(Module):
         for start in range(0, width * self.heads, width):
             head = slice(start, start + width)
             q, k = [x[head] for x in queries], [x[head] for x in keys]
-            columns = list(zip(*[x[head] for x in values]))  # each over the places of the sequence
+            columns = list(zip(*[x[head] for x in values]))  # each over the positions of the sequence
             for t, at in enumerate(q):
                 weights = softmax([dot(at, k[j]) * scale for j in range(t + 1)])
                 mixed[t] += [dot(weights, list(column[: t + 1])) for column in columns]
@@ -138,7 +176,7 @@ class Attention(Module):
 
 
 class Block(Module):
-    """One layer of a transformer: attention, then a small network for each place, each added to what came in."""
+    """One layer of a transformer: attention, then a small network at each position, each added to its input."""
 
     def __init__(
         self,
@@ -158,7 +196,7 @@ class Block(Module):
         self.down = Linear(4 * width, width, False, init, source)
 
     def forward(self, xs: Sequence[Vector]) -> list[Vector]:
-        """Sequence in, sequence out."""
+        """Map a sequence of vectors to a sequence of vectors."""
         seen = self.attention([self.norm(x) for x in xs])
         xs = [_add(x, s) for x, s in zip(xs, seen)]
         bend = relu if self.activation == "relu" else gelu
@@ -170,7 +208,7 @@ def _add(xs: Vector, ys: Vector) -> Vector:
 
 
 class GPT(Module):
-    """A transformer that says, at each place of a sequence of tokens, how likely each token is to come next.
+    """A transformer that predicts, at each position of a sequence of tokens, the logits of the next token.
 
     >>> from micrograd import nn
     >>> model = nn.GPT(vocabulary=27, block=16, width=16, heads=4, layers=1, rng=42)
@@ -193,7 +231,8 @@ class GPT(Module):
         rng: Generator | int | None = None,
     ) -> None:
         source = generator(rng)
-        self.vocabulary, self.block = vocabulary, block
+        self.vocabulary = count("the size of the vocabulary", vocabulary)
+        self.block = count("the length of the block", block)
         self.tokens = Embedding(vocabulary, width, init, source)
         self.positions = Embedding(block, width, init, source)
         self.norm = RMSNorm(width, gain=False)
@@ -201,7 +240,7 @@ class GPT(Module):
         self.head = Linear(width, vocabulary, False, init, source)
 
     def forward(self, tokens: Sequence[Any]) -> list[Vector]:
-        """The logits at each place."""
+        """Return the logits at each position."""
         if not 0 < len(tokens) <= self.block:
             raise ValueError(f"this GPT reads 1 to {self.block} tokens at once, and was given {len(tokens)}")
         xs = [self.norm(_add(self.tokens(token), self.positions(t))) for t, token in enumerate(tokens)]
@@ -217,9 +256,11 @@ class GPT(Module):
         temperature: float = 1.0,
         rng: Generator | int | None = None,
     ) -> list[int]:
-        """Draw tokens after `start` until `stop` is drawn or the block is full; gives the new ones, without `stop`."""
+        """Draw tokens after `start` until `stop` is drawn or the block is full; return the new ones, without `stop`."""
         if temperature <= 0:
-            raise ValueError(f"a temperature is above 0, not {temperature}: towards 0 the likeliest token always wins")
+            raise ValueError(
+                f"a temperature is above 0, not {temperature}: near 0 the most likely token is always drawn"
+            )
         source = generator(rng)
         drawn = list(start)
         while len(drawn) < self.block:

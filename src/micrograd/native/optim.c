@@ -1,0 +1,448 @@
+/* Optimizers: what happens to the data and gradients of all parameters of a model in one training step.
+
+   Slots is a list of Values with the address of the data of each. optim/slots.py is the definition, in Python; this file gives
+   the same bits. The update rules themselves are made from optim/rules.py.
+
+   Values lie scattered over memory, so that nothing could be done to several at once. An update therefore takes BLOCK of them at
+   a time into contiguous memory, moves them there in vectors, and puts them back: twice as fast for Adam as one by one. */
+
+#include "optim.h"
+#include <math.h>
+#include <string.h>
+
+#define BLOCK 256
+#define MOST_KEPT 3
+#define MOST_CONSTANTS 16
+
+typedef void (*Update)(Py_ssize_t n, double *restrict p, const double *restrict g, double *const *kept, const double *c);
+
+typedef struct {
+    const char *name;
+    Update update;
+    int kept, constants;
+} RuleRow;
+
+/* One function for each width of vector registers, chosen when the module is loaded. No rule contracts a*b + c, so all of them
+   round alike. */
+#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(MICROGRAD_SANITIZE)
+#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define CLONES
+#endif
+
+#include "optim_rules.h"
+
+#define RULE_COUNT ((Py_ssize_t)(sizeof RULES / sizeof *RULES))
+
+static ValueLayout layout;
+static PyObject *str_backward;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *values; /* a tuple, which keeps the addresses valid */
+    Py_ssize_t n;
+    double **at;      /* of the data of each; the gradient is at[i][1] */
+    uint8_t *frozen;  /* a byte for each; NULL where none is */
+} Slots;
+
+static PyTypeObject *SlotsType;
+
+static int is_value(PyObject *o) { return PyObject_TypeCheck(o, layout.type); }
+
+static PyObject *slots_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *given;
+    if (kwargs != NULL && PyDict_GET_SIZE(kwargs)) return PyErr_Format(PyExc_TypeError, "Slots() takes no keyword arguments");
+    if (!PyArg_ParseTuple(args, "O:Slots", &given)) return NULL;
+    PyObject *values = PySequence_Tuple(given);
+    if (values == NULL) return NULL;
+    Py_ssize_t n = PyTuple_GET_SIZE(values);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!is_value(PyTuple_GET_ITEM(values, i))) {
+            PyErr_Format(PyExc_TypeError, "parameters are Values, not %s", Py_TYPE(PyTuple_GET_ITEM(values, i))->tp_name);
+            Py_DECREF(values);
+            return NULL;
+        }
+    Slots *s = (Slots *)type->tp_alloc(type, 0);
+    if (s == NULL) {
+        Py_DECREF(values);
+        return NULL;
+    }
+    s->values = values;
+    s->n = n;
+    s->at = PyMem_Malloc((size_t)(n + 1) * sizeof(double *));
+    if (s->at == NULL) {
+        Py_DECREF(s);
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; i < n; i++) s->at[i] = (double *)((char *)PyTuple_GET_ITEM(values, i) + layout.data_offset);
+    return (PyObject *)s;
+}
+
+static int slots_traverse(Slots *s, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(s));
+    Py_VISIT(s->values);
+    return 0;
+}
+
+static int slots_clear(Slots *s) {
+    s->n = 0; /* the addresses are not valid any longer */
+    Py_CLEAR(s->values);
+    return 0;
+}
+
+static void slots_dealloc(Slots *s) {
+    PyTypeObject *type = Py_TYPE(s);
+    PyObject_GC_UnTrack(s);
+    slots_clear(s);
+    PyMem_Free(s->at);
+    PyMem_Free(s->frozen);
+    type->tp_free(s);
+    Py_DECREF(type);
+}
+
+static Py_ssize_t slots_length(Slots *s) { return s->n; }
+
+static int announce(Slots *s, const char *how) { return s->n ? layout.watched(how, PyTuple_GET_ITEM(s->values, 0)) : 0; }
+
+static inline int is_frozen(const Slots *s, Py_ssize_t i) { return s->frozen != NULL && s->frozen[i]; }
+
+/* ---- gradients */
+
+static void zero(Slots *s) {
+    for (Py_ssize_t i = 0; i < s->n; i++) s->at[i][1] = 0.0;
+}
+
+/* Σ g², in four sums that are added at the end; (largest, smallest) scale: where the squares overflow or vanish, the caller asks
+   again for g / scale. */
+static double squares(const Slots *s, double scale) {
+    double lane[4] = {0.0, 0.0, 0.0, 0.0};
+    for (Py_ssize_t i = 0; i < s->n; i++) {
+        if (is_frozen(s, i)) continue;
+        double g = s->at[i][1] / scale;
+        lane[i & 3] += g * g;
+    }
+    return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+}
+
+static double plain_squares(const Slots *s) { /* the same for a scale of 1, without the divisions */
+    double lane[4] = {0.0, 0.0, 0.0, 0.0};
+    for (Py_ssize_t i = 0; i < s->n; i++) {
+        if (is_frozen(s, i)) continue;
+        double g = s->at[i][1];
+        lane[i & 3] += g * g;
+    }
+    return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+}
+
+static double norm(const Slots *s) {
+    double sum = plain_squares(s);
+    if (sum > 1e-200 && sum < INFINITY) return sqrt(sum);
+    double most = 0.0;
+    for (Py_ssize_t i = 0; i < s->n; i++) {
+        double g = fabs(s->at[i][1]);
+        if (is_frozen(s, i)) continue;
+        if (g != g) return NAN;
+        if (g > most) most = g;
+    }
+    if (most == 0.0 || most == INFINITY) return most;
+    return most * sqrt(squares(s, most));
+}
+
+static void scale(Slots *s, double factor) {
+    for (Py_ssize_t i = 0; i < s->n; i++) s->at[i][1] *= factor;
+}
+
+/* Scale all gradients so that their norm is at most `limit`; gives the norm that they had. The 1e-6 is PyTorch's. */
+static double clip_norm(Slots *s, double limit) {
+    double size = norm(s), factor = limit / (size + 1e-6);
+    if (factor < 1.0 || factor != factor) scale(s, factor); /* a nan is passed on to all of them, for everybody to see */
+    return size;
+}
+
+static void clip_value(Slots *s, double limit) {
+    for (Py_ssize_t i = 0; i < s->n; i++) {
+        double g = s->at[i][1];
+        s->at[i][1] = g > limit ? limit : g < -limit ? -limit : g;
+    }
+}
+
+static PyObject *slots_zero(Slots *s, PyObject *unused) {
+    (void)unused;
+    if (announce(s, "grad =") < 0) return NULL;
+    zero(s);
+    Py_RETURN_NONE;
+}
+
+static PyObject *slots_norm(Slots *s, PyObject *unused) {
+    (void)unused;
+    return PyFloat_FromDouble(norm(s));
+}
+
+static PyObject *slots_clip_norm(Slots *s, PyObject *limit) {
+    double at_most = PyFloat_AsDouble(limit);
+    if ((at_most == -1.0 && PyErr_Occurred()) || announce(s, "grad =") < 0) return NULL;
+    return PyFloat_FromDouble(clip_norm(s, at_most));
+}
+
+static PyObject *slots_clip_value(Slots *s, PyObject *limit) {
+    double at_most = PyFloat_AsDouble(limit);
+    if ((at_most == -1.0 && PyErr_Occurred()) || announce(s, "grad =") < 0) return NULL;
+    clip_value(s, at_most);
+    Py_RETURN_NONE;
+}
+
+static PyObject *slots_freeze(Slots *s, PyObject *marks) { /* freeze(bytes): a byte for each parameter, 1 for one that stays */
+    if (!PyBytes_Check(marks) || PyBytes_GET_SIZE(marks) != s->n)
+        return PyErr_Format(PyExc_ValueError, "freeze() takes bytes, one for each of %zd parameters", s->n);
+    int any = memchr(PyBytes_AS_STRING(marks), 1, (size_t)s->n) != NULL;
+    uint8_t *frozen = NULL;
+    if (any) {
+        frozen = PyMem_Malloc((size_t)s->n);
+        if (frozen == NULL) return PyErr_NoMemory();
+        memcpy(frozen, PyBytes_AS_STRING(marks), (size_t)s->n);
+    }
+    PyMem_Free(s->frozen);
+    s->frozen = frozen;
+    Py_RETURN_NONE;
+}
+
+/* ---- updates */
+
+typedef struct { /* one update, with all that it reads and writes */
+    Slots *slots;
+    const RuleRow *rule;
+    double constants[MOST_CONSTANTS];
+    Py_buffer kept[MOST_KEPT];
+    int views; /* of kept, that are to be released */
+} Work;
+
+static void work_release(Work *w) {
+    while (w->views) PyBuffer_Release(&w->kept[--w->views]);
+}
+
+static int work_take(Work *w, PyObject *slots, Py_ssize_t rule, PyObject *constants, PyObject *kept) {
+    w->views = 0;
+    if (!PyObject_TypeCheck(slots, SlotsType) || rule < 0 || rule >= RULE_COUNT || !PyTuple_Check(constants) || !PyTuple_Check(kept)) {
+        PyErr_SetString(PyExc_TypeError, "an update is (Slots, number of a rule, tuple of constants, tuple of buffers)");
+        return -1;
+    }
+    w->slots = (Slots *)slots;
+    w->rule = &RULES[rule];
+    if (PyTuple_GET_SIZE(constants) != w->rule->constants || PyTuple_GET_SIZE(kept) != w->rule->kept) {
+        PyErr_Format(PyExc_ValueError, "rule %s has %d constants and keeps %d buffers, not %zd and %zd", w->rule->name,
+                     w->rule->constants, w->rule->kept, PyTuple_GET_SIZE(constants), PyTuple_GET_SIZE(kept));
+        return -1;
+    }
+    for (int k = 0; k < w->rule->constants; k++) {
+        w->constants[k] = PyFloat_AsDouble(PyTuple_GET_ITEM(constants, k));
+        if (w->constants[k] == -1.0 && PyErr_Occurred()) return -1;
+    }
+    for (; w->views < w->rule->kept; w->views++) {
+        Py_buffer *view = &w->kept[w->views];
+        if (PyObject_GetBuffer(PyTuple_GET_ITEM(kept, w->views), view, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_ND) < 0) return -1;
+        if (view->len != w->slots->n * (Py_ssize_t)sizeof(double) || view->format == NULL || strcmp(view->format, "d") != 0) {
+            w->views++;
+            PyErr_Format(PyExc_ValueError, "rule %s keeps one double for each of %zd parameters", w->rule->name, w->slots->n);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void work_run(const Work *w) {
+    const Slots *s = w->slots;
+    double p[BLOCK], g[BLOCK], before[MOST_KEPT][BLOCK], *kept[MOST_KEPT] = {NULL};
+    for (Py_ssize_t from = 0; from < s->n; from += BLOCK) {
+        Py_ssize_t n = s->n - from < BLOCK ? s->n - from : BLOCK;
+        double *const *at = s->at + from;
+        for (Py_ssize_t i = 0; i < n; i++) p[i] = at[i][0], g[i] = at[i][1];
+        for (int k = 0; k < w->rule->kept; k++) kept[k] = (double *)w->kept[k].buf + from;
+        if (s->frozen == NULL) {
+            w->rule->update(n, p, g, kept, w->constants);
+            for (Py_ssize_t i = 0; i < n; i++) at[i][0] = p[i];
+            continue;
+        }
+        for (int k = 0; k < w->rule->kept; k++) memcpy(before[k], kept[k], (size_t)n * sizeof(double));
+        w->rule->update(n, p, g, kept, w->constants);
+        for (Py_ssize_t i = 0; i < n; i++) {
+            if (!s->frozen[from + i]) at[i][0] = p[i];
+            else for (int k = 0; k < w->rule->kept; k++) kept[k][i] = before[k][i];
+        }
+    }
+}
+
+/* update(rule, constants, kept) */
+static PyObject *slots_update(PyObject *self, PyObject *args) {
+    PyObject *constants, *kept;
+    Py_ssize_t rule;
+    Work w;
+    if (!PyArg_ParseTuple(args, "nOO:update", &rule, &constants, &kept)) return NULL;
+    int ready = work_take(&w, self, rule, constants, kept) == 0 && announce(w.slots, "data =") == 0;
+    if (ready) work_run(&w);
+    work_release(&w);
+    if (!ready) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* descend(root, limit, updates): set the gradients of these parameters to zero, sweep backward from the root, clip the norm to
+   `limit` (inf to leave it), run the updates (tuples of slots, rule, constants, kept). Returns whether the gradients were finite:
+   if they were not, no parameter has moved. */
+static PyObject *slots_descend(Slots *s, PyObject *args) {
+    PyObject *root, *updates, *result = NULL;
+    double limit;
+    if (!PyArg_ParseTuple(args, "OdO!:descend", &root, &limit, &PyTuple_Type, &updates) || announce(s, "data =") < 0) return NULL;
+    Py_ssize_t n = PyTuple_GET_SIZE(updates), taken = 0;
+    Work few[4], *work = n <= 4 ? few : PyMem_Malloc((size_t)n * sizeof(Work));
+    if (work == NULL) return PyErr_NoMemory();
+    zero(s);
+    PyObject *done = PyObject_CallMethodNoArgs(root, str_backward);
+    if (done == NULL) goto finish;
+    Py_DECREF(done);
+    for (; taken < n; taken++) {
+        PyObject *slots, *constants, *kept;
+        Py_ssize_t rule;
+        work[taken].views = 0;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(updates, taken), "OnOO:update", &slots, &rule, &constants, &kept)) goto finish;
+        if (work_take(&work[taken], slots, rule, constants, kept) < 0) {
+            taken++;
+            goto finish;
+        }
+    }
+    double size = limit < INFINITY ? clip_norm(s, limit) : plain_squares(s);
+    if (size != size || size == INFINITY) size = norm(s); /* squares of finite gradients may overflow */
+    int finite = size < INFINITY;
+    for (Py_ssize_t k = 0; finite && k < n; k++) work_run(&work[k]);
+    result = PyBool_FromLong(finite);
+finish:
+    while (taken) work_release(&work[--taken]);
+    if (work != few) PyMem_Free(work);
+    return result;
+}
+
+/* ---- vectors: a line search works on all parameters as one point */
+
+typedef struct {
+    Py_buffer view[2];
+    int n;
+} Pair;
+
+static void pair_release(Pair *p) {
+    while (p->n) PyBuffer_Release(&p->view[--p->n]);
+}
+
+static int pair_take(Pair *p, PyObject *a, PyObject *b) { /* two buffers of as many doubles; b, if any, is written to */
+    PyObject *given[2] = {a, b};
+    p->n = 0;
+    for (int i = 0; i < 2 && given[i] != NULL; i++) {
+        if (PyObject_GetBuffer(given[i], &p->view[i], (i ? PyBUF_WRITABLE : 0) | PyBUF_FORMAT | PyBUF_ND) < 0) return -1;
+        p->n++;
+        if (p->view[i].format == NULL || strcmp(p->view[i].format, "d") != 0 || p->view[i].len != p->view[0].len) {
+            PyErr_SetString(PyExc_ValueError, "vectors are buffers of doubles, of one length");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* dot(a, b) -> Σ a·b, in four sums that are added at the end */
+static PyObject *slots_dot(PyObject *type, PyObject *args) {
+    (void)type;
+    PyObject *a, *b, *result = NULL;
+    Pair p;
+    if (!PyArg_ParseTuple(args, "OO:dot", &a, &b)) return NULL;
+    if (pair_take(&p, a, b) == 0) {
+        const double *x = p.view[0].buf, *y = p.view[1].buf;
+        double lane[4] = {0.0, 0.0, 0.0, 0.0};
+        for (Py_ssize_t i = 0; i < p.view[0].len / (Py_ssize_t)sizeof(double); i++) lane[i & 3] += x[i] * y[i];
+        result = PyFloat_FromDouble((lane[0] + lane[1]) + (lane[2] + lane[3]));
+    }
+    pair_release(&p);
+    return result;
+}
+
+/* add(factor, x, y): y += factor * x */
+static PyObject *slots_add(PyObject *type, PyObject *args) {
+    (void)type;
+    PyObject *a, *b;
+    double factor;
+    Pair p;
+    if (!PyArg_ParseTuple(args, "dOO:add", &factor, &a, &b)) return NULL;
+    int ready = pair_take(&p, a, b) == 0;
+    if (ready) {
+        const double *x = p.view[0].buf;
+        double *y = p.view[1].buf;
+        for (Py_ssize_t i = 0; i < p.view[0].len / (Py_ssize_t)sizeof(double); i++) y[i] += factor * x[i];
+    }
+    pair_release(&p);
+    if (!ready) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* copy(what, buffer): "read" the data, "write" them, or read the "gradients"; frozen parameters have gradient 0 and stay */
+static PyObject *slots_copy(Slots *s, PyObject *args) {
+    const char *what;
+    PyObject *buffer;
+    if (!PyArg_ParseTuple(args, "sO:copy", &what, &buffer)) return NULL;
+    int write = what[0] == 'w', gradient = what[0] == 'g';
+    Py_buffer view;
+    if (write && announce(s, "data =") < 0) return NULL;
+    if (PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_ND) < 0) return NULL;
+    int fits = view.format != NULL && strcmp(view.format, "d") == 0 && view.len == s->n * (Py_ssize_t)sizeof(double);
+    double *x = view.buf;
+    for (Py_ssize_t i = 0; fits && i < s->n; i++) {
+        if (write && !is_frozen(s, i)) s->at[i][0] = x[i];
+        if (!write) x[i] = gradient ? (is_frozen(s, i) ? 0.0 : s->at[i][1]) : s->at[i][0];
+    }
+    PyBuffer_Release(&view);
+    if (!fits) return PyErr_Format(PyExc_ValueError, "copy() takes a buffer of %zd doubles", s->n);
+    Py_RETURN_NONE;
+}
+
+/* rule(name) -> its number */
+static PyObject *slots_rule(PyObject *type, PyObject *name) {
+    (void)type;
+    for (Py_ssize_t i = 0; PyUnicode_Check(name) && i < RULE_COUNT; i++)
+        if (PyUnicode_CompareWithASCIIString(name, RULES[i].name) == 0) return PyLong_FromSsize_t(i);
+    return PyErr_Format(PyExc_KeyError, "no update rule is called %R: run `make ops` and build again", name);
+}
+
+static PyMethodDef slots_methods[] = {
+    {"zero", (PyCFunction)(void *)slots_zero, METH_NOARGS, "Set all gradients to zero."},
+    {"norm", (PyCFunction)(void *)slots_norm, METH_NOARGS, "The norm of the gradients."},
+    {"clip_norm", (PyCFunction)(void *)slots_clip_norm, METH_O, "clip_norm(limit) -> the norm that the gradients had"},
+    {"clip_value", (PyCFunction)(void *)slots_clip_value, METH_O, "clip_value(limit): move each gradient into [-limit, limit]"},
+    {"freeze", (PyCFunction)(void *)slots_freeze, METH_O, "freeze(bytes): which parameters no update moves"},
+    {"update", slots_update, METH_VARARGS, "update(rule, constants, kept): move all parameters by a rule"},
+    {"descend", (PyCFunction)(void *)slots_descend, METH_VARARGS, "descend(root, limit, updates) -> whether the gradients were finite"},
+    {"copy", (PyCFunction)(void *)slots_copy, METH_VARARGS, "copy(\"read\" | \"write\" | \"gradients\", buffer)"},
+    {"dot", slots_dot, METH_VARARGS | METH_STATIC, "dot(a, b) of two buffers"},
+    {"add", slots_add, METH_VARARGS | METH_STATIC, "add(factor, x, y): y += factor * x"},
+    {"rule", slots_rule, METH_O | METH_STATIC, "rule(name) -> its number"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots_slots[] = {
+    {Py_tp_doc, "Values, as an optimizer sees them: an address each."},
+    {Py_tp_new, slots_new},
+    {Py_tp_dealloc, slots_dealloc},
+    {Py_tp_traverse, slots_traverse},
+    {Py_tp_clear, slots_clear},
+    {Py_tp_methods, slots_methods},
+    {Py_sq_length, slots_length},
+    {0, NULL},
+};
+
+static PyType_Spec slots_spec = {
+    .name = "micrograd._engine.Slots",
+    .basicsize = sizeof(Slots),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = slots_slots,
+};
+
+int optim_add(PyObject *module, const ValueLayout *given) {
+    layout = *given;
+    str_backward = PyUnicode_InternFromString("backward");
+    SlotsType = (PyTypeObject *)PyType_FromSpec(&slots_spec);
+    if (str_backward == NULL || SlotsType == NULL) return -1;
+    return PyModule_AddObject(module, "Slots", Py_NewRef((PyObject *)SlotsType));
+}

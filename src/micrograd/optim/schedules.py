@@ -1,0 +1,143 @@
+"""Learning rates as functions of the number of steps taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import cos, pi
+
+Schedule = Callable[[int], float]  # steps taken -> learning rate
+
+
+def constant(lr: float) -> Schedule:
+    """Keep the same learning rate at each step.
+
+    >>> from micrograd import optim
+    >>> optim.constant(0.1)(500)
+    0.1
+    """
+    return lambda k: lr
+
+
+def linear(start: float, end: float, steps: int) -> Schedule:
+    """Go from start to end in a straight line over a number of steps, then stay at end.
+
+    >>> from micrograd import optim
+    >>> rate = optim.linear(1.0, 0.0, 10)
+    >>> rate(0), rate(5), rate(100)
+    (1.0, 0.5, 0.0)
+    """
+    _count("steps", steps)
+    return lambda k: start + (end - start) * min(k / steps, 1.0)
+
+
+def cosine(start: float, end: float, steps: int, warmup: int = 0) -> Schedule:
+    """Go from start to end along half a cosine over a number of steps, then stay at end.
+
+    With `warmup`, that many steps that rise from near zero to start come first.
+
+    >>> from micrograd import optim
+    >>> rate = optim.cosine(1.0, 0.0, 10)
+    >>> rate(0), round(rate(5), 6), rate(10)
+    (1.0, 0.5, 0.0)
+    """
+    _count("steps", steps)
+    if warmup < 0:
+        raise ValueError(f"warmup counts steps and is 0 or more, not {warmup}")
+
+    def schedule(k: int) -> float:
+        if k < warmup:
+            return start * (k + 1) / (warmup + 1)
+        done = min((k - warmup) / steps, 1.0)
+        return end + (start - end) * (1.0 + cos(pi * done)) / 2.0
+
+    return schedule
+
+
+def step(start: float, every: int, factor: float = 0.1) -> Schedule:
+    """Multiply the learning rate by a factor after every so many steps.
+
+    >>> from micrograd import optim
+    >>> rate = optim.step(1.0, every=10, factor=0.5)
+    >>> rate(9), rate(10), rate(20)
+    (1.0, 0.5, 0.25)
+    """
+    _count("every", every)
+    return lambda k: start * factor ** (k // every)
+
+
+def exponential(start: float, factor: float) -> Schedule:
+    """Multiply the learning rate by a factor after each step.
+
+    >>> from micrograd import optim
+    >>> optim.exponential(1.0, 0.5)(3)
+    0.125
+    """
+    return lambda k: start * factor**k
+
+
+def warm_restarts(start: float, end: float, steps: int, growth: int = 1) -> Schedule:
+    """Go from start to end along half a cosine, again and again: over `steps` steps, then `growth` times as many, and so on.
+
+    >>> from micrograd import optim
+    >>> rate = optim.warm_restarts(1.0, 0.0, steps=10, growth=2)
+    >>> rate(0), rate(10), round(rate(20), 6), rate(30)
+    (1.0, 1.0, 0.5, 1.0)
+    """
+    _count("steps", steps)
+    _count("growth", growth)
+
+    def schedule(k: int) -> float:
+        length = steps
+        if growth == 1:
+            k %= length
+        while k >= length:
+            k, length = k - length, length * growth
+        return end + (start - end) * (1.0 + cos(pi * k / length)) / 2.0
+
+    return schedule
+
+
+def one_cycle(
+    top: float, steps: int, rise: float = 0.3, start_divisor: float = 25.0, end_divisor: float = 1e4
+) -> Schedule:
+    """Rise along half a cosine from top / start_divisor to top, then fall to that start divided by end_divisor.
+
+    `rise` is the share of the steps that the rise takes.
+
+    >>> from micrograd import optim
+    >>> rate = optim.one_cycle(1.0, steps=101, rise=0.3)
+    >>> round(rate(0), 6), round(rate(29), 3), round(rate(100), 9)
+    (0.04, 0.999, 4e-06)
+    """
+    _count("steps", steps)
+    if not 0.0 < rise < 1.0:
+        raise ValueError(f"rise is a share of the steps, between 0 and 1, not {rise}")
+    start, end = top / start_divisor, top / start_divisor / end_divisor
+    peak = rise * steps - 1.0
+    last = steps - 1.0
+
+    def schedule(k: int) -> float:
+        if k <= peak:
+            return top + (start - top) * (1.0 + cos(pi * k / peak)) / 2.0
+        done = min((k - peak) / (last - peak), 1.0) if last > peak else 1.0
+        return end + (top - end) * (1.0 + cos(pi * done)) / 2.0
+
+    return schedule
+
+
+def warmup(schedule: Schedule | float, steps: int) -> Schedule:
+    """Put a number of steps that rise in a straight line from near zero in front of a schedule or a constant.
+
+    >>> from micrograd import optim
+    >>> rate = optim.warmup(1.0, 4)
+    >>> rate(0), rate(3), rate(4)
+    (0.2, 0.8, 1.0)
+    """
+    _count("steps", steps)
+    after: Schedule = schedule if callable(schedule) else constant(schedule)
+    return lambda k: after(0) * (k + 1) / (steps + 1) if k < steps else after(k - steps)
+
+
+def _count(name: str, n: int) -> None:
+    if n < 1:
+        raise ValueError(f"{name} counts steps and is 1 or more, not {n}")

@@ -1,0 +1,131 @@
+"""The state of an optimizer, checked as a whole before anything is changed."""
+
+from __future__ import annotations
+
+from array import array
+from math import isfinite
+from typing import Any
+
+from micrograd.optim.schedules import Schedule, constant
+
+SAMPLES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
+MODES = ("same", "saved", "own")
+
+
+def describe_rate(schedule: Schedule) -> list[float]:
+    """Describe a learning rate by its values at some steps: two functions that agree there are taken to be the same."""
+    return [float(schedule(k)) for k in SAMPLES]
+
+
+def load_state(optimizer: Any, state: dict[str, Any], source: str, mode: str) -> None:
+    """Check a state against an optimizer, then put it in; an error leaves the optimizer as it was."""
+    if mode not in MODES:
+        raise ValueError(f"settings={mode!r}: it is one of {', '.join(MODES)}")
+    if not isinstance(state, dict):
+        raise ValueError(f"{source} is damaged: it has no state of an optimizer")
+    if state.get("optimizer") != type(optimizer).__name__:
+        raise ValueError(f"{source} is of {state.get('optimizer')}, and this optimizer is {type(optimizer).__name__}")
+    groups, initial, steps = state.get("groups"), state.get("initial"), state.get("steps")
+    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 0:
+        raise ValueError(f"{source} has taken {steps!r} steps, which is no count")
+    if not isinstance(groups, list) or not isinstance(initial, list) or len(groups) != len(initial):
+        raise ValueError(f"{source} has no groups of parameters")
+    if len(groups) != len(optimizer.groups):
+        raise ValueError(f"{source} has {len(groups)} groups of parameters, and this optimizer {len(optimizer.groups)}")
+    if mode == "same":
+        _compare(initial, optimizer.initial, source)
+    ready = [_checked(group, mine, mode, source) for group, mine in zip(groups, optimizer.groups)]
+    now = optimizer._describe()
+    rates = [_rate(saved["lr"], old["lr"], mine["lr"], mode, source) for saved, old, mine in zip(groups, initial, now)]
+    optimizer.steps = steps
+    for k, (group, (settings, kept, numbers, marks)) in enumerate(zip(optimizer.groups, ready)):
+        group.settings, group.kept, group.numbers, group.pending = settings, kept, numbers, {}
+        optimizer.set_frozen(group, marks)
+        rate = rates[k]
+        if rate is not None and group.schedule is None:
+            optimizer.lr = rate
+        elif rate is not None:
+            group.schedule = constant(rate)
+    if mode == "saved":
+        optimizer.initial = initial
+
+
+def _compare(saved: list[Any], own: list[Any], source: str) -> None:
+    for theirs, mine in zip(saved, own):
+        if not isinstance(theirs, dict) or not isinstance(theirs.get("settings"), dict):
+            raise ValueError(f"{source} has no settings of its optimizer")
+        for name in sorted({*theirs["settings"], *mine["settings"]}):
+            a, b = theirs["settings"].get(name), mine["settings"].get(name)
+            if a != b:
+                raise ValueError(
+                    f"{source} was made with {name}={_told(a)}, and this optimizer has {name}={_told(b)}: make it with the "
+                    'same settings, or load with settings="saved" to take those of the file or "own" to keep these'
+                )
+        if theirs.get("lr") != mine["lr"]:
+            raise ValueError(
+                f"{source} was made with another learning rate ({_rate_told(theirs.get('lr'))}; this optimizer has "
+                f'{_rate_told(mine["lr"])}): make it with the same, or load with settings="saved" to take that of the '
+                'file or "own" to keep this one'
+            )
+
+
+def _told(x: Any) -> str:
+    return f"{x:g}" if isinstance(x, (int, float)) else "none"
+
+
+def _rate_told(samples: Any) -> str:
+    if not isinstance(samples, list) or not samples:
+        return "none"
+    if all(x == samples[0] for x in samples):
+        return f"{samples[0]:g}"
+    return ", ".join(f"{x:g} at step {k}" for k, x in list(zip(SAMPLES, samples))[:8:3])
+
+
+def _rate(saved: Any, initial: Any, mine: list[float], mode: str, source: str) -> float | None:
+    """Return the learning rate to set, or None to leave it as it is."""
+    if not isinstance(saved, list) or len(saved) != len(SAMPLES) or not all(_is_number(x) for x in saved):
+        raise ValueError(f"{source} has no learning rate")
+    if mode == "own" or saved == mine:
+        return None
+    if all(x == saved[0] for x in saved):
+        return float(saved[0])
+    raise ValueError(
+        f"{source} has a learning rate that is a function and not this optimizer's ({_rate_told(saved)}), and functions "
+        "are not saved: assign it to optimizer.lr first"
+    )
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float)) and not isinstance(x, bool) and isfinite(x)
+
+
+def _checked(group: Any, mine: Any, mode: str, source: str) -> tuple[Any, Any, Any, bytes]:
+    count = len(mine.parameters)
+    if not isinstance(group, dict):
+        raise ValueError(f"{source} has a group of parameters that is none")
+    settings, kept, numbers, frozen = (group.get(name) for name in ("settings", "kept", "numbers", "frozen"))
+    if group.get("parameters") != count:
+        raise ValueError(f"{source} is for {group.get('parameters')} parameters, and here are {count}")
+    if (
+        not isinstance(settings, dict)
+        or set(settings) != set(mine.settings)
+        or not all(map(_is_number, settings.values()))
+    ):
+        raise ValueError(f"{source} has other settings than this optimizer")
+    if not isinstance(kept, dict) or not isinstance(numbers, dict) or not all(map(_is_number, numbers.values())):
+        raise ValueError(f"{source} lacks the numbers that the optimizer keeps")
+    buffers = {}
+    for name, items in kept.items():
+        if not isinstance(items, list) or len(items) != count:
+            found = len(items) if isinstance(items, list) else "no"
+            raise ValueError(f"{source} keeps {name} for {found} parameters, and here are {count}")
+        if not all(map(_is_number, items)):
+            raise ValueError(f"{source} keeps a {name} that is no finite number")
+        buffers[name] = array("d", items)
+    if not isinstance(frozen, list) or not all(isinstance(i, int) and 0 <= i < count for i in frozen):
+        raise ValueError(f"{source} has frozen parameters that are not there")
+    marks = bytearray(count)
+    for i in frozen:
+        marks[i] = 1
+    chosen = dict(mine.settings) if mode == "own" else {name: float(x) for name, x in settings.items()}
+    return chosen, buffers, {name: float(x) for name, x in numbers.items()}, bytes(marks)
