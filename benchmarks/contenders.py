@@ -178,6 +178,19 @@ class Ours(Contender):
         timed = clock(lambda: mean(*works.MARKET, z))
         return lambda: timed() / works.PATHS
 
+    def simulation(self, option: str) -> Callable[[], float]:
+        from micrograd import jit, math, random, value_and_grad, vmap
+
+        def price(spot: Any, strike: Any, vol: Any, rate: Any, maturity: Any, key: Any, row: Any) -> Any:
+            z = [random.normal(key, row=row, draw=t) for t in range(works.DATES)]
+            return works.asian(spot, strike, vol, rate, maturity, z, math)
+
+        f = price if option == "value" else value_and_grad(price, (0, 1, 2, 3, 4))
+        mean = jit(vmap(f, in_axes=(None,) * 6 + (0,), reduce="mean", threads=1), wait=True)
+        rows = np.arange(float(works.PATHS))
+        timed = clock(lambda: mean(*works.MARKET, random.key(0), rows))
+        return lambda: timed() / works.PATHS
+
     def gpt(self, option: str) -> Callable[[], float]:
         from micrograd import jit, losses, nn, no_grad, vmap
 
@@ -288,6 +301,13 @@ class Hand(Contender):
         timed = self.looped(
             self.library("asian").time_asian, *args, Int(2 if option == "2" else 1), Int(option != "value")
         )
+        return lambda: timed() / works.PATHS
+
+    def simulation(self, option: str) -> Callable[[], float] | None:
+        if option:
+            return None
+        args = [_array(works.MARKET), Double(0.0), ctypes.c_long(works.PATHS), _array([0.0] * 6)]
+        timed = self.looped(self.library("simulation").time_asian, *args)
         return lambda: timed() / works.PATHS
 
     def gpt(self, option: str) -> Callable[[], float]:

@@ -90,6 +90,29 @@ def asian() -> Timer:
     return lambda: timed() / works.PATHS
 
 
+def simulation() -> Timer:
+    """The same with normals from JAX's own generator, made in the compiled function."""
+
+    def price(market: Any, key: Any) -> Any:
+        spot, strike, vol, rate, maturity = market
+        dt = maturity / works.DATES
+        drift, spread = (rate - 0.5 * vol * vol) * dt, vol * np.sqrt(dt)
+
+        def date(state: Any, now: Any) -> Any:
+            s, total = state
+            s = s * np.exp(drift + spread * jax.random.normal(now, (works.PATHS,), dtype=np.float64))
+            return (s, total + s), None
+
+        start = np.full(works.PATHS, spot), np.zeros(works.PATHS)
+        (_, total), _ = jax.lax.scan(date, start, jax.random.split(key, works.DATES))
+        return np.mean(np.exp(-rate * maturity) * np.maximum(total / works.DATES - strike, 0.0))
+
+    g = jax.jit(jax.value_and_grad(price))
+    market, key = tuple(map(float, works.MARKET)), jax.random.key(0)
+    timed = clock(lambda: jax.block_until_ready(g(market, key)))
+    return lambda: timed() / works.PATHS
+
+
 def lotka() -> Timer:
     def distance(p: Any) -> Any:
         a, b, c, d, x0, y0 = p
@@ -152,6 +175,7 @@ ONE = {
     "moons step": lambda: moons(100),
     "moons rows": lambda: moons(100_000),
     "asian": asian,
+    "simulation": simulation,
     "lotka": lotka,
     "gpt": lambda: gpt(1),
     "gpt batch": lambda: gpt(works.NAMES),
