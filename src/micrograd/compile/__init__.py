@@ -1,1 +1,1 @@
-"""The compiler: trace.py → tape.py → passes.py → backends/ → jit.py, in the order in which a function passes through."""
+"""The compiler: pipeline (passes) → backend (text, code) → variants (traced paths) → jit | vmap."""

@@ -1,14 +1,11 @@
-"""The rows of a call of vmap: what varies, what does not, and one way through the function of a row."""
+"""The arguments of a call of vmap: what varies by row, what does not, and how both are arranged."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from micrograd.compile.kernel import BatchCode, Settings, in_background, prepare, wrt_places
 from micrograd.engine import Value
 from micrograd.errors import CompileError
-from micrograd.tape.tape import INPUT, PARAM, Tape
-from micrograd.tape.trace import Trace
 from micrograd.tree import NUMBER, Shape, fixed, flatten, is_array, not_told_apart, refuse_masked, unflatten
 
 
@@ -106,8 +103,19 @@ class Rows:
             numbers += self.np.ravel(self.np.take(a, r, axis)).tolist()
         return numbers + self.uniform
 
+    def varying(self) -> int:
+        """How many numbers vary by row."""
+        return sum([a.size // self.rows for a in self.arrays])
+
     def select(self, index: Any) -> tuple[Any, ...]:
-        return tuple(self.np.take(a, index, axis) for a, axis in zip(self.arrays, self.axes))
+        """The arrays with these rows alone."""
+        return tuple([self.np.take(a, index, axis) for a, axis in zip(self.arrays, self.axes)])
+
+    def slice(self, start: int, stop: int) -> tuple[Any, ...]:
+        """The arrays with the rows from start to stop, without a copy."""
+        if start == 0 and stop == self.rows:
+            return tuple(self.arrays)
+        return tuple([a[(slice(None),) * axis + (slice(start, stop),)] for a, axis in zip(self.arrays, self.axes)])
 
     def arrange(self, leaves: list[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of the function for one row, by position and by name, from its numbers (or Values)."""
@@ -131,47 +139,3 @@ def _refuse_square(a: Any, axis: int, what: str) -> None:
             f"{what} is a {type(a).__name__} of {n} arrays with {n} rows each, which may be meant as rows or as columns\n"
             "  Give rows as one array, np.stack(x), and columns as a dict of arrays or as one array, np.stack(x, axis=1)."
         )
-
-
-class RowPath:
-    """One way through the function of a row, and its machine code for each thing asked of it."""
-
-    def __init__(self, found: Trace, varying: int, uniform: int, settings: Settings) -> None:
-        self.trace, self.settings = found, settings
-        self.tape = uniform_as_params(found.tape, varying, uniform, len(found.captured))
-        self.codes: dict[Any, BatchCode] = {}
-
-    def code(self, reduced: bool, gradient: bytes, guarded: bool = True) -> BatchCode:
-        """Machine code for what is asked; without guards, for rows of which it is known that they go this way."""
-        key: Any = (reduced, gradient) if guarded else (reduced, gradient, guarded)
-        found = self.codes.get(key)
-        if found is None:
-            tape = self.tape if guarded else self.tape.copy(guards=())
-            wrt = [w for k, w in enumerate(wrt_places(tape, [])) if gradient and gradient[k]]
-            ready = prepare(tape, wrt, self.settings)
-            found = self.codes[key] = BatchCode(ready, [reduced] * len(ready.outputs), self.settings)
-            if found.level != found.final:
-                in_background(lambda: self.codes.__setitem__(key, found.optimised()))
-        return found
-
-
-def uniform_as_params(tape: Tape, varying: int, uniform: int, captured: int) -> Tape:
-    """Inputs that are the same in each row, as params behind the captured ones."""
-    ops, rows = list(tape.ops), list(tape.args)
-    for i, (op, args) in enumerate(zip(ops, rows)):
-        if op is INPUT and args[0] >= varying:
-            ops[i], rows[i] = PARAM, (captured + args[0] - varying,)
-    return tape.copy(inputs=varying, params=captured + uniform, ops=ops, args=rows)
-
-
-def same_captured(found: Trace, first: list[Value]) -> Trace:
-    """The trace with its captured Values numbered as `first` numbers them; those that are new come behind."""
-    order = {id(v): k for k, v in enumerate(first)}
-    captured = list(first)
-    for v in found.captured:
-        if id(v) not in order:
-            order[id(v)] = len(captured)
-            captured.append(v)
-    tape = found.tape
-    rows = [(order[id(found.captured[args[0]])],) if op is PARAM else args for op, args in zip(tape.ops, tape.args)]
-    return Trace(tape.copy(params=len(captured), args=rows), captured, found.shape)

@@ -1,124 +1,131 @@
-"""One way through a function: its trace, and the machine code of its values and of its gradients."""
+"""Variants: the traced paths of a compiled function, in one table that jit and vmap share.
+
+A comparison of Values on the way of a trace is a guard. The tape of a trace is valid for all arguments for which the guards
+have the same outcomes; others are traced along their own path, which gets a variant of its own. What guards compare is computed
+with the roundings of eager code, so that each point is accepted by the one variant that eager code would follow, whatever was
+called before.
+"""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any, Generic, TypeVar
 
 from micrograd import engine
-from micrograd.compile.kernel import PointCode, Settings, in_background, is_recording, prepare, wrt_places
-from micrograd.compile.llvm import emit as ir
-from micrograd.engine import Value
-from micrograd.errors import CompileError
-from micrograd.tape import interpret as python
-from micrograd.tape import passes
-from micrograd.tape.trace import Trace
-from micrograd.tree import as_floats
+from micrograd.compile.kernel import Kernel
+from micrograd.compile.pipeline import Goal
+from micrograd.compile.tuning import TUNING
+from micrograd.tape.tape import Tape
+from micrograd.tape.trace import Trace, peek, same_way, trace_twice
+from micrograd.tree import Shape
 
 if engine.NATIVE:
-    from micrograd._engine import captured as captured
+    from micrograd._engine import captured as parameters
 else:
 
-    def captured(values: list[Any]) -> Any:
-        """Beside the Python twin there is no machine code to read them."""
+    def parameters(values: list[Any]) -> Any:
+        """The parameters as kernels read them; beside the Python engine there are no kernels."""
         return values
 
 
-class Path:
-    """One way through a function: its trace, and its machine code when that is ready."""
+_clock = count(1)
 
-    def __init__(self, found: Trace, settings: Settings) -> None:
-        self.trace, self.settings = found, settings
-        self.captured = captured(found.captured)  # as the machine code reads them
-        self.install: Callable[[], None] = lambda: None  # tell the kernel of new code
-        self.value_code: PointCode | None = None
-        self.gradient_codes: dict[tuple[int, ...], PointCode] = {}
-        self.failure: CompileError | None = None
-        self.told = False
-        self.constants = found.constants
-        self.numbers: dict[tuple[int, ...], list[int]] = {}  # see apart()
 
-    def compile_value(self) -> PointCode:
-        """The code for values, made on the first call of this."""
-        if self.value_code is None:
-            self._compile([], lambda code: setattr(self, "value_code", code))
-        return self.value_code  # type: ignore[return-value]
+def is_recording() -> bool:
+    """Whether this thread records nodes."""
+    before = engine.set_recording(True)
+    engine.set_recording(before)
+    return before
 
-    def compile_gradient(self, wanted: tuple[int, ...]) -> PointCode:
-        """The code for values and gradients with respect to the wanted arguments and all captured Values."""
-        if wanted not in self.gradient_codes:
-            wrt = wrt_places(self.trace.tape, list(wanted))
-            self._compile(wrt, lambda code: self.gradient_codes.__setitem__(wanted, code))
-        return self.gradient_codes[wanted]
 
-    def _compile(self, wrt: Sequence[int | None], keep: Callable[[PointCode], None]) -> None:
-        def replace() -> None:
-            keep(code.optimised())
-            self.install()
+def trace_variant(f: Callable[..., Any], user: Any, shape: Shape, leaves: Iterable[Any]) -> Trace:
+    """Trace a function along the path that these numbers take: the one place where jit and vmap ask for a trace.
 
-        code = PointCode(prepare(self.trace.tape, wrt, self.settings), self.settings)
-        keep(code)
-        if code.level != code.final:
-            in_background(replace)
+    `f` takes the arguments arranged as `shape`; `user` is the function as it was written, whose surroundings are watched.
+    """
+    return trace_twice(f, user, shape, peek(list(leaves)))
 
-    def run(self, leaves: list[Any], wanted: tuple[int, ...]) -> list[Any] | None:
-        """Results for these arguments, of which `wanted` are Values; None where a guard fails."""
-        connected = bool(wanted or self.trace.captured)
-        if not connected or not is_recording():
-            if self.value_code is None:
-                self._tell()
-                return self.interpret(leaves)
-            flat = self.value_code.run(leaves, self.captured)
-            return self._finish(flat if flat is None or not connected else [Value(y) for y in flat], wanted)
-        code = self.gradient_codes.get(wanted)
-        if code is None:
-            if engine.NATIVE:
-                passes.check_primitives(self.trace.tape, wanted, ir.spelled)
-            if self.failure is None and self.value_code is not None:
-                in_background(lambda: self.attempt(wanted))
-            self._tell()
-            return self.interpret(leaves)
-        nodes = code.nodes(leaves, self.captured, [leaves[i] for i in wanted], len(self.trace.tape.outputs))
-        return self._finish(nodes, wanted)
 
-    def interpret(self, leaves: list[Any]) -> list[Any] | None:
-        try:
-            return self.with_constants(python.run(self.trace.tape, as_floats(leaves), self.trace.captured))
-        except python.GuardFailed:
-            return None
+class Variant:
+    """One traced path, and its kernels: one for each goal that was asked for."""
 
-    def apart(self, wanted: tuple[int, ...]) -> list[int]:
-        """The results that no Value has a part in, which in eager code are numbers."""
-        if wanted not in self.numbers:
-            connected = passes.connected(self.trace.tape, wanted)
-            self.numbers[wanted] = [k for k, o in enumerate(self.trace.tape.outputs) if not connected[o]]
-        return self.numbers[wanted]
+    def __init__(self, trace: Trace, tape: Tape | None = None) -> None:
+        self.trace, self.tape = trace, trace.tape if tape is None else tape
+        self.kernels: dict[Goal, Kernel] = {}
+        self.used = next(_clock)
+        self._compiling = threading.RLock()
 
-    def _finish(self, results: list[Any] | None, wanted: tuple[int, ...]) -> list[Any] | None:
-        """Results of machine code (None where it did not take the numbers) as eager code would give them."""
-        if results and isinstance(results[0], Value):
-            for k in self.apart(wanted):
-                results[k] = results[k]._data
-        return self.with_constants(results) if results else results
+    @property
+    def outcomes(self) -> tuple[bool, ...]:
+        """The outcomes of the guards, which tell the variants of one signature apart in an order that no history changes."""
+        return tuple([went for *_, went in self.tape.guards])
 
-    def with_constants(self, results: list[Any]) -> list[Any]:
-        """Results that are constants, such as whole numbers, stay what they are."""
-        for k, x in self.constants:
-            results[k] = x
-        return results
+    def kernel(self, goal: Goal, why: str, wait: bool) -> Kernel:
+        """The kernel for a goal, compiled now if it is not there; another thread that compiles it is waited for."""
+        found = self.kernels.get(goal)
+        if found is None:
+            with self._compiling:
+                found = self.kernels.get(goal)
+                if found is None:
+                    found = self.kernels[goal] = Kernel(self.tape, goal, why, wait)
+        return found
 
-    def attempt(self, wanted: tuple[int, ...]) -> None:
-        """Compile the gradient; a failure is kept, and the interpreter goes on."""
-        try:
-            self.compile_gradient(wanted)
-        except CompileError as reason:
-            self.failure = reason
 
-    def _tell(self) -> None:
-        """Say once that there will be no machine code."""
-        if self.failure is not None and not self.told:
-            self.told = True
-            warnings.warn(
-                f"a compiled function goes on in Python, slowly: {self.failure}", RuntimeWarning, stacklevel=5
-            )
+V = TypeVar("V", bound=Variant)
+
+
+class Variants(Generic[V]):
+    """The variants of one function, by call signature. Past the limit, the least recently used one is dropped."""
+
+    def __init__(self) -> None:
+        self.by_signature: dict[Any, list[V]] = {}
+        self.lock = threading.RLock()
+        self.dropped = 0
+        self._warned = False
+
+    def __iter__(self) -> Any:
+        return iter([v for found in list(self.by_signature.values()) for v in found])
+
+    def of(self, signature: Any) -> list[V]:
+        """The variants of a signature, the most useful first. The list is never changed, only replaced."""
+        return self.by_signature.get(signature) or []
+
+    def known(self, signature: Any, trace: Trace) -> V | None:
+        """The variant that follows the same path as a trace."""
+        return next((v for v in self.of(signature) if same_way(v.trace, trace)), None)
+
+    def add(self, signature: Any, variant: V) -> None:
+        """Add a variant, and drop the least recently used one if there are too many."""
+        with self.lock:
+            self.by_signature[signature] = [*self.of(signature), variant]
+            everything = list(self)
+            if len(everything) > TUNING.max_variants:
+                self.remove(min([v for v in everything if v is not variant], key=lambda v: v.used))
+                self.dropped += 1
+
+    def first_drop(self) -> bool:
+        """Whether a variant was dropped for the first time: true once."""
+        first, self._warned = self.dropped > 0 and not self._warned, self._warned or self.dropped > 0
+        return first
+
+    def remove(self, variant: V) -> None:
+        """Forget a variant."""
+        with self.lock:
+            for signature, found in list(self.by_signature.items()):
+                if variant in found:
+                    rest = [v for v in found if v is not variant]
+                    if rest:
+                        self.by_signature[signature] = rest
+                    else:
+                        del self.by_signature[signature]
+
+    def touch(self, signature: Any, variant: V, position: int) -> None:
+        """Note that a variant was used; one that was found far behind moves to the front."""
+        variant.used = next(_clock)
+        if position > 8:
+            with self.lock:
+                found = self.of(signature)
+                if variant in found:
+                    self.by_signature[signature] = [variant, *(v for v in found if v is not variant)]

@@ -49,7 +49,7 @@ static PyObject *again_vectorcall(PyObject *self, PyObject *const *args, size_t 
     }
     PyObject *result = Py_None, *code = Py_NewRef(a->code), *captured = Py_NewRef(a->captured);
     uint8_t none = 0;
-    if (same) result = batch_rows(&a->rows, views, n, NULL, captured, rows, NULL, 0, &none, a->mean ? 1.0 / (double)rows : 1.0, &any_bad);
+    if (same) result = batch_rows(&a->rows, views, n, NULL, captured, rows, NULL, 0, &none, a->mean ? 1.0 / (double)rows : 1.0, &any_bad, NULL);
     else Py_INCREF(result);
     for (Py_ssize_t i = 0; i < got; i++) PyBuffer_Release(&views[i]);
     Py_DECREF(code);

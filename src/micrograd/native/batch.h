@@ -240,9 +240,10 @@ static int read_uniform(PyObject *uniform, Py_ssize_t item, void *params) {
     return 0;
 }
 
-/* Run the rows of these views; a node or a list of sums, and whether some row took another way. axes: NULL where all are 0. */
+/* Run the rows of these views; a node or a list of sums, and whether a guard failed for some row. axes: NULL where all are 0.
+   blocks: NULL, or room for the sums of each group of GROUP_ROWS rows, in order. */
 static PyObject *batch_rows(const RowCode *code, const Py_buffer *views, Py_ssize_t n_views, const int *axes, PyObject *uniform, Py_ssize_t rows,
-                            char **outs, Py_ssize_t n_outs, uint8_t *bad, double scale, int *any_bad) {
+                            char **outs, Py_ssize_t n_outs, uint8_t *bad, double scale, int *any_bad, double *blocks) {
     Py_ssize_t groups = (rows + GROUP_ROWS - 1) / GROUP_ROWS, n_columns = 0, n_acc = code->n_acc;
     for (Py_ssize_t i = 0; i < n_views; i++) {
         Py_ssize_t per_row = 1;
@@ -279,6 +280,7 @@ static PyObject *batch_rows(const RowCode *code, const Py_buffer *views, Py_ssiz
         total[i] = sum;
     }
     *any_bad = b.any_bad;
+    if (blocks != NULL) memcpy(blocks, sums, (size_t)(groups * n_acc) * sizeof(double));
     if (code->op >= 0 && !b.any_bad) {
         answer = batch_node(code->op, total, n_acc, scale, uniform);
         goto done;
@@ -294,20 +296,21 @@ done:
     return answer;
 }
 
-/* batch(address, width, item, arrays, axes, uniform, rows, outs, n_acc, scratch, bad, threads, op, scale)
+/* batch(address, width, item, arrays, axes, uniform, rows, outs, n_acc, scratch, bad, threads, op, scale, blocks)
    arrays: buffers, each with its batch axis in axes; uniform: numbers and Values that are the same in each row, or what captured()
-   gives; outs: writable buffers, one for each result column; bad: a writable buffer, zeroed. Returns (any_bad, sums); with op, a
+   gives; outs: writable buffers, one for each result column; bad: a writable buffer, zeroed; blocks: None, or a writable buffer
+   that gets the sums of each group of GROUP_ROWS rows. Returns (any_bad, sums); with op, a
    node in place of the sums. */
 static PyObject *module_batch(PyObject *module, PyObject *args) {
     (void)module;
     unsigned long long address;
-    PyObject *arrays, *axes, *uniform, *outs, *bad, *op, *result = NULL;
+    PyObject *arrays, *axes, *uniform, *outs, *bad, *op, *blocks = Py_None, *result = NULL;
     Py_ssize_t rows, row = -1;
     RowCode code;
     int n_views = 0, any_bad = 0;
     double scale;
-    if (!PyArg_ParseTuple(args, "KnnO!O!OnO!nnOiOd:batch", &address, &code.width, &code.item, &PyTuple_Type, &arrays, &PyTuple_Type, &axes,
-                          &uniform, &rows, &PyList_Type, &outs, &code.n_acc, &code.scratch, &bad, &code.threads, &op, &scale))
+    if (!PyArg_ParseTuple(args, "KnnO!O!OnO!nnOiOd|O:batch", &address, &code.width, &code.item, &PyTuple_Type, &arrays, &PyTuple_Type, &axes,
+                          &uniform, &rows, &PyList_Type, &outs, &code.n_acc, &code.scratch, &bad, &code.threads, &op, &scale, &blocks))
         return NULL;
     if (!is_captured(uniform) && !PyList_Check(uniform)) return PyErr_Format(PyExc_TypeError, "batch(): uniform is a list");
     if (code.width < 1 || code.width > 64 || (code.item != 4 && code.item != 8) || code.n_acc < 0 || code.scratch < 0 || rows < 0)
@@ -324,7 +327,7 @@ static PyObject *module_batch(PyObject *module, PyObject *args) {
     code.function = (BatchFunction)(uintptr_t)address;
     code.op = (int)row;
     Py_ssize_t n_arrays = PyTuple_GET_SIZE(arrays), n_outs = PyTuple_GET_SIZE(outs);
-    Py_buffer *views = PyMem_Calloc((size_t)(n_arrays + n_outs + 1), sizeof(Py_buffer));
+    Py_buffer *views = PyMem_Calloc((size_t)(n_arrays + n_outs + 2), sizeof(Py_buffer));
     char **starts = PyMem_Malloc((size_t)(n_outs + 1) * sizeof(char *));
     int *along = PyMem_Malloc((size_t)(n_arrays + 1) * sizeof(int));
     if (views == NULL || starts == NULL || along == NULL) {
@@ -359,7 +362,17 @@ static PyObject *module_batch(PyObject *module, PyObject *args) {
         PyErr_SetString(PyExc_ValueError, "batch(): the array of refused rows is too small");
         goto done;
     }
-    PyObject *answer = batch_rows(&code, views, n_arrays, along, uniform, rows, starts, n_outs, bad_view->buf, scale, &any_bad);
+    double *block_sums = NULL;
+    if (blocks != Py_None) {
+        if (PyObject_GetBuffer(blocks, &views[n_views], PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) goto done;
+        Py_buffer *v = &views[n_views++];
+        if (v->len < (rows + GROUP_ROWS - 1) / GROUP_ROWS * code.n_acc * (Py_ssize_t)sizeof(double)) {
+            PyErr_SetString(PyExc_ValueError, "batch(): the array for the sums of blocks is too small");
+            goto done;
+        }
+        block_sums = v->buf;
+    }
+    PyObject *answer = batch_rows(&code, views, n_arrays, along, uniform, rows, starts, n_outs, bad_view->buf, scale, &any_bad, block_sums);
     if (answer != NULL) result = Py_BuildValue("(NN)", PyBool_FromLong(any_bad), answer);
 done:
     for (int i = 0; i < n_views; i++) PyBuffer_Release(&views[i]);

@@ -309,11 +309,13 @@ static PyObject *kernel_get(PyObject *self, PyObject *instance, PyObject *type) 
 
 static PyObject *kernel_repr(Kernel *k) { return k->owner ? PyObject_Repr(k->owner) : PyUnicode_FromString("<kernel>"); }
 static PyObject *kernel_reduce(Kernel *k, PyObject *unused) { (void)unused; return PyObject_CallMethod(k->owner, "__reduce__", NULL); }
+static PyObject *kernel_dir(Kernel *k, PyObject *unused) { (void)unused; return PyObject_Dir(k->owner); }
 
 static PyMethodDef kernel_methods[] = {
     {"install", CAST(kernel_install), METH_VARARGS, NULL},
     {"install_step", CAST(kernel_install_step), METH_VARARGS, NULL},
     {"__reduce__", CAST(kernel_reduce), METH_NOARGS, NULL},
+    {"__dir__", CAST(kernel_dir), METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,1 +1,47 @@
-"""The LLVM backend: the text of a tape, and machine code made from it by llvmlite."""
+"""The LLVM backend: LLVM text from a tape, machine code from the text by llvmlite, run by the C engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from micrograd.compile import backend as backends
+from micrograd.compile.backend import Text
+from micrograd.compile.llvm import build, emit, module, run, tiled
+from micrograd.compile.llvm.build import Target
+from micrograd.compile.pipeline import Goal
+from micrograd.compile.tuning import TUNING
+from micrograd.ops import Op
+from micrograd.tape.tape import Tape
+
+
+class LLVM:
+    """The backend that jit and vmap use unless told otherwise."""
+
+    name = "llvm"
+
+    def spells(self, op: Op) -> bool:
+        """Whether the table has a spelling in LLVM for an op."""
+        return emit.spelled(op)
+
+    def registers(self, goal: Goal) -> int:
+        """How many sums over rows this processor holds in registers."""
+        return tiled.registers(Target.of(goal))
+
+    def text(self, tape: Tape, goal: Goal) -> Text:
+        """The LLVM text of a tape."""
+        return module.text(tape, goal)
+
+    def compile(self, text: Text, tape: Tape, goal: Goal, level: int) -> Any:
+        """Machine code from LLVM text: out of the cache on disk where it was made before."""
+        target = Target.of(goal)
+        code = build.compile_text(text.source, text.scratch, target, level)
+        return run.Rows(code, tape, goal, target) if goal.rows else run.Point(code, tape)
+
+    def levels(self, text: Text, wait: bool) -> tuple[int, int]:
+        """How hard to optimize at first, and in the end: a short text is compiled well at once (see Tuning.long_text)."""
+        if text.source.count("\n") <= TUNING.long_text:
+            return 2, 2
+        return (1, 1) if wait else (0, 1)
+
+
+backends.register(LLVM())

@@ -9,15 +9,20 @@ from functools import cache
 from typing import Any
 
 from micrograd.compile import cache as cache_file
+from micrograd.compile import worker
+from micrograd.compile.pipeline import Goal
 from micrograd.errors import CompileError
 
 _lock = threading.Lock()
 
 
-def after_fork() -> None:
+def _after_fork() -> None:
     """The lock may have been taken by a thread that this process does not have."""
     global _lock
     _lock = threading.Lock()
+
+
+worker.after_fork(_after_fork)
 
 
 @cache
@@ -31,29 +36,34 @@ def vector_functions() -> Any:
         return None
 
 
-def vector_name(function: str, operands: int, bits: int, single: bool) -> str | None:
+def vector_name(function: str, operands: int, bits: int, float32: bool) -> str | None:
     """What libmvec calls this function for vectors of so many bits; None where it has none."""
     library = vector_functions()
     letter = {512: "e", 256: "d", 128: "b"}.get(bits)
     if library is None or letter is None:
         return None
-    name = f"_ZGV{letter}N{bits // (32 if single else 64)}{'v' * operands}_{function}{'f' if single else ''}"
+    name = f"_ZGV{letter}N{bits // (32 if float32 else 64)}{'v' * operands}_{function}{'f' if float32 else ''}"
     return name if hasattr(library, name) else None
 
 
-class Options:
-    """How to compile: lanes, number type, whether bits must be those of eager code."""
+class Target:
+    """What the text is written for: how many rows at a time, in which precision, with vectors of how many bits."""
 
     def __init__(
-        self, width: int = 1, single: bool = False, exact: bool = False, fast: bool = False, bits: int = 0
+        self, width: int = 1, float32: bool = False, exact: bool = False, fastmath: bool = False, bits: int = 0
     ) -> None:
-        self.width, self.single, self.exact, self.fast = width, single, exact, fast
+        self.width, self.float32, self.exact, self.fastmath = width, float32, exact, fastmath
         self.bits = bits or vector_bits()
 
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """What makes two compilations of one tape different."""
-        return self.width, self.single, self.exact, self.fast, self.bits
+    @classmethod
+    def of(cls, goal: Goal) -> Target:
+        """The target for a goal on this processor."""
+        options = goal.options
+        if not goal.rows:
+            return cls(1, False, options.exact, options.fastmath)
+        bits, item = vector_bits(), 32 if options.float32 else 64
+        width = options.width or bits // item
+        return cls(width, options.float32, options.exact, options.fastmath, min(bits, max(width * item, 128)))
 
 
 @cache
@@ -128,12 +138,12 @@ def target_machine(level: int, bits: int) -> Any:
     )
 
 
-def compile_text(source: str, scratch: int, options: Options, level: int = 2) -> Code:
+def compile_text(source: str, scratch: int, target: Target, level: int = 2) -> Code:
     """Machine code from IR: out of the cache on disk where it was made before."""
     binding = llvm()
     version = ".".join(map(str, binding.llvm_version_info))
     key = cache_file.name(
-        source, version, binding.get_host_cpu_name(), host_features_text(), str(level), str(options.bits)
+        source, version, binding.get_host_cpu_name(), host_features_text(), str(level), str(target.bits)
     )
     kept = cache_file.load(key)
     try:
@@ -144,7 +154,7 @@ def compile_text(source: str, scratch: int, options: Options, level: int = 2) ->
         raise CompileError(
             f"LLVM refused the text that was made for it: {reason}\n  This is a bug of micrograd."
         ) from None
-    machine = target_machine(level, options.bits)
+    machine = target_machine(level, target.bits)
     if kept is None and level > 0:
         builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=0))
         manager = binding.create_new_module_pass_manager()

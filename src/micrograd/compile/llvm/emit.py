@@ -10,7 +10,7 @@ from typing import Any
 
 from micrograd.compile.llvm import math as inline
 from micrograd.compile.llvm import philox
-from micrograd.compile.llvm.build import Options, host_features, vector_name
+from micrograd.compile.llvm.build import Target, host_features, vector_name
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder, Ref
 from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
@@ -25,17 +25,17 @@ def spelled(op: Op) -> bool:
     return bool(op.llvm)
 
 
-def attributes(options: Options) -> str:
+def attributes(target: Target) -> str:
     """What LLVM is told of every function."""
     return (
         "attributes #0 = { nounwind alignstack=64 "
-        f'"min-legal-vector-width"="{options.bits}" "prefer-vector-width"="{options.bits}" }}'
+        f'"min-legal-vector-width"="{target.bits}" "prefer-vector-width"="{target.bits}" }}'
     )
 
 
-def hexadecimal(x: float, single: bool) -> str:
+def hexadecimal(x: float, float32: bool) -> str:
     """A constant as LLVM reads it exactly."""
-    if single:
+    if float32:
         try:
             x = struct.unpack("f", struct.pack("f", x))[0]
         except OverflowError:
@@ -54,19 +54,19 @@ def expansion(op: Op) -> Tape:
 class Text:
     """The IR of one tape, being written."""
 
-    def __init__(self, tape: Tape, options: Options, reduced: list[bool], point: bool) -> None:
-        self.tape, self.o, self.reduced = tape, options, reduced
-        self.single = options.single
-        self.scalar = "float" if options.single else "double"
-        self.F = "" if options.exact else "fast " if options.fast else "contract "
-        self.item = 4 if options.single else 8
-        self.shape(None if point else options.width)
+    def __init__(self, tape: Tape, target: Target, reduced: list[bool], point: bool) -> None:
+        self.tape, self.target, self.reduced = tape, target, reduced
+        self.float32 = target.float32
+        self.scalar = "float" if target.float32 else "double"
+        self.F = "" if target.exact else "fast " if target.fastmath else "contract "
+        self.item = 4 if target.float32 else 8
+        self.shape(None if point else target.width)
         self.declared: dict[str, str] = {}
         self.lines: list[str] = []
         self.names: dict[Any, str] = {}  # place -> its SSA name in the function that is being written
         self.masks: dict[Any, str] = {}  # place of a comparison -> its i1 name
         self.slots: dict[int, int] = {}  # place -> where it lies in scratch
-        self.entries: dict[int, int] = {}  # place, or ~k for output k -> the entry of %table that says where it lies
+        self.columns: dict[int, int] = {}  # place, or ~k for output k -> the entry of %table that says where it lies
         self.numbers: dict[int, int] = {}  # place of a constant -> where it lies in @numbers, if a table says so
         self.count = 0
         self.kinds: list[int] = []  # the number of each output among its kind, stored or summed
@@ -82,7 +82,7 @@ class Text:
         self.lanes = lanes or self.width
         self.T = self.scalar if width is None else f"<{width} x {self.scalar}>"
         self.B = "i1" if width is None else f"<{width} x i1>"
-        self.S = ("" if width is None else f"v{width}") + ("f32" if self.o.single else "f64")
+        self.S = ("" if width is None else f"v{width}") + ("f32" if self.target.float32 else "f64")
         self.bytes = self.item * self.width
         self.align = min(self.bytes, 64)  # scratch and sums lie at multiples of 64 bytes, whatever the width
 
@@ -94,7 +94,7 @@ class Text:
         self.lines.append("  " + text)
 
     def splat(self, x: float) -> str:
-        literal = hexadecimal(x, self.o.single)
+        literal = hexadecimal(x, self.target.float32)
         return literal if self.point else f"splat ({self.scalar} {literal})"
 
     # ---- operands
@@ -120,9 +120,9 @@ class Text:
 
     def address_of(self, base: str, place: int) -> str:
         """Where the value of a place lies: always the same, or as the table says."""
-        if place not in self.entries:
+        if place not in self.columns:
             return self.address(base, self.where(place))
-        entry = self.address("%table", 4 * self.entries[place])
+        entry = self.address("%table", 4 * self.columns[place])
         offset, wide, p = self.fresh(), self.fresh(), self.fresh()
         self.line(f"{offset} = load i32, ptr {entry}, align 4")
         self.line(f"{wide} = zext i32 {offset} to i64")
@@ -171,7 +171,7 @@ class Text:
         if place in self.masks:
             return self.number_of(place)
         op = self.tape.ops[place]
-        if op is CONST and place not in self.entries:
+        if op is CONST and place not in self.columns:
             return self.splat(self.tape.args[place][0])
         if op is PARAM or op is CONST:
             return self.load_uniform("%params" if op is PARAM else "@numbers", place)
@@ -197,7 +197,7 @@ class Text:
             kept = self.fresh()
             self.line(f"{kept} = select {self.B} %keep, {self.T} {x}, {self.T} {self.splat(0.0)}")
             x = kept
-        if place in self.entries:
+        if place in self.columns:
             p = self.address_of("%scratch", place)
         else:  # sources are kept too, for tiles
             p = self.address("%scratch", self.slots[place] * self.bytes)
@@ -249,11 +249,13 @@ class Text:
     @contextmanager
     def in_double(self) -> Iterator[None]:
         """Write about doubles for a while, as many lanes as before."""
-        o, scalar, item, width, lanes = self.o, self.scalar, self.item, None if self.point else self.width, self.lanes
-        self.o, self.scalar, self.item = Options(o.width, False, o.exact, o.fast, o.bits), "double", 8
+        target, scalar, item = self.target, self.scalar, self.item
+        width, lanes = None if self.point else self.width, self.lanes
+        wide = Target(target.width, False, target.exact, target.fastmath, target.bits)
+        self.target, self.scalar, self.item = wide, "double", 8
         self.shape(width, lanes)
         yield
-        self.o, self.scalar, self.item = o, scalar, item
+        self.target, self.scalar, self.item = target, scalar, item
         self.shape(width, lanes)
 
     def strict(self, op: Op, operands: list[str]) -> str:
@@ -272,11 +274,11 @@ class Text:
     def call(self, function: str, operands: list[str]) -> str:
         """A function of the C library: of vectors where there is one and bits may differ, else lane by lane."""
         n = len(operands)
-        if not self.point and not self.o.exact and function not in OURS:
-            if function == "exp" and not self.o.single and self.o.bits >= 256 and host_features().get("fma"):
+        if not self.point and not self.target.exact and function not in OURS:
+            if function == "exp" and not self.target.float32 and self.target.bits >= 256 and host_features().get("fma"):
                 return inline.exp(self, operands[0])
-            lanes = self.o.bits // (32 if self.o.single else 64)
-            vector = vector_name(function, n, self.o.bits, self.o.single)
+            lanes = self.target.bits // (32 if self.target.float32 else 64)
+            vector = vector_name(function, n, self.target.bits, self.target.float32)
             if vector is not None and self.width % lanes == 0:
                 return self.call_vector(vector, operands, lanes)
         scalar = self.scalar if function not in OURS else "double"

@@ -1,4 +1,4 @@
-"""The function of a kernel that is called from outside: it calls the pieces, for a point or for all rows."""
+"""The entry point of a kernel: it calls the functions of the chunks, for one point or for all rows."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ BATCH = "ptr %columns, ptr %params, ptr %outs, i64 %n, ptr %acc, ptr %bad, ptr %
 
 
 def arguments(t: Text, whole: bool) -> str:
-    """What a piece is called with; one of several has a table too."""
+    """The parameters of a chunk's function; one of several chunks has a table too."""
     found = POINT if t.point else BATCH.replace("i64 %n", "i64 %i, i64 %n")
     return found if whole else found + ", ptr %table"
 
 
-def of_rows_in_one(t: Text) -> str:
-    """The driver of a batch in one piece. The last rows, which do not fill a vector, have a copy of it with masks."""
-    given, W = arguments(t, True), t.o.width
+def rows_of_one_chunk(t: Text) -> str:
+    """The entry point of rows in one chunk. The last rows, which do not fill a vector, run a copy of it with masks."""
+    given, W = arguments(t, True), t.target.width
     return f"""define i32 @kernel({BATCH}) #0 {{
 entry:
   br label %test
@@ -27,7 +27,7 @@ test:
   %more = icmp ule i64 %next, %n
   br i1 %more, label %rows, label %rest
 rows:
-  %failed = call i32 @piece0({given})
+  %failed = call i32 @chunk0({given})
   %or = or i32 %seen, %failed
   br label %test
 rest:
@@ -44,37 +44,37 @@ done:
 """
 
 
-CALLED = """  %at = getelementptr {ptr, ptr}, ptr @pieces, i64 %number
+CALLED = """  %at = getelementptr {ptr, ptr}, ptr @chunks, i64 %number
   %code = load ptr, ptr %at, align 8
   %with = getelementptr {ptr, ptr}, ptr %at, i64 0, i32 1
   %table = load ptr, ptr %with, align 8"""
 
 
-def of_point(t: Text, pieces: int) -> str:
-    """The driver of a point in many pieces."""
+def point(t: Text, chunks: int) -> str:
+    """The entry point of one point in many chunks."""
     return f"""define i32 @kernel({POINT}) #0 {{
 entry:
-  br label %piece
-piece:
-  %number = phi i64 [ 0, %entry ], [ %following, %piece ]
-  %seen = phi i32 [ 0, %entry ], [ %or, %piece ]
+  br label %chunk
+chunk:
+  %number = phi i64 [ 0, %entry ], [ %following, %chunk ]
+  %seen = phi i32 [ 0, %entry ], [ %or, %chunk ]
 {CALLED}
   %failed = call i32 %code({arguments(t, False)})
   %or = or i32 %seen, %failed
   %following = add i64 %number, 1
-  %more = icmp ult i64 %following, {pieces}
-  br i1 %more, label %piece, label %done
+  %more = icmp ult i64 %following, {chunks}
+  br i1 %more, label %chunk, label %done
 done:
   ret i32 %or
 }}
 """
 
 
-def of_rows(t: Text, pieces: int, vectors: int, stride: int) -> str:
-    """The driver of a batch in many pieces.
+def rows(t: Text, chunks: int, vectors: int, stride: int) -> str:
+    """The entry point of rows in many chunks.
 
-    Each piece is run for several vectors of rows, each with a scratch of its own, before the next piece: its code, which may
-    come from far away, then serves all of them. All pieces have masks; the vectors are taken in the order of the rows.
+    Each chunk is run for several vectors of rows, each with its own scratch memory, before the next chunk: its code, which may
+    have to be fetched from a distant cache, then serves all of them. All chunks have masks; vectors are taken in row order.
     """
     return f"""define i32 @kernel({BATCH}) #0 {{
 entry:
@@ -85,29 +85,29 @@ blocks:
   %some = icmp ult i64 %start, %n
   br i1 %some, label %block, label %done
 block:
-  %end = add i64 %start, {t.o.width * vectors}
+  %end = add i64 %start, {t.target.width * vectors}
   %whole = icmp ult i64 %end, %n
   %stop = select i1 %whole, i64 %end, i64 %n
-  br label %piece
-piece:
+  br label %chunk
+chunk:
   %number = phi i64 [ 0, %block ], [ %following, %past ]
   %seen1 = phi i32 [ %seen0, %block ], [ %or, %past ]
 {CALLED}
   br label %vector
 vector:
-  %i = phi i64 [ %start, %piece ], [ %next, %vector ]
-  %own = phi ptr [ %scratch, %piece ], [ %other, %vector ]
-  %seen2 = phi i32 [ %seen1, %piece ], [ %or, %vector ]
+  %i = phi i64 [ %start, %chunk ], [ %next, %vector ]
+  %own = phi ptr [ %scratch, %chunk ], [ %other, %vector ]
+  %seen2 = phi i32 [ %seen1, %chunk ], [ %or, %vector ]
   %failed = call i32 %code({arguments(t, False).replace("ptr %scratch", "ptr %own")})
   %or = or i32 %seen2, %failed
-  %next = add i64 %i, {t.o.width}
+  %next = add i64 %i, {t.target.width}
   %other = getelementptr i8, ptr %own, i64 {stride}
   %more = icmp ult i64 %next, %stop
   br i1 %more, label %vector, label %past
 past:
   %following = add i64 %number, 1
-  %again = icmp ult i64 %following, {pieces}
-  br i1 %again, label %piece, label %blocks
+  %again = icmp ult i64 %following, {chunks}
+  br i1 %again, label %chunk, label %blocks
 done:
   ret i32 %seen0
 }}

@@ -60,7 +60,7 @@ def exp(t: Any, x: str) -> str:
     p = fma(rest, r4, first)
     p = fma(p, r2, r)
     p = do(f"fadd {T} {p}, {number(1.0)}")
-    if t.o.bits == 512 and width == 8:
+    if t.target.bits == 512 and width == 8:
         name = "@llvm.x86.avx512.mask.scalef.pd.512"
         declare = f"declare {T} {name}({T}, {T}, {T}, i8, i32)"
         t.declared[declare] = declare

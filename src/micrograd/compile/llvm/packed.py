@@ -7,24 +7,18 @@ name by rows in lanes, and 15 so.
 
 from __future__ import annotations
 
-from micrograd.compile.llvm.build import Options
+from micrograd.compile.llvm.build import Target
 from micrograd.compile.llvm.emit import attributes
-from micrograd.compile.llvm.vector import Wide
-from micrograd.compile.schedule import pack as lanes
+from micrograd.compile.llvm.vector import PackedText
+from micrograd.compile.schedule import pack
 from micrograd.compile.schedule.pack import PARAMS, Plan
+from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS
 from micrograd.tape.tape import Tape
 
-SHORTEST = 100  # instructions: of a shorter tape, the call takes most of the time
-SHORTEST_OF_ROWS = 65_536  # of a shorter one, the code for rows in lanes stays in the near caches
-WORTH_OF_ROWS = 0.25  # row after row is then faster than rows in lanes
-WORTH = 0.6  # lanes are used where they cost at most so much of the scalar code
-LINES = 2000  # of a function: as fast as 15,000, and compiled in half the time
-RECENT = 24  # strips: what was made before is loaded again, rather than kept in a register that is not free
-STRIP = {512: 8, 256: 4, 128: 4}  # packs at a time, by the bits of a vector: as many sums fit the registers
 
 
-def _functions(t: Wide) -> tuple[list[str], list[str], list[str]]:
+def _functions(t: PackedText) -> tuple[list[str], list[str], list[str]]:
     """The functions of a plan; the names of those that only need the params, then of those that do the rest, in order."""
     arguments = "ptr noalias %in, ptr noalias %params, ptr noalias %out, ptr noalias %scratch"
     made: list[str] = []
@@ -38,10 +32,10 @@ def _functions(t: Wide) -> tuple[list[str], list[str], list[str]]:
 
     for number, strip in enumerate(t.plan.strips):
         t.floor = t.plan.floors[number]
-        if number % RECENT == 0:
+        if number % TUNING.pack_recent == 0:
             t.names, t.masks = {}, {}
         t.strip(strip)
-        if len(t.lines) > LINES:
+        if len(t.lines) > TUNING.pack_lines:
             close("piece", t.lines)
     t.shape(None)
     t.names, t.masks, t.loaded = {}, {}, {}
@@ -49,12 +43,12 @@ def _functions(t: Wide) -> tuple[list[str], list[str], list[str]]:
         if t.plan.where[place] >= PARAMS:  # an argument, a param or a constant, returned as it is
             for k in ks:
                 t.line(f"store double {t.number(t.plan.where[place])}, ptr {t.address('%out', 8 * k)}, align 8")
-                if len(t.lines) > LINES:
+                if len(t.lines) > TUNING.pack_lines:
                     close("piece", t.lines)
     status = "0"
     for how, a, b, went in t.tape.guards:
         status = t.guarded(status, OPS[how].llvm, t.plan.where[a], t.plan.where[b], went)
-        if len(t.lines) > LINES:
+        if len(t.lines) > TUNING.pack_lines:
             close("piece", t.lines, status)
             status = "0"
     close("piece", t.lines, status)
@@ -62,7 +56,7 @@ def _functions(t: Wide) -> tuple[list[str], list[str], list[str]]:
     lines: list[str] = []
     for group in t.once:
         lines += group
-        if len(lines) > LINES:
+        if len(lines) > TUNING.pack_lines:
             close("once", lines)
             lines = []
     if lines:
@@ -85,9 +79,9 @@ ALIGNED = """  %number = ptrtoint ptr %memory to i64
   %scratch = inttoptr i64 %aligned to ptr"""
 
 
-def text(tape: Tape, options: Options, plan: Plan) -> tuple[str, int]:
+def text(tape: Tape, target: Target, plan: Plan) -> tuple[str, int]:
     """The IR of a plan, and how many bytes of scratch it needs: int kernel(in, params, out, scratch)."""
-    t = Wide(tape, options, plan, list(range(len(tape.outputs))))
+    t = PackedText(tape, target, plan, list(range(len(tape.outputs))))
     functions, once, pieces = _functions(t)
     calls, seen = _calls(once + pieces, "ptr %in, ptr %params, ptr %out, ptr %scratch")
     kernel = f"""define i32 @kernel(ptr %in, ptr %params, ptr %out, ptr %memory) #0 {{
@@ -96,22 +90,22 @@ def text(tape: Tape, options: Options, plan: Plan) -> tuple[str, int]:
   ret i32 {seen}
 }}
 """
-    return "\n".join([*functions, kernel, *t.declared, attributes(options)]), 8 * t.top + 64
+    return "\n".join([*functions, kernel, *t.declared, attributes(target)]), 8 * t.top + 64
 
 
-def rows_text(tape: Tape, options: Options, plan: Plan, reduced: list[bool]) -> tuple[str, int]:
+def rows_text(tape: Tape, target: Target, plan: Plan, reduced: list[bool]) -> tuple[str, int]:
     """The same for a batch, row after row: int kernel(columns, params, outs, n, acc, bad, scratch).
 
     The results of a row that are summed lie in front of the others, and are added to sums that lie just so.
     """
-    W, sums = options.width, sum(reduced)
+    W, sums = target.width, sum(reduced)
     room = -(-sums // 8) * 8
     kinds = {True: 0, False: room}
     order = []
     for summed in reduced:
         order.append(kinds[summed])
         kinds[summed] += 1
-    t = Wide(tape, options, plan, order)
+    t = PackedText(tape, target, plan, order)
     functions, once, pieces = _functions(t)
     before, _ = _calls(once, "ptr poison, ptr %params, ptr poison, ptr %scratch")
     calls, seen = _calls(pieces, "ptr %in, ptr %params, ptr %out, ptr %scratch")
@@ -142,14 +136,19 @@ def rows_text(tape: Tape, options: Options, plan: Plan, reduced: list[bool]) -> 
   %base_out = load ptr, ptr %column_out, align 8
   %to = getelementptr double, ptr %base_out, i64 %i
   store double %y, ptr %to, align 8"""
+    # Sums go on from where an earlier call for rows of the same block ended, so that the length of a call changes no bit.
+    begin = f"""
+  %lane_from = mul i64 %begink, {W}
+  %acc_from = getelementptr double, ptr %acc, i64 %lane_from
+  %s_from = load double, ptr %acc_from, align 8
+  %sum_from = getelementptr double, ptr %sums, i64 %begink
+  store double %s_from, ptr %sum_from, align 8"""
     hand_over = f"""
   %sum = getelementptr double, ptr %sums, i64 %endk
   %s = load double, ptr %sum, align 8
   %lane0 = mul i64 %endk, {W}
   %in_acc = getelementptr double, ptr %acc, i64 %lane0
-  %before = load double, ptr %in_acc, align 8
-  %together = fadd double %before, %s
-  store double %together, ptr %in_acc, align 8"""
+  store double %s, ptr %in_acc, align 8"""
     kernel = f"""declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 define i32 @kernel(ptr %columns, ptr %params, ptr %outs, i64 %n, ptr %acc, ptr %bad, ptr %memory) #0 {{
 entry:
@@ -159,10 +158,11 @@ entry:
   %sums = getelementptr i8, ptr %scratch, i64 {at_sums}
   call void @llvm.memset.p0.i64(ptr align 64 %out, i8 0, i64 {end - at_out}, i1 false)
 {before}
-  br label %row
+  br label %begin
+{_loop("begin", sums, "row", begin)}
 row:
-  %i = phi i64 [ 0, %entry ], [ %next, %after ]
-  %found = phi i32 [ 0, %entry ], [ %all, %after ]
+  %i = phi i64 [ 0, %begintest ], [ %next, %after ]
+  %found = phi i32 [ 0, %begintest ], [ %all, %after ]
   %more = icmp ult i64 %i, %n
   br i1 %more, label %fetch, label %end
 {_loop("fetch", tape.inputs, "work", fetch)}
@@ -195,7 +195,7 @@ done:
   ret i32 %found
 }}
 """
-    return "\n".join([*functions, kernel, *t.declared, attributes(options)]), end + 64
+    return "\n".join([*functions, kernel, *t.declared, attributes(target)]), end + 64
 
 
 def _loop(name: str, count: int, then: str, body: str) -> str:
@@ -211,12 +211,12 @@ def _loop(name: str, count: int, then: str, body: str) -> str:
   br label %{name}test"""
 
 
-def attempt(tape: Tape, options: Options, reduced: list[bool] | None = None) -> tuple[str, int] | None:
+def attempt(tape: Tape, target: Target, reduced: list[bool] | None = None) -> tuple[str, int] | None:
     """The text of a tape in lanes, where that is worth it."""
-    if len(tape) < (SHORTEST if reduced is None else SHORTEST_OF_ROWS) or options.single:
+    if len(tape) < (TUNING.pack_point if reduced is None else TUNING.pack_rows) or target.float32:
         return None
-    worth = WORTH if reduced is None else WORTH_OF_ROWS
-    plan = lanes.plan(tape, options.bits // 64, STRIP[options.bits], worth)
+    worth = TUNING.pack_point_cost if reduced is None else TUNING.pack_rows_cost
+    plan = pack.plan(tape, target.bits // 64, TUNING.pack_strip[target.bits], worth)
     if plan is None:
         return None
-    return text(tape, options, plan) if reduced is None else rows_text(tape, options, plan, reduced)
+    return text(tape, target, plan) if reduced is None else rows_text(tape, target, plan, reduced)

@@ -77,7 +77,7 @@ class _Lines:
 
     def is_whole(self, x: str) -> str:
         """Whether a number is whole and below 2^53 on either side (2^24 in 32-bit floats, which hold no larger ones)."""
-        limit = 2.0**24 if self.t.single else 2.0**53
+        limit = 2.0**24 if self.t.float32 else 2.0**53
         same = self.do(f"fcmp oeq {self.T} {self.floor(x)}, {x}")
         above = self.do(f"fcmp ogt {self.T} {x}, {self.number(-(2.0**53))}")
         below = self.do(f"fcmp olt {self.T} {x}, {self.number(limit)}")
@@ -93,7 +93,7 @@ def uniform(t: Any, operands: Sequence[Any]) -> str:
     wide = _widened(t, operands)
     with t.in_double():
         result = _draw(_Lines(t), operands, wide)
-        if t.single:
+        if t.float32:
             above = _Lines(t).do(f"fcmp ogt {t.T} {result}, {t.splat(BELOW_1)}")  # a nan is not, and stays
             result = _Lines(t).do(f"select {t.B} {above}, {t.T} {t.splat(BELOW_1)}, {t.T} {result}")
     return _narrowed(t, result)
@@ -113,7 +113,7 @@ def normal(t: Any, operands: Sequence[Any]) -> str:
 def _widened(t: Any, operands: Sequence[Any]) -> list[str]:
     """The operands as doubles."""
     found = [t.get(operand) for operand in operands]
-    if not t.o.single:
+    if not t.target.float32:
         return found
     double = "double" if t.point else f"<{t.width} x double>"
     return [
@@ -123,7 +123,7 @@ def _widened(t: Any, operands: Sequence[Any]) -> list[str]:
 
 
 def _narrowed(t: Any, result: str) -> str:
-    if not t.o.single:
+    if not t.target.float32:
         return result
     double = "double" if t.point else f"<{t.width} x double>"
     return _Lines(t).do(f"fptrunc {double} {result} to {t.T}")

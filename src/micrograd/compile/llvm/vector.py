@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from micrograd.compile.llvm.build import Options
+from micrograd.compile.llvm.build import Target
 from micrograd.compile.llvm.emit import Text, hexadecimal
-from micrograd.compile.schedule import pack as lanes
+from micrograd.compile.schedule import pack
 from micrograd.compile.schedule.pack import CONSTS, INPUTS, PARAMS, Operand, Pack, Plan, Scattered
 from micrograd.ops import OPS
 from micrograd.tape.tape import Tape
@@ -17,12 +17,12 @@ from micrograd.tape.tape import Tape
 Key = tuple[Operand, int]  # an operand, and the width at which it is wanted
 
 
-class Wide(Text):
+class PackedText(Text):
     """The IR of a plan, being written."""
 
-    def __init__(self, tape: Tape, options: Options, plan: Plan, order: list[int]) -> None:
-        super().__init__(tape, options, [], True)
-        self.plan, self.full = plan, options.bits // 64
+    def __init__(self, tape: Tape, target: Target, plan: Plan, order: list[int]) -> None:
+        super().__init__(tape, target, [], True)
+        self.plan, self.full = plan, target.bits // 64
         self.top, self.floor = plan.slots, 0
         self.once: list[list[str]] = []  # what collects params, a list of lines each
         self.loaded: dict[tuple[Operand, int, int], str] = {}  # what the instruction at hand has loaded
@@ -30,7 +30,7 @@ class Wide(Text):
         self.kept: dict[tuple[Operand, int], int] = {}
         packs = [p for strip in plan.strips for p in strip]
         self.wanted = Counter((o, len(p.roots)) for p in packs if len(p.roots) > 1 for o in p.operands)
-        self.read = {lanes.lane(o, j) for p in packs for o in p.operands for j in range(len(p.roots))}
+        self.read = {pack.lane(o, j) for p in packs for o in p.operands for j in range(len(p.roots))}
         self.read |= {plan.where[p] for p in tape.guarded()}
         self.outputs: dict[int, list[int]] = {}
         for k, place in zip(order, tape.outputs):  # where each result is written
@@ -81,7 +81,7 @@ class Wide(Text):
             if at >= CONSTS:
                 return self.splat(self.plan.constants[at - CONSTS])
             return self.broadcast(self.number(at))
-        if min(at, lanes.lane(operand, self.lanes - 1)) >= CONSTS:  # the next lane may be an argument or a param
+        if min(at, pack.lane(operand, self.lanes - 1)) >= CONSTS:  # the next lane may be an argument or a param
             numbers = [self.number(at + min(j, self.lanes - 1) * distance) for j in range(self.width)]
             return "<" + ", ".join(f"double {x}" for x in numbers) + ">"
         end = at + self.width
@@ -96,7 +96,7 @@ class Wide(Text):
         """The lanes of an operand, one by one; kept for the next that wants them. Params are collected before all else."""
         key = operand, self.lanes
         if key not in self.kept:
-            of_params = all(PARAMS <= lanes.lane(operand, j) < INPUTS for j in range(self.lanes))
+            of_params = all(PARAMS <= pack.lane(operand, j) < INPUTS for j in range(self.lanes))
             if not of_params and self.wanted[key] == 1:
                 return self.one_by_one(operand)
             lines = self.lines
@@ -113,7 +113,7 @@ class Wide(Text):
     def one_by_one(self, operand: Operand) -> str:
         result = "poison"
         for j in range(self.lanes):
-            x, r = self.number(lanes.lane(operand, j)), self.fresh()
+            x, r = self.number(pack.lane(operand, j)), self.fresh()
             self.line(f"{r} = insertelement {self.T} {result}, double {x}, i64 {j}")
             result = r
         return result

@@ -1,1 +1,1 @@
-"""How a tape is laid out for machine code, whatever the backend: split, outline, pack, tile."""
+"""The schedule: in which order and in which groups the instructions of a tape run, whatever language they are written in."""

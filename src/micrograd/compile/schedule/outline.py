@@ -1,42 +1,35 @@
-"""Pieces of a tape that do the same with other operands share one function.
+"""Outline: chunks of a tape that do the same to other operands share one function.
 
-A loop that a trace has unrolled becomes many pieces that differ in where their operands lie, and in nothing else. Such pieces
-are written and compiled once; a call gets a row of a table that says where. A simulation of 1,000 steps is then the code of a
-few dozen, compiled in a twentieth of the time, and it stays in the nearest cache.
+A loop that a trace has unrolled becomes many chunks that differ only in where their operands lie. Such chunks are written and
+compiled once; each call passes a row of a table that says where its operands lie. A simulation of 1,000 steps is then the code
+of a few dozen: it compiles in a twentieth of the time, and it stays in the nearest cache.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from micrograd.compile.llvm.emit import Text, hexadecimal
 from micrograd.compile.schedule.split import Step
-from micrograd.tape.tape import CONST, SOURCES
-
-WORTH = 2  # pieces a function: with fewer of them on average, each piece has a function of its own
+from micrograd.compile.tuning import TUNING
+from micrograd.tape.tape import SOURCES, Tape
 
 
 class Function:
-    """What one piece does, or several: written as the first of them does it."""
+    """What one chunk does, or several: written as the first of them does it."""
 
     def __init__(self, first: int) -> None:
         self.first = first
-        # Operands of the first piece that others have elsewhere -> column of the table; and its rows, one for each piece.
-        self.entries: dict[int, int] = {}
+        # Operands of the first chunk that differ in other chunks -> column of the table; and its rows, one for each chunk.
+        self.columns: dict[int, int] = {}
         self.rows: list[list[int]] = []
 
-    def table(self, t: Text) -> str:
-        """The text of the table: for each piece, where its operands lie."""
-        cells = ", ".join([f"i32 {t.where(operand)}" for row in self.rows for operand in row])
-        return f"@table{self.first} = internal constant [{len(self.rows) * len(self.entries)} x i32] [{cells}]"
 
+def form(tape: Tape, reduced: Sequence[bool], chunk: list[Step], live_out: set[int]) -> tuple[Any, list[int]]:
+    """What a chunk does, and its operands: what it reads, then its live-outs and its results (~number).
 
-def form(t: Text, piece: list[Step], crossing: set[int]) -> tuple[Any, list[int]]:
-    """What a piece does, and its operands: what comes from elsewhere, then what it leaves for others and its results (~number).
-
-    Two pieces of equal form compute the same function of their operands. A piece with guards is like no other.
+    Two chunks of equal form compute the same function of their operands. A chunk with guards equals no other.
     """
-    tape = t.tape
     made: dict[int, int] = {}
     given: dict[int, int] = {}
     left: list[int] = []
@@ -51,12 +44,12 @@ def form(t: Text, piece: list[Step], crossing: set[int]) -> tuple[Any, list[int]
             what.append(tape.ops[a] if tape.ops[a] in SOURCES else "scratch")
         what.append(given[a])
 
-    for step in piece:
+    for step in chunk:
         if step[0] == "guard":
             return object(), []
         if step[0] == "out":
             _, k, place = step
-            what.append("sum" if not t.point and t.reduced[k] else "out")
+            what.append("sum" if reduced and reduced[k] else "out")
             read(place)
             left.append(~k)
             continue
@@ -65,52 +58,29 @@ def form(t: Text, piece: list[Step], crossing: set[int]) -> tuple[Any, list[int]
         for a in tape.args[place]:
             read(a)
         made[place] = len(made)
-        if step[0] == "do" and place in crossing:
-            what.append("kept")
+        if step[0] == "compute" and place in live_out:
+            what.append("live out")
             left.append(place)
     return tuple(what), [*given, *left]
 
 
-def functions(t: Text, pieces: list[list[Step]], crossing: set[int], guarded_in: int | None) -> list[Function]:
-    """The function of each piece: the same for pieces of one form, where there are few forms."""
+def functions(
+    tape: Tape, reduced: Sequence[bool], chunks: list[list[Step]], live_out: set[int], guarded_in: int | None
+) -> list[Function]:
+    """The function of each chunk: the same for chunks of one form, where there are few forms."""
     known: dict[Any, Function] = {}
     operands: dict[Function, list[list[int]]] = {}
     calls = []
-    for number, piece in enumerate(pieces):
-        what, places = form(t, piece, crossing)
+    for number, chunk in enumerate(chunks):
+        what, places = form(tape, reduced, chunk, live_out)
         key = what, guarded_in is not None and number > guarded_in
         function = known.setdefault(key, Function(number))
-        if len(known) * WORTH > len(pieces):
-            return [Function(n) for n in range(len(pieces))]
+        if len(known) * TUNING.outline_calls > len(chunks):
+            return [Function(n) for n in range(len(chunks))]
         calls.append(function)
         operands.setdefault(function, []).append(places)
     for function, rows in operands.items():
         differing = [column for column in zip(*rows) if len(set(column)) > 1]
-        function.entries = {column[0]: k for k, column in enumerate(differing)}
+        function.columns = {column[0]: k for k, column in enumerate(differing)}
         function.rows = [list(row) for row in zip(*differing)]
     return calls
-
-
-def tables(t: Text, calls: list[Function]) -> list[str]:
-    """The text of all tables: of the operands of each function, of constants that differ, of the calls in their order."""
-    found = []
-    for function in dict.fromkeys(calls):
-        for row in function.rows:
-            for a in row:
-                if a >= 0 and t.tape.ops[a] is CONST:
-                    t.numbers.setdefault(a, len(t.numbers))
-        if function.entries:
-            found.append(function.table(t))
-    if t.numbers:
-        cells = ", ".join([f"{t.scalar} {hexadecimal(t.tape.args[a][0], t.o.single)}" for a in t.numbers])
-        found.append(f"@numbers = internal constant [{len(t.numbers)} x {t.scalar}] [{cells}]")
-    called = []
-    rows = dict.fromkeys(calls, 0)
-    for function in calls:
-        table = "null"
-        if function.entries:
-            table = f"getelementptr (i8, ptr @table{function.first}, i64 {4 * len(function.entries) * rows[function]})"
-            rows[function] += 1
-        called.append(f"{{ptr, ptr}} {{ptr @piece{function.first}, ptr {table}}}")
-    found.append(f"@pieces = internal constant [{len(calls)} x {{ptr, ptr}}] [{', '.join(called)}]")
-    return found

@@ -21,6 +21,8 @@ from itertools import groupby
 from math import inf
 from typing import Any, NamedTuple
 
+from micrograd.compile.schedule.cost import CALL, is_call
+from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder
 from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
@@ -30,11 +32,6 @@ ADD, MUL = OPS["add"], OPS["mul"]
 # Where things lie: a number for each place in scratch, among the params, the inputs and the constants.
 PARAMS, INPUTS, CONSTS = 1 << 40, 2 << 40, 3 << 40
 
-LONGEST_CHAIN = 512  # terms of a unit: a longer chain is cut, since LLVM sees a unit as a whole
-FEWEST = 3  # units that make a run, unless all their operands are the same or next to each other
-GATHER = 1.0  # the cost of collecting one lane of an operand, in multiply-adds
-
-STRANGERS = 8  # one of so many operands may lie anywhere; the others keep their distance
 
 Regular = tuple[int, int]  # where the first lane lies, and how far the next one is
 
@@ -94,10 +91,10 @@ def units(tape: Tape) -> dict[int, Unit]:
         at: int | None = root
         while at is not None:
             a, b = args[at]
-            if ops[a] is ADD and uses[a] == 1 and len(terms) < LONGEST_CHAIN:
+            if ops[a] is ADD and uses[a] == 1 and len(terms) < TUNING.longest_chain:
                 at = a
                 terms.append(b)
-            elif ops[b] is ADD and uses[b] == 1 and len(terms) < LONGEST_CHAIN:
+            elif ops[b] is ADD and uses[b] == 1 and len(terms) < TUNING.longest_chain:
                 at = b
                 terms.append(a)
             else:
@@ -222,12 +219,12 @@ class _Layout:
                     distances = step
                 elif step != distances:
                     more = strange | {k for k, (a, b) in enumerate(zip(step, distances)) if a != b}
-                    if len(more) * STRANGERS > len(step):
+                    if len(more) * TUNING.scattered_share > len(step):
                         break
                     strange = more
                 rows.append(here)
                 before = here
-            if len(rows) < FEWEST and not all(d in (0, 1) for d in distances):
+            if len(rows) < TUNING.shortest_run and not all(d in (0, 1) for d in distances):
                 del rows[1:]
             found: list[Operand] = list(zip(first, distances or [0] * len(first)))
             for k in strange if len(rows) > 1 else ():
@@ -245,11 +242,7 @@ def _near(first: list[int], distances: list[int]) -> bool:
 
 def work(how: Any) -> int:
     """Instructions of a unit."""
-    return len(how) if isinstance(how, bytes) else 20 if _is_call(how) else 1
-
-
-def _is_call(op: Op) -> bool:
-    return op.llvm.startswith("@") and not op.llvm.startswith("@llvm.")
+    return len(how) if isinstance(how, bytes) else CALL if is_call(how) else 1
 
 
 def gathered(operand: Operand) -> bool:
@@ -303,7 +296,7 @@ def plan(tape: Tape, lanes: int, strip: int, worth: float = inf) -> Plan | None:
         alike: dict[Any, list[Pack]] = {}
         for p in packs_of_level:
             n, one = len(p.roots), work(p.how)
-            collecting = sum(n * GATHER / shared[o] for o in set(p.operands) if gathered(o)) if n > 1 else 0.0
+            collecting = sum(n * TUNING.gather_cost / shared[o] for o in set(p.operands) if gathered(o)) if n > 1 else 0.0
             scalar_cost += n * one
             if n > 1 and one + collecting < 0.9 * n * one:
                 cost += one + collecting

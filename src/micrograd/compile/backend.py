@@ -1,0 +1,83 @@
+"""What a backend is: a text, a compiler and a runner, which meet at a string.
+
+A backend receives a tape whose ops it can spell and a Goal that says what to compute. `text` writes the program, which can be
+printed and tested on any machine; `compile` makes it runnable. Everything else (tracing, passes, variants, guards, the
+arrangement of results) is shared. tests/compile/c_backend.py is a complete small one, in C through the system's compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from micrograd.compile.pipeline import Goal, Machine
+from micrograd.errors import CompileError
+from micrograd.tape.tape import Tape
+
+if TYPE_CHECKING:
+    from micrograd.engine import Value
+
+
+class Text(NamedTuple):
+    """The text of a kernel, and how many bytes of scratch memory it needs."""
+
+    source: str
+    scratch: int = 0
+
+
+class PointCode(Protocol):
+    """Compiled code for one point."""
+
+    def values(self, numbers: Sequence[Any], params: Any) -> list[float] | None:
+        """The outputs of the tape for these inputs and parameters; None where a guard failed."""
+
+    def nodes(self, numbers: Sequence[Any], params: Any, inputs: list[Value], count: int) -> list[Value] | None:
+        """The first `count` outputs as nodes over the inputs and all parameters, whose partials are the other outputs."""
+
+
+class RowsCode(Protocol):
+    """Compiled code for the rows of arrays."""
+
+    def run(
+        self, arrays: tuple[Any, ...], axes: tuple[int, ...], uniform: Any, rows: int, outs: list[Any], threads: int,
+        blocks: Any = None,
+    ) -> tuple[Any, list[float]]:  # fmt: skip
+        """Run the rows of `arrays`, each along its axis, with the parameters `uniform`.
+
+        Each output goes to its array in `outs`; or, where the goal is reduced, into a sum over the rows. `blocks` is then an
+        array that gets the sums of each block of BLOCK rows, in order. Returns the numbers of the rows for which a guard failed
+        (None where there are none), and the sums over the other rows.
+        """
+
+
+class Backend(Machine, Protocol):
+    """One way of running tapes: what it can spell (see Machine), its text, and its compiler."""
+
+    name: str
+
+    def text(self, tape: Tape, goal: Goal) -> Text:
+        """Write a tape of spelled ops as a program."""
+
+    def compile(self, text: Text, tape: Tape, goal: Goal, level: int) -> Any:
+        """Make a PointCode or, where the goal has rows, a RowsCode of a program; `level` says how hard to optimize."""
+
+    def levels(self, text: Text, wait: bool) -> tuple[int, int]:
+        """How hard to optimize at first, and in the end. All levels give the same bits."""
+
+
+BLOCK = 2048  # rows that are summed together, in a fixed order; blocks are then added in their order
+
+_backends: dict[str, Backend] = {}
+
+
+def register(backend: Backend) -> None:
+    """Make a backend available under its name, as the option `backend=` of jit and vmap."""
+    _backends[backend.name] = backend
+
+
+def find(name: str) -> Backend:
+    """The backend of that name."""
+    if name not in _backends:
+        known = ", ".join(sorted(_backends)) or "none is installed"
+        raise CompileError(f"backend={name!r}: there is no such backend; known backends: {known}")
+    return _backends[name]

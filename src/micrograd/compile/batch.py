@@ -1,0 +1,196 @@
+"""Run the rows of a batch: each by the kernel of the variant that accepts it, summed block by block.
+
+Rows are summed in blocks of BLOCK rows: within a block in a fixed order, and the blocks in the order of their numbers. Where rows
+take several paths, the kernel of each variant runs over whole blocks and adds the rows that it accepts; the sums of one block are
+then added in the order of the outcomes of the guards. So a sum depends on the rows alone: not on the number of threads, on
+batch_size, on the order in which paths were found, or on the machine that summed a block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from micrograd.compile import pipeline
+from micrograd.compile.backend import BLOCK
+from micrograd.compile.kernel import Kernel
+from micrograd.compile.options import Options
+from micrograd.compile.pipeline import Goal
+from micrograd.compile.rows import Rows
+from micrograd.compile.variants import Variant
+from micrograd.engine import Value
+from micrograd.tape import interpret
+from micrograd.tape.tape import INPUT, PARAM, Tape
+from micrograd.tape.trace import Trace, peek
+
+
+class RowsVariant(Variant):
+    """One traced path of the function of a row. Its inputs are what varies; all else are parameters."""
+
+    def __init__(self, trace: Trace, varying: int, uniform: int) -> None:
+        super().__init__(trace, uniform_as_params(trace.tape, varying, uniform, len(trace.captured)))
+        self._interpreted: dict[Goal, Tape] = {}
+
+    def compile(self, goal: Goal, why: str = "rows took this path") -> Kernel:
+        """The kernel for a goal, compiled if it is not there; a long one is optimized later in the background."""
+        found = self.kernels.get(goal)
+        if found is None:
+            found = self.kernel(goal, why, False)
+            found.optimize_later()
+        return found
+
+    def interpret(self, goal: Goal, numbers: list[float], params: list[float]) -> list[float]:
+        """What the kernel for a goal would give for one row, with the roundings of eager code."""
+        tape = self._interpreted.get(goal)
+        if tape is None:
+            exact = Goal(Options(exact=True), (), goal.params)
+            first = [step for step in pipeline.PASSES if step.name == "adjoint"]
+            tape = self._interpreted[goal] = pipeline.run(first, self.tape, exact, _Nothing())
+        return [float(x) for x in interpret.run(tape, numbers, params)]
+
+
+class _Nothing:
+    """A machine that is not asked anything: the adjoint pass needs none."""
+
+    def spells(self, op: Any) -> bool:
+        return True
+
+    def registers(self, goal: Goal) -> int:
+        return 1
+
+
+def uniform_as_params(tape: Tape, varying: int, uniform: int, captured: int) -> Tape:
+    """Inputs that are the same in each row, as parameters behind the captured ones."""
+    ops, args = list(tape.ops), list(tape.args)
+    for i, (op, row) in enumerate(zip(tape.ops, tape.args)):
+        if op is INPUT and row[0] >= varying:
+            ops[i], args[i] = PARAM, (captured + row[0] - varying,)
+    return tape.copy(inputs=varying, params=captured + uniform, ops=ops, args=args)
+
+
+def renumber_captured(found: Trace, first: list[Value]) -> Trace:
+    """The trace with its captured Values numbered as `first` numbers them; new ones come behind."""
+    order = {id(v): k for k, v in enumerate(first)}
+    captured = list(first)
+    for v in found.captured:
+        if id(v) not in order:
+            order[id(v)] = len(captured)
+            captured.append(v)
+    tape = found.tape
+    rows = [(order[id(found.captured[args[0]])],) if op is PARAM else args for op, args in zip(tape.ops, tape.args)]
+    return Trace(tape.copy(params=len(captured), args=rows), captured, found.shape)
+
+
+def sum_blocks(
+    kernel: Kernel, rows: Rows, params: list[Any], threads: int, index: Any = None, batch_size: int | None = None
+) -> tuple[Any, Any]:
+    """The sums of each block of rows, an array of (blocks, sums); and the rows for which a guard failed, or None.
+
+    `index` are the rows to take: whole blocks, in order. This is what a cluster distributes: the blocks of a batch can be summed
+    anywhere, and `add_blocks` adds them to the same bits.
+    """
+    np = rows.np
+    count = rows.rows if index is None else len(index)
+    sums = np.empty((-(-count // BLOCK), kernel.outputs))
+    at_once = count if batch_size is None else -(-batch_size // BLOCK) * BLOCK
+    failed = []
+    for start in range(0, count, at_once):
+        stop = min(count, start + at_once)
+        arrays = rows.slice(start, stop) if index is None else rows.select(index[start:stop])
+        part = sums[start // BLOCK : -(-stop // BLOCK)]
+        bad, _ = kernel.code.run(arrays, tuple(rows.axes), params, stop - start, [], threads, part)
+        if bad is not None:
+            failed.append(bad + start)
+    return sums, np.concatenate(failed) if failed else None
+
+
+def add_blocks(sums: Any) -> list[float]:
+    """Add the sums of blocks, an array of (blocks, sums), in the order of the blocks."""
+    import numpy as np
+
+    total: list[float] = np.add.accumulate(np.concatenate([np.zeros((1, sums.shape[1])), sums]), axis=0)[-1].tolist()
+    return total
+
+
+class ByVariant:
+    """The rows of one call, whose paths are found while they run."""
+
+    def __init__(self, rows: Rows, goal: Goal, threads: int, batch_size: int | None) -> None:
+        self.rows, self.goal, self.threads, self.batch_size = rows, goal, threads, batch_size
+        self.remaining: Any = None  # the rows that no variant has accepted yet, in order; None: all of them
+        self.sums: dict[RowsVariant, Any] = {}  # the sums of each block, by variant
+        self.outs: list[Any] = []  # the results by row
+
+    def first(self) -> int:
+        """The first row that no variant has accepted."""
+        return 0 if self.remaining is None else int(self.remaining[0])
+
+    def done(self) -> bool:
+        """Whether all rows have been run."""
+        return self.remaining is not None and not len(self.remaining)
+
+    def run(self, variant: RowsVariant) -> None:
+        """Run the rows that are left and that follow a variant."""
+        kernel = variant.compile(self.goal)
+        params = [*variant.trace.captured, *self.rows.uniform]
+        accepted = self._sum if self.goal.reduced else self._store
+        accepted(variant, kernel, params)
+
+    def _store(self, variant: RowsVariant, kernel: Kernel, params: list[Any]) -> None:
+        rows, np, index = self.rows, self.rows.np, self.remaining
+        n = rows.rows if index is None else len(index)
+        outs = self.outs if index is None else [np.empty(n, dtype=o.dtype) for o in self.outs]
+        arrays = tuple(rows.arrays) if index is None else rows.select(index)
+        bad, _ = kernel.code.run(arrays, tuple(rows.axes), params, n, outs, self.threads)
+        if index is None:
+            self.remaining = np.empty(0, int) if bad is None else bad
+            return
+        good = np.ones(n, bool)
+        if bad is not None:
+            good[bad] = False
+        for out, part in zip(self.outs, outs):
+            out[index[good]] = part[good]
+        self.remaining = index[~good]
+
+    def _sum(self, variant: RowsVariant, kernel: Kernel, params: list[Any]) -> None:
+        """Run all blocks that hold a row that is left, since a sum must not depend on which rows were run before."""
+        rows, np, left = self.rows, self.rows.np, self.remaining
+        count = -(-rows.rows // BLOCK)
+        blocks = np.arange(count) if left is None else np.unique(left // BLOCK)
+        index = None
+        if len(blocks) < count:
+            index = (blocks[:, None] * BLOCK + np.arange(BLOCK)).ravel()
+            index = index[index < rows.rows]
+        sums, bad = sum_blocks(kernel, rows, params, self.threads, index, self.batch_size)
+        taken = np.zeros(rows.rows, bool)
+        taken[slice(None) if index is None else index] = True
+        if bad is not None:
+            taken[bad if index is None else index[bad]] = False
+        mine = taken if left is None else taken[left]
+        total = self.sums.setdefault(variant, np.zeros((count, kernel.outputs)))
+        if left is not None and taken.sum() != mine.sum():  # it accepts a row of another variant: add what is left alone
+            _, total[0] = kernel.code.run(rows.select(left), tuple(rows.axes), params, len(left), [], self.threads)
+        else:
+            total[blocks] = sums
+        self.remaining = np.flatnonzero(~taken) if left is None else left[~mine]
+
+    def run_eagerly(self, variant: RowsVariant, row: int) -> None:
+        """Run one row, the first that is left, without machine code."""
+        np = self.rows.np
+        varying = self.rows.row(row)[: self.rows.varying()]
+        params = peek([*variant.trace.captured, *self.rows.uniform])
+        results = variant.interpret(self.goal, varying, params)
+        if self.goal.reduced:
+            total = self.sums.setdefault(variant, np.zeros((-(-self.rows.rows // BLOCK), len(results))))
+            total[row // BLOCK] += results
+        else:
+            for out, y in zip(self.outs, results):
+                out[row] = y
+        self.remaining = np.arange(1, self.rows.rows) if self.remaining is None else self.remaining[1:]
+
+    def totals(self) -> list[float]:
+        """The sums over all rows."""
+        ordered = sorted(self.sums, key=lambda variant: variant.outcomes)
+        blocks = self.sums[ordered[0]]
+        for variant in ordered[1:]:
+            blocks = blocks + self.sums[variant]
+        return add_blocks(blocks)

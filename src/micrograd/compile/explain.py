@@ -1,0 +1,103 @@
+"""What `jit(f).explain(...)` prints: the tape after each pass, the variants, and the kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from micrograd.compile import backend as backends
+from micrograd.compile import pipeline
+from micrograd.compile.kernel import Kernel
+from micrograd.compile.variants import Variant
+from micrograd.tape.tape import Tape
+from micrograd.tape.trace import Trace
+
+LONGEST = 40  # lines of a tape that are printed in full
+
+
+class Report(str):
+    """A text that a notebook and the interpreter show as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def report(owner: Any, variants: list[Any], variant: Variant, kernel: Kernel) -> Report:
+    """The report on one kernel of one variant of a compiled function."""
+    kernels = [k for v in variants for k in v.kernels.values()]
+    lines = [f"{owner!r}: {_count(len(variants), 'variant')}, {_count(len(kernels), 'kernel')}", ""]
+    for number, v in enumerate(variants):
+        mark = "*" if v is variant else " "
+        guards = _count(len(v.tape.guards), "guard")
+        lines.append(f"{mark} variant {number}: {_count(len(v.tape), 'instruction')}, {guards}{_outcomes(v)}")
+        for k in v.kernels.values():
+            chosen = ">" if k is kernel else " "
+            lines.append(f"  {chosen} {describe(k)}")
+    lines += ["", f"the variant and the kernel for these arguments are marked; the tape of the variant, "
+              f"after each pass of {kernel.goal.options.backend}'s pipeline:"]  # fmt: skip
+    seen: list[tuple[str, Tape]] = [("trace", variant.tape)]
+    machine = backends.find(kernel.goal.options.backend)
+    lowered = pipeline.run(pipeline.PASSES, variant.tape, kernel.goal, machine, seen)
+    pipeline.run(pipeline.ORDERING, lowered, kernel.goal, machine, seen)
+    before = ""
+    for name, tape in seen:
+        text = str(tape)
+        lines += ["", f"-- {name}: {_count(len(tape), 'instruction')}"]
+        lines += ["   (no change)"] if text == before else _shortened(text.splitlines())
+        before = text
+    return Report("\n".join(lines))
+
+
+def describe(kernel: Kernel) -> str:
+    """One kernel in one line: what it computes, why it was compiled, how long that took."""
+    goal = kernel.goal
+    by = [_count(len(goal.inputs), "input")] * bool(goal.inputs) + [_count(len(goal.params), "parameter")] * bool(goal.params)
+    what = "values" + (f" and gradients by {' and '.join(by)}" if by else "")
+    where = "one point" if not goal.rows else "rows, summed" if goal.reduced else "rows"
+    modes = [name for name in ("exact", "fastmath", "float32") if getattr(goal.options, name)]
+    return (
+        f"kernel for {what} at {where}{''.join(f', {m}' for m in modes)}: {_count(kernel.instructions, 'instruction')}, "
+        f"level {kernel.level}, compiled in {1000 * kernel.seconds:.0f} ms because {kernel.why}"
+    )
+
+
+def branch_line(trace: Trace) -> str:
+    """The file and line of the last branch on the path of a trace."""
+    lines = getattr(trace, "lines", None)
+    return str(lines[-1]) if lines else "an unknown line"
+
+
+def public_names(f: Any) -> list[str]:
+    """What dir() shows of a compiled function: what it offers, and what it has from the function."""
+    return sorted({"tape", "source", "explain", "__call__", "__doc__", "__name__", "__wrapped__", *_own(f)})
+
+
+def _own(f: Any) -> list[str]:
+    """The public attributes of a callable object, such as the parameters of a model; a plain function has none."""
+    return [name for name in getattr(f, "__dict__", {}) if not name.startswith("_")]
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """Add a line to an exception, as Python 3.11 and later show it; in Python 3.10 to its message, where that is a text."""
+    if hasattr(error, "add_note"):
+        error.add_note(note)
+    elif error.args and isinstance(error.args[0], str):
+        error.args = (f"{error.args[0]}\n{note}", *error.args[1:])
+
+
+def _outcomes(variant: Variant) -> str:
+    guards = [f"{how} is {str(went).lower()}" for how, _, _, went in variant.tape.guards]
+    return "" if not guards else f" ({', '.join(guards[:4])}{', ...' if len(guards) > 4 else ''})"
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    if len(lines) <= LONGEST:
+        return [f"   {line}" for line in lines]
+    half = LONGEST // 2
+    hidden = len(lines) - 2 * half
+    return [f"   {line}" for line in [*lines[:half], f"... {hidden:,} lines ...", *lines[-half:]]]
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

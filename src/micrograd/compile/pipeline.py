@@ -1,0 +1,124 @@
+"""The pipeline: the passes from a traced tape to the tape that a backend writes as text, in their order.
+
+    >>> [step.name for step in PASSES]
+    ['adjoint', 'expand', 'prune']
+    >>> [step.name for step in ORDERING]
+    ['join', 'gather', 'interleave']
+
+PASSES decide what is computed. ORDERING decides in which order, for backends that run one instruction after the other; it
+changes no bit of a result. `jit(f).explain(...)` prints the tape after each of them. The measured constants are in tuning.py,
+a module of its own because the schedules read them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from micrograd.compile.options import Options
+from micrograd.compile.schedule import pack
+from micrograd.compile.tuning import TUNING
+from micrograd.errors import CompileError
+from micrograd.ops import Op
+from micrograd.tape import passes
+from micrograd.tape.tape import INPUT, PARAM, Tape
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a kernel computes from a tape, and how it is called."""
+
+    options: Options = Options()
+    inputs: tuple[int, ...] = ()  # the inputs to differentiate by
+    params: tuple[int, ...] = ()  # the parameters to differentiate by
+    rows: bool = False  # whether it runs over the rows of arrays, or at one point
+    reduced: bool = False  # whether results are summed over the rows
+
+    def __hash__(self) -> int:  # remembered: parameters may be thousands, and a goal is looked up in each call
+        found = self.__dict__.get("_hash")
+        if found is None:
+            found = hash((self.options, self.inputs, self.params, self.rows, self.reduced))
+            object.__setattr__(self, "_hash", found)
+        return int(found)
+
+    @property
+    def gradient(self) -> bool:
+        """Whether derivatives are asked for."""
+        return bool(self.inputs or self.params)
+
+
+class Machine(Protocol):
+    """What the passes ask of a backend."""
+
+    def spells(self, op: Op) -> bool:
+        """Whether it can write an op; the others are expanded into ops that it can write."""
+
+    def registers(self, goal: Goal) -> int:
+        """How many sums it can hold in registers at a time."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A function from tape to tape, its name, and when it applies."""
+
+    name: str
+    run: Callable[[Tape, Goal, Machine], Tape]
+    applies: Callable[[Tape, Goal], bool] = lambda tape, goal: True
+
+
+def _adjoint(tape: Tape, goal: Goal, machine: Machine) -> Tape:
+    inputs, params = passes.sources(tape, INPUT, tape.inputs), passes.sources(tape, PARAM, tape.params)
+    places = [*(inputs[k] for k in goal.inputs), *(params[k] for k in goal.params)]
+    return passes.adjoint(tape, places, exact=goal.options.exact)
+
+
+def _expand(tape: Tape, goal: Goal, machine: Machine) -> Tape:
+    return passes.expand(tape, machine.spells, goal.options.fastmath, powers=not goal.options.exact)
+
+
+def _interleave(tape: Tape, goal: Goal, machine: Machine) -> Tape:
+    return pack.interleave(tape, machine.registers(goal))
+
+
+def many_sums(tape: Tape, goal: Goal) -> bool:
+    """Whether there are so many sums over rows that tiles of them are worth it; tiles have no guards."""
+    return goal.reduced and not tape.guards and len(tape.outputs) >= TUNING.tiled_sums
+
+
+PASSES = [
+    Pass("adjoint", _adjoint, lambda tape, goal: goal.gradient),
+    Pass("expand", _expand),
+    Pass("prune", lambda tape, goal, machine: passes.prune(tape)),
+]
+
+ORDERING = [
+    Pass("join", lambda t, g, m: passes.join(t), lambda t, g: len(t.guards) > TUNING.guards_at_once),
+    Pass("gather", lambda t, g, m: passes.gather(t), lambda t, g: len(t) > TUNING.chunk),
+    Pass("interleave", _interleave, lambda t, g: len(t) <= TUNING.chunk and many_sums(t, g)),
+]
+
+
+def run(
+    steps: Sequence[Pass], tape: Tape, goal: Goal, machine: Machine, seen: list[tuple[str, Tape]] | None = None
+) -> Tape:
+    """Run passes on a tape; `seen` collects the tape after each of them."""
+    for step in steps:
+        if step.applies(tape, goal):
+            tape = step.run(tape, goal, machine)
+            if seen is not None:
+                seen.append((step.name, tape))
+    return tape
+
+
+def lower(tape: Tape, goal: Goal, machine: Machine) -> Tape:
+    """The tape that a backend is given: results and the gradients asked for, in ops that it can spell."""
+    tape = run(PASSES, tape, goal, machine)
+    if len(tape) > TUNING.max_instructions:
+        raise CompileError(
+            f"the tape has {len(tape):,} instructions\n"
+            f"  Compiling it would take about {len(tape) * TUNING.bytes_per_instruction / 1e9:.0f} GB of memory; "
+            f"the limit is {TUNING.max_instructions:,} instructions.\n"
+            "  Compile a part of the work: one row with vmap, or one step of a loop."
+        )
+    return tape

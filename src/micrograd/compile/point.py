@@ -1,0 +1,128 @@
+"""A variant at one point: run by its kernels, or interpreted until they are there."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from micrograd import engine
+from micrograd.compile import backend as backends
+from micrograd.compile import worker
+from micrograd.compile.kernel import Kernel
+from micrograd.compile.options import Options
+from micrograd.compile.pipeline import Goal
+from micrograd.compile.variants import Variant, is_recording, parameters
+from micrograd.engine import Value
+from micrograd.errors import CompileError
+from micrograd.tape import interpret, passes
+from micrograd.tape.trace import Trace
+from micrograd.tree import as_floats
+
+class PointVariant(Variant):
+    """One traced path of a function at one point."""
+
+    def __init__(self, trace: Trace, options: Options, compiled: Callable[[PointVariant], None]) -> None:
+        super().__init__(trace)
+        self.options, self.compiled = options, compiled  # compiled: called when there is new code
+        self.params = parameters(trace.captured)
+        self.failure: CompileError | None = None
+        self._warned = False
+        self._asked: set[Goal] = set()  # what is being compiled in the background
+        self._plain: dict[tuple[int, ...], list[int]] = {}
+        self._goals: dict[tuple[int, ...] | None, Goal] = {}
+
+    def goal(self, wanted: tuple[int, ...] | None) -> Goal:
+        """Values alone (None), or also gradients with respect to the wanted inputs and all parameters."""
+        goal = self._goals.get(wanted)
+        if goal is None:
+            by = ((), ()) if wanted is None else (wanted, tuple(range(self.tape.params)))
+            goal = self._goals[wanted] = Goal(self.options, *by)
+        return goal
+
+    def compile(self, wanted: tuple[int, ...] | None, why: str, wait: bool) -> Kernel:
+        """The kernel for values, or for values and gradients, compiled now if it is not there."""
+        kernel = self.kernel(self.goal(wanted), why, wait)
+        if kernel.level != kernel.final_level:
+            worker.in_background(lambda: (kernel.optimize(), self.compiled(self)))
+        self.compiled(self)
+        return kernel
+
+    def compile_later(self, wanted: tuple[int, ...] | None, why: str) -> None:
+        """Compile in the background; a failure is kept, and calls go on being interpreted."""
+        goal = self.goal(wanted)
+        if not engine.NATIVE or self.failure is not None or goal in self._asked:
+            return
+        self.check(wanted or ())
+        self._asked.add(goal)
+
+        def job() -> None:
+            try:
+                self.compile(wanted, why, False)
+            except CompileError as reason:
+                self.failure = reason
+
+        worker.in_background(job)
+
+    def check(self, wanted: tuple[int, ...]) -> None:
+        """Refuse a primitive that cannot be compiled now, and not by a warning when the compiling thread finds it."""
+        passes.check_primitives(self.tape, wanted, backends.find(self.options.backend).spells)
+
+    def run(self, leaves: list[Any], wanted: tuple[int, ...], wait: bool) -> list[Any] | None:
+        """Results for these arguments, of which `wanted` are Values; None where a guard fails."""
+        connected = bool(wanted or self.trace.captured)
+        gradient = connected and is_recording()
+        goal = self.goal(wanted if gradient else None)
+        kernel = self.kernels.get(goal)
+        if kernel is None:
+            if not engine.NATIVE:
+                return self.interpret(leaves)
+            if wait:
+                self.check(wanted)
+                kernel = self.compile(wanted if gradient else None, "it was called", True)
+            else:
+                self.compile_later(wanted if gradient else None, "it was called")
+                self._warn()
+                return self.interpret(leaves)
+        if not gradient:
+            flat = kernel.code.values(leaves, self.params)
+            return self._finish(flat if flat is None or not connected else [Value(y) for y in flat], wanted)
+        inputs = [leaves[i] for i in wanted]
+        return self._finish(kernel.code.nodes(leaves, self.params, inputs, len(self.tape.outputs)), wanted)
+
+    def interpret(self, leaves: list[Any]) -> list[Any] | None:
+        """The same without a kernel, with the results of eager code."""
+        try:
+            return self.with_constants(interpret.run(self.tape, as_floats(leaves), self.trace.captured))
+        except interpret.GuardFailed:
+            return None
+
+    def plain(self, wanted: tuple[int, ...]) -> list[int]:
+        """The results that depend on no Value, which in eager code are plain numbers."""
+        if wanted not in self._plain:
+            connected = passes.connected(self.tape, wanted)
+            self._plain[wanted] = [k for k, o in enumerate(self.tape.outputs) if not connected[o]]
+        return self._plain[wanted]
+
+    def _finish(self, results: list[Any] | None, wanted: tuple[int, ...]) -> list[Any] | None:
+        """Results of a kernel (None where a guard failed) as eager code would give them."""
+        if results and isinstance(results[0], Value):
+            for k in self.plain(wanted):
+                results[k] = results[k]._data
+        return self.with_constants(results) if results else results
+
+    def with_constants(self, results: list[Any]) -> list[Any]:
+        """Results that are constants, such as whole numbers, stay what they are."""
+        for k, x in self.trace.constants:
+            results[k] = x
+        return results
+
+    def _warn(self) -> None:
+        """Say once that there will be no machine code."""
+        if self.failure is not None and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"a compiled function cannot be compiled and runs in Python, slowly: {self.failure}",
+                RuntimeWarning,
+                stacklevel=6,
+            )

@@ -1,0 +1,18 @@
+"""What an op costs a processor, as far as schedules ask."""
+
+from __future__ import annotations
+
+from micrograd.ops import Op
+
+CHEAP = ("add", "sub", "mul", "neg")  # one instruction of a few cycles each
+CALL = 20  # a function of the C library, in instructions
+
+
+def is_cheap(op: Op) -> bool:
+    """Whether an op is cheaper to compute twice than to keep in a distant cache."""
+    return op.name in CHEAP
+
+
+def is_call(op: Op) -> bool:
+    """Whether an op is a call of a function of the C library."""
+    return op.llvm.startswith("@") and not op.llvm.startswith("@llvm.")

@@ -1,0 +1,87 @@
+"""How a call is recognized: the shape of its arguments, which of them are static, and how its results are arranged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from micrograd import engine
+from micrograd.engine import Value
+from micrograd.tree import NUMBER, Shape, name_of
+
+if engine.NATIVE:
+    from micrograd._engine import lay_flat
+else:
+
+    def lay_flat(x: Any, leaves: list[Any]) -> bytes | None:
+        """Beside the Python engine, flatten does it."""
+        return None
+
+
+def values_among(leaves: list[Any]) -> tuple[int, ...]:
+    """Which of the numbers are Values."""
+    return tuple([i for i, x in enumerate(leaves) if isinstance(x, Value)])
+
+
+class Known(tuple[Any, ...]):
+    """A shape that remembers its hash (that of a nested tuple is computed each time), and which leaves are Values."""
+
+    _hash: int
+    values: tuple[int, ...]
+
+    def __new__(cls, shape: Shape, leaves: list[Any]) -> Known:
+        self = super().__new__(cls, shape)
+        self._hash = tuple.__hash__(self)
+        self.values = values_among(leaves)
+        return self
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+class Fixed:
+    """A part of a result that is not a number: the same in each call."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+
+def static_arguments(f: Any, numbers: tuple[int, ...]) -> tuple[tuple[int, ...], set[str]]:
+    """Static arguments by number, counted from the front, and by the names under which they may be given."""
+    from inspect import Parameter, signature
+
+    try:
+        parameters = list(signature(f).parameters.values())
+    except (TypeError, ValueError):  # a function written in C that does not say
+        return numbers, set()
+    if any(p.kind is Parameter.VAR_POSITIONAL for p in parameters):
+        return numbers, set()
+    places = [p for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
+    for n in numbers:
+        if not -len(places) <= n < len(places):
+            raise ValueError(f"static_argnums has {n}, but {name_of(f)} takes {len(places)} arguments")
+    front = tuple(n % len(places) for n in numbers)
+    return front, {places[n].name for n in front}
+
+
+def key_of(shape: Shape) -> bytes | None:
+    """What lay_flat gives for numbers of this shape; None where it would give none."""
+    if shape == NUMBER:
+        return b"*"
+    if shape[0] not in ("tuple", "list"):
+        return None
+    parts = [key_of(s) for s in shape[1]]
+    known = [part for part in parts if part is not None]
+    return b"".join([b"(" if shape[0] == "tuple" else b"[", *known, b"]"]) if len(known) == len(parts) else None
+
+
+def template_of(shape: Shape, places: Any) -> Any:
+    """How the C side arranges results; None where it cannot (arrays, named tuples)."""
+    if shape[0] == "*":
+        return next(places)
+    if shape[0] in ("tuple", "list"):
+        parts = [template_of(s, places) for s in shape[1]]
+        return None if None in parts else tuple(parts) if shape[0] == "tuple" else parts
+    if shape[0] == "dict":
+        values = [template_of(s, places) for s in shape[2]]
+        return None if None in values else dict(zip(shape[1], values))
+    return Fixed(shape[1]) if shape[0] == "fixed" else None

@@ -1,0 +1,125 @@
+"""Every constant of the compiler that was chosen by measurement: one field each, with what was measured.
+
+The machine was a 2-core x86-64 with AVX-512 unless a field says otherwise. Tests change a field of TUNING to reach code
+that only large functions reach; nothing else assigns to it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+
+def installed_memory() -> int:
+    """The bytes of memory that this machine has; 12 GB where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 12_000_000_000
+
+
+@dataclass
+class Tuning:
+    """The measured constants, grouped by the module that reads them."""
+
+    # ---- limits
+
+    # LLVM was seen to take about 1,500 bytes of memory for each instruction of a tape.
+    bytes_per_instruction: int = 1500
+    # A longer tape is refused: compiling it would take more than half of this machine's memory, or more than 6 GB.
+    max_instructions: int = field(default_factory=lambda: min(4_000_000, installed_memory() // 2 // 1500))
+    # Variants (traced paths) that one compiled function keeps; the least recently used one is dropped. A short variant
+    # takes about 20 ms to compile and 30 kB of memory.
+    max_variants: int = 4096
+    # Numbers inside the Values that a call of vmap without reduce may return. One takes 24 bytes, so this is 6 GB.
+    max_partials: int = 250_000_000
+
+    # ---- how hard to optimize
+
+    # Lines of LLVM text above which machine code is made quickly first and better in the background: 188,000 instructions
+    # of a transformer took 2 s at level 0 and 13 s at level 1, which ran 5 % faster; level 2 took 40 s and ran no faster.
+    long_text: int = 30_000
+
+    # ---- splitting a long tape into chunks (steps of the schedule are counted)
+
+    # LLVM's time for each instruction was flat up to functions of 2,000 steps, and twice as high at 20,000.
+    chunk: int = 2000
+    # Chunks of a long tape at one point: 250 steps compiled in two thirds of the time of 1,000 (13 and 20 s for 188,000
+    # instructions), and ran as fast.
+    point_chunk: int = 250
+    # Chunks of a long tape over rows: 450 or 600 steps ran 5 % faster than 250, since each chunk loads masks and constants of
+    # its own, and 800 another 5 %.
+    rows_chunk: int = 800
+    # A schedule longer than this is split into small chunks even if they cannot share functions.
+    long_schedule: int = 20_000
+    # Steps of a span, the unit that chunks are made of: spans of up to 128 or 256 steps made the code 3 % slower.
+    shortest_span: int = 16
+    longest_span: int = 64
+
+    # ---- rematerialization (computing a value again instead of reading it from memory)
+
+    # Values made fewer chunks ago than this are still in a near cache.
+    far_chunks: int = 4
+    # A value that more distant chunks read than this is kept.
+    far_readers: int = 2
+    # Steps that may be repeated for each value that then need not be kept.
+    rematerialize_price: int = 4
+
+    # ---- outlining (chunks of one form share a function)
+
+    # Chunks per function: with fewer of them on average, each chunk gets a function of its own.
+    outline_calls: int = 2
+
+    # ---- guards
+
+    # With more guards than this, each is checked where its operands are made: 2,000 guards in one place took LLVM 11 s,
+    # and 0.7 s when they were spread out.
+    guards_at_once: int = 100
+
+    # ---- memory traffic of rows
+
+    # A schedule longer than this (at some 8 bytes of code a step, the level-2 cache does not hold it) runs each chunk for
+    # several vectors of rows before the next chunk. A gradient of 138,000 instructions took 6.1 µs a row with one vector and
+    # 5.4 with four; eight were no faster.
+    cached_steps: int = 65_536
+    vectors_per_chunk: int = 4
+    # As many bytes of scratch memory as those vectors may take together.
+    cached_scratch: int = 640 << 10
+    # With at least this many columns, rows are prefetched this many vectors ahead: 64 columns of 100,000 rows took 56 ns a row
+    # instead of 71 with two threads, and 99 instead of 105 with one; prefetching one vector at a time gave 64 and 104.
+    prefetched_columns: int = 16
+    prefetched_vectors: int = 8
+
+    # ---- tiles of sums over rows
+
+    # Fewer sums than this stay in registers anyway.
+    tiled_sums: int = 32
+    # Vectors of rows that are collected before their products are added: 4 took 4 % longer, 16 as long.
+    tiled_vectors: int = 8
+
+    # ---- SLP packing (equal instructions of one point side by side in a vector)
+
+    # Instructions: of a shorter tape, the call itself takes most of the time.
+    pack_point: int = 100
+    # The same for a batch that is done row after row: of a shorter tape, the code with rows in lanes stays in the near caches.
+    pack_rows: int = 65_536
+    # Packing is used where its cost is at most this share of the scalar code's; for rows, of the code with rows in lanes.
+    pack_point_cost: float = 0.6
+    pack_rows_cost: float = 0.25
+    # Lines of a function of packed code: 2,000 ran as fast as 15,000 and compiled in half the time.
+    pack_lines: int = 2000
+    # Strips after which a value is loaded from memory again rather than kept in a register.
+    pack_recent: int = 24
+    # Packs that are written together, by the bits of a vector: as many sums as fit the registers.
+    pack_strip: dict[int, int] = field(default_factory=lambda: {512: 8, 256: 4, 128: 4})
+    # Terms of one chain of additions: LLVM sees a chain as a whole, so a longer one is split.
+    longest_chain: int = 512
+    # Units that make a run, unless all their operands are equal or adjacent.
+    shortest_run: int = 3
+    # The cost of collecting one lane of an operand, in multiply-adds.
+    gather_cost: float = 1.0
+    # One of so many operands may lie anywhere in memory; the others keep a constant distance.
+    scattered_share: int = 8
+
+
+TUNING = Tuning()
