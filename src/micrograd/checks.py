@@ -8,6 +8,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import isfinite, isnan
 from typing import Any
 
@@ -214,10 +215,9 @@ class _Problem:
 
 def _compiled_now(f: Any) -> Any:
     """A jitted function that is machine code from its first call on."""
-    from micrograd.compile.jit import jit
+    from micrograd.compile.jit import compiled
 
-    s = f.settings
-    return jit(f.f, exact=s.exact, fastmath=s.fast, float32=s.single, width=s.width, wait=True, static_argnums=f.static)
+    return compiled(f.f, replace(f.options, wait=True), f.static)
 
 
 def _paths(shape: Shape) -> Iterator[tuple[int, str]]:

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from micrograd import Value, math, value_and_grad, vmap
-from micrograd.compile.llvm import module as pieces
+from micrograd.compile.llvm import module
 from micrograd.compile.llvm.emit import spelled
-from micrograd.compile.schedule import outline as shared
-from micrograd.compile.schedule import split as cut
+from micrograd.compile.pipeline import Goal
+from micrograd.compile.schedule import split
+from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS
 from micrograd.tape import interpret as python
 from micrograd.tape import passes
@@ -24,18 +25,25 @@ from random_programs import Package, column, needs_llvm, number, programs, same
 
 np = pytest.importorskip("numpy", reason="batches need NumPy")
 
-SMALL = {"CHUNK": 24, "SMALL_CHUNK": 24, "ROWS_CHUNK": 24, "LONG": 0, "FETCHED": 0, "VECTORS": 3}
-NEAR = {"SHORTEST": 4, "LONGEST": 16, "FAR": 1}
+SMALL = {
+    "chunk": 24,
+    "point_chunk": 24,
+    "rows_chunk": 24,
+    "long_schedule": 0,
+    "cached_steps": 0,
+    "vectors_per_chunk": 3,
+}
+SMALL |= {"shortest_span": 4, "longest_span": 16, "far_chunks": 1, "outline_calls": 10**9}
 
 
 @pytest.fixture
 def small(monkeypatch):
     """A few dozen instructions are a long tape, and each piece has a function of its own."""
-    monkeypatch.setattr(shared, "WORTH", 10**9)
     for name, x in SMALL.items():
-        monkeypatch.setattr(pieces, name, x)
-    for name, x in NEAR.items():
-        monkeypatch.setattr(cut, name, x)
+        monkeypatch.setattr(TUNING, name, x)
+
+
+ROWS = Goal(rows=True)
 
 
 def pendulum(x, v, drag):
@@ -63,13 +71,13 @@ def simulation(steps):
 
 
 def plan_of(tape):
-    plan = pieces.steps(tape)
-    spans = cut.spans(tape, plan, pieces.ROWS_CHUNK)
-    return plan, spans, cut.pieces(tape, spans, pieces.ROWS_CHUNK)
+    plan = split.steps(tape)
+    spans = split.spans(tape, plan, TUNING.rows_chunk)
+    return plan, spans, split.chunks(tape, spans, TUNING.rows_chunk)
 
 
-def run_by_pieces(tape, found, xs):
-    """What the pieces compute: a piece knows what it computed itself and what earlier pieces kept; and how much was kept."""
+def run_by_chunks(tape, found, xs):
+    """What the chunks compute: a piece knows what it computed itself and what earlier chunks kept; and how much was kept."""
     sources = {
         i: a[0] if op is CONST else xs[a[0]] for i, (op, a) in enumerate(zip(tape.ops, tape.args)) if op in SOURCES
     }
@@ -85,10 +93,10 @@ def run_by_pieces(tape, found, xs):
             return here[place]
 
         for step in piece:
-            if step[0] in ("do", "again"):
+            if step[0] in ("compute", "rematerialize"):
                 assert step[1] not in here, "computed twice in one piece"
                 here[step[1]] = tape.ops[step[1]].value(*[get(a) for a in tape.args[step[1]]])
-                if step[0] == "do":
+                if step[0] == "compute":
                     first[step[1]] = here[step[1]]
                 else:
                     assert same(here[step[1]], first[step[1]])
@@ -99,15 +107,15 @@ def run_by_pieces(tape, found, xs):
 
 
 class TestCuts:
-    def test_spans_and_pieces_are_the_plan(self, small):
+    def test_spans_and_chunks_are_the_plan(self, small):
         tape = simulation(10)
         plan, spans, found = plan_of(tape)
         assert [s for part in spans for s in part] == plan == [s for piece in found for s in piece]
-        assert all(len(part) <= cut.LONGEST + cut.SHORTEST for part in spans)
-        assert all(len(piece) <= pieces.ROWS_CHUNK for piece in found)
+        assert all(len(part) <= TUNING.longest_span + TUNING.shortest_span for part in spans)
+        assert all(len(piece) <= TUNING.rows_chunk for piece in found)
 
     def test_spans_end_where_few_values_are_in_use(self, small, monkeypatch):
-        monkeypatch.setattr(cut, "LONGEST", 10)
+        monkeypatch.setattr(TUNING, "longest_span", 10)
         # three blocks, each many values wide inside, that hand on a single one
         lines = ["%0 = input 0"]
         for _ in range(3):
@@ -116,43 +124,43 @@ class TestCuts:
             lines += [f"%{start + 5} = add %{start + 1} %{start + 2}", f"%{start + 6} = add %{start + 3} %{start + 4}"]
             lines += [f"%{start + 7} = add %{start + 5} %{start + 6}"]
         tape = parse("\n".join([*lines, f"return %{len(lines) - 1}"]))
-        assert [part[-1][1] for part in cut.spans(tape, pieces.steps(tape)[:-1], 24)] == [7, 14, 21]
+        assert [part[-1][1] for part in split.spans(tape, split.steps(tape)[:-1], 24)] == [7, 14, 21]
 
 
 class TestAgain:
     def test_values_of_a_far_span_are_computed_again_from_what_was_kept(self, small):
         tape = simulation(40)
         _, spans, found = plan_of(tape)
-        chosen = cut.again(tape, spans, found)
+        chosen = split.rematerialize(tape, spans, found)
         xs = [0.3, 0.7]
         want = python.run(tape, xs, [])
-        got, loaded = run_by_pieces(tape, chosen, xs)
-        before, loaded_before = run_by_pieces(tape, found, xs)
+        got, loaded = run_by_chunks(tape, chosen, xs)
+        before, loaded_before = run_by_chunks(tape, found, xs)
         assert all(map(same, got, want)) and all(map(same, before, want))
-        assert sum(step[0] == "again" for piece in chosen for step in piece) > 50
+        assert sum(step[0] == "rematerialize" for piece in chosen for step in piece) > 50
         assert len(loaded) < 0.75 * len(loaded_before)
-        assert [[s for s in piece if s[0] != "again"] for piece in chosen] == found
+        assert [[s for s in piece if s[0] != "rematerialize"] for piece in chosen] == found
 
     def test_nothing_is_computed_again_where_that_saves_nothing(self, small, monkeypatch):
-        monkeypatch.setattr(cut, "PRICE", 0)
+        monkeypatch.setattr(TUNING, "rematerialize_price", 0)
         tape = simulation(40)
         _, spans, found = plan_of(tape)
-        assert cut.again(tape, spans, found) == found
+        assert split.rematerialize(tape, spans, found) == found
 
     @given(data=st.data())
     @settings(max_examples=60)
     def test_only_what_sums_and_products_alone_read_is_computed_again(self, data):
         with pytest.MonkeyPatch.context() as patch:
-            for name, x in {"SHORTEST": 2, "LONGEST": 8, "FAR": 1, "PRICE": 50}.items():
-                patch.setattr(cut, name, x)
+            for name, x in {"shortest_span": 2, "longest_span": 8, "far_chunks": 1, "rematerialize_price": 50}.items():
+                patch.setattr(TUNING, name, x)
             program = data.draw(programs(tame=False, length=30, branches=False))
             xs = [0.4 + 0.1 * k for k in range(program.inputs)]
             found = trace(lambda *a: program.run(Package(), a, ()), ("tuple", (("*",),) * len(xs)), xs, frozen=True)
             wrt = [i for i, op in enumerate(found.tape.ops) if op.name == "input"]
             tape = passes.gather(passes.prune(passes.expand(passes.adjoint(found.tape, wrt), spelled)))
-            spans = cut.spans(tape, pieces.steps(tape), 12)
-            chosen = cut.again(tape, spans, cut.pieces(tape, spans, 12))
-        again = {step[1] for piece in chosen for step in piece if step[0] == "again"}
+            spans = split.spans(tape, split.steps(tape), 12)
+            chosen = split.rematerialize(tape, spans, split.chunks(tape, spans, 12))
+        again = {step[1] for piece in chosen for step in piece if step[0] == "rematerialize"}
         cheap = {"add", "sub", "mul", "neg"}
         assert {tape.ops[i].name for i in again} <= cheap
         readers = {
@@ -162,19 +170,19 @@ class TestAgain:
             for a in args
         }
         assert not again & readers.keys()
-        got, _ = run_by_pieces(tape, chosen, xs)
+        got, _ = run_by_chunks(tape, chosen, xs)
         assert all(map(same, map(number, got), map(number, python.run(tape, xs, []))))
 
     @needs_llvm
     def test_each_value_is_stored_once(self, small):
-        from micrograd.compile.llvm.build import Options
+        from micrograd.compile.llvm.build import Target
 
-        text, _ = pieces.text(simulation(40), Options(4, exact=True, bits=256), [False] * 3)
-        functions = re.findall(r"define internal i32 @piece\d+.*?\n}", text, re.S)
+        text, _ = module.text(simulation(40), ROWS, Target(4, exact=True, bits=256))
+        functions = re.findall(r"define internal i32 @chunk\d+.*?\n}", text, re.S)
         assert len(functions) > 10
         tape = passes.gather(simulation(40))
         _, spans, found = plan_of(tape)
-        _, loaded = run_by_pieces(tape, cut.again(tape, spans, found), [0.3, 0.7])
+        _, loaded = run_by_chunks(tape, split.rematerialize(tape, spans, found), [0.3, 0.7])
         stores = sum(len(re.findall(r"^  store <4 x double>", f, re.M)) for f in functions)
         assert stores == len(loaded)
 
@@ -214,7 +222,7 @@ class TestMachineCode:
         x, v = np.linspace(-1, 1, rows), np.linspace(0.4, -0.2, rows)
         results = []
         for vectors, threads in ((1, 1), (1, 2), (3, 1), (3, 2), (8, 1)):
-            monkeypatch.setattr(pieces, "VECTORS", vectors)
+            monkeypatch.setattr(TUNING, "vectors_per_chunk", vectors)
             drag = Value(0.3)
             y = vmap(lambda x, v, d=drag: pendulum(x, v, d), reduce=reduce, threads=threads)(x, v)
             y.backward()
@@ -224,23 +232,23 @@ class TestMachineCode:
         assert results[0][0] == pytest.approx(sum(by_row) / (rows if reduce == "mean" else 1), rel=1e-9)
 
     def test_the_scratch_of_vectors_is_bounded(self, small, monkeypatch):
-        from micrograd.compile.llvm.build import Options
+        from micrograd.compile.llvm.build import Target
 
-        tape, options = simulation(40), Options(4, bits=256)
-        one = pieces.text(tape, options, [False] * 3)[1] // 3
-        assert pieces.text(tape, options, [False] * 3)[1] == 3 * one
-        monkeypatch.setattr(pieces, "NEAR_BYTES", 2 * one + 1)
-        assert pieces.text(tape, options, [False] * 3)[1] == 2 * one
-        monkeypatch.setattr(pieces, "NEAR_BYTES", 1)
-        assert pieces.text(tape, options, [False] * 3)[1] == one
-        monkeypatch.setattr(pieces, "FETCHED", 10**6)
-        monkeypatch.setattr(pieces, "NEAR_BYTES", 1 << 30)
-        assert pieces.text(tape, options, [False] * 3)[1] == one
+        tape, options = simulation(40), Target(4, bits=256)
+        one = module.text(tape, ROWS, options)[1] // 3
+        assert module.text(tape, ROWS, options)[1] == 3 * one
+        monkeypatch.setattr(TUNING, "cached_scratch", 2 * one + 1)
+        assert module.text(tape, ROWS, options)[1] == 2 * one
+        monkeypatch.setattr(TUNING, "cached_scratch", 1)
+        assert module.text(tape, ROWS, options)[1] == one
+        monkeypatch.setattr(TUNING, "cached_steps", 10**6)
+        monkeypatch.setattr(TUNING, "cached_scratch", 1 << 30)
+        assert module.text(tape, ROWS, options)[1] == one
 
     @pytest.mark.parametrize("reduce", [None, "sum"])
     @pytest.mark.parametrize("width", [1, 4, 16])
-    def test_many_guards_are_checked_in_many_pieces(self, small, monkeypatch, width, reduce):
-        monkeypatch.setattr(pieces, "GUARDS", 5)
+    def test_many_guards_are_checked_in_many_chunks(self, small, monkeypatch, width, reduce):
+        monkeypatch.setattr(TUNING, "guards_at_once", 5)
 
         def f(x):
             for k in range(40):
@@ -256,7 +264,7 @@ class TestMachineCode:
 
     @given(data=st.data())
     @settings(max_examples=15)
-    def test_random_programs_in_small_pieces_have_the_bits_of_eager_code(self, data):
+    def test_random_programs_in_small_chunks_have_the_bits_of_eager_code(self, data):
         program = data.draw(programs(tame=False, length=25))
         columns = [np.array(column(data, 11, False)) for _ in range(program.inputs)]
 
@@ -264,10 +272,9 @@ class TestMachineCode:
             return tuple(program.run(Package(), xs, ()))
 
         with pytest.MonkeyPatch.context() as patch:
-            for name, x in {**SMALL, "CHUNK": 10, "ROWS_CHUNK": 10}.items():
-                patch.setattr(pieces, name, x)
-            for name, x in {"SHORTEST": 2, "LONGEST": 6, "FAR": 1, "PRICE": 50}.items():
-                patch.setattr(cut, name, x)
+            tiny = {"chunk": 10, "rows_chunk": 10, "shortest_span": 2, "longest_span": 6, "rematerialize_price": 50}
+            for name, x in {**SMALL, **tiny}.items():
+                patch.setattr(TUNING, name, x)
             got = vmap(f, exact=True, width=4, threads=1)(*columns)
         for r, xs in enumerate(zip(*columns)):
             for out, y in zip(got, f(*[Value(float(x)) for x in xs]), strict=True):

@@ -13,27 +13,28 @@ import pytest
 
 import compiled_module
 from micrograd import CompileError, Value, grad, jit, math, nn, no_grad, primitive, value_and_grad, vmap
+from micrograd.compile.llvm import LLVM
+from micrograd.compile.tuning import TUNING
 from random_programs import needs_llvm
 
 np = pytest.importorskip("numpy")
-kernel = importlib.import_module("micrograd.compile.kernel")
-jitting = importlib.import_module("micrograd.compile.jit")
-ways = importlib.import_module("micrograd.compile.variants")
+worker = importlib.import_module("micrograd.compile.worker")
+point = importlib.import_module("micrograd.compile.point")
 pytestmark = needs_llvm
 
 
 def settle():
     """Wait until the compiling thread has done what was asked of it."""
     done = threading.Event()
-    kernel.in_background(done.set)
+    worker.in_background(done.set)
     assert done.wait(60)
 
 
 class TestTiers:
     def test_the_first_result_comes_at_once_and_machine_code_later(self, monkeypatch):
         held, jobs = [], []
-        monkeypatch.setattr(jitting, "in_background", jobs.append)
-        monkeypatch.setattr(ways.python, "run", lambda *a, run=ways.python.run: held.append(1) or run(*a))
+        monkeypatch.setattr(worker, "in_background", jobs.append)
+        monkeypatch.setattr(point.interpret, "run", lambda *a, run=point.interpret.run: held.append(1) or run(*a))
         f = jit(lambda x: math.exp(x) * 2)
         want = [math.exp(x) * 2 for x in (0.0, 1.0, 2.0)]
         assert [f(x) for x in (0.0, 1.0)] == want[:2]
@@ -47,22 +48,22 @@ class TestTiers:
         f = jit(lambda x: x * x + 1)
         assert f(2.0) == 5.0
         settle()
-        (paths,) = f.paths.values()
-        assert paths[0].value_code is not None
+        (variant,) = f.variants
+        assert len(variant.kernels) == 1
         assert f(3.0) == 10.0
 
     def test_a_job_that_fails_does_not_stop_the_others(self, monkeypatch):
         told = []
         monkeypatch.setattr(threading, "excepthook", lambda args: told.append(args.exc_type))
-        kernel.in_background(lambda: 1 // 0)
+        worker.in_background(lambda: 1 // 0)
         settle()
         assert told == [ZeroDivisionError]
 
     def test_wait_compiles_in_the_first_call(self):
         f = jit(lambda x: x * x + 1, wait=True)
         f(2.0)
-        (paths,) = f.paths.values()
-        assert paths[0].value_code is not None
+        (variant,) = f.variants
+        assert len(variant.kernels) == 1
 
     def test_an_interrupted_compilation_is_begun_anew(self, monkeypatch):
         def interrupt(*_):
@@ -70,12 +71,12 @@ class TestTiers:
 
         f = jit(lambda x: x * 2, wait=True)
         with monkeypatch.context() as patch:
-            patch.setattr(ways, "PointCode", interrupt)
+            patch.setattr(LLVM, "compile", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 f(1.0)
         assert f(1.0) == 2.0
-        [[path]] = f.paths.values()
-        assert path.value_code is not None
+        [variant] = f.variants
+        assert len(variant.kernels) == 1
 
     def test_code_is_made_once_for_each_arrangement_of_the_arguments(self):
         runs = itertools.count()
@@ -87,7 +88,7 @@ class TestTiers:
         f = jit(first, wait=True)
         for x in (1.0, 2.0, 3, [1.0], [2.0], [1.0, 2.0], [3.0, 4.0]):
             f(x)
-        assert len(f.paths) == 3
+        assert len(list(f.variants)) == 3
         assert next(runs) == 2 * 3
 
     def test_tape_and_source_show_what_runs(self):
@@ -251,7 +252,7 @@ class TestRoundedGuards:
     def test_a_way_is_compiled_once_however_often_its_code_refuses(self):
         g, xs = jit(self.f, wait=True), self.XS
         assert [g(x, x * x) for x in xs] == [3 * (x * x) for x in xs]
-        assert [len(paths) for paths in g.paths.values()] == [1]
+        assert len(list(g.variants)) == 1
 
     def test_with_gradients(self):
         g, w = jit(lambda x, y: w * self.f(x, y), wait=True), Value(2.0)
@@ -260,7 +261,7 @@ class TestRoundedGuards:
             g(x, y).backward()
             assert y.grad == 6.0
         assert w.grad == pytest.approx(sum(3 * x * x for x in self.XS))
-        assert [len(paths) for paths in g.paths.values()] == [1]
+        assert len(list(g.variants)) == 1
 
 
 class TestPrimitives:
@@ -324,11 +325,11 @@ class TestPrimitives:
             f(Value(1.5))
 
     def test_without_wait_what_cannot_be_compiled_goes_on_in_python_and_says_so_once(self, monkeypatch):
-        monkeypatch.setattr(kernel, "MAX_INSTRUCTIONS", 1)
+        monkeypatch.setattr(TUNING, "max_instructions", 1)
         f = jit(lambda x: math.exp(x) * 2)
         assert f(1.5) == math.exp(1.5) * 2
         settle()
-        with pytest.warns(RuntimeWarning, match=r"(?s)goes on in Python.*the tape has \d instructions") as told:
+        with pytest.warns(RuntimeWarning, match=r"(?s)runs in Python, slowly: the tape has \d instructions") as told:
             assert f(1.5) == math.exp(1.5) * 2
         assert told[0].filename == __file__
         assert f(2.5) == math.exp(2.5) * 2
@@ -377,7 +378,7 @@ class TestLargeTapes:
         return f
 
     def test_a_tape_over_the_limit_is_refused_with_a_message(self, monkeypatch):
-        monkeypatch.setattr(kernel, "MAX_INSTRUCTIONS", 1000)
+        monkeypatch.setattr(TUNING, "max_instructions", 1000)
         with pytest.raises(
             CompileError, match=r"(?s)the tape has [0-9,]+ instructions.*the limit is 1,000.*one row with vmap"
         ):
@@ -388,13 +389,13 @@ class TestLargeTapes:
         program = (
             "import os\n"
             "os.sysconf = {'SC_PHYS_PAGES': 732422, 'SC_PAGE_SIZE': 4096}.__getitem__\n"
-            "from micrograd.compile import kernel\n"
-            "print(kernel.MAX_INSTRUCTIONS)\n"
+            "from micrograd.compile.tuning import TUNING\n"
+            "print(TUNING.max_instructions)\n"
         )
         assert run_python(program).stdout == "1000000\n"
 
     def test_without_wait_the_interpreter_goes_on(self, monkeypatch):
-        monkeypatch.setattr(kernel, "MAX_INSTRUCTIONS", 100)
+        monkeypatch.setattr(TUNING, "max_instructions", 100)
         f = jit(self.long(200))
         assert f(1.0, 2.0) == self.long(200)(1.0, 2.0)
         settle()

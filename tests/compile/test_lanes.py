@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from micrograd import Value, jit, nn, vmap
-from micrograd.compile.kernel import Settings, prepare, wrt_places
+from micrograd.compile import pipeline
+from micrograd.compile.llvm import LLVM, module
 from micrograd.compile.llvm import build as llvm
-from micrograd.compile.llvm import module as pieces
-from micrograd.compile.llvm import packed as side_by_side
-from micrograd.compile.schedule import pack as lanes
+from micrograd.compile.llvm import packed as packing
+from micrograd.compile.options import Options
+from micrograd.compile.pipeline import Goal
+from micrograd.compile.schedule import pack
+from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS
 from micrograd.tape import interpret as python
 from micrograd.tape.builder import Builder
@@ -26,7 +29,7 @@ pytestmark = needs_llvm
 
 PACKAGE = Package()
 BITS = [128, 256, 512]
-EXACT = Settings(exact=True)
+EXACT = Options(exact=True)
 
 
 def row(n: int):
@@ -37,9 +40,9 @@ def by_machine(tape: Tape, xs, params, bits: int, exact: bool, packed: bool = Tr
     """The outputs of a tape of spelled ops as machine code with vectors of so many bits; None where a guard failed."""
     from micrograd import _engine
 
-    options = llvm.Options(1, False, exact, False, bits)
-    plan = lanes.plan(tape, bits // 64, side_by_side.STRIP[bits])
-    source, scratch = side_by_side.text(tape, options, plan) if packed else pieces.text(tape, options)
+    options = llvm.Target(1, False, exact, False, bits)
+    plan = pack.plan(tape, bits // 64, TUNING.pack_strip[bits])
+    source, scratch = packing.text(tape, options, plan) if packed else module.text(tape, Goal(), options)
     inside(tape, source, bits // 64)
     code = llvm.compile_text(source, scratch, options, 1)
     return _engine.point(code.address, list(xs), list(params), len(tape.outputs), scratch // 8 + 1, None, [])
@@ -59,8 +62,8 @@ def usable(bits: int) -> None:
 
 def compare(f, xs, params, bits: int, exact: bool, gradients: bool) -> None:
     found = trace(f, row(len(xs)), list(xs), frozen=True)
-    wrt = wrt_places(found.tape, list(range(len(xs)))) if gradients else []
-    tape = prepare(found.tape, wrt, EXACT if exact else Settings())
+    by = (tuple(range(len(xs))), tuple(range(found.tape.params))) if gradients else ((), ())
+    tape = pipeline.lower(found.tape, Goal(EXACT if exact else Options(), *by), LLVM())
     captured = [p.data for p in found.captured]
     want = python.run(tape, list(xs), captured)
     got = by_machine(tape, xs, captured, bits, exact)
@@ -151,8 +154,8 @@ def test_many_results_that_need_no_work_are_cut_into_functions_too():
     more = [len(tape), *range(5)] * 400
     tape = tape.copy(ops=(*tape.ops, CONST), args=(*tape.args, (0.0,)), outputs=(*tape.outputs, *more))
     bits = llvm.vector_bits()
-    source, _ = side_by_side.text(tape, llvm.Options(1, bits=bits), lanes.plan(tape, bits // 64, 8))
-    assert max(len(function.splitlines()) for function in source.split("\n}\n")) < 1.1 * side_by_side.LINES
+    source, _ = packing.text(tape, llvm.Target(1, bits=bits), pack.plan(tape, bits // 64, 8))
+    assert max(len(function.splitlines()) for function in source.split("\n}\n")) < 1.1 * TUNING.pack_lines
     xs, params = [0.1 * k for k in range(tape.inputs)], [0.3 - 0.01 * k for k in range(tape.params)]
     assert by_machine(tape, xs, params, bits, True) == python.run(tape, xs, params)
 
@@ -165,7 +168,7 @@ def test_guards_hold_or_fail_as_they_should():
         return total
 
     xs = [0.1 * i for i in range(12)]
-    tape = prepare(trace(f, row(12), xs, frozen=True).tape, [], EXACT)
+    tape = pipeline.lower(trace(f, row(12), xs, frozen=True).tape, Goal(EXACT), LLVM())
     bits = llvm.vector_bits()
     assert by_machine(tape, xs, [], bits, True) == [f(*xs)]
     for k in range(12):
@@ -190,13 +193,13 @@ def layer(nin: int, nout: int, rows: int = 4) -> Tape:
 
 
 def test_the_neurons_of_a_layer_are_found_again():
-    plan = lanes.plan(layer(5, 8), 8, 8)
+    plan = pack.plan(layer(5, 8), 8, 8)
     sums, tanhs = plan.strips
     assert [len(p.roots) for p in sums + tanhs] == [8] * 8  # four rows of eight neurons
     assert {p.how for p in sums} == {b"\1\2\2\2\2\2"} and {p.how.name for p in tanhs} == {"tanh"}
     bias, *terms = sums[0].operands
-    assert bias == (lanes.PARAMS + 5, 6)  # the next neuron's is six params on
-    assert terms[:2] == [(lanes.PARAMS, 6), (lanes.INPUTS, 0)]  # a weight of each, the same input for all
+    assert bias == (pack.PARAMS + 5, 6)  # the next neuron's is six params on
+    assert terms[:2] == [(pack.PARAMS, 6), (pack.INPUTS, 0)]  # a weight of each, the same input for all
     assert tanhs[0].operands == [(sums[0].to, 1)]
 
 
@@ -205,7 +208,7 @@ def test_what_does_not_repeat_stays_as_it_is():
     x, y = tape.append(INPUT, 0), tape.append(INPUT, 1)
     for name in ("sin", "exp", "tanh", "atan"):
         x = tape.append(OPS["mul"], tape.append(OPS[name], x), y)
-    plan = lanes.plan(tape.finish([x]), 8, 8)
+    plan = pack.plan(tape.finish([x]), 8, 8)
     assert plan.cost == plan.scalar_cost
     assert all(len(p.roots) == 1 for strip in plan.strips for p in strip)
 
@@ -216,15 +219,15 @@ def test_a_chain_of_additions_is_cut_where_somebody_else_needs_a_part():
     ab = tape.append(OPS["mul"], a, b)
     first = tape.append(OPS["add"], ab, c)
     second = tape.append(OPS["add"], first, d)
-    assert lanes.units(tape.finish([second])) == {second: (b"\1\2\1", (c, a, b, d))}
-    assert lanes.units(tape.finish([second, first])) == {first: (b"\1\2", (c, a, b)), second: (b"\1\1", (d, first))}
-    assert lanes.units(tape.finish([second, ab]))[second] == (b"\1\1\1", (c, ab, d))
+    assert pack.units(tape.finish([second])) == {second: (b"\1\2\1", (c, a, b, d))}
+    assert pack.units(tape.finish([second, first])) == {first: (b"\1\2", (c, a, b)), second: (b"\1\1", (d, first))}
+    assert pack.units(tape.finish([second, ab]))[second] == (b"\1\1\1", (c, ab, d))
 
 
 def test_a_vector_is_stored_where_nobody_else_lies():
     """Runs that do not fill a vector are followed by room for the rest of it."""
     tape = layer(3, 5)
-    plan = lanes.plan(tape, 8, 8)
+    plan = pack.plan(tape, 8, 8)
     taken: set[int] = set()
     for p in (p for strip in plan.strips for p in strip):
         room = set(range(p.to, p.to + (8 if len(p.roots) > 1 else 1)))
@@ -236,24 +239,24 @@ def test_a_vector_is_stored_where_nobody_else_lies():
 @pytest.mark.parametrize("tape", [layer(5, 8), layer(3, 5), layer(16, 40, rows=2), layer(1, 3)])
 @pytest.mark.parametrize("width", [2, 4, 8])
 def test_a_plan_is_given_up_where_it_costs_more_and_not_before(tape, width):
-    whole = lanes.plan(tape, width, 8)
+    whole = pack.plan(tape, width, 8)
     share = whole.cost / whole.scalar_cost
-    assert lanes.plan(tape, width, 8, share * 1.0001) == whole
-    assert lanes.plan(tape, width, 8, share * 0.9999) is None
-    assert lanes.plan(tape, width, 8, 0.01) is None
+    assert pack.plan(tape, width, 8, share * 1.0001) == whole
+    assert pack.plan(tape, width, 8, share * 0.9999) is None
+    assert pack.plan(tape, width, 8, 0.01) is None
 
 
 def test_work_grows_with_the_tape_and_no_faster():
     def packs(n: int) -> int:
-        return sum(map(len, lanes.plan(layer(16, n), 8, 8).strips))
+        return sum(map(len, pack.plan(layer(16, n), 8, 8).strips))
 
     assert packs(64) == 4 * packs(16)
     long = Builder(1)
     x = long.append(INPUT, 0)
     total = x
-    for _ in range(5 * lanes.LONGEST_CHAIN):
+    for _ in range(5 * TUNING.longest_chain):
         total = long.append(OPS["add"], total, x)
-    assert max(len(how) for how, _ in lanes.units(long.finish([total])).values()) <= lanes.LONGEST_CHAIN + 2
+    assert max(len(how) for how, _ in pack.units(long.finish([total])).values()) <= TUNING.longest_chain + 2
 
 
 def test_a_long_repeating_tape_is_compiled_side_by_side_and_a_short_one_is_not():
@@ -269,8 +272,8 @@ def test_a_long_repeating_tape_is_compiled_side_by_side_and_a_short_one_is_not()
 
 @pytest.fixture
 def row_after_row(monkeypatch):
-    monkeypatch.setattr(side_by_side, "SHORTEST_OF_ROWS", 1)
-    monkeypatch.setattr(side_by_side, "WORTH_OF_ROWS", 10.0)
+    monkeypatch.setattr(TUNING, "pack_rows", 1)
+    monkeypatch.setattr(TUNING, "pack_rows_cost", 10.0)
 
 
 class TestRows:
@@ -289,8 +292,8 @@ class TestRows:
             return tuple(program.run(PACKAGE, xs, params))
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(side_by_side, "SHORTEST_OF_ROWS", 1)
-            patch.setattr(side_by_side, "WORTH_OF_ROWS", 10.0)
+            patch.setattr(TUNING, "pack_rows", 1)
+            patch.setattr(TUNING, "pack_rows_cost", 10.0)
             results = vmap(f, exact=True)(*columns)
         for r in range(rows):
             for got, want in zip(results, f(*(Value(float(c[r])) for c in columns)), strict=True):
@@ -321,8 +324,8 @@ class TestRows:
 
         found = []
         for shortest in (10**9, 1):
-            monkeypatch.setattr(side_by_side, "SHORTEST_OF_ROWS", shortest)
-            monkeypatch.setattr(side_by_side, "WORTH_OF_ROWS", 10.0)
+            monkeypatch.setattr(TUNING, "pack_rows", shortest)
+            monkeypatch.setattr(TUNING, "pack_rows_cost", 10.0)
             for threads in (1, 2):
                 total = vmap(loss, reduce="mean", threads=threads)(X)
                 model.zero_grad()
@@ -346,5 +349,5 @@ class TestRows:
 
     def test_float32_goes_by_rows_in_lanes(self, row_after_row):
         tape = layer(3, 8)
-        options = llvm.Options(8, True, False, False, 256)
-        assert side_by_side.attempt(tape, options, [False] * len(tape.outputs)) is None
+        options = llvm.Target(8, True, False, False, 256)
+        assert packing.attempt(tape, options, [False] * len(tape.outputs)) is None

@@ -16,12 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from micrograd.compile.llvm import build as llvm
-from micrograd.compile.llvm import module as pieces
-from micrograd.compile.llvm import packed as side_by_side
+from micrograd.compile.llvm import module, packed
 from micrograd.compile.llvm.emit import spelled
-from micrograd.compile.schedule import pack as lanes
-from micrograd.compile.schedule import split as cut
-from micrograd.compile.schedule import tiles
+from micrograd.compile.pipeline import Goal
+from micrograd.compile.schedule import pack
+from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS
 from micrograd.tape import interpret as python
 from micrograd.tape import passes
@@ -153,7 +152,7 @@ class Memory:
 class Machine:
     """Machine code and the memory that it runs on."""
 
-    def __init__(self, source: str, scratch: int, options: llvm.Options, at_end: bool) -> None:
+    def __init__(self, source: str, scratch: int, options: llvm.Target, at_end: bool) -> None:
         self.code, self.at_end, self.all = llvm.compile_text(source, scratch, options, 1), at_end, []
         self.scratch = self.make(-(-scratch // 64) * 64, 64).address
 
@@ -196,13 +195,13 @@ def test_a_point_has_the_bits_of_the_definition(seed):
     tape = a_tape(random)
     xs, params = ([random.uniform(-1, 1) for _ in range(n)] for n in (tape.inputs, tape.params))
     bits = random.choice([b for b in (128, 256, 512) if b <= llvm.vector_bits()])
-    options = llvm.Options(1, False, True, False, bits)
+    options = llvm.Target(1, False, True, False, bits)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(side_by_side, "LINES", random.choice([2000, 50]))
-        patch.setattr(lanes, "LONGEST_CHAIN", random.choice([512, 3]))
-        patch.setattr(lanes, "GATHER", random.choice([1.0, 0.0]))  # 0.0: whatever can go side by side does
-        plan = lanes.plan(tape, bits // 64, random.choice([1, 4, 8]))
-        source, scratch = side_by_side.text(tape, options, plan)
+        patch.setattr(TUNING, "pack_lines", random.choice([2000, 50]))
+        patch.setattr(TUNING, "longest_chain", random.choice([512, 3]))
+        patch.setattr(TUNING, "gather_cost", random.choice([1.0, 0.0]))  # 0.0: whatever can go side by side does
+        plan = pack.plan(tape, bits // 64, random.choice([1, 4, 8]))
+        source, scratch = packed.text(tape, options, plan)
     m = Machine(source, scratch, options, random.random() < 0.7)
     out = m.doubles([0.0] * len(tape.outputs))
     status = m.run(m.doubles(xs), m.doubles(params), out)
@@ -221,18 +220,18 @@ def test_rows_have_the_bits_of_the_definition(seed):
     columns = [[random.uniform(-1, 1) for _ in range(rows)] for _ in range(tape.inputs)]
     params = [random.uniform(-1, 1) for _ in range(tape.params)]
     width = random.choice([1, 2, 4, 8, 16, 64])
-    options = llvm.Options(width, False, True, False, min(llvm.vector_bits(), max(128, 64 * width)))
+    options = llvm.Target(width, False, True, False, min(llvm.vector_bits(), max(128, 64 * width)))
     reduced = [random.random() < 0.5] * len(tape.outputs)
     if random.random() < 0.3:
-        source, scratch = side_by_side.rows_text(tape, options, lanes.plan(tape, options.bits // 64, 4), reduced)
+        source, scratch = packed.rows_text(tape, options, pack.plan(tape, options.bits // 64, 4), reduced)
     else:
         with pytest.MonkeyPatch.context() as patch:
-            for module, name, choices in (
-                (pieces, "CHUNK", [2000, 2000, 30]), (pieces, "GUARDS", [100, 0]), (pieces, "FETCHED", [65536, 0]),
-                (pieces, "PREFETCHED", [16, 1]), (cut, "SHORTEST", [16, 2]), (cut, "FAR", [4, 1]), (tiles, "FEWEST", [1]),
+            for name, choices in (
+                ("chunk", [2000, 2000, 30]), ("guards_at_once", [100, 0]), ("cached_steps", [65536, 0]),
+                ("prefetched_columns", [16, 1]), ("shortest_span", [16, 2]), ("far_chunks", [4, 1]), ("tiled_sums", [1]),
             ):  # fmt: skip
-                patch.setattr(module, name, random.choice(choices))
-            source, scratch = pieces.text(tape, options, reduced)
+                patch.setattr(TUNING, name, random.choice(choices))
+            source, scratch = module.text(tape, Goal(rows=True, reduced=reduced[:1] == [True]), options)
     m = Machine(source, scratch, options, random.random() < 0.7)
     outs = [m.doubles([0.0] * rows) for summed in reduced if not summed]
     sums = m.doubles([0.0] * (sum(reduced) * width), 64)

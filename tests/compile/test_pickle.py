@@ -28,7 +28,7 @@ class TestPickle:
             again = pickle.loads(pickle.dumps(f))
             assert again(0.5, 3.0) == f(0.5, 3.0)
         assert pickle.loads(pickle.dumps(compiled_module.decorated)) is compiled_module.decorated
-        assert pickle.loads(pickle.dumps(jit(compiled_module.plain, exact=True))).settings.exact
+        assert pickle.loads(pickle.dumps(jit(compiled_module.plain, exact=True))).options.exact
 
     @pytest.mark.parametrize("f", compiled_module.MADE, ids=repr)
     def test_what_is_made_of_importable_names_round_trips(self, f):
@@ -43,7 +43,7 @@ class TestPickle:
         args = np.array([0.5, -1.0]), 3.0 if f.in_axes == (0, None) else np.array([3.0, 4.0])
         again = pickle.loads(pickle.dumps(f))
         assert np.array_equal(again(*args), f(*args))
-        assert vars(again.settings) == vars(f.settings)
+        assert again.options == f.options
         assert (again.threads, again.reduce) == (f.threads, f.reduce)
 
     @pytest.mark.parametrize("name", ["decorated", "square_slope", "cube_slope", "each_square"])
@@ -87,14 +87,14 @@ import os
 from micrograd import jit
 f = jit(lambda x: x * 2)
 f(1.0)
-from micrograd.compile import kernel
+from micrograd.compile import worker
 from micrograd.compile.llvm import build as llvm
 import threading
 llvm._lock.acquire()  # as the compiling thread may hold it
 child = os.fork()
 if child == 0:
     done = threading.Event()
-    kernel.in_background(done.set)
+    worker.in_background(done.set)
     os._exit(0 if done.wait(30) and jit(lambda x: x * 3, wait=True)(2.0) == 6.0 else 1)
 llvm._lock.release()
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

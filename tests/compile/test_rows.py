@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from micrograd import Value, vmap
-from micrograd.compile.kernel import BatchCode
-from micrograd.compile.rows import RowPath
+from micrograd.compile.batch import RowsVariant
+from micrograd.compile.llvm.run import Rows
 from random_programs import needs_llvm
 
 np = pytest.importorskip("numpy", reason="vmap needs NumPy")
@@ -32,7 +32,7 @@ class TestMoreCaptured:
             if moment == when and todo:
                 todo.pop()()
 
-        real_code, real_run = RowPath.code, BatchCode.run
+        real_code, real_run = RowsVariant.compile, Rows.run
 
         def code(self, *args, **options):
             meanwhile("before the code")
@@ -45,8 +45,8 @@ class TestMoreCaptured:
             meanwhile("after the run")
             return result
 
-        monkeypatch.setattr(RowPath, "code", code)
-        monkeypatch.setattr(BatchCode, "run", run)
+        monkeypatch.setattr(RowsVariant, "compile", code)
+        monkeypatch.setattr(Rows, "run", run)
         result = g(few, u)
         assert not todo
         if reduce is None:

@@ -7,11 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from micrograd import Value, jit, math, no_grad, value_and_grad, vmap
-from micrograd.compile.llvm import module as pieces
-from micrograd.compile.llvm import packed as side_by_side
-from micrograd.compile.llvm.emit import Text, spelled
-from micrograd.compile.schedule import outline as shared
-from micrograd.compile.schedule import split as cut
+from micrograd.compile.llvm.emit import spelled
+from micrograd.compile.schedule import outline, split
+from micrograd.compile.tuning import TUNING
 from micrograd.tape import passes
 from micrograd.tape.text import parse
 from micrograd.tape.trace import trace
@@ -20,16 +18,13 @@ from random_programs import Package, column, needs_llvm, number, programs, same
 np = pytest.importorskip("numpy", reason="batches need NumPy")
 pytestmark = needs_llvm
 
-SMALL = {"CHUNK": 40, "SMALL_CHUNK": 30, "ROWS_CHUNK": 30}
-SPANS = {"SHORTEST": 4, "LONGEST": 16, "FAR": 1}
+SMALL = {"chunk": 40, "point_chunk": 30, "rows_chunk": 30, "shortest_span": 4, "longest_span": 16, "far_chunks": 1}
 
 
 def make_small(monkeypatch):
     for name, x in SMALL.items():
-        monkeypatch.setattr(pieces, name, x)
-    for name, x in SPANS.items():
-        monkeypatch.setattr(cut, name, x)
-    monkeypatch.setattr(side_by_side, "SHORTEST", 10**9)
+        monkeypatch.setattr(TUNING, name, x)
+    monkeypatch.setattr(TUNING, "pack_point", 10**9)
 
 
 @pytest.fixture
@@ -39,9 +34,7 @@ def small(monkeypatch):
 
 
 def text(a_tape):
-    from micrograd.compile.llvm.build import Options
-
-    return Text(parse(a_tape), Options(), [], True)
+    return parse(a_tape)
 
 
 LINES = """
@@ -58,8 +51,8 @@ class TestForm:
 
     def form(self, *lines, kept=()):
         t = text(LINES + "\n".join(lines) + f"\nreturn %{4 + len(lines)}")
-        steps = [("do", place) for place in range(5, 5 + len(lines))]
-        return shared.form(t, steps, set(kept))
+        steps = [("compute", place) for place in range(5, 5 + len(lines))]
+        return outline.form(t, (), steps, set(kept))
 
     @pytest.mark.parametrize(
         "one, other",
@@ -98,11 +91,13 @@ class TestForm:
 
     def test_guards_are_like_nothing_else(self):
         t = text(LINES + "%5 = neg %0\nguard lt %0 %1 is true\nreturn %5")
-        assert shared.form(t, [("guard",)], set())[0] != shared.form(t, [("guard",)], set())[0]
+        assert outline.form(t, (), [("guard",)], set())[0] != outline.form(t, (), [("guard",)], set())[0]
 
     def test_results_differ_in_their_number_alone(self):
         t = text(LINES + "%5 = neg %0\nreturn %5 %5")
-        (what, operands), (what_else, others) = [shared.form(t, [("do", 5), ("out", k, 5)], set()) for k in (0, 1)]
+        (what, operands), (what_else, others) = [
+            outline.form(t, (), [("compute", 5), ("out", k, 5)], set()) for k in (0, 1)
+        ]
         assert what == what_else
         assert operands == [0, ~0] and others == [0, ~1]
 
@@ -134,7 +129,7 @@ def rows_of(count, turns=60):
 
 
 def tables(source):
-    return source.count("@table") > 0 and source.count("define internal") * 2 <= source.count("{ptr, ptr} {ptr @piece")
+    return source.count("@table") > 0 and source.count("define internal") * 2 <= source.count("{ptr, ptr} {ptr @chunk")
 
 
 class TestPoint:
@@ -152,7 +147,7 @@ class TestPoint:
                 assert [y.data for y in f(*xs)] == [y.data for y in orbit(*xs)]
 
     def test_few_that_are_alike_stay_apart(self, small, monkeypatch):
-        monkeypatch.setattr(shared, "WORTH", 10**9)
+        monkeypatch.setattr(TUNING, "outline_calls", 10**9)
         assert not tables(jit(orbit).source(*[0.5 + 0.01 * k for k in range(62)]))
 
     def test_gradients(self, small):
@@ -285,8 +280,8 @@ def test_gradients_of_random_loops(data):
 def test_pieces_are_whole_turns_of_a_loop():
     found = trace(lambda x, y: simulation(x, y, 300), ("tuple", (("*",), ("*",))), [0.3, 0.7], frozen=True).tape
     tape = passes.gather(passes.prune(passes.expand(found, spelled)))
-    plan = pieces.steps(tape)
-    cut_into = cut.pieces(tape, cut.spans(tape, plan, 250), 250)
+    plan = split.steps(tape)
+    cut_into = split.chunks(tape, split.spans(tape, plan, 250), 250)
     assert [step for piece in cut_into for step in piece] == plan
     ops = [tuple(tape.ops[step[1]].name for step in piece if step[0] == "do") for piece in cut_into]
     assert len(set(ops[1:-1])) == 1 and all(len(piece) <= 250 for piece in cut_into)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from micrograd import Value, math, nn, vmap
+from micrograd.compile.tuning import TUNING
 from random_programs import needs_llvm
 
 np = pytest.importorskip("numpy", reason="vmap needs NumPy")
@@ -20,11 +21,9 @@ class TestManySums:
 
     def gradients(self, f, weights, monkeypatch, *columns, **options):
         """The result and the gradients of the weights, by tiles and by single sums."""
-        from micrograd.compile.schedule import tiles
-
         results = []
-        for fewest in (tiles.FEWEST, 10**9):
-            monkeypatch.setattr(tiles, "FEWEST", fewest)
+        for fewest in (TUNING.tiled_sums, 10**9):
+            monkeypatch.setattr(TUNING, "tiled_sums", fewest)
             total = vmap(f, reduce="sum", **options)
             y = total(*columns)
             assert ("@tiles" in total.source(*columns)) == (fewest < 10**9)

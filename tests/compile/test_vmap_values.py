@@ -92,7 +92,7 @@ def test_more_values_than_memory_holds_are_refused(monkeypatch):
     pytest.importorskip("llvmlite")
     from micrograd import Value, no_grad, vmap
 
-    monkeypatch.setattr(importlib.import_module("micrograd.compile.vmap"), "MAX_SLOPES", 20)
+    monkeypatch.setattr(importlib.import_module("micrograd.compile.tuning").TUNING, "max_partials", 20)
     a, b = Value(2.0), Value(3.0)
     g = vmap(lambda x: a * x + b)
     assert g(np.ones(6))[5].data == 5.0
@@ -120,8 +120,8 @@ class TestAWayThatMeetsMoreValues:
         from micrograd import no_grad
 
         later = []
-        monkeypatch.setattr(importlib.import_module("micrograd.compile.kernel"), "levels", lambda source, wait: (0, 1))
-        monkeypatch.setattr(importlib.import_module("micrograd.compile.rows"), "in_background", later.append)
+        monkeypatch.setattr(importlib.import_module("micrograd.compile.llvm").LLVM, "levels", lambda *_: (0, 1))
+        monkeypatch.setattr(importlib.import_module("micrograd.compile.worker"), "in_background", later.append)
         g = self.a_function(reduce)
 
         def total(x):
@@ -139,11 +139,11 @@ class TestAWayThatMeetsMoreValues:
 
     def test_threads_that_find_it_at_once(self, monkeypatch):
         """The first way is held up, by each thread, between choosing it and running it."""
-        from micrograd.compile.rows import RowPath
+        from micrograd.compile.batch import RowsVariant
 
         g = self.a_function("sum")
         g(np.array([1.0]), 10.0)
-        code, meet = RowPath.code, threading.Barrier(2)
+        code, meet = RowsVariant.compile, threading.Barrier(2)
         met = threading.local()
 
         def held(self, *args, **options):
@@ -152,7 +152,7 @@ class TestAWayThatMeetsMoreValues:
                 meet.wait(60)
             return code(self, *args, **options)
 
-        monkeypatch.setattr(RowPath, "code", held)
+        monkeypatch.setattr(RowsVariant, "compile", held)
         results: list[float] = []
 
         def work():

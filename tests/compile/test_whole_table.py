@@ -3,13 +3,13 @@ eager code = the tape = machine code, at every tier, width, number of threads an
 
 from __future__ import annotations
 
-import importlib
 import random
 from math import isfinite
 
 import pytest
 
 from micrograd import Value, grad, hvp, jacobian, jit, math, no_grad, vmap
+from micrograd.compile.llvm import LLVM
 from micrograd.ops import OPS
 from micrograd.tape import interpret as python
 from micrograd.tape.trace import trace
@@ -89,7 +89,7 @@ class TestExact:
 
     @pytest.mark.parametrize("level", [0, 1, 2])
     def test_a_point_at_every_tier(self, seed, level, monkeypatch):
-        monkeypatch.setattr(importlib.import_module("micrograd.compile.kernel"), "levels", lambda *_: (level, level))
+        monkeypatch.setattr(LLVM, "levels", lambda *_: (level, level))
         program, captured = everything(seed), params(seed)
         f, each = total(program, captured), results(program, captured)
         compiled, compiled_each = jit(f, exact=True, wait=True), no_grad()(jit(each, exact=True, wait=True))
@@ -118,7 +118,7 @@ class TestExact:
 class TestClose:
     @pytest.mark.parametrize("level", [0, 1, 2])
     def test_a_point_at_every_tier(self, seed, level, monkeypatch):
-        monkeypatch.setattr(importlib.import_module("micrograd.compile.kernel"), "levels", lambda *_: (level, level))
+        monkeypatch.setattr(LLVM, "levels", lambda *_: (level, level))
         program, captured = everything(seed, jumps=False), params(seed)
         f, each = total(program, captured), results(program, captured)
         compiled, compiled_each = jit(f, wait=True), no_grad()(jit(each, wait=True))

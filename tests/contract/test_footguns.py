@@ -258,8 +258,9 @@ def test_a_hand_written_backward(mg):
         mg.jit(_own_rule)(1.0)
 
 
-def test_too_many_ways(mg, monkeypatch):
-    monkeypatch.setattr(importlib.import_module("micrograd.compile.jit"), "MAX_PATHS", 3)
+def test_more_paths_than_are_kept(mg, monkeypatch):
+    """The least recently used one is dropped, a warning says so once, and every call is still right."""
+    monkeypatch.setattr(importlib.import_module("micrograd.compile.tuning").TUNING, "max_variants", 3)
 
     def f(x):
         n = 0
@@ -270,9 +271,12 @@ def test_too_many_ways(mg, monkeypatch):
     g = mg.jit(f)
     for x in (0.5, 1.5, 2.5):
         assert g(x) == f(x)
-    with pytest.raises(mg.TraceError, match=r"(?s)taken 3 different ways.*micrograd.math.where"):
-        g(3.5)
-    assert g(1.5) == f(1.5)
+    with pytest.warns(RuntimeWarning, match=r"(?s)more than 3 different paths.*micrograd.math.where") as told:
+        assert g(3.5) == f(3.5)
+    assert told[0].filename == __file__
+    for x in (1.5, 0.5, 3.5, 4.5, 9.5, 2.5):
+        assert g(x) == f(x)
+    assert len(list(g.variants)) == 3
 
 
 def test_a_global_number_is_a_constant(mg):

@@ -1,9 +1,9 @@
 """Run the rows of a batch: each by the kernel of the variant that accepts it, summed block by block.
 
-Rows are summed in blocks of BLOCK rows: within a block in a fixed order, and the blocks in the order of their numbers. Where rows
-take several paths, the kernel of each variant runs over whole blocks and adds the rows that it accepts; the sums of one block are
-then added in the order of the outcomes of the guards. So a sum depends on the rows alone: not on the number of threads, on
-batch_size, on the order in which paths were found, or on the machine that summed a block.
+Rows are summed in blocks of BLOCK rows: within a block in a fixed order, and the blocks in the order of their numbers. Where
+rows take several paths, the kernel of each variant runs over whole blocks and adds the rows that it accepts; the sums of one
+block are then added in the order of the outcomes of the guards. So a sum depends on the rows alone: not on the number of
+threads, on batch_size, on the order in which paths were found, or on the machine that summed a block.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def sum_blocks(
 ) -> tuple[Any, Any]:
     """The sums of each block of rows, an array of (blocks, sums); and the rows for which a guard failed, or None.
 
-    `index` are the rows to take: whole blocks, in order. This is what a cluster distributes: the blocks of a batch can be summed
-    anywhere, and `add_blocks` adds them to the same bits.
+    `index` are the rows to take: whole blocks, in order. This is what a cluster distributes: the blocks of a batch can be
+    summed anywhere, and `add_blocks` adds them to the same bits.
     """
     np = rows.np
     count = rows.rows if index is None else len(index)
@@ -167,7 +167,9 @@ class ByVariant:
             taken[bad if index is None else index[bad]] = False
         mine = taken if left is None else taken[left]
         total = self.sums.setdefault(variant, np.zeros((count, kernel.outputs)))
-        if left is not None and taken.sum() != mine.sum():  # it accepts a row of another variant: add what is left alone
+        if (
+            left is not None and taken.sum() != mine.sum()
+        ):  # it accepts a row of another variant: add what is left alone
             _, total[0] = kernel.code.run(rows.select(left), tuple(rows.axes), params, len(left), [], self.threads)
         else:
             total[blocks] = sums

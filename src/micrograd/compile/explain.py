@@ -52,7 +52,9 @@ def report(owner: Any, variants: list[Any], variant: Variant, kernel: Kernel) ->
 def describe(kernel: Kernel) -> str:
     """One kernel in one line: what it computes, why it was compiled, how long that took."""
     goal = kernel.goal
-    by = [_count(len(goal.inputs), "input")] * bool(goal.inputs) + [_count(len(goal.params), "parameter")] * bool(goal.params)
+    by = [_count(len(goal.inputs), "input")] * bool(goal.inputs) + [_count(len(goal.params), "parameter")] * bool(
+        goal.params
+    )
     what = "values" + (f" and gradients by {' and '.join(by)}" if by else "")
     where = "one point" if not goal.rows else "rows, summed" if goal.reduced else "rows"
     modes = [name for name in ("exact", "fastmath", "float32") if getattr(goal.options, name)]

@@ -5,9 +5,9 @@
     >>> f(0.0, 2.0)
     (2.0, (2.0, 1.0))
 
-The first call runs the function on Values, twice, and writes down what it computes. With wait=True it is then compiled, and every
-call is answered by machine code. Otherwise it is compiled in the background, and calls are answered by interpreting the tape
-until the machine code is ready. Arguments that take another path through an `if` are traced along that path, which gets
+The first call runs the function on Values, twice, and writes down what it computes. With wait=True it is then compiled, and
+every call is answered by machine code. Otherwise it is compiled in the background, and calls are answered by interpreting the
+tape until the machine code is ready. Arguments that take another path through an `if` are traced along that path, which gets
 machine code of its own.
 """
 
@@ -28,7 +28,7 @@ from micrograd.compile.tuning import TUNING
 from micrograd.compile.variants import Variants, is_recording, trace_variant
 from micrograd.errors import TraceError
 from micrograd.importable import attribute_of, by_name
-from micrograd.tape.trace import Trace, is_tracing
+from micrograd.tape.trace import Trace, is_tracing, user_depth
 from micrograd.tree import NUMBER, Shape, fixed, flatten, name_of, not_told_apart, unflatten, wants_function
 
 
@@ -122,7 +122,7 @@ class Jit:
             "  Each path is compiled on its own, and the least recently used one is dropped, so most calls will be slow.\n"
             "  Write the choice as micrograd.math.where(condition, a, b).",
             RuntimeWarning,
-            stacklevel=5,
+            stacklevel=user_depth(),
         )
 
     def _known(self, args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
@@ -182,7 +182,7 @@ class Jit:
 
     def source(self, /, *args: Any, **kwargs: Any) -> str:
         """The text of the code that runs for these arguments: with gradients, where a Value takes part."""
-        return self._for(args, kwargs)[1].text.source
+        return str(self._for(args, kwargs)[1].text.source)
 
     def explain(self, /, *args: Any, **kwargs: Any) -> Any:
         """What was traced for these arguments, the tape after each pass, and the kernels that exist. Print the result.

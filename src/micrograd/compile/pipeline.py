@@ -13,7 +13,7 @@ a module of its own because the schedules read them too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from micrograd.compile.options import Options
@@ -29,7 +29,7 @@ from micrograd.tape.tape import INPUT, PARAM, Tape
 class Goal:
     """What a kernel computes from a tape, and how it is called."""
 
-    options: Options = Options()
+    options: Options = field(default_factory=Options)
     inputs: tuple[int, ...] = ()  # the inputs to differentiate by
     params: tuple[int, ...] = ()  # the parameters to differentiate by
     rows: bool = False  # whether it runs over the rows of arrays, or at one point

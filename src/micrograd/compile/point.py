@@ -16,8 +16,9 @@ from micrograd.compile.variants import Variant, is_recording, parameters
 from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.tape import interpret, passes
-from micrograd.tape.trace import Trace
+from micrograd.tape.trace import Trace, user_depth
 from micrograd.tree import as_floats
+
 
 class PointVariant(Variant):
     """One traced path of a function at one point."""
@@ -44,7 +45,12 @@ class PointVariant(Variant):
         """The kernel for values, or for values and gradients, compiled now if it is not there."""
         kernel = self.kernel(self.goal(wanted), why, wait)
         if kernel.level != kernel.final_level:
-            worker.in_background(lambda: (kernel.optimize(), self.compiled(self)))
+
+            def optimize() -> None:
+                kernel.optimize()
+                self.compiled(self)
+
+            worker.in_background(optimize)
         self.compiled(self)
         return kernel
 
@@ -124,5 +130,5 @@ class PointVariant(Variant):
             warnings.warn(
                 f"a compiled function cannot be compiled and runs in Python, slowly: {self.failure}",
                 RuntimeWarning,
-                stacklevel=6,
+                stacklevel=user_depth(),
             )

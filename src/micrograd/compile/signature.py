@@ -9,12 +9,13 @@ from micrograd.engine import Value
 from micrograd.tree import NUMBER, Shape, name_of
 
 if engine.NATIVE:
-    from micrograd._engine import lay_flat
-else:
+    from micrograd._engine import lay_flat as _lay_flat
 
-    def lay_flat(x: Any, leaves: list[Any]) -> bytes | None:
-        """Beside the Python engine, flatten does it."""
-        return None
+
+def lay_flat(x: Any, leaves: list[Any]) -> bytes | None:
+    """A key for nested lists and tuples of numbers, which are appended to leaves; None where something else is in them."""
+    key: bytes | None = _lay_flat(x, leaves) if engine.NATIVE else None
+    return key
 
 
 def values_among(leaves: list[Any]) -> tuple[int, ...]:

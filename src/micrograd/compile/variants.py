@@ -22,12 +22,12 @@ from micrograd.tape.trace import Trace, peek, same_way, trace_twice
 from micrograd.tree import Shape
 
 if engine.NATIVE:
-    from micrograd._engine import captured as parameters
-else:
+    from micrograd._engine import captured as _captured
 
-    def parameters(values: list[Any]) -> Any:
-        """The parameters as kernels read them; beside the Python engine there are no kernels."""
-        return values
+
+def parameters(values: list[Any]) -> Any:
+    """Captured Values as kernels read them: one object that all results share, where each Value is in it once."""
+    return _captured(values) if engine.NATIVE else values
 
 
 _clock = count(1)

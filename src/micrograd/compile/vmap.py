@@ -22,7 +22,7 @@ from micrograd.compile.variants import Variants, is_recording, parameters, trace
 from micrograd.engine import Value
 from micrograd.importable import attribute_of, by_name
 from micrograd.tape.tape import Tape
-from micrograd.tape.trace import Trace, is_tracing, peek
+from micrograd.tape.trace import Trace, is_tracing, peek, user_depth
 from micrograd.tree import NUMBER, Shape, as_floats, flatten, name_of, rebuild, unflatten, wants_function, written
 
 CORES = os.cpu_count() or 1
@@ -296,7 +296,7 @@ class Vmap:
             "  Each path is compiled on its own. The rows that are left are run in Python, one by one, which is slow.\n"
             "  Write the choice as micrograd.math.where(condition, a, b).",
             RuntimeWarning,
-            stacklevel=6,
+            stacklevel=user_depth(),
         )
 
     def _arranged_otherwise(self, row: int, first: Shape, found: Shape) -> TypeError:
@@ -348,7 +348,7 @@ class Vmap:
 
     def source(self, /, *args: Any, **kwargs: Any) -> str:
         """The text of the code that runs for the first row of these arguments: with gradients, where Values take part."""
-        return self._for(args, kwargs)[1].text.source
+        return str(self._for(args, kwargs)[1].text.source)
 
     def tape(self, /, *args: Any, **kwargs: Any) -> Tape:
         """The tape of the first row of these arguments, as it was traced."""
@@ -407,4 +407,6 @@ def vmap(
         function, inner, static = f.f, f.options, f.static  # type: ignore[union-attr]
         exact = exact or (inner.exact and not (fastmath or float32))
         fastmath = fastmath or (inner.fastmath and not exact)
-    return Vmap(function, in_axes, reduce, threads, batch_size, Options(exact, fastmath, float32, width, True, backend), static)
+    return Vmap(
+        function, in_axes, reduce, threads, batch_size, Options(exact, fastmath, float32, width, True, backend), static
+    )

@@ -17,7 +17,6 @@ from micrograd.ops import OPS
 from micrograd.tape.tape import Tape
 
 
-
 def _functions(t: PackedText) -> tuple[list[str], list[str], list[str]]:
     """The functions of a plan; the names of those that only need the params, then of those that do the rest, in order."""
     arguments = "ptr noalias %in, ptr noalias %params, ptr noalias %out, ptr noalias %scratch"

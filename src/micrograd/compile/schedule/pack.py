@@ -296,7 +296,9 @@ def plan(tape: Tape, lanes: int, strip: int, worth: float = inf) -> Plan | None:
         alike: dict[Any, list[Pack]] = {}
         for p in packs_of_level:
             n, one = len(p.roots), work(p.how)
-            collecting = sum(n * TUNING.gather_cost / shared[o] for o in set(p.operands) if gathered(o)) if n > 1 else 0.0
+            collecting = (
+                sum(n * TUNING.gather_cost / shared[o] for o in set(p.operands) if gathered(o)) if n > 1 else 0.0
+            )
             scalar_cost += n * one
             if n > 1 and one + collecting < 0.9 * n * one:
                 cost += one + collecting
