@@ -10,8 +10,9 @@ from typing import Any
 
 from micrograd.engine import Value
 
-# A shape is hashable: ("*",) for one number, ("list", (shape, ...)), ("tuple", ...), ("dict", keys, (shape, ...)),
-# ("array", (2, 3)) and ("fixed", x, ...) for what is not a number: a str, a bool, None. Functions are compiled once for each.
+# A shape is hashable: ("*",) for one number, ("list", (shape, ...)), ("tuple", ...), ("named", class, (shape, ...)) for named
+# tuples, ("dict", keys, (shape, ...)), ("array", (2, 3)), and ("fixed", x, ...) for what is not a number: a str, a bool, None.
+# Arguments of jit may also hold objects: see objects.py. Functions are compiled once for each shape.
 Shape = tuple[Any, ...]
 NUMBER: Shape = ("*",)
 _PLAIN = {float, int, Value}
@@ -55,20 +56,23 @@ def refuse_masked(x: Any) -> None:
         raise TypeError("a masked array: fill it with x.filled(number), or take what is not masked with x.compressed()")
 
 
-def flatten(x: Any, leaves: list[Any]) -> Shape:
-    """Append the numbers in x to leaves, from left to right; returns the shape that holds them."""
+def flatten(x: Any, leaves: list[Any], other: Callable[[Any, list[Any]], Shape] | None = None) -> Shape:
+    """Append the numbers in x to leaves, from left to right; returns the shape that holds them.
+
+    `other` gives the shape of what is not a number and holds none; without it, that is part of the shape as it is.
+    """
     if type(x) is list or type(x) is tuple:
         if _PLAIN.issuperset(map(type, x)):  # numbers alone, as nearly all lists are: five times as fast as one by one
             leaves.extend(x)
             return type(x).__name__, (NUMBER,) * len(x)
-        return type(x).__name__, tuple([flatten(item, leaves) for item in x])
+        return type(x).__name__, tuple([flatten(item, leaves, other) for item in x])
     if is_number(x):
         leaves.append(x)
         return NUMBER
     if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return "named", type(x), tuple([flatten(item, leaves) for item in x])
+        return "named", type(x), tuple([flatten(item, leaves, other) for item in x])
     if isinstance(x, dict):
-        return "dict", tuple(x), tuple([flatten(item, leaves) for item in x.values()])
+        return "dict", tuple(x), tuple([flatten(item, leaves, other) for item in x.values()])
     if is_array(x):
         refuse_masked(x)
         if x.dtype.kind not in "fiuO":
@@ -78,7 +82,7 @@ def flatten(x: Any, leaves: list[Any]) -> Shape:
             raise TypeError("an array of objects that are no numbers: convert it with .astype(float), or pass a list")
         leaves.extend(items)
         return "array", x.shape
-    return fixed(x)
+    return fixed(x) if other is None else other(x, leaves)
 
 
 def fixed(x: Any) -> Shape:
@@ -112,6 +116,10 @@ def rebuild(shape: Shape, number: Callable[[], Any], array: Callable[[tuple[int,
         return shape[1](*[rebuild(s, number, array) for s in shape[2]])
     if kind == "dict":
         return dict(zip(shape[1], [rebuild(s, number, array) for s in shape[2]], strict=True))
+    if kind == "object":
+        return shape[1].rebuild([rebuild(s, number, array) for s in shape[2]])
+    if kind == "held":
+        return shape[1].x
     return array(shape[1]) if kind == "array" else shape[1]
 
 
@@ -132,7 +140,7 @@ def size(shape: Shape) -> int:
         return 1
     if shape[0] == "array":
         return prod(shape[1])
-    return 0 if shape[0] == "fixed" else sum(size(part) for part in shape[-1])
+    return 0 if shape[0] in ("fixed", "held") else sum(size(part) for part in shape[-1])
 
 
 def as_floats(numbers: Iterable[Any]) -> list[Any]:
@@ -144,6 +152,8 @@ def fixed_parts(shape: Shape) -> list[Any]:
     """What a shape holds beside numbers."""
     if shape[0] == "fixed":
         return [shape[1]]
+    if shape[0] == "held":
+        return [shape[1].x]
     return [] if shape[0] in ("*", "array") else [x for part in shape[-1] for x in fixed_parts(part)]
 
 

@@ -61,7 +61,7 @@ class Backend(Machine, Protocol):
     def compile(self, text: Text, tape: Tape, goal: Goal, level: int) -> Any:
         """Make a PointCode or, where the goal has rows, a RowsCode of a program; `level` says how hard to optimize."""
 
-    def levels(self, text: Text, wait: bool) -> tuple[int, int]:
+    def levels(self, text: Text, goal: Goal, wait: bool) -> tuple[int, int]:
         """How hard to optimize at first, and in the end. All levels give the same bits."""
 
 

@@ -23,13 +23,24 @@ from micrograd.compile import explain, llvm, worker
 from micrograd.compile.kernel import RESULT
 from micrograd.compile.options import Options
 from micrograd.compile.point import PointVariant
-from micrograd.compile.signature import Fixed, Known, key_of, lay_flat, static_arguments, template_of, values_among
+from micrograd.compile.signature import (
+    Fixed,
+    Known,
+    key_of,
+    lay_flat,
+    split_method,
+    static_arguments,
+    static_shape,
+    template_of,
+    values_among,
+)
 from micrograd.compile.tuning import TUNING
 from micrograd.compile.variants import Variants, is_recording, trace_variant
 from micrograd.errors import TraceError
 from micrograd.importable import attribute_of, by_name
+from micrograd.objects import flatten_object
 from micrograd.tape.trace import Trace, is_tracing, user_depth
-from micrograd.tree import NUMBER, Shape, fixed, flatten, name_of, not_told_apart, unflatten, wants_function
+from micrograd.tree import NUMBER, Shape, flatten, name_of, not_told_apart, unflatten, wants_function
 
 
 class Jit:
@@ -37,8 +48,11 @@ class Jit:
 
     def __init__(self, f: Callable[..., Any], options: Options, static_argnums: tuple[int, ...] = ()) -> None:
         functools.update_wrapper(self, f, updated=())  # type: ignore[arg-type]
-        self.f, self.options = f, options
+        self.f, self.options, self.given = f, options, static_argnums
         self.static, self.static_names = static_arguments(f, static_argnums) if static_argnums else ((), set())
+        self.unbound, self.bound = split_method(f)
+        if self.bound:  # static arguments are counted without it
+            self.static = tuple([n + 1 if n >= 0 else n for n in self.static])
         self.variants: Variants[PointVariant] = Variants()
         self.shapes: dict[bytes, Known] = {}
         self.kernel: Any = None  # the callable object in C that stands for this one
@@ -64,7 +78,8 @@ class Jit:
         return result
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        shape, leaves = self._known(args) if not kwargs and not self.static else self._flat(args, kwargs)
+        simple = not kwargs and not self.static and not self.bound
+        shape, leaves = self._known(args) if simple else self._flat(args, kwargs)
         wanted = shape.values if type(shape) is Known else values_among(leaves)
         wait = self.options.wait or worker.must_wait()
         try:
@@ -138,15 +153,19 @@ class Jit:
 
     def _flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Shape, list[Any]]:
         leaves: list[Any] = []
+        args = (*self.bound, *args)
         static = [i % len(args) for i in self.static if -len(args) <= i < len(args)]
-        parts = [fixed(a) if i in static else flatten(a, leaves) for i, a in enumerate(args)]
-        named = [fixed(a) if name in self.static_names else flatten(a, leaves) for name, a in kwargs.items()]
+        parts = [static_shape(a) if i in static else flatten(a, leaves, flatten_object) for i, a in enumerate(args)]
+        named = [
+            static_shape(a) if name in self.static_names else flatten(a, leaves, flatten_object)
+            for name, a in kwargs.items()
+        ]
         shape: Shape = ("tuple", (("tuple", tuple(parts)), ("dict", tuple(kwargs), tuple(named))))
         return shape, leaves
 
     def _trace(self, shape: Shape, leaves: list[Any]) -> Trace:
         def spread(args: Any, kwargs: Any) -> Any:
-            return self.f(*args, **kwargs)
+            return self.unbound(*args, **kwargs)
 
         spread.__qualname__ = name_of(self.f)
         return trace_variant(spread, self.f, shape, leaves)
@@ -207,7 +226,7 @@ class Jit:
         return explain.public_names(self.f)
 
     def __reduce__(self) -> Any:
-        return by_name(self.kernel, self.f) or (compiled, (self.f, self.options, self.static))
+        return by_name(self.kernel, self.f) or (compiled, (self.f, self.options, self.given))
 
 
 def jit(

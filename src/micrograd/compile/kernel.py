@@ -25,7 +25,7 @@ class Kernel:
         self.instructions, self.outputs = len(lowered), len(lowered.outputs)
         self.guarded = bool(lowered.guards)
         self.text = backend.text(lowered, goal)
-        self.level, self.final_level = backend.levels(self.text, wait)
+        self.level, self.final_level = backend.levels(self.text, goal, wait)
         self.code: Any = backend.compile(self.text, lowered, goal, self.level)
         self._lowered: Tape | None = lowered if self.level != self.final_level else None
         self.seconds = perf_counter() - start

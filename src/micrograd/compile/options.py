@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)  # rows at a time
 
@@ -17,6 +17,10 @@ class Options:
     width: int | None = None  # rows at a time; None: as many as the processor's vectors hold
     wait: bool = False  # compile in the first call, not in the background
     backend: str = "llvm"
+
+    def for_guards(self, guarded: bool) -> Options:
+        """The options for a tape; one with guards must decide as eager code does, so it gets neither fastmath nor float32."""
+        return replace(self, fastmath=False, float32=False) if guarded else self
 
     def __post_init__(self) -> None:
         if self.exact and (self.fastmath or self.float32):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from micrograd.compile.signature import static_shape
 from micrograd.engine import Value
 from micrograd.errors import CompileError
-from micrograd.tree import NUMBER, Shape, fixed, flatten, is_array, not_told_apart, refuse_masked, unflatten
+from micrograd.objects import flatten_object
+from micrograd.tree import NUMBER, Shape, flatten, is_array, not_told_apart, refuse_masked, unflatten
 
 
 class Rows:
@@ -36,9 +38,9 @@ class Rows:
             if i in taken:
                 if axis is not None:
                     raise TypeError(f"argument {i} is static, so it is the same in all rows: give in_axes=None for it")
-                parts.append(("uniform", fixed(a)))
+                parts.append(("uniform", static_shape(a)))
             elif axis is None:
-                parts.append(("uniform", flatten(a, self.uniform)))
+                parts.append(("uniform", flatten(a, self.uniform, flatten_object)))
             else:
                 parts.append(("rows", self._take(a, axis, f"argument {i}")))
         for name, a in kwargs.items():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import FunctionType, MethodType
 from typing import Any
 
 from micrograd import engine
 from micrograd.engine import Value
-from micrograd.tree import NUMBER, Shape, name_of
+from micrograd.objects import Held, flatten_object, holds_numbers
+from micrograd.tree import NUMBER, Shape, fixed, name_of
 
 if engine.NATIVE:
     from micrograd._engine import lay_flat as _lay_flat
@@ -62,6 +64,30 @@ def static_arguments(f: Any, numbers: tuple[int, ...]) -> tuple[tuple[int, ...],
             raise ValueError(f"static_argnums has {n}, but {name_of(f)} takes {len(places)} arguments")
     front = tuple(n % len(places) for n in numbers)
     return front, {places[n].name for n in front}
+
+
+def split_method(f: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A method, or an object that is called, as a function of the object and the object: where that holds plain numbers.
+
+    They are then read in each call, like those of any argument. An object without numbers, such as a model whose parameters are
+    Values, is left as it is: its Values are captured by reference, which is faster.
+    """
+    if isinstance(f, MethodType):
+        owner, function = f.__self__, f.__func__
+    elif callable(f) and isinstance(type(f).__call__, FunctionType) and not hasattr(f, "__wrapped__"):
+        owner, function = f, type(f).__call__
+    else:
+        return f, ()
+    return (function, (owner,)) if not isinstance(owner, type) and holds_numbers(owner) else (f, ())
+
+
+def static_shape(x: Any) -> Shape:
+    """The shape of a static argument: all of it is part of the shape, the numbers in it too."""
+    leaves: list[Any] = []
+    shape = flatten_object(x, leaves)
+    if shape[0] == "fixed":
+        return shape
+    return "held", Held(x), (shape, *map(fixed, leaves))
 
 
 def key_of(shape: Shape) -> bytes | None:

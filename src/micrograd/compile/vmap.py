@@ -6,7 +6,6 @@ import functools
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -39,8 +38,7 @@ class Plan:
         self.values = any(values)
         by = tuple([k for k, is_value in enumerate(values) if is_value]) if record else ()
         self.guarded = bool(trace.tape.guards)
-        # Guards decide as eager code does, which they cannot in single precision.
-        options = replace(owner.options, float32=False) if self.guarded else owner.options
+        options = owner.options.for_guards(self.guarded)
         self.goal = Goal(options, (), by, rows=True, reduced=owner.reduce is not None)
         self.gradient = bool(by)
         self.direct = self.gradient and self.goal.reduced and owner.batch_size is None and self.shape == NUMBER

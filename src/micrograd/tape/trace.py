@@ -14,6 +14,7 @@ from typing import Any
 from micrograd import engine, graph
 from micrograd.engine import ELSEWHERE, Value
 from micrograd.errors import TraceError
+from micrograd.objects import attributes
 from micrograd.tape import passes
 from micrograd.tape import purity as outside
 from micrograd.tape.tape import CONST, PARAM, SOURCES, Guard, Tape
@@ -64,6 +65,7 @@ class Trace:
         self.constants: list[tuple[int, Any]] = []  # which of them are no Values, and what they are
         self.aux: Any = None  # what came beside the result, with Values of that run in it
         self.aux_places: list[int] = []  # where those are on the tape
+        self.lines: list[str] = []  # `file:line` of each guard of the tape
 
 
 def is_tracing() -> bool:
@@ -120,6 +122,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     """
     serial = next(_serials) % (ELSEWHERE - 1) + 1  # a node has two bytes for it
     guards: list[tuple[str, Any, Any, bool]] = []
+    lines: list[str] = []  # where each of them is
     texts: list[str] = []  # what was made of Values in strings
     outer_watch = engine.set_watch(None, None)
     outer = outer_watch[0]
@@ -128,6 +131,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         if result is not None:
             if frozen or outer is not None:
                 guards.append((how, v, other, result))
+                lines.append(user_line())
         elif frozen and how == "repr()":  # to print a Value is harmless
             texts.append(f"Value(data={v._data!r}")
         elif frozen and not (how == "hash()" and not v._trace):  # whoever else watches
@@ -190,7 +194,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         _refuse_changed(f, held)
     beside: list[Any] = []
     map_values(aux, beside.append)
-    found = _write_down(f, inputs, leaves + beside, guards, out_shape, serial)
+    found = _write_down(f, inputs, leaves + beside, guards, lines, out_shape, serial)
     _refuse_leaked(f, found.captured, set(begun[inside:]))
     found.constants = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, Value)]
     found.aux, found.aux_places = aux, list(found.tape.outputs[len(leaves) :])
@@ -220,18 +224,27 @@ def _refuse_frozen(f: Any, shape: Shape, texts: list[str]) -> None:
 
 
 def _containers(x: Any, shape: Shape) -> Iterator[Any]:
-    """The lists, dicts and arrays that a function gets as its arguments."""
-    if shape[0] in ("list", "dict", "array"):
+    """The lists, dicts, arrays and objects that a function gets as its arguments."""
+    if shape[0] in ("list", "dict", "array", "object"):
         yield x
-    if shape[0] in ("list", "tuple", "named", "dict"):
-        for item, part in zip(x.values() if shape[0] == "dict" else x, shape[-1]):
+    if shape[0] in ("list", "tuple", "named", "dict", "object"):
+        items = x.values() if shape[0] == "dict" else _attributes(x, shape) if shape[0] == "object" else x
+        for item, part in zip(items, shape[-1]):
             yield from _containers(item, part)
+
+
+def _attributes(x: Any, shape: Shape) -> list[Any]:
+    return [getattr(x, name) for name in shape[1].names]
 
 
 def _contents(container: Any) -> list[Any]:
     if isinstance(container, dict):
         return [*container, *container.values()]
-    return list(container.flat) if is_array(container) else list(container)
+    if is_array(container):
+        return list(container.flat)
+    return (
+        list(container) if isinstance(container, list) else [x for pair in attributes(container).items() for x in pair]
+    )
 
 
 def _refuse_changed(f: Any, held: list[tuple[Any, list[Any]]]) -> None:
@@ -263,7 +276,9 @@ def _refuse_leaked(f: Any, captured: list[Value], inner: set[int]) -> None:
             )
 
 
-def _write_down(f: Any, inputs: list[Value], results: list[Any], guards: list[Any], shape: Shape, serial: int) -> Trace:
+def _write_down(
+    f: Any, inputs: list[Value], results: list[Any], guards: list[Any], lines: list[str], shape: Shape, serial: int
+) -> Trace:
     operands = [*results, *(x for _, a, b, _ in guards for x in (a, b))]
     found = linearize(operands, inputs, serial, SOURCES)
     if len(found) == 1:
@@ -275,13 +290,13 @@ def _write_down(f: Any, inputs: list[Value], results: list[Any], guards: list[An
         )
     ops, args, captured, on_tape = found
     pairs = iter(on_tape[len(results) :])
-    seen: dict[Guard, None] = {}
-    for how, _, _, went in guards:
-        seen[(how, next(pairs), next(pairs), went)] = None
+    seen: dict[Guard, str] = {}
+    for (how, _, _, went), line in zip(guards, lines):
+        seen.setdefault((how, next(pairs), next(pairs), went), line)
     decided = [g for g in seen if not (ops[g[1]] is CONST and ops[g[2]] is CONST)]
     tape = Tape(len(inputs), len(captured), tuple(ops), tuple(args), tuple(on_tape[: len(results)]), tuple(decided))
     found_trace = Trace(tape, captured, shape)
-    found_trace.numbers = peek(results)
+    found_trace.numbers, found_trace.lines = peek(results), [seen[g] for g in decided]
     return found_trace
 
 

@@ -37,11 +37,14 @@ class LLVM:
         code = build.compile_text(text.source, text.scratch, target, level)
         return run.Rows(code, tape, goal, target) if goal.rows else run.Point(code, tape)
 
-    def levels(self, text: Text, wait: bool) -> tuple[int, int]:
-        """How hard to optimize at first, and in the end: a short text is compiled well at once (see Tuning.long_text)."""
+    def levels(self, text: Text, goal: Goal, wait: bool) -> tuple[int, int]:
+        """How hard to optimize at first, and in the end: a short text is compiled well at once (see Tuning.long_text).
+
+        Level 0 fuses no products with sums, so it rounds as the others do only where nothing may be fused.
+        """
         if text.source.count("\n") <= TUNING.long_text:
             return 2, 2
-        return (1, 1) if wait else (0, 1)
+        return (0, 1) if goal.options.exact and not wait else (1, 1)
 
 
 backends.register(LLVM())
