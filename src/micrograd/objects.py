@@ -70,7 +70,7 @@ class Remake:
 
     def rebuild(self, values: list[Any]) -> Any:
         """An object with these attributes, made without running its __init__."""
-        found = object.__new__(self.cls)
+        found: Any = object.__new__(self.cls)
         for name, x in zip(self.names, values):
             object.__setattr__(found, name, x)
         return found
@@ -79,6 +79,11 @@ class Remake:
 def flatten_object(x: Any, leaves: list[Any]) -> Shape:
     """The shape of something that is neither a number nor a container of numbers; appends the floats in it to leaves."""
     return _flatten(x, leaves, ())
+
+
+def static_shape(x: Any) -> Shape:
+    """The shape of a static argument: the numbers in it are a part of the shape too."""
+    return _flatten(x, None, ())
 
 
 def holds_numbers(x: Any) -> bool:
@@ -106,10 +111,10 @@ def attributes(x: Any) -> dict[str, Any]:
     return found
 
 
-def _flatten(x: Any, leaves: list[Any], above: tuple[int, ...]) -> Shape:
+def _flatten(x: Any, leaves: list[Any] | None, above: tuple[int, ...]) -> Shape:
     if isinstance(x, Value):
         return "held", Held(x), None
-    if isinstance(x, (float, Real)) and not isinstance(x, int):
+    if leaves is not None and isinstance(x, (float, Real)) and not isinstance(x, int):
         leaves.append(x)
         return NUMBER
     if isinstance(x, CONSTANT):
@@ -132,7 +137,7 @@ def _flatten(x: Any, leaves: list[Any], above: tuple[int, ...]) -> Shape:
     return fixed(x)
 
 
-def _attribute(name: str, x: Any, leaves: list[Any], above: tuple[int, ...]) -> Shape:
+def _attribute(name: str, x: Any, leaves: list[Any] | None, above: tuple[int, ...]) -> Shape:
     return ("held", Held(x), None) if name in OWN else _flatten(x, leaves, above)
 
 

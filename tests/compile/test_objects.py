@@ -191,7 +191,7 @@ def test_a_function_that_changes_the_object_is_refused():
         p.vol = 2.0 * x
         return x
 
-    with pytest.raises(TraceError, match="changes a Market that it gets as an argument"):
+    with pytest.raises(TraceError, match="`vol` of a Market is assigned inside a compiled function"):
         jit(f, wait=True)(Market(0.2), 1.0)
 
 

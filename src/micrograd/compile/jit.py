@@ -30,7 +30,6 @@ from micrograd.compile.signature import (
     lay_flat,
     split_method,
     static_arguments,
-    static_shape,
     template_of,
     values_among,
 )
@@ -38,7 +37,7 @@ from micrograd.compile.tuning import TUNING
 from micrograd.compile.variants import Variants, is_recording, trace_variant
 from micrograd.errors import TraceError
 from micrograd.importable import attribute_of, by_name
-from micrograd.objects import flatten_object
+from micrograd.objects import flatten_object, static_shape
 from micrograd.tape.trace import Trace, is_tracing, user_depth
 from micrograd.tree import NUMBER, Shape, flatten, name_of, not_told_apart, unflatten, wants_function
 

@@ -25,10 +25,8 @@ class PointVariant(Variant):
 
     def __init__(self, trace: Trace, options: Options, compiled: Callable[[PointVariant], None]) -> None:
         super().__init__(trace)
-        self.options, self.compiled = (
-            options.for_guards(bool(trace.tape.guards)),
-            compiled,
-        )  # compiled: called when there is new code
+        self.options = options.for_guards(bool(trace.tape.guards))
+        self.compiled = compiled  # called when there is new code
         self.params = parameters(trace.captured)
         self.failure: CompileError | None = None
         self._warned = False

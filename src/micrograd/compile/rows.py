@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from micrograd.compile.signature import static_shape
 from micrograd.engine import Value
 from micrograd.errors import CompileError
-from micrograd.objects import flatten_object
+from micrograd.objects import flatten_object, static_shape
 from micrograd.tree import NUMBER, Shape, flatten, is_array, not_told_apart, refuse_masked, unflatten
 
 

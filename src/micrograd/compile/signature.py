@@ -7,8 +7,8 @@ from typing import Any
 
 from micrograd import engine
 from micrograd.engine import Value
-from micrograd.objects import Held, flatten_object, holds_numbers
-from micrograd.tree import NUMBER, Shape, fixed, name_of
+from micrograd.objects import holds_numbers
+from micrograd.tree import NUMBER, Shape, name_of
 
 if engine.NATIVE:
     from micrograd._engine import lay_flat as _lay_flat
@@ -79,15 +79,6 @@ def split_method(f: Any) -> tuple[Any, tuple[Any, ...]]:
     else:
         return f, ()
     return (function, (owner,)) if not isinstance(owner, type) and holds_numbers(owner) else (f, ())
-
-
-def static_shape(x: Any) -> Shape:
-    """The shape of a static argument: all of it is part of the shape, the numbers in it too."""
-    leaves: list[Any] = []
-    shape = flatten_object(x, leaves)
-    if shape[0] == "fixed":
-        return shape
-    return "held", Held(x), (shape, *map(fixed, leaves))
 
 
 def key_of(shape: Shape) -> bytes | None:

@@ -251,6 +251,12 @@ def _refuse_changed(f: Any, held: list[tuple[Any, list[Any]]]) -> None:
     for container, before in held:
         after = _contents(container)
         if len(after) != len(before) or any(x is not y for x, y in zip(after, before)):
+            if not isinstance(container, (list, dict)) and not is_array(container):
+                old, new = dict(zip(before[::2], before[1::2])), dict(zip(after[::2], after[1::2]))
+                name = next(n for n in (new | old) if old.get(n, old) is not new.get(n, new))
+                raise TraceError(
+                    f"`{name}` of a {type(container).__name__} is assigned inside a compiled function, {name_of(f)}\n{KEEP_OUT}"
+                )
             raise TraceError(
                 f"{name_of(f)} changes a {type(container).__name__} that it gets as an argument, and is to be compiled\n"
                 "  Machine code gets the numbers in it alone, so the caller's would stay as it is.\n"
