@@ -69,6 +69,14 @@ def _shares(args: Sequence[float]) -> float:
     return 4.0 + len(args) + max(args) - min(args)
 
 
+def _digamma(args: Sequence[float]) -> float:
+    """Of a logarithm, ten quotients and left of 1/2 a cotangent, near the roots of which they cancel."""
+    x = args[0]
+    whole = abs(float(exact("digamma", args)[0]))
+    terms = 5.0 + abs(math.log(abs(x) + 1)) + (abs(math.pi / math.tan(math.pi * (x - round(x)))) if x < 0.5 else 0.0)
+    return 3.0 + 2.0 * terms / whole
+
+
 _COUNT = "n rounding steps, one for each input"
 _LIBRARY = "the C library's own error"
 
@@ -79,7 +87,6 @@ EXCEPTIONS: dict[tuple[str, int], Bound] = {  # (op, 0 for the value, i for the 
     ("atan2", 1): _constant(3.0, "hypot and division, twice each: no overflow, where a² + b² has one"),
     ("atan2", 2): _constant(3.0, "hypot and division, twice each: no overflow, where a² + b² has one"),
     ("tanh", 0): _constant(2.5, _LIBRARY + " (glibc 2.36)"),
-    ("acosh", 1): _constant(3.0, "√(a-1)·√(a+1): no overflow, where a² - 1 has one"),
     ("erf", 1): Bound("2 + a²", lambda args: 2.0 + args[0] ** 2, "a² is rounded before it is an exponent"),
     ("erfc", 0): _constant(3.0, _LIBRARY + " (glibc 2.36)"),
     ("erfc", 1): Bound("2 + a²", lambda args: 2.0 + args[0] ** 2, "a² is rounded before it is an exponent"),
@@ -93,6 +100,15 @@ EXCEPTIONS: dict[tuple[str, int], Bound] = {  # (op, 0 for the value, i for the 
     ("gelu", 0): Bound("4 + 1.5·a²", lambda args: 4.0 + 1.5 * args[0] ** 2, "a/√2 is rounded before erfc, whose tail falls as exp(-a²/2)"),
     ("gelu", 1): Bound("(4 + 1.5·a²) × (|terms| / |sum|)", lambda args: (4.0 + 1.5 * args[0] ** 2) * _cdf_terms(args),
                        "the same, and the slope has a root at -0.752: two terms cancel near it"),
+    ("sigmoid_slope", 1): _constant(5.0, "exp and tanh, a sum, two products and a division"),
+    ("gamma", 0): _constant(6.0, _LIBRARY + " (glibc 2.36)"),
+    ("gamma", 1): Bound("6 more than digamma", lambda args: 6.0 + _digamma(args), "the value times digamma"),
+    ("lgamma", 0): _constant(4.0, _LIBRARY + " (glibc 2.36)"),
+    ("lgamma", 1): Bound("3 + 2 × (|terms| / |sum|)", _digamma, "digamma has roots: terms cancel near them"),
+    ("digamma", 0): Bound("3 + 2 × (|terms| / |sum|)", _digamma, "digamma has roots: terms cancel near them"),
+    ("digamma", 1): _constant(6.0, "twelve powers and a series; left of 1/2 a squared cosecant less those"),
+    ("zeta", 0): _constant(6.0, "twelve powers and a series"),
+    ("zeta", 2): _constant(6.0, "twelve powers and a series"),
     ("sum", 0): Bound("n", lambda args: max(USUAL, len(args)), _COUNT),
     ("mean", 0): Bound("n", lambda args: max(USUAL, len(args)), _COUNT),
     ("dot", 0): Bound("n", lambda args: max(USUAL, len(args)), _COUNT),

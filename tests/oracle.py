@@ -59,6 +59,18 @@ def _others(xs: Any) -> Any:
     return [mp.fprod(xs[:i] + xs[i + 1 :]) for i in range(len(xs))]
 
 
+def _quotient(a: Any, b: Any, whole: Callable[[Any], Any]) -> Any:
+    return whole(a / b)
+
+
+def _trunc(a: Any) -> Any:
+    return mp.sign(a) * mp.floor(abs(a))
+
+
+def _sigmoid_slope(a: Any) -> Any:
+    return _sigmoid(a) * _sigmoid(-a)
+
+
 def _zeros(n: int) -> Callable[..., Any]:
     return lambda *_: [mpf(0)] * n
 
@@ -102,11 +114,25 @@ REFERENCE = {
         lambda a, b: a - b * mp.floor(a / b), lambda a, b: [1, -mp.floor(a / b)], "small", "small nonzero"
     ),
     "pow": Reference(_power, lambda a, b: [b * _power(a, b - 1), _power(a, b) * mp.log(a)], "positive", "small"),
+    "fmod": Reference(
+        lambda a, b: a - b * _trunc(a / b), lambda a, b: [1, -_trunc(a / b)], "small", "small nonzero"
+    ),
+    "remainder": Reference(
+        lambda a, b: a - b * mp.nint(a / b), lambda a, b: [1, -mp.nint(a / b)], "small", "small nonzero"
+    ),
+    "fma": Reference(lambda a, b, c: a * b + c, lambda a, b, c: [b, a, 1], "any", "any", "any"),
+    "copysign": Reference(
+        lambda a, b: abs(a) * (1 if b >= 0 else -1),
+        lambda a, b: [mp.sign(a) * (1 if b >= 0 else -1), 0],
+        "any",
+        "nonzero",
+    ),
     "neg": Reference(lambda a: -a, lambda a: [-1], "any"),
     "abs": Reference(abs, lambda a: [mp.sign(a)], "any"),
     "min": Reference(min, lambda a, b: _tie(a, b, a < b), "any", "any"),
     "max": Reference(max, lambda a, b: _tie(a, b, a > b), "any", "any"),
     "exp": Reference(mp.exp, lambda a: [mp.exp(a)], "any"),
+    "exp2": Reference(lambda a: mp.power(2, a), lambda a: [mp.power(2, a) * mp.log(2)], "any"),
     "expm1": Reference(mp.expm1, lambda a: [mp.exp(a)], "any"),
     "log": Reference(mp.log, lambda a: [1 / a], "positive"),
     "log1p": Reference(mp.log1p, lambda a: [1 / (1 + a)], "above -1"),
@@ -131,6 +157,7 @@ REFERENCE = {
     "erf": Reference(mp.erf, lambda a: [2 / mp.sqrt(mp.pi) * mp.exp(-a * a)], "any"),
     "erfc": Reference(mp.erfc, lambda a: [-2 / mp.sqrt(mp.pi) * mp.exp(-a * a)], "any"),
     "sigmoid": Reference(_sigmoid, lambda a: [_sigmoid(a) * _sigmoid(-a)], "any"),
+    "sigmoid_slope": Reference(_sigmoid_slope, lambda a: [-_sigmoid_slope(a) * mp.tanh(a / 2)], "any"),
     "relu": Reference(lambda a: max(a, mpf(0)), lambda a: [_step(a > 0)], "any"),
     "leaky_relu": Reference(lambda a, b: a if a > 0 else a * b, lambda a, b: [1, 0] if a > 0 else [b, a], "any", "any"),
     "elu": Reference(
@@ -142,6 +169,13 @@ REFERENCE = {
     "softplus": Reference(_softplus, lambda a: [_sigmoid(a)], "any"),
     "silu": Reference(lambda a: a * _sigmoid(a), lambda a: [_sigmoid(a) * (1 + a * _sigmoid(-a))], "any"),
     "gelu": Reference(lambda a: a * _cdf(a), lambda a: [_gelu_slope(a)], "any"),
+    "gamma": Reference(mp.gamma, lambda a: [mp.gamma(a) * mp.digamma(a)], "gamma"),
+    "lgamma": Reference(lambda a: mp.log(abs(mp.gamma(a))), lambda a: [mp.digamma(a)], "gamma"),
+    "digamma": Reference(mp.digamma, lambda a: [mp.polygamma(1, a)], "gamma"),
+    "zeta": Reference(
+        mp.zeta, lambda a, b: [mp.nan, -a * mp.zeta(a + 1, b)], "order", "above 0.5"
+    ),
+    "trunc": Reference(_trunc, _zeros(1), "any"),
     "floor": Reference(mp.floor, _zeros(1), "any"),
     "ceil": Reference(mp.ceil, _zeros(1), "any"),
     "round": Reference(mp.nint, _zeros(1), "any"),
@@ -236,6 +270,13 @@ def _column(domain: str, rng: random.Random, count: int) -> list[float]:
     if domain == "within 1/2":
         inside = [0.1, 0.25, 0.425, 0.425 + 2**-54, 0.4999, 0.5 - 1e-9, 0.5 - 2**-54]
         return _signed(_NEAR_ZERO + inside) + [x / 20.5 for x in plain] + [x / 1025 for x in wide]
+    if domain == "gamma":  # not at the poles, and not near the roots of lgamma and digamma
+        whole = [0.5, 1.5, 2.5, 3.0, 4.0, 5.5, 10.0, 20.5, 100.0, 170.0]
+        return _NEAR_ZERO[3:] + whole + [-x for x in (1e-5, 0.25, 0.5, 1.25, 2.75, 5.5, 20.25)] + [2 + abs(x) for x in plain]
+    if domain == "order":
+        return [2.0, 3.0, 4.0, 5.0, 6.0]
+    if domain == "above 0.5":
+        return [0.5, 0.75, 1.0, 2.0, 10.0, 100.0, 1e5] + [0.5 + abs(x) for x in plain]
     assert domain == "above 1", domain
     return (
         [1 + 2**-52, 1 + 1e-9, 1.1, 1e300]

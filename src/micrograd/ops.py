@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Op:
     """One row of the table."""
 
-    __slots__ = ("name", "value", "partials", "symbol", "arity", "commutative", "identity", "absorbing",
+    __slots__ = ("name", "kind", "value", "partials", "symbol", "arity", "commutative", "identity", "absorbing",
                  "rule", "defaults", "c", "llvm", "cuda", "js")  # fmt: skip
 
     def __init__(
@@ -37,6 +37,7 @@ class Op:
         value: Function,
         partials: list[Function],
         *,
+        kind: str = "",  # "call": a function of the C library under this name; the others follow from the spelling
         symbol: str = "",  # what `Value._op` says; the name where there is no sign for it
         rule: tuple[str, ...] = (),  # the partials in symbols, for people: a, b are the inputs, y the result
         commutative: bool = False,
@@ -59,6 +60,10 @@ class Op:
         self.identity = identity
         self.absorbing = absorbing
         self.defaults = defaults
+        if kind == "call":  # one name in every language, but where a row says otherwise
+            operands = ", ".join(f"{{{i}}}" for i in range(self.arity))
+            c, llvm, js = c or f"{name}({operands})", llvm or f"@{name}", js or f"Math.{name}({operands})"
+        self.kind = kind or _kind(self.arity, llvm)
         self.c = c
         self.llvm = llvm
         self.cuda = cuda or c
@@ -71,6 +76,17 @@ class Op:
         if OPS.get(self.name) is self:
             return _row, (self.name,)
         return object.__reduce_ex__(self, 2)
+
+
+def _kind(arity: int, llvm: str) -> str:
+    """What sort of op a row is: list, compare, select, call, arithmetic, or composite (written in other rows)."""
+    if arity < 0:
+        return "list"
+    if not llvm:
+        return "composite"
+    if llvm.startswith("fcmp"):
+        return "compare"
+    return "select" if llvm == "select" else "call" if llvm.startswith("@") else "arithmetic"
 
 
 def _row(name: str) -> Op:
@@ -146,13 +162,31 @@ def _hypot(a: float, b: float) -> float:
         return nan if a != a or b != b else inf
 
 
-def _cbrt(x: float) -> float:
-    if not hasattr(math, "cbrt"):  # Python 3.10: ask the C library itself, for the same bits as the C twin
-        import ctypes
+def _library(name: str, arity: int = 1) -> Function:
+    """A function of the C library itself, for the bits of the C twin, where Python has none or computes its own way."""
+    found: list[Function] = []
 
-        math.cbrt = ctypes.CDLL(None).cbrt
-        math.cbrt.restype, math.cbrt.argtypes = ctypes.c_double, [ctypes.c_double]
-    return math.cbrt(x)
+    def value(*xs: float) -> Any:
+        if not found:
+            import ctypes
+            import sys
+
+            function = getattr(ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None), name)
+            function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * arity
+            found.append(function)
+        return found[0](*xs)
+
+    return value
+
+
+def _ieee2(function: Callable[[float, float], float]) -> Callable[[float, float], float]:
+    def value(a: float, b: float) -> float:
+        try:
+            return function(a, b)
+        except ValueError:
+            return nan
+
+    return value
 
 
 def _fold(step: Function, xs: Any, start: Any) -> Any:
@@ -186,6 +220,12 @@ def _logsumexp(xs: Any) -> Any:
 # ---- the pieces that stable values and partials share
 
 
+# A rule has to be smooth wherever its function is: its derivatives of every order come from differentiating it. So a rule
+# has no abs and no constant arm at a point where the function is smooth; where it chooses between two formulas, both are
+# the same function there; and the operands of the formula that is not chosen are replaced by harmless ones, since the
+# gradient of that formula is multiplied by 0, and 0·inf is nan.
+
+
 def _half_exp(x: Any) -> Any:
     return f.exp(-f.abs(x))  # never overflows
 
@@ -195,30 +235,142 @@ def _sigmoid(x: Any) -> Any:
     return f.div(f.where(f.lt(x, 0.0), e, 1.0), 1.0 + e)
 
 
-def _sigmoid_slope(x: Any, y: Any) -> Any:
+def _sigmoid_slope(x: Any) -> Any:
     e = _half_exp(x)  # y * (1 - y) loses its digits where y is near 1
     return f.div(e, 1.0 + e * (2.0 + e))
 
 
-def _tanh_slope(x: Any, y: Any) -> Any:
-    e = f.exp(-2.0 * f.abs(x))  # 1 - y*y loses its digits where y is near 1
-    return f.div(4.0 * e, 1.0 + e * (2.0 + e))
+def _within(x: Any, limit: float = 1e30) -> Any:
+    """x, held within bounds beyond which exp(-x²) is 0 in every number type: past them 0·inf would be nan."""
+    return f.where(f.gt(x, limit), limit, f.where(f.lt(x, -limit), -limit, x))
 
 
 def _normal_cdf(x: Any) -> Any:
     return 0.5 * f.erfc(x * -math.sqrt(0.5))
 
 
+def _silu_slope(x: Any, y: Any) -> Any:
+    return f.sigmoid(x) * (1.0 + _within(x) * f.sigmoid(-x))
+
+
 def _gelu_slope(x: Any, y: Any) -> Any:
-    return _normal_cdf(x) + x * (f.exp(-0.5 * x * x) * (1.0 / math.sqrt(2.0 * math.pi)))
+    t = _within(x)
+    return _normal_cdf(x) + t * (f.exp(-0.5 * t * t) * (1.0 / math.sqrt(2.0 * math.pi)))
+
+
+def _erf_slope(x: Any, y: Any) -> Any:
+    t = _within(x)
+    return TWO_OVER_SQRT_PI * f.exp(-t * t)
+
+
+def _elu_slope(a: Any, b: Any, y: Any) -> Any:
+    right = f.gt(a, 0.0)
+    return f.where(right, 1.0, f.where(right, 0.0, b) * f.exp(f.where(right, 0.0, a)))
+
+
+def _elu_by_alpha(a: Any, b: Any, y: Any) -> Any:
+    return f.expm1(f.where(f.gt(a, 0.0), 0.0, a))
 
 
 def _pow_base(a: Any, b: Any, y: Any) -> Any:
-    return f.where(f.eq(b, 0.0), 0.0, b * f.pow(a, b - 1.0))
+    constant = f.where(f.gt(f.abs(a), 0.0), 0.0, f.eq(b, 0.0))  # 0**0, and nan**0: 1 for every base
+    return f.where(constant, 0.0, b * f.pow(f.where(constant, 1.0, a), b - 1.0))
 
 
 def _pow_exponent(a: Any, b: Any, y: Any) -> Any:
-    return f.where(f.eq(a, 0.0) * f.ge(b, 0.0), 0.0, y * f.log(a))
+    flat = f.where(f.eq(a, 0.0), f.ge(b, 0.0), f.eq(a, inf) * f.lt(b, 0.0))  # y is 0 there, and log(a) infinite
+    return f.where(flat, 0.0, y * f.log(f.where(flat, 1.0, a)))
+
+
+def _one_less_square(a: Any) -> Any:
+    return f.fma(-a, a, 1.0)  # 1 - a², rounded once: (1 - a)(1 + a) has an operand of 0 where the slope is infinite
+
+
+def _atan_slope(a: Any, y: Any) -> Any:
+    end = f.eq(f.abs(a), inf)
+    t = f.where(end, 0.0, a)
+    return f.where(end, 0.0, f.div(1.0, 1.0 + t * t))
+
+
+def _asinh_slope(a: Any, y: Any) -> Any:
+    end = f.eq(f.abs(a), inf)
+    return f.where(end, 0.0, f.div(1.0, f.hypot(1.0, f.where(end, 0.0, a))))
+
+
+def _acosh_slope(a: Any, y: Any) -> Any:
+    far = f.gt(a, 134217728.0)  # 2^27: from here on √(a² - 1) is a, to the last digit; and a² might overflow
+    t = f.where(far, 2.0, a)
+    return f.where(far, f.div(1.0, f.where(far, a, 1.0)), f.div(1.0, f.sqrt(f.fma(t, t, -1.0))))
+
+
+def _hypot_slope(a: Any, b: Any, y: Any) -> Any:
+    """a/y; 0 at the origin, as abs has it; ±1 where a alone is infinite."""
+    origin, end = f.eq(y, 0.0), f.eq(f.abs(a), inf)
+    slope = f.div(f.where(end, 0.0, a), f.where(origin, 1.0, y))
+    return f.where(origin, 0.0, f.where(end, f.copysign(1.0, a) + 0.0 * b, slope))
+
+
+def _atan2_slope(b: Any, a: Any) -> Any:
+    """b/(a² + b²), without an overflow of the squares; 0 at infinity."""
+    h = f.hypot(a, b)
+    end = f.eq(h, inf)
+    h = f.where(end, 1.0, h)
+    return f.where(end, 0.0, f.div(f.div(f.where(end, 0.0, b), h), h))
+
+
+def _quotient(a: Any, b: Any, y: Any) -> Any:
+    return f.round(f.div(a - y, b))  # a whole number already, but for the rounding of the division
+
+
+# ---- the gamma function and its derivatives: lgamma' = digamma, digamma' = ζ(2, x), ζ(s, x)' = -s·ζ(s + 1, x)
+
+
+def _reflected(x: Any) -> tuple[Any, Any, Any]:
+    """Whether x is left of 1/2; 1 - x there, else x; and x less the nearest whole number (1/4 where there is no need)."""
+    left = f.lt(x, 0.5)
+    return left, f.where(left, 1.0 - x, x), f.where(left, x - f.round(x), 0.25)
+
+
+def _digamma(x: Any) -> Any:
+    left, z, r = _reflected(x)
+    total: Any = 0.0
+    for _ in range(10):  # ψ(z) = ψ(z + 1) - 1/z, up to where the series holds
+        small = f.lt(z, 10.0)
+        total = total - f.where(small, f.div(1.0, z), 0.0)
+        z = f.where(small, z + 1.0, z)
+    w, series = f.div(1.0, z * z), 0.0
+    for c in (-3617 / 8160, 1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12):
+        series = (series + c) * w
+    psi = total + (f.log(z) - f.div(0.5, z) - series)
+    return f.where(left, psi - f.div(math.pi, f.tan(math.pi * r)), psi)
+
+
+def _digamma_slope(x: Any, y: Any) -> Any:
+    left, z, r = _reflected(x)
+    zeta, sine = f.zeta(2.0, z), f.sin(math.pi * r)
+    return f.where(left, f.div(f.div(math.pi**2, sine), sine) - zeta, zeta)
+
+
+# B(2j)/(2j)!, the Bernoulli numbers of the Euler-Maclaurin formula
+_BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600,
+              -3617 / 10670622842880000, 43867 / 5109094217170944000)  # fmt: skip
+
+
+def _zeta(s: Any, x: Any) -> Any:
+    """Hurwitz: Σ (x + k)^-s over k ≥ 0, for x > 0 and s > 1; twelve terms, and the rest by Euler and Maclaurin."""
+    total: Any = 0.0
+    for k in range(12):
+        total = total + f.pow(x + float(k), -s)
+    w = x + 12.0
+    last = f.pow(w, -s)
+    tail = f.div(w, s - 1.0) + 0.5
+    factor = f.div(s, w)
+    for j, c in enumerate(_BERNOULLI):
+        if j:
+            factor = factor * f.div((s + float(2 * j - 1)) * (s + float(2 * j)), w * w)
+        tail = tail + c * factor
+    whole = total + last * tail
+    return f.where(f.gt(x, 0.0) * f.gt(s, 1.0), f.where(f.lt(x, inf), whole, 0.0), nan)
 
 
 # The standard normal quantile at 1/2 + q, in arithmetic that every machine rounds alike: no library function, so that a draw
@@ -285,11 +437,16 @@ def _one(*_: Any) -> float:
     return 1.0
 
 
+def _unknown(*_: Any) -> float:
+    return nan
+
+
 def _compare(test: Callable[[float, float], bool]) -> Callable[[float, float], float]:
     return lambda a, b: 1.0 if test(a, b) else 0.0
 
 
-LOG2_E, LOG10_E, TWO_OVER_SQRT_PI = math.log2(math.e), math.log10(math.e), 2.0 / math.sqrt(math.pi)
+LOG2_E, LOG10_E, LN_2 = math.log2(math.e), math.log10(math.e), math.log(2.0)
+TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)
 
 # fmt: off
 # ruff: noqa: E501
@@ -301,9 +458,14 @@ _ROWS = [
     Op("div", _div, [lambda a, b, y: f.div(1.0, b), lambda a, b, y: -f.div(y, b)], symbol="/", rule=("1/b", "-a/b²"), identity=1.0, c="{0} / {1}", llvm="fdiv {F}{T} {0}, {1}"),
     Op("floordiv", lambda a, b: a // b if b else f.floor(_div(a, b)), [_zero, _zero], symbol="//", rule=("0", "0"), c="mg_floordiv({0}, {1})", llvm="@mg_floordiv", js="floordiv({0}, {1})"),
     Op("mod", lambda a, b: a % b if b else nan, [_one, lambda a, b, y: -f.floordiv(a, b)], symbol="%", rule=("1", "-(a // b)"), c="mg_mod({0}, {1})", llvm="@mg_mod", js="modulo({0}, {1})"),
-    Op("pow", _pow, [_pow_base, _pow_exponent], symbol="**", rule=("b·a^(b-1)", "y·log(a)"), identity=1.0, c="pow({0}, {1})", llvm="@pow", js="power({0}, {1})"),
+    Op("pow", _pow, [_pow_base, _pow_exponent], kind="call", symbol="**", rule=("b·a^(b-1)", "y·log(a)"), identity=1.0, js="power({0}, {1})"),
+    Op("fmod", _ieee2(math.fmod), [_one, lambda a, b, y: -_quotient(a, b, y)], kind="call", rule=("1", "-trunc(a/b)"), js="{0} % {1}"),
+    Op("remainder", _ieee2(math.remainder), [_one, lambda a, b, y: -_quotient(a, b, y)], kind="call", rule=("1", "-round(a/b)"), js="remainder({0}, {1})"),
+    Op("fma", _library("fma", 3), [lambda a, b, c, y: b, lambda a, b, c, y: a, _one], rule=("b", "a", "1"), c="fma({0}, {1}, {2})", llvm="@llvm.fma", js="fma({0}, {1}, {2})"),
     Op("neg", lambda a: -a, [lambda a, y: -1.0], symbol="neg", rule=("-1",), c="-{0}", llvm="fneg {F}{T} {0}"),
     Op("abs", abs, [lambda a, y: f.where(f.eq(a, 0.0), 0.0, f.sign(a))], rule=("sign(a)",), c="fabs({0})", llvm="@llvm.fabs", js="Math.abs({0})"),
+    Op("copysign", copysign, [lambda a, b, y: f.where(f.eq(a, 0.0), 0.0, f.copysign(1.0, a) * f.copysign(1.0, b)), _zero],
+       rule=("±1", "0"), c="copysign({0}, {1})", llvm="@llvm.copysign", js="copysign({0}, {1})"),
     Op("min", lambda a, b: f.where(f.le(a, b), a, f.where(f.gt(a, b), b, a + b)),
        [lambda a, b, y: f.where(f.gt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0)), lambda a, b, y: f.where(f.lt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0))],
        rule=("1 if a < b else 0", "1 if b < a else 0")),
@@ -311,46 +473,53 @@ _ROWS = [
        [lambda a, b, y: f.where(f.lt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0)), lambda a, b, y: f.where(f.gt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0))],
        rule=("1 if a > b else 0", "1 if b > a else 0")),
     # -- exponentials and logarithms
-    Op("exp", _ieee(math.exp), [lambda a, y: y], rule=("y",), c="exp({0})", llvm="@exp", js="Math.exp({0})"),
-    Op("expm1", _ieee(math.expm1), [lambda a, y: f.exp(a)], rule=("exp(a)",), c="expm1({0})", llvm="@expm1", js="Math.expm1({0})"),
-    Op("log", _ieee(math.log, zero=-inf), [lambda a, y: f.div(1.0, a)], rule=("1/a",), c="log({0})", llvm="@log", js="Math.log({0})"),
-    Op("log1p", _ieee(math.log1p, minus_one=-inf), [lambda a, y: f.div(1.0, 1.0 + a)], rule=("1/(1 + a)",), c="log1p({0})", llvm="@log1p", js="Math.log1p({0})"),
-    Op("log2", _ieee(math.log2, zero=-inf), [lambda a, y: f.div(LOG2_E, a)], rule=("1/(a·ln 2)",), c="log2({0})", llvm="@log2", js="Math.log2({0})"),
-    Op("log10", _ieee(math.log10, zero=-inf), [lambda a, y: f.div(LOG10_E, a)], rule=("1/(a·ln 10)",), c="log10({0})", llvm="@log10", js="Math.log10({0})"),
+    Op("exp", _ieee(math.exp), [lambda a, y: y], kind="call", rule=("y",)),
+    Op("exp2", _library("exp2"), [lambda a, y: LN_2 * y], kind="call", rule=("y·ln 2",), js="Math.pow(2, {0})"),
+    Op("expm1", _ieee(math.expm1), [lambda a, y: f.exp(a)], kind="call", rule=("exp(a)",)),
+    Op("log", _ieee(math.log, zero=-inf), [lambda a, y: f.div(1.0, a)], kind="call", rule=("1/a",)),
+    Op("log1p", _ieee(math.log1p, minus_one=-inf), [lambda a, y: f.div(1.0, 1.0 + a)], kind="call", rule=("1/(1 + a)",)),
+    Op("log2", _ieee(math.log2, zero=-inf), [lambda a, y: f.div(LOG2_E, a)], kind="call", rule=("1/(a·ln 2)",)),
+    Op("log10", _ieee(math.log10, zero=-inf), [lambda a, y: f.div(LOG10_E, a)], kind="call", rule=("1/(a·ln 10)",)),
     Op("sqrt", _ieee(math.sqrt), [lambda a, y: f.div(0.5, y)], rule=("1/(2y)",), c="sqrt({0})", llvm="@llvm.sqrt", js="Math.sqrt({0})"),
-    Op("cbrt", _cbrt, [lambda a, y: f.div(1.0, 3.0 * (y * y))], rule=("1/(3y²)",), c="cbrt({0})", llvm="@cbrt", js="Math.cbrt({0})"),
+    Op("cbrt", getattr(math, "cbrt", None) or _library("cbrt"), [lambda a, y: f.div(f.div(1 / 3, y), y)], kind="call", rule=("1/(3y²)",)),
     # -- trigonometry
-    Op("sin", _ieee(math.sin), [lambda a, y: f.cos(a)], rule=("cos(a)",), c="sin({0})", llvm="@sin", js="Math.sin({0})"),
-    Op("cos", _ieee(math.cos), [lambda a, y: -f.sin(a)], rule=("-sin(a)",), c="cos({0})", llvm="@cos", js="Math.cos({0})"),
-    Op("tan", _ieee(math.tan), [lambda a, y: 1.0 + y * y], rule=("1 + y²",), c="tan({0})", llvm="@tan", js="Math.tan({0})"),
-    Op("asin", _ieee(math.asin), [lambda a, y: f.div(1.0, f.sqrt((1.0 - a) * (1.0 + a)))], rule=("1/√(1 - a²)",), c="asin({0})", llvm="@asin", js="Math.asin({0})"),
-    Op("acos", _ieee(math.acos), [lambda a, y: -f.div(1.0, f.sqrt((1.0 - a) * (1.0 + a)))], rule=("-1/√(1 - a²)",), c="acos({0})", llvm="@acos", js="Math.acos({0})"),
-    Op("atan", math.atan, [lambda a, y: f.div(1.0, 1.0 + a * a)], rule=("1/(1 + a²)",), c="atan({0})", llvm="@atan", js="Math.atan({0})"),
-    Op("atan2", math.atan2, [lambda a, b, y: f.div(f.div(b, f.hypot(a, b)), f.hypot(a, b)), lambda a, b, y: -f.div(f.div(a, f.hypot(a, b)), f.hypot(a, b))],
-       rule=("b/(a² + b²)", "-a/(a² + b²)"), c="atan2({0}, {1})", llvm="@atan2", js="Math.atan2({0}, {1})"),
-    Op("sinh", _ieee(math.sinh, odd=True), [lambda a, y: f.cosh(a)], rule=("cosh(a)",), c="sinh({0})", llvm="@sinh", js="Math.sinh({0})"),
-    Op("cosh", _ieee(math.cosh), [lambda a, y: f.sinh(a)], rule=("sinh(a)",), c="cosh({0})", llvm="@cosh", js="Math.cosh({0})"),
-    Op("tanh", math.tanh, [_tanh_slope], rule=("1 - y²",), c="tanh({0})", llvm="@tanh", js="Math.tanh({0})"),
-    Op("asinh", math.asinh, [lambda a, y: f.div(1.0, f.hypot(1.0, a))], rule=("1/√(1 + a²)",), c="asinh({0})", llvm="@asinh", js="Math.asinh({0})"),
-    Op("acosh", _ieee(math.acosh), [lambda a, y: f.div(1.0, f.sqrt(a - 1.0) * f.sqrt(a + 1.0))], rule=("1/√(a² - 1)",), c="acosh({0})", llvm="@acosh", js="Math.acosh({0})"),
-    Op("atanh", _ieee(math.atanh, one=inf, minus_one=-inf), [lambda a, y: f.div(1.0, (1.0 - a) * (1.0 + a))], rule=("1/(1 - a²)",), c="atanh({0})", llvm="@atanh", js="Math.atanh({0})"),
-    Op("hypot", _hypot, [lambda a, b, y: f.div(a, y), lambda a, b, y: f.div(b, y)], rule=("a/y", "b/y"), commutative=True, c="hypot({0}, {1})", llvm="@hypot", js="Math.hypot({0}, {1})"),
-    Op("erf", math.erf, [lambda a, y: TWO_OVER_SQRT_PI * f.exp(-a * a)], rule=("2/√π·exp(-a²)",), c="erf({0})", llvm="@erf", js="erf({0})"),
-    Op("erfc", math.erfc, [lambda a, y: -TWO_OVER_SQRT_PI * f.exp(-a * a)], rule=("-2/√π·exp(-a²)",), c="erfc({0})", llvm="@erfc", js="erfc({0})"),
+    Op("sin", _ieee(math.sin), [lambda a, y: f.cos(a)], kind="call", rule=("cos(a)",)),
+    Op("cos", _ieee(math.cos), [lambda a, y: -f.sin(a)], kind="call", rule=("-sin(a)",)),
+    Op("tan", _ieee(math.tan), [lambda a, y: 1.0 + y * y], kind="call", rule=("1 + y²",)),
+    Op("asin", _ieee(math.asin), [lambda a, y: f.div(1.0, f.sqrt(_one_less_square(a)))], kind="call", rule=("1/√(1 - a²)",)),
+    Op("acos", _ieee(math.acos), [lambda a, y: f.div(-1.0, f.sqrt(_one_less_square(a)))], kind="call", rule=("-1/√(1 - a²)",)),
+    Op("atan", math.atan, [_atan_slope], kind="call", rule=("1/(1 + a²)",)),
+    Op("atan2", math.atan2, [lambda a, b, y: _atan2_slope(b, a), lambda a, b, y: -_atan2_slope(a, b)], kind="call", rule=("b/(a² + b²)", "-a/(a² + b²)")),
+    Op("sinh", _ieee(math.sinh, odd=True), [lambda a, y: f.cosh(a)], kind="call", rule=("cosh(a)",)),
+    Op("cosh", _ieee(math.cosh), [lambda a, y: f.sinh(a)], kind="call", rule=("sinh(a)",)),
+    Op("tanh", math.tanh, [lambda a, y: 4.0 * f.sigmoid_slope(2.0 * a)], kind="call", rule=("1 - y²",)),
+    Op("asinh", math.asinh, [_asinh_slope], kind="call", rule=("1/√(1 + a²)",)),
+    Op("acosh", _ieee(math.acosh), [_acosh_slope], kind="call", rule=("1/√(a² - 1)",)),
+    Op("atanh", _ieee(math.atanh, one=inf, minus_one=-inf), [lambda a, y: f.div(1.0, _one_less_square(a))], kind="call", rule=("1/(1 - a²)",)),
+    Op("hypot", _hypot, [_hypot_slope, lambda a, b, y: _hypot_slope(b, a, y)], kind="call", rule=("a/y", "b/y"), commutative=True),
+    Op("erf", math.erf, [_erf_slope], kind="call", rule=("2/√π·exp(-a²)",), js="erf({0})"),
+    Op("erfc", math.erfc, [lambda a, y: -_erf_slope(a, y)], kind="call", rule=("-2/√π·exp(-a²)",), js="erfc({0})"),
     # -- activations
-    Op("sigmoid", _sigmoid, [_sigmoid_slope], rule=("y·(1 - y)",)),
+    Op("sigmoid", _sigmoid, [lambda a, y: f.sigmoid_slope(a)], rule=("y·(1 - y)",)),
+    Op("sigmoid_slope", _sigmoid_slope, [lambda a, y: -y * f.tanh(0.5 * a)], rule=("-y·tanh(a/2)",)),
     Op("relu", lambda a: f.where(f.le(a, 0.0), 0.0, a), [lambda a, y: f.where(f.gt(y, 0.0), 1.0, 0.0)], rule=("1 if y > 0 else 0",)),
     Op("leaky_relu", lambda a, b: f.where(f.gt(a, 0.0), a, b * a), [lambda a, b, y: f.where(f.gt(a, 0.0), 1.0, b), lambda a, b, y: f.where(f.gt(a, 0.0), 0.0, a)],
        rule=("1 if a > 0 else b", "0 if a > 0 else a"), defaults=(0.01,)),
-    Op("elu", lambda a, b: f.where(f.gt(a, 0.0), a, b * f.expm1(a)), [lambda a, b, y: f.where(f.gt(a, 0.0), 1.0, b * f.exp(a)), lambda a, b, y: f.where(f.gt(a, 0.0), 0.0, f.expm1(a))],
+    Op("elu", lambda a, b: f.where(f.gt(a, 0.0), a, b * f.expm1(a)), [_elu_slope, _elu_by_alpha],
        rule=("1 if a > 0 else b·exp(a)", "0 if a > 0 else exp(a) - 1"), defaults=(1.0,)),
     Op("softplus", lambda a: f.where(f.lt(a, 0.0), 0.0, a) + f.log1p(_half_exp(a)), [lambda a, y: f.sigmoid(a)], rule=("sigmoid(a)",)),
-    Op("silu", lambda a: f.where(f.eq(a, -inf), -0.0, a * f.sigmoid(a)), [lambda a, y: f.where(f.lt(f.abs(a), inf), f.sigmoid(a) * (1.0 + a * f.sigmoid(-a)), f.sigmoid(a))], rule=("s·(1 + a·(1 - s)), s = sigmoid(a)",)),
-    Op("gelu", lambda a: f.where(f.eq(a, -inf), -0.0, a * _normal_cdf(a)), [lambda a, y: f.where(f.lt(f.abs(a), inf), _gelu_slope(a, y), _normal_cdf(a))], rule=("Φ(a) + a·φ(a)",)),
+    Op("silu", lambda a: f.where(f.eq(a, -inf), -0.0, a * f.sigmoid(a)), [_silu_slope], rule=("s·(1 + a·(1 - s)), s = sigmoid(a)",)),
+    Op("gelu", lambda a: f.where(f.eq(a, -inf), -0.0, a * _normal_cdf(a)), [_gelu_slope], rule=("Φ(a) + a·φ(a)",)),
+    # -- the gamma function
+    Op("gamma", _library("tgamma"), [lambda a, y: y * f.digamma(a)], rule=("y·ψ(a)",), c="tgamma({0})", llvm="@tgamma", js="gamma({0})"),
+    Op("lgamma", _library("lgamma"), [lambda a, y: f.digamma(a)], kind="call", rule=("ψ(a)",), js="lgamma({0})"),
+    Op("digamma", _digamma, [_digamma_slope], rule=("ζ(2, a)",)),
+    Op("zeta", _zeta, [_unknown, lambda a, b, y: -a * f.zeta(a + 1.0, b)], rule=("not known", "-a·ζ(a + 1, b)")),
     # -- steps
     Op("floor", lambda a: a // 1.0 if isfinite(a) else a, [_zero], rule=("0",), c="floor({0})", llvm="@llvm.floor", js="Math.floor({0})"),
     Op("ceil", lambda a: -(-a // 1.0) if isfinite(a) else a, [_zero], rule=("0",), c="ceil({0})", llvm="@llvm.ceil", js="Math.ceil({0})"),
     Op("round", lambda a: round(a, 0) if isfinite(a) else a, [_zero], rule=("0",), c="rint({0})", llvm="@llvm.rint", js="rint({0})"),
+    Op("trunc", lambda a: copysign(float(math.trunc(a)), a) if isfinite(a) else a, [_zero], rule=("0",), c="trunc({0})", llvm="@llvm.trunc", js="Math.trunc({0})"),
     Op("sign", lambda a: f.where(f.gt(a, 0.0), 1.0, f.where(f.lt(a, 0.0), -1.0, a)), [_zero], rule=("0",)),
     # -- choice: 1.0 is true, 0.0 is false, as inputs anything but 0.0 is true
     Op("where", lambda a, b, c: b if a else c, [_zero, lambda a, b, c, y: f.where(a, 1.0, 0.0), lambda a, b, c, y: f.where(a, 0.0, 1.0)],
@@ -399,7 +568,7 @@ def products_of_the_rest(xs: list[Any]) -> list[Any]:
 
 def shares(xs: list[Any], y: Any) -> list[Any]:
     """exp(x - y) for each x of a logsumexp y, made to add up to 1: y is rounded, which at 1000 costs three digits."""
-    parts = [f.where(f.eq(x, y), 1.0, f.exp(x - y)) for x in xs]  # where: inf - inf is nan
+    parts = [f.exp(f.where(f.eq(x, y), 0.0, x) - f.where(f.eq(x, y), 0.0, y)) for x in xs]  # inf - inf would be nan
     total = _fold(lambda acc, part: acc + part, parts, 0.0)
     return [f.div(part, total) for part in parts]
 

@@ -23,6 +23,8 @@ needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed: the
 # Python's functions are glibc's, the browser's are V8's fdlibm: each is within an ulp or so of the truth, and a rule of
 # several steps adds its own. Measured over the cases below: at most 5 (the partial of cbrt), most ops 2.
 ULPS = 8
+# The page has a gamma function of its own: Stirling's series, within 40 ulp of the C library's here.
+ULPS_OF = {"gamma": 64, "lgamma": 64, "digamma": 64, "zeta": 64}
 
 POINTS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, 1e-8, -1e-8, 0.1, 3.7, -2.2, 10.0, 30.0, -30.0, 710.0, -745.0]
 POINTS += [1e300, -1e300, 5e-324, math.inf, -math.inf, math.nan, 2.5, -2.5, 3.5, 1e16, 26.5]
@@ -105,9 +107,9 @@ def test_values_and_partials_are_those_of_python(name: str) -> None:
         wanted = [y, *partials(op, args, y)]
         for k, (g, w) in enumerate(zip(got, wanted, strict=True)):
             # gelu', silu' and logsumexp add terms of opposite sign: their last bits are those of the terms
-            scale = max(1.0, *map(abs, args)) if name in ("gelu", "silu", "logsumexp") and math.isfinite(w) else 0.0
+            scale = max(1.0, *map(abs, args)) if name in ("gelu", "silu", "logsumexp", "lgamma", "digamma") and math.isfinite(w) else 0.0
             scale = scale if math.isfinite(scale) else 0.0
-            assert ulps(g, w, scale) <= ULPS, f"{name}{args} {'value' if k == 0 else f'partial {k - 1}'}: {g} != {w}"
+            assert ulps(g, w, scale) <= ULPS_OF.get(name, ULPS), f"{name}{args} {'value' if k == 0 else f'partial {k - 1}'}: {g} != {w}"
 
 
 TORCH = {

@@ -235,9 +235,9 @@ class Text:
         elif how == "strict":
             r = self.strict(op, [self.get(a) for a in args])
         elif how.startswith("@llvm."):
-            x = self.get(args[0])
-            self.line(f"{r} = call {self.T} {how}.{self.S}({self.T} {x})")
-            declare = f"declare {self.T} {how}.{self.S}({self.T})"
+            given = ", ".join(f"{self.T} {self.get(a)}" for a in args)
+            self.line(f"{r} = call {self.T} {how}.{self.S}({given})")
+            declare = f"declare {self.T} {how}.{self.S}({', '.join([self.T] * len(args))})"
             self.declared[declare] = declare
         elif how.startswith("@"):
             r = self.call(how[1:], [self.get(a) for a in args])

@@ -95,6 +95,84 @@ export function erfc(x) {
   return upperTail(x);
 }
 
+/** The IEEE remainder: a - b·n, n the whole number nearest to a/b, the even one of two. @param {number} a @param {number} b */
+export function remainder(a, b) {
+  if (Math.abs(b) === Infinity && Number.isFinite(a)) return a;
+  const size = Math.abs(b), twice = 2 * size;
+  let rest = Math.abs(a) % (twice <= Number.MAX_VALUE ? twice : size); // the even quotient stays even
+  if (2 * rest > size) {
+    rest -= size;
+    if (2 * rest >= size) rest -= size;
+  }
+  if (rest === 0) return copysign(0, a);
+  return a < 0 ? -rest : rest;
+}
+
+/** a·b as two numbers whose sum is exact (Dekker). @param {number} a @param {number} b @returns {[number, number]} */
+function twoProduct(a, b) {
+  const split = (x) => {
+    const t = 134217729 * x, high = t - (t - x);
+    return [high, x - high];
+  };
+  const [ah, al] = split(a), [bh, bl] = split(b), p = a * b;
+  return [p, ((ah * bh - p) + ah * bl + al * bh) + al * bl];
+}
+
+/** a·b + c with the product not rounded, and the sum nearly so. @param {number} a @param {number} b @param {number} c */
+export function fma(a, b, c) {
+  const whole = a * b + c, large = Math.max(Math.abs(a), Math.abs(b), Math.abs(a * b), Math.abs(c));
+  if (!(large < 1e290) || Math.abs(a * b) < 1e-290) return whole;
+  const [p, e] = twoProduct(a, b);
+  const s = p + c, t = s - p;
+  return s + ((p - (s - t)) + (c - t) + e);
+}
+
+// Stirling's series: log Γ(x) less (x - 1/2)·log(x) - x + log(2π)/2, for x of 10 or more.
+/** @param {number} x */
+function stirling(x) {
+  const w = 1 / (x * x);
+  let series = 0;
+  for (const c of [-3617 / 122400, 1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12]) {
+    series = series * w + c;
+  }
+  return series / x;
+}
+
+/** sin(πx), with the whole part taken away exactly. @param {number} x */
+function sinpi(x) {
+  const whole = rint(x), sine = Math.sin(Math.PI * (x - whole));
+  return whole % 2 === 0 ? sine : -sine;
+}
+
+/** @param {number} x */
+export function gamma(x) {
+  if (x !== x || x === Infinity) return x;
+  if (x === 0) return 1 / x;
+  if (x < 0 && x === Math.floor(x)) return NaN;
+  if (x < 0.5) return x < -184 ? copysign(0, sinpi(x)) : Math.PI / (sinpi(x) * gamma(1 - x));
+  if (x > 171.7) return Infinity;
+  if (x === Math.floor(x) && x < 24) {
+    let product = 1;
+    for (let k = 2; k < x; k++) product *= k;
+    return product;
+  }
+  let z = x, below = 1;
+  for (; z < 13; z++) below *= z;
+  const half = Math.pow(z, 0.5 * z - 0.25); // the whole power would overflow, or lose its digits in a logarithm
+  return (half * Math.exp(-z) * half * Math.sqrt(2 * Math.PI) * Math.exp(stirling(z))) / below;
+}
+
+/** log |Γ(x)|. @param {number} x */
+export function lgamma(x) {
+  if (x !== x) return x;
+  if (Math.abs(x) === Infinity) return Infinity;
+  if (x <= 0 && x === Math.floor(x)) return Infinity;
+  if (Math.abs(x) < 1e-20) return -Math.log(Math.abs(x));
+  if (x < 0.5) return Math.log(Math.PI / Math.abs(sinpi(x))) - lgamma(1 - x);
+  if (x < 20) return Math.log(gamma(x));
+  return (x - 0.5) * (Math.log(x) - 1) + (Math.log(2 * Math.PI) - 1) / 2 + stirling(x);
+}
+
 // Lists: the order of each sum is that of ops.py, so that the bits are.
 
 /** @param {number[]} xs */
