@@ -114,9 +114,7 @@ REFERENCE = {
         lambda a, b: a - b * mp.floor(a / b), lambda a, b: [1, -mp.floor(a / b)], "small", "small nonzero"
     ),
     "pow": Reference(_power, lambda a, b: [b * _power(a, b - 1), _power(a, b) * mp.log(a)], "positive", "small"),
-    "fmod": Reference(
-        lambda a, b: a - b * _trunc(a / b), lambda a, b: [1, -_trunc(a / b)], "small", "small nonzero"
-    ),
+    "fmod": Reference(lambda a, b: a - b * _trunc(a / b), lambda a, b: [1, -_trunc(a / b)], "small", "small nonzero"),
     "remainder": Reference(
         lambda a, b: a - b * mp.nint(a / b), lambda a, b: [1, -mp.nint(a / b)], "small", "small nonzero"
     ),
@@ -172,9 +170,7 @@ REFERENCE = {
     "gamma": Reference(mp.gamma, lambda a: [mp.gamma(a) * mp.digamma(a)], "gamma"),
     "lgamma": Reference(lambda a: mp.log(abs(mp.gamma(a))), lambda a: [mp.digamma(a)], "gamma"),
     "digamma": Reference(mp.digamma, lambda a: [mp.polygamma(1, a)], "gamma"),
-    "zeta": Reference(
-        mp.zeta, lambda a, b: [mp.nan, -a * mp.zeta(a + 1, b)], "order", "above 0.5"
-    ),
+    "zeta": Reference(mp.zeta, lambda a, b: [mp.nan, -a * mp.zeta(a + 1, b)], "order", "above 0.5"),
     "trunc": Reference(_trunc, _zeros(1), "any"),
     "floor": Reference(mp.floor, _zeros(1), "any"),
     "ceil": Reference(mp.ceil, _zeros(1), "any"),
@@ -272,7 +268,12 @@ def _column(domain: str, rng: random.Random, count: int) -> list[float]:
         return _signed(_NEAR_ZERO + inside) + [x / 20.5 for x in plain] + [x / 1025 for x in wide]
     if domain == "gamma":  # not at the poles, and not near the roots of lgamma and digamma
         whole = [0.5, 1.5, 2.5, 3.0, 4.0, 5.5, 10.0, 20.5, 100.0, 170.0]
-        return _NEAR_ZERO[3:] + whole + [-x for x in (1e-5, 0.25, 0.5, 1.25, 2.75, 5.5, 20.25)] + [2 + abs(x) for x in plain]
+        return (
+            _NEAR_ZERO[3:]
+            + whole
+            + [-x for x in (1e-5, 0.25, 0.5, 1.25, 2.75, 5.5, 20.25)]
+            + [2 + abs(x) for x in plain]
+        )
     if domain == "order":
         return [2.0, 3.0, 4.0, 5.0, 6.0]
     if domain == "above 0.5":

@@ -37,8 +37,9 @@ SPECIAL = [
     math.nan,
 ]
 JUMPS = {"floor", "ceil", "round", "sign", "floordiv", "mod", "lt", "le", "gt", "ge", "eq", "ne", "where", "min", "max",
-         "philox", "normal"}  # fmt: skip
-POSITIVE = {"log", "log1p", "log2", "log10", "sqrt", "cbrt", "div", "pow", "atan2", "hypot", "prod"}
+         "philox", "normal", "fmod", "remainder", "trunc", "copysign"}  # fmt: skip
+POSITIVE = {"log", "log1p", "log2", "log10", "sqrt", "cbrt", "div", "pow", "atan2", "hypot", "prod", "gamma", "lgamma",
+            "digamma", "zeta"}  # fmt: skip
 INSIDE_1 = {"asin", "acos", "atanh"}
 
 
@@ -66,6 +67,8 @@ class Program:
                 continue
             if self.tame:
                 args = [self._inside(name, m, a) for a in args]
+                if name == "zeta":
+                    args[0] = 3.0  # its slope by the order is not known
             op = package.ops.OPS[name]
             if op.arity < 0:
                 values.append(apply(op, args[:-1] if name == "dot" and len(args) % 2 else args))

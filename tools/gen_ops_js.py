@@ -26,12 +26,8 @@ PATH = ROOT / "src" / "micrograd" / "learn" / "static" / "ops.js"
 HEADER = """\
 // Made by tools/gen_ops_js.py from ops.py: change the table there and run it again.
 import {
-<<<<<<< HEAD
-  dot, erf, erfc, floordiv, logsumexp, mean, modulo, philox, power, product, productsOfTheRest, rint, shares, total,
-=======
-  copysign, dot, erf, erfc, floordiv, fma, gamma, lgamma, logsumexp, mean, modulo, power, product, productsOfTheRest,
+  dot, erf, erfc, floordiv, fma, gamma, lgamma, logsumexp, mean, modulo, philox, power, product, productsOfTheRest,
   remainder, rint, shares, total,
->>>>>>> 7220a41 (ops: rules smooth at every order, kinds, and rows for fma, fmod, remainder, copysign, exp2, trunc and the gamma function)
 } from "./special.js";
 
 /**

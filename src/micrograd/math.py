@@ -5,7 +5,9 @@ A number in gives a number out; a Value in gives a Value out. The functions are 
 
 from __future__ import annotations
 
-from math import e, inf, nan, pi, tau
+import builtins as _builtins
+import math as _math
+from math import comb, e, factorial, gcd, inf, isqrt, lcm, nan, perm, pi, tau
 
 from micrograd import engine
 from micrograd.ops import OPS, Op
@@ -15,12 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-__all__ = ["abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "cos", "cosh", "dot", "e",
-           "elu", "eq", "erf", "erfc", "exp", "expm1", "fabs", "floor", "floordiv", "fsum", "ge", "gelu", "gt", "hypot",
-           "inf", "isfinite", "isinf", "isnan", "le", "leaky_relu", "log", "log10", "log1p", "log2", "log_softmax",
-           "logsumexp", "lt", "max", "mean", "min", "mod", "nan", "ne", "neg", "pi", "pow", "prod", "relu", "round",
-           "sigmoid", "sign", "silu", "sin", "sinh", "softmax", "softplus", "sqrt", "sum", "tan", "tanh", "tau", "trunc",
-           "where"]  # fmt: skip
+__all__ = ["abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "comb", "copysign", "cos",
+           "cosh", "degrees", "digamma", "dist", "dot", "e", "elu", "eq", "erf", "erfc", "exp", "exp2", "expm1", "fabs",
+           "factorial", "floor", "floordiv", "fma", "fmod", "frexp", "fsum", "gamma", "gcd", "ge", "gelu", "gt", "hypot",
+           "inf", "isclose", "isfinite", "isinf", "isnan", "isqrt", "lcm", "ldexp", "le", "leaky_relu", "lgamma", "log",
+           "log10", "log1p", "log2", "log_softmax", "logsumexp", "lt", "max", "mean", "min", "mod", "modf", "nan", "ne",
+           "neg", "nextafter", "perm", "pi", "pow", "prod", "radians", "relu", "remainder", "round", "sigmoid",
+           "sigmoid_slope", "sign", "silu", "sin", "sinh", "softmax", "softplus", "sqrt", "sum", "sumprod", "tan", "tanh",
+           "tau", "trunc", "ulp", "where", "zeta"]  # fmt: skip
 
 
 def _function(op: Op) -> Callable[..., Any]:
@@ -56,7 +60,16 @@ tanh: Callable[[Any], Any] = _functions["tanh"]
 asinh: Callable[[Any], Any] = _functions["asinh"]
 acosh: Callable[[Any], Any] = _functions["acosh"]
 atanh: Callable[[Any], Any] = _functions["atanh"]
-hypot: Callable[[Any, Any], Any] = _functions["hypot"]
+exp2: Callable[[Any], Any] = _functions["exp2"]
+fmod: Callable[[Any, Any], Any] = _functions["fmod"]
+remainder: Callable[[Any, Any], Any] = _functions["remainder"]
+fma: Callable[[Any, Any, Any], Any] = _functions["fma"]
+copysign: Callable[[Any, Any], Any] = _functions["copysign"]
+gamma: Callable[[Any], Any] = _functions["gamma"]
+lgamma: Callable[[Any], Any] = _functions["lgamma"]
+digamma: Callable[[Any], Any] = _functions["digamma"]
+zeta: Callable[[Any, Any], Any] = _functions["zeta"]
+sigmoid_slope: Callable[[Any], Any] = _functions["sigmoid_slope"]
 erf: Callable[[Any], Any] = _functions["erf"]
 erfc: Callable[[Any], Any] = _functions["erfc"]
 sigmoid: Callable[[Any], Any] = _functions["sigmoid"]
@@ -66,8 +79,6 @@ elu: Callable[..., Any] = _functions["elu"]
 softplus: Callable[[Any], Any] = _functions["softplus"]
 silu: Callable[[Any], Any] = _functions["silu"]
 gelu: Callable[[Any], Any] = _functions["gelu"]
-floor: Callable[[Any], Any] = _functions["floor"]
-ceil: Callable[[Any], Any] = _functions["ceil"]
 round: Callable[[Any], Any] = _functions["round"]
 sign: Callable[[Any], Any] = _functions["sign"]
 abs: Callable[[Any], Any] = _functions["abs"]
@@ -84,14 +95,19 @@ ge: Callable[[Any, Any], Any] = _functions["ge"]
 eq: Callable[[Any, Any], Any] = _functions["eq"]
 ne: Callable[[Any, Any], Any] = _functions["ne"]
 
-_log, _log2, _dot = _functions["log"], _functions["log2"], _functions["dot"]
+_log, _dot, _hypot = _functions["log"], _functions["dot"], _functions["hypot"]
+_floor, _ceil, _trunc = _functions["floor"], _functions["ceil"], _functions["trunc"]
 _min, _max, _sum = _functions["min"], _functions["max"], _functions["sum"]
 _prod, _mean, _logsumexp = _functions["prod"], _functions["mean"], _functions["logsumexp"]
 
 
 def log(x: Any, base: Any = None) -> Any:
     """The natural logarithm, or the one to a base."""
-    return _log(x) if base is None else _log(x) / _log(base)
+    if base is not None:
+        return _log(x) / _log(base)
+    if type(x) is int and x > _LARGEST:
+        return _math.log(x)  # a whole number past the range of floats has a logarithm nevertheless
+    return _log(x)
 
 
 def min(*xs: Any) -> Any:
@@ -121,9 +137,12 @@ def sum(xs: Iterable[Any]) -> Any:
     return _sum(_as_list(xs))
 
 
-def prod(xs: Iterable[Any]) -> Any:
-    """The product of a list, as one node."""
-    return _prod(_as_list(xs))
+def prod(xs: Iterable[Any], *, start: Any = 1) -> Any:
+    """The product of a list, as one node; whole numbers alone give a whole number."""
+    xs = _as_list(xs)
+    if _are(int, start, *xs):
+        return _math.prod(xs, start=start)
+    return _prod(xs if type(start) is int and start == 1 else [start, *xs])
 
 
 def mean(xs: Iterable[Any]) -> Any:
@@ -160,12 +179,152 @@ def log_softmax(xs: Iterable[Any]) -> list[Any]:
     return [x - total for x in xs]
 
 
-fsum = sum  # summed from left to right, not exactly: its gradient is the same
+def floor(x: Any) -> Any:
+    """The largest whole number that is not above x: an int for a number, a Value of slope 0 for a Value."""
+    return _whole(_floor, x)
+
+
+def ceil(x: Any) -> Any:
+    """The smallest whole number that is not below x: an int for a number, a Value of slope 0 for a Value."""
+    return _whole(_ceil, x)
 
 
 def trunc(x: Any) -> Any:
-    """Round towards zero."""
-    return where(lt(x, 0.0), ceil(x), floor(x))
+    """Round towards zero: an int for a number, a Value of slope 0 for a Value."""
+    return _whole(_trunc, x)
+
+
+def _whole(function: Callable[[Any], Any], x: Any) -> Any:
+    if type(x) is int:
+        return x
+    y = function(x)
+    return int(y) if type(y) is float and -inf < y < inf else y  # nothing raises: inf and nan stay what they are
+
+
+def hypot(*xs: Any) -> Any:
+    """The length of the vector of these coordinates, without overflow of their squares. Its slope at the origin is 0."""
+    if len(xs) < 2:
+        return abs(xs[0]) if xs else 0.0
+    length = _hypot(xs[0], xs[1])
+    for x in xs[2:]:
+        length = _hypot(length, x)
+    return length
+
+
+def dist(p: Iterable[Any], q: Iterable[Any]) -> Any:
+    """The distance between two points, each a list of coordinates."""
+    p, q = _as_list(p), _as_list(q)
+    if len(p) != len(q):
+        raise ValueError(f"dist() of points of different dimensions: {len(p)} and {len(q)}")
+    return hypot(*(a - b for a, b in zip(p, q)))
+
+
+def fsum(xs: Iterable[Any]) -> Any:
+    """The sum of a list without loss: numbers as the standard library adds them; with Values, in fourfold precision.
+
+    >>> from micrograd import math
+    >>> math.fsum([1e16, 1.0, -1e16])
+    1.0
+    """
+    xs = _as_list(xs)
+    if _are((int, float), *xs):
+        try:
+            return _math.fsum(xs)
+        except (OverflowError, ValueError):  # past the range of floats, or inf - inf
+            return _sum(xs)
+    total = _sum(xs)
+    if not isfinite(total):
+        return total
+    terms, highs = list(xs), []
+    for _ in range(3):  # each turn leaves in place of the terms what rounding took from their sum
+        high, rest = terms[0], []
+        for x in terms[1:]:
+            high, error = _two_sum(high, x)
+            rest.append(error)
+        highs.append(high)
+        terms = rest or [0.0]
+    low, third = _two_sum(highs[2], _sum(terms))
+    low, second = _two_sum(highs[1], low)
+    total, first = _two_sum(highs[0], low)
+    # At a tie between two floats, what comes after the tie decides.
+    further = total + 2.0 * first
+    same_side = gt(sign(first) * sign(where(eq(second, 0.0), third, second)), 0.0)
+    return where(same_side * eq(further - total, 2.0 * first), further, total)
+
+
+def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """a + b, and what rounding took from it: exactly (Knuth)."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+def sumprod(p: Iterable[Any], q: Iterable[Any]) -> Any:
+    """Σ p·q without loss: each product is taken with its rounding error, and all are added by fsum."""
+    p, q = _as_list(p), _as_list(q)
+    if len(p) != len(q):
+        raise ValueError(f"sumprod() of lists of different lengths: {len(p)} and {len(q)}")
+    if _are(int, *p, *q):
+        return _builtins.sum(a * b for a, b in zip(p, q))
+    products = [a * b for a, b in zip(p, q)]
+    return fsum([*products, *(fma(a, b, -c) for a, b, c in zip(p, q, products))])
+
+
+def degrees(x: Any) -> Any:
+    """An angle in degrees, from radians."""
+    return x * (180.0 / pi)
+
+
+def radians(x: Any) -> Any:
+    """An angle in radians, from degrees."""
+    return x * (pi / 180.0)
+
+
+def modf(x: Any) -> tuple[Any, Any]:
+    """The fractional and the whole part of x, both with its sign."""
+    whole = _trunc(x)
+    fraction = where(eq(abs(x), inf), 0.0, x - where(eq(abs(x), inf), 0.0, whole))
+    return copysign(fraction, x) if type(whole) is float else fraction, whole
+
+
+def frexp(x: Any) -> tuple[Any, int]:
+    """(m, e) so that x is m·2**e and m lies between 1/2 and 1; e is read from the number, so not inside a trace."""
+    mantissa, exponent = _math.frexp(x)
+    return (mantissa if _are((int, float), x) else ldexp(x, -exponent)), exponent
+
+
+def ldexp(x: Any, i: int) -> Any:
+    """x·2**i."""
+    if _are((int, float), x):
+        try:
+            return _math.ldexp(x, i)
+        except OverflowError:
+            return copysign(inf, x)
+    half = i // 2  # two steps: 2**i alone may be past the range of floats
+    return x * 2.0**half * 2.0 ** (i - half)
+
+
+def ulp(x: Any) -> float:
+    """The distance from x to the next float; a number, since its slope is 0."""
+    return _math.ulp(x)
+
+
+def nextafter(x: Any, y: Any) -> Any:
+    """The next float after x on the way to y. Its slope in x is 1."""
+    step = _math.nextafter(x, y)
+    return step if _are((int, float), x) else x + (step - float(x))
+
+
+def isclose(a: Any, b: Any, *, rel_tol: float = 1e-9, abs_tol: float = 0.0) -> bool:
+    """Whether a and b differ by at most rel_tol of the larger one, or by abs_tol."""
+    if rel_tol < 0.0 or abs_tol < 0.0:
+        raise ValueError("tolerances must be non-negative")
+    if a == b:
+        return True
+    if isinf(a) or isinf(b):
+        return False
+    apart = abs(b - a)
+    return bool(apart <= abs(rel_tol * b) or apart <= abs(rel_tol * a) or apart <= abs_tol)
 
 
 def isnan(x: Any) -> bool:
@@ -185,3 +344,10 @@ def isfinite(x: Any) -> bool:
 
 def _as_list(xs: Iterable[Any]) -> list[Any] | tuple[Any, ...]:
     return xs if isinstance(xs, (list, tuple)) else list(xs)
+
+
+def _are(kinds: Any, *xs: Any) -> bool:
+    return all(isinstance(x, kinds) for x in xs)
+
+
+_LARGEST = 2**1023

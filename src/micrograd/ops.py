@@ -189,6 +189,12 @@ def _ieee2(function: Callable[[float, float], float]) -> Callable[[float, float]
     return value
 
 
+def _copysign(a: Any, b: Any) -> Any:
+    """With the sign of -0.0 as that of a number, and a nan taken for positive: its sign means nothing."""
+    negative = f.lt(f.where(f.eq(b, 0.0), f.div(1.0, b), b), 0.0)
+    return f.where(negative, -f.abs(a), f.abs(a))
+
+
 def _fold(step: Function, xs: Any, start: Any) -> Any:
     for x in xs:
         start = step(start, x)
@@ -307,7 +313,7 @@ def _hypot_slope(a: Any, b: Any, y: Any) -> Any:
     """a/y; 0 at the origin, as abs has it; ±1 where a alone is infinite."""
     origin, end = f.eq(y, 0.0), f.eq(f.abs(a), inf)
     slope = f.div(f.where(end, 0.0, a), f.where(origin, 1.0, y))
-    return f.where(origin, 0.0, f.where(end, f.copysign(1.0, a) + 0.0 * b, slope))
+    return f.where(origin, 0.0, f.where(end, f.where(f.lt(a, 0.0), -1.0, 1.0) + 0.0 * b, slope))
 
 
 def _atan2_slope(b: Any, a: Any) -> Any:
@@ -464,8 +470,7 @@ _ROWS = [
     Op("fma", _library("fma", 3), [lambda a, b, c, y: b, lambda a, b, c, y: a, _one], rule=("b", "a", "1"), c="fma({0}, {1}, {2})", llvm="@llvm.fma", js="fma({0}, {1}, {2})"),
     Op("neg", lambda a: -a, [lambda a, y: -1.0], symbol="neg", rule=("-1",), c="-{0}", llvm="fneg {F}{T} {0}"),
     Op("abs", abs, [lambda a, y: f.where(f.eq(a, 0.0), 0.0, f.sign(a))], rule=("sign(a)",), c="fabs({0})", llvm="@llvm.fabs", js="Math.abs({0})"),
-    Op("copysign", copysign, [lambda a, b, y: f.where(f.eq(a, 0.0), 0.0, f.copysign(1.0, a) * f.copysign(1.0, b)), _zero],
-       rule=("±1", "0"), c="copysign({0}, {1})", llvm="@llvm.copysign", js="copysign({0}, {1})"),
+    Op("copysign", _copysign, [lambda a, b, y: f.where(f.eq(a, 0.0), 0.0, f.copysign(1.0, b) * f.sign(a)), _zero], rule=("±1", "0")),
     Op("min", lambda a, b: f.where(f.le(a, b), a, f.where(f.gt(a, b), b, a + b)),
        [lambda a, b, y: f.where(f.gt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0)), lambda a, b, y: f.where(f.lt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0))],
        rule=("1 if a < b else 0", "1 if b < a else 0")),

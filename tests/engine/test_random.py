@@ -17,7 +17,26 @@ from programs import on_mpmath, on_twin, programs, run
 from twins import MORE, NATIVE, PYTHON, C
 
 inf, nan = math.inf, math.nan
-STEPPED = {"floordiv", "mod", "floor", "ceil", "round", "sign", "where", "lt", "le", "gt", "ge", "eq", "ne"}
+STEPPED = {
+    "fmod",
+    "remainder",
+    "trunc",
+    "copysign",
+    "zeta",
+    "floordiv",
+    "mod",
+    "floor",
+    "ceil",
+    "round",
+    "sign",
+    "where",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+}
 KINKED = {"abs", "min", "max", "relu", "leaky_relu", "elu"}
 SMOOTH = [name for name in OPS if name not in STEPPED | KINKED]
 

@@ -107,9 +107,15 @@ def test_values_and_partials_are_those_of_python(name: str) -> None:
         wanted = [y, *partials(op, args, y)]
         for k, (g, w) in enumerate(zip(got, wanted, strict=True)):
             # gelu', silu' and logsumexp add terms of opposite sign: their last bits are those of the terms
-            scale = max(1.0, *map(abs, args)) if name in ("gelu", "silu", "logsumexp", "lgamma", "digamma") and math.isfinite(w) else 0.0
+            scale = (
+                max(1.0, *map(abs, args))
+                if name in ("gelu", "silu", "logsumexp", "lgamma", "digamma") and math.isfinite(w)
+                else 0.0
+            )
             scale = scale if math.isfinite(scale) else 0.0
-            assert ulps(g, w, scale) <= ULPS_OF.get(name, ULPS), f"{name}{args} {'value' if k == 0 else f'partial {k - 1}'}: {g} != {w}"
+            assert ulps(g, w, scale) <= ULPS_OF.get(name, ULPS), (
+                f"{name}{args} {'value' if k == 0 else f'partial {k - 1}'}: {g} != {w}"
+            )
 
 
 TORCH = {

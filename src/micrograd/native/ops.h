@@ -1,5 +1,5 @@
 /* Made by tools/gen_ops_h.py from ops.py: change the table there and run `make ops`. */
-#define OP_COUNT 61
+#define OP_COUNT 72
 
 /* Python's // and %: the sign of the divisor; IEEE results where Python raises. */
 static double mg_mod(double a, double b) {
@@ -50,11 +50,16 @@ enum {
     OP_FLOORDIV,
     OP_MOD,
     OP_POW,
+    OP_FMOD,
+    OP_REMAINDER,
+    OP_FMA,
     OP_NEG,
     OP_ABS,
+    OP_COPYSIGN,
     OP_MIN,
     OP_MAX,
     OP_EXP,
+    OP_EXP2,
     OP_EXPM1,
     OP_LOG,
     OP_LOG1P,
@@ -79,15 +84,21 @@ enum {
     OP_ERF,
     OP_ERFC,
     OP_SIGMOID,
+    OP_SIGMOID_SLOPE,
     OP_RELU,
     OP_LEAKY_RELU,
     OP_ELU,
     OP_SOFTPLUS,
     OP_SILU,
     OP_GELU,
+    OP_GAMMA,
+    OP_LGAMMA,
+    OP_DIGAMMA,
+    OP_ZETA,
     OP_FLOOR,
     OP_CEIL,
     OP_ROUND,
+    OP_TRUNC,
     OP_SIGN,
     OP_WHERE,
     OP_LT,
@@ -225,22 +236,97 @@ static inline double value_pow(double a, double b) {
 
 static inline double partial0_pow(double a, double b, double y) {
     (void)y;
-    double t0 = b == 0.0 ? 1.0 : 0.0;
-    double t1 = b - 1.0;
-    double t2 = pow(a, t1);
-    double t3 = b * t2;
-    double t4 = t0 != 0.0 ? 0.0 : t3;
-    return t4;
+    double t0 = fabs(a);
+    double t1 = t0 > 0.0 ? 1.0 : 0.0;
+    double t2 = b == 0.0 ? 1.0 : 0.0;
+    double t3 = t1 != 0.0 ? 0.0 : t2;
+    double t4 = t3 != 0.0 ? 1.0 : a;
+    double t5 = b - 1.0;
+    double t6 = pow(t4, t5);
+    double t7 = b * t6;
+    double t8 = t3 != 0.0 ? 0.0 : t7;
+    return t8;
 }
 
 static inline double partial1_pow(double a, double b, double y) {
     double t0 = a == 0.0 ? 1.0 : 0.0;
     double t1 = b >= 0.0 ? 1.0 : 0.0;
-    double t2 = t0 * t1;
-    double t3 = log(a);
-    double t4 = y * t3;
-    double t5 = t2 != 0.0 ? 0.0 : t4;
-    return t5;
+    double t2 = a == INFINITY ? 1.0 : 0.0;
+    double t3 = b < 0.0 ? 1.0 : 0.0;
+    double t4 = t2 * t3;
+    double t5 = t0 != 0.0 ? t1 : t4;
+    double t6 = t5 != 0.0 ? 1.0 : a;
+    double t7 = log(t6);
+    double t8 = y * t7;
+    double t9 = t5 != 0.0 ? 0.0 : t8;
+    return t9;
+}
+
+static inline double value_fmod(double a, double b) {
+    double t0 = fmod(a, b);
+    return t0;
+}
+
+static inline double partial0_fmod(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 1.0;
+}
+
+static inline double partial1_fmod(double a, double b, double y) {
+    double t0 = a - y;
+    double t1 = t0 / b;
+    double t2 = rint(t1);
+    double t3 = -t2;
+    return t3;
+}
+
+static inline double value_remainder(double a, double b) {
+    double t0 = remainder(a, b);
+    return t0;
+}
+
+static inline double partial0_remainder(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 1.0;
+}
+
+static inline double partial1_remainder(double a, double b, double y) {
+    double t0 = a - y;
+    double t1 = t0 / b;
+    double t2 = rint(t1);
+    double t3 = -t2;
+    return t3;
+}
+
+static inline double value_fma(double a, double b, double c) {
+    double t0 = fma(a, b, c);
+    return t0;
+}
+
+static inline double partial0_fma(double a, double b, double c, double y) {
+    (void)a;
+    (void)c;
+    (void)y;
+    return b;
+}
+
+static inline double partial1_fma(double a, double b, double c, double y) {
+    (void)b;
+    (void)c;
+    (void)y;
+    return a;
+}
+
+static inline double partial2_fma(double a, double b, double c, double y) {
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)y;
+    return 1.0;
 }
 
 static inline double value_neg(double a) {
@@ -268,6 +354,41 @@ static inline double partial0_abs(double a, double y) {
     double t4 = t1 != 0.0 ? 1.0 : t3;
     double t5 = t0 != 0.0 ? 0.0 : t4;
     return t5;
+}
+
+static inline double value_copysign(double a, double b) {
+    double t0 = b == 0.0 ? 1.0 : 0.0;
+    double t1 = 1.0 / b;
+    double t2 = t0 != 0.0 ? t1 : b;
+    double t3 = t2 < 0.0 ? 1.0 : 0.0;
+    double t4 = fabs(a);
+    double t5 = -t4;
+    double t6 = t3 != 0.0 ? t5 : t4;
+    return t6;
+}
+
+static inline double partial0_copysign(double a, double b, double y) {
+    (void)y;
+    double t0 = a == 0.0 ? 1.0 : 0.0;
+    double t1 = b == 0.0 ? 1.0 : 0.0;
+    double t2 = 1.0 / b;
+    double t3 = t1 != 0.0 ? t2 : b;
+    double t4 = t3 < 0.0 ? 1.0 : 0.0;
+    double t5 = t4 != 0.0 ? (-1.0) : 1.0;
+    double t6 = a > 0.0 ? 1.0 : 0.0;
+    double t7 = a < 0.0 ? 1.0 : 0.0;
+    double t8 = t7 != 0.0 ? (-1.0) : a;
+    double t9 = t6 != 0.0 ? 1.0 : t8;
+    double t10 = t5 * t9;
+    double t11 = t0 != 0.0 ? 0.0 : t10;
+    return t11;
+}
+
+static inline double partial1_copysign(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
 }
 
 static inline double value_min(double a, double b) {
@@ -332,6 +453,17 @@ static inline double value_exp(double a) {
 static inline double partial0_exp(double a, double y) {
     (void)a;
     return y;
+}
+
+static inline double value_exp2(double a) {
+    double t0 = exp2(a);
+    return t0;
+}
+
+static inline double partial0_exp2(double a, double y) {
+    (void)a;
+    double t0 = 0.6931471805599453 * y;
+    return t0;
 }
 
 static inline double value_expm1(double a) {
@@ -408,10 +540,9 @@ static inline double value_cbrt(double a) {
 
 static inline double partial0_cbrt(double a, double y) {
     (void)a;
-    double t0 = y * y;
-    double t1 = 3.0 * t0;
-    double t2 = 1.0 / t1;
-    return t2;
+    double t0 = 0.3333333333333333 / y;
+    double t1 = t0 / y;
+    return t1;
 }
 
 static inline double value_sin(double a) {
@@ -456,12 +587,11 @@ static inline double value_asin(double a) {
 
 static inline double partial0_asin(double a, double y) {
     (void)y;
-    double t0 = 1.0 - a;
-    double t1 = 1.0 + a;
-    double t2 = t0 * t1;
-    double t3 = sqrt(t2);
-    double t4 = 1.0 / t3;
-    return t4;
+    double t0 = -a;
+    double t1 = fma(t0, a, 1.0);
+    double t2 = sqrt(t1);
+    double t3 = 1.0 / t2;
+    return t3;
 }
 
 static inline double value_acos(double a) {
@@ -471,13 +601,11 @@ static inline double value_acos(double a) {
 
 static inline double partial0_acos(double a, double y) {
     (void)y;
-    double t0 = 1.0 - a;
-    double t1 = 1.0 + a;
-    double t2 = t0 * t1;
-    double t3 = sqrt(t2);
-    double t4 = 1.0 / t3;
-    double t5 = -t4;
-    return t5;
+    double t0 = -a;
+    double t1 = fma(t0, a, 1.0);
+    double t2 = sqrt(t1);
+    double t3 = (-1.0) / t2;
+    return t3;
 }
 
 static inline double value_atan(double a) {
@@ -487,10 +615,14 @@ static inline double value_atan(double a) {
 
 static inline double partial0_atan(double a, double y) {
     (void)y;
-    double t0 = a * a;
-    double t1 = 1.0 + t0;
-    double t2 = 1.0 / t1;
-    return t2;
+    double t0 = fabs(a);
+    double t1 = t0 == INFINITY ? 1.0 : 0.0;
+    double t2 = t1 != 0.0 ? 0.0 : a;
+    double t3 = t2 * t2;
+    double t4 = 1.0 + t3;
+    double t5 = 1.0 / t4;
+    double t6 = t1 != 0.0 ? 0.0 : t5;
+    return t6;
 }
 
 static inline double value_atan2(double a, double b) {
@@ -500,17 +632,25 @@ static inline double value_atan2(double a, double b) {
 
 static inline double partial0_atan2(double a, double b, double y) {
     double t0 = hypot(a, b);
-    double t1 = b / t0;
-    double t2 = t1 / t0;
-    return t2;
+    double t1 = t0 == INFINITY ? 1.0 : 0.0;
+    double t2 = t1 != 0.0 ? 1.0 : t0;
+    double t3 = t1 != 0.0 ? 0.0 : b;
+    double t4 = t3 / t2;
+    double t5 = t4 / t2;
+    double t6 = t1 != 0.0 ? 0.0 : t5;
+    return t6;
 }
 
 static inline double partial1_atan2(double a, double b, double y) {
-    double t0 = hypot(a, b);
-    double t1 = a / t0;
-    double t2 = t1 / t0;
-    double t3 = -t2;
-    return t3;
+    double t0 = hypot(b, a);
+    double t1 = t0 == INFINITY ? 1.0 : 0.0;
+    double t2 = t1 != 0.0 ? 1.0 : t0;
+    double t3 = t1 != 0.0 ? 0.0 : a;
+    double t4 = t3 / t2;
+    double t5 = t4 / t2;
+    double t6 = t1 != 0.0 ? 0.0 : t5;
+    double t7 = -t6;
+    return t7;
 }
 
 static inline double value_sinh(double a) {
@@ -542,15 +682,16 @@ static inline double value_tanh(double a) {
 
 static inline double partial0_tanh(double a, double y) {
     (void)y;
-    double t0 = fabs(a);
-    double t1 = (-2.0) * t0;
-    double t2 = exp(t1);
-    double t3 = 4.0 * t2;
-    double t4 = 2.0 + t2;
-    double t5 = t2 * t4;
+    double t0 = 2.0 * a;
+    double t1 = fabs(t0);
+    double t2 = -t1;
+    double t3 = exp(t2);
+    double t4 = 2.0 + t3;
+    double t5 = t3 * t4;
     double t6 = 1.0 + t5;
     double t7 = t3 / t6;
-    return t7;
+    double t8 = 4.0 * t7;
+    return t8;
 }
 
 static inline double value_asinh(double a) {
@@ -559,9 +700,13 @@ static inline double value_asinh(double a) {
 }
 
 static inline double partial0_asinh(double a, double y) {
-    double t0 = hypot(1.0, a);
-    double t1 = 1.0 / t0;
-    return t1;
+    double t0 = fabs(a);
+    double t1 = t0 == INFINITY ? 1.0 : 0.0;
+    double t2 = t1 != 0.0 ? 0.0 : a;
+    double t3 = hypot(1.0, t2);
+    double t4 = 1.0 / t3;
+    double t5 = t1 != 0.0 ? 0.0 : t4;
+    return t5;
 }
 
 static inline double value_acosh(double a) {
@@ -571,13 +716,15 @@ static inline double value_acosh(double a) {
 
 static inline double partial0_acosh(double a, double y) {
     (void)y;
-    double t0 = a - 1.0;
-    double t1 = sqrt(t0);
-    double t2 = a + 1.0;
-    double t3 = sqrt(t2);
-    double t4 = t1 * t3;
-    double t5 = 1.0 / t4;
-    return t5;
+    double t0 = a > 134217728.0 ? 1.0 : 0.0;
+    double t1 = t0 != 0.0 ? 2.0 : a;
+    double t2 = t0 != 0.0 ? a : 1.0;
+    double t3 = 1.0 / t2;
+    double t4 = fma(t1, t1, (-1.0));
+    double t5 = sqrt(t4);
+    double t6 = 1.0 / t5;
+    double t7 = t0 != 0.0 ? t3 : t6;
+    return t7;
 }
 
 static inline double value_atanh(double a) {
@@ -587,11 +734,10 @@ static inline double value_atanh(double a) {
 
 static inline double partial0_atanh(double a, double y) {
     (void)y;
-    double t0 = 1.0 - a;
-    double t1 = 1.0 + a;
-    double t2 = t0 * t1;
-    double t3 = 1.0 / t2;
-    return t3;
+    double t0 = -a;
+    double t1 = fma(t0, a, 1.0);
+    double t2 = 1.0 / t1;
+    return t2;
 }
 
 static inline double value_hypot(double a, double b) {
@@ -600,14 +746,35 @@ static inline double value_hypot(double a, double b) {
 }
 
 static inline double partial0_hypot(double a, double b, double y) {
-    double t0 = a / y;
-    return t0;
+    double t0 = y == 0.0 ? 1.0 : 0.0;
+    double t1 = fabs(a);
+    double t2 = t1 == INFINITY ? 1.0 : 0.0;
+    double t3 = t2 != 0.0 ? 0.0 : a;
+    double t4 = t0 != 0.0 ? 1.0 : y;
+    double t5 = t3 / t4;
+    double t6 = a < 0.0 ? 1.0 : 0.0;
+    double t7 = t6 != 0.0 ? (-1.0) : 1.0;
+    double t8 = 0.0 * b;
+    double t9 = t7 + t8;
+    double t10 = t2 != 0.0 ? t9 : t5;
+    double t11 = t0 != 0.0 ? 0.0 : t10;
+    return t11;
 }
 
 static inline double partial1_hypot(double a, double b, double y) {
-    (void)a;
-    double t0 = b / y;
-    return t0;
+    double t0 = y == 0.0 ? 1.0 : 0.0;
+    double t1 = fabs(b);
+    double t2 = t1 == INFINITY ? 1.0 : 0.0;
+    double t3 = t2 != 0.0 ? 0.0 : b;
+    double t4 = t0 != 0.0 ? 1.0 : y;
+    double t5 = t3 / t4;
+    double t6 = b < 0.0 ? 1.0 : 0.0;
+    double t7 = t6 != 0.0 ? (-1.0) : 1.0;
+    double t8 = 0.0 * a;
+    double t9 = t7 + t8;
+    double t10 = t2 != 0.0 ? t9 : t5;
+    double t11 = t0 != 0.0 ? 0.0 : t10;
+    return t11;
 }
 
 static inline double value_erf(double a) {
@@ -617,11 +784,15 @@ static inline double value_erf(double a) {
 
 static inline double partial0_erf(double a, double y) {
     (void)y;
-    double t0 = -a;
-    double t1 = t0 * a;
-    double t2 = exp(t1);
-    double t3 = 1.1283791670955126 * t2;
-    return t3;
+    double t0 = a > 1e+30 ? 1.0 : 0.0;
+    double t1 = a < (-1e+30) ? 1.0 : 0.0;
+    double t2 = t1 != 0.0 ? (-1e+30) : a;
+    double t3 = t0 != 0.0 ? 1e+30 : t2;
+    double t4 = -t3;
+    double t5 = t4 * t3;
+    double t6 = exp(t5);
+    double t7 = 1.1283791670955126 * t6;
+    return t7;
 }
 
 static inline double value_erfc(double a) {
@@ -631,11 +802,16 @@ static inline double value_erfc(double a) {
 
 static inline double partial0_erfc(double a, double y) {
     (void)y;
-    double t0 = -a;
-    double t1 = t0 * a;
-    double t2 = exp(t1);
-    double t3 = (-1.1283791670955126) * t2;
-    return t3;
+    double t0 = a > 1e+30 ? 1.0 : 0.0;
+    double t1 = a < (-1e+30) ? 1.0 : 0.0;
+    double t2 = t1 != 0.0 ? (-1e+30) : a;
+    double t3 = t0 != 0.0 ? 1e+30 : t2;
+    double t4 = -t3;
+    double t5 = t4 * t3;
+    double t6 = exp(t5);
+    double t7 = 1.1283791670955126 * t6;
+    double t8 = -t7;
+    return t8;
 }
 
 static inline double value_sigmoid(double a) {
@@ -659,6 +835,25 @@ static inline double partial0_sigmoid(double a, double y) {
     double t5 = 1.0 + t4;
     double t6 = t2 / t5;
     return t6;
+}
+
+static inline double value_sigmoid_slope(double a) {
+    double t0 = fabs(a);
+    double t1 = -t0;
+    double t2 = exp(t1);
+    double t3 = 2.0 + t2;
+    double t4 = t2 * t3;
+    double t5 = 1.0 + t4;
+    double t6 = t2 / t5;
+    return t6;
+}
+
+static inline double partial0_sigmoid_slope(double a, double y) {
+    double t0 = -y;
+    double t1 = 0.5 * a;
+    double t2 = tanh(t1);
+    double t3 = t0 * t2;
+    return t3;
 }
 
 static inline double value_relu(double a) {
@@ -706,17 +901,19 @@ static inline double value_elu(double a, double b) {
 static inline double partial0_elu(double a, double b, double y) {
     (void)y;
     double t0 = a > 0.0 ? 1.0 : 0.0;
-    double t1 = exp(a);
-    double t2 = b * t1;
-    double t3 = t0 != 0.0 ? 1.0 : t2;
-    return t3;
+    double t1 = t0 != 0.0 ? 0.0 : b;
+    double t2 = t0 != 0.0 ? 0.0 : a;
+    double t3 = exp(t2);
+    double t4 = t1 * t3;
+    double t5 = t0 != 0.0 ? 1.0 : t4;
+    return t5;
 }
 
 static inline double partial1_elu(double a, double b, double y) {
     (void)y;
     double t0 = a > 0.0 ? 1.0 : 0.0;
-    double t1 = expm1(a);
-    double t2 = t0 != 0.0 ? 0.0 : t1;
+    double t1 = t0 != 0.0 ? 0.0 : a;
+    double t2 = expm1(t1);
     return t2;
 }
 
@@ -760,26 +957,28 @@ static inline double value_silu(double a) {
 static inline double partial0_silu(double a, double y) {
     (void)y;
     double t0 = fabs(a);
-    double t1 = t0 < INFINITY ? 1.0 : 0.0;
-    double t2 = -t0;
-    double t3 = exp(t2);
-    double t4 = a < 0.0 ? 1.0 : 0.0;
-    double t5 = t4 != 0.0 ? t3 : 1.0;
-    double t6 = 1.0 + t3;
-    double t7 = t5 / t6;
-    double t8 = -a;
-    double t9 = fabs(t8);
-    double t10 = -t9;
-    double t11 = exp(t10);
-    double t12 = t8 < 0.0 ? 1.0 : 0.0;
-    double t13 = t12 != 0.0 ? t11 : 1.0;
-    double t14 = 1.0 + t11;
-    double t15 = t13 / t14;
-    double t16 = a * t15;
-    double t17 = 1.0 + t16;
-    double t18 = t7 * t17;
-    double t19 = t1 != 0.0 ? t18 : t7;
-    return t19;
+    double t1 = -t0;
+    double t2 = exp(t1);
+    double t3 = a < 0.0 ? 1.0 : 0.0;
+    double t4 = t3 != 0.0 ? t2 : 1.0;
+    double t5 = 1.0 + t2;
+    double t6 = t4 / t5;
+    double t7 = a > 1e+30 ? 1.0 : 0.0;
+    double t8 = a < (-1e+30) ? 1.0 : 0.0;
+    double t9 = t8 != 0.0 ? (-1e+30) : a;
+    double t10 = t7 != 0.0 ? 1e+30 : t9;
+    double t11 = -a;
+    double t12 = fabs(t11);
+    double t13 = -t12;
+    double t14 = exp(t13);
+    double t15 = t11 < 0.0 ? 1.0 : 0.0;
+    double t16 = t15 != 0.0 ? t14 : 1.0;
+    double t17 = 1.0 + t14;
+    double t18 = t16 / t17;
+    double t19 = t10 * t18;
+    double t20 = 1.0 + t19;
+    double t21 = t6 * t20;
+    return t21;
 }
 
 static inline double value_gelu(double a) {
@@ -794,19 +993,662 @@ static inline double value_gelu(double a) {
 
 static inline double partial0_gelu(double a, double y) {
     (void)y;
-    double t0 = fabs(a);
-    double t1 = t0 < INFINITY ? 1.0 : 0.0;
-    double t2 = a * (-0.7071067811865476);
-    double t3 = erfc(t2);
-    double t4 = 0.5 * t3;
-    double t5 = (-0.5) * a;
-    double t6 = t5 * a;
-    double t7 = exp(t6);
-    double t8 = t7 * 0.3989422804014327;
-    double t9 = a * t8;
-    double t10 = t4 + t9;
-    double t11 = t1 != 0.0 ? t10 : t4;
-    return t11;
+    double t0 = a > 1e+30 ? 1.0 : 0.0;
+    double t1 = a < (-1e+30) ? 1.0 : 0.0;
+    double t2 = t1 != 0.0 ? (-1e+30) : a;
+    double t3 = t0 != 0.0 ? 1e+30 : t2;
+    double t4 = a * (-0.7071067811865476);
+    double t5 = erfc(t4);
+    double t6 = 0.5 * t5;
+    double t7 = (-0.5) * t3;
+    double t8 = t7 * t3;
+    double t9 = exp(t8);
+    double t10 = t9 * 0.3989422804014327;
+    double t11 = t3 * t10;
+    double t12 = t6 + t11;
+    return t12;
+}
+
+static inline double value_gamma(double a) {
+    double t0 = tgamma(a);
+    return t0;
+}
+
+static inline double partial0_gamma(double a, double y) {
+    double t0 = a < 0.5 ? 1.0 : 0.0;
+    double t1 = 1.0 - a;
+    double t2 = t0 != 0.0 ? t1 : a;
+    double t3 = rint(a);
+    double t4 = a - t3;
+    double t5 = t0 != 0.0 ? t4 : 0.25;
+    double t6 = t2 < 10.0 ? 1.0 : 0.0;
+    double t7 = 1.0 / t2;
+    double t8 = t6 != 0.0 ? t7 : 0.0;
+    double t9 = 0.0 - t8;
+    double t10 = t2 + 1.0;
+    double t11 = t6 != 0.0 ? t10 : t2;
+    double t12 = t11 < 10.0 ? 1.0 : 0.0;
+    double t13 = 1.0 / t11;
+    double t14 = t12 != 0.0 ? t13 : 0.0;
+    double t15 = t9 - t14;
+    double t16 = t11 + 1.0;
+    double t17 = t12 != 0.0 ? t16 : t11;
+    double t18 = t17 < 10.0 ? 1.0 : 0.0;
+    double t19 = 1.0 / t17;
+    double t20 = t18 != 0.0 ? t19 : 0.0;
+    double t21 = t15 - t20;
+    double t22 = t17 + 1.0;
+    double t23 = t18 != 0.0 ? t22 : t17;
+    double t24 = t23 < 10.0 ? 1.0 : 0.0;
+    double t25 = 1.0 / t23;
+    double t26 = t24 != 0.0 ? t25 : 0.0;
+    double t27 = t21 - t26;
+    double t28 = t23 + 1.0;
+    double t29 = t24 != 0.0 ? t28 : t23;
+    double t30 = t29 < 10.0 ? 1.0 : 0.0;
+    double t31 = 1.0 / t29;
+    double t32 = t30 != 0.0 ? t31 : 0.0;
+    double t33 = t27 - t32;
+    double t34 = t29 + 1.0;
+    double t35 = t30 != 0.0 ? t34 : t29;
+    double t36 = t35 < 10.0 ? 1.0 : 0.0;
+    double t37 = 1.0 / t35;
+    double t38 = t36 != 0.0 ? t37 : 0.0;
+    double t39 = t33 - t38;
+    double t40 = t35 + 1.0;
+    double t41 = t36 != 0.0 ? t40 : t35;
+    double t42 = t41 < 10.0 ? 1.0 : 0.0;
+    double t43 = 1.0 / t41;
+    double t44 = t42 != 0.0 ? t43 : 0.0;
+    double t45 = t39 - t44;
+    double t46 = t41 + 1.0;
+    double t47 = t42 != 0.0 ? t46 : t41;
+    double t48 = t47 < 10.0 ? 1.0 : 0.0;
+    double t49 = 1.0 / t47;
+    double t50 = t48 != 0.0 ? t49 : 0.0;
+    double t51 = t45 - t50;
+    double t52 = t47 + 1.0;
+    double t53 = t48 != 0.0 ? t52 : t47;
+    double t54 = t53 < 10.0 ? 1.0 : 0.0;
+    double t55 = 1.0 / t53;
+    double t56 = t54 != 0.0 ? t55 : 0.0;
+    double t57 = t51 - t56;
+    double t58 = t53 + 1.0;
+    double t59 = t54 != 0.0 ? t58 : t53;
+    double t60 = t59 < 10.0 ? 1.0 : 0.0;
+    double t61 = 1.0 / t59;
+    double t62 = t60 != 0.0 ? t61 : 0.0;
+    double t63 = t57 - t62;
+    double t64 = t59 + 1.0;
+    double t65 = t60 != 0.0 ? t64 : t59;
+    double t66 = t65 * t65;
+    double t67 = 1.0 / t66;
+    double t68 = (-0.4432598039215686) * t67;
+    double t69 = t68 + 0.08333333333333333;
+    double t70 = t69 * t67;
+    double t71 = t70 + (-0.021092796092796094);
+    double t72 = t71 * t67;
+    double t73 = t72 + 0.007575757575757576;
+    double t74 = t73 * t67;
+    double t75 = t74 + (-0.004166666666666667);
+    double t76 = t75 * t67;
+    double t77 = t76 + 0.003968253968253968;
+    double t78 = t77 * t67;
+    double t79 = t78 + (-0.008333333333333333);
+    double t80 = t79 * t67;
+    double t81 = t80 + 0.08333333333333333;
+    double t82 = t81 * t67;
+    double t83 = log(t65);
+    double t84 = 0.5 / t65;
+    double t85 = t83 - t84;
+    double t86 = t85 - t82;
+    double t87 = t63 + t86;
+    double t88 = 3.141592653589793 * t5;
+    double t89 = tan(t88);
+    double t90 = 3.141592653589793 / t89;
+    double t91 = t87 - t90;
+    double t92 = t0 != 0.0 ? t91 : t87;
+    double t93 = y * t92;
+    return t93;
+}
+
+static inline double value_lgamma(double a) {
+    double t0 = lgamma(a);
+    return t0;
+}
+
+static inline double partial0_lgamma(double a, double y) {
+    (void)y;
+    double t0 = a < 0.5 ? 1.0 : 0.0;
+    double t1 = 1.0 - a;
+    double t2 = t0 != 0.0 ? t1 : a;
+    double t3 = rint(a);
+    double t4 = a - t3;
+    double t5 = t0 != 0.0 ? t4 : 0.25;
+    double t6 = t2 < 10.0 ? 1.0 : 0.0;
+    double t7 = 1.0 / t2;
+    double t8 = t6 != 0.0 ? t7 : 0.0;
+    double t9 = 0.0 - t8;
+    double t10 = t2 + 1.0;
+    double t11 = t6 != 0.0 ? t10 : t2;
+    double t12 = t11 < 10.0 ? 1.0 : 0.0;
+    double t13 = 1.0 / t11;
+    double t14 = t12 != 0.0 ? t13 : 0.0;
+    double t15 = t9 - t14;
+    double t16 = t11 + 1.0;
+    double t17 = t12 != 0.0 ? t16 : t11;
+    double t18 = t17 < 10.0 ? 1.0 : 0.0;
+    double t19 = 1.0 / t17;
+    double t20 = t18 != 0.0 ? t19 : 0.0;
+    double t21 = t15 - t20;
+    double t22 = t17 + 1.0;
+    double t23 = t18 != 0.0 ? t22 : t17;
+    double t24 = t23 < 10.0 ? 1.0 : 0.0;
+    double t25 = 1.0 / t23;
+    double t26 = t24 != 0.0 ? t25 : 0.0;
+    double t27 = t21 - t26;
+    double t28 = t23 + 1.0;
+    double t29 = t24 != 0.0 ? t28 : t23;
+    double t30 = t29 < 10.0 ? 1.0 : 0.0;
+    double t31 = 1.0 / t29;
+    double t32 = t30 != 0.0 ? t31 : 0.0;
+    double t33 = t27 - t32;
+    double t34 = t29 + 1.0;
+    double t35 = t30 != 0.0 ? t34 : t29;
+    double t36 = t35 < 10.0 ? 1.0 : 0.0;
+    double t37 = 1.0 / t35;
+    double t38 = t36 != 0.0 ? t37 : 0.0;
+    double t39 = t33 - t38;
+    double t40 = t35 + 1.0;
+    double t41 = t36 != 0.0 ? t40 : t35;
+    double t42 = t41 < 10.0 ? 1.0 : 0.0;
+    double t43 = 1.0 / t41;
+    double t44 = t42 != 0.0 ? t43 : 0.0;
+    double t45 = t39 - t44;
+    double t46 = t41 + 1.0;
+    double t47 = t42 != 0.0 ? t46 : t41;
+    double t48 = t47 < 10.0 ? 1.0 : 0.0;
+    double t49 = 1.0 / t47;
+    double t50 = t48 != 0.0 ? t49 : 0.0;
+    double t51 = t45 - t50;
+    double t52 = t47 + 1.0;
+    double t53 = t48 != 0.0 ? t52 : t47;
+    double t54 = t53 < 10.0 ? 1.0 : 0.0;
+    double t55 = 1.0 / t53;
+    double t56 = t54 != 0.0 ? t55 : 0.0;
+    double t57 = t51 - t56;
+    double t58 = t53 + 1.0;
+    double t59 = t54 != 0.0 ? t58 : t53;
+    double t60 = t59 < 10.0 ? 1.0 : 0.0;
+    double t61 = 1.0 / t59;
+    double t62 = t60 != 0.0 ? t61 : 0.0;
+    double t63 = t57 - t62;
+    double t64 = t59 + 1.0;
+    double t65 = t60 != 0.0 ? t64 : t59;
+    double t66 = t65 * t65;
+    double t67 = 1.0 / t66;
+    double t68 = (-0.4432598039215686) * t67;
+    double t69 = t68 + 0.08333333333333333;
+    double t70 = t69 * t67;
+    double t71 = t70 + (-0.021092796092796094);
+    double t72 = t71 * t67;
+    double t73 = t72 + 0.007575757575757576;
+    double t74 = t73 * t67;
+    double t75 = t74 + (-0.004166666666666667);
+    double t76 = t75 * t67;
+    double t77 = t76 + 0.003968253968253968;
+    double t78 = t77 * t67;
+    double t79 = t78 + (-0.008333333333333333);
+    double t80 = t79 * t67;
+    double t81 = t80 + 0.08333333333333333;
+    double t82 = t81 * t67;
+    double t83 = log(t65);
+    double t84 = 0.5 / t65;
+    double t85 = t83 - t84;
+    double t86 = t85 - t82;
+    double t87 = t63 + t86;
+    double t88 = 3.141592653589793 * t5;
+    double t89 = tan(t88);
+    double t90 = 3.141592653589793 / t89;
+    double t91 = t87 - t90;
+    double t92 = t0 != 0.0 ? t91 : t87;
+    return t92;
+}
+
+static inline double value_digamma(double a) {
+    double t0 = a < 0.5 ? 1.0 : 0.0;
+    double t1 = 1.0 - a;
+    double t2 = t0 != 0.0 ? t1 : a;
+    double t3 = rint(a);
+    double t4 = a - t3;
+    double t5 = t0 != 0.0 ? t4 : 0.25;
+    double t6 = t2 < 10.0 ? 1.0 : 0.0;
+    double t7 = 1.0 / t2;
+    double t8 = t6 != 0.0 ? t7 : 0.0;
+    double t9 = 0.0 - t8;
+    double t10 = t2 + 1.0;
+    double t11 = t6 != 0.0 ? t10 : t2;
+    double t12 = t11 < 10.0 ? 1.0 : 0.0;
+    double t13 = 1.0 / t11;
+    double t14 = t12 != 0.0 ? t13 : 0.0;
+    double t15 = t9 - t14;
+    double t16 = t11 + 1.0;
+    double t17 = t12 != 0.0 ? t16 : t11;
+    double t18 = t17 < 10.0 ? 1.0 : 0.0;
+    double t19 = 1.0 / t17;
+    double t20 = t18 != 0.0 ? t19 : 0.0;
+    double t21 = t15 - t20;
+    double t22 = t17 + 1.0;
+    double t23 = t18 != 0.0 ? t22 : t17;
+    double t24 = t23 < 10.0 ? 1.0 : 0.0;
+    double t25 = 1.0 / t23;
+    double t26 = t24 != 0.0 ? t25 : 0.0;
+    double t27 = t21 - t26;
+    double t28 = t23 + 1.0;
+    double t29 = t24 != 0.0 ? t28 : t23;
+    double t30 = t29 < 10.0 ? 1.0 : 0.0;
+    double t31 = 1.0 / t29;
+    double t32 = t30 != 0.0 ? t31 : 0.0;
+    double t33 = t27 - t32;
+    double t34 = t29 + 1.0;
+    double t35 = t30 != 0.0 ? t34 : t29;
+    double t36 = t35 < 10.0 ? 1.0 : 0.0;
+    double t37 = 1.0 / t35;
+    double t38 = t36 != 0.0 ? t37 : 0.0;
+    double t39 = t33 - t38;
+    double t40 = t35 + 1.0;
+    double t41 = t36 != 0.0 ? t40 : t35;
+    double t42 = t41 < 10.0 ? 1.0 : 0.0;
+    double t43 = 1.0 / t41;
+    double t44 = t42 != 0.0 ? t43 : 0.0;
+    double t45 = t39 - t44;
+    double t46 = t41 + 1.0;
+    double t47 = t42 != 0.0 ? t46 : t41;
+    double t48 = t47 < 10.0 ? 1.0 : 0.0;
+    double t49 = 1.0 / t47;
+    double t50 = t48 != 0.0 ? t49 : 0.0;
+    double t51 = t45 - t50;
+    double t52 = t47 + 1.0;
+    double t53 = t48 != 0.0 ? t52 : t47;
+    double t54 = t53 < 10.0 ? 1.0 : 0.0;
+    double t55 = 1.0 / t53;
+    double t56 = t54 != 0.0 ? t55 : 0.0;
+    double t57 = t51 - t56;
+    double t58 = t53 + 1.0;
+    double t59 = t54 != 0.0 ? t58 : t53;
+    double t60 = t59 < 10.0 ? 1.0 : 0.0;
+    double t61 = 1.0 / t59;
+    double t62 = t60 != 0.0 ? t61 : 0.0;
+    double t63 = t57 - t62;
+    double t64 = t59 + 1.0;
+    double t65 = t60 != 0.0 ? t64 : t59;
+    double t66 = t65 * t65;
+    double t67 = 1.0 / t66;
+    double t68 = (-0.4432598039215686) * t67;
+    double t69 = t68 + 0.08333333333333333;
+    double t70 = t69 * t67;
+    double t71 = t70 + (-0.021092796092796094);
+    double t72 = t71 * t67;
+    double t73 = t72 + 0.007575757575757576;
+    double t74 = t73 * t67;
+    double t75 = t74 + (-0.004166666666666667);
+    double t76 = t75 * t67;
+    double t77 = t76 + 0.003968253968253968;
+    double t78 = t77 * t67;
+    double t79 = t78 + (-0.008333333333333333);
+    double t80 = t79 * t67;
+    double t81 = t80 + 0.08333333333333333;
+    double t82 = t81 * t67;
+    double t83 = log(t65);
+    double t84 = 0.5 / t65;
+    double t85 = t83 - t84;
+    double t86 = t85 - t82;
+    double t87 = t63 + t86;
+    double t88 = 3.141592653589793 * t5;
+    double t89 = tan(t88);
+    double t90 = 3.141592653589793 / t89;
+    double t91 = t87 - t90;
+    double t92 = t0 != 0.0 ? t91 : t87;
+    return t92;
+}
+
+static inline double partial0_digamma(double a, double y) {
+    (void)y;
+    double t0 = a < 0.5 ? 1.0 : 0.0;
+    double t1 = 1.0 - a;
+    double t2 = t0 != 0.0 ? t1 : a;
+    double t3 = rint(a);
+    double t4 = a - t3;
+    double t5 = t0 != 0.0 ? t4 : 0.25;
+    double t6 = t2 + 0.0;
+    double t7 = pow(t6, (-2.0));
+    double t8 = 0.0 + t7;
+    double t9 = t2 + 1.0;
+    double t10 = pow(t9, (-2.0));
+    double t11 = t8 + t10;
+    double t12 = t2 + 2.0;
+    double t13 = pow(t12, (-2.0));
+    double t14 = t11 + t13;
+    double t15 = t2 + 3.0;
+    double t16 = pow(t15, (-2.0));
+    double t17 = t14 + t16;
+    double t18 = t2 + 4.0;
+    double t19 = pow(t18, (-2.0));
+    double t20 = t17 + t19;
+    double t21 = t2 + 5.0;
+    double t22 = pow(t21, (-2.0));
+    double t23 = t20 + t22;
+    double t24 = t2 + 6.0;
+    double t25 = pow(t24, (-2.0));
+    double t26 = t23 + t25;
+    double t27 = t2 + 7.0;
+    double t28 = pow(t27, (-2.0));
+    double t29 = t26 + t28;
+    double t30 = t2 + 8.0;
+    double t31 = pow(t30, (-2.0));
+    double t32 = t29 + t31;
+    double t33 = t2 + 9.0;
+    double t34 = pow(t33, (-2.0));
+    double t35 = t32 + t34;
+    double t36 = t2 + 10.0;
+    double t37 = pow(t36, (-2.0));
+    double t38 = t35 + t37;
+    double t39 = t2 + 11.0;
+    double t40 = pow(t39, (-2.0));
+    double t41 = t38 + t40;
+    double t42 = t2 + 12.0;
+    double t43 = pow(t42, (-2.0));
+    double t44 = t42 / 1.0;
+    double t45 = t44 + 0.5;
+    double t46 = 2.0 / t42;
+    double t47 = 0.08333333333333333 * t46;
+    double t48 = t45 + t47;
+    double t49 = t42 * t42;
+    double t50 = 12.0 / t49;
+    double t51 = t46 * t50;
+    double t52 = (-0.001388888888888889) * t51;
+    double t53 = t48 + t52;
+    double t54 = 30.0 / t49;
+    double t55 = t51 * t54;
+    double t56 = 3.306878306878307e-05 * t55;
+    double t57 = t53 + t56;
+    double t58 = 56.0 / t49;
+    double t59 = t55 * t58;
+    double t60 = (-8.267195767195768e-07) * t59;
+    double t61 = t57 + t60;
+    double t62 = 90.0 / t49;
+    double t63 = t59 * t62;
+    double t64 = 2.08767569878681e-08 * t63;
+    double t65 = t61 + t64;
+    double t66 = 132.0 / t49;
+    double t67 = t63 * t66;
+    double t68 = (-5.284190138687493e-10) * t67;
+    double t69 = t65 + t68;
+    double t70 = 182.0 / t49;
+    double t71 = t67 * t70;
+    double t72 = 1.3382536530684679e-11 * t71;
+    double t73 = t69 + t72;
+    double t74 = 240.0 / t49;
+    double t75 = t71 * t74;
+    double t76 = (-3.3896802963225827e-13) * t75;
+    double t77 = t73 + t76;
+    double t78 = 306.0 / t49;
+    double t79 = t75 * t78;
+    double t80 = 8.586062056277845e-15 * t79;
+    double t81 = t77 + t80;
+    double t82 = t43 * t81;
+    double t83 = t41 + t82;
+    double t84 = t2 > 0.0 ? 1.0 : 0.0;
+    double t85 = t84 * 1.0;
+    double t86 = t2 < INFINITY ? 1.0 : 0.0;
+    double t87 = t86 != 0.0 ? t83 : 0.0;
+    double t88 = t85 != 0.0 ? t87 : NAN;
+    double t89 = 3.141592653589793 * t5;
+    double t90 = sin(t89);
+    double t91 = 9.869604401089358 / t90;
+    double t92 = t91 / t90;
+    double t93 = t92 - t88;
+    double t94 = t0 != 0.0 ? t93 : t88;
+    return t94;
+}
+
+static inline double value_zeta(double a, double b) {
+    double t0 = b + 0.0;
+    double t1 = -a;
+    double t2 = pow(t0, t1);
+    double t3 = 0.0 + t2;
+    double t4 = b + 1.0;
+    double t5 = pow(t4, t1);
+    double t6 = t3 + t5;
+    double t7 = b + 2.0;
+    double t8 = pow(t7, t1);
+    double t9 = t6 + t8;
+    double t10 = b + 3.0;
+    double t11 = pow(t10, t1);
+    double t12 = t9 + t11;
+    double t13 = b + 4.0;
+    double t14 = pow(t13, t1);
+    double t15 = t12 + t14;
+    double t16 = b + 5.0;
+    double t17 = pow(t16, t1);
+    double t18 = t15 + t17;
+    double t19 = b + 6.0;
+    double t20 = pow(t19, t1);
+    double t21 = t18 + t20;
+    double t22 = b + 7.0;
+    double t23 = pow(t22, t1);
+    double t24 = t21 + t23;
+    double t25 = b + 8.0;
+    double t26 = pow(t25, t1);
+    double t27 = t24 + t26;
+    double t28 = b + 9.0;
+    double t29 = pow(t28, t1);
+    double t30 = t27 + t29;
+    double t31 = b + 10.0;
+    double t32 = pow(t31, t1);
+    double t33 = t30 + t32;
+    double t34 = b + 11.0;
+    double t35 = pow(t34, t1);
+    double t36 = t33 + t35;
+    double t37 = b + 12.0;
+    double t38 = pow(t37, t1);
+    double t39 = a - 1.0;
+    double t40 = t37 / t39;
+    double t41 = t40 + 0.5;
+    double t42 = a / t37;
+    double t43 = 0.08333333333333333 * t42;
+    double t44 = t41 + t43;
+    double t45 = a + 1.0;
+    double t46 = a + 2.0;
+    double t47 = t45 * t46;
+    double t48 = t37 * t37;
+    double t49 = t47 / t48;
+    double t50 = t42 * t49;
+    double t51 = (-0.001388888888888889) * t50;
+    double t52 = t44 + t51;
+    double t53 = a + 3.0;
+    double t54 = a + 4.0;
+    double t55 = t53 * t54;
+    double t56 = t55 / t48;
+    double t57 = t50 * t56;
+    double t58 = 3.306878306878307e-05 * t57;
+    double t59 = t52 + t58;
+    double t60 = a + 5.0;
+    double t61 = a + 6.0;
+    double t62 = t60 * t61;
+    double t63 = t62 / t48;
+    double t64 = t57 * t63;
+    double t65 = (-8.267195767195768e-07) * t64;
+    double t66 = t59 + t65;
+    double t67 = a + 7.0;
+    double t68 = a + 8.0;
+    double t69 = t67 * t68;
+    double t70 = t69 / t48;
+    double t71 = t64 * t70;
+    double t72 = 2.08767569878681e-08 * t71;
+    double t73 = t66 + t72;
+    double t74 = a + 9.0;
+    double t75 = a + 10.0;
+    double t76 = t74 * t75;
+    double t77 = t76 / t48;
+    double t78 = t71 * t77;
+    double t79 = (-5.284190138687493e-10) * t78;
+    double t80 = t73 + t79;
+    double t81 = a + 11.0;
+    double t82 = a + 12.0;
+    double t83 = t81 * t82;
+    double t84 = t83 / t48;
+    double t85 = t78 * t84;
+    double t86 = 1.3382536530684679e-11 * t85;
+    double t87 = t80 + t86;
+    double t88 = a + 13.0;
+    double t89 = a + 14.0;
+    double t90 = t88 * t89;
+    double t91 = t90 / t48;
+    double t92 = t85 * t91;
+    double t93 = (-3.3896802963225827e-13) * t92;
+    double t94 = t87 + t93;
+    double t95 = a + 15.0;
+    double t96 = a + 16.0;
+    double t97 = t95 * t96;
+    double t98 = t97 / t48;
+    double t99 = t92 * t98;
+    double t100 = 8.586062056277845e-15 * t99;
+    double t101 = t94 + t100;
+    double t102 = t38 * t101;
+    double t103 = t36 + t102;
+    double t104 = b > 0.0 ? 1.0 : 0.0;
+    double t105 = a > 1.0 ? 1.0 : 0.0;
+    double t106 = t104 * t105;
+    double t107 = b < INFINITY ? 1.0 : 0.0;
+    double t108 = t107 != 0.0 ? t103 : 0.0;
+    double t109 = t106 != 0.0 ? t108 : NAN;
+    return t109;
+}
+
+static inline double partial0_zeta(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return NAN;
+}
+
+static inline double partial1_zeta(double a, double b, double y) {
+    (void)y;
+    double t0 = -a;
+    double t1 = a + 1.0;
+    double t2 = b + 0.0;
+    double t3 = -t1;
+    double t4 = pow(t2, t3);
+    double t5 = 0.0 + t4;
+    double t6 = b + 1.0;
+    double t7 = pow(t6, t3);
+    double t8 = t5 + t7;
+    double t9 = b + 2.0;
+    double t10 = pow(t9, t3);
+    double t11 = t8 + t10;
+    double t12 = b + 3.0;
+    double t13 = pow(t12, t3);
+    double t14 = t11 + t13;
+    double t15 = b + 4.0;
+    double t16 = pow(t15, t3);
+    double t17 = t14 + t16;
+    double t18 = b + 5.0;
+    double t19 = pow(t18, t3);
+    double t20 = t17 + t19;
+    double t21 = b + 6.0;
+    double t22 = pow(t21, t3);
+    double t23 = t20 + t22;
+    double t24 = b + 7.0;
+    double t25 = pow(t24, t3);
+    double t26 = t23 + t25;
+    double t27 = b + 8.0;
+    double t28 = pow(t27, t3);
+    double t29 = t26 + t28;
+    double t30 = b + 9.0;
+    double t31 = pow(t30, t3);
+    double t32 = t29 + t31;
+    double t33 = b + 10.0;
+    double t34 = pow(t33, t3);
+    double t35 = t32 + t34;
+    double t36 = b + 11.0;
+    double t37 = pow(t36, t3);
+    double t38 = t35 + t37;
+    double t39 = b + 12.0;
+    double t40 = pow(t39, t3);
+    double t41 = t1 - 1.0;
+    double t42 = t39 / t41;
+    double t43 = t42 + 0.5;
+    double t44 = t1 / t39;
+    double t45 = 0.08333333333333333 * t44;
+    double t46 = t43 + t45;
+    double t47 = t1 + 1.0;
+    double t48 = t1 + 2.0;
+    double t49 = t47 * t48;
+    double t50 = t39 * t39;
+    double t51 = t49 / t50;
+    double t52 = t44 * t51;
+    double t53 = (-0.001388888888888889) * t52;
+    double t54 = t46 + t53;
+    double t55 = t1 + 3.0;
+    double t56 = t1 + 4.0;
+    double t57 = t55 * t56;
+    double t58 = t57 / t50;
+    double t59 = t52 * t58;
+    double t60 = 3.306878306878307e-05 * t59;
+    double t61 = t54 + t60;
+    double t62 = t1 + 5.0;
+    double t63 = t1 + 6.0;
+    double t64 = t62 * t63;
+    double t65 = t64 / t50;
+    double t66 = t59 * t65;
+    double t67 = (-8.267195767195768e-07) * t66;
+    double t68 = t61 + t67;
+    double t69 = t1 + 7.0;
+    double t70 = t1 + 8.0;
+    double t71 = t69 * t70;
+    double t72 = t71 / t50;
+    double t73 = t66 * t72;
+    double t74 = 2.08767569878681e-08 * t73;
+    double t75 = t68 + t74;
+    double t76 = t1 + 9.0;
+    double t77 = t1 + 10.0;
+    double t78 = t76 * t77;
+    double t79 = t78 / t50;
+    double t80 = t73 * t79;
+    double t81 = (-5.284190138687493e-10) * t80;
+    double t82 = t75 + t81;
+    double t83 = t1 + 11.0;
+    double t84 = t1 + 12.0;
+    double t85 = t83 * t84;
+    double t86 = t85 / t50;
+    double t87 = t80 * t86;
+    double t88 = 1.3382536530684679e-11 * t87;
+    double t89 = t82 + t88;
+    double t90 = t1 + 13.0;
+    double t91 = t1 + 14.0;
+    double t92 = t90 * t91;
+    double t93 = t92 / t50;
+    double t94 = t87 * t93;
+    double t95 = (-3.3896802963225827e-13) * t94;
+    double t96 = t89 + t95;
+    double t97 = t1 + 15.0;
+    double t98 = t1 + 16.0;
+    double t99 = t97 * t98;
+    double t100 = t99 / t50;
+    double t101 = t94 * t100;
+    double t102 = 8.586062056277845e-15 * t101;
+    double t103 = t96 + t102;
+    double t104 = t40 * t103;
+    double t105 = t38 + t104;
+    double t106 = b > 0.0 ? 1.0 : 0.0;
+    double t107 = t1 > 1.0 ? 1.0 : 0.0;
+    double t108 = t106 * t107;
+    double t109 = b < INFINITY ? 1.0 : 0.0;
+    double t110 = t109 != 0.0 ? t105 : 0.0;
+    double t111 = t108 != 0.0 ? t110 : NAN;
+    double t112 = t0 * t111;
+    return t112;
 }
 
 static inline double value_floor(double a) {
@@ -837,6 +1679,17 @@ static inline double value_round(double a) {
 }
 
 static inline double partial0_round(double a, double y) {
+    (void)a;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_trunc(double a) {
+    double t0 = trunc(a);
+    return t0;
+}
+
+static inline double partial0_trunc(double a, double y) {
     (void)a;
     (void)y;
     return 0.0;
@@ -1375,6 +2228,7 @@ static inline double value1(int op, double a) {
     case OP_NEG: return value_neg(a);
     case OP_ABS: return value_abs(a);
     case OP_EXP: return value_exp(a);
+    case OP_EXP2: return value_exp2(a);
     case OP_EXPM1: return value_expm1(a);
     case OP_LOG: return value_log(a);
     case OP_LOG1P: return value_log1p(a);
@@ -1397,13 +2251,18 @@ static inline double value1(int op, double a) {
     case OP_ERF: return value_erf(a);
     case OP_ERFC: return value_erfc(a);
     case OP_SIGMOID: return value_sigmoid(a);
+    case OP_SIGMOID_SLOPE: return value_sigmoid_slope(a);
     case OP_RELU: return value_relu(a);
     case OP_SOFTPLUS: return value_softplus(a);
     case OP_SILU: return value_silu(a);
     case OP_GELU: return value_gelu(a);
+    case OP_GAMMA: return value_gamma(a);
+    case OP_LGAMMA: return value_lgamma(a);
+    case OP_DIGAMMA: return value_digamma(a);
     case OP_FLOOR: return value_floor(a);
     case OP_CEIL: return value_ceil(a);
     case OP_ROUND: return value_round(a);
+    case OP_TRUNC: return value_trunc(a);
     case OP_SIGN: return value_sign(a);
     case OP_PROBIT: return value_probit(a);
     default: return NAN;
@@ -1415,6 +2274,7 @@ static inline double partial10(int op, double a, double y) {
     case OP_NEG: return partial0_neg(a, y);
     case OP_ABS: return partial0_abs(a, y);
     case OP_EXP: return partial0_exp(a, y);
+    case OP_EXP2: return partial0_exp2(a, y);
     case OP_EXPM1: return partial0_expm1(a, y);
     case OP_LOG: return partial0_log(a, y);
     case OP_LOG1P: return partial0_log1p(a, y);
@@ -1437,13 +2297,18 @@ static inline double partial10(int op, double a, double y) {
     case OP_ERF: return partial0_erf(a, y);
     case OP_ERFC: return partial0_erfc(a, y);
     case OP_SIGMOID: return partial0_sigmoid(a, y);
+    case OP_SIGMOID_SLOPE: return partial0_sigmoid_slope(a, y);
     case OP_RELU: return partial0_relu(a, y);
     case OP_SOFTPLUS: return partial0_softplus(a, y);
     case OP_SILU: return partial0_silu(a, y);
     case OP_GELU: return partial0_gelu(a, y);
+    case OP_GAMMA: return partial0_gamma(a, y);
+    case OP_LGAMMA: return partial0_lgamma(a, y);
+    case OP_DIGAMMA: return partial0_digamma(a, y);
     case OP_FLOOR: return partial0_floor(a, y);
     case OP_CEIL: return partial0_ceil(a, y);
     case OP_ROUND: return partial0_round(a, y);
+    case OP_TRUNC: return partial0_trunc(a, y);
     case OP_SIGN: return partial0_sign(a, y);
     case OP_PROBIT: return partial0_probit(a, y);
     default: return NAN;
@@ -1459,12 +2324,16 @@ static inline double value2(int op, double a, double b) {
     case OP_FLOORDIV: return value_floordiv(a, b);
     case OP_MOD: return value_mod(a, b);
     case OP_POW: return value_pow(a, b);
+    case OP_FMOD: return value_fmod(a, b);
+    case OP_REMAINDER: return value_remainder(a, b);
+    case OP_COPYSIGN: return value_copysign(a, b);
     case OP_MIN: return value_min(a, b);
     case OP_MAX: return value_max(a, b);
     case OP_ATAN2: return value_atan2(a, b);
     case OP_HYPOT: return value_hypot(a, b);
     case OP_LEAKY_RELU: return value_leaky_relu(a, b);
     case OP_ELU: return value_elu(a, b);
+    case OP_ZETA: return value_zeta(a, b);
     case OP_LT: return value_lt(a, b);
     case OP_LE: return value_le(a, b);
     case OP_GT: return value_gt(a, b);
@@ -1484,12 +2353,16 @@ static inline double partial20(int op, double a, double b, double y) {
     case OP_FLOORDIV: return partial0_floordiv(a, b, y);
     case OP_MOD: return partial0_mod(a, b, y);
     case OP_POW: return partial0_pow(a, b, y);
+    case OP_FMOD: return partial0_fmod(a, b, y);
+    case OP_REMAINDER: return partial0_remainder(a, b, y);
+    case OP_COPYSIGN: return partial0_copysign(a, b, y);
     case OP_MIN: return partial0_min(a, b, y);
     case OP_MAX: return partial0_max(a, b, y);
     case OP_ATAN2: return partial0_atan2(a, b, y);
     case OP_HYPOT: return partial0_hypot(a, b, y);
     case OP_LEAKY_RELU: return partial0_leaky_relu(a, b, y);
     case OP_ELU: return partial0_elu(a, b, y);
+    case OP_ZETA: return partial0_zeta(a, b, y);
     case OP_LT: return partial0_lt(a, b, y);
     case OP_LE: return partial0_le(a, b, y);
     case OP_GT: return partial0_gt(a, b, y);
@@ -1509,12 +2382,16 @@ static inline double partial21(int op, double a, double b, double y) {
     case OP_FLOORDIV: return partial1_floordiv(a, b, y);
     case OP_MOD: return partial1_mod(a, b, y);
     case OP_POW: return partial1_pow(a, b, y);
+    case OP_FMOD: return partial1_fmod(a, b, y);
+    case OP_REMAINDER: return partial1_remainder(a, b, y);
+    case OP_COPYSIGN: return partial1_copysign(a, b, y);
     case OP_MIN: return partial1_min(a, b, y);
     case OP_MAX: return partial1_max(a, b, y);
     case OP_ATAN2: return partial1_atan2(a, b, y);
     case OP_HYPOT: return partial1_hypot(a, b, y);
     case OP_LEAKY_RELU: return partial1_leaky_relu(a, b, y);
     case OP_ELU: return partial1_elu(a, b, y);
+    case OP_ZETA: return partial1_zeta(a, b, y);
     case OP_LT: return partial1_lt(a, b, y);
     case OP_LE: return partial1_le(a, b, y);
     case OP_GT: return partial1_gt(a, b, y);
@@ -1527,6 +2404,7 @@ static inline double partial21(int op, double a, double b, double y) {
 
 static inline double value3(int op, double a, double b, double c) {
     switch (op) {
+    case OP_FMA: return value_fma(a, b, c);
     case OP_WHERE: return value_where(a, b, c);
     case OP_PHILOX: return value_philox(a, b, c);
     case OP_NORMAL: return value_normal(a, b, c);
@@ -1536,6 +2414,7 @@ static inline double value3(int op, double a, double b, double c) {
 
 static inline double partial30(int op, double a, double b, double c, double y) {
     switch (op) {
+    case OP_FMA: return partial0_fma(a, b, c, y);
     case OP_WHERE: return partial0_where(a, b, c, y);
     case OP_PHILOX: return partial0_philox(a, b, c, y);
     case OP_NORMAL: return partial0_normal(a, b, c, y);
@@ -1545,6 +2424,7 @@ static inline double partial30(int op, double a, double b, double c, double y) {
 
 static inline double partial31(int op, double a, double b, double c, double y) {
     switch (op) {
+    case OP_FMA: return partial1_fma(a, b, c, y);
     case OP_WHERE: return partial1_where(a, b, c, y);
     case OP_PHILOX: return partial1_philox(a, b, c, y);
     case OP_NORMAL: return partial1_normal(a, b, c, y);
@@ -1554,6 +2434,7 @@ static inline double partial31(int op, double a, double b, double c, double y) {
 
 static inline double partial32(int op, double a, double b, double c, double y) {
     switch (op) {
+    case OP_FMA: return partial2_fma(a, b, c, y);
     case OP_WHERE: return partial2_where(a, b, c, y);
     case OP_PHILOX: return partial2_philox(a, b, c, y);
     case OP_NORMAL: return partial2_normal(a, b, c, y);
@@ -1563,11 +2444,15 @@ static inline double partial32(int op, double a, double b, double c, double y) {
 
 /* The ops that are methods of Value. */
 #define METHODS \
+    METHOD2(fmod, OP_FMOD) \
+    METHOD2(remainder, OP_REMAINDER) \
     METHOD1(neg, OP_NEG) \
     METHOD1(abs, OP_ABS) \
+    METHOD2(copysign, OP_COPYSIGN) \
     METHOD2(min, OP_MIN) \
     METHOD2(max, OP_MAX) \
     METHOD1(exp, OP_EXP) \
+    METHOD1(exp2, OP_EXP2) \
     METHOD1(expm1, OP_EXPM1) \
     METHOD1(log, OP_LOG) \
     METHOD1(log1p, OP_LOG1P) \
@@ -1592,24 +2477,34 @@ static inline double partial32(int op, double a, double b, double c, double y) {
     METHOD1(erf, OP_ERF) \
     METHOD1(erfc, OP_ERFC) \
     METHOD1(sigmoid, OP_SIGMOID) \
+    METHOD1(sigmoid_slope, OP_SIGMOID_SLOPE) \
     METHOD1(relu, OP_RELU) \
     METHOD2(leaky_relu, OP_LEAKY_RELU) \
     METHOD2(elu, OP_ELU) \
     METHOD1(softplus, OP_SOFTPLUS) \
     METHOD1(silu, OP_SILU) \
     METHOD1(gelu, OP_GELU) \
+    METHOD1(gamma, OP_GAMMA) \
+    METHOD1(lgamma, OP_LGAMMA) \
+    METHOD1(digamma, OP_DIGAMMA) \
+    METHOD2(zeta, OP_ZETA) \
     METHOD1(floor, OP_FLOOR) \
     METHOD1(ceil, OP_CEIL) \
     METHOD1(round, OP_ROUND) \
+    METHOD1(trunc, OP_TRUNC) \
     METHOD1(sign, OP_SIGN) \
     METHOD1(probit, OP_PROBIT)
 
 #define METHOD_ROWS \
+    METHOD2_ROW(fmod) \
+    METHOD2_ROW(remainder) \
     METHOD1_ROW(neg) \
     METHOD1_ROW(abs) \
+    METHOD2_ROW(copysign) \
     METHOD2_ROW(min) \
     METHOD2_ROW(max) \
     METHOD1_ROW(exp) \
+    METHOD1_ROW(exp2) \
     METHOD1_ROW(expm1) \
     METHOD1_ROW(log) \
     METHOD1_ROW(log1p) \
@@ -1634,14 +2529,20 @@ static inline double partial32(int op, double a, double b, double c, double y) {
     METHOD1_ROW(erf) \
     METHOD1_ROW(erfc) \
     METHOD1_ROW(sigmoid) \
+    METHOD1_ROW(sigmoid_slope) \
     METHOD1_ROW(relu) \
     METHOD2_ROW(leaky_relu) \
     METHOD2_ROW(elu) \
     METHOD1_ROW(softplus) \
     METHOD1_ROW(silu) \
     METHOD1_ROW(gelu) \
+    METHOD1_ROW(gamma) \
+    METHOD1_ROW(lgamma) \
+    METHOD1_ROW(digamma) \
+    METHOD2_ROW(zeta) \
     METHOD1_ROW(floor) \
     METHOD1_ROW(ceil) \
     METHOD1_ROW(round) \
+    METHOD1_ROW(trunc) \
     METHOD1_ROW(sign) \
     METHOD1_ROW(probit)
