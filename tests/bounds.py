@@ -65,6 +65,12 @@ def _pow_base(args: Sequence[float]) -> float:
     return 2.0 + 2.0 * lost
 
 
+def _logsumexp(args: Sequence[float]) -> float:
+    value = float(exact("logsumexp", args)[0])
+    top = max(args)
+    return 2.0 * max(1.0, (abs(top) + abs(value - top)) / abs(value)) if value else math.inf
+
+
 def _shares(args: Sequence[float]) -> float:
     return 4.0 + len(args) + max(args) - min(args)
 
@@ -114,6 +120,7 @@ EXCEPTIONS: dict[tuple[str, int], Bound] = {  # (op, 0 for the value, i for the 
     ("dot", 0): Bound("n", lambda args: max(USUAL, len(args)), _COUNT),
     ("prod", 0): Bound("n", lambda args: max(USUAL, len(args)), _COUNT),
     ("prod", 1): Bound("n", lambda args: max(USUAL, len(args)), _COUNT),
+    ("logsumexp", 0): Bound("2 × (|terms| / |sum|)", _logsumexp, "the largest input and a logarithm, which cancel near 0"),
     ("logsumexp", 1): Bound("4 + n + (max - min)", _shares, "x - y is rounded before it is an exponent"),
 }  # fmt: skip
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501, SIM905
 """Derivatives of orders 1 to 4 of every op, against mpmath: what the tests hold, and tools/orders.py writes down.
 
 `true(name, args, by)` differentiates the oracle's value numerically at many digits, without a look at any rule.

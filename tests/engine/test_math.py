@@ -15,7 +15,9 @@ FIXED = [name for name, op in OPS.items() if op.arity > 0]
 LISTS = [name for name, op in OPS.items() if op.arity < 0]
 
 
-@pytest.mark.parametrize("name", [n for n in FIXED if n not in ("add", "sub", "mul", "div")])
+@pytest.mark.parametrize(
+    "name", [n for n in FIXED if n not in ("add", "sub", "mul", "div", "philox", "normal", "probit")]
+)
 def test_a_number_in_gives_a_number_out(twin, name):
     args = [0.5, 0.75, 2.0][: OPS[name].arity]
     if name == "acosh":

@@ -188,7 +188,7 @@ def torch_functions():
 
 
 TORCH_LACKS = {"floordiv", "cbrt", "lt", "le", "gt", "ge", "eq", "ne", "fma", "remainder", "sigmoid_slope", "gamma", "zeta",
-               "fmod", "digamma"}  # no such op, or no derivative of it, or a rough one  # fmt: skip
+               "fmod", "digamma", "philox", "normal", "probit"}  # no such op, or no derivative of it, or a rough one  # fmt: skip
 PARAMETERS = {"leaky_relu", "elu"}  # their second input is a plain number in PyTorch
 
 
