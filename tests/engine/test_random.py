@@ -18,6 +18,9 @@ from twins import MORE, NATIVE, PYTHON, C
 
 inf, nan = math.inf, math.nan
 STEPPED = {
+    "philox",
+    "normal",
+    "probit",
     "fmod",
     "remainder",
     "trunc",
