@@ -33,18 +33,20 @@ def test_an_expression_is_typed_and_explored(visit: Visit, address: str) -> None
     page.fill("[aria-label='your own expression']", "s = p*q; sigmoid(s) + s")
     page.fill("[aria-label='values, such as a=2 b=-3']", "p=2 q=0.5")
     page.keyboard.press("Enter")
+    page.click("[data-tab='code']")
     page.wait_for_selector(".lines code:text-is('s = p * q')")
-    page.click("[aria-label='to the end']")
-    label = page.locator(".node:has(> .name:text-is('p'))").get_attribute("aria-label")
+    page.click("[data-do='to_end']")
+    label = page.locator(".node:has(> .mg-name:text-is('p'))").get_attribute("aria-label")
     assert label == "p, a leaf, data 2, gradient 0.5983"
+    page.click("[data-tab='leaves']")
     page.locator("[aria-label='value of q']").fill("0")
-    assert "gradient 0" in page.locator(".node:has(> .name:text-is('p'))").get_attribute("aria-label")
+    assert "gradient 0" in page.locator(".node:has(> .mg-name:text-is('p'))").get_attribute("aria-label")
 
 
 def test_a_bad_expression_is_pointed_at(visit: Visit, address: str) -> None:
     page = visit(address, forgive="400")  # the browser itself logs every 400
     page.fill("[aria-label='your own expression']", "(a + b) * $c")
-    page.click("text=explore >> nth=-1")
+    page.click("[data-do='explore']")
     told = page.locator(".error")
     told.wait_for()
     assert told.inner_text().endswith(" " * 12 + "^")
@@ -52,79 +54,39 @@ def test_a_bad_expression_is_pointed_at(visit: Visit, address: str) -> None:
     assert page.locator("[aria-label='your own expression']").get_attribute("aria-invalid") == "true"
 
 
-def end(page: Any) -> None:
-    page.click("[aria-label='to the end']")
-
-
-def jump(step: int) -> Callable[[Any], None]:
-    return lambda page: page.locator("[aria-label='frame']").fill(str(step))
-
-
-def nudge(page: Any) -> None:
-    end(page)
-    page.click("[data-leaf='x1'] >> text=nudge")
-
-
-def order(rule: str) -> Callable[[Any], None]:
-    def act(page: Any) -> None:
-        page.click("[data-tab='order']")
-        page.click(f"[data-order='{rule}']")
-
-    return act
-
-
-def bug(page: Any) -> None:
-    page.click("[data-tab='bugs']")
-    page.click("text== in place of +=")
-
-
-def predict(page: Any) -> None:
-    page.check("text=predict first")
-    page.click("[aria-label='to the backward pass']")
-    page.click("[aria-label='step forward']")
-    page.click(".ask [aria-label='positive']")
-    page.fill(".ask input", "-1")
-    page.keyboard.press("Enter")
-
-
-def quiz(page: Any) -> None:
-    page.click("[data-tab='lesson']")
-    page.fill("[data-quiz='leaf'] input", "1")
-    page.keyboard.press("Enter")
-
-
-VIEWS: dict[str, tuple[str, Callable[[Any], None]]] = {
-    "start": ("product", lambda page: None),
-    "forward": ("neuron", jump(8)),
-    "backward": ("product", jump(9)),
-    "network": ("network", jump(40)),
-    "softmax": ("softmax", end),
-    "nudge": ("neuron", nudge),
-    "order": ("order", order("preorder")),
-    "naive": ("network", order("naive")),
-    "bugs": ("square", bug),
-    "predict": ("product", predict),
-    "lesson": ("diamond", quiz),
-    "help": ("product", lambda page: page.keyboard.press("?")),
+VIEWS = {
+    "start": "graph=product",
+    "forward": "graph=neuron&step=8",
+    "backward": "graph=product&step=8",
+    "network": "graph=network&step=40",
+    "softmax": "graph=softmax&step=26&tab=code",
+    "order": "graph=order&order=preorder&tab=order",
+    "naive": "graph=network&order=naive&tab=order",
+    "bugs": "graph=square&bug=assign&tab=bugs",
+    "predict": "graph=product&step=7&predict=1",
+    "lesson": "graph=diamond&tab=lesson&step=4",
+    "help": "graph=product",
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
-def test_pictures_of_every_view(visit: Visit, lesson_file: Path, width: int, scheme: str) -> None:
+@pytest.mark.parametrize("width,height", [(1280, 800), (768, 1024), (360, 740)])
+def test_pictures_of_every_view(visit: Visit, lesson_file: Path, width: int, height: int, scheme: str) -> None:
     SCREENSHOTS.mkdir(exist_ok=True)
-    page = visit(
-        lesson_file.as_uri(), width=width, height=860 if width > 400 else 740, scheme=scheme, reduced_motion="reduce"
-    )
-    for name, (graph, act) in VIEWS.items():
-        page.reload()
-        page.select_option("select[aria-label='graph']", graph)
-        act(page)
-        page.wait_for_timeout(120)
+    for name, state in VIEWS.items():
+        page = visit(
+            f"{lesson_file.as_uri()}#{state}", width=width, height=height, scheme=scheme, reduced_motion="reduce"
+        )
+        if name == "predict":
+            page.click("[data-do='next']")
+            page.click(".ask [data-sign='negative']")
+        if name == "help":
+            page.keyboard.press("?")
         file = SCREENSHOTS / f"{name}-{width}-{scheme}.png"
-        page.screenshot(path=file, full_page=name != "help")
+        page.screenshot(path=file)
         assert file.stat().st_size > 10_000
+        page.context.close()
 
 
 @pytest.mark.slow
@@ -135,3 +97,11 @@ def test_a_picture_of_the_local_page(visit: Visit, address: str) -> None:
     page.keyboard.press("Enter")
     page.locator(".error").wait_for()
     page.screenshot(path=SCREENSHOTS / "local-1280-light.png", full_page=True)
+
+
+def test_a_link_to_an_expression_of_ones_own_opens_it(visit: Visit, address: str) -> None:
+    page = visit(f"{address}#expression=p*q%2Bq&given=p%3D2+q%3D-0.5&step=3&v.p=4")
+    page.wait_for_selector(".node:has(> .mg-name:text-is('q'))")
+    assert page.input_value("[aria-label='your own expression']") == "p*q+q"
+    assert page.input_value("[aria-label='value of p, as a number']") == "4"
+    assert page.inner_text(".count").startswith("3 /")

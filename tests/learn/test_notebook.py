@@ -92,10 +92,10 @@ def test_python_reads_what_the_learner_does(widget: Any) -> None:
     assert widget.evaluate("sent.at(-1).values") == {"a": 2, "b": -3, "c": 4}
     widget.select_option("select[aria-label='graph']", "square")
     assert widget.evaluate("[sent.at(-1).preset, sent.at(-1).step]") == ["square", 0]
-    widget.check("text=predict first")
-    widget.click("[aria-label='to the backward pass']")
-    widget.click("[aria-label='step forward']")
-    widget.click(".ask [aria-label='negative']")
+    widget.check("[data-do='predict']")
+    widget.click("[data-do='to_backward']")
+    widget.click("[data-do='next']")
+    widget.click(".ask [data-sign='negative']")
     answer = widget.evaluate("sent.at(-1).answers")[0]
     assert (answer["question"], answer["answer"], answer["right"]) == ("a.grad from b", -1, False)
 
@@ -124,7 +124,7 @@ def test_the_widget_in_python() -> None:
     assert one.values == {"a": 2.0, "b": -3.0, "c": 10.0} and one.step == 0 and one.preset == "own"
     one.step = 3
     assert one.get_state()["step"] == 3
-    assert "export default { render }" in one.get_state()["_esm"]
+    assert "export default{render}" in one.get_state()["_esm"]
 
 
 def test_without_anywidget_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

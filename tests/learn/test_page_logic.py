@@ -7,12 +7,13 @@ import math
 import random
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from micrograd.learn import frames, page
+from micrograd.learn import frames, page, texts
 from micrograd.learn.expression import parse
 from micrograd.learn.lesson import PRESETS, judge
 from micrograd.learn.orders import ORDERS
@@ -43,24 +44,36 @@ def node(script: str, data: Any) -> Any:
     names = {
         "graph": "graph.js",
         "orders": "orders.js",
-        "predict": "predict.js",
+        "judge": "judge.js",
         "numbers": "numbers.js",
+        "texts": "texts.js",
         "bugs": "bugs.js",
+        "groups": "groups.js",
+        "link": "link.js",
     }
     head = "".join(f'import * as {name} from "{(STATIC / file).as_uri()}";\n' for name, file in names.items())
     text = f"""{head}
 let input = "";
 for await (const part of process.stdin) input += part;
-const data = JSON.parse(input);
+const {{ data, words, ideas }} = JSON.parse(input);
+texts.useTexts(words, ideas);
 const plain = (_, x) => (typeof x === "number" && !Number.isFinite(x) ? (x !== x ? "nan" : x > 0 ? "inf" : "-inf") : x);
 const answer = (x) => console.log(JSON.stringify(x, plain));
 {script}
 """
     done = subprocess.run(
-        [NODE, "--input-type=module", "-e", text], input=json.dumps(data), capture_output=True, text=True, timeout=120
+        [NODE, "--input-type=module", "-e", text],
+        input=json.dumps({"data": data, "words": texts.current(), "ideas": texts.lesson()["ideas"]}),
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def packed(line: Any) -> dict[str, Any]:
+    return page.pack(line.nodes, line.frames if page.frozen(line.nodes) else None)
 
 
 def timeline(key: str) -> Any:
@@ -72,8 +85,9 @@ def timeline(key: str) -> Any:
 def test_the_page_makes_the_frames_of_python_to_the_bit(key: str) -> None:
     line = timeline(key)
     got = node(
-        "const g = graph.readGraph(data); answer(graph.framesOf(g, graph.evaluate(g, {})).map(({parts, ...f}) => f));",
-        page.pack(line),
+        """const g = graph.readGraph(data), n = graph.evaluate(g, {});
+        answer(graph.framesOf(g, n).map((f) => ({ ...f, ...graph.tell(g, n, f) })));""",
+        packed(line),
     )
     wanted = [frame.as_dict() for frame in line]
     assert len(got) == len(wanted)
@@ -91,10 +105,12 @@ def test_moved_leaves_give_the_numbers_of_python(key: str) -> None:
     got = node(
         """const g = graph.readGraph(data.timeline), n = graph.evaluate(g, data.values);
         const f = graph.framesOf(g, n);
-        const sentences = f.map((x) => x.sentence), shown = graph.snapshot(g, n, f, f.length).grads;
-        const grads = orders.rightGradients(g, n.partials), code = graph.codeOf(g, n);
+        const told = f.map((x) => graph.tell(g, n, x)), shown = graph.snapshot(g, n, f, f.length).grads;
+        const sentences = told.map((x) => x.sentence + " | " + x.spoken);
+        const grads = orders.rightGradients(g, n.partials);
+        const code = g.nodes.filter((x) => !x.constant).map((x) => graph.codeLine(g, n, x));
         answer({ data: n.data, grads, sentences, code, shown });""",
-        {"timeline": page.pack(line), "values": {ids[name]: x for name, x in moved.items()}},
+        {"timeline": packed(line), "values": {ids[name]: x for name, x in moved.items()}},
     )
     fresh = frames(parse(expression).build(moved), names={})
     assert got["data"] == pytest.approx([n.data for n in fresh.nodes], rel=1e-12)
@@ -103,8 +119,8 @@ def test_moved_leaves_give_the_numbers_of_python(key: str) -> None:
         [w for w in wanted if w is not None], rel=1e-11, abs=1e-300
     )
     assert [g is None for g in got["shown"]] == [w is None for w in wanted]
-    assert got["sentences"] == [frame.sentence for frame in fresh]
-    assert [text.replace(".0", "") for text in got["code"]] == [text.replace(".0", "") for text in fresh.code]
+    assert got["sentences"] == [f"{frame.sentence} | {frame.spoken}" for frame in fresh]
+    assert got["code"] == fresh.code
 
 
 @pytest.mark.parametrize("rule", ORDERS)
@@ -114,11 +130,13 @@ def test_every_order_gives_the_gradients_faults_and_reasons_of_python(key: str, 
     wanted = run_order(line, rule)
     got = node(
         """const g = graph.readGraph(data.timeline), n = graph.evaluate(g, {});
-        answer(orders.runOrder(g, n.partials, orders.ORDERS[data.rule].order(g)));""",
-        {"timeline": page.pack(line), "rule": rule},
+        answer(orders.runOrder(g, n.partials, orders.ORDERS[data.rule](g)));""",
+        {"timeline": packed(line), "rule": rule},
     )
     assert got["visits"] == wanted.visits
     assert got["grads"] == pytest.approx(wanted.grads)
+    assert (got["first"], got["reason"]) == (wanted.first, wanted.reason)
+    assert [push["after"] for push in got["pushes"]] == pytest.approx([push.after for push in wanted.pushes])
     assert [(f["to"], f["slot"], f["fault"], f["reason"]) for f in got["flows"]] == [
         (f.node, f.slot, f.fault, f.reason) for f in wanted.flows
     ]
@@ -127,8 +145,8 @@ def test_every_order_gives_the_gradients_faults_and_reasons_of_python(key: str, 
 def test_the_order_lab_graph_gives_39_60_21_and_0() -> None:
     got = node(
         """const g = graph.readGraph(data), n = graph.evaluate(g, {});
-        answer(Object.values(orders.ORDERS).map(({ order }) => orders.runOrder(g, n.partials, order(g)).grads[0]));""",
-        page.pack(timeline("order")),
+        answer(Object.values(orders.ORDERS).map((order) => orders.runOrder(g, n.partials, order(g)).grads[0]));""",
+        packed(timeline("order")),
     )
     assert got == [39, 60, 21, 0]
 
@@ -141,7 +159,7 @@ def test_orders_of_the_learner_are_judged_as_python_judges_them() -> None:
         ids = [n.id for n in line.nodes]
         for _ in range(12):
             order = [dice.choice(ids) for _ in range(dice.randint(0, len(ids) + 3))]
-            asked.append({"timeline": page.pack(line), "order": order})
+            asked.append({"timeline": packed(line), "order": order})
             wanted.append([(f.fault, f.reason) for f in run_order(line, order).flows])
     got = node(
         """answer(data.map(({ timeline, order }) => {
@@ -171,9 +189,9 @@ def test_answers_are_met_by_the_same_misconception_as_in_python(key: str) -> Non
             wanted.append([verdict.right, verdict.key, verdict.text])
     got = node(
         """const g = graph.readGraph(data.timeline), n = graph.evaluate(g, {}), f = graph.framesOf(g, n);
-        const judged = data.asked.map(([k, x]) => predict.judge(g, n, f[k], x));
+        const judged = data.asked.map(([k, x]) => judge.judge(g, n, f[k], x));
         answer(judged.map((v) => [v.right, v.key, v.text]));""",
-        {"timeline": page.pack(line), "asked": asked},
+        {"timeline": packed(line), "asked": asked},
     )
     assert got == wanted
 
@@ -211,7 +229,7 @@ def test_a_nudge_agrees_with_the_gradient() -> None:
     got = node(
         """const g = graph.readGraph(data), n = graph.evaluate(g, {}), right = orders.rightGradients(g, n.partials);
         answer(graph.leavesOf(g).map((leaf) => [graph.nudge(g, {}, leaf.id, 1e-4).slope, right[leaf.id]]));""",
-        page.pack(timeline("network")),
+        packed(timeline("network")),
     )
     assert len(got) == 12
     for slope, grad in got:
@@ -220,21 +238,119 @@ def test_a_nudge_agrees_with_the_gradient() -> None:
 
 def test_each_bug_does_what_it_says() -> None:
     got = node(
-        """const at = (key) => { const g = graph.readGraph(data[key]); return [g, graph.evaluate(g, {})]; };
-        const own = bugs.MISTAKES.find((m) => m.key === "own"), tanh = bugs.MISTAKES.find((m) => m.key === "tanh");
-        answer({
-          assigned: bugs.assigned(...at("square")).grads[0], twice: bugs.unzeroed(...at("square"), 2).grads[0],
-          own: bugs.mistaken(...at("product"), own).grads, unchained: bugs.unchained(...at("product")).grads,
-          tanh: bugs.mistaken(...at("neuron"), tanh).grads, quiet: bugs.assigned(...at("product")).hits,
-        });""",
-        {key: page.pack(timeline(key)) for key in ("square", "product", "neuron")},
+        """const found = {};
+        for (const [key, name] of [["square", "assign"], ["square", "zero"], ["product", "own"], ["product", "upstream"],
+            ["neuron", "tanh"], ["product", "assign"], ["softmax", "log"], ["softmax", "neg"]]) {
+          const g = graph.readGraph(data[key]), n = graph.evaluate(g, {});
+          const idea = texts.ideas().find((one) => one.key === name), { right, wrong } = bugs.runBug(g, n, idea);
+          const told = wrong.pushes.map((push) => graph.tell(g, n, { ...push, kind: "backward" }).sentence);
+          found[`${key} ${name}`] = { grads: wrong.grads, right: right.grads, first: wrong.first, reason: wrong.reason, told,
+            shows: bugs.showsOn(g, n, idea) };
+        }
+        answer(found);""",
+        {key: packed(timeline(key)) for key in ("square", "product", "neuron", "softmax")},
     )
     names = {n.name: n.id for n in timeline("product").nodes}
-    assert got["assigned"] == 3 and got["twice"] == 12 and got["quiet"] == 0
-    assert got["own"][names["c"]] == 10 and got["own"][names["a"]] == -1  # each factor got its own data
-    assert got["unchained"][names["a"]] == 1
+    assert got["square assign"]["grads"][0] == 3 and got["square assign"]["right"][0] == 6
+    assert got["square assign"]["first"] == 1 and "held 3 already" in got["square assign"]["reason"]
+    assert got["square assign"]["told"][1] == "a.grad = a.data * b.grad → (3)(1) = 3"
+    assert got["square zero"]["grads"][0] == 12 and got["square zero"]["right"][0] == 6
+    assert got["product own"]["grads"][names["c"]] == 10 and got["product own"]["grads"][names["a"]] == -1
+    assert got["product upstream"]["grads"][names["a"]] == 1
+    assert got["product upstream"]["told"][-1] == "b.grad += 1 → 0 + 1 = 1"
+    assert (
+        not got["product assign"]["shows"]["shows"] and "No node is used twice" in got["product assign"]["shows"]["why"]
+    )
     n = next(n for n in timeline("neuron").nodes if n.name == "n")
-    assert got["tanh"][n.id] == pytest.approx(1 - n.data**2)
+    assert got["neuron tanh"]["grads"][n.id] == pytest.approx(1 - n.data**2)
+    assert got["softmax log"]["shows"]["shows"] and got["softmax neg"]["shows"]["shows"]
+
+
+def test_every_bug_of_the_lesson_shows_on_some_preset() -> None:
+    presets = {key: packed(timeline(key)) for key in PRESETS}
+    got = node(
+        """const all = Object.values(data).map(graph.readGraph);
+        const shows = (g, idea) => bugs.showsOn(g, graph.evaluate(g, {}), idea).shows;
+        answer(bugs.bugsFor(all).map((idea) => [idea.key, all.some((g) => shows(g, idea))]));""",
+        presets,
+    )
+    assert all(shows for _, shows in got), got
+    assert {"assign", "zero", "upstream", "own", "tanh"} <= {key for key, _ in got}
+
+
+def test_a_large_graph_is_a_tree_of_boxes_in_which_every_node_is_reached() -> None:
+    from micrograd import Value, nn
+
+    model = nn.MLP(2, [8, 8, 1])
+    loss = sum((model([Value(float(k)), Value(1.0)]) - 1.0) ** 2 for k in range(60))
+    line = frames(loss, names={})
+    assert len(line.nodes) > 2000
+    got = node(
+        """const g = graph.readGraph(data), tree = groups.buildTree(g);
+        const widest = (item) => Math.max(item.children.length, ...item.children.map(widest), 0);
+        const nodes = (item) => item.node >= 0 ? [item.node] : item.children.flatMap(nodes);
+        const all = [];
+        const keys = (item) => {
+          if (item.key) all.push(item.key);
+          item.children.filter((c) => c.node < 0).forEach(keys);
+        };
+        keys(tree);
+        const closed = groups.placeGroups(g, tree, new Set()), open = groups.placeGroups(g, tree, new Set(all));
+        const path = groups.boxesOf(tree, g.root - 5);
+        const there = groups.placeGroups(g, tree, new Set(path));
+        answer({ widest: widest(tree), nodes: nodes(tree).sort((a, b) => a - b),
+          closed: closed.groups.length + closed.boxes.length,
+          shown: open.boxes.length, rects: open.boxes.map((b) => b.card), titles: closed.groups.map((b) => b.item.title),
+          unique: new Set(all).size === all.length, seen: there.boxes.some((b) => b.id === g.root - 5) });""",
+        page.pack(line.nodes),
+    )
+    assert got["nodes"] == list(range(len(line.nodes))) and got["shown"] == len(line.nodes)
+    assert got["widest"] <= 24 and got["closed"] <= 24 and got["unique"] and got["seen"]
+    assert {"layer 0", "layer 1", "layer 2"} <= set(got["titles"])
+    cards = sorted(got["rects"], key=lambda r: (r["x"], r["y"]))
+    by_column: dict[float, list[Any]] = {}
+    for card in cards:
+        by_column.setdefault(card["x"] + card["w"], []).append(card)
+    for column in by_column.values():
+        column.sort(key=lambda r: r["y"])
+        assert all(a["y"] + a["h"] <= b["y"] for a, b in pairwise(column))
+
+
+def test_a_link_comes_back_to_its_state() -> None:
+    states: list[dict[str, Any]] = [
+        {"graph": "order", "values": {"a": -2.5}, "step": 7, "predict": True, "lab": None, "tab": "bugs", "boxes": []},
+        {
+            "graph": "own",
+            "values": {},
+            "step": 3,
+            "predict": False,
+            "lab": {"order": "naive"},
+            "tab": "order",
+            "boxes": [],
+        },
+        {
+            "graph": "x",
+            "values": {},
+            "step": 1,
+            "predict": False,
+            "lab": {"order": ["d", "x[0]"]},
+            "boxes": ["/MLP/a&b"],
+        },
+        {
+            "graph": "square",
+            "values": {"w_1": 1e-9},
+            "step": 0,
+            "predict": False,
+            "lab": {"bug": "assign"},
+            "boxes": [],
+        },
+    ]
+    got = node("answer(data.map((state) => link.decode(link.encode(state))));", states)
+    for mine, state in zip(got, states):
+        assert {key: mine.get(key) for key in state} == state
+    broken = node("answer(data.map(link.decode));", ["#step=-3", "#open={", "#v.a=zz&step=1e999", "#&&&", ""])
+    assert [state["step"] for state in broken] == [0, 0, 1e9, 0, 0]
+    assert all(state["values"] == {} for state in broken)
 
 
 def test_what_only_python_can_run_keeps_its_numbers() -> None:
@@ -249,12 +365,12 @@ def test_what_only_python_can_run_keeps_its_numbers() -> None:
 
     out._backward = backward  # type: ignore[method-assign]
     line = frames(out)
-    packed = page.pack(line)
-    assert packed["frozen"] == "*"
+    row = packed(line)
+    assert row["frozen"] == "*"
     got = node(
         """const g = graph.readGraph(data), f = graph.framesOf(g, graph.evaluate(g, {}));
-        answer(f.map((x) => [x.sentence, x.after]));""",
-        packed,
+        answer(f.map((x) => [graph.tell(g, {}, x).sentence, x.after]));""",
+        row,
     )
     assert [sentence for sentence, _ in got] == [frame.sentence for frame in line]
     assert math.isclose(got[-1][1], 2.0)

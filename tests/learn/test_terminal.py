@@ -102,7 +102,7 @@ def test_a_quiz_asks_sign_then_value_and_names_the_idea():
     assert stepper.at == 7
     assert "✓ the sign is right" in screen and "✓ d.grad is 10" in screen
     stepper, screen = stepped(["?", "-", "-", "1", "\r"])
-    assert "✗ The contribution is (10)(1) = 10." in screen
+    assert "✗ The sign of a contribution is the sign of the local derivative times the sign of L.grad." in screen
     assert "own data" in screen and "the other factor, 10" in screen
 
 

@@ -10,12 +10,15 @@ from typing import Any
 
 from micrograd.engine import Value, topological
 from micrograd.errors import MicrogradError
-from micrograd.learn import page
+from micrograd.learn import page, texts
 from micrograd.learn.expression import parse
-from micrograd.learn.frames import Timeline, frames
+from micrograd.learn.frames import play
+from micrograd.learn.nodes import read
 
-MAX_NODES = 600  # a timeline longer than this nobody steps through; draw_dot collapses larger graphs
-_FRAME = '<iframe title="{title}" srcdoc="{page}" sandbox="allow-scripts" loading="lazy" {size}></iframe>'
+MAX_NODES = 100_000  # about 12 MB of page; a graph is walked box by box from 600 nodes on
+_FRAME = (
+    '<iframe title="{title}" srcdoc="{page}" sandbox="allow-scripts allow-downloads" loading="lazy" {size}></iframe>'
+)
 _SIZE = 'style="width:100%;height:{height}px;border:1px solid #8884;border-radius:12px"'
 
 
@@ -24,7 +27,7 @@ def explore(graph: Value | str | None = None, /, **values: float) -> Explorer:
 
     >>> from micrograd.learn import explore
     >>> explore("(a+b)*c", a=2, b=-3, c=10)
-    <explore (a+b)*c: 5 nodes, 10 frames>
+    <explore (a+b)*c: 5 nodes>
     """
     if graph is None:
         return Explorer([])
@@ -41,22 +44,23 @@ def preset(key: str, title: str, root: Value, names: dict[str, Value] | None = N
     count = len(topological(root)) if isinstance(root, Value) else 0
     if count > MAX_NODES:
         raise MicrogradError(
-            f"this graph has {count:,} nodes, and nobody steps through more than {MAX_NODES}.\n"
+            f"this graph has {count:,} nodes, and a page holds at most {MAX_NODES:,}.\n"
             "  draw_dot(root) draws it collapsed; any node in it can be explored by itself."
         )
-    return _entry(key, title, frames(root, names))
-
-
-def _entry(key: str, title: str, timeline: Timeline, about: str = "") -> dict[str, Any]:
-    title = title or f"your graph: {timeline.nodes[-1].name}"
-    return {"key": key, "title": title, "about": about, "timeline": page.pack(timeline)}
+    nodes = read(root, names)
+    steps = play(nodes).frames if page.frozen(nodes) else None
+    title = title or texts.say("page.your_graph", name=nodes[-1].name)
+    return {"key": key, "title": title, "about": "", "timeline": page.pack(nodes, steps)}
 
 
 def lesson_presets() -> list[dict[str, Any]]:
     """The graphs of the lesson."""
     from micrograd.learn.lesson import PRESETS
 
-    return [_entry(one.key, one.title, one.timeline(), one.about) for one in PRESETS.values()]
+    return [
+        {"key": one.key, "title": one.title, "about": one.about, "timeline": page.pack(one.timeline().nodes)}
+        for one in PRESETS.values()
+    ]
 
 
 class Explorer:
@@ -71,6 +75,8 @@ class Explorer:
             "presets": presets,
             "first": presets[0]["key"],
             "quizzes": [quiz.as_dict() for quiz in QUIZZES],
+            "texts": {key: words for key, words in texts.current().items() if key != "terminal"},
+            "ideas": texts.lesson()["ideas"],
         }
 
     @property
@@ -123,12 +129,9 @@ class Explorer:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         frame = _FRAME.format(
-            title=escape(self.title, quote=True), page=escape(self.html, quote=True), size=_SIZE.format(height=900)
+            title=escape(self.title, quote=True), page=escape(self.html, quote=True), size=_SIZE.format(height=720)
         )
         return {"text/html": frame, "image/svg+xml": self.svg, "text/plain": repr(self)}
 
     def __repr__(self) -> str:
-        first = self.lesson["presets"][0]["timeline"]
-        steps = sum(not node.get("constant") for node in first["nodes"]) + 1
-        steps = len(first["words"]) if first["frozen"] else steps + len(first["words"])
-        return f"<explore {self.title}: {len(first['nodes'])} nodes, {steps} frames>"
+        return f"<explore {self.title}: {len(self.lesson['presets'][0]['timeline']['nodes']):,} nodes>"

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.learn import sentences
+from micrograd.learn import sentences, texts
 from micrograd.learn.nodes import Node, code_line, read
-from micrograd.learn.sentences import ROWS, bracketed, literal, show, spell
+from micrograd.learn.sentences import ROWS, bracketed, literal, show, speak, speak_call, spell
 
 VERSION = 1
 
@@ -38,7 +38,14 @@ class Frame:
     before: float | None = None
     after: float | None = None
     rule: str = ""
-    sentence: str = ""
+    factor: str = ""
+    spoken: str = ""
+    pieces: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def sentence(self) -> str:
+        """The step in numbers; `pieces` has it in parts, each with the name of its slot in the template."""
+        return "".join(text for _, text in self.pieces)
 
     def as_dict(self) -> dict[str, Any]:
         """The frame as JSON has it; what a kind of frame has no use for is left out."""
@@ -49,11 +56,11 @@ class Frame:
         return row
 
 
-_ALL = tuple(f.name for f in fields(Frame))
+_WORDS = ("rule", "sentence", "spoken")
 _FIELDS = {
-    "forward": ("kind", "node", "line", "rule", "sentence"),
-    "seed": ("kind", "node", "line", "before", "after", "rule", "sentence"),
-    "backward": _ALL,
+    "forward": ("kind", "node", "line", *_WORDS),
+    "seed": ("kind", "node", "line", "before", "after", *_WORDS),
+    "backward": (*(f.name for f in fields(Frame) if f.name not in (*_WORDS, "pieces")), *_WORDS),
 }
 
 
@@ -137,7 +144,13 @@ def frames(root: Value, names: dict[str, Value] | None = None, rankdir: str = "L
     >>> print(frames(a * a)[-1].sentence)
     a.grad += a.data * out.grad → 3 + (3)(1) = 6
     """
-    nodes = read(root, names)
+    timeline = play(read(root, names))
+    timeline.rankdir = rankdir
+    return timeline
+
+
+def play(nodes: list[Node]) -> Timeline:
+    """The timeline over the rows of a graph."""
     code: list[str] = []
     sources: list[Any] = []
     steps: list[Frame] = []
@@ -148,13 +161,10 @@ def frames(root: Value, names: dict[str, Value] | None = None, rankdir: str = "L
             sources.append(node.source)
             steps.append(_forward(node, nodes))
     top = nodes[-1]
-    said = f"{top.name}.grad = 1, for {top.name} changes by exactly as much as {top.name}"
-    rule = f"∂{top.name}/∂{top.name} = 1"
-    steps.append(Frame("seed", top.id, line=top.line, before=0.0, after=1.0, rule=rule, sentence=said))
+    words = _words("seed", {"name": top.name, "target": f"{top.name}.grad"})
+    steps.append(Frame("seed", top.id, line=top.line, before=0.0, after=1.0, **words))
     steps.extend(_backward(nodes))
-    timeline = Timeline(nodes, code, sources, steps)
-    timeline.rankdir = rankdir
-    return timeline
+    return Timeline(nodes, code, sources, steps)
 
 
 def _node_row(node: Node) -> dict[str, Any]:
@@ -174,17 +184,31 @@ def _node_row(node: Node) -> dict[str, Any]:
     }
 
 
+def _words(kind: str, shown: dict[str, str], spoken: dict[str, str] | None = None, rule: str = "") -> dict[str, Any]:
+    """What a frame says, by the templates of its kind: in numbers, read aloud, and as a rule in symbols."""
+    return {
+        "pieces": texts.pieces(texts.get(f"frames.{kind}"), shown),
+        "spoken": texts.say(f"frames.{kind}_spoken", **{**shown, **(spoken or {})}),
+        "rule": rule or texts.say(f"frames.{kind}_rule", **shown),
+    }
+
+
 def _forward(node: Node, nodes: list[Node]) -> Frame:
-    if not node.inputs:
-        said = f"{node.name} = {show(node.data)}"
-        return Frame("forward", node.id, line=node.line, rule=f"{node.name} is a leaf", sentence=said)
-    operands = [nodes[j].name for j in node.inputs]
-    figures = [show(nodes[j].data) for j in node.inputs]
-    signed = [f"({text})" if text.startswith("−") else text for text in figures]
-    infix = len(signed) == 2 and not node.symbol.isidentifier()
-    spelled = spell(node.symbol, operands)
-    said = sentences.forward(node.name, spelled, spell(node.symbol, signed if infix else figures), node.data)
-    return Frame("forward", node.id, line=node.line, rule=f"{node.name} = {spelled}", sentence=said)
+    inputs = [nodes[j] for j in node.inputs]
+    if not inputs:
+        words = _words("leaf", {"name": node.name, "y": show(node.data)}, {"y": speak(node.data)})
+        return Frame("forward", node.id, line=node.line, **words)
+    figures = [show(i.data) for i in inputs]
+    infix = len(figures) == 2 and not node.symbol.isidentifier()
+    numbers = spell(node.symbol, [_in_brackets(text) for text in figures] if infix else figures)
+    names = [i.name for i in inputs]
+    shown = {"name": node.name, "code": spell(node.symbol, names), "numbers": numbers, "y": show(node.data)}
+    spoken = {
+        "code": speak_call(node.symbol, [speak(i.data) if i.constant else i.name for i in inputs]),
+        "numbers": speak_call(node.symbol, [speak(i.data) for i in inputs]),
+        "y": speak(node.data),
+    }
+    return Frame("forward", node.id, line=node.line, **_words("forward", shown, spoken))
 
 
 def _backward(nodes: list[Node]) -> Iterator[Frame]:
@@ -252,46 +276,53 @@ def _contribution(
 ) -> Frame:
     target = nodes[node.inputs[slot]]
     row = None if node.by_hand else ROWS.get(node.symbol)
-    symbols = sentences.partial(row, slot, _displayed(node, nodes, ""), node.name)
-    derivative = f"∂{node.name}/∂{target.name}"
-    rule = f"{derivative} = {symbols}" if symbols else derivative + (f" = {show(local)}" if local is not None else "")
+    rule = _rule(node, nodes, slot, local)
+    factor = ""
+    shown = {"name": target.name, "out": node.name, "target": f"{target.name}.grad", "source": f"{node.name}.grad"}
+    numbers = {"before": before, "local": local or 0.0, "upstream": upstream, "product": product, "after": after}
+    spoken = {name: speak(x) for name, x in numbers.items()}
+    shown |= {name: show(x) for name, x in numbers.items()}
     if node.by_hand:
-        said = (
-            f"{node.name}._backward() brings {show(product)} to {target.name}.grad → {show(before)} + "
-            f"{_signed(product)} = {show(after)}"
-        )
-        if before + product != after and after == product:
-            said = (
-                f"{node.name}._backward() sets {target.name}.grad = {show(product)}: the {show(before)} that was there "
-                "is lost (= where += is needed)"
-            )
+        kind = "hand_lost" if before + product != after and after == product else "hand"
+        words = _words(kind, {**shown, "signed": _in_brackets(show(product))}, spoken, rule)
     else:
         symbols = sentences.partial(row, slot, _displayed(node, nodes, ".data"), f"{node.name}.data")
-        factor = bracketed(symbols or derivative)
-        said = sentences.backward(target.name, factor, node.name, before, local or 0.0, upstream, after)
-    return Frame(
-        "backward",
-        node.id,
-        line=node.line,
-        input=target.id,
-        slot=slot,
-        local=local,
-        upstream=upstream,
-        product=product,
-        before=before,
-        after=after,
-        rule=rule,
-        sentence=said,
-    )
+        factor = bracketed(symbols or f"∂{node.name}/∂{target.name}")
+        words = _words("backward", {**shown, "factor": factor}, spoken, rule)
+        if node.inputs.count(target.id) > 1:
+            side, k = _side(node, slot)
+            where = texts.say(f"frames.{side}_spoken", k=k)
+            words["spoken"] = texts.say("frames.backward_spoken_slot", **{**shown, **spoken, "slot": where})
+    return Frame("backward", node.id, line=node.line, input=target.id, slot=slot, factor=factor, local=local,
+                 upstream=upstream, product=product, before=before, after=after, **words)  # fmt: skip
+
+
+def _rule(node: Node, nodes: list[Node], slot: int, local: float | None) -> str:
+    """The rule of an edge in symbols. A node that stands in several operands is named with the operand it stands in."""
+    row = None if node.by_hand else ROWS.get(node.symbol)
+    names = _displayed(node, nodes, "")
+    for k, j in enumerate(node.inputs):
+        if not nodes[j].constant and node.inputs.count(j) > 1:
+            side, place = _side(node, k)
+            names[k] = texts.say(f"frames.{side}", name=names[k], k=place)
+    partial = sentences.partial(row, slot, names, node.name)
+    partial = partial or ("" if local is None else show(local))
+    kind = "backward_rule" if partial else "backward_rule_bare"
+    return texts.say(f"frames.{kind}", out=node.name, name=names[slot], partial=partial)
+
+
+def _side(node: Node, slot: int) -> tuple[str, int]:
+    """How an operand is told apart from others that are the same node: left or right, or by its number."""
+    infix = len(node.inputs) == 2 and not node.symbol.isidentifier()
+    return (("left", "right")[slot] if infix else "operand"), slot + 1
 
 
 def _displayed(node: Node, nodes: list[Node], suffix: str) -> list[str]:
     """The operands as a formula names them; a plain number is its own name."""
-    return [_signed(nodes[j].data) if nodes[j].constant else nodes[j].name + suffix for j in node.inputs]
+    return [_in_brackets(show(nodes[j].data)) if nodes[j].constant else nodes[j].name + suffix for j in node.inputs]
 
 
-def _signed(x: float) -> str:
-    text = show(x)
+def _in_brackets(text: str) -> str:
     return f"({text})" if text.startswith("−") else text
 
 

@@ -17,13 +17,14 @@ from itertools import pairwise
 from typing import Any
 
 from micrograd.errors import MicrogradError
+from micrograd.learn.labels import place_labels
 from micrograd.learn.nodes import Node
 from micrograd.learn.sentences import show
 
 MAX_NODES, MAX_STAND_INS = 2000, 20_000  # about a second of work, and more than anybody can look at
 CHARACTER = 7.5  # px of a monospaced letter at 12.5 px
 CARD_HEIGHT, LEAST_CARD, CONSTANT_HEIGHT, PILL, LINK = 62.0, 130.0, 30.0, 32.0, 12.0
-GAP, STAND_IN, LAYER_GAP, LEAD, MARGIN = 22.0, 8.0, 62.0, 18.0, 16.0
+GAP, STAND_IN, LAYER_GAP, LEAD, MARGIN = 26.0, 8.0, 84.0, 18.0, 16.0
 ORDER_SWEEPS, PLACE_SWEEPS = 12, 16
 _WAY_OUT = (
     "  Draw it collapsed (draw_dot(root) does, without collapse=False), or draw a part: any node can be the root."
@@ -312,7 +313,7 @@ def _picture(
     xs = [starts[layer[i]] + widths[layer[i]] - extents[i][0] for i in range(len(boxes))]  # cards end on one line
 
     def point(x: float, y: float) -> list[float]:
-        return [round(y, 2), round(x, 2)] if across else [round(x, 2), round(y, 2)]
+        return [round(y, 1), round(x, 1)] if across else [round(x, 1), round(y, 1)]
 
     column = {c: k for k, row in enumerate(layers) for c in row}
     edges = []
@@ -325,13 +326,15 @@ def _picture(
         end = cells[target].y + arrive  # a straight end: past wider neighbours, and with room for a label
         points += [point(starts[layer[target]] - LEAD, end), point(xs[target], end)]
         edges.append({"from": source, "to": target, "slot": slot, "points": points, "path": path(points, rankdir)})
+    nodes = {str(i): _parts(box, xs[i], cells[i].y, extents[i], across) for i, box in enumerate(boxes)}
+    place_labels(edges, list(nodes.values()), rankdir)
     width = starts[-1] + widths[-1] + MARGIN if layers else 2 * MARGIN
     height = max((cell.y + cell.size / 2 for cell in cells), default=0.0) + MARGIN
     return {
         "rankdir": rankdir,
         "width": round(height if across else width, 2),
         "height": round(width if across else height, 2),
-        "nodes": {str(i): _parts(box, xs[i], cells[i].y, extents[i], across) for i, box in enumerate(boxes)},
+        "nodes": nodes,
         "edges": edges,
     }
 
@@ -358,7 +361,7 @@ def _parts(box: Box, x: float, y: float, extent: tuple[float, float], across: bo
     """The rectangle of a node, and in it those of its card and its op."""
 
     def rectangle(x: float, y: float, w: float, h: float) -> dict[str, Any]:
-        return {"x": round(x, 2), "y": round(y, 2), "w": round(w, 2), "h": round(h, 2)}
+        return {"x": round(x, 1), "y": round(y, 1), "w": round(w, 1), "h": round(h, 1)}
 
     along, side = extent
     if across:

@@ -8,7 +8,7 @@ from typing import Any
 
 from micrograd.engine import Value, topological
 from micrograd.learn import names as naming
-from micrograd.learn.sentences import ROWS, literal, spell
+from micrograd.learn.sentences import ROWS, clean, literal, spell
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ def _name(nodes: list[Node], given: dict[str, Value] | None) -> None:
         if isinstance(label, str) and label.isidentifier():
             take(node, label)
     for node in shown:
-        take(node, variables.get(id(node.value), ""))
+        take(node, clean(variables.get(id(node.value), "")))
     for node in shown:  # 'x1*w1 + x2*w2' becomes x1w1x2w2; a second w becomes w_2
         word = re.sub(r"\W", "", str(node.value.label))
         word = word if word.isidentifier() else f"v{word}" if word else ""
@@ -139,7 +139,7 @@ def _name(nodes: list[Node], given: dict[str, Value] | None) -> None:
     for node in nodes:
         if node.constant:
             node.name = literal(node.data)
-        node.label = str(node.value.label) or node.name
+        node.label = clean(str(node.value.label)) or node.name
     _find_sources(nodes, variables, naming.assignments(frame))
 
 

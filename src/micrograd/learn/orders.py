@@ -1,8 +1,8 @@
 """The order lab: what a backward pass gives when it visits the nodes in some other order.
 
-`+=` is right only if each node fires after all that feed its gradient. Two things go wrong otherwise: a node that fires
-early passes on too little (a contribution is lost), and one that fires again passes on what it had passed on before (a
-contribution is counted twice).
+`+=` is right only if each node fires after all nodes that feed its gradient. Two things go wrong otherwise: a node that
+fires early passes on too little (a contribution is lost), and one that fires again passes on what it had passed on
+before (a contribution is counted twice). `micrograd step --order` prints such a run beside the right one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from micrograd.learn import texts
 from micrograd.learn.frames import Timeline
 from micrograd.learn.nodes import Node
 from micrograd.learn.sentences import show
@@ -38,13 +39,35 @@ class Flow:
 
 
 @dataclass(slots=True)
+class Push:
+    """One contribution of a run: `node` passes local × upstream through `slot` into `input`; `at` counts visits."""
+
+    node: int
+    slot: int
+    input: int
+    local: float
+    upstream: float
+    product: float
+    before: float
+    after: float
+    at: int
+
+
+@dataclass(slots=True)
 class Run:
-    """A backward pass in some order: its gradients, the right ones, and what each edge carried."""
+    """A backward pass in some order: its contributions and gradients, the right ones, and what each edge carried.
+
+    `first` is the index of the first wrong contribution (the number of contributions where none is wrong but some are
+    missing, and -1 where all is right); `reason` says why it is wrong.
+    """
 
     visits: list[int]
+    pushes: list[Push]
     grads: list[float]
     right: list[float]
     flows: list[Flow]
+    first: int = -1
+    reason: str = ""
 
     @property
     def faults(self) -> list[Flow]:
@@ -54,15 +77,6 @@ class Run:
     def as_dict(self) -> dict[str, Any]:
         """The run as plain data."""
         return asdict(self)
-
-
-@dataclass(slots=True)
-class _Push:
-    node: int
-    slot: int
-    input: int
-    product: float
-    at: int
 
 
 def reverse_topological(nodes: Sequence[Node]) -> list[int]:
@@ -85,11 +99,11 @@ def postorder(nodes: Sequence[Node]) -> list[int]:
     return list(range(len(nodes)))
 
 
-ORDERS: dict[str, tuple[str, Callable[[Sequence[Node]], list[int]]]] = {
-    "reverse": ("reverse topological", reverse_topological),
-    "naive": ("naive recursion", naive_recursion),
-    "preorder": ("pre-order, visit once", preorder_once),
-    "postorder": ("post-order", postorder),
+ORDERS: dict[str, Callable[[Sequence[Node]], list[int]]] = {
+    "reverse": reverse_topological,
+    "naive": naive_recursion,
+    "preorder": preorder_once,
+    "postorder": postorder,
 }
 
 
@@ -109,14 +123,14 @@ def _depth_first(nodes: Sequence[Node], once: bool) -> list[int]:
     return visits
 
 
-def run(timeline: Timeline, order: str | Sequence[int]) -> Run:
+def run(timeline: Timeline, order: str | Sequence[int | str]) -> Run:
     """Run the backward pass of a timeline in one of the ORDERS, or in an order of the learner's own (ids or names)."""
     nodes = timeline.nodes
-    visits = ORDERS[order][1](nodes) if isinstance(order, str) else [_id(nodes, v) for v in order]
+    visits = ORDERS[order](nodes) if isinstance(order, str) else [_id(nodes, v) for v in order]
     right, _ = _sweep(nodes, reverse_topological(nodes))
     grads, pushes = _sweep(nodes, visits)
-    through: dict[tuple[int, int], list[_Push]] = {}
-    into: dict[int, list[_Push]] = {}
+    through: dict[tuple[int, int], list[Push]] = {}
+    into: dict[int, list[Push]] = {}
     for push in pushes:
         through.setdefault((push.node, push.slot), []).append(push)
         into.setdefault(push.input, []).append(push)
@@ -130,7 +144,22 @@ def run(timeline: Timeline, order: str | Sequence[int]) -> Run:
             if not same(flow.got, flow.wanted):
                 _explain(flow, mine, into.get(node.id, []), visits, nodes)
             flows.append(flow)
-    return Run(visits, grads, right, flows)
+    done = Run(visits, pushes, grads, right, flows)
+    done.first, done.reason = _first_fault(pushes, flows)
+    return done
+
+
+def _first_fault(pushes: list[Push], flows: list[Flow]) -> tuple[int, str]:
+    edges = {(flow.node, flow.slot): flow for flow in flows}
+    wanted = {edge: flow.wanted for edge, flow in edges.items()}
+    seen: set[tuple[int, int]] = set()
+    for k, push in enumerate(pushes):
+        edge = push.node, push.slot
+        if edges[edge].fault and (edge in seen or not same(push.product, wanted[edge])):
+            return k, edges[edge].reason
+        seen.add(edge)
+    missing = next((flow for flow in flows if flow.fault), None)
+    return (-1, "") if missing is None else (len(pushes), missing.reason)
 
 
 def _id(nodes: Sequence[Node], node: int | str) -> int:
@@ -143,7 +172,7 @@ def _id(nodes: Sequence[Node], node: int | str) -> int:
     raise ValueError(f"there is no node {node!r} in this graph: it has {', '.join(n.name for n in nodes)}")
 
 
-def _sweep(nodes: Sequence[Node], visits: Sequence[int]) -> tuple[list[float], list[_Push]]:
+def _sweep(nodes: Sequence[Node], visits: Sequence[int]) -> tuple[list[float], list[Push]]:
     grads = [0.0] * len(nodes)
     grads[-1] = 1.0
     pushes = []
@@ -151,39 +180,29 @@ def _sweep(nodes: Sequence[Node], visits: Sequence[int]) -> tuple[list[float], l
         upstream = grads[i]
         for slot, (j, local) in enumerate(zip(nodes[i].inputs, nodes[i].partials)):
             if local is not None:
-                product = local * upstream
+                product, before = local * upstream, grads[j]
                 grads[j] += product
-                pushes.append(_Push(i, slot, j, product, at))
+                pushes.append(Push(i, slot, j, local, upstream, product, before, grads[j], at))
     return grads, pushes
 
 
-def _explain(flow: Flow, mine: list[_Push], into: list[_Push], visits: Sequence[int], nodes: Sequence[Node]) -> None:
-    me, child = nodes[flow.node].name, nodes[flow.input].name
-    if not mine:
-        flow.fault = "never"
-        flow.reason = f"{me} never fired, so {child} lost its {show(flow.wanted)}."
-        return
-    late = [push for push in into if push.at > mine[0].at]
-    if len(mine) > 1:
-        often = "twice" if len(mine) == 2 else f"{len(mine)} times"
-        flow.fault = "repeated"
-        flow.reason = (
-            f"{me} fired {often}: what it had passed on already went to {child} again, "
-            f"{show(flow.got - flow.wanted)} too much."
-        )
-    elif late:
-        who = " and ".join(dict.fromkeys(nodes[push.node].name for push in late))
-        what = " and ".join(show(push.product) for push in late)
-        flow.fault = "early"
-        flow.reason = f"{me} fired before {who} had delivered {what}: {child} lost {show(flow.wanted - flow.got)}."
-    else:
+def _explain(flow: Flow, mine: list[Push], into: list[Push], visits: Sequence[int], nodes: Sequence[Node]) -> None:
+    words = {"out": nodes[flow.node].name, "name": nodes[flow.input].name, "wanted": show(flow.wanted)}
+    late = [push for push in into if mine and push.at > mine[0].at]
+    said = flow.fault = "never" if not mine else "repeated" if len(mine) > 1 else "early" if late else "inherited"
+    together = texts.get("orders.and")
+    if said == "repeated":
+        often = texts.get("orders.twice") if len(mine) == 2 else texts.say("orders.times", n=len(mine))
+        words |= {"times": often, "excess": show(flow.got - flow.wanted)}
+    elif said == "early":
+        words["who"] = together.join(dict.fromkeys(nodes[push.node].name for push in late))
+        words["what"] = together.join(show(push.product) for push in late)
+        words["missing"] = show(flow.wanted - flow.got)
+    elif said == "inherited":
         silent = [node.name for node in nodes if flow.node in node.inputs and node.id not in visits]
-        flow.fault = "inherited"
-        flow.reason = (
-            f"{' and '.join(silent)} never fired, so {me} had a wrong gradient to pass on."
-            if silent
-            else f"{me} fired in time, but its own gradient was wrong already."
-        )
+        if silent:
+            said, words["who"] = "silent", together.join(silent)
+    flow.reason = texts.say(f"orders.{said}", **words)
 
 
 def same(a: float, b: float) -> bool:

@@ -9,26 +9,30 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from micrograd.learn.frames import Timeline, number
+from micrograd.learn import look, squeeze, texts
+from micrograd.learn.frames import Frame, number
 from micrograd.learn.layout import layout
 from micrograd.learn.nodes import Node
+from micrograd.learn.sentences import clean
 from micrograd.ops import OPS
 
 STATIC = Path(__file__).parent / "static"
+MAX_FLAT = 600  # nodes up to which all are drawn at once; larger graphs are walked box by box
 # Each file needs only those before it: joined in this order they are one module, which a notebook widget has to be.
-MODULES = ("special", "ops", "numbers", "dom", "graph", "orders", "bugs", "session", "picture", "stepper", "leaves",
-           "orderlab", "buglab", "predict", "lesson", "expression", "help", "app")  # fmt: skip
+MODULES = ("special", "ops", "numbers", "texts", "dom", "graph", "orders", "judge", "bugs", "session", "groups",
+           "picture", "minimap", "transport", "question", "stage", "code", "leaves", "labs", "lesson", "expression",
+           "link", "help", "app")  # fmt: skip
 
 _IMPORT = re.compile(r'^import [^;]*? from "\./\w+\.js";\n', re.M)
-_NOTE = re.compile(r"^\s*(?:/\*\*.*?\*/|//[^\n]*)\n", re.M | re.S)
 _HEAD = """<!doctype html>
-<html lang="en">
+<html lang="{language}" dir="{direction}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
@@ -45,7 +49,6 @@ _HEAD = """<!doctype html>
 </body>
 </html>
 """
-_PUSH = re.compile(r"^[^→]*?\.grad \+= (.*) \* \S+\.grad → ")
 _START = 'start(JSON.parse(document.getElementById("lesson").textContent));\n'
 
 
@@ -55,21 +58,21 @@ def module() -> str:
     parts = []
     for name in MODULES:
         text = _IMPORT.sub("", (STATIC / f"{name}.js").read_text(encoding="utf-8"))
-        text = re.sub(r"^export (?!default)", "", text, flags=re.M)
-        parts.append(re.sub(r"\n\s*", "\n", _NOTE.sub("", text)).strip())
-    return "\n".join(parts) + "\n"
+        parts.append(re.sub(r"^export (?!default)", "", text, flags=re.M))
+    return squeeze.script("\n".join(parts))
 
 
 @cache
 def style() -> str:
     """The style sheet; everything in it stands under the class `mg`, so that a notebook keeps its own look."""
-    text = re.sub(r"/\*.*?\*/", "", (STATIC / "page.css").read_text(encoding="utf-8"), flags=re.S)
-    return re.sub(r"\n\s*", "\n", text).strip()
+    sheet = (STATIC / "page.css").read_text(encoding="utf-8")
+    return squeeze.style(f"{look.variables()}\n{look.graph()}\n{sheet}")
 
 
 def html(lesson: dict[str, Any], title: str = "micrograd explore") -> str:
     """The whole page as text."""
-    script = module().replace("export default { render };\n", _START)
+    words = texts.current()
+    script = module().replace("export default{render};\n", _START)
     sheet = "body { margin: 0; }\n.mg { min-height: 100vh; }\n" + style()
     reach = "'self'" if lesson.get("post") else "'none'"
     policy = [
@@ -80,54 +83,83 @@ def html(lesson: dict[str, Any], title: str = "micrograd explore") -> str:
         "base-uri 'none'",
         "form-action 'none'",
     ]
-    return _HEAD.format(policy="; ".join(policy), title=escape(title), style=sheet, data=_data(lesson), script=script)
+    return _HEAD.format(
+        policy="; ".join(policy),
+        title=escape(clean(title)),
+        language=words["language"],
+        direction=words["direction"],
+        style=sheet,
+        data=_data(lesson),
+        script=script,
+    )
 
 
-def pack(timeline: Timeline) -> dict[str, Any]:
-    """A timeline as the page has it: both layouts, and the words of each frame; the page works out the numbers.
-
-    A graph with a `_backward` that somebody wrote, or an op that is not in the table, keeps the numbers of Python:
-    the page cannot run it again.
-    """
-    nodes, steps = timeline.nodes, [frame.as_dict() for frame in timeline]
+def frozen(nodes: Sequence[Node]) -> str:
+    """The op that the page cannot run again: a hand-written `_backward`, or an op that is not in the table."""
     stranger = next((node for node in nodes if node.by_hand or (node.inputs and node.op not in OPS)), None)
-    return {
-        "nodes": [_node(node) for node in nodes],
-        "root": timeline.root,
-        "code": timeline.code,
-        "source": timeline.sources if any(timeline.sources) else [],
-        "words": steps if stranger else [_words(step) for step in steps if step["kind"] == "backward"],
-        "frozen": "" if stranger is None else stranger.symbol or stranger.name,
-        "layouts": [_layout(layout(nodes, way)) for way in ("LR", "TB")],
+    return "" if stranger is None else stranger.symbol or stranger.name
+
+
+def pack(nodes: Sequence[Node], steps: Sequence[Frame] | None = None) -> dict[str, Any]:
+    """A graph as the page has it: its nodes, the modules that made them, and for a small one both layouts.
+
+    The page computes frames and their words itself, by the rules of frames.py. `steps` are Python's frames, for a graph
+    that the page cannot run again.
+    """
+    scopes: dict[tuple[str, ...], int] = {(): 0}
+    small = len(nodes) <= MAX_FLAT
+    sources = [node.source for node in nodes if not node.constant]
+    graph = {
+        "nodes": [_node(node, scopes, small) for node in nodes],
+        "scopes": [list(path) for path in scopes] if len(scopes) > 1 else None,
+        "source": sources if any(sources) else None,
+        "frozen": frozen(nodes),
+        "words": [step.as_dict() for step in steps] if steps is not None else None,
+        "layouts": [_layout(layout(nodes, way)) for way in ("LR", "TB")] if small else None,
     }
+    return {key: x for key, x in graph.items() if x}
 
 
-def _node(node: Node) -> dict[str, Any]:
+def _node(node: Node, scopes: dict[tuple[str, ...], int], whole: bool) -> dict[str, Any]:
     """A node without what the page knows anyway."""
     row: dict[str, Any] = {"name": node.name, "data": number(node.data)}
     if node.inputs:
-        row |= {"op": node.op, "inputs": node.inputs, "partials": [number(p) for p in node.partials]}
+        row |= {"op": node.op, "inputs": node.inputs}
+        if (whole and node.op not in ("add", "sub", "mul", "neg")) or node.op not in OPS or node.by_hand:
+            row["partials"] = [number(p) for p in node.partials]
         if node.op not in OPS:
             row["symbol"] = node.symbol
-    if node.line is not None:
-        row["line"] = node.line
     if node.label != node.name:
         row["label"] = node.label
+    if node.scope:
+        row["scope"] = scopes.setdefault(node.scope, len(scopes))
     return row | ({"constant": True} if node.constant else {})
 
 
-def _words(frame: dict[str, Any]) -> list[Any]:
-    """The words of a backward frame; those of a forward one are its line of code."""
-    factor = _PUSH.match(frame["sentence"])
-    return [frame["node"], frame["slot"], frame["rule"], factor.group(1) if factor else ""]
-
-
 def _layout(place: dict[str, Any]) -> dict[str, Any]:
-    def corners(box: dict[str, float]) -> list[float]:
-        return [box["x"], box["y"], box["w"], box["h"]]
+    def short(numbers: list[float]) -> list[float]:
+        return [int(x) if x == int(x) else x for x in numbers]
 
-    boxes = [[corners(box[part]) for part in ("card", "op") if part in box] for box in place["nodes"].values()]
-    edges = [[edge["to"], edge["slot"], edge["path"]] for edge in place["edges"]]
+    def corners(box: dict[str, Any]) -> list[float]:
+        """The card without its height, and the width of the op that stands before it."""
+        card = box["card"]
+        return short([card["x"], card["y"], card["w"], *([box["op"]["w"]] if "op" in box else [])])
+
+    def label(at: list[Any] | None) -> list[float] | None:
+        """Where a label is anchored: by its end, or with a third entry by its start."""
+        return None if at is None else short([at[0], at[1], *([1] if at[2] == "start" else [])])
+
+    boxes = [corners(box) for box in place["nodes"].values()]
+    edges = [
+        [
+            edge["from"],
+            edge["to"],
+            edge["slot"],
+            short([x for point in edge["points"] for x in point]),
+            label(edge["label"]),
+        ]
+        for edge in place["edges"]
+    ]
     return {**{key: place[key] for key in ("rankdir", "width", "height")}, "boxes": boxes, "edges": edges}
 
 
@@ -135,9 +167,18 @@ def _hash(text: str) -> str:
     return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
 
 
+def _cleaned(x: Any) -> Any:
+    """The same data with every text as UTF-8 and HTML can hold it."""
+    if isinstance(x, str):
+        return clean(x)
+    if isinstance(x, dict):
+        return {clean(key): _cleaned(entry) for key, entry in x.items()}
+    return [_cleaned(entry) for entry in x] if isinstance(x, (list, tuple)) else x
+
+
 def _data(lesson: dict[str, Any]) -> str:
     """JSON that no `</script>` can end."""
-    text = json.dumps(lesson, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(_cleaned(lesson), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text

@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from micrograd.learn import texts
 from micrograd.ops import OPS, Op, facts
 
 ROWS = {op.symbol: op for op in OPS.values()}
 _SPELLING = {"neg": "-{0}"}  # where Python's spelling is neither `a * b` nor `name(a, b)`
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+# The colour of each slot of a sentence: data blue, gradients orange, local derivatives teal.
+ROLES = {"y": "data", "numbers": "data", "target": "grad", "source": "grad", "before": "grad", "upstream": "grad",
+         "after": "grad", "product": "grad", "signed": "grad", "factor": "local", "local": "local"}  # fmt: skip
 _LETTER = re.compile(r"(?<![A-Za-z_])([abcxyn])(?![A-Za-z_0-9(])")
 
 
@@ -84,12 +89,36 @@ def bracketed(text: str) -> str:
     return text if simple else f"({text})"
 
 
-def forward(name: str, spelled: str, numbers: str, y: float) -> str:
-    """`d = a * b → 2 * (−3) = −6`."""
-    return f"{name} = {spelled} → {numbers} = {show(y)}"
+def clean(text: str) -> str:
+    """A text that XML, HTML and UTF-8 can hold: control characters, lone surrogates and non-characters become U+FFFD."""
+    return _UNPRINTABLE.sub("\ufffd", text)
 
 
-def backward(name: str, factor: str, user: str, before: float, local: float, upstream: float, after: float) -> str:
-    """`a.grad += b.data * c.grad → 0 + (−3)(2) = −6`."""
-    product = f"({show(local)})({show(upstream)})"
-    return f"{name}.grad += {factor} * {user}.grad → {show(before)} + {product} = {show(after)}"
+def speak(x: float) -> str:
+    """A number as it is read aloud: minus one, 0.7071, 1.2 times ten to the minus five."""
+    text = show(x)
+    if text.startswith("−"):
+        return texts.say("spoken.minus", x=speak(-x))
+    if text in ("nan", "∞"):
+        return texts.say("spoken.nan" if text == "nan" else "spoken.infinity")
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        power = speak(float(exponent.replace("−", "-")))
+        return texts.say("spoken.power_of_ten", x=_word(mantissa), n=power)
+    return _word(text)
+
+
+def _word(figures: str) -> str:
+    words: list[str] = texts.get("numbers")
+    return words[int(figures)] if figures.isdigit() and int(figures) < len(words) else figures
+
+
+def speak_call(symbol: str, operands: Sequence[str]) -> str:
+    """An op over operands as it is read aloud: `a times b`, `tanh of n`."""
+    ops = texts.get("spoken.ops")
+    if len(operands) == 2 and not symbol.isidentifier():
+        return texts.say("spoken.infix", a=operands[0], op=ops.get(symbol, symbol), b=operands[1])
+    if symbol == "neg":
+        return texts.say("spoken.minus", x=operands[0])
+    args = texts.get("spoken.and").join(operands)
+    return texts.say("spoken.call", op=ops.get(symbol, symbol or "op"), args=args)

@@ -1,27 +1,16 @@
-"""A drawing as SVG text, with its own colours for light and dark: data blue, grad orange, partials teal."""
+"""A drawing as SVG text in the one look of this package: data blue, gradients orange, partials teal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax import saxutils
 
-_STYLE = """
-.mg-page{fill:#fff}.mg-card{fill:#fff;stroke:#c9ced6}.mg-leaf{fill:#f6f8fb}.mg-root{stroke:#5b6472;stroke-width:1.6}
-.mg-stack{fill:#eef1f5;stroke:#c9ced6}.mg-op{fill:#eef1f5;stroke:#aeb6c2}.mg-edge{fill:none;stroke:#97a1ae;stroke-width:1.4}
-.mg-tip{fill:#97a1ae}.mg-rule{stroke:#e6e9ee}.mg-name{fill:#1c2430;font-weight:600}.mg-sign{fill:#1c2430;font-weight:600}
-.mg-word{fill:#6b7583}.mg-data{fill:#1a5fb4}.mg-grad{fill:#b45309}.mg-local{fill:#0b7a75}
-.mg-drawing text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12.5px}
-.mg-drawing .mg-word{font-size:11px}.mg-drawing .mg-local,.mg-drawing .mg-halo{font-size:10.5px}
-.mg-halo{fill:none;stroke:#fff;stroke-width:4px;stroke-linejoin:round}
-@media (prefers-color-scheme:dark){
-.mg-page{fill:#14181f}.mg-card{fill:#1d232d;stroke:#3d4653}.mg-leaf{fill:#202835}.mg-root{stroke:#a7b1bf}
-.mg-stack{fill:#262e3a;stroke:#3d4653}.mg-op{fill:#2a3341;stroke:#566172}.mg-edge{stroke:#6d7887}.mg-tip{fill:#6d7887}
-.mg-rule{stroke:#2f3845}.mg-name,.mg-sign{fill:#eef2f7}.mg-word{fill:#98a3b3}.mg-data{fill:#7db4ff}.mg-grad{fill:#ffb067}
-.mg-local{fill:#5fd3c4}.mg-halo{stroke:#14181f}}
-"""
-_SIGNS = {"*": "×", "-": "−", "neg": "−", "/": "÷"}
+from micrograd.learn import look
+from micrograd.learn.sentences import clean
+
+SIGNS = {"*": "×", "-": "−", "neg": "−", "/": "÷"}
 
 
 @dataclass(slots=True)
@@ -36,6 +25,11 @@ class Shape:
     tip: str = ""
 
 
+def escape(text: str) -> str:
+    """A text as XML can hold it, whatever characters a label has."""
+    return saxutils.escape(clean(text))
+
+
 def clipped(text: str, most: int) -> str:
     """A text that fits, with … for the rest."""
     return text if len(text) <= most else text[: most - 1] + "…"
@@ -45,32 +39,26 @@ def svg(shapes: Sequence[Shape], layout: dict[str, Any], labels: dict[tuple[int,
     """The picture as one SVG text that needs nothing else. `labels` are written at the ends of edges (target, slot)."""
     w, h = layout["width"], layout["height"]
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-drawing" role="img" aria-label={quoteattr(title)} '
-        f'width="{w:g}" height="{h:g}" viewBox="0 0 {w:g} {h:g}">',
-        f"<title>{escape(title)}</title><style>{_STYLE}</style>",
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-drawing" role="img" aria-label={saxutils.quoteattr(clean(title))} '
+        f'width="{w:g}" height="{h:g}" viewBox="0 0 {w:g} {h:g}" style="max-width:100%;height:auto">',
+        f"<title>{escape(title)}</title><style>{look.drawing()}</style>",
         f'<rect class="mg-page" width="{w:g}" height="{h:g}" rx="10"/>',
     ]
-    counts: dict[int, int] = {}
     for edge in layout["edges"]:
-        counts[edge["to"]] = counts.get(edge["to"], 0) + 1
-    for edge in layout["edges"]:
-        parts.append(_edge(edge, layout["rankdir"], labels.get((edge["to"], edge["slot"]), ""), counts[edge["to"]]))
+        parts.append(_edge(edge, layout["rankdir"], labels.get((edge["to"], edge["slot"]), "")))
     for i, shape in enumerate(shapes):
         parts.append(_shape(shape, layout["nodes"][str(i)], layout["rankdir"]))
     return "\n".join([*parts, "</svg>"])
 
 
-def _edge(edge: dict[str, Any], rankdir: str, label: str, count: int) -> str:
+def _edge(edge: dict[str, Any], rankdir: str, label: str) -> str:
     x, y = edge["points"][-1]
     tip = f"M{x:g},{y:g}l-4,-7h8z" if rankdir == "TB" else f"M{x:g},{y:g}l-7,-4v8z"
     text = f'<g class="mg-arrow" data-from="{edge["from"]}" data-to="{edge["to"]}" data-slot="{edge["slot"]}">'
     text += f'<path class="mg-edge" d="{edge["path"]}"/><path class="mg-tip" d="{tip}"/>'
-    if label:
-        upper = edge["slot"] < count / 2
-        if rankdir == "TB":
-            place = f'x="{x - 7 if upper else x + 7:g}" y="{y - 9:g}" text-anchor="{"end" if upper else "start"}"'
-        else:
-            place = f'x="{x - 9:g}" y="{y - 6 if upper else y + 13:g}" text-anchor="end"'
+    if label and edge["label"]:
+        lx, ly, anchor = edge["label"]
+        place = f'x="{lx:g}" y="{ly:g}" text-anchor="{anchor}"'
         halo = f'<text class="mg-halo" aria-hidden="true" {place}>{escape(label)}</text>'  # other edges pass behind it
         text += halo + f'<text class="mg-local" {place}>{escape(label)}</text>'
     return text + "</g>"
@@ -108,7 +96,7 @@ def _pill(shape: Shape, op: dict[str, float], card: dict[str, float], rankdir: s
         link = f"M{x + w / 2:g},{y + h:g}V{card['y']:g}"
     else:
         link = f"M{x + w:g},{y + h / 2:g}H{card['x']:g}"
-    sign = _SIGNS.get(shape.symbol, shape.symbol)
+    sign = SIGNS.get(shape.symbol, shape.symbol)
     return (
         f'<path class="mg-edge" d="{link}"/><rect class="mg-op" x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" '
         f'rx="{min(w, h) / 2:g}"/>' + _text(x + w / 2, y + h / 2 + 4.5, sign, "mg-sign", "middle")

@@ -13,12 +13,12 @@ import sys
 from collections.abc import Callable
 from typing import Any, TextIO
 
+from micrograd.learn import orders, texts
 from micrograd.learn.expression import ExpressionError, parse, read_values
 from micrograd.learn.frames import Frame, Timeline, frames
 from micrograd.learn.lesson import PRESETS, judge, judge_sign
-from micrograd.learn.sentences import show
+from micrograd.learn.sentences import ROLES, show
 
-KEYS = "n next   b back   r reset   z quiz   q quit"
 _NEXT, _BACK, _RESET, _QUIZ, _QUIT = "next", "back", "reset", "quiz", "quit"
 ACTIONS = {
     "n": _NEXT, " ": _NEXT, "\r": _NEXT, "\n": _NEXT, "right": _NEXT,
@@ -50,13 +50,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("expression", nargs="?", default="", help='such as "(a+b)*c", or "b=a*3; c=b+1; d=b*c"')
     parser.add_argument("values", nargs="*", metavar="name=number", help="the numbers to start with: a=2 b=-3 c=10")
     parser.add_argument("--preset", choices=list(PRESETS), help="a graph of the lesson in place of an expression")
+    parser.add_argument(
+        "--order",
+        metavar="ORDER",
+        help=f"print a backward pass in another visit order beside the right one: {', '.join(orders.ORDERS)}, "
+        "or names such as d,b,c",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Step through an expression; returns the exit status."""
     try:
         timeline = _timeline(args)
-    except ExpressionError as error:
+        if args.order:
+            print_order(timeline, args.order, sys.stdout)
+            return 0
+    except (ExpressionError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
     if not (sys.stdout.isatty() and sys.stdin.isatty()):
@@ -84,22 +93,46 @@ def print_all(timeline: Timeline, out: TextIO) -> None:
         writer.line([(f"{i:>3} ", "quiet"), (f"{frame.kind:<8} ", "quiet"), *_sentence(frame), *rule])
 
 
+def print_order(timeline: Timeline, order: str, out: TextIO) -> None:
+    """Print a backward pass in some order beside the right one, and where they first differ."""
+    visits = order if order in orders.ORDERS else [name.strip() for name in order.split(",")]
+    right, done = orders.run(timeline, "reverse"), orders.run(timeline, visits)
+    names = [node.name for node in timeline.nodes]
+    writer = _Writer(out)
+
+    def said(push: orders.Push | None) -> str:
+        if push is None:
+            return ""
+        product = f"({show(push.local)})({show(push.upstream)})"
+        return f"{names[push.input]}.grad: {show(push.before)} + {product} = {show(push.after)}"
+
+    rows = [texts.get("terminal.order_columns")]
+    count = max(len(right.pushes), len(done.pushes))
+    for k in range(count):
+        rows.append([said(run.pushes[k] if k < len(run.pushes) else None) for run in (right, done)])
+    width = max(len(row[0]) for row in rows)
+    fired = [names[i] for i in done.visits if timeline.nodes[i].inputs]
+    writer.line([(texts.say("terminal.order_head", order=", ".join(fired)), "title")])
+    for k, (mine, other) in enumerate(rows):
+        wrong = k > 0 and k - 1 == done.first
+        number = f"{k:>3} " if k else "    "
+        writer.line(
+            [(number, "quiet"), (f"{mine:<{width}}   ", ""), ("✗ " if wrong else "  ", "active"), (other, "grad")]
+        )
+    for i, (got, wanted) in enumerate(zip(done.grads, done.right)):
+        if not timeline.nodes[i].constant and not orders.same(got, wanted):
+            writer.line([(f"    {names[i]}.grad: {show(wanted)}", ""), (f"   ✗ {show(got)}", "active")])
+    if done.first < 0:
+        writer.line([(texts.get("terminal.order_right"), "title")])
+    else:
+        missing = done.first == len(done.pushes)
+        key = "terminal.order_missing" if missing else "terminal.order_first"
+        writer.line([(texts.say(key, k=done.first + 1, reason=done.reason), "title")])
+
+
 def _sentence(frame: Frame) -> Line:
     """A frame's sentence, its numbers in the colours of the drawings."""
-    said, arrow, numbers = frame.sentence.partition(" → ")
-    if frame.kind == "forward" and arrow:
-        formula, _, result = numbers.rpartition(" = ")
-        return [(said, "title"), (f" → {formula} = ", ""), (result, "data")]
-    if frame.kind == "forward":
-        name, _, number = said.partition(" = ")
-        return [(name, "title"), (" = ", ""), (number, "data")]
-    if frame.kind == "backward" and arrow and frame.local is not None:
-        sums, _, result = numbers.rpartition(" = ")
-        local = f"({show(frame.local)})"
-        head, found, tail = sums.partition(local)
-        middle: Line = [(head, ""), (found, "local"), (tail, "grad")] if found else [(sums, "")]
-        return [(said, "title"), (" → ", ""), *middle, (" = ", ""), (result, "grad")]
-    return [(frame.sentence, "title")]
+    return [(text, ROLES.get(slot, "title" if k == 0 else "")) for k, (slot, text) in enumerate(frame.pieces)]
 
 
 class Stepper:
@@ -141,17 +174,19 @@ class Stepper:
         """The screen as lines of styled text."""
         frame = self.timeline[self.at - 1] if self.at else None
         kind = frame.kind if frame else "start"
-        lines: list[Line] = [[(f" frame {self.at} of {len(self.timeline)} · {kind}", "title")], []]
+        kind = texts.get(f"terminal.kinds.{kind}")
+        head = texts.say("terminal.frame", k=self.at, n=len(self.timeline), kind=kind)
+        lines: list[Line] = [[(f" {head}", "title")], []]
         lines += self._window(self._listing(frame))
         lines.append([])
         if frame is None:
-            lines.append([(" n or → takes the first step: every line gets its data, then gradients flow back.", "")])
+            lines.append([(f" {texts.get('terminal.start')}", "")])
         else:
             lines.append([(" ", ""), *_sentence(frame)])
             lines.append([(f" {frame.rule}", "quiet")])
         if self.at == len(self.timeline):
-            lines.append([(" That was the last frame.", "quiet")])
-        return [*lines, *self.note, [], [(f" {KEYS}", "quiet")]]
+            lines.append([(f" {texts.get('terminal.last')}", "quiet")])
+        return [*lines, *self.note, [], [(f" {texts.get('terminal.keys')}", "quiet")]]
 
     def _listing(self, frame: Frame | None) -> list[Line]:
         """One line of code a node, with data and gradient as far as they are known; a mark shows what is touched."""
@@ -186,23 +221,22 @@ class Stepper:
         """Ask for the sign and the value of the next contribution, then reveal it."""
         ahead = [i for i in range(self.at, len(self.timeline)) if self.timeline[i].kind == "backward"]
         if not ahead:
-            self.note = [[(" There is no step left to predict: press r to start again.", "")]]
+            self.note = [[(f" {texts.get('terminal.nothing_left')}", "")]]
             return
         self.at = ahead[0]
         frame = self.timeline[self.at]
         node, target = self.timeline.nodes[frame.node].name, self.timeline.nodes[frame.input or 0].name
-        self.note = [
-            [],
-            [(f" {node} hands its gradient to {target}. The sign of that contribution: + , - or 0 ?", "active")],
-        ]
+        words = {"out": node, "name": target, "target": f"{target}.grad", "after": show(frame.after or 0.0)}
+        self.note = [[], [(f" {texts.say('terminal.ask_sign', **words)}", "active")]]
         self.draw()
         sign = self.key()
         if sign in ("", "q", "\x03", "\x04"):
             self.note = []
             return
-        verdict = judge_sign(frame, sign)
-        told: list[Line] = [[(" ✓ the sign is right." if verdict.right else f" ✗ {verdict.text}", "title")]]
-        self.note = [[], *told, [(f" And the value of {target}.grad after it? (a number, then Enter)", "active")]]
+        verdict = judge_sign(self.timeline, frame, sign)
+        reply = f"✓ {texts.get('terminal.sign_right')}" if verdict.right else f"✗ {verdict.text}"
+        told: list[Line] = [[(f" {reply}", "title")]]
+        self.note = [[], *told, [(f" {texts.say('terminal.ask_value', **words)}", "active")]]
         self.draw()
         said = self._number()
         self.at += 1
@@ -210,7 +244,7 @@ class Stepper:
             self.note = [[], *told]
             return
         verdict = judge(self.timeline, frame, said)
-        right = f" ✓ {target}.grad is {show(frame.after or 0.0)}."
+        right = f" ✓ {texts.say('terminal.is', **words)}"
         told.append([(right if verdict.right else f" ✗ {show(said)}: {verdict.text}", "title")])
         self.note = [[], *told]
 

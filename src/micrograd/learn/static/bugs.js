@@ -1,121 +1,76 @@
-// The bug lab without its buttons: backward passes with one mistake in them.
-import { show } from "./numbers.js";
-import { sweep, rightGradients, same, topological } from "./orders.js";
+// Backward passes with one mistake in them: each wrong idea of the lesson, written into the engine.
+import { applies, factsOf, gives, speakOf } from "./judge.js";
+import { ORDERS, rightGradients, same } from "./orders.js";
+import { calculate, ideas, t } from "./texts.js";
 
 /**
  * @typedef {import("./graph.js").Graph} Graph
  * @typedef {import("./graph.js").Numbers} Numbers
- * @typedef {{grads: number[], right: number[], notes: Map<string, {kind: string, text: string}>, hits: number}} Outcome
- * A wrong rule for one kind of node; `partial` is what the mistaken coder would write.
- * @typedef {{key: string, title: string, op: string, right: string, wrong: string,
- *            partial: (args: number[], y: number, slot: number, good: number) => number}} Mistake
+ * @typedef {import("./orders.js").Run} Run
  */
-
-/** @type {Mistake[]} */
-export const MISTAKES = [
-  { key: "own", op: "mul", title: "× with its own data", partial: (args, y, slot) => args[slot],
-    right: "other.data * out.grad", wrong: "self.data * out.grad" },
-  { key: "tanh", op: "tanh", title: "tanh′ from x", partial: ([x]) => 1 - x * x,
-    right: "(1 - t**2) * out.grad", wrong: "(1 - x**2) * out.grad" },
-  { key: "relu", op: "relu", title: "relu open at x ≤ 0", partial: () => 1,
-    right: "(x > 0) * out.grad", wrong: "1.0 * out.grad" },
-  { key: "minus", op: "sub", title: "the sign of −", partial: () => 1,
-    right: "-1.0 * out.grad", wrong: "1.0 * out.grad" },
-  { key: "exp", op: "exp", title: "exp′ from x", partial: ([x]) => x,
-    right: "out.data * out.grad", wrong: "x * out.grad" },
-  { key: "power", op: "pow", title: "the power kept", partial: ([, n], y, slot, good) => (slot === 0 ? n * y : good),
-    right: "n * x**(n - 1) * out.grad", wrong: "n * x**n * out.grad" },
-  { key: "log", op: "log", title: "log′ upside down", partial: ([x]) => x,
-    right: "1 / x * out.grad", wrong: "x * out.grad" },
-];
-
-/** The mistakes that this graph gives room for. @param {Graph} graph */
-export function mistakesFor(graph) {
-  return MISTAKES.filter((mistake) => graph.nodes.some((node) => node.op === mistake.op));
-}
 
 /**
- * `=` in place of `+=`: a later contribution wipes out the ones before.
- * @param {Graph} graph @param {Numbers} numbers @returns {Outcome}
+ * The right pass and the one with the mistake, contribution by contribution.
+ * @param {Graph} graph @param {Numbers} numbers @param {any} idea @returns {{right: Run, wrong: Run}}
  */
-export function assigned(graph, { partials }) {
-  const right = rightGradients(graph, partials), grads = graph.nodes.map(() => 0), notes = new Map(), last = new Map();
-  grads[graph.root] = 1;
-  let hits = 0;
-  for (const id of topological(graph).reverse()) {
-    graph.nodes[id].inputs.forEach((input, slot) => {
-      const local = partials[id][slot];
-      if (local === null || local === undefined) return;
-      if (last.has(input)) {
-        notes.set(last.get(input), { kind: "fault early", text: "✕ erased" });
-        hits++;
-      }
-      grads[input] = local * grads[id];
-      last.set(input, `${id}:${slot}`);
-    });
+export function runBug(graph, numbers, idea) {
+  const visits = ORDERS.reverse(graph), grads = rightGradients(graph, numbers.partials);
+  const passes = idea.passes ?? 1;
+  const right = pass(graph, numbers, null, passes), wrong = pass(graph, numbers, idea, passes);
+  const differs = (push, k) => !same(push.product, right.pushes[k].product) || !same(push.after, right.pushes[k].after);
+  const first = wrong.pushes.findIndex(differs), at = wrong.pushes[first];
+  const whole = { visits, flows: [], right: grads };
+  return {
+    right: { ...whole, ...right, first: -1, reason: "" },
+    wrong: { ...whole, ...wrong, first, reason: at ? speakOf(graph, numbers, right.pushes[first], idea.key) : "" },
+  };
+}
+
+/** @param {Graph} graph @param {Numbers} numbers @param {any} idea null for the right pass @param {number} passes */
+function pass(graph, numbers, idea, passes) {
+  const grads = graph.nodes.map(() => 0), pushes = [];
+  for (let round = 0; round < passes; round++) {
+    const start = pushes.length, all = !idea;
+    for (const node of graph.nodes) if (round && (all || node.inputs.length)) grads[node.id] = 0;
+    grads[graph.root] = 1;
+    for (const [at, id] of ORDERS.reverse(graph).entries()) {
+      graph.nodes[id].inputs.forEach((input, slot) => {
+        const local = numbers.partials[id][slot];
+        if (local === null || local === undefined) return;
+        const upstream = grads[id], before = grads[input];
+        const frame = { node: id, input, slot, local, upstream, product: local * upstream, before };
+        const facts = factsOf(graph, numbers, frame), more = /** @type {any} */ ({ at });
+        if (idea && !idea.passes && idea.replaces) more.form = "assign";
+        else if (idea && applies(idea, graph.nodes[id], slot, facts)) {
+          frame.product = gives(idea, facts);
+          if (idea.local === undefined) more.form = "bare";
+          else Object.assign(more, { mistaken: true, local: calculate(idea.local, facts) });
+        }
+        grads[input] = more.form === "assign" ? frame.product : before + frame.product;
+        pushes.push({ ...frame, ...more, after: grads[input] });
+      });
+    }
+    if (round && pushes[start]) pushes[start].clears = all ? "all" : "inner";
   }
-  return { grads, right, notes, hits };
+  return { pushes, grads };
+}
+
+/** The bugs that can be chosen: those of an op only where some graph has it. @param {Graph[]} graphs */
+export function bugsFor(graphs) {
+  const has = (op) => graphs.some((graph) => graph.nodes.some((node) => node.op === op));
+  return ideas().filter((idea) => !idea.ops || idea.ops.some(has));
 }
 
 /**
- * No zero_grad between two passes: leaves keep what they had.
- * @param {Graph} graph @param {Numbers} numbers @param {number} passes @returns {Outcome}
+ * Whether a bug shows on a graph; where it does not, why.
+ * @param {Graph} graph @param {Numbers} numbers @param {any} idea @returns {{shows: boolean, why: string}}
  */
-export function unzeroed(graph, { partials }, passes) {
-  const right = rightGradients(graph, partials);
-  const grads = right.map((g, id) => (graph.nodes[id].inputs.length ? g : g * passes));
-  const notes = new Map(), hits = graph.nodes.filter((node) => !node.inputs.length && !node.constant).length;
-  for (const node of graph.nodes) {
-    node.inputs.forEach((input, slot) => {
-      const counts = partials[node.id][slot] !== null && !graph.nodes[input].inputs.length;
-      if (counts) notes.set(`${node.id}:${slot}`, { kind: "fault repeated", text: `×${passes}` });
-    });
+export function showsOn(graph, numbers, idea) {
+  if (idea.ops && !graph.nodes.some((node) => idea.ops.includes(node.op))) {
+    return { shows: false, why: t("bugs.no_op", { op: idea.ops[0] }) };
   }
-  return { grads, right, notes, hits };
+  const { right, wrong } = runBug(graph, numbers, idea);
+  const shows = right.grads.some((g, id) => !same(g, wrong.grads[id]));
+  return { shows, why: shows ? "" : t(`ideas.${idea.key}.none`) };
 }
 
-/**
- * A wrong local derivative in every node of one op.
- * @param {Graph} graph @param {Numbers} numbers @param {Mistake} mistake @returns {Outcome}
- */
-export function mistaken(graph, { data, partials }, mistake) {
-  const notes = new Map();
-  let hits = 0;
-  const wrong = graph.nodes.map((node) => {
-    if (node.op !== mistake.op) return partials[node.id];
-    const args = node.inputs.map((i) => data[i]);
-    return partials[node.id].map((good, slot) => {
-      if (good === null) return null;
-      const bad = mistake.partial(args, data[node.id], slot, good);
-      if (!same(bad, good)) {
-        notes.set(`${node.id}:${slot}`, { kind: "fault never", text: `✗ × ${show(bad)}` });
-        hits++;
-      }
-      return bad;
-    });
-  });
-  const { grads } = sweep(graph, wrong, topological(graph).reverse());
-  return { grads, right: rightGradients(graph, partials), notes, hits };
-}
-
-/**
- * The chain rule without its chain: each node passes on its local derivative alone.
- * @param {Graph} graph @param {Numbers} numbers @returns {Outcome}
- */
-export function unchained(graph, { partials }) {
-  const right = rightGradients(graph, partials), grads = graph.nodes.map(() => 0), notes = new Map();
-  grads[graph.root] = 1;
-  let hits = 0;
-  for (const id of topological(graph).reverse()) {
-    graph.nodes[id].inputs.forEach((input, slot) => {
-      const local = partials[id][slot];
-      if (local === null || local === undefined) return;
-      grads[input] += local;
-      if (!same(right[id], 1)) {
-        notes.set(`${id}:${slot}`, { kind: "fault inherited", text: "✗ no upstream" });
-        hits++;
-      }
-    });
-  }
-  return { grads, right, notes, hits };
-}

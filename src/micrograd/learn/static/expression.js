@@ -1,17 +1,17 @@
 // The learner's own expression, in the local page: Python parses it and sends back a graph, or points at the character.
 import { h, put } from "./dom.js";
+import { t } from "./texts.js";
 
 /** @param {import("./session.js").Session} session @param {string} address */
 export function expressionForm(session, address) {
-  const input = (says, example) =>
-    h("input", { type: "text", placeholder: example, spellcheck: "false", autocomplete: "off", "aria-label": says });
-  const field = input("your own expression", "tanh(x1*w1 + x2*w2 + b)");
-  const values = input("values, such as a=2 b=-3", "x1=2 x2=0");
-  const told = h("pre", { class: "error", role: "alert", hidden: true });
-  const el = h("form", { class: "own card", onsubmit: (event) => { event.preventDefault(); send(); } },
-    h("label", { class: "grow" }, h("span", { class: "quiet" }, "your expression"), field),
-    h("label", {}, h("span", { class: "quiet" }, "values"), values),
-    h("button", { type: "submit", class: "strong" }, "explore"), told);
+  const plain = { type: "text", spellcheck: "false", autocomplete: "off", dir: "ltr" };
+  const input = (says, example) => h("input", { ...plain, placeholder: example, "aria-label": says });
+  const field = input(t("page.own_expression"), "tanh(x1*w1 + x2*w2 + b)");
+  const values = input(t("page.own_values"), "x1=2 x2=0");
+  const told = h("pre", { class: "error", role: "alert", dir: "ltr", hidden: true });
+  const el = h("form", { class: "own", onsubmit: (event) => { event.preventDefault(); send(); } },
+    field, values, h("button", { type: "submit", class: "strong", "data-do": "explore" }, t("page.explore")), told);
+  const state = { expression: "", given: "" };
 
   /** @param {string} text */
   function fail(text) {
@@ -22,16 +22,14 @@ export function expressionForm(session, address) {
 
   async function send() {
     fail("");
+    const asked = { expression: field.value, values: values.value };
     let answer;
     try {
-      const reply = await fetch(address, {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ expression: field.value, values: values.value }),
-      });
+      const body = JSON.stringify(asked);
+      const reply = await fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body });
       answer = await reply.json();
     } catch {
-      return fail("The server does not answer. Is `micrograd explore` still running?");
+      return fail(t("page.no_server"));
     }
     if (answer.error) {
       fail(answer.pointed ?? answer.error);
@@ -41,7 +39,16 @@ export function expressionForm(session, address) {
       }
       return;
     }
+    Object.assign(state, { expression: asked.expression, given: asked.values });
     session.add(answer);
   }
-  return { el };
+  return {
+    el, state,
+    /** Open what a link names. @param {string} expression @param {string} given */
+    async open(expression, given) {
+      if (!expression || (expression === state.expression && given === state.given)) return;
+      [field.value, values.value] = [expression, given];
+      await send();
+    },
+  };
 }

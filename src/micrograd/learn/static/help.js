@@ -1,42 +1,42 @@
 // The keyboard: one table that both the keys and the help read.
 import { h } from "./dom.js";
-
-/** @typedef {import("./session.js").Session} Session */
+import { t } from "./texts.js";
 
 /**
- * What each key does. `page` has the actions that are not the session's.
- * @param {Session} session @param {Record<string, () => void>} page
+ * What each key does.
+ * @param {ReturnType<typeof import("./stage.js").createStage>} stage @param {Record<string, any>} page
  * @returns {{keys: string[], shown: string, does: string, action: () => void}[]}
  */
-export function keyTable(session, page) {
-  const tab = (key) => () => page.tab(key);
+export function keyTable({ session, api }, page) {
+  const row = (keys, shown, name, action) => ({ keys, shown, does: t(`keys.${name}`), action });
   return [
-    { keys: ["ArrowRight", "n"], shown: "→  n", does: "step forward", action: () => session.forward() },
-    { keys: ["ArrowLeft", "p"], shown: "←  p", does: "step back", action: () => session.back() },
-    { keys: [" "], shown: "space", does: "play or pause", action: () => session.toggle() },
-    { keys: ["r", "Home"], shown: "r  home", does: "reset", action: () => session.reset() },
-    { keys: ["End"], shown: "end", does: "to the last frame", action: () => session.go(session.state.frames.length) },
-    { keys: ["b"], shown: "b", does: "to the start of the backward pass", action: () => session.go(session.seed + 1) },
-    { keys: ["q"], shown: "q", does: "predict first, on or off", action: () => session.ask(!session.state.predict) },
-    { keys: ["1"], shown: "1", does: "leaves: change values, nudge", action: tab("leaves") },
-    { keys: ["2"], shown: "2", does: "order lab", action: tab("order") },
-    { keys: ["3"], shown: "3", does: "bug lab", action: tab("bugs") },
-    { keys: ["4"], shown: "4", does: "lesson and quizzes", action: tab("lesson") },
-    { keys: ["g"], shown: "g", does: "choose another graph", action: page.graphs },
-    { keys: ["t"], shown: "t", does: "turn the graph: across or down", action: page.turn },
-    { keys: ["+", "="], shown: "+", does: "zoom in", action: page.zoomIn },
-    { keys: ["-"], shown: "−", does: "zoom out", action: page.zoomOut },
-    { keys: ["0"], shown: "0", does: "fit the graph", action: page.fit },
-    { keys: ["d"], shown: "d", does: "dark or light", action: page.theme },
-    { keys: ["?"], shown: "?", does: "this help", action: page.help },
+    row(["ArrowRight", "n"], "→  n", "next", () => session.forward()),
+    row(["ArrowLeft", "p"], "←  p", "back", () => session.back()),
+    row([" "], t("page.space"), "play", () => session.toggle()),
+    row(["Home", "r"], `${t("page.home_key")}  r`, "reset", () => session.reset()),
+    row(["End"], t("page.end_key"), "end", () => session.go(session.total)),
+    row(["b"], "b", "backward", () => session.go(session.seed + 1)),
+    row(["q"], "q", "predict", () => session.ask(!session.state.predict)),
+    ...["leaves", "order", "bugs", "lesson", "code"].map((tab, k) =>
+      row([String(k + 1)], String(k + 1), tab, () => page.tab(tab))),
+    row(["g"], "g", "graph", page.graphs),
+    row(["t"], "t", "turn", api.turn),
+    row(["x"], "x", "boxes", api.boxes),
+    row(["o"], "o", "open_here", api.openHere),
+    row(["+", "="], "+", "zoom_in", () => api.zoom(1.2)),
+    row(["-"], "−", "zoom_out", () => api.zoom(1 / 1.2)),
+    row(["0"], "0", "fit", api.fit),
+    row(["c"], "c", "copy", page.copy),
+    row(["d"], "d", "theme", page.theme),
+    row(["?"], "?", "help", page.help),
   ];
 }
 
 /**
  * Listen for the keys wherever the learner is not typing.
- * @param {any} el @param {ReturnType<typeof keyTable>} table
+ * @param {any} el @param {ReturnType<typeof keyTable>} table @param {() => boolean} letters whether single characters act
  */
-export function listenToKeys(el, table) {
+export function listenToKeys(el, table, letters) {
   /** @param {KeyboardEvent} event */
   function pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
@@ -45,32 +45,31 @@ export function listenToKeys(el, table) {
     if (tag === "SELECT" || (tag === "INPUT" && ["text", "range"].includes(type))) return;
     if (tag === "INPUT" && type === "radio" && event.key.startsWith("Arrow")) return;
     if (event.key === " " && (tag === "BUTTON" || tag === "INPUT" || tag === "SUMMARY")) return;
+    if (event.key.length === 1 && event.key !== " " && !letters()) return;
     // A closed dialog keeps the focus until the page is drawn again: its keys are the page's.
     if (target.closest?.("dialog[open]") && event.key !== "?") return;
-    const row = table.find((one) => one.keys.includes(event.key));
-    if (!row) return;
+    const found = table.find((one) => one.keys.includes(event.key));
+    if (!found) return;
     event.preventDefault();
-    row.action();
+    found.action();
   }
   el.addEventListener("keydown", pressed);
+  return () => el.removeEventListener("keydown", pressed);
 }
 
-/** The help itself. @param {ReturnType<typeof keyTable>} table */
-export function helpDialog(table) {
-  const dialog = h("dialog", { class: "help", "aria-label": "keys and colours" });
+/** The help itself. @param {ReturnType<typeof keyTable>} table @param {any} letters a checkbox */
+export function helpDialog(table, letters) {
+  const dialog = h("dialog", { class: "help", "aria-label": t("keys.title") });
+  const legend = (look, sign, key) => h("li", {}, h("span", { class: look, dir: "ltr" }, sign), ` ${t(key)}`);
   dialog.append(
-    h("h2", { tabindex: "-1" }, "Keys and colours"),
+    h("h2", { tabindex: "-1" }, t("keys.title")),
     h("dl", {}, table.map((row) => h("div", {}, h("dt", {}, h("kbd", {}, row.shown)), h("dd", {}, row.does)))),
-    h("p", {}, "Tab goes from control to control. In the order lab ← → moves a placed node, Delete takes it out. ",
-      "When a sign is asked for, + − 0 answer."),
+    h("p", {}, h("label", { class: "inline" }, letters, t("keys.letters"))),
+    h("p", {}, t("keys.more")),
     h("ul", { class: "legend" },
-      h("li", {}, h("span", { class: "data" }, "data"), ": the value of a node, filled in by the forward pass"),
-      h("li", {}, h("span", { class: "grad" }, "grad"),
-        ": how fast the output moves when this node does; — until the backward pass has come"),
-      h("li", {}, h("span", { class: "local" }, "× local"),
-        ": the local derivative on an edge; it scales what passes through"),
-      h("li", {}, h("span", { class: "swatch" }, "▸"), ": the node that this frame changes"),
-      h("li", {}, "✕ lost, ×2 counted twice, ✗ wrong: what the labs find")),
-    h("button", { type: "button", class: "strong", onclick: () => dialog.close() }, "close"));
+      legend("data", t("page.data"), "keys.about_data"), legend("grad", t("page.grad"), "keys.about_grad"),
+      legend("local", "−3", "keys.about_local"), legend("grad", "+= 10 × 1 = 10", "keys.about_packet"),
+      legend("bad", "✕ ×2 ✗", "keys.about_faults")),
+    h("button", { type: "button", class: "strong", onclick: () => dialog.close() }, t("page.close")));
   return dialog;
 }

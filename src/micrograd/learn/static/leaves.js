@@ -2,28 +2,29 @@
 import { button, h, mark, onEnter, put } from "./dom.js";
 import { leavesOf, nudge } from "./graph.js";
 import { parseNumber, show } from "./numbers.js";
+import { t } from "./texts.js";
 
 /** @typedef {import("./session.js").Session} Session */
 
 const STEP = 1e-4; // a central difference: its error is near 1e-8 for the presets, its rounding near 1e-12
+const MOST_ROWS = 60; // rows; a network has thousands of leaves
 
 /** @param {Session} session */
 export function leavesPanel(session) {
   const list = h("div", { class: "leaves" });
-  const restore = button("put values back", () => session.restoreLeaves(), { class: "quiet" });
+  const restore = button(t("page.restore"), () => session.restoreLeaves(), { class: "quiet", "data-do": "restore" });
   const told = h("p", { class: "quiet small" });
   const el = h("div", { class: "panel" }, told, list, h("div", { class: "row" }, restore));
-  /** @type {{leaf: any, update: () => void}[]} */
+  /** @type {{update: () => void, el: any}[]} */
   let rows = [];
   let graph = null;
 
   function build() {
     graph = session.state.graph;
-    rows = leavesOf(graph).map((leaf) => row(session, leaf));
-    told.textContent = graph.frozen
-      ? `This graph has an op of its own (${graph.frozen}) that only Python can run again, so its leaves stand still.`
-      : "Move a leaf: data and gradients follow at once. Nudge moves it by a ten-thousandth, and measures the output.";
-    put(list, rows.map((one) => one.el));
+    const leaves = leavesOf(graph), more = leaves.length - MOST_ROWS;
+    rows = leaves.slice(0, MOST_ROWS).map((leaf) => row(session, leaf));
+    told.textContent = graph.frozen ? t("page.leaves_frozen", { op: graph.frozen }) : t("page.leaves_about");
+    put(list, rows.map((one) => one.el), more > 0 && h("p", { class: "quiet small" }, t("page.more", { n: String(more) })));
   }
   return {
     el,
@@ -38,21 +39,21 @@ export function leavesPanel(session) {
 /** @param {Session} session @param {any} leaf */
 function row(session, leaf) {
   const reach = Math.max(5, Math.ceil(Math.abs(Number.isFinite(leaf.data) ? leaf.data : 0) * 2));
-  const frozen = Boolean(session.state.graph.frozen);
+  const frozen = Boolean(session.state.graph.frozen), name = leaf.name;
   const slider = h("input", {
     type: "range", min: -reach, max: reach, step: reach / 100, value: leaf.data, disabled: frozen,
-    "aria-label": `value of ${leaf.name}`, oninput: () => session.setLeaves({ [leaf.id]: Number(slider.value) }),
+    "aria-label": t("page.value_of", { name }), oninput: () => session.setLeaves({ [leaf.id]: Number(slider.value) }),
   });
   const field = h("input", {
     type: "text", inputmode: "decimal", value: String(leaf.data), disabled: frozen,
-    "aria-label": `value of ${leaf.name}, as a number`, onchange: typed, onkeydown: onEnter(typed),
+    "aria-label": t("page.value_of_number", { name }), onchange: typed, onkeydown: onEnter(typed),
   });
   const grad = h("output", { class: "grad" });
-  const ask = button("nudge", () => { shown = !shown; update(); }, { class: "small", disabled: frozen });
+  const ask = button(t("page.nudge"), () => { shown = !shown; update(); }, { class: "small", "data-do": "nudge" });
   const result = h("p", { class: "nudge small", hidden: true, "aria-live": "polite" });
-  const el = h("div", { class: "leaf", "data-leaf": leaf.name },
-    h("span", { class: "name" }, leaf.name), slider, field,
-    h("span", { class: "slope" }, h("span", { class: "quiet" }, "grad "), grad), ask, result);
+  const el = h("div", { class: "leaf", "data-leaf": name },
+    h("span", { class: "name", dir: "ltr" }, name), slider, field,
+    h("span", { class: "slope", dir: "ltr" }, h("span", { class: "quiet" }, `${t("page.grad")} `), grad), ask, result);
   let shown = false;
 
   function typed() {
@@ -63,21 +64,21 @@ function row(session, leaf) {
   }
 
   function update() {
-    const now = session.state.numbers.data[leaf.id], right = session.right()[leaf.id];
+    const now = session.state.numbers.data[leaf.id], { hides } = session, right = hides ? NaN : session.right()[leaf.id];
     if (document.activeElement !== field || parseNumber(field.value) !== now) field.value = String(now);
     field.classList.remove("bad");
     if (Number(slider.value) !== now) slider.value = String(now);
-    const { predict, step, frames } = session.state;
-    grad.textContent = predict && step < frames.length ? "?" : show(right); // no looking at the answer
-    ask.setAttribute("aria-pressed", String(shown));
-    result.hidden = !shown;
-    if (!shown || frozen) return;
+    grad.textContent = hides ? "?" : show(right); // no looking at the answer
+    ask.disabled = frozen || hides;
+    ask.setAttribute("aria-pressed", String(shown && !hides));
+    result.hidden = !shown || hides || frozen;
+    if (result.hidden) return;
     const { up, down, slope } = nudge(session.state.graph, session.state.values, leaf.id, STEP);
     const root = session.state.graph.nodes[session.state.graph.root].name;
     const close = Math.abs(slope - right) <= 1e-4 * Math.max(1, Math.abs(right));
-    put(result, `${leaf.name} ± 0.0001 moves ${root} by `, mark("data", show(up - down)), `; over 0.0002 that is `,
-      mark("local", show(slope)), ". The gradient says ", mark("grad", show(right)),
-      close ? " ✓" : " ✗ (is there a corner near?)");
+    put(result, t("page.nudge_moved", { name, root, x: up - down }), " ", t("page.nudge_slope"), " ",
+      mark("local", show(slope)), ". ", t("page.nudge_grad"), " ", mark("grad", show(right)),
+      ` ${close ? "✓" : `✗ ${t("page.nudge_corner")}`}`);
   }
-  return { el, update, leaf };
+  return { el, update };
 }

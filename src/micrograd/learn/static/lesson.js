@@ -1,33 +1,52 @@
-// The lesson: short sections with a graph to open and a question to answer. The text is data from Python.
-import { button, h, onEnter, put, verdict } from "./dom.js";
-import { parseNumber } from "./numbers.js";
-import { near } from "./predict.js";
+// The lesson: short sections with a graph to open and a question to answer, asked on the stage.
+import { button, h, put, verdict } from "./dom.js";
+import { t, text } from "./texts.js";
 
-/** @param {import("./session.js").Session} session @param {any[]} quizzes */
-export function lessonPanel(session, quizzes) {
-  const el = h("div", { class: "panel lesson" }, quizzes.map((quiz, k) => section(session, quiz, k)));
-  return { el, update() {} };
-}
+/**
+ * @param {ReturnType<typeof import("./stage.js").createStage>} stage @param {any[]} quizzes
+ * @param {ReturnType<typeof import("./link.js").keepProgress>} progress
+ */
+export function lessonPanel(stage, quizzes, progress) {
+  const { session } = stage;
+  const count = h("p", { class: "quiet small", role: "status" });
+  const rows = quizzes.map((quiz) => section(quiz));
+  const save = button(t("page.export"), () => progress.save(), { class: "small", "data-do": "export" });
+  const el = h("div", { class: "panel lesson" }, rows.map((row) => row.el), h("div", { class: "row wrap" }, count, save));
+  let open = "";
 
-/** @param {import("./session.js").Session} session @param {any} quiz @param {number} k */
-function section(session, quiz, k) {
-  const told = h("div", { role: "status", "aria-live": "polite" });
-  const props = { type: "text", inputmode: "decimal", size: 8, "aria-label": `answer ${k + 1}` };
-  const field = h("input", { ...props, onkeydown: onEnter(check) });
-  const title = session.presets.find((one) => one.key === quiz.preset)?.title ?? quiz.preset;
-  const el = h("article", { class: "quiz", "data-quiz": quiz.key },
-    h("h3", {}, quiz.title), quiz.text.map((text) => h("p", {}, text)),
-    button(`open ${title}`, () => session.open(quiz.preset), { class: "small" }),
-    h("p", { class: "question" }, quiz.question),
-    h("div", { class: "row" }, field, button("check", check, { class: "strong" })), told);
-
-  function check() {
-    const said = parseNumber(field.value);
-    if (said === null) return put(told, verdict(false, "A number is needed, such as −6 or 0.5."));
-    const right = near(said, quiz.answer), idea = right ? null : quiz.wrong.find((one) => near(said, one.value));
-    const answer = { question: quiz.key, asked: "quiz", answer: said, wanted: quiz.answer, right };
-    session.record({ ...answer, misconception: idea?.key ?? "" });
-    put(told, verdict(right, right ? quiz.why : idea?.text ?? quiz.hint));
+  /** @param {any} quiz */
+  function section(quiz) {
+    const words = text(`quizzes.${quiz.key}`), tick = h("span", { class: "tick" });
+    const title = session.presets.find((one) => one.key === quiz.preset)?.title ?? quiz.preset;
+    const reply = h("div", {});
+    const ask = () => {
+      open = quiz.key;
+      session.ask(false);
+      stage.show({ graph: quiz.preset, values: {}, lab: null, step: 0, question: {
+        kind: "gradient", node: quiz.asks, text: quiz.question, why: words.why, hint: words.hint,
+        wrong: quiz.wrong.map(([value, key], k) => [value, key, words.wrong[k]]) } });
+    };
+    return {
+      key: quiz.key, tick, reply, words,
+      el: h("article", { class: "quiz", "data-quiz": quiz.key }, h("h3", {}, tick, words.title),
+        words.text.map((paragraph) => h("p", {}, paragraph)), reply,
+        button(t("page.ask_on", { title }), ask, { class: "small", "data-do": "ask" })),
+    };
   }
-  return el;
+
+  stage.on("answer", (answer) => {
+    const row = rows.find((one) => one.key === open);
+    if (!row || answer.asked !== "gradient") return;
+    progress.note({ quiz: row.key, ...answer });
+    put(row.reply, verdict(answer.right, answer.right ? row.words.why : row.words.hint));
+    update();
+  });
+
+  function update() {
+    const done = rows.filter((row) => progress.done(row.key));
+    for (const row of rows) row.tick.textContent = progress.done(row.key) ? "✓ " : "";
+    count.textContent = t("page.solved", { k: String(done.length), n: String(rows.length) });
+  }
+  update();
+  return { el, update() {} };
 }

@@ -52,3 +52,13 @@ export function parseNumber(text) {
   }
   return plain !== "" && Number.isFinite(Number(plain)) ? Number(plain) : null;
 }
+
+/** A float as Python writes it in code. @param {number} x */
+export function literal(x) {
+  if (!Number.isFinite(x)) return x !== x ? "nan" : x < 0 ? "-inf" : "inf";
+  const size = Math.abs(x);
+  if (size !== 0 && (size < 1e-4 || size >= 1e16)) {
+    return x.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
+  }
+  return Number.isInteger(x) ? `${Object.is(x, -0) ? "-0" : x}.0` : String(x);
+}

@@ -1,37 +1,30 @@
-// The order lab without its buttons: visit orders of a backward pass, and what a wrong one does.
+// Backward passes in any order, contribution by contribution, and where they first go wrong (see orders.py).
+import { show } from "./numbers.js";
+import { t, text } from "./texts.js";
 
 /**
  * @typedef {import("./graph.js").Graph} Graph
- * @typedef {{visits: number[], grads: number[], flows: Flow[], right: number[]}} Run
- * One edge: what went through it, what should have, and the name of the failure where they differ.
+ * One contribution. `clears` at the start of a further pass: which gradients are set to zero first.
+ * @typedef {{node: number, input: number, slot: number, local: number, upstream: number, product: number,
+ *            before: number, after: number, at: number, clears?: "inner" | "all"}} Push
+ * One edge: what went through it, what should have, and the name of the fault where they differ.
  * @typedef {{from: number, to: number, slot: number, times: number, got: number, wanted: number,
  *            fault: "" | "never" | "early" | "repeated" | "inherited", reason: string}} Flow
+ * A whole pass. `first` is the first wrong contribution (the number of contributions where some are missing only, -1
+ * where all is right), and `reason` says why.
+ * @typedef {{visits: number[], pushes: Push[], grads: number[], right: number[], flows: Flow[], first: number,
+ *            reason: string}} Run
  */
-import { show } from "./numbers.js";
-
-/** Inputs first, each node once. @param {Graph} graph */
-export function topological(graph) {
-  const order = [], seen = new Set(), stack = [[graph.root, false]];
-  while (stack.length) {
-    const [id, inputsDone] = /** @type {[number, boolean]} */ (stack.pop());
-    if (inputsDone) order.push(id);
-    else if (!seen.has(id)) {
-      seen.add(id);
-      stack.push([id, true], ...graph.nodes[id].inputs.map((i) => [i, false]).reverse());
-    }
-  }
-  return order;
-}
 
 /** The most visits that naive recursion may make before the lab stops it: it doubles with every reuse. */
 export const MOST_VISITS = 2000;
 
-/** @type {Record<string, {title: string, order: (graph: Graph) => number[]}>} */
+/** @type {Record<string, (graph: Graph) => number[]>} */
 export const ORDERS = {
-  reverse: { title: "reverse topological", order: (graph) => topological(graph).reverse() },
-  naive: { title: "naive recursion", order: (graph) => depthFirst(graph, false) },
-  preorder: { title: "pre-order, visit once", order: (graph) => depthFirst(graph, true) },
-  postorder: { title: "post-order", order: (graph) => topological(graph) },
+  reverse: (graph) => graph.nodes.map((node) => node.id).reverse(),
+  naive: (graph) => depthFirst(graph, false),
+  preorder: (graph) => depthFirst(graph, true),
+  postorder: (graph) => graph.nodes.map((node) => node.id),
 };
 
 /** Fire a node, then go into its inputs one by one. @param {Graph} graph @param {boolean} once */
@@ -59,16 +52,16 @@ export function movable(graph) {
 export function sweep(graph, partials, visits) {
   const grads = graph.nodes.map(() => 0);
   grads[graph.root] = 1;
-  /** @type {{node: number, input: number, slot: number, upstream: number, product: number, at: number}[]} */
+  /** @type {Push[]} */
   const pushes = [];
   visits.forEach((id, at) => {
     const upstream = grads[id];
     graph.nodes[id].inputs.forEach((input, slot) => {
       const local = partials[id][slot];
       if (local === null || local === undefined) return;
-      const product = local * upstream;
+      const product = local * upstream, before = grads[input];
       grads[input] += product;
-      pushes.push({ node: id, input, slot, upstream, product, at });
+      pushes.push({ node: id, input, slot, local, upstream, product, before, after: grads[input], at });
     });
   });
   return { grads, pushes };
@@ -76,7 +69,7 @@ export function sweep(graph, partials, visits) {
 
 /** The gradients as they should be. @param {Graph} graph @param {(number | null)[][]} partials */
 export function rightGradients(graph, partials) {
-  return sweep(graph, partials, topological(graph).reverse()).grads;
+  return sweep(graph, partials, ORDERS.reverse(graph)).grads;
 }
 
 /**
@@ -87,52 +80,52 @@ export function rightGradients(graph, partials) {
 export function runOrder(graph, partials, visits) {
   const right = rightGradients(graph, partials);
   const { grads, pushes } = sweep(graph, partials, visits);
-  const name = (id) => graph.nodes[id].name;
-  const flows = [];
+  const through = new Map(), into = new Map(), flows = [];
+  const add = (map, key, push) => map.set(key, [...(map.get(key) ?? []), push]);
+  for (const push of pushes) {
+    add(through, `${push.node}:${push.slot}`, push);
+    add(into, push.input, push);
+  }
   for (const node of graph.nodes) {
     node.inputs.forEach((input, slot) => {
       const local = partials[node.id][slot];
       if (local === null || local === undefined) return;
-      const through = pushes.filter((push) => push.node === node.id && push.slot === slot);
-      const got = through.reduce((sum, push) => sum + push.product, 0), wanted = local * right[node.id];
-      const flow = { from: input, to: node.id, slot, times: through.length, got, wanted, fault: "", reason: "" };
-      if (!same(got, wanted)) explain(flow, through, pushes, visits);
+      const mine = through.get(`${node.id}:${slot}`) ?? [];
+      const got = mine.reduce((sum, push) => sum + push.product, 0), wanted = local * right[node.id];
+      const flow = { from: input, to: node.id, slot, times: mine.length, got, wanted, fault: "", reason: "" };
+      if (!same(got, wanted)) explain(graph, flow, mine, into.get(node.id) ?? [], visits);
       flows.push(flow);
     });
   }
-  return { visits, grads, flows, right };
-
-  /** @param {any} flow @param {any[]} through @param {any[]} all @param {number[]} order */
-  function explain(flow, through, all, order) {
-    const me = name(flow.to), child = name(flow.from);
-    if (!through.length) {
-      flow.fault = "never";
-      flow.reason = `${me} never fired, so ${child} lost its ${show(flow.wanted)}.`;
-      return;
-    }
-    const late = all.filter((push) => push.input === flow.to && push.at > through[0].at);
-    if (through.length > 1) {
-      flow.fault = "repeated";
-      flow.reason = `${me} fired ${times(through.length)}: what it had passed on already went to ${child} again, ` +
-        `${show(flow.got - flow.wanted)} too much.`;
-    } else if (late.length) {
-      const who = [...new Set(late.map((push) => name(push.node)))].join(" and ");
-      const what = late.map((push) => show(push.product)).join(" and ");
-      flow.fault = "early";
-      flow.reason = `${me} fired before ${who} had delivered ${what}: ${child} lost ${show(flow.wanted - flow.got)}.`;
-    } else {
-      const silent = graph.nodes.filter((node) => node.inputs.includes(flow.to) && !order.includes(node.id));
-      flow.fault = "inherited";
-      flow.reason = silent.length && flow.to !== graph.root
-        ? `${silent.map((node) => node.name).join(" and ")} never fired, so ${me} had a wrong gradient to pass on.`
-        : `${me} fired in time, but its own gradient was wrong already.`;
-    }
-  }
+  return { visits, pushes, grads, flows, right, ...firstFault(pushes, flows) };
 }
 
-/** @param {number} n */
-function times(n) {
-  return n === 2 ? "twice" : `${n} times`;
+/** @param {Push[]} pushes @param {Flow[]} flows */
+function firstFault(pushes, flows) {
+  const edges = new Map(flows.map((flow) => [`${flow.to}:${flow.slot}`, flow])), seen = new Set();
+  for (const [k, push] of pushes.entries()) {
+    const key = `${push.node}:${push.slot}`, flow = /** @type {Flow} */ (edges.get(key));
+    if (flow.fault && (seen.has(key) || !same(push.product, flow.wanted))) return { first: k, reason: flow.reason };
+    seen.add(key);
+  }
+  const missing = flows.find((flow) => flow.fault);
+  return missing ? { first: pushes.length, reason: missing.reason } : { first: -1, reason: "" };
+}
+
+/** @param {Graph} graph @param {any} flow @param {Push[]} mine @param {Push[]} into @param {number[]} visits */
+function explain(graph, flow, mine, into, visits) {
+  const name = (id) => graph.nodes[id].name, both = text("orders.and");
+  const late = mine.length ? into.filter((push) => push.at > mine[0].at) : [];
+  const silent = graph.nodes.filter((node) => node.inputs.includes(flow.to) && !visits.includes(node.id));
+  flow.fault = !mine.length ? "never" : mine.length > 1 ? "repeated" : late.length ? "early" : "inherited";
+  const key = flow.fault === "inherited" && silent.length ? "silent" : flow.fault;
+  const who = key === "silent" ? silent.map((node) => node.name) : [...new Set(late.map((push) => name(push.node)))];
+  flow.reason = t(`orders.${key}`, {
+    out: name(flow.to), name: name(flow.from), wanted: flow.wanted, who: who.join(both),
+    times: mine.length === 2 ? text("orders.twice") : t("orders.times", { n: String(mine.length) }),
+    excess: flow.got - flow.wanted, missing: flow.wanted - flow.got,
+    what: late.map((push) => show(push.product)).join(both),
+  });
 }
 
 /** Equal, up to the order of a sum. @param {number} a @param {number} b */

@@ -1,169 +1,322 @@
-// The graph as SVG: boxes and edges where Python's layout put them, numbers as far as the timeline has come.
+// The graph as SVG, in the look of draw_dot: cards, ops and edges where a layout put them, numbers as far as the
+// timeline has come. In the backward pass edges point backward, and a packet carries each contribution to its node.
 import { h, s } from "./dom.js";
-import { show, showFixed } from "./numbers.js";
+import { BOX, summary } from "./groups.js";
+import { show } from "./numbers.js";
+import { t } from "./texts.js";
 
 /**
  * @typedef {import("./graph.js").Graph} Graph
  * @typedef {import("./graph.js").Layout} Layout
- * What to show: data and gradients (null: not yet), the active step, and notes on edges ("node:slot") or nodes.
+ * What to show: data and gradients (null: not yet), the active frame, and notes on edges ("node:slot") or nodes.
  * @typedef {{data: (number | null)[], grads: (number | null)[], active: any, asking?: boolean, spent: Set<string>,
- *            partials: (number | null)[][], edgeNotes: Map<string, {kind: string, text: string}>,
+ *            backward: boolean, partials: (number | null)[][], edgeNotes: Map<string, {kind: string, text: string}>,
  *            nodeNotes: Map<number, {kind: string, text: string}>}} Sight
+ * @typedef {{onNode: (id: number) => void, onBox: (key: string) => void}} Ears
  */
+
+const SIGNS = { "*": "×", "-": "−", neg: "−", "/": "÷" };
+const LETTER = 6.4; // px of a monospaced letter at 10.5 px
+const LONGEST = 9; // letters that a label has room for
+const FLIGHT = 650; // ms that a packet is under way
 
 /**
  * Draw a graph once; the result has `el` and `update(sight)`.
- * @param {Graph} graph @param {Layout} layout @param {(id: number) => void} onNode
+ * @param {Graph} graph @param {Layout} layout @param {Ears} ears @param {string} name
  */
-export function drawGraph(graph, layout, onNode) {
-  const svg = s("svg", {
-    class: "mg-graph", role: "group", "aria-label": "the graph",
-    viewBox: `0 0 ${layout.width} ${layout.height}`,
-  });
-  const edges = layout.edges.map((edge) => drawEdge(edge, layout.rankdir === "LR", lift(graph, edge)));
-  const boxes = graph.nodes.map((node) => drawNode(node, layout.boxes[node.id], onNode));
-  svg.append(...edges.map((edge) => edge.el), ...boxes.map((box) => box.el), ...edges.map((edge) => edge.label));
-  const props = { class: "mg-scroll", tabindex: "0", role: "region", "aria-label": "the graph, scrolls when wide" };
-  const el = h("div", props, svg);
+export function drawGraph(graph, layout, ears, name) {
+  const viewBox = `0 0 ${layout.width} ${layout.height}`;
+  const svg = s("svg", { class: "mg-drawing", role: "group", "aria-label": name, viewBox });
+  const flat = layout.rankdir === "LR";
+  const edges = layout.edges.map((edge) => drawEdge(graph, edge, flat));
+  const items = [...(layout.groups ?? []).map((group) => drawGroup(graph, group, ears)),
+    ...layout.boxes.map((box) => drawNode(graph, box, ears))];
+  const packet = drawPacket();
+  const open = items.filter((item) => item.frame), rest = items.filter((item) => !item.frame);
+  svg.append(...open.map((item) => item.el), ...edges.map((edge) => edge.el), ...rest.map((item) => item.el),
+    ...edges.map((edge) => edge.label), packet.el);
+  const el = h("div", { class: "mg-scroll", tabindex: "0", role: "region", "aria-label": t("page.graph_region") }, svg);
+  roam(svg, items);
+  let flight = 0;
 
-  /** @param {number} zoom */
-  function size(zoom) {
-    svg.style.width = `${layout.width * zoom}px`;
-    svg.style.height = `${layout.height * zoom}px`;
+  /** Let the packet fly along its edge, from the node that passes its gradient on. @param {any} frame */
+  function fly(frame) {
+    cancelAnimationFrame(flight);
+    packet.hide();
+    const edge = edges.find((one) => one.key === `${frame.node}:${frame.slot}`);
+    const landing = items.find((item) => item.id === frame.input);
+    if (!edge || !landing) return;
+    landing.land(false);
+    const length = edge.path.getTotalLength(), start = performance.now();
+    const move = (now) => {
+      const f = Math.min(1, (now - start) / FLIGHT), eased = f * f * (3 - 2 * f);
+      const { x, y } = edge.path.getPointAtLength(length * (1 - eased));
+      packet.show(x, y, arithmetic(frame));
+      if (f < 1) flight = requestAnimationFrame(move);
+      else {
+        packet.hide();
+        landing.land(true);
+      }
+    };
+    flight = requestAnimationFrame(move);
   }
 
   return {
-    el,
-    svg,
-    size,
-    /** The zoom at which all of the graph is seen in so much room. @param {number} width @param {number} height */
-    fit(width, height) {
-      return Math.min(width / layout.width, height / layout.height);
+    el, svg, layout,
+    /** @param {number} zoom */
+    size(zoom) {
+      svg.style.width = `${layout.width * zoom}px`;
+      svg.style.height = `${layout.height * zoom}px`;
     },
-    /** @param {Sight} sight */
-    update(sight) {
+    /** @param {Sight} sight @param {boolean} [moves] whether the packet of this frame flies */
+    update(sight, moves = false) {
+      cancelAnimationFrame(flight);
+      packet.hide();
+      svg.classList.toggle("backward", sight.backward);
       for (const edge of edges) edge.update(sight);
-      for (const box of boxes) box.update(sight);
-    },
-    /** Bring a node into sight where the drawing is wider than the screen. @param {number} id */
-    reveal(id) {
-      const box = layout.boxes[id].card, zoom = svg.clientWidth / layout.width;
-      if (el.scrollWidth <= el.clientWidth + 1 && el.scrollHeight <= el.clientHeight + 1) return;
+      for (const item of items) item.update(sight);
       const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      el.scrollTo({
-        left: (box.x + box.w / 2) * zoom - el.clientWidth / 2, top: (box.y + box.h / 2) * zoom - el.clientHeight / 2,
-        behavior: calm ? "auto" : "smooth",
-      });
+      if (moves && !calm && sight.active?.kind === "backward" && !sight.asking) fly(sight.active);
+    },
+    /** Where a node, or the box that it is in, is drawn. @param {number} id */
+    spot(id) {
+      const found = items.find((item) => item.id === id) ?? items.find((item) => !item.frame && item.holds(id));
+      return found?.rectangle ?? null;
+    },
+    destroy() {
+      cancelAnimationFrame(flight);
     },
   };
 }
 
-/**
- * @param {import("./graph.js").Node} node @param {import("./graph.js").Box} box
- * @param {(id: number) => void} onNode
- */
-function drawNode(node, box, onNode) {
-  const { x, y, w, h: height } = box.card, left = x + 10, right = x + w - 10, mid = x + w / 2;
-  const text = (role, tx, ty, anchor, words = "") =>
-    s("text", { class: role, x: tx, y: ty, "text-anchor": anchor }, words);
-  const data = text("data", right, y + 36, "end"), grad = text("grad", right, y + 53, "end");
-  const note = text("note", mid, y - 6, "middle"), flag = text("flag", x + w - 10, y + 18, "end");
-  const el = s("g", {
-    class: `node ${node.inputs.length ? "made" : node.constant ? "constant" : "leaf"}`, "data-id": node.id, role: "img",
-    onclick: () => onNode(node.id),
-  });
-  if (box.op) el.append(...pill(node, box));
-  el.append(s("rect", { class: "box", x, y, width: w, height, rx: 10 }));
-  if (node.constant) el.append(text("data", mid, y + height / 2 + 4.5, "middle", node.name));
-  else {
-    el.append(text("name", left, y + 18, "start", clip(node.label, w - 30)),
-      text("tag", left, y + 36, "start", "data"), data, text("tag", left, y + 53, "start", "grad"), grad, note, flag);
-  }
+/** "10 × 1 = 10" @param {any} frame */
+function arithmetic(frame) {
+  if (frame.form === "bare") return show(frame.product);
+  return `${show(frame.local)} × ${show(frame.upstream)} = ${show(frame.product)}`;
+}
+
+/** A text on a plate. @param {string} kind */
+function drawPlate(kind) {
+  const plate = s("rect", { rx: 8, height: 16 }), words = s("text", { "text-anchor": "middle" });
+  const el = s("g", { class: kind, visibility: "hidden", "aria-hidden": "true" }, plate, words);
   return {
     el,
+    /** @param {number} x @param {number} y @param {string} text */
+    show(x, y, text) {
+      const width = 12 + LETTER * text.length;
+      words.textContent = text;
+      words.setAttribute("x", String(x));
+      words.setAttribute("y", String(y + 4));
+      plate.setAttribute("x", String(x - width / 2));
+      plate.setAttribute("y", String(y - 8));
+      plate.setAttribute("width", String(width));
+      el.setAttribute("visibility", "visible");
+    },
+    hide() {
+      el.setAttribute("visibility", "hidden");
+    },
+  };
+}
+
+function drawPacket() {
+  return drawPlate("packet");
+}
+
+/** @param {Graph} graph @param {import("./graph.js").Box} box @param {Ears} ears */
+function drawNode(graph, box, ears) {
+  const node = graph.nodes[box.id], { x, y, w, h: height } = box.card, left = x + 10, right = x + w - 10;
+  const text = (role, tx, ty, anchor, words = "") =>
+    s("text", { class: role, x: tx, y: ty, "text-anchor": anchor }, words);
+  const data = text("mg-data", right, y + 39, "end"), grad = text("mg-grad", right, y + 55, "end");
+  const note = text("note", x + w / 2, y - 6, "middle"), landing = drawPlate("landing");
+  const el = s("g", {
+    class: `node ${node.inputs.length ? "made" : node.constant ? "constant" : "leaf"}`, "data-id": node.id, role: "img",
+    tabindex: "-1", onclick: () => ears.onNode(node.id), onkeydown: onPress(() => ears.onNode(node.id)),
+  });
+  const look = node.constant ? "mg-op" : ["mg-card", node.inputs.length ? "" : "mg-leaf",
+    node.id === graph.root ? "mg-root" : ""].join(" ").trim();
+  const card = s("rect", { class: `box ${look}`, x, y, width: w, height, rx: node.constant ? height / 2 : 8 });
+  if (box.op) el.append(...pill(node, box));
+  el.append(card);
+  if (node.constant) el.append(text("mg-data", x + w / 2, y + height / 2 + 4.5, "middle", show(node.data)));
+  else {
+    el.append(text("mg-name", left, y + 17, "start", clip(node.label, Math.floor((w - 16) / 7.5))),
+      s("path", { class: "mg-rule", d: `M${x + 1},${y + 24}h${w - 2}` }),
+      text("mg-word", left, y + 39, "start", t("page.data")), data,
+      text("mg-word", left, y + 55, "start", t("page.grad")), grad, note, landing.el);
+  }
+  return {
+    el, id: node.id, frame: false, rectangle: box.card, holds: (id) => id === node.id,
+    /** The packet has arrived, or is still under way. @param {boolean} arrived */
+    land(arrived) {
+      el.classList.toggle("waiting", !arrived);
+    },
     /** @param {Sight} sight */
     update(sight) {
       const value = sight.data[node.id], slope = sight.grads[node.id], remark = sight.nodeNotes.get(node.id);
       const frame = sight.active, active = frame && (frame.node === node.id || frame.input === node.id);
       const target = frame && (frame.kind === "backward" ? frame.input : frame.node) === node.id;
-      data.textContent = value === null ? "—" : showFixed(value);
-      grad.textContent = slope === null ? "—" : showFixed(slope);
+      data.textContent = value === null ? "—" : show(value);
+      grad.textContent = slope === null ? "—" : show(slope);
       note.textContent = remark ? remark.text : "";
-      flag.textContent = target ? "▸" : "";
+      el.classList.remove("waiting");
+      if (target && frame.kind === "backward") {
+        const says = sight.asking ? "+= ?" : `${frame.form === "assign" ? "=" : "+="} ${arithmetic(frame)}`;
+        landing.show(x + w - (12 + LETTER * says.length) / 2 + 4, y + height + 7, says);
+      } else landing.hide();
       el.classList.toggle("active", Boolean(target));
       el.classList.toggle("source", Boolean(active && !target));
       el.classList.toggle("blank", value === null);
       el.classList.toggle("wrong", remark?.kind === "wrong");
-      const known = (x) => (x === null ? "not known yet" : show(x));
-      const made = node.symbol ? `made by ${node.symbol}` : node.constant ? "a number" : "a leaf";
-      const grown = node.constant ? "" : `gradient ${known(slope)}`;
-      const says = [node.name, made, `data ${known(value)}`, grown, remark?.text];
-      el.setAttribute("aria-label", says.filter(Boolean).join(", "));
+      const known = (x) => (x === null ? t("page.unknown") : show(x));
+      const made = node.symbol ? t("page.made_by", { op: node.symbol }) : t(node.constant ? "page.a_number" : "page.a_leaf");
+      const key = node.constant ? "page.read_number" : "page.read_node";
+      const says = t(key, { name: node.name, made, data: known(value), grad: known(slope) });
+      el.setAttribute("aria-label", remark ? `${says}, ${remark.text}` : says);
     },
   };
 }
-
-const SIGNS = { "*": "×", neg: "−" };
 
 /** The op that made a node, before its card. @param {import("./graph.js").Node} node @param {any} box */
 function pill(node, { card, op }) {
   const cx = op.x + op.w / 2, cy = op.y + op.h / 2, beside = op.x + op.w <= card.x;
-  const to = beside ? [card.x, cy] : [cx, card.y], from = beside ? [op.x + op.w, cy] : [cx, op.y + op.h];
+  const link = beside ? `M${op.x + op.w},${cy}H${card.x}` : `M${cx},${op.y + op.h}V${card.y}`;
   return [
-    s("path", { class: "link", d: `M${from}L${to}` }),
-    s("rect", { class: "pill", x: op.x, y: op.y, width: op.w, height: op.h, rx: Math.min(op.w, op.h) / 2 }),
-    s("text", { class: "op", x: cx, y: cy + 4.5, "text-anchor": "middle" }, SIGNS[node.symbol] ?? node.symbol),
+    s("path", { class: "mg-edge", d: link }),
+    s("rect", { class: "mg-op", x: op.x, y: op.y, width: op.w, height: op.h, rx: Math.min(op.w, op.h) / 2 }),
+    s("text", { class: "mg-sign", x: cx, y: cy + 4.5, "text-anchor": "middle" }, SIGNS[node.symbol] ?? node.symbol),
   ];
 }
 
-/** How far the label of an edge stands off its line, so that the labels of a*a do not cover each other.
- * @param {Graph} graph @param {any} edge */
-function lift(graph, edge) {
-  const { inputs } = graph.nodes[edge.to];
-  const slots = [...inputs.keys()].filter((slot) => inputs[slot] === inputs[edge.slot]);
-  return (slots.indexOf(edge.slot) - (slots.length - 1) / 2) * 19;
-}
-
-/** @param {any} edge @param {boolean} flat @param {number} offset */
-function drawEdge(edge, flat, offset) {
-  const path = s("path", { class: "line", d: edge.path });
-  const head = s("path", { class: "head", d: arrow(edge.path, flat) });
-  const el = s("g", { class: "edge", "data-edge": `${edge.to}:${edge.slot}` }, path, head);
-  const half = path.getPointAtLength(path.getTotalLength() / 2), mx = half.x, my = half.y + offset;
-  const plate = s("rect", { class: "plate", rx: 6, height: 17 });
-  const text = s("text", { x: mx, y: my + 4, "text-anchor": "middle" });
-  const label = s("g", { class: "edge-label", "data-label": `${edge.to}:${edge.slot}` }, plate, text);
+/** A box: closed it says what is in it, open it is a frame with its name. @param {Graph} graph @param {any} group
+ * @param {Ears} ears */
+function drawGroup(graph, group, ears) {
+  const { item, open, x, y, w, h: height } = group, inside = new Set(item.ids);
+  const toggle = () => ears.onBox(item.key);
+  const el = s("g", { class: `group ${open ? "open" : "closed"}`, role: "button", tabindex: "-1", "data-box": item.key,
+    "aria-expanded": String(open), onclick: toggle, onkeydown: onPress(toggle) });
+  const count = item.ids.filter((id) => !graph.nodes[id].constant).length;
+  const text = (role, tx, ty, anchor, words = "") =>
+    s("text", { class: role, x: tx, y: ty, "text-anchor": anchor }, words);
+  const title = text("mg-name", x + 10, y + 17, "start",
+    clip(`${open ? "▾" : "▸"} ${item.title}`, Math.floor((w - 16) / 7.5)));
+  const [mean, zeros] = [55, 71].map((dy) => text("mg-grad", x + w - 16, y + dy, "end"));
+  const bars = Array.from({ length: 13 }, (_, k) =>
+    s("rect", { class: "bar", x: x + 12 + k * ((w - 30) / 13), width: (w - 30) / 13 - 2 }));
+  if (open) el.append(s("rect", { class: "room", x, y, width: w, height, rx: 12 }), title);
+  else {
+    for (const shift of [6, 3]) {
+      el.append(s("rect", { class: "mg-stack", x: x + shift, y: y + shift, width: w - 6, height: height - 6, rx: 8 }));
+    }
+    el.append(s("rect", { class: "box mg-card", x, y, width: w - 6, height: height - 6, rx: 8 }), title,
+      s("path", { class: "mg-rule", d: `M${x + 1},${y + 24}h${w - 8}` }),
+      text("mg-word", x + 10, y + 39, "start", t("page.holds")),
+      text("mg-name", x + w - 16, y + 39, "end", t("page.count", { n: count.toLocaleString("en") })),
+      text("mg-word", x + 10, y + 55, "start", t("page.mean_grad")), mean,
+      text("mg-word", x + 10, y + 71, "start", t("page.zeros")), zeros, ...bars);
+  }
   return {
-    el,
-    label,
+    el, id: -1, frame: open, rectangle: { x, y, w, h: height }, holds: (id) => inside.has(id),
+    land() {},
     /** @param {Sight} sight */
     update(sight) {
-      const key = `${edge.to}:${edge.slot}`, note = sight.edgeNotes.get(key);
-      const local = sight.partials[edge.to][edge.slot], frame = sight.active?.node === edge.to ? sight.active : null;
-      const live = frame?.kind === "backward" && frame.slot === edge.slot, feeding = frame?.kind === "forward";
-      let says = "", kind = "";
-      if (note) [says, kind] = [note.text, note.kind];
-      else if (live && sight.asking) [says, kind] = ["?", "local"];
-      else if ((live || sight.spent.has(key)) && local !== null) [says, kind] = [`× ${show(local)}`, "local"];
-      text.textContent = says;
-      label.setAttribute("class", `edge-label ${kind} ${says ? "" : "empty"}`);
-      const width = 12 + says.length * 6.6;
-      plate.setAttribute("x", String(mx - width / 2));
-      plate.setAttribute("y", String(my - 8.5));
-      plate.setAttribute("width", String(width));
-      el.setAttribute("class", `edge ${live ? "live" : ""} ${feeding ? "feeding" : ""} ${note ? note.kind : ""}`);
+      const frame = sight.active, touched = frame && (frame.kind === "backward" ? frame.input : frame.node);
+      el.classList.toggle("active", !open && inside.has(touched));
+      el.classList.toggle("source", !open && inside.has(frame?.node) && !inside.has(touched));
+      const told = summary(item.ids, sight.grads, graph), some = told.known > 0;
+      const share = some ? t("page.percent", { x: String(Math.round(100 * told.zeros)) }) : "—";
+      mean.textContent = some ? show(told.mean) : "—";
+      zeros.textContent = share;
+      const most = Math.max(1, ...told.bars);
+      bars.forEach((bar, k) => {
+        const tall = (told.bars[k] / most) * 32;
+        bar.setAttribute("y", String(y + BOX.h - 14 - tall));
+        bar.setAttribute("height", String(tall));
+      });
+      el.setAttribute("aria-label", t("page.read_box", { title: item.title, n: String(count),
+        mean: some ? show(told.mean) : t("page.unknown"), zeros: some ? share : t("page.unknown") }));
     },
   };
 }
 
-/** The head of an arrow, where a path ends. @param {string} path @param {boolean} flat */
-function arrow(path, flat) {
-  const [x, y] = (path.match(/-?[\d.]+(?:e-?\d+)?/g) ?? []).slice(-2).map(Number);
-  return flat ? `M${x - 7} ${y - 4}L${x} ${y}L${x - 7} ${y + 4}Z` : `M${x - 4} ${y - 7}L${x} ${y}L${x + 4} ${y - 7}Z`;
+/** @param {Graph} graph @param {import("./graph.js").Edge} edge @param {boolean} flat */
+function drawEdge(graph, edge, flat) {
+  const key = `${edge.to}:${edge.slot}`, [x1, y1, x2, y2] = ends(edge.path);
+  const path = s("path", { class: "mg-edge", d: edge.path });
+  const forth = s("path", { class: "mg-tip forth", d: flat ? `M${x2},${y2}l-7,-4v8z` : `M${x2},${y2}l-4,-7h8z` });
+  const back = s("path", { class: "mg-tip back", d: flat ? `M${x1},${y1}l7,-4v8z` : `M${x1},${y1}l-4,7h8z` });
+  const el = s("g", { class: "edge", "data-edge": key }, path, forth, back);
+  const [lx, ly, anchor] = edge.label ?? [x2 - 9, y2 - 6, "end"];
+  const place = { x: lx, y: ly, "text-anchor": anchor, lengthAdjust: "spacingAndGlyphs" };
+  const halo = s("text", { class: "mg-halo", ...place }), words = s("text", { class: "mg-local", ...place });
+  const label = s("g", { class: "edge-label", "data-label": key, "aria-hidden": "true" }, halo, words);
+  return {
+    el, label, key, path,
+    /** @param {Sight} sight */
+    update(sight) {
+      const note = sight.edgeNotes.get(key), local = edge.slot < 0 ? null : sight.partials[edge.to][edge.slot] ?? null;
+      const frame = sight.active?.node === edge.to ? sight.active : null;
+      const live = frame?.kind === "backward" && frame.slot === edge.slot, feeding = frame?.kind === "forward";
+      let says = "";
+      if (note) says = note.text;
+      else if (live && sight.asking) says = "?";
+      else if ((live || (sight.spent.has(key) && edge.label)) && local !== null) says = show(local);
+      else if (edge.slot < 0 && edge.count > 1) says = `×${edge.count.toLocaleString("en")}`;
+      for (const piece of [halo, words]) {
+        piece.textContent = says;
+        if (says.length > LONGEST) piece.setAttribute("textLength", String(LONGEST * LETTER)); // no wider than its room
+        else piece.removeAttribute("textLength");
+      }
+      label.setAttribute("class", `edge-label ${note ? note.kind : ""} ${says ? "" : "empty"}`);
+      const carries = local !== null || edge.slot < 0;
+      el.setAttribute("class", `edge ${carries ? "" : "plain"} ${live ? "live" : ""} ${feeding ? "feeding" : ""} ` +
+        `${sight.spent.has(key) ? "spent" : ""} ${note ? note.kind : ""}`);
+    },
+  };
 }
 
-/** As much of a name as a box holds. @param {string} text @param {number} room */
-function clip(text, room) {
-  const most = Math.max(3, Math.floor(room / 7.5));
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+/** Where a path begins and ends. @param {string} path */
+function ends(path) {
+  const numbers = (path.match(/-?[\d.]+(?:e-?\d+)?/g) ?? []).map(Number);
+  return [...numbers.slice(0, 2), ...numbers.slice(-2)];
+}
+
+/** Act on Enter or space, and let nothing else come of it. @param {() => void} act */
+function onPress(act) {
+  return (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  };
+}
+
+/** One stop for Tab; from there arrow keys go to the nearest node in their direction. @param {any} svg
+ * @param {any[]} items */
+function roam(svg, items) {
+  const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+  const middle = ({ x, y, w, h: tall }) => [x + w / 2, y + tall / 2];
+  items[items.length - 1]?.el.setAttribute("tabindex", "0");
+  svg.addEventListener("keydown", (event) => {
+    const way = ways[event.key], now = items.find((item) => item.el === event.target);
+    if (!way || !now) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [x, y] = middle(now.rectangle);
+    let best = null, least = Infinity;
+    for (const item of items) {
+      const [ix, iy] = middle(item.rectangle), along = (ix - x) * way[0] + (iy - y) * way[1];
+      const aside = Math.abs((ix - x) * way[1]) + Math.abs((iy - y) * way[0]);
+      if (item !== now && along > 1 && along + 2 * aside < least) [best, least] = [item, along + 2 * aside];
+    }
+    if (!best) return;
+    now.el.setAttribute("tabindex", "-1");
+    best.el.setAttribute("tabindex", "0");
+    best.el.focus();
+  });
+}
+
+/** As much of a name as a box holds. @param {string} text @param {number} most */
+function clip(text, most) {
+  return text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text;
 }

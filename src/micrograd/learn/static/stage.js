@@ -1,0 +1,343 @@
+// The stage: a graph, its timeline and the sentence of the present frame. Everything that shows a graph uses it: the
+// explorer, a chapter of the course, the theatre.
+//
+//   import { createStage } from "./stage.js";
+//   useTexts(lesson.texts, lesson.ideas);              // once per page, from texts.js
+//   const stage = createStage({ presets, first });     // presets: [{ key, title, about, timeline: page.pack(...) }]
+//   place.append(stage.el);                            // it fills the width and the height of its container
+//
+// In, by show(what), where every field is optional and what is left out stays as it is:
+//   graph      the key of a preset, or { key, title, timeline } for a graph that was not among them
+//   values     numbers for leaves, by name: { a: 2, b: -3 }
+//   step       how many frames are shown; or the frame at which a gradient arrives: { into: "a", from: "b" }
+//   question   null, or { kind: "contribution" } or { kind: "gradient" | "data", node: "a", … } (see question.js);
+//              while a question is open, nothing on the stage shows its answer
+//   predict    whether each backward frame is asked for before it is shown
+//   lab        null, { order: ["d", "b", "c"] | "naive" | … } or { bug: key of an idea }: two passes side by side
+// Also: stage.session (all that can be done: go, next, back, play, setLeaves …), stage.slot (an element between the
+// drawing and the sentence, for a host that has something to put there), stage.state() (what show() takes, as plain
+// data), stage.destroy().
+//
+// Out, by on(event, f):
+//   step       { step, total, frame, sentence, spoken }     after every step, also of a lab
+//   answer     { question, asked, answer, wanted, right, misconception }
+//   values     numbers of the leaves by name, after a change
+//   graph      { key }                                      another graph was opened
+//   node       { id, name }                                 a node was clicked, or Enter was pressed on it
+//   end        {}                                           the last frame is shown
+import { button, h, mark, put } from "./dom.js";
+import { bugsFor, runBug } from "./bugs.js";
+import { leavesOf, tell } from "./graph.js";
+import { boxesOf, buildTree, placeGroups } from "./groups.js";
+import { drawMinimap } from "./minimap.js";
+import { ORDERS, runOrder } from "./orders.js";
+import { drawGraph } from "./picture.js";
+import { questionCard } from "./question.js";
+import { Session } from "./session.js";
+import { t } from "./texts.js";
+import { transport } from "./transport.js";
+
+/**
+ * @param {{presets: import("./session.js").Preset[], first?: string}} host
+ */
+export function createStage(host) {
+  const session = new Session(host.presets, host.first);
+  /** @type {Record<string, ((what: any) => void)[]>} */
+  const ears = {};
+  const say = (event, what) => { for (const ear of ears[event] ?? []) ear(what); };
+
+  // -- the parts
+  const tool = (name, sign, key, act) => {
+    const label = t(`page.${name}`);
+    return button(sign, act, { class: "icon small", "data-do": name, "aria-label": label, title: `${label} (${key})` });
+  };
+  const turn = tool("turn", t("page.turn_word"), "t", () => api.turn());
+  const boxes = tool("boxes", t("page.boxes_word"), "x", () => api.boxes());
+  const here = tool("open_here", t("page.open_here_word"), "o", () => api.openHere());
+  const leave = button(t("page.leave_lab"), () => session.leaveLab(), { class: "small", "data-do": "leave" });
+  const about = h("p", { class: "about quiet" });
+  const tools = h("div", { class: "tools" }, about, leave, boxes, here, turn,
+    tool("zoom_out", "−", "−", () => api.zoom(1 / 1.2)), tool("fit", t("page.fit_word"), "0", () => api.fit()),
+    tool("zoom_in", "+", "+", () => api.zoom(1.2)));
+  const views = h("div", { class: "views" });
+  const slot = h("div", { class: "slot" });
+  const said = sentence(session), question = questionCard(session), steps = transport(session);
+  const sheet = h("div", { class: "sheet" }, said.el, question.el, steps.el);
+  const el = h("section", { class: "stage", "aria-label": t("page.stage") }, tools, views, slot, sheet);
+
+  // -- the drawing: one view, or two beside each other
+  /** @type {{picture: any, map: any, el: any}[]} */
+  let shown = [];
+  let drawn = "", tree = null, treeOf = null, layout = null;
+  const size = () => `${views.clientWidth}x${views.clientHeight}`;
+
+  /** The layout, and for a lab how its two views stand, that shows the graph largest. */
+  function choose() {
+    const { graph, turned, boxes: grouped, open, lab } = session.state;
+    if (grouped && treeOf !== graph) [tree, treeOf] = [buildTree(graph), graph];
+    const layouts = grouped ? [placeGroups(graph, tree, new Set(open))]
+      : turned === null ? graph.layouts : [graph.layouts[Number(turned)]];
+    const w = views.clientWidth || 800, tall = views.clientHeight || 500;
+    const rooms = lab ? [["columns", w / 2, tall - 26], ["rows", w, tall / 2 - 26]] : [["one", w, tall]];
+    let best = { layout: layouts[0], rooms: String(rooms[0][0]), scale: 0 };
+    for (const one of layouts) {
+      for (const [name, width, height] of rooms) {
+        const scale = Math.min(1, Number(width) / one.width, Number(height) / one.height);
+        if (scale > best.scale * 1.02) best = { layout: one, rooms: String(name), scale };
+      }
+    }
+    return best;
+  }
+
+  function draw() {
+    const { key, graph, turned, boxes: grouped, open, lab } = session.state;
+    const now = JSON.stringify([key, turned, grouped, grouped && open, Boolean(lab), size()]);
+    if (drawn === now && shown.length && shown[0].picture.graph === graph) return false;
+    const same = drawn.startsWith(now.slice(0, now.lastIndexOf(",")));
+    drawn = now;
+    const best = choose();
+    if (same && best.layout === layout && shown[0]?.picture.graph === graph && views.dataset.rooms === best.rooms) return false;
+    layout = best.layout;
+    views.dataset.rooms = best.rooms;
+    for (const view of shown) view.picture.destroy();
+    const titles = lab ? [t("page.right_pass"), t("page.wrong_pass")] : [t("page.the_graph")];
+    shown = titles.map((title) => {
+      const onNode = (id) => say("node", { id, name: graph.nodes[id].name });
+      const picture = drawGraph(graph, layout, { onNode, onBox: (box) => api.toggle(box) }, title);
+      const map = drawMinimap(picture);
+      const head = lab && h("h3", { class: "side" }, title);
+      return { picture: Object.assign(picture, { graph }), map, el: h("div", { class: "view" }, head, picture.el, map.el) };
+    });
+    put(views, shown.map((view) => view.el));
+    if (lab) link(shown.map((view) => view.picture.el));
+    resize();
+    return true;
+  }
+
+  /** The two views of a lab scroll together. @param {any[]} els */
+  function link(els) {
+    els.forEach((one, k) => one.addEventListener("scroll", () => {
+      const other = els[1 - k];
+      if (Math.abs(other.scrollLeft - one.scrollLeft) > 1) other.scrollLeft = one.scrollLeft;
+      if (Math.abs(other.scrollTop - one.scrollTop) > 1) other.scrollTop = one.scrollTop;
+    }, { passive: true }));
+  }
+
+  /** The zoom at which all of the graph is seen. */
+  function whole() {
+    const view = shown[0].picture.el;
+    return Math.min((view.clientWidth - 2) / layout.width, (view.clientHeight - 2) / layout.height);
+  }
+
+  function resize() {
+    if (!shown.length || !shown[0].picture.el.clientWidth) return;
+    const best = whole(), { zoom } = session.state; // 0: as it reads well; -1: all of it
+    const scale = zoom > 0 ? zoom : zoom < 0 || best >= 0.6 ? Math.min(1.25, best) : 0.72;
+    for (const view of shown) {
+      view.picture.size(scale);
+      view.map.update();
+    }
+  }
+
+  /** Bring the present node into sight where the drawing is larger than its window. */
+  function reveal() {
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    session.sights().forEach((sight, k) => {
+      const frame = sight.active, view = shown[k]?.picture.el;
+      const spot = frame && shown[k]?.picture.spot(frame.kind === "backward" ? frame.input : frame.node);
+      if (!spot || (view.scrollWidth <= view.clientWidth + 1 && view.scrollHeight <= view.clientHeight + 1)) return;
+      const zoom = shown[k].picture.svg.clientWidth / layout.width;
+      view.scrollTo({ left: (spot.x + spot.w / 2) * zoom - view.clientWidth / 2,
+        top: (spot.y + spot.h / 2) * zoom - view.clientHeight / 2, behavior: calm ? "auto" : "smooth" });
+    });
+  }
+
+  // -- what can be done to the drawing
+  const api = {
+    turn: () => session.store.set({ turned: layout.rankdir === "LR", zoom: 0 }),
+    boxes: () => {
+      if (session.state.graph.layouts.length) session.store.set({ boxes: !session.state.boxes, zoom: 0 });
+    },
+    toggle: (box) => {
+      const { open } = session.state;
+      session.store.set({ open: open.includes(box) ? open.filter((key) => key !== box) : [...open, box] });
+      el.querySelector(`[data-box="${CSS.escape(box)}"]`)?.focus({ preventScroll: true });
+    },
+    openHere: () => {
+      const { boxes: grouped, open, frames, step } = session.state, frame = frames[Math.max(0, step - 1)];
+      if (!grouped) return;
+      const ids = [frame.node, ...(frame.kind === "backward" ? [frame.input] : [])];
+      const found = ids.flatMap((id) => boxesOf(tree, /** @type {number} */ (id)));
+      session.store.set({ open: [...new Set([...open, ...found])] });
+      reveal();
+    },
+    zoom: (by) => {
+      const now = shown[0].picture.svg.getBoundingClientRect().width / layout.width;
+      session.store.set({ zoom: Math.max(0.05, Math.min(3, now * by)) });
+      resize();
+    },
+    fit: () => {
+      session.store.set({ zoom: -1 });
+      resize();
+    },
+  };
+
+  // -- keep all of it in step
+  let before = { step: -1, at: -1, key: "", values: null, answers: session.state.answers };
+  function update(changed = session.state) {
+    const { graph, lab, key, values, answers, step, frames } = session.state;
+    about.textContent = session.presets.find((preset) => preset.key === key)?.about ?? "";
+    turn.hidden = session.state.boxes;
+    boxes.hidden = !graph.layouts.length || graph.scopes.length < 2;
+    boxes.setAttribute("aria-pressed", String(session.state.boxes));
+    here.hidden = !session.state.boxes;
+    leave.hidden = !lab;
+    const fresh = draw(), moved = before.at !== session.at || fresh;
+    session.sights().forEach((sight, k) => shown[k].picture.update(sight, session.state.glided && moved && !fresh));
+    if (moved && session.at) reveal();
+    if ("zoom" in changed || "turned" in changed) resize();
+    for (const part of [said, question, steps]) part.update();
+    const was = before;
+    before = { step, at: session.at, key, values, answers };
+    if (was.key !== key) say("graph", { key });
+    if (was.values !== values) say("values", session.named);
+    if (was.at !== session.at || was.step !== step) {
+      const told = session.told;
+      say("step", { step: session.at, total: session.total, frame: told, sentence: told?.sentence ?? "",
+        spoken: told?.spoken ?? "" });
+      if (step === frames.length && !lab) say("end", {});
+    }
+    for (const answer of answers.slice(was.answers.length)) say("answer", answer);
+  }
+  session.store.listen((_, changed) => update(changed));
+  let seen = "";
+  const watch = new ResizeObserver(() => {
+    if (size() === seen) return;
+    seen = size();
+    if (draw()) session.sights().forEach((sight, k) => shown[k].picture.update(sight));
+    resize();
+  });
+  watch.observe(el);
+  watch.observe(views);
+  update();
+
+  return {
+    el, slot, session, api,
+    /** @param {string} event @param {(what: any) => void} ear */
+    on(event, ear) {
+      (ears[event] ??= []).push(ear);
+    },
+    /** @param {any} what */
+    show(what) {
+      if (typeof what.graph === "string") session.open(what.graph);
+      else if (what.graph) session.add(what.graph);
+      const { graph } = session.state;
+      if (what.values) {
+        const ids = leavesOf(graph).filter((leaf) => leaf.name in what.values);
+        session.setLeaves(Object.fromEntries(ids.map((leaf) => [leaf.id, what.values[leaf.name]])), true);
+      }
+      if (what.predict !== undefined && what.predict !== session.state.predict) session.ask(what.predict);
+      if (what.lab !== undefined) showLab(what.lab);
+      if (what.step !== undefined) session.go(typeof what.step === "number" ? what.step : session.find(what.step));
+      if (what.question !== undefined) session.store.set({ question: what.question });
+    },
+    /** The state as plain data: show(state()) comes back to it. */
+    state() {
+      const { key, values, step, predict, lab, graph } = session.state;
+      const named = Object.fromEntries(Object.entries(values).map(([id, x]) => [graph.nodes[Number(id)].name, x]));
+      const order = lab?.kind === "order" && (lab.key !== "own" ? lab.key : lab.order?.map((id) => graph.nodes[id].name));
+      return { graph: key, values: named, step: lab ? lab.at : step, predict,
+        lab: lab ? (lab.kind === "bug" ? { bug: lab.key } : { order }) : null };
+    },
+    destroy() {
+      session.pause();
+      watch.disconnect();
+      for (const view of shown) view.picture.destroy();
+    },
+  };
+
+  /** @param {any} lab */
+  function showLab(lab) {
+    if (!lab) return session.state.lab && session.leaveLab();
+    if (lab.bug) compareBug(session, lab.bug);
+    else compareOrder(session, lab.order);
+  }
+}
+
+/** Put a backward pass with a bug beside the right one. @param {Session} session @param {string} key of an idea */
+export function compareBug(session, key) {
+  const { graph, numbers } = session.state, idea = bugsFor([graph]).find((one) => one.key === key);
+  if (idea) session.compare({ kind: "bug", key, title: t(`ideas.${key}.title`), ...runBug(graph, numbers, idea) });
+}
+
+/** Put a visit order beside the right one. @param {Session} session @param {string | (string | number)[]} order */
+export function compareOrder(session, order) {
+  const { graph, numbers } = session.state, named = typeof order === "string" && order in ORDERS;
+  const ids = (list) => list.map((one) => (typeof one === "number" ? one : graph.nodes.findIndex((n) => n.name === one)));
+  const all = named ? ORDERS[/** @type {string} */ (order)](graph) : ids(order).filter((id) => id >= 0);
+  const able = all.filter((id) => graph.nodes[id].partials.some((p) => p !== null));
+  const run = (visits) => runOrder(graph, numbers.partials, visits);
+  session.compare({ kind: "order", key: named ? String(order) : "own", title: t(`orders.${named ? order : "own"}`), order: able,
+    right: run(ORDERS.reverse(graph)), wrong: run(able) });
+}
+
+/** The sentence of the frame, read aloud by a screen reader in words. @param {Session} session */
+function sentence(session) {
+  const phase = h("span", { class: "phase" }), spoken = h("span", { class: "spoken" });
+  const line = h("div", { class: "sentence", "aria-hidden": "true" }), rule = h("p", { class: "rule" });
+  const origin = h("p", { class: "origin quiet small", dir: "ltr" });
+  const el = h("section", { class: "said", "aria-label": t("page.present_frame") },
+    h("div", { class: "head" }, phase, rule), line, origin,
+    h("div", { role: "status", "aria-live": "polite", "aria-atomic": "true" }, spoken));
+
+  /** @param {[string, string][]} parts */
+  const inColour = (parts) => h("p", { dir: "ltr" }, parts.map(([role, text]) => (role ? mark(role, text) : text)));
+
+  function update() {
+    const { graph, lab, question } = session.state, frame = session.told, { at } = session;
+    el.hidden = Boolean(question);
+    if (question) return; // the answer must not be read out before the question
+    if (lab) return tellLab(lab);
+    const { frames } = session.state, past = session.seed + 1;
+    el.dataset.phase = frame ? (frame.kind === "forward" ? "forward" : "backward") : "start";
+    phase.textContent = !frame ? t("page.start")
+      : frame.kind === "forward" ? t("page.phase_forward", { k: String(at), n: String(session.seed) })
+      : frame.kind === "seed" ? t("page.phase_seed")
+      : t("page.phase_backward", { k: String(at - past), n: String(frames.length - past) });
+    const from = frame ? graph.source[frame.line] : null;
+    put(origin, from ? `${from.file}:${from.line}   ${from.text}` : "");
+    if (!frame) {
+      const intro = t("page.intro", { n: graph.nodes.length.toLocaleString("en"), root: graph.nodes[graph.root].name });
+      put(line, h("p", { class: "words" }, intro));
+      put(rule, t("page.intro_keys"));
+      put(spoken, intro);
+      return;
+    }
+    put(line, inColour(frame.parts));
+    put(rule, h("span", { dir: "ltr" }, frame.rule));
+    put(spoken, frame.spoken);
+  }
+
+  /** @param {import("./session.js").Lab} lab */
+  function tellLab(lab) {
+    const { graph, numbers } = session.state, { first, reason } = lab.wrong, here = lab.at === Math.min(lab.total, first + 1);
+    const say = (run) => {
+      const push = run.pushes[lab.at - 1];
+      return push ? tell(graph, numbers, { ...push, kind: "backward" }) : null;
+    };
+    const [right, wrong] = [say(lab.right), say(lab.wrong)];
+    el.dataset.phase = first >= 0 && lab.at > first ? "wrong" : "backward";
+    phase.textContent = t("page.phase_lab", { k: String(lab.at), n: String(lab.total), title: lab.title });
+    const verdict = first < 0 ? t("page.lab_right") : here ? t("page.lab_first", { reason })
+      : lab.at <= first ? t("page.lab_same") : t("page.lab_after", { reason });
+    put(origin, "");
+    put(rule, "");
+    const row = (word, told) => h("div", { class: "pass" }, h("span", { class: "quiet" }, word),
+      told ? inColour(told.parts) : h("p", {}, "—"));
+    put(line, h("p", { class: `words ${first >= 0 && lab.at > first ? "bad" : ""}` }, verdict),
+      lab.at ? [row(t("page.right_word"), right), row(t("page.wrong_word"), wrong)] : "");
+    put(spoken, [verdict, right && `${t("page.right_word")}: ${right.spoken}`,
+      wrong && `${t("page.wrong_word")}: ${wrong.spoken}`].filter(Boolean).join(". "));
+  }
+  return { el, update };
+}
