@@ -30,6 +30,7 @@ MODULES = ("special", "ops", "numbers", "texts", "dom", "graph", "orders", "judg
            "picture", "minimap", "transport", "question", "stage", "code", "leaves", "labs", "lesson", "expression",
            "link", "help", "app")  # fmt: skip
 
+_ROW = re.compile(r"^  (\w+): \{ symbol: .*\},\n", re.M)
 _IMPORT = re.compile(r'^import [^;]*? from "\./\w+\.js";\n', re.M)
 _HEAD = """<!doctype html>
 <html lang="{language}" dir="{direction}">
@@ -53,11 +54,13 @@ _START = 'start(JSON.parse(document.getElementById("lesson").textContent));\n'
 
 
 @cache
-def module() -> str:
-    """The front-end as one ES module: imports between its files and notes to the reader are left out."""
+def module(ops: frozenset[str] | None = None) -> str:
+    """The front-end as one ES module, with the rows of the op table that are named, or with all of them."""
     parts = []
     for name in MODULES:
         text = _IMPORT.sub("", (STATIC / f"{name}.js").read_text(encoding="utf-8"))
+        if name == "ops" and ops is not None:
+            text = _ROW.sub(lambda row: row[0] if row[1] in ops else "", text)
         parts.append(re.sub(r"^export (?!default)", "", text, flags=re.M))
     return squeeze.script("\n".join(parts))
 
@@ -72,7 +75,8 @@ def style() -> str:
 def html(lesson: dict[str, Any], title: str = "micrograd explore") -> str:
     """The whole page as text."""
     words = texts.current()
-    script = module().replace("export default{render};\n", _START)
+    used = frozenset(node["op"] for graph in lesson["presets"] for node in graph["timeline"]["nodes"] if "op" in node)
+    script = module(None if lesson.get("post") else used).replace("export default{render};\n", _START)
     sheet = "body { margin: 0; }\n.mg { min-height: 100vh; }\n" + style()
     reach = "'self'" if lesson.get("post") else "'none'"
     policy = [

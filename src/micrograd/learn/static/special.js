@@ -32,7 +32,8 @@ export function power(a, b) {
 }
 
 /** The nearest whole number, halves to the even one. @param {number} x */
-// The uniform number of one draw, by Philox 4x32-10: see philox.py.
+/** The uniform number of one draw, by Philox 4x32-10: see philox.py. @param {number} key @param {number} row
+ * @param {number} draw */
 export function philox(key, row, draw) {
   if (![key, row, draw].every((x) => Math.abs(x) < 2 ** 53 && Number.isInteger(x))) return NaN;
   const word = (x, at) => Number((BigInt(x) >> BigInt(at)) & 0xffffffffn);
