@@ -55,6 +55,9 @@ class Backend(Machine, Protocol):
 
     name: str
 
+    def parameters(self, values: list[Value]) -> Any:
+        """Captured Values in the form that its code for one point reads; the list itself will do."""
+
     def text(self, tape: Tape, goal: Goal) -> Text:
         """Write a tape of spelled ops as a program."""
 

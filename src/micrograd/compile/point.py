@@ -12,7 +12,7 @@ from micrograd.compile import worker
 from micrograd.compile.kernel import Kernel
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
-from micrograd.compile.variants import Variant, is_recording, parameters
+from micrograd.compile.variants import Variant, is_recording
 from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.tape import interpret, passes
@@ -27,7 +27,7 @@ class PointVariant(Variant):
         super().__init__(trace)
         self.options = options.for_guards(bool(trace.tape.guards))
         self.compiled = compiled  # called when there is new code
-        self.params = parameters(trace.captured)
+        self.params = backends.find(options.backend).parameters(trace.captured)
         self.failure: CompileError | None = None
         self._warned = False
         self._asked: set[Goal] = set()  # what is being compiled in the background

@@ -21,15 +21,6 @@ from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace, peek, same_way, trace_twice
 from micrograd.tree import Shape
 
-if engine.NATIVE:
-    from micrograd._engine import captured as _captured
-
-
-def parameters(values: list[Any]) -> Any:
-    """Captured Values as kernels read them: one object that all results share, where each Value is in it once."""
-    return _captured(values) if engine.NATIVE else values
-
-
 _clock = count(1)
 
 

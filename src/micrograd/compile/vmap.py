@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 from micrograd import anomaly, engine, math
+from micrograd.compile import backend as backends
 from micrograd.compile import explain, llvm
 from micrograd.compile.batch import ByVariant, RowsVariant, add_blocks, renumber_captured, sum_blocks
 from micrograd.compile.kernel import RESULT
@@ -17,7 +18,7 @@ from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.rows import Rows
 from micrograd.compile.tuning import TUNING
-from micrograd.compile.variants import Variants, is_recording, parameters, trace_variant
+from micrograd.compile.variants import Variants, is_recording, trace_variant
 from micrograd.engine import Value
 from micrograd.importable import attribute_of, by_name
 from micrograd.tape.tape import Tape
@@ -42,7 +43,7 @@ class Plan:
         self.goal = Goal(options, (), by, rows=True, reduced=owner.reduce is not None)
         self.gradient = bool(by)
         self.direct = self.gradient and self.goal.reduced and owner.batch_size is None and self.shape == NUMBER
-        self.params = parameters(trace.captured)
+        self.params = backends.find(options.backend).parameters(trace.captured)
 
 
 class _MoreCaptured(Exception):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from micrograd import engine
 from micrograd.compile import backend as backends
 from micrograd.compile.backend import Text
 from micrograd.compile.llvm import build, emit, module, run, tiled
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.tuning import TUNING
+from micrograd.engine import Value
 from micrograd.ops import Op
 from micrograd.tape.tape import Tape
 
@@ -26,6 +28,14 @@ class LLVM:
     def registers(self, goal: Goal) -> int:
         """How many sums over rows this processor holds in registers."""
         return tiled.registers(Target.of(goal))
+
+    def parameters(self, values: list[Value]) -> Any:
+        """Captured Values as one object that all results share, where each Value is in it once."""
+        if not engine.NATIVE:
+            return values
+        from micrograd import _engine
+
+        return _engine.captured(values)
 
     def text(self, tape: Tape, goal: Goal) -> Text:
         """The LLVM text of a tape."""
