@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from micrograd import engine
 from micrograd.compile import pipeline
 from micrograd.compile.backend import BLOCK
-from micrograd.compile.kernel import Kernel
+from micrograd.compile.kernel import RESULT, Kernel
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.rows import Rows
@@ -109,6 +110,20 @@ def add_blocks(sums: Any) -> list[float]:
 
     total: list[float] = np.add.accumulate(np.concatenate([np.zeros((1, sums.shape[1])), sums]), axis=0)[-1].tolist()
     return total
+
+
+def nodes_by_row(columns: list[Any], count: int, inputs: list[Value], np: Any) -> list[Any]:
+    """Columns of Values from `count` columns of numbers and, behind them, those of their partials by each of the inputs."""
+    arrays = []
+    for k in range(count):
+        first = count + k * len(inputs)
+        array = np.empty(len(columns[k]), dtype=object)
+        for start in range(0, len(array), 1024):  # as Python's floats, partials take three times as much memory
+            part = slice(start, start + 1024)
+            partials = np.stack([c[part] for c in columns[first : first + len(inputs)]], axis=1).tolist()
+            array[part] = [engine.node(y, RESULT, inputs, row) for y, row in zip(columns[k][part].tolist(), partials)]
+        arrays.append(array)
+    return arrays
 
 
 class ByVariant:

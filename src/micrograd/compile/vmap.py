@@ -12,7 +12,7 @@ from typing import Any
 from micrograd import anomaly, engine, math
 from micrograd.compile import backend as backends
 from micrograd.compile import explain, llvm
-from micrograd.compile.batch import ByVariant, RowsVariant, add_blocks, renumber_captured, sum_blocks
+from micrograd.compile.batch import ByVariant, RowsVariant, add_blocks, nodes_by_row, renumber_captured, sum_blocks
 from micrograd.compile.kernel import RESULT
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
@@ -165,7 +165,7 @@ class Vmap:
             code = plan.variant.compile(plan.goal).code
             code.run(tuple(rows.arrays), tuple(rows.axes), params, rows.rows, outs, self.threads or CORES)
         if plan.gradient:  # each row gives a Value, as in a loop over the rows
-            outs = _nodes(outs, plan.count, inputs, np)
+            outs = nodes_by_row(outs, plan.count, inputs, np)
         return self._columns(plan.shape, iter(outs), rows)
 
     def _sums(self, rows: Rows, plan: Plan) -> list[float]:
@@ -363,20 +363,6 @@ class Vmap:
         rows = Rows(args, kwargs, self.in_axes, self.static)
         variant = self._variant(rows, 0)[0]
         return variant, variant.compile(self._plan(rows).goal, "its source was asked for")
-
-
-def _nodes(columns: list[Any], count: int, inputs: list[Value], np: Any) -> list[Any]:
-    """Columns of Values from `count` columns of numbers and, behind them, those of their partials by each of the inputs."""
-    arrays = []
-    for k in range(count):
-        first = count + k * len(inputs)
-        array = np.empty(len(columns[k]), dtype=object)
-        for start in range(0, len(array), 1024):  # as Python's floats, partials take three times as much memory
-            part = slice(start, start + 1024)
-            partials = np.stack([c[part] for c in columns[first : first + len(inputs)]], axis=1).tolist()
-            array[part] = [engine.node(y, RESULT, inputs, row) for y, row in zip(columns[k][part].tolist(), partials)]
-        arrays.append(array)
-    return arrays
 
 
 def vmap(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from micrograd.ops import Op
 
 CHEAP = ("add", "sub", "mul", "neg")  # one instruction of a few cycles each
+INSTRUCTIONS = ("fma", "abs", "sqrt", "floor", "ceil", "round", "trunc")  # functions that processors have
 CALL = 20  # a function of the C library, in instructions
 
 
@@ -15,4 +16,4 @@ def is_cheap(op: Op) -> bool:
 
 def is_call(op: Op) -> bool:
     """Whether an op is a call of a function of the C library."""
-    return op.llvm.startswith("@") and not op.llvm.startswith("@llvm.")
+    return op.kind == "call" and op.name not in INSTRUCTIONS

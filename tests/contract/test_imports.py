@@ -1,0 +1,135 @@
+"""The import graph: data flows one way through the package, and nothing imports upward."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import micrograd
+
+ROOT = Path(micrograd.__file__).resolve().parent
+
+# From the table down to the commands. A module may import what stands on its own line or above it.
+LAYERS = [
+    ["ops", "errors", "philox", "partials"],
+    ["_engine", "observed", "callsite", "scopes", "graph", "engine", "importable"],
+    ["math", "primitive", "text", "random", "anomaly", "tree", "objects"],
+    ["tape"],
+    ["transforms", "stage"],
+    ["compile"],
+    ["checks", "cluster"],
+    ["nn", "losses", "optim", "data", "plots", "interop"],
+    ["train"],
+    ["learn"],
+    ["cli"],
+]
+
+# Imports against the order of the layers or in a circle, each with the reason. CONTRIBUTING.md lists them too.
+ALLOWED: dict[tuple[str, str], str] = {
+    ("engine", "graph"): "pickling and copying a graph is called by Value, and makes Values",
+    ("nn.files", "nn.module"): "saving is a method of Module, and loading checks that it is given one",
+}
+LONG = ("ops", "engine", "tape.trace")  # the table of ops is one list
+
+
+def modules() -> dict[str, Path]:
+    """Each module by its name below micrograd; a package by the name of its folder."""
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(name: str, path: Path, known: set[str]) -> set[str]:
+    """What a module imports from this package, anywhere in it; what only a type checker imports is left out."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            node.body = []
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            wanted = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            wanted = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for target in wanted:
+            parts = target.split(".")
+            if parts[0] != "micrograd":
+                continue
+            while len(parts) > 1 and ".".join(parts[1:]) not in known:
+                parts.pop()
+            found.add(".".join(parts[1:]))
+    return found - {name, ""}
+
+
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    found = modules()
+    known = {*found, "_engine"}
+    return {name: imports(name, path, known) for name, path in found.items()}
+
+
+def layer(name: str) -> int:
+    top = name.split(".")[0]
+    for number, names in enumerate(LAYERS):
+        if top in names:
+            return number
+    return len(LAYERS) if top in ("", "__main__") else -1
+
+
+def test_every_module_has_a_layer(graph):
+    assert not [name for name in graph if layer(name) < 0]
+
+
+def test_nothing_imports_upward(graph):
+    wrong = {(a, b) for a, found in graph.items() for b in found if layer(b) > layer(a)}
+    assert wrong - set(ALLOWED) == set()
+
+
+def test_there_is_no_cycle_not_even_a_lazy_one(graph):
+    state: dict[str, int] = {}
+    cycles: list[list[str]] = []
+
+    def visit(name: str, above: list[str]) -> None:
+        state[name] = 1
+        for other in sorted(graph.get(name, ())):
+            if (name, other) in ALLOWED:
+                continue
+            if state.get(other) == 1:
+                cycles.append([*above[above.index(other) :], name, other] if other in above else [name, other])
+            elif other not in state:
+                visit(other, [*above, name])
+        state[name] = 2
+
+    for name in graph:
+        if name not in state:
+            visit(name, [])
+    assert not cycles
+
+
+def test_transforms_know_nothing_of_the_compiler(graph):
+    for name in graph:
+        if name.split(".")[0] in ("tape", "transforms"):
+            assert not [other for other in graph[name] if other.startswith("compile")]
+
+
+def test_schedules_know_nothing_of_a_backend(graph):
+    for name, path in modules().items():
+        if name.startswith("compile.schedule"):
+            assert "llvm" not in path.read_text(encoding="utf-8").lower().replace("llvm's time", ""), name
+            assert not [other for other in graph[name] if other.startswith("compile.llvm")]
+
+
+def test_only_jit_and_vmap_know_of_llvm(graph):
+    users = {name for name, found in graph.items() for other in found if other.startswith("compile.llvm")}
+    assert {name for name in users if not name.startswith("compile.llvm")} <= {"compile.jit", "compile.vmap"}
+
+
+def test_no_file_is_longer_than_400_lines():
+    lengths = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in modules().items()}
+    assert not {name: n for name, n in lengths.items() if n > 400 and name not in LONG}
