@@ -1,20 +1,25 @@
-"""Neural networks out of Values: Neuron, Layer and MLP, and the parts of a small transformer.
+"""Neural networks out of Values: Neuron, Layer and MLP, Sequential, and the parts of a small transformer.
 
-`module.py` has what they share (parameters, state, scopes), `mlp.py` the perceptron, `transformer.py` what comes next.
+`module.py` has what all modules share, `parameters.py` the definition of what their parameters are, `mlp.py` the perceptron,
+`transformer.py` the parts of a transformer, `sequential.py` and `dropout.py` what is put between layers.
 """
 
+from micrograd.nn.dropout import Dropout
 from micrograd.nn.initial import INITIALISERS
 from micrograd.nn.mlp import ACTIVATIONS, MLP, Layer, Neuron
 from micrograd.nn.module import Module
+from micrograd.nn.sequential import GELU, ReLU, Sequential, Sigmoid, SiLU, Softmax, Tanh
 from micrograd.nn.transformer import GPT, Attention, Block, Embedding, LayerNorm, Linear, RMSNorm
 
 __all__ = [
     "ACTIVATIONS",
+    "GELU",
     "GPT",
     "INITIALISERS",
     "MLP",
     "Attention",
     "Block",
+    "Dropout",
     "Embedding",
     "Layer",
     "LayerNorm",
@@ -22,4 +27,10 @@ __all__ = [
     "Module",
     "Neuron",
     "RMSNorm",
+    "ReLU",
+    "Sequential",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Tanh",
 ]

@@ -5,8 +5,11 @@ Each file is written beside its place and moved there in one step, so a crash le
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
+import socket
 import tempfile
 import zlib
 from os import PathLike
@@ -31,6 +34,13 @@ def load(path: str | PathLike[str]) -> State:
     """Read a state_dict; a damaged file is a ValueError that names it."""
     if _ending(path) == ".safetensors":
         return _unpack(path)
+    try:
+        return _load_json(path)
+    except RecursionError:
+        raise ValueError(f"{path} is damaged: its lists are nested too deeply") from None
+
+
+def _load_json(path: str | PathLike[str]) -> State:
     content = read_json(path, FORMAT)
     if not isinstance(content.get("parameters"), dict):
         raise ValueError(f"{path} is damaged: it has no table of parameters")
@@ -51,8 +61,9 @@ def _check(content: str) -> int:
 
 def write(path: str | PathLike[str], content: bytes) -> None:
     """Write a file in one step: a reader, or a crash, sees the old content or the new one, never a part."""
-    folder = os.path.dirname(os.path.abspath(path))
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.")
+    path = os.path.realpath(path)  # what a link points to is written, and the link stays
+    folder = os.path.dirname(path)
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.{_writer()}-", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -64,6 +75,35 @@ def write(path: str | PathLike[str], content: bytes) -> None:
         os.unlink(temporary)
         raise
     _sync_folder(folder)
+
+
+def _writer() -> str:
+    """Name this process: which machine, and which process there."""
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}-{os.getpid()}"
+
+
+def remove_leftovers(path: str | PathLike[str]) -> None:
+    """Remove the temporary files of writers of this path that were killed on this machine."""
+    folder, name = os.path.split(os.path.realpath(path))
+    machine = _writer().partition("-")[0]
+    pattern = re.compile(re.escape(f".{name}.{machine}-") + r"(\d+)-.*\.tmp")
+    for entry in os.listdir(folder):
+        found = pattern.fullmatch(entry)
+        if found and not _is_running(int(found[1])):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, entry))
+
+
+def _is_running(pid: int) -> bool:
+    if os.name != "posix":
+        return True  # there is no harmless signal to ask with
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _mode(path: str | PathLike[str]) -> int:
@@ -92,7 +132,7 @@ def read_json(path: str | PathLike[str], form: str) -> dict[str, Any]:
         content = file.read()
     try:
         table = json.loads(content)
-    except ValueError as reason:
+    except (ValueError, RecursionError) as reason:
         raise ValueError(f"{path} is damaged or cut short: it is no JSON ({reason})") from None
     if not isinstance(table, dict) or table.get("format") != form:
         found = table.get("format") if isinstance(table, dict) else None

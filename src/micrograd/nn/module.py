@@ -115,11 +115,11 @@ class Module:
 
         >>> from micrograd import nn
         >>> print(nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)).summary())
-        part       what          parameters
-        parts.0    Linear(2, 3)           9
-        parts.1    Tanh()                 0
-        parts.2    Linear(3, 1)           4
-        total                            13
+        part       what            parameters
+        parts.0    Linear(2, 3)             9
+        parts.1    Tanh()                   0
+        parts.2    Linear(3, 1)             4
+        total                              13
         """
         return found.summary(self)
 

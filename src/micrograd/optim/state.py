@@ -96,7 +96,9 @@ def _rate(saved: Any, initial: Any, mine: list[float], mode: str, source: str) -
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, (int, float)) and not isinstance(x, bool) and isfinite(x)
+    if isinstance(x, float):
+        return isfinite(x)
+    return isinstance(x, int) and not isinstance(x, bool) and abs(x) < 2**1023
 
 
 def _checked(group: Any, mine: Any, mode: str, source: str) -> tuple[Any, Any, Any, bytes]:

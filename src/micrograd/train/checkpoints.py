@@ -1,27 +1,35 @@
-"""Checkpoints: all that a training run needs to go on as if it had never stopped, in one JSON file."""
+"""Checkpoints: all that a training run needs to go on as if it had never stopped.
+
+A checkpoint is a JSON file with the state, and beside it a file of the same name with the ending `.history`, to which the
+rows of the history are appended: the cost of a checkpoint does not grow with the length of the run. The state says how many
+bytes of the history belong to it, so that a crash between the two writes does no harm. Both have a checksum.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import random
+import zlib
 from collections.abc import Iterator
+from math import isfinite
 from os import PathLike
 from typing import Any
 
-from micrograd.nn.files import read_json, write
+from micrograd.nn.files import read_json, remove_leftovers, write
 from micrograd.optim import Optimizer
+from micrograd.train.history import History, Row
 
-FORMAT = "micrograd checkpoint 1"
+FORMAT = "micrograd checkpoint 2"
 Path = str | PathLike[str]
 
 
 class Place:
     """Where in the data a run is: the epoch, the batch in it, and the seed of the epoch's order."""
 
-    def __init__(self, items: int, batch_size: int | None) -> None:
-        self.items, self.batch_size = items, batch_size
-        self.batches = -(-items // (batch_size or items))
+    def __init__(self, items: int, batch_size: int | None, accumulate: int = 1) -> None:
+        self.items, self.batch_size, self.accumulate = items, batch_size, accumulate
+        self.batches = -(-items // ((batch_size or items) * accumulate))
         self.epoch = self.batch = 0
         self.seed = 0
 
@@ -29,70 +37,191 @@ class Place:
         """Begin an epoch: draw the seed of its order."""
         self.seed = rng.getrandbits(64) if self.batch_size else 0
 
-    def order(self) -> random.Random | None:
-        """A generator that gives this epoch's order, the same as often as one asks; None for all data in one batch."""
-        return random.Random(self.seed) if self.batch_size else None
-
-    def rest(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The batches of the epoch that have not been seen."""
-        for _ in range(self.batch):
-            next(batches)
-        return batches
+    def rest(self) -> Iterator[list[Any]]:
+        """Give the steps of the epoch that are left, each as a list of batches of row numbers; [None] is all rows."""
+        if self.batch_size is None:
+            yield [None]
+            return
+        order = list(range(self.items))
+        random.Random(self.seed).shuffle(order)
+        size = self.batch_size
+        for start in range(self.batch * size * self.accumulate, self.items, size * self.accumulate):
+            stop = min(start + size * self.accumulate, self.items)
+            yield [order[i : min(i + size, stop)] for i in range(start, stop, size)]
 
     def advance(self) -> None:
-        """One batch is done."""
+        """Count a step that was taken."""
         self.batch += 1
         if self.batch == self.batches:
             self.epoch, self.batch = self.epoch + 1, 0
 
 
-def exists(path: Path) -> bool:
-    """Whether there is a checkpoint."""
-    return os.path.exists(path)
+class Saved:
+    """The checkpoint of one run, on disk."""
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.beside = f"{os.path.realpath(path)}.history"
+        self.rows = self.bytes = self.check = 0  # of the history that is on disk
 
-def save(
-    path: Path, model: Any, optimizer: Optimizer, rng: random.Random, at: Place, rows: list[dict[str, float]]
-) -> None:
-    """Write a checkpoint, in one step: a crash leaves the one before or this one."""
-    content = {
-        "format": FORMAT,
-        "items": at.items,
-        "batch_size": at.batch_size,
-        "epoch": at.epoch,
-        "batch": at.batch,
-        "seed": at.seed,
-        "rng": rng.getstate(),
-        "model": model.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "history": rows,
-    }
-    write(path, json.dumps(content).encode())
+    def exists(self) -> bool:
+        """Whether there is a checkpoint."""
+        return os.path.exists(self.path)
 
+    # ---- writing
 
-def load(path: Path, model: Any, optimizer: Optimizer, rng: random.Random, at: Place) -> list[dict[str, float]]:
-    """Put model, optimizer, generator and place back to where they were, all or none; gives the history."""
-    content = read_json(path, FORMAT)
-    try:
-        for name in ("items", "batch_size"):
+    def save(
+        self,
+        model: Any,
+        optimizer: Optimizer,
+        rng: random.Random,
+        at: Place,
+        history: History,
+        best: dict[str, Any] | None = None,
+    ) -> None:
+        """Write a checkpoint; a crash, a full disk or a state that is not finite leaves the one before."""
+        state, moments = model.state_dict(), optimizer.state_dict()
+        if not (_finite(state) and _finite(moments)):
+            return
+        remove_leftovers(self.path)
+        new = self._append(history.rows)
+        content = {
+            "items": at.items,
+            "batch_size": at.batch_size,
+            "accumulate": at.accumulate,
+            "epoch": at.epoch,
+            "batch": at.batch,
+            "seed": at.seed,
+            "rng": rng.getstate(),
+            "model": state,
+            "optimizer": moments,
+            "stopped": history.stopped,
+            "best": best,
+            "history": {"rows": new[0], "bytes": new[1], "check": new[2]},
+        }
+        text = json.dumps(content)
+        check = zlib.crc32(text.encode())
+        write(self.path, f'{{"format": "{FORMAT}", "check": {check}, "content": {text}}}'.encode())
+        self.rows, self.bytes, self.check = new
+
+    def _append(self, rows: list[Row]) -> tuple[int, int, int]:
+        """Append what is new to the history on disk; return its new number of rows, bytes and checksum."""
+        text = "".join(json.dumps(row) + "\n" for row in rows[self.rows :]).encode()
+        handle = os.open(self.beside, os.O_RDWR | os.O_CREAT, 0o666)
+        with os.fdopen(handle, "r+b") as file:
+            file.truncate(self.bytes)  # what a run that was killed wrote behind its last checkpoint
+            file.seek(self.bytes)
+            try:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(self.bytes)
+                raise
+        return len(rows), self.bytes + len(text), zlib.crc32(text, self.check)
+
+    # ---- reading
+
+    def load(
+        self, model: Any, optimizer: Optimizer, rng: random.Random, at: Place, settings: str = "same"
+    ) -> tuple[list[Row], str, dict[str, Any] | None]:
+        """Put model, optimizer, generator and place back, all or none; return the history, why it stopped, and the best."""
+        content = self._read()
+        for name in ("items", "batch_size", "accumulate"):
             if content[name] != getattr(at, name):
                 raise ValueError(
-                    f"{path} is of a run with {name}={content[name]}, and this one has {name}={getattr(at, name)}"
+                    f"{self.path} is of a run with {name}={content[name]}, and this one has {name}={getattr(at, name)}"
                 )
+        if content["batch"] >= at.batches:
+            raise self._damaged(f"batch {content['batch']} of {at.batches}")
+        if content["history"]["rows"] != content["epoch"] * at.batches + content["batch"]:
+            raise self._damaged("the length of its history is not that of its place in the data")
+        rows = self._history(content["history"])
         version, numbers, gauss = content["rng"]
         state = version, tuple(numbers), gauss  # as `random` has it: JSON has no tuples
-        rows: list[dict[str, float]] = content["history"]
-        where = int(content["epoch"]), int(content["batch"]), int(content["seed"])
-        random.Random().setstate(state)
-        before = model.state_dict()
-        model.load_state_dict(content["model"], source=str(path))
         try:
-            optimizer.load_state_dict(content["optimizer"], source=str(path))
+            random.Random().setstate(state)
+        except (TypeError, ValueError, OverflowError):
+            raise self._damaged("the state of its generator is none") from None
+        best = content["best"]
+        if best is not None and len(best["data"]) != len(optimizer.parameters):
+            raise self._damaged("its best parameters are of another number")
+        before = model.state_dict()
+        model.load_state_dict(content["model"], source=str(self.path))
+        try:
+            optimizer.load_state_dict(content["optimizer"], source=str(self.path), settings=settings)
         except BaseException:
             model.load_state_dict(before)
             raise
-    except (KeyError, TypeError, AttributeError) as reason:
-        raise ValueError(f"{path} is damaged: a part of it is missing or of another kind ({reason})") from None
-    rng.setstate(state)
-    at.epoch, at.batch, at.seed = where
-    return rows
+        rng.setstate(state)
+        at.epoch, at.batch, at.seed = content["epoch"], content["batch"], content["seed"]
+        kept = content["history"]
+        self.rows, self.bytes, self.check = kept["rows"], kept["bytes"], kept["check"]
+        return rows, content["stopped"], best
+
+    def _read(self) -> dict[str, Any]:
+        """Return the content of the file, with its checksum and the kind of every part checked."""
+        table = read_json(self.path, FORMAT)
+        content = table.get("content")
+        if not isinstance(content, dict):
+            raise self._damaged("it has no content")
+        if table.get("check") != zlib.crc32(json.dumps(content).encode()):
+            raise self._damaged("its content does not agree with its checksum")
+        for name, kinds in KINDS.items():
+            if name not in content:
+                raise self._damaged(f"{name} is missing")
+            if not isinstance(content[name], kinds) or isinstance(content[name], bool):
+                raise self._damaged(f"{name} is a {type(content[name]).__name__}")
+        for name in ("items", "epoch", "batch", "seed", "accumulate"):
+            if content[name] < 0:
+                raise self._damaged(f"{name} is {content[name]}")
+        for name in ("rows", "bytes", "check"):
+            if not isinstance(content["history"].get(name), int) or content["history"][name] < 0:
+                raise self._damaged(f"its history has no {name}")
+        if len(content["rng"]) != 3 or not isinstance(content["rng"][1], list):
+            raise self._damaged("the state of its generator is none")
+        best = content["best"]
+        if best is not None and not (
+            isinstance(best.get("data"), list) and isinstance(best.get("row"), dict) and _finite(best["data"])
+        ):
+            raise self._damaged("its best parameters are none")
+        return content
+
+    def _history(self, kept: dict[str, int]) -> list[Row]:
+        try:
+            with open(self.beside, "rb") as file:
+                text = file.read(kept["bytes"])
+        except FileNotFoundError:
+            raise ValueError(f"{self.path} belongs to {self.beside}, which has the history and is not there") from None
+        lines = text.splitlines()
+        if len(text) != kept["bytes"] or len(lines) != kept["rows"] or zlib.crc32(text) != kept["check"]:
+            raise ValueError(f"{self.beside} is damaged: it does not agree with its checksum in {self.path}")
+        return [json.loads(line) for line in lines]
+
+    def _damaged(self, reason: str) -> ValueError:
+        return ValueError(f"{self.path} is damaged: {reason}")
+
+
+KINDS: dict[str, Any] = {
+    "items": int,
+    "batch_size": (int, type(None)),
+    "accumulate": int,
+    "epoch": int,
+    "batch": int,
+    "seed": int,
+    "rng": list,
+    "model": dict,
+    "optimizer": dict,
+    "stopped": str,
+    "best": (dict, type(None)),
+    "history": dict,
+}
+
+
+def _finite(x: Any) -> bool:
+    """Whether all numbers in nested lists and dicts are finite."""
+    if isinstance(x, float):
+        return isfinite(x)
+    if isinstance(x, dict):
+        return all(map(_finite, x.values()))
+    return all(map(_finite, x)) if isinstance(x, (list, tuple)) else True

@@ -1,0 +1,130 @@
+"""Sequential: modules one after the other; and the activations as modules, to put between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from micrograd.math import gelu, relu, sigmoid, silu, softmax, tanh
+from micrograd.nn.module import Module
+
+
+class Sequential(Module):
+    """Modules, or plain functions, of which each takes what the one before it gives.
+
+    >>> from micrograd import nn
+    >>> model = nn.Sequential(nn.Linear(2, 8, rng=0), nn.Tanh(), nn.Dropout(0.1, rng=1), nn.Linear(8, 1, rng=2))
+    >>> len(model.parameters()), len(model), model[1]
+    (33, 4, Tanh())
+    """
+
+    def __init__(self, *parts: Callable[[Any], Any]) -> None:
+        for part in parts:
+            if not callable(part):
+                raise TypeError(
+                    f"the parts of a Sequential are modules or functions, not {type(part).__name__}: {part!r}"
+                )
+        self.parts = list(parts)
+
+    def forward(self, x: Any) -> Any:
+        """Run the parts in order."""
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def __getitem__(self, i: int) -> Any:
+        return self.parts[i]
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.parts)
+
+    def __repr__(self) -> str:
+        return f"Sequential({', '.join(map(repr, self.parts))})"
+
+
+class _Activation(Module):
+    """An activation of each number of a vector, or of a single number."""
+
+    function: Callable[[Any], Any]
+
+    def forward(self, x: Any) -> Any:
+        """Apply the activation."""
+        f = type(self).function
+        return [f(v) for v in x] if hasattr(x, "__len__") else f(x)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class ReLU(_Activation):
+    """max(x, 0) of each number.
+
+    >>> from micrograd import nn
+    >>> nn.ReLU()([-1.0, 2.0])
+    [0.0, 2.0]
+    """
+
+    function = staticmethod(relu)
+
+
+class Tanh(_Activation):
+    """tanh of each number.
+
+    >>> from micrograd import nn
+    >>> nn.Tanh()([0.0])
+    [0.0]
+    """
+
+    function = staticmethod(tanh)
+
+
+class Sigmoid(_Activation):
+    """1 / (1 + exp(-x)) of each number.
+
+    >>> from micrograd import nn
+    >>> nn.Sigmoid()([0.0])
+    [0.5]
+    """
+
+    function = staticmethod(sigmoid)
+
+
+class GELU(_Activation):
+    """gelu of each number.
+
+    >>> from micrograd import nn
+    >>> nn.GELU()([0.0])
+    [0.0]
+    """
+
+    function = staticmethod(gelu)
+
+
+class SiLU(_Activation):
+    """x · sigmoid(x) of each number.
+
+    >>> from micrograd import nn
+    >>> nn.SiLU()([0.0])
+    [0.0]
+    """
+
+    function = staticmethod(silu)
+
+
+class Softmax(Module):
+    """exp(x) / Σ exp(x) of a vector.
+
+    >>> from micrograd import nn
+    >>> nn.Softmax()([0.0, 0.0])
+    [0.5, 0.5]
+    """
+
+    def forward(self, x: Any) -> Any:
+        """Return the probabilities."""
+        return softmax(list(x))
+
+    def __repr__(self) -> str:
+        return "Softmax()"

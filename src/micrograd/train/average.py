@@ -1,0 +1,65 @@
+"""EMA: a running mean of the parameters, which is often better than the parameters themselves."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from micrograd.engine import Value
+from micrograd.optim.slots import Slots
+
+
+class EMA:
+    """An exponential moving average of parameters: after each step, decay of the old mean and 1 - decay of the new values.
+
+    Pass it to `fit` among the callbacks, or call `update()` after each step of your own loop.
+
+    >>> from micrograd import Value, train
+    >>> p = Value(0.0)
+    >>> ema = train.EMA([p], decay=0.5)
+    >>> p.data = 1.0
+    >>> ema.update()
+    >>> with ema.applied():
+    ...     p.data
+    0.5
+    >>> p.data
+    1.0
+    """
+
+    def __init__(self, parameters: Iterable[Value], decay: float = 0.999) -> None:
+        if not 0.0 <= decay < 1.0:
+            raise ValueError(f"decay is at least 0 and below 1, not {decay}")
+        values = list(parameters)
+        if not values:
+            raise ValueError("an average needs parameters, and was given none: pass model.parameters()")
+        self.decay, self._slots = decay, Slots(values)
+        self._now: Any = array("d", bytes(8 * len(values)))
+        self._mean: Any = array("d", bytes(8 * len(values)))
+        self._slots.copy("read", self._mean)
+
+    def __call__(self, history: Any = None) -> None:
+        """Update the mean: what `fit` calls after each step."""
+        self.update()
+
+    def update(self) -> None:
+        """Take the parameters as they are now into the mean."""
+        self._slots.copy("read", self._now)
+        Slots.add(-1.0, self._mean, self._now)
+        Slots.add(1.0 - self.decay, self._now, self._mean)
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Put the mean in place of the parameters, for as long as the block lasts."""
+        before = array("d", self._now)
+        self._slots.copy("read", before)
+        self._slots.copy("write", self._mean)
+        try:
+            yield
+        finally:
+            self._slots.copy("write", before)
+
+    def apply(self) -> None:
+        """Put the mean in place of the parameters for good."""
+        self._slots.copy("write", self._mean)

@@ -1,0 +1,258 @@
+"""The compiled objective of fit: loss, gradients and predictions of a batch as machine code.
+
+A loss of this package is a mean of losses of single rows, so the whole of it is compiled as a function of one row. Any other
+function of (predictions, targets) may mix the rows: then the model alone is compiled, the loss runs eagerly on its
+predictions, and its gradient is handed back to the rows. Both give what the eager loop gives, up to rounding.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+from micrograd import losses
+from micrograd.engine import NATIVE, Value, no_grad
+from micrograd.errors import CompileError
+from micrograd.math import dot
+from micrograd.nn import dropout
+from micrograd.train.checks import known
+from micrograd.train.objective import Rows
+from micrograd.tree import flatten
+
+
+def missing() -> str:
+    """Say what compiling needs that is not here; "" where nothing is missing."""
+    if not NATIVE:
+        return "compiled code runs on the C engine, which was not built"
+    for name in ("numpy", "llvmlite"):
+        if importlib.util.find_spec(name) is None:
+            return f'compiling needs {name}: pip install "micrograd[jit]"'
+    return ""
+
+
+class _Bucket:
+    """The rows of one shape, as arrays."""
+
+    def __init__(self, xs: Any, ys: Any) -> None:
+        self.xs, self.ys = xs, ys
+
+
+class Compiled:
+    """Model and loss as machine code."""
+
+    compiled = True
+
+    def __init__(
+        self,
+        model: Any,
+        rows: Rows,
+        loss: Callable[..., Any],
+        penalty: Callable[[], Any] | None,
+        training: bool = True,
+    ) -> None:
+        lacking = missing()
+        if lacking:
+            raise CompileError(f"fit(compile=True): {lacking}")
+        import numpy as np
+
+        from micrograd.compile.jit import jit
+        from micrograd.compile.vmap import vmap
+
+        self.np, self.model, self.rows, self.loss = np, model, rows, loss
+        self.function, self.options = known(loss)
+        self.step = Value(0.0)  # the number of the training step, for what is random
+        self.random = training and dropout.is_random(model)
+        self.scalar = not hasattr(rows.X[0], "__len__")  # whether an input is one number
+        self.buckets, self.places = _bucketed(rows, np)
+        self.counts = np.array([self._weight(y) for y in rows.y], dtype=float)
+        even = bool((self.counts == self.counts[0]).all()) and len(self.buckets) == 1 and not self._weighted()
+        self.even = even and self.function is not None
+        self.penalty = None if penalty is None else jit(penalty, wait=True)
+        reduce = "mean" if self.even else "sum"
+        self.summed = jit(vmap(self._row, reduce=reduce), wait=True)
+        self.forward = jit(vmap(self._predict), wait=True)
+        self.backward = jit(vmap(self._product, reduce="sum"), wait=True)
+
+    # ---- functions of one row, which are traced
+
+    def _input(self, x: Any) -> Any:
+        """Turn the input of a row into what the eager loop hands to the model."""
+        return x if self.scalar or hasattr(self.rows.X, "ndim") else x.tolist()
+
+    def _run(self, x: Any, row: Any) -> Any:
+        if not self.random:
+            return self.model(self._input(x))
+        with dropout.at(self.step, row):
+            return self.model(self._input(x))
+
+    def _row(self, x: Any, y: Any, row: Any = 0) -> Any:
+        target = y.tolist() if hasattr(y, "tolist") else y
+        options = {**self.options, "reduction": "mean" if self.even else "sum"}
+        return self.function([self._run(x, row)], [target], **options)
+
+    def _predict(self, x: Any, row: Any = 0) -> Any:
+        return self._run(x, row)
+
+    def _product(self, x: Any, slopes: Any, row: Any = 0) -> Any:
+        """Return Σ slope · prediction: its gradient is what the slopes of a loss hand back to the parameters."""
+        leaves: list[Any] = []
+        flatten(self._run(x, row), leaves)
+        return dot(leaves, slopes.tolist() if hasattr(slopes, "tolist") else [slopes])
+
+    # ---- batches
+
+    def _weighted(self) -> bool:
+        return self.options.get("weight") is not None or self.options.get("ignore_index") is not None
+
+    def _weight(self, y: Any) -> float:
+        """Return what a row counts in a mean: the number of its targets, or the sum of the weights of their classes."""
+        targets = list(losses._flat(y))
+        if not self._weighted():
+            return float(len(targets))
+        weight, ignored = self.options.get("weight"), self.options.get("ignore_index")
+        return sum((1.0 if weight is None else float(weight[int(t)])) for t in targets if t != ignored)
+
+    def _parts(self, part: Any) -> list[tuple[_Bucket, Any, Any]]:
+        """Return for each shape among the rows of a batch: the bucket, the rows in it, and their numbers in the batch."""
+        if len(self.buckets) == 1:
+            n = len(self.rows) if part is None else len(part)
+            return [(self.buckets[0], part, self.np.arange(n) if self.random else None)]
+        chosen = range(len(self.rows)) if part is None else part
+        found: dict[int, tuple[list[int], list[int]]] = {}
+        for number, i in enumerate(chosen):
+            bucket, at = self.places[i]
+            rows, numbers = found.setdefault(bucket, ([], []))
+            rows.append(at)
+            numbers.append(number)
+        return [(self.buckets[b], rows, self.np.array(numbers)) for b, (rows, numbers) in found.items()]
+
+    def _arguments(self, bucket: _Bucket, rows: Any, numbers: Any, *columns: Any) -> tuple[Any, ...]:
+        taken = [bucket.xs, *columns] if rows is None else [bucket.xs[rows], *columns]
+        return (*taken, numbers) if self.random else tuple(taken)
+
+    def error(self, part: Any, step: int) -> Any:
+        """Return the loss of some rows."""
+        self.step.data = float(step)
+        if self.function is None:
+            return self._mixed(part)
+        total: Any = None
+        for bucket, rows, numbers in self._parts(part):
+            ys = bucket.ys if rows is None else bucket.ys[rows]
+            one = self.summed(*self._arguments(bucket, rows, numbers, ys))
+            total = one if total is None else total + one
+        if not self.even:
+            counted = self.counts.sum() if part is None else self.counts[self.np.asarray(part)].sum()
+            if self.options.get("reduction", "mean") == "mean":
+                total = total * (1.0 / float(counted)) if counted else total * float("nan")
+        elif self.options.get("reduction") == "sum":
+            total = total * float(self.counts[0] * (len(self.rows) if part is None else len(part)))
+        return total if self.penalty is None else total + self.penalty()
+
+    def _mixed(self, part: Any) -> Any:
+        """Return the loss of predictions that were computed by machine code, with a backward() that reaches the model."""
+        predictions = self.predictions(part)
+        leaves: list[Value] = []
+
+        def leaf(x: Any) -> Any:
+            if isinstance(x, list):
+                return [leaf(item) for item in x]
+            leaves.append(Value(x))
+            return leaves[-1]
+
+        shaped = [leaf(p) for p in predictions]
+        error = self.loss(shaped, self.rows.lists(part)[1])
+        if self.penalty is not None:
+            error = error + self.penalty()
+        return Mixed(self, error, leaves, part)
+
+    def hand_back(self, leaves: list[Value], part: Any) -> None:
+        """Add to the parameters what the gradients of the predictions mean for them."""
+        n = len(self.rows) if part is None else len(part)
+        if len(self.buckets) == 1:
+            slopes = self.np.array([v.grad for v in leaves]).reshape(n, -1)
+            [(bucket, rows, numbers)] = self._parts(part)
+            self.backward(*self._arguments(bucket, rows, numbers, slopes)).backward()
+            return
+        sizes = [len(flat(p)) for p in self._last]
+        starts = [sum(sizes[:i]) for i in range(n)]
+        for bucket, rows, numbers in self._parts(part):
+            slopes = self.np.array([[v.grad for v in leaves[starts[i] : starts[i] + sizes[i]]] for i in numbers])
+            self.backward(*self._arguments(bucket, rows, numbers, slopes)).backward()
+
+    def predictions(self, part: Any) -> list[Any]:
+        """Return the predictions for some rows, as the model gives them but with numbers for Values."""
+        found: list[Any] = [None] * (len(self.rows) if part is None else len(part))
+        with no_grad():
+            for bucket, rows, numbers in self._parts(part):
+                columns = self.forward(*self._arguments(bucket, rows, numbers))
+                outputs = rows_of(columns)
+                if len(self.buckets) == 1:
+                    found = outputs
+                else:
+                    for number, output in zip(numbers, outputs):
+                        found[number] = output
+        self._last = found
+        return found
+
+    def measured(self, part: Any) -> Any:
+        """Return predictions for a metric of this package: one array where there is one score or vector for each row."""
+        if len(self.buckets) != 1:
+            return self.predictions(part)
+        [(bucket, rows, numbers)] = self._parts(part)
+        with no_grad():
+            columns = self.forward(*self._arguments(bucket, rows, numbers))
+        if isinstance(columns, (list, tuple)):
+            if not all(hasattr(c, "ndim") and c.ndim == 1 for c in columns):
+                return rows_of(columns)
+            return self.np.stack(columns, axis=1)
+        return columns
+
+
+class Mixed:
+    """A loss of compiled predictions: `backward` goes through the loss, and from there through the compiled model."""
+
+    def __init__(self, owner: Compiled, error: Value, leaves: list[Value], part: Any) -> None:
+        self.owner, self.value, self.leaves, self.part = owner, error, leaves, part
+        self.data = error.data
+
+    def backward(self, gradient: float = 1.0) -> None:
+        """Add the gradients of this loss to those of the parameters."""
+        for leaf in self.leaves:
+            leaf.grad = 0.0
+        self.value.backward(gradient)
+        self.owner.hand_back(self.leaves, self.part)
+
+
+def flat(x: Any) -> list[Any]:
+    """Return the numbers of nested lists."""
+    return [v for item in x for v in flat(item)] if isinstance(x, list) else [x]
+
+
+def rows_of(columns: Any) -> list[Any]:
+    """Turn result columns into one result for each row."""
+    if hasattr(columns, "tolist"):
+        return columns.tolist()  # type: ignore[no-any-return]
+    return [list(row) for row in zip(*map(rows_of, columns))]
+
+
+def _bucketed(rows: Rows, np: Any) -> tuple[list[_Bucket], list[tuple[int, int]]]:
+    """Return the rows by shape, and for each row its bucket and its place there."""
+    whole = rows.arrays()
+    if whole is not None:
+        return [_Bucket(*whole)], []
+    shapes: dict[Any, tuple[int, list[Any], list[Any]]] = {}
+    places = []
+    for i, (x, y) in enumerate(zip(rows.X, rows.y)):
+        try:
+            a, b = np.array(x, dtype=float), np.array(y, dtype=float)
+        except (TypeError, ValueError):
+            raise CompileError(
+                f"fit(compile=True): row {i} of the data holds something else than numbers: {type(x).__name__} and "
+                f"{type(y).__name__}"
+            ) from None
+        number, xs, ys = shapes.setdefault((a.shape, b.shape), (len(shapes), [], []))
+        places.append((number, len(xs)))
+        xs.append(a)
+        ys.append(b)
+    return [_Bucket(np.stack(xs), np.stack(ys)) for _, xs, ys in shapes.values()], places

@@ -1,0 +1,364 @@
+"""fit: the training loop, with progress, a history, an early stop, checkpoints and Ctrl-C around it."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable, Sequence
+from math import inf, isfinite
+from os import PathLike
+from time import perf_counter
+from typing import Any
+
+from micrograd.engine import Value, no_grad, set_recording
+from micrograd.nn.initial import generator
+from micrograd.optim import LBFGS, Optimizer
+from micrograd.train import checkpoints, checks
+from micrograd.train.compiled import Compiled
+from micrograd.train.history import History, Row, accuracy
+from micrograd.train.interrupt import interruptible
+from micrograd.train.lowest import Best, Lowest
+from micrograd.train.objective import Eager, Given, Rows, eager_predictions, number_of
+from micrograd.train.progress import show
+
+Loss = Callable[[Any, Any], Any]  # (predictions, targets) -> a Value; an objective takes inputs in place of predictions
+Metric = Callable[[Any, Any], float]
+Data = tuple[Sequence[Any], Sequence[Any]]  # inputs, targets
+ENDED = ("early stop", "callback", "diverged")  # a run that ended so takes no further step when it is resumed
+
+
+def fit(
+    model: Any,
+    data: Data,
+    loss: Loss,
+    optimizer: Optimizer,
+    epochs: int = 100,
+    *,
+    batch_size: int | None = None,
+    steps: int | None = None,
+    compile: bool = False,
+    penalty: Callable[[], Any] | None = None,
+    objective: Loss | None = None,
+    metrics: dict[str, Metric] | None = None,
+    validation: Data | None = None,
+    clip: float | None = None,
+    accumulate: int = 1,
+    patience: int | None = None,
+    restore_best: bool = False,
+    callbacks: Sequence[Callable[[History], Any]] | Callable[[History], Any] = (),
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_every: int = 10,
+    resume: bool = False,
+    resume_settings: str = "same",
+    rng: random.Random | int | None = 0,
+    quiet: bool = False,
+) -> History:
+    """Train a model: `epochs` times through the data, with one step of the optimizer for each batch.
+
+    model         anything that is called with one input and returns a prediction
+    data          (inputs, targets), two lists or arrays
+    loss          a function of (predictions, targets) that returns a Value
+    batch_size    rows in a step; all of them by default. Each epoch draws its batches anew, from `rng`
+    steps         end after this many steps, wherever in the data that is
+    compile       run model, loss, metrics and validation as machine code
+    penalty       a function without arguments whose Value is added to the loss, such as l2 of the parameters
+    objective     a function of (inputs, targets), arrays with rows first, used in place of model and loss
+    metrics       more columns of the history, functions of (predictions, targets): {"accuracy": accuracy}
+    validation    (inputs, targets) to measure on after each epoch, into "validation_loss" and so on
+    clip          the greatest norm that the gradients may have
+    accumulate    batches whose gradients are added up before a step
+    patience      end after this many epochs without a lower loss (of the validation data, where there are some)
+    restore_best  put the parameters of the epoch with the lowest loss back in the end
+    callbacks     called with the history after each step; one that returns True ends the training
+    checkpoint    a .json file to write every `checkpoint_every` epochs and at the end. With `resume=True` it is read
+                  first, and training goes on as if it had never stopped, to the last bit (draw what is random from `rng`).
+                  The optimizer must have been made with the same settings, unless `resume_settings` is "saved" or "own"
+    rng           the seed or generator of the batches; None for that of the random module
+    quiet         show nothing
+
+    Ctrl-C ends the training after the current step, a second one at once; the history so far is returned.
+    """
+    return _Run(
+        model, data, loss, optimizer, epochs, batch_size, steps, compile, penalty, objective, metrics, validation, clip,
+        accumulate, patience, restore_best, callbacks, checkpoint, checkpoint_every, resume, resume_settings, rng, quiet,
+    ).run()  # fmt: skip
+
+
+class _Run:
+    """One call of fit."""
+
+    def __init__(
+        self, model: Any, data: Any, loss: Any, optimizer: Any, epochs: Any, batch_size: Any, steps: Any, compile: bool,
+        penalty: Any, objective: Any, metrics: Any, validation: Any, clip: Any, accumulate: Any, patience: Any,
+        restore_best: bool, callbacks: Any, checkpoint: Any, checkpoint_every: Any, resume: bool, resume_settings: str,
+        rng: Any, quiet: bool,
+    ) -> None:  # fmt: skip
+        recording = set_recording(True)
+        set_recording(recording)
+        if not recording:
+            raise RuntimeError("fit inside no_grad(): nothing can be learned there; call it outside")
+        X, y = checks.data(data, "data")
+        checks.optimizer(model, optimizer)
+        self.model, self.optimizer, self.loss = model, optimizer, loss
+        self.epochs = checks.count("epochs", epochs, 0)
+        self.limit = None if steps is None else checks.count("steps", steps, 0)
+        self.every = checks.count("checkpoint_every", checkpoint_every)
+        self.accumulate = checks.count("accumulate", accumulate)
+        self.patience = None if patience is None else checks.count("patience", patience)
+        size = None if batch_size is None else checks.count("batch_size", batch_size)
+        self.clip = checks.limit(clip)
+        self.metrics = checks.metrics(metrics)
+        self.callbacks = checks.callbacks(callbacks)
+        self.rng = generator(rng)
+        self.quiet, self.checkpoint, self.resume, self.resume_settings = quiet, checkpoint, resume, resume_settings
+        if checkpoint is not None:
+            checks.writable(checkpoint)
+        if compile and objective is not None:
+            raise ValueError(
+                "fit takes compile=True or an objective of your own, not both: compile the objective itself"
+            )
+        rows = Rows(X, y)
+        self.rows = rows
+        self.objective: Any = (
+            Given(model, rows, objective, penalty)
+            if objective is not None
+            else (Compiled if compile else Eager)(model, rows, loss, penalty)
+        )
+        self.validation: Any = None
+        if validation is not None:
+            held = Rows(*checks.data(validation, "validation data"))
+            self.validation = Compiled(model, held, loss, None, False) if compile else Eager(model, held, loss, None)
+        self.at = checkpoints.Place(len(X), size, self.accumulate)
+        self.history = History()
+        self.best = Best(optimizer.parameters) if restore_best else None
+        self.low = Lowest()
+        self.limit = (
+            self.epochs * self.at.batches if self.limit is None else min(self.limit, self.epochs * self.at.batches)
+        )
+        self.started = self.depends = False
+        self.penalty = penalty
+        self.saved = checkpoints.Saved(checkpoint) if checkpoint is not None else None
+
+    # ---- the loop
+
+    def run(self) -> History:
+        """Train."""
+        history, at = self.history, self.at
+        notes = self._resume()
+        shown = show(self.limit or 0, len(history), self.quiet)
+        for note in notes:
+            shown.say(note)
+        began = perf_counter()
+        with interruptible() as is_interrupted:
+            try:
+                while len(history) < (self.limit or 0) and not history.stopped:
+                    if at.batch == 0:
+                        at.begin(self.rng)
+                    for parts in at.rest():
+                        row = self._step(parts)
+                        if row is None:
+                            history.stopped = "diverged"
+                            break
+                        at.advance()
+                        history.epoch_ended = at.batch == 0
+                        if history.epoch_ended and self.validation is not None:
+                            row |= self._validate()
+                        history.rows.append(row)
+                        self.low.take(row, history.epoch_ended)
+                        if self.best is not None and self.low.improved:
+                            self.best.take(row)
+                        shown.step(row)
+                        self._after_step(is_interrupted)
+                        if history.stopped or len(history) == self.limit:
+                            break
+                    if self.saved is not None and at.batch == 0 and at.epoch % self.every == 0:
+                        self._save()
+                history.stopped = history.stopped or ("epochs" if at.epoch == self.epochs else "steps")
+                self._save()
+            except KeyboardInterrupt:  # the second Ctrl-C, or one from a callback: no checkpoint of half a step
+                history.stopped = "interrupted"
+            finally:
+                shown.close()
+                for callback in self.callbacks:
+                    getattr(callback, "close", lambda: None)()
+                history.seconds = perf_counter() - began
+        if self.best is not None:
+            history.best = self.best.restore()
+        if history.stopped == "interrupted":
+            shown.say(f"stopped by Ctrl-C after step {len(history)}; the model and the history are as of then")
+        elif history.stopped == "early stop":
+            shown.say(f"stopped early: no lower loss in {self.patience} epochs")
+        return history
+
+    def _after_step(self, is_interrupted: Callable[[], bool]) -> None:
+        history = self.history
+        stop = False
+        for callback in self.callbacks:
+            stop |= callback(history) is True
+        if stop:
+            history.stopped = "callback"
+        elif self.patience is not None and history.epoch_ended and self.low.since >= self.patience:
+            history.stopped = "early stop"
+        elif is_interrupted():
+            history.stopped = "interrupted"
+
+    def _step(self, parts: list[Any]) -> Row | None:
+        """Take one step; return its row of the history, or None where the loss or a gradient was not finite."""
+        optimizer, number = self.optimizer, len(self.history) + 1
+        if not self.started:
+            self._first(parts[0])
+        row: Row = {"epoch": self.at.epoch + 1, "step": number}
+        if isinstance(optimizer, LBFGS):
+            row["loss"] = optimizer.step(lambda: self.objective.error(parts[0], number))
+            return self._measured(row, parts, optimizer.lr)
+        if len(parts) == 1:
+            error = self.objective.error(parts[0], number)
+            if not self.depends:
+                self._check_error(error)
+            if not isfinite(error.data):
+                return self._diverged(f"the loss is {error.data}")
+            lr = optimizer.lr
+            row["loss"] = error.data
+            if self.metrics:
+                self._measured(row, parts, lr)
+            if not optimizer.slots.descend(error, self.clip or inf, optimizer.updates()):
+                return self._diverged("a gradient is not finite")
+            optimizer.advance()
+            row["lr"] = lr
+            return row
+        return self._accumulated(row, parts, number)
+
+    def _accumulated(self, row: Row, parts: list[Any], number: int) -> Row | None:
+        """Add up the gradients of several batches, each by its share of the rows, and take one step."""
+        optimizer = self.optimizer
+        total = sum(len(part) for part in parts)
+        optimizer.zero_grad()
+        loss = 0.0
+        for part in parts:
+            error = self.objective.error(part, number)
+            error.backward(len(part) / total)
+            loss += error.data * len(part) / total
+        norm = optimizer.slots.clip_norm(self.clip) if self.clip else optimizer.slots.norm()
+        if not isfinite(loss) or not isfinite(norm):
+            return self._diverged(f"the loss is {loss}" if not isfinite(loss) else "a gradient is not finite")
+        row["loss"] = loss
+        lr = optimizer.lr
+        optimizer.step()
+        return self._measured(row, parts, lr)
+
+    def _diverged(self, fact: str) -> None:
+        warnings.warn(
+            f"{fact} at step {len(self.history) + 1}, so training ends before it spoils the parameters: "
+            "try a lower learning rate, or clip=1.0",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+
+    def _first(self, part: Any) -> None:
+        """Look once at the data, and at what compiled code makes of them."""
+        self.started = True
+        if isinstance(self.objective, Given):
+            return
+        probe = eager_predictions(self.model, [self.rows.X[0]])[0]
+        while isinstance(probe, (list, tuple)) and probe and isinstance(probe[0], (list, tuple)):
+            probe = probe[0]
+        width = len(probe) if isinstance(probe, (list, tuple)) else None
+        checks.targets(self.loss, self.rows, width, "the data")
+        if self.validation is not None:
+            checks.targets(self.loss, self.validation.rows, width, "the validation data")
+        if self.objective.compiled:
+            self._compare(part)
+
+    def _compare(self, part: Any) -> None:
+        """Compare the compiled loss of some rows with the eager one, so that a number frozen by the trace is found."""
+        some = list(range(len(self.rows)) if part is None else part)[:32]
+        eager = Eager(self.model, self.rows, self.loss, self.penalty)
+        wanted, got = eager.error(some, 1), self.objective.error(some, 1)
+        checks.depends(wanted, self.optimizer)
+        if not abs(got.data - wanted.data) <= 1e-6 * max(1.0, abs(wanted.data)) and isfinite(wanted.data):
+            raise RuntimeError(
+                f"the compiled loss of the first rows is {got.data}, and the eager one {wanted.data}: does the model or the "
+                "loss use something that changes from call to call, such as random numbers or a counter?"
+            )
+        self.depends = True
+
+    def _check_error(self, error: Any) -> None:
+        checks.depends(getattr(error, "value", error), self.optimizer)
+        self.depends = True
+
+    # ---- numbers for the history
+
+    def _measured(self, row: Row, parts: list[Any], lr: float) -> Row:
+        if self.metrics:
+            part = parts[-1]
+            row |= self._metrics(self.objective, part)
+        row["lr"] = lr
+        return row
+
+    def _metrics(self, objective: Any, part: Any) -> Row:
+        found: Row = {}
+        values: Any = None
+        for name, metric in self.metrics.items():
+            if objective.compiled and metric is accuracy:
+                _, ys = objective.rows.arrays() or (None, None)
+                if ys is not None:
+                    found[name] = accuracy(objective.measured(part), ys if part is None else ys[part])
+                    continue
+            if values is None:
+                values = objective.predictions(part)
+                if objective.compiled:
+                    values = [_as_values(p) for p in values]
+            found[name] = float(metric(values, objective.rows.lists(part)[1]))
+        return found
+
+    def _validate(self) -> Row:
+        model, objective = self.model, self.validation
+        training = getattr(model, "training", False)
+        if training:
+            model.eval()
+        try:
+            with no_grad():
+                row: Row = {"validation_loss": number_of(objective.error(None, 0))}
+                return row | {f"validation_{name}": x for name, x in self._metrics(objective, None).items()}
+        finally:
+            if training:
+                model.train()
+
+    # ---- checkpoints
+
+    def _resume(self) -> list[str]:
+        if self.saved is None or not self.resume:
+            return []
+        if not self.saved.exists():
+            return [f"there is no {self.checkpoint} to resume from: starting at the beginning"]
+        history = self.history
+        history.rows, stopped, best = self.saved.load(
+            self.model, self.optimizer, self.rng, self.at, self.resume_settings
+        )
+        if self.best is not None:
+            self.best.load(best)
+        batches = self.at.batches
+        for row in history.rows:
+            self.low.take(row, int(row["step"]) % batches == 0)
+        if stopped in ENDED:
+            history.stopped = stopped
+            return [f"{self.checkpoint} is of a run that has ended ({stopped}): no further step is taken"]
+        return [f"resumed from {self.checkpoint}, after step {len(history)}"]
+
+    def _save(self) -> None:
+        if self.saved is None:
+            return
+        try:
+            best = None if self.best is None else self.best.state()
+            self.saved.save(self.model, self.optimizer, self.rng, self.at, self.history, best)
+        except OSError as reason:
+            warnings.warn(
+                f"the checkpoint {self.checkpoint} could not be written ({reason}): the last good one is kept, and "
+                "training goes on",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
+
+def _as_values(x: Any) -> Any:
+    return [_as_values(item) for item in x] if isinstance(x, list) else Value(x)

@@ -1,0 +1,104 @@
+"""The loss of a batch, in three ways: eagerly, from the user's own objective, or compiled.
+
+Each has `error(part, step)`, which returns the loss of the rows in `part` (None for all of them) as something with `data`
+and `backward()`, and `predictions(part)`, for metrics of the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from micrograd.engine import Value, no_grad
+from micrograd.nn import dropout
+
+
+class Rows:
+    """Inputs and targets, as they were given and as arrays where they have equal shapes."""
+
+    def __init__(self, X: Sequence[Any], y: Sequence[Any]) -> None:
+        self.X, self.y = X, y
+        self._arrays: tuple[Any, Any] | None = None
+        self.tried = False
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def lists(self, part: Any) -> tuple[list[Any], list[Any]]:
+        """Return the inputs and targets of some rows, as they were given."""
+        X, y = self.X, self.y
+        if part is None:
+            return list(X), list(y)
+        return [X[i] for i in part], [y[i] for i in part]
+
+    def arrays(self) -> tuple[Any, Any] | None:
+        """Return inputs and targets as arrays of floats, rows first; None where rows have different shapes, or no NumPy."""
+        if not self.tried:
+            self.tried = True
+            try:
+                import numpy as np
+
+                X, y = (np.array(part, dtype=float) for part in (self.X, self.y))
+                self._arrays = X, y
+            except (ImportError, TypeError, ValueError):  # ragged rows, Values, tensors with a graph
+                self._arrays = None
+        return self._arrays
+
+
+class Eager:
+    """Model and loss run on Values, row by row."""
+
+    compiled = False
+
+    def __init__(self, model: Any, rows: Rows, loss: Callable[..., Any], penalty: Callable[[], Any] | None) -> None:
+        self.model, self.rows, self.loss, self.penalty = model, rows, loss, penalty
+        self._last: tuple[Any, list[Any]] = (None, [])
+
+    def error(self, part: Any, step: int) -> Any:
+        """Return the loss of some rows."""
+        xs, ys = self.rows.lists(part)
+        predictions = dropout.each(self.model, xs, step)
+        self._last = part, predictions
+        error = self.loss(predictions, ys)
+        return error if self.penalty is None else error + self.penalty()
+
+    def predictions(self, part: Any) -> Any:
+        """Return the predictions that the last loss of these rows was computed from."""
+        return self._last[1]
+
+
+class Given:
+    """An objective of the user's own, from (inputs, targets): arrays with rows first, where the data allow it."""
+
+    compiled = False
+
+    def __init__(
+        self, model: Any, rows: Rows, objective: Callable[..., Any], penalty: Callable[[], Any] | None
+    ) -> None:
+        self.model, self.rows, self.objective, self.penalty = model, rows, objective, penalty
+        self.arrays = rows.arrays()
+
+    def error(self, part: Any, step: int) -> Any:
+        """Return the loss of some rows."""
+        if self.arrays is None:
+            xs, ys = self.rows.lists(part)
+        else:
+            xs, ys = self.arrays if part is None else (self.arrays[0][part], self.arrays[1][part])
+        with dropout.at(step, 0):
+            error = self.objective(xs, ys)
+        return error if self.penalty is None else error + self.penalty()
+
+    def predictions(self, part: Any) -> Any:
+        """Run the model on these rows once more, without a graph."""
+        return eager_predictions(self.model, self.rows.lists(part)[0])
+
+
+@no_grad()
+def eager_predictions(model: Any, xs: Sequence[Any]) -> list[Any]:
+    """Return the predictions of a model, without a graph."""
+    return [model(x) for x in xs]
+
+
+def number_of(error: Any) -> float:
+    """Return the number of a loss."""
+    return float(error.data) if isinstance(error, Value) or hasattr(error, "backward") else float(error)
