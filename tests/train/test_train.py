@@ -1,13 +1,14 @@
 """fit: micrograd's recipe, history, early ends, Ctrl-C, and checkpoints that go on to the bit."""
 
-import json
 import random
 import signal
+from functools import partial
 
 import pytest
 
-from micrograd import Value, data, losses, nn, optim
+from micrograd import CompileError, Value, data, losses, nn, no_grad, optim
 from micrograd.train import History, accuracy, fit
+from random_programs import needs_llvm
 
 
 def recipe(sizes, seed, steps=100, **options):
@@ -168,7 +169,7 @@ def test_an_objective_takes_the_place_of_model_and_loss():
 def test_a_loss_that_is_no_number_ends_the_run_before_it_spoils_the_model():
     model, points, _ = line_problem()
     optimizer = optim.SGD(model.parameters(), lr=1e200)
-    with pytest.warns(RuntimeWarning, match="the loss is (nan|inf), so training ends"):
+    with pytest.warns(RuntimeWarning, match=r"the loss is (nan|inf) at step \d+, so training ends"):
         history = fit(model, points, losses.mse, optimizer, epochs=10, quiet=True)
     assert history.stopped == "diverged"
     assert all(loss < float("inf") for loss in history.loss)
@@ -182,20 +183,154 @@ def test_a_loss_that_is_no_number_ends_the_run_before_it_spoils_the_model():
         ({"epochs": -1}, ValueError, "not -1"),
         ({"loss": lambda p, t: 3.0}, TypeError, "a loss is a Value to call backward"),
         ({"checkpoint_every": 0}, ValueError, "1 or more, not 0"),
-        ({"batch_size": 0}, ValueError, "1 item or more, not 0"),
+        ({"batch_size": 0}, ValueError, "1 or more, not 0"),
+        ({"batch_size": -1}, ValueError, "1 or more, not -1"),
+        ({"batch_size": 2.0}, TypeError, "batch_size is a whole number"),
+        ({"steps": -1}, ValueError, "steps is a whole number, 0 or more, not -1"),
+        ({"epochs": 2.5}, TypeError, "epochs is a whole number"),
+        ({"clip": 0.0}, ValueError, "clip, the greatest norm of the gradients, is a number above 0, not 0.0"),
+        ({"clip": -1.0}, ValueError, "above 0, not -1.0"),
+        ({"clip": float("nan")}, ValueError, "above 0, not nan"),
+        ({"patience": 0}, ValueError, "patience is a whole number, 1 or more"),
+        ({"accumulate": 0}, ValueError, "accumulate is a whole number, 1 or more"),
+        ({"metrics": {"loss": accuracy}}, ValueError, "a metric is called 'loss', which is a column"),
+        ({"metrics": {"step": accuracy}}, ValueError, "a metric is called 'step'"),
+        ({"metrics": {"epoch": accuracy}}, ValueError, "a metric is called 'epoch'"),
+        ({"metrics": [accuracy]}, TypeError, "metrics are a dict"),
+        ({"callbacks": [3]}, TypeError, "a callback is a function of the history, not int"),
+        ({"rng": "x"}, TypeError, "rng is a whole number"),
+        ({"data": [[1.0]]}, TypeError, "a pair of lists or arrays"),
+        ({"data": "xy"}, TypeError, "a pair of lists or arrays"),
+        ({"loss": lambda p, t: Value(1.0)}, ValueError, "the loss depends on no parameter of the optimizer"),
+        ({"loss": lambda p, t: sum(v.data for v in p) * Value(1.0)}, ValueError, "depends on no parameter"),
+        ({"optimizer": optim.SGD([Value(1.0)])}, ValueError, "none of the parameters of this model"),
+        ({"optimizer": "SGD"}, TypeError, "one of micrograd.optim"),
+        ({"compile": True, "objective": losses.mse}, ValueError, "not both"),
+        ({"checkpoint": "."}, OSError, "is a folder"),
+        ({"checkpoint": "/no/such/folder/run.json"}, OSError, "cannot be written"),
     ],
 )
 def test_what_cannot_be_is_said(options, error, told):
     model, points, optimizer = line_problem()
-    arguments = {"data": points, "loss": losses.mse, "epochs": 1, "quiet": True} | options
+    arguments = {"data": points, "loss": losses.mse, "epochs": 1, "quiet": True, "optimizer": optimizer} | options
+    before = model.state_dict()
     with pytest.raises(error, match=told):
-        fit(model, optimizer=optimizer, **arguments)
+        fit(model, **arguments)
+    assert model.state_dict() == before
+
+
+def test_fit_inside_no_grad_is_refused():
+    model, points, optimizer = line_problem()
+    with no_grad(), pytest.raises(RuntimeError, match=r"fit inside no_grad\(\)"):
+        fit(model, points, losses.mse, optimizer, epochs=1, quiet=True)
+
+
+@pytest.mark.parametrize(
+    "loss, outputs, targets, told",
+    [
+        (losses.cross_entropy, 3, [0, 1, 7], "row 2 of the data is 7: cross_entropy takes .* from 0 to 2"),
+        (losses.cross_entropy, 3, [0, -1, 2], "row 1 of the data is -1"),
+        (losses.cross_entropy, 3, [0, 1, 0.5], "row 2 of the data is 0.5"),
+        (losses.cross_entropy, 3, [float("nan"), 1, 2], "row 0 of the data is nan"),
+        (losses.cross_entropy, 3, [0, "1", 2], "row 1 of the data is a str, not a number: '1'"),
+        (partial(losses.cross_entropy, ignore_index=-1), 3, [0, -1, -2], "row 2 of the data is -2"),
+        (losses.max_margin, 1, [1, 0, 1], "row 1 of the data is 0: max_margin takes labels 1 and -1"),
+        (losses.binary_cross_entropy, 1, [1, -1, 1], "row 1 of the data is -1: .* from 0 to 1"),
+        (losses.binary_cross_entropy, 1, [1, 0, 2], "row 2 of the data is 2"),
+        (losses.mse, 1, [1.0, float("inf"), 0.0], "row 1 of the data is inf: it is not finite"),
+    ],
+)
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_llvm)])
+def test_targets_that_make_no_sense_are_refused_with_their_row(loss, outputs, targets, told, compiled):
+    model = nn.MLP(2, [outputs], rng=0)
+    before = model.state_dict()
+    with pytest.raises((ValueError, TypeError, CompileError), match=f"{told}|row 1 of the data holds"):
+        fit(model, ([[0.1, 0.2]] * 3, targets), loss, optim.SGD(model.parameters()), 1, compile=compiled, quiet=True)
+    assert model.state_dict() == before
+
+
+def test_a_single_callback_may_be_given_bare():
+    model, points, optimizer = line_problem()
+    seen = []
+    fit(model, points, losses.mse, optimizer, epochs=3, callbacks=lambda history: seen.append(len(history)), quiet=True)
+    assert seen == [1, 2, 3]
+
+
+def test_any_whole_number_or_none_seeds_the_batches():
+    np = pytest.importorskip("numpy", reason="for its integers")
+    results = []
+    for rng in (3, np.int64(3), random.Random(3)):
+        model, points, optimizer = line_problem()
+        fit(model, points, losses.mse, optimizer, epochs=3, batch_size=3, rng=rng, quiet=True)
+        results.append(model.state_dict())
+    assert results[0] == results[1] == results[2]
+    random.seed(5)
+    model, points, optimizer = line_problem()
+    fit(model, points, losses.mse, optimizer, epochs=3, batch_size=3, rng=None, quiet=True)
+    assert model.state_dict() != results[0]
+
+
+def test_a_gradient_that_is_no_number_under_a_finite_loss_moves_nothing(tmp_path):
+    model, points, optimizer = line_problem()
+    before = model.state_dict()
+
+    def loss(predictions, targets):
+        broken = Value(0.0, (predictions[0],))
+        broken._backward = lambda: setattr(predictions[0], "grad", float("nan"))
+        return losses.mse(predictions, targets) + broken
+
+    with pytest.warns(RuntimeWarning, match="a gradient is not finite at step 1"):
+        history = fit(model, points, loss, optimizer, epochs=3, checkpoint=tmp_path / "run.json", quiet=True)
+    assert history.stopped == "diverged" and model.state_dict() == before
+
+
+# ---- accumulated gradients, best weights
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_llvm)])
+def test_accumulated_batches_are_one_large_batch(compiled):
+    results = []
+    for size, accumulate in ((6, 1), (2, 3), (3, 2)):
+        model, points, optimizer = line_problem()
+        history = fit(model, points, losses.mse, optimizer, 4, batch_size=size, accumulate=accumulate, quiet=True,
+                      compile=compiled)  # fmt: skip
+        results.append([*(p.data for p in model.parameters()), *history.loss])
+    assert results[1] == pytest.approx(results[0], rel=1e-12) and results[2] == pytest.approx(results[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["loss", "validation"])
+def test_the_best_weights_are_put_back(kind):
+    model, points, _ = line_problem()
+    optimizer = optim.SGD(model.parameters(), lr=lambda k: 0.05 if k < 5 else 3.0)
+    options = {"validation": points} if kind == "validation" else {}
+    history = fit(model, points, losses.mse, optimizer, 12, restore_best=True, quiet=True, clip=1.0, **options)
+    column = history["validation_loss" if options else "loss"]
+    best = column.index(min(column))
+    assert 0 < best < 11 and history.best == history.rows[best]
+    assert losses.mse([model(x) for x in points[0]], points[1]).data == pytest.approx(column[best], rel=1e-14)
 
 
 def test_accuracy_counts_by_sign_or_by_the_greatest():
     assert accuracy([Value(0.5), Value(-0.5), Value(2.0)], [1, 1, 1]) == pytest.approx(2 / 3)
     assert accuracy([Value(0.5), Value(-0.5)], [1, 0]) == accuracy([0.5, -0.5], [1, -1]) == 1.0
     assert accuracy([[Value(1.0), Value(3.0)], [2.0, 1.0]], [1, 1]) == 0.5
+    assert accuracy([[Value(1.0)], [-1.0]], [1, 0]) == accuracy([[2.0], [-2.0]], [1, -1]) == 1.0  # one score in a list
+    nan = float("nan")
+    assert accuracy([nan, 1.0], [-1, 1]) == accuracy([[nan, 1.0], [0.0, 1.0]], [0, 1]) == 0.5
+    for wrong in ([], [1, 2]):
+        with pytest.raises(ValueError, match="accuracy"):
+            accuracy([] if not wrong else [1.0], wrong)
+
+
+def test_accuracy_of_arrays_is_that_of_lists():
+    np = pytest.importorskip("numpy", reason="for arrays")
+    rng = random.Random(0)
+    for columns in (1, 2, 5):
+        rows = [[rng.gauss(0, 1) for _ in range(columns)] for _ in range(50)]
+        rows[3][0] = float("nan")
+        targets = [rng.randrange(columns) if columns > 1 else rng.choice([-1, 1]) for _ in range(50)]
+        assert accuracy(np.array(rows), targets) == accuracy(rows, targets)
+        assert accuracy(np.array(rows)[:, 0], [1] * 50) == accuracy([row[0] for row in rows], [1] * 50)
 
 
 # ---- Ctrl-C
@@ -240,140 +375,6 @@ def test_fit_in_another_thread_leaves_signals_alone():
     thread.start()
     thread.join()
     assert len(done[0]) == 2
-
-
-# ---- checkpoints
-
-MAKERS = {
-    "SGD": lambda ps: optim.SGD(ps, lr=optim.linear(0.05, 0.01, 30), momentum=0.9),
-    "Adam": lambda ps: optim.Adam(ps, lr=optim.cosine(0.05, 0.001, 30)),
-    "AdamW": lambda ps: optim.AdamW(ps, lr=0.05),
-    "RMSprop": lambda ps: optim.RMSprop(ps, lr=0.01, momentum=0.5, centered=True),
-}
-
-
-def noisy(source):
-    """A loss that draws from the run's own generator, as dropout would."""
-    return lambda predictions, targets: losses.mse(predictions, targets) * (1.0 + 0.1 * source.random())
-
-
-def run(optimizer, stop_after=None, batch_size=4, **options):
-    model, points, _ = line_problem()
-    source = random.Random(11)
-
-    def stop(history):
-        if len(history) == stop_after:
-            signal.raise_signal(signal.SIGINT)
-
-    history = fit(
-        model,
-        points,
-        noisy(source),
-        MAKERS[optimizer](model.parameters()),
-        epochs=8,
-        batch_size=batch_size,
-        rng=source,
-        callbacks=[stop],
-        quiet=True,
-        **options,
-    )
-    return history.rows, model.state_dict()
-
-
-@pytest.mark.parametrize("stop_after", [1, 3, 8, 9, 23])
-@pytest.mark.parametrize("optimizer", list(MAKERS))
-def test_interrupted_and_resumed_is_uninterrupted_to_the_bit(tmp_path, optimizer, stop_after):
-    path = tmp_path / "run.json"
-    whole = run(optimizer)
-    part = run(optimizer, stop_after, checkpoint=path)
-    assert len(part[0]) == stop_after and part[1] != whole[1]
-    assert run(optimizer, checkpoint=path, resume=True) == whole
-
-
-def test_a_run_killed_between_checkpoints_goes_on_from_the_last_one(tmp_path):
-    path = tmp_path / "run.json"
-    whole = run("Adam")
-
-    def die(history):
-        if len(history) == 14:
-            raise RuntimeError("power cut")
-
-    model, points, _ = line_problem()
-    source = random.Random(11)
-    with pytest.raises(RuntimeError, match="power cut"):
-        fit(
-            model,
-            points,
-            noisy(source),
-            MAKERS["Adam"](model.parameters()),
-            epochs=8,
-            batch_size=4,
-            rng=source,
-            callbacks=[die],
-            checkpoint=path,
-            checkpoint_every=2,
-            quiet=True,
-        )
-    assert json.loads(path.read_text())["epoch"] == 4
-    assert run("Adam", checkpoint=path, resume=True) == whole
-
-
-def test_a_finished_run_that_is_resumed_changes_nothing(tmp_path):
-    path = tmp_path / "run.json"
-    assert run("SGD", checkpoint=path) == run("SGD", checkpoint=path, resume=True)
-
-
-def test_resuming_without_a_file_starts_at_the_beginning(tmp_path, capsys):
-    model, points, optimizer = line_problem()
-    fit(model, points, losses.mse, optimizer, epochs=2, checkpoint=tmp_path / "run.json", resume=True)
-    assert "there is no" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    "change, told",
-    [
-        (lambda c: c.update(items=9), "items=9, and this one has items=10"),
-        (lambda c: c.update(batch_size=2), "batch_size=2, and this one has batch_size=4"),
-        (lambda c: c["optimizer"].update(optimizer="Adam"), "is of Adam, and this optimizer is SGD"),
-        (lambda c: c["model"].pop("layers.1.neurons.0.b"), r"lacks layers\.1\.neurons\.0\.b"),
-        (lambda c: c.pop("rng"), "is damaged"),
-        (lambda c: c.update(rng=None), "is damaged"),
-        (lambda c: c.update(optimizer=None), "is damaged"),
-        (lambda c: c.update(format="other"), "its format is 'other'"),
-    ],
-)
-def test_a_checkpoint_that_does_not_fit_is_refused_and_changes_nothing(tmp_path, change, told):
-    path = tmp_path / "run.json"
-    run("SGD", 5, checkpoint=path)
-    content = json.loads(path.read_text())
-    change(content)
-    path.write_text(json.dumps(content))
-    model, points, optimizer = line_problem()
-    before, source = model.state_dict(), random.Random(0)
-    with pytest.raises(ValueError, match=told):
-        fit(
-            model,
-            points,
-            losses.mse,
-            optimizer,
-            epochs=8,
-            batch_size=4,
-            checkpoint=path,
-            resume=True,
-            rng=source,
-            quiet=True,
-        )
-    assert model.state_dict() == before
-    assert optimizer.steps == 0 and not optimizer.groups[0].kept
-    assert source.getstate() == random.Random(0).getstate()
-
-
-def test_a_checkpoint_cut_short_is_refused(tmp_path):
-    path = tmp_path / "run.json"
-    run("SGD", 5, checkpoint=path)
-    path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(ValueError, match=r"run\.json is damaged or cut short"):
-        run("SGD", checkpoint=path, resume=True)
 
 
 # ---- progress

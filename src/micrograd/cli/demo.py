@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import copy
-import importlib.util
 import os
 import random
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from micrograd import data, losses, nn, optim
 from micrograd.cli import BadArgument
 from micrograd.engine import NATIVE, no_grad
 from micrograd.train import History, accuracy, fit
+from micrograd.train.compiled import missing as compiler_missing
 
 Picture = tuple[str, Callable[[Any], Any]]  # what it shows, and a function that draws it into axes
 
@@ -106,16 +105,6 @@ def _introduce(what: str, model: nn.Module, maker: str) -> None:
 ENGINE = "C" if NATIVE else "Python"
 
 
-def compiler_missing() -> str:
-    """What compiling needs and is not here; nothing where all is."""
-    if not NATIVE:
-        return "compiled code runs on the C engine, which was not built"
-    for name in ("numpy", "llvmlite"):
-        if importlib.util.find_spec(name) is None:
-            return f'compiling needs {name}: pip install "micrograd[jit]"'
-    return ""
-
-
 def train(
     model: nn.Module,
     points: tuple[Any, Any],
@@ -126,37 +115,30 @@ def train(
     quiet: bool,
     jit: bool,
 ) -> tuple[History, str]:
-    """Fit a model to points: eagerly, or compiled and then eagerly too (a copy), for the time of both."""
+    """Fit a model to points: eagerly, or compiled and then a copy of it eagerly too, for the time of both."""
 
-    def eagerly(model: Any, quiet: bool) -> History:
-        def whole(scores: Any, labels: Any) -> Any:
-            return loss(scores, labels) + penalty(model) if penalty else loss(scores, labels)
-
-        return fit(model, points, whole, optimizer(model), epochs=steps, metrics={"accuracy": accuracy}, quiet=quiet)
+    def run(model: Any, compile: bool, quiet: bool) -> History:
+        return fit(
+            model,
+            points,
+            loss,
+            optimizer(model),
+            epochs=steps,
+            compile=compile,
+            penalty=None if penalty is None else lambda: penalty(model),
+            metrics={"accuracy": accuracy},
+            quiet=quiet,
+        )
 
     if not jit:
-        return eagerly(model, quiet), ""
-    import numpy as np
-
-    from micrograd.compile.jit import jit as compiled
-    from micrograd.compile.vmap import vmap
-
+        return run(model, False, quiet), ""
     twin = copy.deepcopy(model)
-    columns = np.array(points[0], dtype=float), np.array(points[1], dtype=float)
-    data_loss = vmap(lambda x, label: loss([model(x)], [label]), reduce="mean")
-    extra = compiled(lambda: penalty(model), wait=True) if penalty else None
-
-    def objective(xs: Any, labels: Any) -> Any:
-        return data_loss(*columns) + extra() if extra else data_loss(*columns)
-
-    began = perf_counter()
-    objective(*points)
-    compiling = perf_counter() - began
-    history = fit(model, points, loss, optimizer(model), epochs=steps, objective=objective, quiet=quiet)
-    beside = eagerly(twin, True).seconds
+    history = run(model, True, quiet)
+    beside = run(twin, False, True).seconds
+    running = history.seconds - history.compiling
     return history, (
-        f"{len(history)} steps in {history.seconds:.3f} s as machine code, after {compiling:.1f} s of compiling;\n"
-        f"the same steps on the {ENGINE} engine: {beside:.2f} s, {beside / history.seconds:.0f} times as long"
+        f"{len(history)} steps in {running:.3f} s as machine code, after {history.compiling:.1f} s of compiling;\n"
+        f"the same steps on the {ENGINE} engine: {beside:.2f} s, {beside / running:.0f} times as long"
     )
 
 

@@ -131,7 +131,8 @@ def targets(loss: Any, rows: Any, width: int | None, what: str) -> None:
     function, options = known(loss)
     if function is None:
         return
-    if rows.arrays() is not None and _plain(*rows.arrays(), function, options, width):
+    arrays = rows.arrays()
+    if arrays is not None and _plain(arrays[0], arrays[1], function, options, width):
         return
     for row, target in enumerate(rows.y):
         for t in losses._flat(target):

@@ -17,7 +17,7 @@ from micrograd.errors import CompileError
 from micrograd.math import dot
 from micrograd.nn import dropout
 from micrograd.train.checks import known
-from micrograd.train.objective import Rows
+from micrograd.train.objective import Rows, as_array
 from micrograd.tree import flatten
 
 
@@ -245,12 +245,14 @@ def _bucketed(rows: Rows, np: Any) -> tuple[list[_Bucket], list[tuple[int, int]]
     places = []
     for i, (x, y) in enumerate(zip(rows.X, rows.y)):
         try:
-            a, b = np.array(x, dtype=float), np.array(y, dtype=float)
+            a, b = as_array(x), as_array(y)
         except (TypeError, ValueError):
+            a = b = None
+        if a is None or b is None:
             raise CompileError(
                 f"fit(compile=True): row {i} of the data holds something else than numbers: {type(x).__name__} and "
                 f"{type(y).__name__}"
-            ) from None
+            )
         number, xs, ys = shapes.setdefault((a.shape, b.shape), (len(shapes), [], []))
         places.append((number, len(xs)))
         xs.append(a)

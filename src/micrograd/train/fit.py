@@ -18,7 +18,7 @@ from micrograd.train.compiled import Compiled
 from micrograd.train.history import History, Row, accuracy
 from micrograd.train.interrupt import interruptible
 from micrograd.train.lowest import Best, Lowest
-from micrograd.train.objective import Eager, Given, Rows, eager_predictions, number_of
+from micrograd.train.objective import Eager, Given, Rows, number_of
 from micrograd.train.progress import show
 
 Loss = Callable[[Any, Any], Any]  # (predictions, targets) -> a Value; an objective takes inputs in place of predictions
@@ -131,6 +131,9 @@ class _Run:
         self.at = checkpoints.Place(len(X), size, self.accumulate)
         self.history = History()
         self.best = Best(optimizer.parameters) if restore_best else None
+        self.before_step = (
+            validation is None and self.at.batches == 1
+        )  # the loss is that of the parameters before a step
         self.low = Lowest()
         self.limit = (
             self.epochs * self.at.batches if self.limit is None else min(self.limit, self.epochs * self.at.batches)
@@ -155,6 +158,8 @@ class _Run:
                     if at.batch == 0:
                         at.begin(self.rng)
                     for parts in at.rest():
+                        if self.best is not None and self.before_step:
+                            self.best.look()
                         row = self._step(parts)
                         if row is None:
                             history.stopped = "diverged"
@@ -166,7 +171,7 @@ class _Run:
                         history.rows.append(row)
                         self.low.take(row, history.epoch_ended)
                         if self.best is not None and self.low.improved:
-                            self.best.take(row)
+                            self.best.take(row, self.before_step)
                         shown.step(row)
                         self._after_step(is_interrupted)
                         if history.stopped or len(history) == self.limit:
@@ -216,13 +221,15 @@ class _Run:
             if not self.depends:
                 self._check_error(error)
             if not isfinite(error.data):
-                return self._diverged(f"the loss is {error.data}")
+                self._diverged(f"the loss is {error.data}")
+                return None
             lr = optimizer.lr
             row["loss"] = error.data
             if self.metrics:
                 self._measured(row, parts, lr)
             if not optimizer.slots.descend(error, self.clip or inf, optimizer.updates()):
-                return self._diverged("a gradient is not finite")
+                self._diverged("a gradient is not finite")
+                return None
             optimizer.advance()
             row["lr"] = lr
             return row
@@ -240,7 +247,8 @@ class _Run:
             loss += error.data * len(part) / total
         norm = optimizer.slots.clip_norm(self.clip) if self.clip else optimizer.slots.norm()
         if not isfinite(loss) or not isfinite(norm):
-            return self._diverged(f"the loss is {loss}" if not isfinite(loss) else "a gradient is not finite")
+            self._diverged(f"the loss is {loss}" if not isfinite(loss) else "a gradient is not finite")
+            return None
         row["loss"] = loss
         lr = optimizer.lr
         optimizer.step()
@@ -257,22 +265,31 @@ class _Run:
     def _first(self, part: Any) -> None:
         """Look once at the data, and at what compiled code makes of them."""
         self.started = True
-        if isinstance(self.objective, Given):
-            return
-        probe = eager_predictions(self.model, [self.rows.X[0]])[0]
-        while isinstance(probe, (list, tuple)) and probe and isinstance(probe[0], (list, tuple)):
-            probe = probe[0]
-        width = len(probe) if isinstance(probe, (list, tuple)) else None
+        if isinstance(self.objective, Eager):
+            self.objective.look = self._look
+        elif self.objective.compiled:
+            began = perf_counter()
+            self._compare(part)
+            if self.metrics:
+                self._metrics(self.objective, part)
+            if self.validation is not None:
+                self._validate()
+            self.history.compiling = perf_counter() - began
+
+    def _look(self, prediction: Any) -> None:
+        """Check the targets against the first prediction, which says how many classes there are."""
+        while isinstance(prediction, (list, tuple)) and prediction and isinstance(prediction[0], (list, tuple)):
+            prediction = prediction[0]
+        width = len(prediction) if isinstance(prediction, (list, tuple)) else None
         checks.targets(self.loss, self.rows, width, "the data")
         if self.validation is not None:
             checks.targets(self.loss, self.validation.rows, width, "the validation data")
-        if self.objective.compiled:
-            self._compare(part)
 
     def _compare(self, part: Any) -> None:
         """Compare the compiled loss of some rows with the eager one, so that a number frozen by the trace is found."""
         some = list(range(len(self.rows)) if part is None else part)[:32]
         eager = Eager(self.model, self.rows, self.loss, self.penalty)
+        eager.look = self._look
         wanted, got = eager.error(some, 1), self.objective.error(some, 1)
         checks.depends(wanted, self.optimizer)
         if not abs(got.data - wanted.data) <= 1e-6 * max(1.0, abs(wanted.data)) and isfinite(wanted.data):

@@ -21,6 +21,7 @@ class History:
 
     def __init__(self, rows: list[Row] | None = None, stopped: str = "") -> None:
         self.seconds = 0.0  # the duration of the run, or of its last part if it was resumed
+        self.compiling = 0.0  # how much of that went into compiling before the first step
         self.rows = rows or []
         self.stopped = stopped  # "epochs", "steps", "early stop", "callback", "interrupted" or "diverged"
         self.epoch_ended = False  # whether the last row is the last one of its epoch

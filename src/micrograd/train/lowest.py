@@ -37,11 +37,19 @@ class Best:
     def __init__(self, parameters: list[Value]) -> None:
         self._slots: Any = Slots(parameters)
         self._data: Any = array("d", bytes(8 * len(parameters)))
+        self._before: Any = array("d", self._data)
         self.row: Row | None = None
 
-    def take(self, row: Row) -> None:
-        """Keep the parameters as they are now."""
-        self._slots.copy("read", self._data)
+    def look(self) -> None:
+        """Note the parameters before a step."""
+        self._slots.copy("read", self._before)
+
+    def take(self, row: Row, before: bool) -> None:
+        """Keep the parameters as they are now, or as they were before the step."""
+        if before:
+            self._data, self._before = self._before, self._data
+        else:
+            self._slots.copy("read", self._data)
         self.row = row
 
     def restore(self) -> Row | None:

@@ -36,13 +36,19 @@ class Rows:
         if not self.tried:
             self.tried = True
             try:
-                import numpy as np
-
-                X, y = (np.array(part, dtype=float) for part in (self.X, self.y))
-                self._arrays = X, y
-            except (ImportError, TypeError, ValueError):  # ragged rows, Values, tensors with a graph
+                X, y = as_array(self.X), as_array(self.y)
+                self._arrays = None if X is None or y is None else (X, y)
+            except (ImportError, TypeError, ValueError):  # ragged rows, tensors with a graph
                 self._arrays = None
         return self._arrays
+
+
+def as_array(x: Any) -> Any:
+    """Return numbers as an array of floats; None for anything else. NumPy would read the string "1" as a number."""
+    import numpy as np
+
+    array = np.asarray(x)
+    return array.astype(float) if array.dtype.kind in "fiub" else None
 
 
 class Eager:
@@ -53,12 +59,16 @@ class Eager:
     def __init__(self, model: Any, rows: Rows, loss: Callable[..., Any], penalty: Callable[[], Any] | None) -> None:
         self.model, self.rows, self.loss, self.penalty = model, rows, loss, penalty
         self._last: tuple[Any, list[Any]] = (None, [])
+        self.look: Callable[[Any], None] | None = None  # called once, with the first prediction
 
     def error(self, part: Any, step: int) -> Any:
         """Return the loss of some rows."""
         xs, ys = self.rows.lists(part)
         predictions = dropout.each(self.model, xs, step)
         self._last = part, predictions
+        if self.look is not None:
+            look, self.look = self.look, None
+            look(predictions[0])
         error = self.loss(predictions, ys)
         return error if self.penalty is None else error + self.penalty()
 

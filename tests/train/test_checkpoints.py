@@ -1,0 +1,439 @@
+"""Checkpoints: a resumed run is the uninterrupted one to the bit, and no damage goes unseen."""
+
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import zlib
+
+import pytest
+
+from micrograd import losses, nn, optim, train
+from micrograd.nn import files
+from micrograd.train import checkpoints, fit
+
+
+def line_problem(seed=0, lr=0.05, momentum=0.9):
+    rng = random.Random(seed)
+    X = [[rng.uniform(-1, 1)] for _ in range(10)]
+    y = [2.0 * x[0] - 1.0 for x in X]
+    model = nn.MLP(1, [3, 1], rng=seed)
+    return model, (X, y), optim.SGD(model.parameters(), lr=lr, momentum=momentum)
+
+
+MAKERS = {
+    "SGD": lambda ps: optim.SGD(ps, lr=optim.linear(0.05, 0.01, 30), momentum=0.9),
+    "Adam": lambda ps: optim.Adam(ps, lr=optim.cosine(0.05, 0.001, 30)),
+    "AdamW": lambda ps: optim.AdamW(ps, lr=0.05),
+    "RMSprop": lambda ps: optim.RMSprop(ps, lr=0.01, momentum=0.5, centered=True),
+}
+
+
+def noisy(source):
+    """A loss that draws from the run's own generator, as dropout would."""
+    return lambda predictions, targets: losses.mse(predictions, targets) * (1.0 + 0.1 * source.random())
+
+
+def run(optimizer, stop_after=None, batch_size=4, **options):
+    model, points, _ = line_problem()
+    source = random.Random(11)
+
+    def stop(history):
+        if len(history) == stop_after:
+            signal.raise_signal(signal.SIGINT)
+
+    history = fit(
+        model,
+        points,
+        noisy(source),
+        MAKERS[optimizer](model.parameters()),
+        epochs=8,
+        batch_size=batch_size,
+        rng=source,
+        callbacks=[stop],
+        quiet=True,
+        **options,
+    )
+    return history.rows, model.state_dict()
+
+
+@pytest.mark.parametrize("stop_after", [1, 3, 8, 9, 23])
+@pytest.mark.parametrize("optimizer", list(MAKERS))
+def test_interrupted_and_resumed_is_uninterrupted_to_the_bit(tmp_path, optimizer, stop_after):
+    path = tmp_path / "run.json"
+    whole = run(optimizer)
+    part = run(optimizer, stop_after, checkpoint=path)
+    assert len(part[0]) == stop_after and part[1] != whole[1]
+    assert run(optimizer, checkpoint=path, resume=True) == whole
+
+
+def test_a_run_killed_between_checkpoints_goes_on_from_the_last_one(tmp_path):
+    path = tmp_path / "run.json"
+    whole = run("Adam")
+
+    def die(history):
+        if len(history) == 14:
+            raise RuntimeError("power cut")
+
+    model, points, _ = line_problem()
+    source = random.Random(11)
+    with pytest.raises(RuntimeError, match="power cut"):
+        fit(
+            model,
+            points,
+            noisy(source),
+            MAKERS["Adam"](model.parameters()),
+            epochs=8,
+            batch_size=4,
+            rng=source,
+            callbacks=[die],
+            checkpoint=path,
+            checkpoint_every=2,
+            quiet=True,
+        )
+    assert json.loads(path.read_text())["content"]["epoch"] == 4
+    assert run("Adam", checkpoint=path, resume=True) == whole
+
+
+def test_a_finished_run_that_is_resumed_changes_nothing(tmp_path):
+    path = tmp_path / "run.json"
+    assert run("SGD", checkpoint=path) == run("SGD", checkpoint=path, resume=True)
+
+
+def test_resuming_without_a_file_starts_at_the_beginning(tmp_path, capsys):
+    model, points, optimizer = line_problem()
+    fit(model, points, losses.mse, optimizer, epochs=2, checkpoint=tmp_path / "run.json", resume=True)
+    assert "there is no" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        (lambda c: c.update(items=9), "items=9, and this one has items=10"),
+        (lambda c: c.update(batch_size=2), "batch_size=2, and this one has batch_size=4"),
+        (lambda c: c["optimizer"].update(optimizer="Adam"), "is of Adam, and this optimizer is SGD"),
+        (lambda c: c["model"].pop("layers.1.neurons.0.b"), r"lacks layers\.1\.neurons\.0\.b"),
+        (lambda c: c.pop("rng"), "is damaged: rng is missing"),
+        (lambda c: c.update(rng=None), "is damaged: rng is a NoneType"),
+        (lambda c: c.update(rng=[3, [1, 2], None]), "is damaged: the state of its generator"),
+        (lambda c: c.update(optimizer=None), "is damaged: optimizer is a NoneType"),
+        (lambda c: c.update(history=None), "is damaged: history is a NoneType"),
+        (lambda c: c.update(batch=3), "is damaged: batch 3 of 3"),
+        (lambda c: c.update(batch=-1), "is damaged: batch is -1"),
+        (lambda c: c.update(epoch=2), "is damaged: the length of its history"),
+        (lambda c: c.update(epoch=1.5), "is damaged: epoch is a float"),
+        (lambda c: c.update(best={"data": [1.0]}), "is damaged: its best parameters"),
+        (lambda c: c["optimizer"]["groups"][0].update(kept={"speed": [1.0]}), "keeps speed for 1 parameters"),
+        (lambda c: c["optimizer"]["groups"][0]["kept"].update(speed=[math.nan] * 10), "speed that is no finite number"),
+        (lambda c: c["optimizer"]["groups"][0]["kept"].update(speed=[10**400] * 10), "speed that is no finite number"),
+        (lambda c: c["optimizer"].update(steps=-1), "has taken -1 steps"),
+        (lambda c: c["optimizer"].pop("groups"), "has no groups of parameters"),
+        (lambda c: c["model"].update({"layers.1.neurons.0.b": 10**400}), "beyond the range of a float"),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused_and_changes_nothing(tmp_path, change, told):
+    path = tmp_path / "run.json"
+    run("SGD", 5, checkpoint=path)
+    table = json.loads(path.read_text())
+    change(table["content"])
+    table["check"] = zlib.crc32(json.dumps(table["content"]).encode())
+    path.write_text(json.dumps(table))
+    model, points, _ = line_problem()
+    optimizer = MAKERS["SGD"](model.parameters())
+    before, source = model.state_dict(), random.Random(0)
+    with pytest.raises(ValueError, match=told):
+        fit(
+            model,
+            points,
+            losses.mse,
+            optimizer,
+            epochs=8,
+            batch_size=4,
+            checkpoint=path,
+            resume=True,
+            rng=source,
+            quiet=True,
+        )
+    assert model.state_dict() == before
+    assert optimizer.steps == 0 and not optimizer.groups[0].kept
+    assert source.getstate() == random.Random(0).getstate()
+
+
+def test_a_checkpoint_cut_short_is_refused(tmp_path):
+    path = tmp_path / "run.json"
+    run("SGD", 5, checkpoint=path)
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(ValueError, match=r"run\.json is damaged or cut short"):
+        run("SGD", checkpoint=path, resume=True)
+
+
+# ---- settings
+
+
+def stop_at(count):
+    return lambda history: signal.raise_signal(signal.SIGINT) if len(history) == count else None
+
+
+def test_a_learning_rate_that_a_callback_changed_goes_on(tmp_path):
+    def run(stop=None, **options):
+        model, points, optimizer = line_problem()
+
+        def halve(history):
+            if len(history) % 4 == 0:
+                optimizer.lr = optimizer.lr / 2
+                optimizer.groups[0].settings["momentum"] *= 0.9
+
+        fit(model, points, losses.mse, optimizer, epochs=12, callbacks=[halve, stop_at(stop)], quiet=True, **options)
+        return model.state_dict(), optimizer.lr
+
+    whole = run()
+    path = tmp_path / "run.json"
+    assert run(stop=6, checkpoint=path) != whole
+    assert run(checkpoint=path, resume=True) == whole
+
+
+def test_a_learning_rate_that_falls_on_a_plateau_goes_on(tmp_path):
+    def run(stop=None, **options):
+        model, points, optimizer = line_problem(lr=0.4)
+        plateau = train.ReduceOnPlateau(optimizer, factor=0.5, patience=1)
+        history = fit(model, points, losses.mse, optimizer, epochs=30, batch_size=5, quiet=True,
+                      callbacks=[plateau, stop_at(stop)], **options)  # fmt: skip
+        return model.state_dict(), history["lr"]
+
+    whole = run()
+    assert len(set(whole[1])) > 2
+    for stop in (7, 8, 21):
+        path = tmp_path / f"run{stop}.json"
+        run(stop=stop, checkpoint=path)
+        assert run(checkpoint=path, resume=True) == whole
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        ({"momentum": 0.8}, "was made with momentum=0.9, and this optimizer has momentum=0.8"),
+        ({"lr": 0.04}, "another learning rate"),
+        ({"lr": optim.linear(0.05, 0.01, 99)}, "another learning rate"),
+        ({"weight_decay": 0.1}, "weight_decay=0, and this optimizer has weight_decay=0.1"),
+        ({"nesterov": True}, "nesterov=0, and this optimizer has nesterov=1"),
+    ],
+)
+def test_other_settings_are_an_error_unless_one_asks(tmp_path, change, told):
+    path = tmp_path / "run.json"
+    settings = {"lr": optim.linear(0.05, 0.01, 30), "momentum": 0.9}
+
+    def run(settings, epochs, **options):
+        model, points, _ = line_problem()
+        optimizer = optim.SGD(model.parameters(), **settings)
+        fit(model, points, losses.mse, optimizer, epochs=epochs, quiet=True, checkpoint=path, **options)
+        return model.state_dict(), optimizer
+
+    run(settings, 4)
+    text = path.read_bytes()
+    with pytest.raises(ValueError, match=told):
+        run(settings | change, 8, resume=True)
+    assert path.read_bytes() == text
+    _, optimizer = run(settings | change, 8, resume=True, resume_settings="own")
+    assert all(optimizer.groups[0].settings[k] == v for k, v in change.items() if k != "lr")
+    path.write_bytes(text)
+    if "lr" not in change:
+        resumed, optimizer = run(settings | change, 8, resume=True, resume_settings="saved")
+        assert optimizer.groups[0].settings["momentum"] == 0.9
+        path.unlink()
+        assert run(settings, 8)[0] == resumed
+
+
+def test_betas_are_settings_too():
+    a, b = (optim.Adam(line_problem()[0].parameters(), betas=betas) for betas in ((0.9, 0.99), (0.8, 0.99)))
+    with pytest.raises(ValueError, match=r"beta1=0\.9, and this optimizer has beta1=0\.8"):
+        b.load_state_dict(a.state_dict())
+
+
+# ---- runs that ended
+
+
+@pytest.mark.parametrize("how", ["early stop", "callback"])
+def test_a_run_that_ended_takes_no_further_step(tmp_path, how):
+    path = tmp_path / "run.json"
+
+    def run(**options):
+        model, points, _ = line_problem()
+        optimizer = optim.SGD(model.parameters(), lr=lambda k: 0.05 if k < 5 else 0.0)
+        ends = {"patience": 3} if how == "early stop" else {"callbacks": lambda history: len(history) == 9}
+        return fit(model, points, losses.mse, optimizer, epochs=100, quiet=True, checkpoint=path, **ends, **options)
+
+    first, again = run(), run(resume=True)
+    assert first.stopped == again.stopped == how
+    assert again.rows == first.rows and len(again) == 9
+
+
+def test_the_best_weights_survive_a_stop(tmp_path):
+    path = tmp_path / "run.json"
+
+    def run(stop=None, **options):
+        model, points, _ = line_problem()
+        optimizer = optim.SGD(model.parameters(), lr=lambda k: 0.05 if k < 5 else 0.5)
+        history = fit(model, points, losses.mse, optimizer, epochs=12, restore_best=True, quiet=True,
+                      callbacks=stop_at(stop), **options)  # fmt: skip
+        return model.state_dict(), history.best
+
+    whole = run()
+    run(stop=9, checkpoint=path)
+    assert run(checkpoint=path, resume=True) == whole
+
+
+# ---- damage
+
+
+def test_every_byte_of_a_checkpoint_is_covered(tmp_path):
+    path = tmp_path / "run.json"
+    run("SGD", 5, checkpoint=path)
+    rng = random.Random(0)
+    for file in (path, tmp_path / "run.json.history"):
+        text = file.read_bytes()
+        for _ in range(150):
+            damaged = bytearray(text)
+            at = rng.randrange(len(text))
+            damaged[at] ^= 1 << rng.randrange(8)
+            file.write_bytes(damaged)
+            model, points, _ = line_problem()
+            optimizer = MAKERS["SGD"](model.parameters())
+            before = model.state_dict()
+            try:
+                history = fit(model, points, losses.mse, optimizer, epochs=2, batch_size=4, checkpoint=path, resume=True,
+                              steps=5, quiet=True)  # fmt: skip
+            except ValueError as refusal:
+                assert "run.json" in str(refusal)
+                assert model.state_dict() == before
+            else:  # a space, or the case of an exponent: the content is the same
+                assert len(history) == 5
+        file.write_bytes(text)
+
+
+def test_a_checkpoint_costs_the_same_after_a_long_history(tmp_path):
+    model, _, optimizer = line_problem()
+    saved = checkpoints.Saved(tmp_path / "run.json")
+    at, history = checkpoints.Place(10, None), train.History()
+    sizes = []
+    for k in range(2000):
+        history.rows.append({"epoch": k + 1, "step": k + 1, "loss": 0.5})
+        at.advance()
+        if k in (0, 999, 1999):
+            saved.save(model, optimizer, random.Random(0), at, history)
+            sizes.append(os.path.getsize(tmp_path / "run.json"))
+    assert max(sizes) - min(sizes) < 40
+    assert len((tmp_path / "run.json.history").read_text().splitlines()) == 2000
+
+
+def test_a_history_without_its_file_is_said(tmp_path):
+    path = tmp_path / "run.json"
+    run("SGD", 5, checkpoint=path)
+    (tmp_path / "run.json.history").unlink()
+    with pytest.raises(ValueError, match=r"belongs to .*run\.json\.history, which has the history and is not there"):
+        run("SGD", checkpoint=path, resume=True)
+
+
+def test_rows_behind_the_last_checkpoint_are_dropped(tmp_path):
+    path = tmp_path / "run.json"
+    whole = run("SGD")
+    run("SGD", 5, checkpoint=path)
+    with open(tmp_path / "run.json.history", "a") as file:
+        file.write('{"step": 6, "los')  # killed while it was appending
+    assert run("SGD", checkpoint=path, resume=True) == whole
+
+
+def test_a_state_with_a_nan_never_replaces_a_good_one(tmp_path):
+    path = tmp_path / "run.json"
+    model, points, optimizer = line_problem()
+    fit(model, points, losses.mse, optimizer, epochs=2, checkpoint=path, quiet=True)
+    good = path.read_bytes()
+    model.layers[0].neurons[0].b.data = math.nan
+    saved = checkpoints.Saved(path)
+    saved.save(model, optimizer, random.Random(0), checkpoints.Place(10, None), train.History())
+    assert path.read_bytes() == good
+    model, points, optimizer = line_problem()
+    optimizer.step()
+    optimizer.groups[0].kept["speed"][0] = math.inf
+    saved.save(model, optimizer, random.Random(0), checkpoints.Place(10, None), train.History())
+    assert path.read_bytes() == good
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace", "truncate"])
+def test_a_full_disk_keeps_the_history_and_the_last_good_file(tmp_path, monkeypatch, call):
+    path = tmp_path / "run.json"
+    whole = run("SGD")
+    broken = []
+
+    def fail(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    def fill(history):
+        if len(history) == 9:
+            broken.append(path.read_bytes())
+            if call in ("fsync", "replace"):
+                monkeypatch.setattr(os, call, fail)
+            else:
+                monkeypatch.setattr(checkpoints.Saved, "_append" if call == "truncate" else "save", fail)
+
+    model, points, _ = line_problem()
+    source = random.Random(11)
+    with pytest.warns(RuntimeWarning, match="could not be written .*No space left on device"):
+        history = fit(model, points, noisy(source), MAKERS["SGD"](model.parameters()), epochs=8, batch_size=4, rng=source,
+                      callbacks=fill, checkpoint=path, checkpoint_every=1, quiet=True)  # fmt: skip
+    assert (history.rows, model.state_dict()) == whole
+    assert path.read_bytes() == broken[0]
+    monkeypatch.undo()
+    assert run("SGD", checkpoint=path, resume=True) == whole
+
+
+def test_temporaries_of_killed_writers_are_removed(tmp_path):
+    path = tmp_path / "run.json"
+    done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    machine = files._writer().partition("-")[0]
+    stale, other = (tmp_path / f".run.json.{name}-x.tmp" for name in (f"{machine}-{done.stdout.strip()}", "abc-1"))
+    live = tmp_path / f".run.json.{machine}-{os.getpid()}-x.tmp"
+    for file in (stale, other, live):
+        file.write_text("")
+    run("SGD", 5, checkpoint=path)
+    assert not stale.exists() and other.exists() and live.exists()
+
+
+def test_a_link_stays_a_link(tmp_path):
+    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    link.symlink_to(real)
+    model, points, optimizer = line_problem()
+    fit(model, points, losses.mse, optimizer, epochs=2, checkpoint=link, quiet=True)
+    assert link.is_symlink() and real.exists()
+    model.save(link)
+    assert link.is_symlink() and nn.MLP(1, [3, 1]).load(real).state_dict() == model.state_dict()
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 5000 + "1" + "}" * 5000])
+def test_deep_nesting_is_an_error_that_names_the_file(tmp_path, text):
+    path = tmp_path / "deep.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"deep\.json"):
+        nn.MLP(1, [1]).load(path)
+    nested = "[" * 600 + "1" + "]" * 600
+    path.write_text(f'{{"format": "{files.FORMAT}", "parameters": {{"a": {nested}}}}}')
+    with pytest.raises(ValueError, match=r"deep\.json"):
+        nn.MLP(1, [1]).load(path)
+    model, points, optimizer = line_problem()
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"deep\.json"):
+        fit(model, points, losses.mse, optimizer, epochs=2, checkpoint=path, resume=True, quiet=True)
+
+
+def test_a_number_beyond_floats_is_an_error_that_names_the_file(tmp_path):
+    path = tmp_path / "huge.json"
+    model = nn.MLP(1, [1], rng=0)
+    model.save(path)
+    table = json.loads(path.read_text())
+    table["parameters"]["layers.0.neurons.0.b"] = 10**400
+    table.pop("check")
+    path.write_text(json.dumps(table))
+    with pytest.raises(ValueError, match=r"huge\.json has a number beyond the range of a float"):
+        model.load(path)
