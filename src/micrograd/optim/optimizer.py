@@ -28,6 +28,15 @@ RANGES = {  # setting -> (least, bound): at least the first and below the second
 }
 
 
+class Ready:
+    """What stays the same from step to step as long as the settings of a group do: made once, not in each step."""
+
+    def __init__(self, settings: tuple[float, ...], group: Group, rule: Rule, fixed: Settings) -> None:
+        self.settings, self.kept, self.number = settings, group.keep(rule, fixed.get("initial", 0.0)), _number(rule)
+        self.constants = [fixed.get(name, 0.0) for name in rule.constants]
+        self.place = {name: k for k, name in enumerate(rule.constants)}
+
+
 class Group:
     """Parameters that share their settings, and the numbers that the optimizer keeps for each of them."""
 
@@ -37,8 +46,9 @@ class Group:
         self.slots: Any = Slots(parameters)
         self.kept: dict[str, array[float]] = {}  # one number for each parameter
         self.numbers: dict[str, float] = {}  # one number for the group
-        self.pending: dict[str, float] = {}  # the same after the step that is being taken
+        self.pending: dict[str, float] | None = None  # the same after the step that is being taken
         self.frozen = bytes(len(parameters))
+        self.ready: Ready | None = None
 
     def keep(self, rule: Rule, initial: float = 0.0) -> tuple[array[float], ...]:
         """Return the kept numbers of a rule, made on the first call."""
@@ -151,24 +161,36 @@ class Optimizer:
         found = []
         for group in self.groups:
             lr = self._rate(group.schedule or self._schedule)
-            rule = self._rule(group.settings)
-            constants = self._constants(group, lr, self.steps + 1)
-            kept = group.keep(rule, group.settings.get("initial", 0.0))
-            found.append((group.slots, _number(rule), tuple([constants[name] for name in rule.constants]), kept))
+            settings = tuple(group.settings.values())
+            varying = self._varying(group, lr, self.steps + 1)
+            ready = group.ready
+            if ready is None or ready.settings != settings:
+                rule = self._rule(group.settings)
+                ready = group.ready = Ready(settings, group, rule, self._fixed(group.settings))
+            constants = ready.constants.copy()
+            for name, x in varying:
+                if name in ready.place:
+                    constants[ready.place[name]] = x
+            found.append((group.slots, ready.number, tuple(constants), ready.kept))
         return tuple(found)
 
     def advance(self) -> None:
         """Count a step that was taken."""
         self.steps += 1
         for group in self.groups:
-            if group.pending:
-                group.numbers, group.pending = group.pending, {}
+            if group.pending is not None:
+                group.numbers, group.pending = group.pending, None
 
     def _rule(self, settings: Settings) -> Rule:
         raise NotImplementedError(f"{type(self).__name__} has no update rule: use one of its subclasses, such as Adam")
 
-    def _constants(self, group: Group, lr: float, step: int) -> dict[str, float]:
-        raise NotImplementedError
+    def _fixed(self, settings: Settings) -> Settings:
+        """Return the constants of the rule that follow from the settings alone."""
+        return settings | {"turn": -1.0 if settings["maximize"] else 1.0}
+
+    def _varying(self, group: Group, lr: float, step: int) -> tuple[tuple[str, float], ...]:
+        """Return the constants of the rule that may change from step to step."""
+        return ("lr", lr), ("shrink", 1.0 - lr * group.settings["weight_decay"])
 
     # ---- parameters that stay
 

@@ -15,14 +15,9 @@ def _decay(settings: Settings, kind: str = "coupled") -> str:
     return kind if settings["weight_decay"] else "none"
 
 
-def _shared(group: Group, lr: float) -> dict[str, float]:
-    """Return the constants that all rules may read."""
-    settings = group.settings
-    return settings | {
-        "lr": lr,
-        "turn": -1.0 if settings["maximize"] else 1.0,
-        "shrink": 1.0 - lr * settings["weight_decay"],
-    }
+def _new(settings: Settings) -> Settings:
+    """Return the shares of the newest gradient in two running means."""
+    return {"new1": 1.0 - settings["beta1"], "new2": 1.0 - settings["beta2"]}
 
 
 class SGD(Optimizer):
@@ -58,10 +53,8 @@ class SGD(Optimizer):
     def _rule(self, settings: Settings) -> Rule:
         return rule("sgd", _decay(settings), bool(settings["momentum"]), bool(settings["nesterov"]))
 
-    def _constants(self, group: Group, lr: float, step: int) -> dict[str, float]:
-        constants = _shared(group, lr)
-        constants["fresh"] = 1.0 - constants["dampening"] if "speed" in group.kept else 1.0
-        return constants
+    def _varying(self, group: Group, lr: float, step: int) -> tuple[tuple[str, float], ...]:
+        return ("lr", lr), ("fresh", 1.0 - group.settings["dampening"] if "speed" in group.kept else 1.0)
 
 
 class Adam(Optimizer):
@@ -100,13 +93,14 @@ class Adam(Optimizer):
     def _rule(self, settings: Settings) -> Rule:
         return rule("adam", _decay(settings, self.decay), bool(settings["amsgrad"]))
 
-    def _constants(self, group: Group, lr: float, step: int) -> dict[str, float]:
-        constants = _shared(group, lr)
-        beta1, beta2 = constants["beta1"], constants["beta2"]
-        constants["new1"], constants["new2"] = 1.0 - beta1, 1.0 - beta2
-        constants["size"] = lr / (1.0 - beta1**step)  # both means begin at zero: these two factors make up for it
-        constants["root"] = sqrt(1.0 - beta2**step)
-        return constants
+    def _fixed(self, settings: Settings) -> Settings:
+        return super()._fixed(settings) | _new(settings)
+
+    def _varying(self, group: Group, lr: float, step: int) -> tuple[tuple[str, float], ...]:
+        settings = group.settings
+        size = lr / (1.0 - settings["beta1"] ** step)  # both means begin at zero: these two factors make up for it
+        root = sqrt(1.0 - settings["beta2"] ** step)
+        return ("size", size), ("root", root), ("shrink", 1.0 - lr * settings["weight_decay"])
 
 
 class AdamW(Adam):
@@ -167,18 +161,22 @@ class NAdam(Optimizer):
     def _rule(self, settings: Settings) -> Rule:
         return rule("nadam", _decay(settings, "decoupled" if settings["decoupled_weight_decay"] else "coupled"))
 
-    def _constants(self, group: Group, lr: float, step: int) -> dict[str, float]:
-        constants = _shared(group, lr)
-        beta1, beta2 = constants["beta1"], constants["beta2"]
-        now = beta1 * (1.0 - 0.5 * 0.96 ** (step * constants["momentum_decay"]))
-        ahead = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * constants["momentum_decay"]))
+    def _fixed(self, settings: Settings) -> Settings:
+        return super()._fixed(settings) | _new(settings)
+
+    def _varying(self, group: Group, lr: float, step: int) -> tuple[tuple[str, float], ...]:
+        settings = group.settings
+        beta1, decay = settings["beta1"], settings["momentum_decay"]
+        now = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))
+        ahead = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
         product = group.numbers.get("product", 1.0) * now
         group.pending = {"product": product}
-        constants["new1"], constants["new2"] = 1.0 - beta1, 1.0 - beta2
-        constants["left"] = 1.0 - beta2**step
-        constants["now"] = lr * (1.0 - now) / (1.0 - product)
-        constants["ahead"] = lr * ahead / (1.0 - product * ahead)
-        return constants
+        return (
+            ("now", lr * (1.0 - now) / (1.0 - product)),
+            ("ahead", lr * ahead / (1.0 - product * ahead)),
+            ("left", 1.0 - settings["beta2"] ** step),
+            ("shrink", 1.0 - lr * settings["weight_decay"]),
+        )
 
 
 class RMSprop(Optimizer):
@@ -213,10 +211,8 @@ class RMSprop(Optimizer):
     def _rule(self, settings: Settings) -> Rule:
         return rule("rmsprop", _decay(settings), bool(settings["centered"]), bool(settings["momentum"]))
 
-    def _constants(self, group: Group, lr: float, step: int) -> dict[str, float]:
-        constants = _shared(group, lr)
-        constants["new"] = 1.0 - constants["alpha"]
-        return constants
+    def _fixed(self, settings: Settings) -> Settings:
+        return super()._fixed(settings) | {"new": 1.0 - settings["alpha"]}
 
 
 class Adagrad(Optimizer):
@@ -250,8 +246,8 @@ class Adagrad(Optimizer):
     def _rule(self, settings: Settings) -> Rule:
         return rule("adagrad", _decay(settings))
 
-    def _constants(self, group: Group, lr: float, step: int) -> dict[str, float]:
-        return _shared(group, lr / (1.0 + (step - 1) * group.settings["lr_decay"]))
+    def _varying(self, group: Group, lr: float, step: int) -> tuple[tuple[str, float], ...]:
+        return (("lr", lr / (1.0 + (step - 1) * group.settings["lr_decay"])),)
 
 
 class Lion(Optimizer):
@@ -281,7 +277,5 @@ class Lion(Optimizer):
     def _rule(self, settings: Settings) -> Rule:
         return rule("lion", _decay(settings, "decoupled"))
 
-    def _constants(self, group: Group, lr: float, step: int) -> dict[str, float]:
-        constants = _shared(group, lr)
-        constants["new1"], constants["new2"] = 1.0 - constants["beta1"], 1.0 - constants["beta2"]
-        return constants
+    def _fixed(self, settings: Settings) -> Settings:
+        return super()._fixed(settings) | _new(settings)

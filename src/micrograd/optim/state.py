@@ -39,7 +39,7 @@ def load_state(optimizer: Any, state: dict[str, Any], source: str, mode: str) ->
     rates = [_rate(saved["lr"], old["lr"], mine["lr"], mode, source) for saved, old, mine in zip(groups, initial, now)]
     optimizer.steps = steps
     for k, (group, (settings, kept, numbers, marks)) in enumerate(zip(optimizer.groups, ready)):
-        group.settings, group.kept, group.numbers, group.pending = settings, kept, numbers, {}
+        group.settings, group.kept, group.numbers, group.pending, group.ready = settings, kept, numbers, None, None
         optimizer.set_frozen(group, marks)
         rate = rates[k]
         if rate is not None and group.schedule is None:

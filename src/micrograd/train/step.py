@@ -50,15 +50,18 @@ class Step:
         self.limit = inf if clip is None else check_limit(clip, "clip, the greatest norm of the gradients,")
         self.number = Value(0.0)  # of the step, for what is random
         self.loss = _compiled(loss, self.number) if compile and NATIVE else _counted(loss, self.number)
+        self._counts = self.loss is not loss
         self._checked = False
+        self._descend = optimizer.slots.descend
 
     def __call__(self, *args: Any, **kwargs: Any) -> float:
         optimizer = self.optimizer
-        self.number.data = float(optimizer.steps)
+        if self._counts:
+            self.number.data = optimizer.steps
         error = self.loss(*args, **kwargs)
         if not self._checked:
             self._check(error)
-        if not optimizer.slots.descend(error, self.limit, optimizer.updates()):
+        if not self._descend(error, self.limit, optimizer.updates()):
             raise FloatingPointError(
                 f"the loss is {error.data} and a gradient is not finite at step {optimizer.steps + 1}: no parameter was "
                 "moved; try a lower learning rate or clip=1.0, and micrograd.detect_anomaly() to find where it comes from"
