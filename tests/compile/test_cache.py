@@ -302,3 +302,27 @@ class TestLimit:
         self.file(place / "new-abcdefgh.part", 2 * cache.STALE)
         cache.save(cache.name("new"), bytes(1000))
         assert len(kernels(place)) == len(list(place.iterdir())) == 13
+
+
+class TestExchangedFiles:
+    def test_two_kernels_in_each_others_place_are_refused(self, run_python, place):
+        program = (
+            "from micrograd import jit\n"
+            "f, g = jit(lambda x: x * 3.0, wait=True), jit(lambda x: x - 7.0, wait=True)\n"
+            "print(f(2.0), g(2.0), f(2.0), g(2.0))\n"
+        )
+        run = lambda: run_python(program, MICROGRAD_CACHE=str(place)).stdout  # noqa: E731
+        assert run() == "6.0 -5.0 6.0 -5.0\n"
+        one, two = kernels(place)
+        contents = one.read_bytes(), two.read_bytes()
+        one.write_bytes(contents[1])
+        two.write_bytes(contents[0])
+        assert run() == "6.0 -5.0 6.0 -5.0\n"
+        assert (one.read_bytes(), two.read_bytes()) == contents  # made again
+
+    def test_a_file_under_another_name_is_refused(self, place):
+        place.mkdir(mode=0o700)
+        cache.save("a" * 64 + ".o", b"code")
+        assert cache.load("a" * 64 + ".o") == b"code"
+        (place / ("a" * 64 + ".o")).rename(place / ("b" * 64 + ".o"))
+        assert cache.load("b" * 64 + ".o") is None

@@ -1,4 +1,8 @@
-"""Machine code on disk: one file a kernel, named by the text it was made from, the LLVM version and the processor."""
+"""Machine code on disk: one file for each kernel, named by a hash of its text, the LLVM version and the processor.
+
+A file begins with a hash of its name and its code, so that a damaged file is not used, and neither is one that was renamed or
+exchanged with another.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +15,23 @@ import tempfile
 import time
 from pathlib import Path
 
-DIGEST = 32  # a file starts with the SHA-256 of the rest: a damaged one is not used
+DIGEST = 32  # bytes of a SHA-256
 
-LIMIT = 500.0  # megabytes: a kernel takes 3 kB, the step of a transformer 2 MB
-KEPT = 0.75  # of the limit, where it was passed: so that not every writer has to look for the oldest
-LOOK = 16  # times that a process looks while it fills the cache, beside its first time
-STALE = 3600.0  # seconds after which the writer of an unfinished file is taken for dead
+LIMIT = 500.0  # megabytes: a kernel takes 3 kB, the training step of a transformer 2 MB
+KEPT = 0.75  # the share of the limit that is kept once it was exceeded, so that not every writer has to remove files
+LOOK = 16  # how often a process measures the folder while it fills the cache, beside the first time
+STALE = 3600.0  # seconds after which the writer of an unfinished file is assumed to be dead
 
 # The names of our files: nothing else in the folder is touched.
 KERNEL, UNFINISHED = re.compile("[0-9a-f]{64}[.]o"), re.compile("new-[a-z0-9_]{8}[.]part")
 
-_since_look = float("inf")  # bytes that this process has written since it last looked how much there is
+_since_look = float("inf")  # bytes that this process has written since it last measured the folder
 
 
 def directory() -> Path | None:
     """Where kernels are kept: MICROGRAD_CACHE, else the user's cache directory; None where it is switched off or unsafe.
 
-    Code is loaded from there, so nobody else may write to it.
+    Code is loaded from that folder, so it is not used where somebody else may write to it.
     """
     chosen = os.environ.get("MICROGRAD_CACHE")
     if chosen == "0":
@@ -49,6 +53,10 @@ def name(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest() + ".o"
 
 
+def _digest(key: str, code: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + b"\0" + code).digest()
+
+
 def limit() -> float:
     """How many bytes are kept: MICROGRAD_CACHE_SIZE, in megabytes."""
     try:
@@ -59,7 +67,7 @@ def limit() -> float:
 
 
 def load(key: str) -> bytes | None:
-    """The code kept under a name, which is now the last one used; None where there is none, or none that is whole."""
+    """The code that is kept under a name, marked as used now; None where there is none, or where the file is not as written."""
     path = directory()
     if path is None:
         return None
@@ -68,7 +76,7 @@ def load(key: str) -> bytes | None:
     except OSError:
         return None
     code = content[DIGEST:]
-    if hashlib.sha256(code).digest() != content[:DIGEST]:
+    if _digest(key, code) != content[:DIGEST]:
         return None
     with contextlib.suppress(OSError):  # a folder that can only be read
         os.utime(path / key)
@@ -76,7 +84,7 @@ def load(key: str) -> bytes | None:
 
 
 def save(key: str, code: bytes) -> None:
-    """Keep code under a name: written beside and moved into place, so that a reader sees all of it or nothing."""
+    """Keep code under a name: written to a temporary file and moved into place, so that a reader sees all of it or nothing."""
     global _since_look
     path, most = directory(), limit()
     if path is None or DIGEST + len(code) > most:
@@ -85,13 +93,13 @@ def save(key: str, code: bytes) -> None:
         handle, temporary = tempfile.mkstemp(dir=path, prefix="new-", suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(code).digest() + code)
+                file.write(_digest(key, code) + code)
             os.replace(temporary, path / key)
         except BaseException:
             os.unlink(temporary)
             raise
     except OSError:
-        return  # a full disk or a read-only one costs time, not results
+        return  # a full or read-only disk costs time, and changes no result
     _since_look += DIGEST + len(code)
     if _since_look >= most / LOOK:
         _since_look = 0.0
@@ -99,9 +107,9 @@ def save(key: str, code: bytes) -> None:
 
 
 def trim(path: Path, most: float) -> None:
-    """Remove what killed writers left, and of more than `most` bytes what was used longest ago.
+    """Remove what killed writers left; where more than `most` bytes are kept, remove the least recently used files.
 
-    Other processes may read, write and trim meanwhile: a reader that comes too late compiles, and writes it anew.
+    Other processes may read, write and trim at the same time: a reader whose file is gone compiles it again.
     """
     kept: list[tuple[float, int, str]] = []
     try:
@@ -131,5 +139,5 @@ def trim(path: Path, most: float) -> None:
 
 
 def _remove(path: str) -> None:
-    with contextlib.suppress(OSError):  # another process was faster, or reads it on a system that keeps it then
+    with contextlib.suppress(OSError):  # another process was faster, or the system keeps files that are being read
         os.unlink(path)
