@@ -23,7 +23,7 @@ class Passed(NamedTuple):
 
 def function(t: Text, name: str, number: int, steps: list[Step], passed: Passed) -> str:
     """The function of one chunk."""
-    t.lines, t.names, t.masks = [], {}, {}
+    t.begin()
     W = t.target.width
     if not t.point and not t.masked:
         t.line(f"%mask = and <{W} x i1> splat (i1 true), splat (i1 true)")
@@ -84,7 +84,7 @@ def function(t: Text, name: str, number: int, steps: list[Step], passed: Passed)
                     t.line(f"%keeps = select <{W} x i1> %keep, {t.T} {t.splat(1.0)}, {t.T} {t.splat(0.0)}")
                     t.line(f"store {t.T} %keeps, ptr {p}, align {t.align}")
             status = "%status"
-    t.line(f"ret i32 {status}")
+    t.end(status)
     kind = "define" if name == "kernel" else "define internal"
     return f"{kind} i32 @{name}({entry.arguments(t, passed.whole)}) #0 {{\n" + "\n".join(t.lines) + "\n}\n"
 

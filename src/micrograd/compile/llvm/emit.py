@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -13,7 +13,8 @@ from micrograd.compile.llvm import philox
 from micrograd.compile.llvm.build import Target, host_features, vector_name
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder, Ref
-from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
+from micrograd.tape.decisions import GUARD, decisions
+from micrograd.tape.tape import CONST, INPUT, PARAM, PICK, Tape
 
 LIBRARY = {op.name: op.llvm[1:] for op in OPS.values() if op.llvm.startswith("@") and not op.llvm.startswith("@llvm.")}
 
@@ -74,7 +75,19 @@ class Text:
         for summed in reduced:
             self.kinds.append(counts[summed])
             counts[summed] += 1
+        self.decided = decisions(tape)
+        self.one_by_one_calls = (
+            False  # whether functions of the C library are called lane by lane, for eager code's bits
+        )
         self.masked = False  # whether the function being written is for the last rows, which do not fill a vector
+
+    def begin(self) -> None:
+        """Begin a function."""
+        self.lines, self.names, self.masks = [], {}, {}
+
+    def end(self, result: str) -> None:
+        """End a function, which returns an i32."""
+        self.line(f"ret i32 {result}")
 
     def shape(self, width: int | None, lanes: int = 0) -> None:
         """Write about numbers (None) or vectors of this width from now on, of which the first `lanes` are of interest."""
@@ -150,8 +163,13 @@ class Text:
             p = self.address_of("%in", place)
             self.line(f"{r} = load {self.T}, ptr {p}, align {self.item}")
             return r
-        at, column, p = self.address_of("%columns", place), self.fresh(), self.fresh()
+        at, column = self.address_of("%columns", place), self.fresh()
         self.line(f"{column} = load ptr, ptr {at}, align 8")
+        return self.load_rows(column, r)
+
+    def load_rows(self, column: str, r: str) -> str:
+        """The rows at hand of a column."""
+        p = self.fresh()
         self.line(f"{p} = getelementptr {self.scalar}, ptr {column}, i64 %i")
         if not self.masked:
             self.line(f"{r} = load {self.T}, ptr {p}, align {self.item}")
@@ -211,10 +229,34 @@ class Text:
             return r
         return self.masks[place]
 
+    def flag(self, place: Any) -> str | None:
+        """A value that is 1.0 or 0.0 as i1; None for any other."""
+        if place in self.masks:
+            return self.masks[place]
+        if place in self.names or self.tape.ops[place] is not CONST:
+            return None
+        literal = {"1.0": "true", "0.0": "false"}.get(repr(self.tape.args[place][0]))  # -0.0 is another number
+        return literal if literal is None or self.point else f"splat (i1 {literal})"
+
     # ---- instructions
 
     def instruction(self, place: int) -> None:
-        self.operate(place, self.tape.ops[place], self.tape.args[place])
+        """Write one instruction; what decides something is rounded as eager code rounds it."""
+        with self.rounding([place]):
+            self.operate(place, self.tape.ops[place], self.tape.args[place])
+
+    @contextmanager
+    def rounding(self, places: Iterable[int]) -> Iterator[None]:
+        """Write about these places: what decides something is rounded as in eager code, unless fastmath allows anything."""
+        if self.target.fastmath or self.target.exact:
+            yield
+            return
+        flags, level = self.F, max([self.decided.places.get(p, 0) for p in places])
+        if level:
+            self.F = ""
+        self.one_by_one_calls = level == GUARD
+        yield
+        self.F, self.one_by_one_calls = flags, False
 
     def operate(self, place: Any, op: Op, args: Sequence[Any]) -> None:
         """Write an op over operands that `get` knows; its result can be had by `get(place)` afterwards."""
@@ -226,6 +268,11 @@ class Text:
             return
         if how == "select":
             c = self.condition(args[0])
+            flags = [self.flag(a) for a in args[1:]] if op is PICK else [None]
+            if None not in flags:
+                self.line(f"{r} = select {self.B} {c}, {self.B} {flags[0]}, {self.B} {flags[1]}")
+                self.masks[place] = r
+                return
             a, b = self.get(args[1]), self.get(args[2])
             self.line(f"{r} = select {self.B} {c}, {self.T} {a}, {self.T} {b}")
         elif how == "philox":
@@ -274,7 +321,7 @@ class Text:
     def call(self, function: str, operands: list[str]) -> str:
         """A function of the C library: of vectors where there is one and bits may differ, else lane by lane."""
         n = len(operands)
-        if not self.point and not self.target.exact and function not in OURS:
+        if not self.point and not self.target.exact and not self.one_by_one_calls and function not in OURS:
             if function == "exp" and not self.target.float32 and self.target.bits >= 256 and host_features().get("fma"):
                 return inline.exp(self, operands[0])
             lanes = self.target.bits // (32 if self.target.float32 else 64)

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from micrograd.compile import pipeline
 from micrograd.compile.backend import Text as KernelText
-from micrograd.compile.llvm import chunk, entry, packed, tiled
+from micrograd.compile.llvm import arrays, chunk, entry, packed, regions, tiled
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.llvm.chunk import Passed
 from micrograd.compile.llvm.emit import Text, attributes, spelled
+from micrograd.compile.llvm.nested import Memory, Nested
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.schedule import outline, split, tiles
 from micrograd.compile.schedule.split import GUARD, Step
 from micrograd.compile.tuning import TUNING
 from micrograd.ops import Op
-from micrograd.tape.tape import Tape
+from micrograd.tape.tape import Structural, Tape
 
 
 class _Machine:
@@ -42,6 +43,8 @@ def text(tape: Tape, goal: Goal, target: Target | None = None) -> KernelText:
     """
     target = target or Target.of(goal)
     reduced = [goal.reduced] * len(tape.outputs) if goal.rows else []
+    if tape.has_regions():
+        return _with_regions(_Regions(tape, target, reduced, not goal.rows))
     if (found := packed.attempt(tape, target, reduced if goal.rows else None)) is not None:
         return KernelText(*found)
     tape = pipeline.run(pipeline.ORDERING, tape, goal, _Machine(target))
@@ -54,6 +57,38 @@ def text(tape: Tape, goal: Goal, target: Target | None = None) -> KernelText:
     else:
         functions, scratch = _one_chunk(t, schedule), 0
     return KernelText("\n".join([*functions, *t.declared, attributes(target)]), scratch)
+
+
+class _Regions(Nested):
+    """The IR of a tape with loops and choices: one function, whose arrays lie in scratch memory."""
+
+    scratch = 0
+
+    def instruction(self, place: int) -> None:
+        """Write one instruction."""
+        op = self.tape.ops[place]
+        if isinstance(op, Structural):
+            regions.write(self, place, op)
+        else:
+            super().instruction(place)
+
+    def begin(self) -> None:
+        """Begin a function."""
+        super().begin()
+        self.arrays, self.results, self.memory = {}, {}, Memory()
+        self.live = "" if self.point else "%mask"
+
+    def end(self, result: str) -> None:
+        """End a function: buffers are freed."""
+        self.lines = arrays.prologue(self.memory) + self.lines + arrays.epilogue(self.memory)
+        super().end(result)
+        self.scratch = max(self.scratch, self.memory.used)
+
+
+def _with_regions(t: _Regions) -> KernelText:
+    """Guards are not joined: a loop that might not end is not begun where one of those before it has failed."""
+    functions = _one_chunk(t, split.steps(t.tape))
+    return KernelText("\n".join([*functions, *t.tables, *t.declared, attributes(t.target)]), t.scratch)
 
 
 def _one_chunk(t: Text, schedule: list[Step]) -> list[str]:

@@ -173,7 +173,8 @@ class PackedText(Text):
             for p in packs:
                 self.loaded, self.lanes = {}, len(p.roots)
                 to = self.key(p)
-                self.operate(to, how, [(o, W) for o in p.operands])
+                with self.rounding(p.roots):
+                    self.operate(to, how, [(o, W) for o in p.operands])
                 self.finish(p, self.get(to))
             return
         totals: list[str] = []
@@ -183,11 +184,12 @@ class PackedText(Text):
             for i, p in enumerate(packs):
                 self.lanes = len(p.roots)
                 x = [self.get((o, W)) for o in p.operands[at : at + length]]
-                term = x[0] if length == 1 else self.write("mul", *x)
-                if at == 0:
-                    totals.append(term)
-                else:
-                    totals[i] = self.write("add", totals[i], term)
+                with self.rounding(p.roots):
+                    term = x[0] if length == 1 else self.write("mul", *x)
+                    if at == 0:
+                        totals.append(term)
+                    else:
+                        totals[i] = self.write("add", totals[i], term)
             at += length
         for p, total in zip(packs, totals):
             self.lanes = len(p.roots)

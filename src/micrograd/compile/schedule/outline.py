@@ -12,6 +12,7 @@ from typing import Any
 
 from micrograd.compile.schedule.split import Step
 from micrograd.compile.tuning import TUNING
+from micrograd.tape.decisions import decisions
 from micrograd.tape.tape import SOURCES, Tape
 
 
@@ -25,7 +26,9 @@ class Function:
         self.rows: list[list[int]] = []
 
 
-def form(tape: Tape, reduced: Sequence[bool], chunk: list[Step], live_out: set[int]) -> tuple[Any, list[int]]:
+def form(
+    tape: Tape, reduced: Sequence[bool], chunk: list[Step], live_out: set[int], decided: dict[int, int]
+) -> tuple[Any, list[int]]:
     """What a chunk does, and its operands: what it reads, then its live-outs and its results (~number).
 
     Two chunks of equal form compute the same function of their operands. A chunk with guards equals no other.
@@ -54,7 +57,7 @@ def form(tape: Tape, reduced: Sequence[bool], chunk: list[Step], live_out: set[i
             left.append(~k)
             continue
         place = step[1]
-        what.append(tape.ops[place])
+        what.append((tape.ops[place], decided.get(place, 0)))
         for a in tape.args[place]:
             read(a)
         made[place] = len(made)
@@ -71,8 +74,9 @@ def functions(
     known: dict[Any, Function] = {}
     operands: dict[Function, list[list[int]]] = {}
     calls = []
+    decided = decisions(tape).places  # they are rounded in another way
     for number, chunk in enumerate(chunks):
-        what, places = form(tape, reduced, chunk, live_out)
+        what, places = form(tape, reduced, chunk, live_out, decided)
         key = what, guarded_in is not None and number > guarded_in
         function = known.setdefault(key, Function(number))
         if len(known) * TUNING.outline_calls > len(chunks):

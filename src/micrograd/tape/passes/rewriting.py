@@ -2,43 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from micrograd.errors import CompileError
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder, Ref
+from micrograd.tape.decisions import Decisions, decisions
 from micrograd.tape.passes.derivatives import connected, slopes_of
 from micrograd.tape.tape import CONST, INPUT, PICK, SOURCES, Region, Structural, Tape
 
 MUL, POW = OPS["mul"], OPS["pow"]
 
 
-def expand(tape: Tape, spelled: Any, fast: bool = False, powers: bool = False) -> Tape:
+def expand(
+    tape: Tape, spelled: Any, fast: bool = False, powers: bool = False, decided: Decisions | None = None
+) -> Tape:
     """The tape in ops for which `spelled(op)` holds: the others are run, on places, down to those.
 
-    With `powers`, x**2 becomes x*x and the like: faster by far, and off by a rounding at most (so not for exact results).
+    With `powers`, x**2 becomes x*x and the like: faster by far, and off by a rounding at most. So it is not done for exact
+    results, and not where a guard or a condition is decided by it (`decided`, of the body of a region).
     """
     builder = Builder(tape.inputs, tape.params, fast)
+    decided = decisions(tape) if decided is None and powers else decided or Decisions({}, {})
     at: list[int] = []
-    for op, args in zip(tape.ops, tape.args):
+    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
         if op in SOURCES:
             at.append(builder.const(args[0]) if op is CONST else builder.source(op, args[0]))
             continue
         row = tuple([at[a] for a in args])
-        place = _power(builder, row) if powers and op is POW else None
+        place = _power(builder, row) if powers and op is POW and i not in decided.places else None
         if place is not None:
             at.append(place)
+        elif isinstance(op, Region):
+            inside = decided.bodies.get(i, [Decisions({}, {})] * 2)
+            bodies = [expand(body, spelled, fast, powers, d) for body, d in zip(op.bodies(), inside)]
+            at.append(builder.emit(op.with_bodies(bodies), row))
         elif isinstance(op, Structural) or spelled(op):
-            at.append(builder.emit(_inside(op, lambda body: expand(body, spelled, fast, powers)), row))
+            at.append(builder.emit(op, row))
         else:
             at.append(_expanded(builder, op, [Ref(builder, a) for a in row], spelled).place)
     return builder.finish([at[o] for o in tape.outputs], tape, at)
-
-
-def _inside(op: Op, rewrite: Callable[[Tape], Tape]) -> Op:
-    """An op; a region with its bodies rewritten."""
-    return op.with_bodies([rewrite(body) for body in op.bodies()]) if isinstance(op, Region) else op
 
 
 def _power(builder: Builder, row: tuple[int, ...]) -> int | None:
@@ -103,9 +107,14 @@ def _primitives(tape: Tape, active: Sequence[bool], kinds: set[tuple[Op, tuple[b
             kinds.add((op, tuple([active[a] for a in args])))
 
 
+def _simplified(op: Op, fast: bool) -> Op:
+    """An op; a region with its bodies simplified."""
+    return op.with_bodies([simplify(body, fast) for body in op.bodies()]) if isinstance(op, Region) else op
+
+
 def simplify(tape: Tape, fast: bool = False) -> Tape:
     """The tape with constants folded and each expression written once."""
     builder = Builder(tape.inputs, tape.params, fast)
-    ops = [_inside(op, lambda body: simplify(body, fast)) for op in tape.ops] if tape.has_regions() else tape.ops
+    ops = [_simplified(op, fast) for op in tape.ops] if tape.has_regions() else tape.ops
     at = builder.copy(tape.copy(ops=tuple(ops)), once=True)
     return builder.finish([at[o] for o in tape.outputs], tape, at)

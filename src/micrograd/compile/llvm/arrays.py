@@ -1,0 +1,307 @@
+"""Arrays of a tape in LLVM text: where their elements lie, and the memory for those that are made.
+
+An array of inputs, params or constants is not made at all: its elements are taken from where they lie. Any other lies in
+memory, element after element, a vector each (for a point: a number). An array of a loop with a condition has as many
+elements as the lane that took the most turns; `lanes` says how many of them each lane has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any, NamedTuple
+
+from micrograd.compile.llvm.emit import hexadecimal
+from micrograd.compile.llvm.nested import Memory, Nested
+from micrograd.errors import CompileError
+from micrograd.tape.check import Shape
+from micrograd.tape.tape import CONST, INPUT, PARAM
+
+NEAR = (
+    1 << 18
+)  # bytes of an array that lies in the scratch memory of a thread; a longer one is allocated while it is needed
+FIRST = 32  # elements that an array of unknown length has room for before it is allocated
+
+
+class Array(NamedTuple):
+    """An array: of which kind, where it begins, how far its elements are apart in each dimension, and its shape.
+
+    kind      memory: `base` is a pointer, and elements lie one behind the other
+              input, param: `base` is the number of the first, `steps` are distances between such numbers
+              table: the same in a table of constants; `table` is its name
+              all: every element is the number `base`
+    """
+
+    kind: str
+    base: str
+    steps: tuple[int, ...]
+    shape: Shape
+    table: str = ""
+    length: str = ""  # of an array of unknown length: how many elements there are,
+    lanes: str = ""  # and for rows, how many of them each lane has
+
+
+GROW = """define internal ptr @mg_room(ptr %slot, i64 %bytes, i64 %used) noinline {
+  %old = load ptr, ptr %slot, align 8
+  %end = getelementptr i8, ptr %slot, i64 8
+  %has = load i64, ptr %end, align 8
+  %enough = icmp ule i64 %bytes, %has
+  br i1 %enough, label %done, label %grow
+grow:
+  %twice = shl i64 %has, 1
+  %least = icmp ugt i64 %twice, %bytes
+  %wanted = select i1 %least, i64 %twice, i64 %bytes
+  %up = add i64 %wanted, 63
+  %size = and i64 %up, -64
+  %new = call ptr @aligned_alloc(i64 64, i64 %size)
+  %none = icmp eq ptr %new, null
+  br i1 %none, label %fail, label %move
+fail:
+  call void @abort()
+  unreachable
+move:
+  call void @llvm.memcpy.p0.p0.i64(ptr %new, ptr %old, i64 %used, i1 false)
+  %own = getelementptr i8, ptr %slot, i64 16
+  %mine = load ptr, ptr %own, align 8
+  call void @free(ptr %mine)
+  store ptr %new, ptr %slot, align 8
+  store i64 %size, ptr %end, align 8
+  store ptr %new, ptr %own, align 8
+  br label %done
+done:
+  %now = phi ptr [ %old, %0 ], [ %new, %move ]
+  ret ptr %now
+}
+"""
+NEEDED = ["declare ptr @aligned_alloc(i64, i64)", "declare void @free(ptr)", "declare void @abort() noreturn",
+          "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]  # fmt: skip
+
+
+def prologue(memory: Memory) -> list[str]:
+    """The lines at the beginning of a function: its buffers, each in scratch at first."""
+    lines = []
+    for name, at, size in memory.buffers:
+        lines += [
+            f"  {name} = alloca {{ptr, i64, ptr}}, align 8",
+            f"  {name}s = getelementptr i8, ptr %scratch, i64 {at}",
+            f"  store ptr {name}s, ptr {name}, align 8",
+            f"  {name}e = getelementptr i8, ptr {name}, i64 8",
+            f"  store i64 {size}, ptr {name}e, align 8",
+            f"  {name}o = getelementptr i8, ptr {name}, i64 16",
+            f"  store ptr null, ptr {name}o, align 8",
+        ]
+    return lines
+
+
+def epilogue(memory: Memory) -> list[str]:
+    """The lines at its end: buffers that have grown are freed."""
+    lines = []
+    for name, _, _ in memory.buffers:
+        lines += [f"  {name}f = load ptr, ptr {name}o, align 8", f"  call void @free(ptr {name}f)"]
+    return lines
+
+
+def buffer(t: Nested, memory: Memory, size: int) -> str:
+    """A buffer that can grow; `size` bytes of it lie in scratch."""
+    name = f"%buffer{len(memory.buffers)}"
+    memory.buffers.append((name, memory.take(size), size))
+    t.declared.update({line: line for line in NEEDED})
+    t.declared[GROW] = GROW
+    return name
+
+
+def room(t: Nested, memory: Memory, size: int) -> str:
+    """A pointer to so many bytes."""
+    if size <= NEAR:
+        return t.address("%scratch", memory.take(size))
+    return grown(t, buffer(t, memory, 0), str(size), "0")
+
+
+def grown(t: Nested, name: str, size: str, used: str) -> str:
+    """A pointer to a buffer that has at least `size` bytes by now, of which `used` are kept."""
+    p = t.fresh()
+    t.line(f"{p} = call ptr @mg_room(ptr {name}, i64 {size}, i64 {used})")
+    return p
+
+
+# ---- elements
+
+
+def size_of(shape: Sequence[int | None]) -> int:
+    """How many numbers an array of this shape has."""
+    return prod([_length(n) for n in shape])
+
+
+def _length(n: int | None) -> int:
+    if n is None:
+        raise CompileError(
+            "a list of lists whose lengths depend on the numbers cannot be compiled\n"
+            "  Inside of another loop, keep the numbers themselves and not the list of them."
+        )
+    return n
+
+
+def index(t: Nested, array: Array, i: str) -> Array | str:
+    """Element i (an i64) of an array: an array, or the name of a number."""
+    inner = array.shape[1:]
+    if array.kind == "all":
+        return array._replace(shape=inner) if inner else _splat(t, array.base)
+    if array.kind == "memory":
+        p = t.fresh()
+        offset = _scaled(t, i, size_of(inner) * t.bytes)
+        t.line(f"{p} = getelementptr i8, ptr {array.base}, i64 {offset}")
+        if inner:
+            return Array("memory", p, (), inner)
+        return load(t, p)
+    number = _plus(t, array.base, _scaled(t, i, array.steps[0]))
+    if inner:
+        return array._replace(base=number, steps=array.steps[1:], shape=inner)
+    if array.kind == "input":
+        return t.load_column(number)
+    p, x = t.fresh(), t.fresh()
+    base = "%params" if array.kind == "param" else array.table
+    t.line(f"{p} = getelementptr {t.scalar}, ptr {base}, i64 {number}")
+    t.line(f"{x} = load {t.scalar}, ptr {p}, align {t.item}")
+    return x if t.point else t.broadcast(x)
+
+
+def _splat(t: Nested, literal: str) -> str:
+    return literal if t.point else f"splat ({t.scalar} {literal})"
+
+
+def _scaled(t: Nested, i: str, step: int) -> str:
+    if i.lstrip("-").isdigit():
+        return str(int(i) * step)
+    if step in (0, 1):
+        return i if step else "0"
+    r = t.fresh()
+    t.line(f"{r} = mul i64 {i}, {step}")
+    return r
+
+
+def _plus(t: Nested, a: str, b: str) -> str:
+    if a.isdigit() and b.lstrip("-").isdigit():
+        return str(int(a) + int(b))
+    if "0" in (a, b):
+        return b if a == "0" else a
+    r = t.fresh()
+    t.line(f"{r} = add i64 {a}, {b}")
+    return r
+
+
+def load(t: Nested, p: str) -> str:
+    """The number (or vector) that lies there."""
+    x = t.fresh()
+    t.line(f"{x} = load {t.T}, ptr {p}, align {t.align}")
+    return x
+
+
+def store(t: Nested, x: str, p: str) -> None:
+    """Put a number there."""
+    t.line(f"store {t.T} {x}, ptr {p}, align {t.align}")
+
+
+def counted(t: Nested, count: str, body: Callable[[str], None]) -> None:
+    """Blocks that do something `count` times (an i64, which may be 0), with the number of the turn."""
+    n = t.label()
+    t.lines += [f"  br label %pre{n}", f"pre{n}:", f"  br label %head{n}", f"head{n}:"]
+    i = t.fresh()
+    t.line(f"{i} = phi i64 [ 0, %pre{n} ], [ %on{n}, %latch{n} ]")
+    t.line(f"%more{n} = icmp ult i64 {i}, {count}")
+    t.lines += [f"  br i1 %more{n}, label %body{n}, label %exit{n}", f"body{n}:"]
+    body(i)
+    t.lines += [
+        f"  br label %latch{n}",
+        f"latch{n}:",
+        f"  %on{n} = add i64 {i}, 1",
+        f"  br label %head{n}",
+        f"exit{n}:",
+    ]
+
+
+def copy(t: Nested, array: Array, to: str, old: str = "", mask: str = "") -> None:
+    """Write an array into memory; with a mask, lanes outside of it keep what lies at `old`."""
+    inner = size_of(array.shape[1:]) * t.bytes
+
+    def one(i: str) -> None:
+        x = index(t, array, i)
+        p = t.fresh()
+        t.line(f"{p} = getelementptr i8, ptr {to}, i64 {_scaled(t, i, inner)}")
+        before = ""
+        if mask:
+            before = t.fresh()
+            t.line(f"{before} = getelementptr i8, ptr {old}, i64 {_scaled(t, i, inner)}")
+        if isinstance(x, Array):
+            copy(t, x, p, before, mask)
+            return
+        if mask:
+            r = t.fresh()
+            t.line(f"{r} = select {t.B} {mask}, {t.T} {x}, {t.T} {load(t, before)}")
+            x = r
+        store(t, x, p)
+
+    counted(t, array.length or str(array.shape[0]), one)
+
+
+def in_memory(t: Nested, memory: Memory, array: Array) -> Array:
+    """The same array, in memory."""
+    if array.kind == "memory":
+        return array
+    p = room(t, memory, size_of(array.shape) * t.bytes)
+    copy(t, array, p)
+    return Array("memory", p, (), array.shape)
+
+
+# ---- made from numbers
+
+
+def stack(t: Nested, memory: Memory, parts: list[Any], places: Sequence[int]) -> Array:
+    """An array of numbers (their places are given) or of arrays."""
+    if isinstance(parts[0], Array):
+        return _of_arrays(t, memory, parts)
+    ops, args = t.tape.ops, t.tape.args
+    shape = (len(places),)
+    kinds = {ops[p] for p in places}
+    if kinds == {CONST}:
+        numbers = [hexadecimal(args[p][0], t.target.float32) for p in places]
+        if len(set(numbers)) == 1:
+            return Array("all", numbers[0], (), shape)
+        table = f"@array{len(t.tables)}"
+        cells = ", ".join(f"{t.scalar} {x}" for x in numbers)
+        t.tables.append(f"{table} = internal constant [{len(numbers)} x {t.scalar}] [{cells}]")
+        return Array("table", "0", (1,), shape, table)
+    numbers_in = [args[p][0] for p in places] if kinds in ({INPUT}, {PARAM}) and t.is_outermost() else []
+    if numbers_in:
+        step = numbers_in[1] - numbers_in[0] if len(places) > 1 else 1
+        if all(b - a == step for a, b in pairwise(numbers_in)):
+            return Array("input" if kinds == {INPUT} else "param", str(numbers_in[0]), (step,), shape)
+    p = room(t, memory, len(places) * t.bytes)
+    for k, place in enumerate(places):
+        store(t, t.get(place), t.address(p, k * t.bytes))
+    return Array("memory", p, (), shape)
+
+
+def _of_arrays(t: Nested, memory: Memory, parts: list[Array]) -> Array:
+    first, shape = parts[0], (len(parts), *parts[0].shape)
+    if all(a == first for a in parts):
+        return (
+            first._replace(steps=(0, *first.steps), shape=shape) if first.kind != "memory" else _pile(t, memory, parts)
+        )
+    alike = all((a.kind, a.steps, a.shape) == (first.kind, first.steps, first.shape) for a in parts)
+    if alike and first.kind in ("input", "param"):
+        starts = [int(a.base) if a.base.isdigit() else None for a in parts]
+        if None not in starts:
+            known = [s for s in starts if s is not None]
+            step = known[1] - known[0]
+            if all(b - a == step for a, b in pairwise(known)):
+                return first._replace(steps=(step, *first.steps), shape=shape)
+    return _pile(t, memory, parts)
+
+
+def _pile(t: Nested, memory: Memory, parts: list[Array]) -> Array:
+    each = size_of(parts[0].shape) * t.bytes
+    p = room(t, memory, len(parts) * each)
+    for k, part in enumerate(parts):
+        copy(t, part, t.address(p, k * each))
+    return Array("memory", p, (), (len(parts), *parts[0].shape))

@@ -1,0 +1,78 @@
+"""The text of a tape with regions: what is known where, while the body of a region is written into the text around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from micrograd.compile.llvm.build import Target
+from micrograd.compile.llvm.emit import Text
+from micrograd.tape.check import shapes
+from micrograd.tape.decisions import Decisions
+from micrograd.tape.tape import SOURCES, Tape
+
+
+class Memory:
+    """The memory for the arrays of one function: parts of its scratch, and buffers that grow."""
+
+    def __init__(self) -> None:
+        self.used = 0
+        self.buffers: list[tuple[str, int, int]] = []  # name, where it begins in scratch, how many bytes it has there
+
+    def take(self, size: int) -> int:
+        """Where so many bytes of scratch begin."""
+        at, self.used = self.used, self.used + -(-size // 64) * 64
+        return at
+
+
+class Nested(Text):
+    """The IR of one tape, and of the bodies inside of it, being written."""
+
+    def __init__(self, tape: Tape, target: Target, reduced: list[bool], point: bool) -> None:
+        super().__init__(tape, target, reduced, point)
+        self.arrays: dict[int, Any] = {}  # place -> what is known of an array (see arrays.py)
+        self.results: dict[int, list[Any]] = {}  # place of a region -> names of numbers, or arrays
+        self.depth = 0  # in how many regions we are
+        self.live = ""  # the lanes (for a point: the condition) for which we are there; all where it is empty
+        self.memory = Memory()
+        self.tables: list[str] = []  # arrays of constants
+
+    def label(self) -> int:
+        """A number for names of blocks."""
+        self.count += 1
+        return self.count
+
+    def enter(self, tape: Tape, decided: Decisions) -> tuple[Any, ...]:
+        """Write about a body of a region from now on; returns what `leave` wants back."""
+        around = self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided
+        self.tape, self.decided, self.depth = tape, decided, self.depth + 1
+        self.names, self.masks, self.arrays, self.results, self.columns = {}, {}, {}, {}, {}
+        return around
+
+    def leave(self, around: tuple[Any, ...]) -> None:
+        """Write about the tape around it again."""
+        self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided = around
+        self.depth -= 1
+
+    def is_outermost(self) -> bool:
+        """Whether this is the tape itself, and not a body in it."""
+        return self.depth == 0
+
+    def is_known(self, place: int) -> bool:
+        """Whether a value can be had by now."""
+        return self.tape.ops[place] in SOURCES or place in self.names or place in self.masks
+
+    def shapes_of(self, tape: Tape, inputs: Sequence[Any]) -> list[Any]:
+        """The shapes of a body's places, for arrays and names of numbers as inputs."""
+        return shapes(tape, [() if isinstance(x, str) else x.shape for x in inputs])
+
+    def load_column(self, number: str) -> str:
+        """The input with this number, an i64 that is known when the code runs."""
+        column, p, r = self.fresh(), self.fresh(), self.fresh()
+        if self.point:
+            self.line(f"{p} = getelementptr {self.scalar}, ptr %in, i64 {number}")
+            self.line(f"{r} = load {self.T}, ptr {p}, align {self.item}")
+            return r
+        self.line(f"{p} = getelementptr ptr, ptr %columns, i64 {number}")
+        self.line(f"{column} = load ptr, ptr {p}, align 8")
+        return self.load_rows(column, r)
