@@ -27,11 +27,12 @@ class Function:
 
 
 def form(
-    tape: Tape, reduced: Sequence[bool], chunk: list[Step], live_out: set[int], decided: dict[int, int]
+    tape: Tape, reduced: Sequence[bool], chunk: list[Step], live_out: set[int], decided: dict[int, int] | None = None
 ) -> tuple[Any, list[int]]:
     """What a chunk does, and its operands: what it reads, then its live-outs and its results (~number).
 
-    Two chunks of equal form compute the same function of their operands. A chunk with guards equals no other.
+    Two chunks of equal form compute the same function of their operands. A chunk with guards equals no other. `decided` are
+    the places that decide something (see tape/decisions.py): they are rounded in another way.
     """
     made: dict[int, int] = {}
     given: dict[int, int] = {}
@@ -57,7 +58,7 @@ def form(
             left.append(~k)
             continue
         place = step[1]
-        what.append((tape.ops[place], decided.get(place, 0)))
+        what.append((tape.ops[place], (decided or {}).get(place, 0)))
         for a in tape.args[place]:
             read(a)
         made[place] = len(made)
@@ -74,7 +75,7 @@ def functions(
     known: dict[Any, Function] = {}
     operands: dict[Function, list[list[int]]] = {}
     calls = []
-    decided = decisions(tape).places  # they are rounded in another way
+    decided = decisions(tape).places
     for number, chunk in enumerate(chunks):
         what, places = form(tape, reduced, chunk, live_out, decided)
         key = what, guarded_in is not None and number > guarded_in

@@ -1,0 +1,126 @@
+"""What decides a guard, a choice or a loop is rounded as in eager code, whatever was called before, in any order of rows."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from compiled_regions import point, rows, source
+from micrograd import jit, math, vmap
+from micrograd.compile.options import Options
+from micrograd.tape.decisions import BRANCH, GUARD, decisions
+from micrograd.tape.text import parse
+from random_programs import needs_llvm
+
+pytestmark = needs_llvm
+
+
+def inverse(ax, ay, bx, by):
+    det = ax * by - ay * bx
+    if det == 0:
+        return 0.0 * ax
+    return 1.0 / det
+
+
+SINGULAR, REGULAR = (0.1, 0.3, 0.1, 0.3), (1.0, 0.0, 0.0, 1.0)
+
+
+def root(a, b, c):
+    d = b * b - 4 * a * c
+    if d < 0:
+        return 0.0 * a
+    return (-b + math.sqrt(d)) / (2 * a)
+
+
+def test_a_guard_does_not_depend_on_what_was_called_before():
+    f = jit(inverse, wait=True)
+    assert f(*REGULAR) == 1.0
+    assert f(*SINGULAR) == 0.0 == jit(inverse, wait=True)(*SINGULAR)
+    assert f(*REGULAR) == 1.0
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_rows_in_any_order_have_the_results_of_eager_code(order):
+    points = [SINGULAR, REGULAR, (0.7, 0.1, 0.2, 0.7)]
+    points = [points[k] for k in order] * 5
+    got = vmap(inverse)(*(np.array(c) for c in zip(*points)))
+    assert got == pytest.approx([inverse(*p) for p in points], rel=1e-14)
+    assert [x == 0 for x in got] == [p == SINGULAR for p in points]
+
+
+def test_a_double_root_is_found_in_every_row():
+    rs = [1 / 7, 3 / 7, 5 / 7, 2 / 3, 0.1, 0.3]
+    a, b, c = np.ones(6), np.array([-2 * r for r in rs]), np.array([r * r for r in rs])
+    got = vmap(root)(a, b, c)
+    want = [root(1.0, -2 * r, r * r) for r in rs]
+    assert np.isfinite(got).all()
+    assert got == pytest.approx(want, rel=1e-12)
+
+
+def test_a_power_that_decides_is_not_written_as_a_product():
+    """x**3 and x*x*x differ in the last bit for one x in five."""
+
+    def f(x, cube):
+        return x if x**3 == cube else -x
+
+    for x in [0.1 * k for k in range(1, 40)]:
+        g = jit(f, wait=True)
+        assert g(2.0, 8.0) == 2.0  # the path of the equality is compiled
+        assert g(x, x**3) == x
+
+
+def test_a_function_that_decides_is_called_as_eager_code_calls_it():
+    """Vector functions are off by a last bit here and there."""
+
+    def f(x, y):
+        return x if math.exp(x) <= y else -x
+
+    xs = np.linspace(-3.0, 3.0, 997)
+    ys = np.array([math.exp(float(x)) for x in xs])
+    assert (vmap(f)(xs, ys) == xs).all()
+
+
+CHOICE = """%0 = input 0
+%1 = input 1
+%2 = input 2
+%3 = input 3
+%4 = mul %0 %3
+%5 = mul %1 %2
+%6 = sub %4 %5
+%7 = const 0.0
+%8 = eq %6 %7
+%9 = mul %0 %1
+%10 = add %9 %2
+%11 = pick %8 %10 %6
+return %11"""
+
+
+def test_a_choice_is_decided_by_the_bits_of_eager_code():
+    tape = parse(CHOICE)
+    want = 0.1 * 0.3 + 0.1
+    assert point(tape)(SINGULAR) == pytest.approx([want], rel=1e-15)
+    columns, _ = rows(tape)([np.array([x] * 9) for x in SINGULAR])
+    assert columns[0] == pytest.approx([want] * 9, rel=1e-15)
+    assert source(tape).source.count("contract") == 2  # what is not compared may be fused
+    assert source(tape, options=Options(fastmath=True)).source.count("fast double") == 5
+
+
+def test_which_places_decide():
+    found = decisions(parse(CHOICE))
+    assert found.places == dict.fromkeys((0, 1, 2, 3, 4, 5, 6, 7, 8), BRANCH)
+    guarded = parse("%0 = input 0\n%1 = mul %0 %0\n%2 = exp %1\n%3 = add %1 %2\nguard lt %2 %0 is true\nreturn %3")
+    assert decisions(guarded).places == {0: GUARD, 1: GUARD, 2: GUARD}
+
+
+def test_a_carried_value_decides_if_the_condition_of_a_loop_is_made_from_it_some_turns_later():
+    tape = parse(
+        "%0 = input 0\n%1 = input 1\n%2 = mul %0 %1\n%3 = loop carry %0 %1 %2 while {\n%0 = input 0\n%1 = const 9.0\n"
+        "%2 = lt %0 %1\nreturn %2\n} do {\n%0 = input 0\n%1 = input 1\n%2 = mul %0 %0\n%3 = add %2 %1\n%4 = input 2\n"
+        "%5 = mul %4 %4\nreturn %1 %3 %5\n}\n%4 = result %3 2\nreturn %4"
+    )
+    found = decisions(tape)
+    assert set(found.places) == {0, 1}
+    body, condition = found.bodies[3]
+    assert set(body.places) == {0, 1, 2, 3} and set(condition.places) == {0, 1, 2}
