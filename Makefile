@@ -3,57 +3,93 @@
 
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PEERS := .venv-peers
 WORKERS ?= auto
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-SOURCES := setup.py pyproject.toml $(wildcard src/micrograd/native/*.c src/micrograd/native/*.h)
+SOURCES := $(wildcard src/micrograd/native/*.c src/micrograd/native/*.h)
 MADE := $(VENV)/.made-with-$(VERSION)
 CORE := $(VENV)/.package
+ENGINE := $(VENV)/.engine
 DEV := $(VENV)/.dev
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# uv installs in seconds what takes pip minutes; pip does it where uv cannot be had.
+INSTALL = tools/pip_install.sh $(BIN)/python
 
-.PHONY: help demo test lint bench bench-eager accuracy sanitize ops setup clean
+ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
+$(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
+endif
+
+.PHONY: help demo test test-core test-dist test-lowest test-newest dist dist-pure docs lint bench bench-eager accuracy sanitize ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
-demo: $(CORE)  ## train a small network and look at the result
+demo: $(CORE) $(ENGINE)  ## train a small network and look at the result
 	$(BIN)/python -m micrograd demo
 
-test: $(DEV) lint  ## ruff, mypy and all tests
+test: $(DEV) $(ENGINE) lint  ## ruff, mypy and all tests
 	$(BIN)/python -m pytest -n $(WORKERS) -q
 	@echo "make test: all passed"
 
-lint: $(DEV)  ## ruff and mypy alone
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/mypy
+lint: $(DEV) $(ENGINE)  ## ruff, mypy, and the schemas of the workflow files
+	$(BIN)/python -m ruff check
+	$(BIN)/python -m ruff format --check
+	$(BIN)/python -m mypy
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 
-bench: $(DEV) $(PEERS)/.all  ## time compiled functions beside hand-written C and the peers; writes benchmarks/results
+dist: $(DEV) $(ENGINE)  ## build the sdist and the wheel into dist/, and check what they hold
+	$(INSTALL) "build>=1.2" "twine>=6.1" "check-wheel-contents>=0.6"
+	rm -rf dist build/lib* build/bdist*
+	$(BIN)/python -m build --quiet --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/python tools/check_dist.py dist
+
+dist-pure: $(DEV) $(ENGINE)  ## build a wheel without the C engine, for Pyodide and machines without a compiler
+	$(INSTALL) "build>=1.2"
+	rm -rf dist build/lib* build/bdist*
+	CC=false CXX=false $(BIN)/python -m build --quiet --wheel --outdir dist
+	$(BIN)/python tools/check_dist.py dist
+
+test-core: $(CORE) $(ENGINE)  ## the tests of the engine, with pytest alone: what a new or unusual interpreter can run
+	$(INSTALL) --no-build-isolation --editable ".[test]"
+	$(BIN)/python -m pytest -n $(WORKERS) -q tests/engine tests/tape
+
+test-dist: dist  ## install the wheel that was built into a fresh environment, and run the tests of the sdist on it
+	$(BIN)/python tools/test_dist.py dist
+
+test-lowest:  ## run the tests with the lowest declared version of every dependency (PYTHON=python3.10 is the lowest Python)
+	$(PYTHON) tools/test_versions.py lowest
+
+test-newest:  ## run the tests with the newest versions of all dependencies, pre-releases too
+	$(PYTHON) tools/test_versions.py newest
+
+bench: $(DEV) $(ENGINE) $(PEERS)/.all  ## time compiled functions beside hand-written C and the peers; writes benchmarks/results
 	$(BIN)/python benchmarks/compiled.py --peers $(PEERS)
 
-bench-eager: $(DEV) $(PEERS)/.ready  ## time the engine beside floats and micrograd 0.1.0; fails when a figure falls short
+bench-eager: $(DEV) $(ENGINE) $(PEERS)/.ready  ## time the engine beside floats and micrograd 0.1.0; fails when a figure falls short
 	$(BIN)/python benchmarks/eager.py --peer $(PEERS)/bin/python
 
-accuracy: $(DEV)  ## measure every op against mpmath at 50 digits, and write docs/accuracy*.md
+accuracy: $(DEV) $(ENGINE)  ## measure every op against mpmath at 50 digits, and write docs/accuracy*.md
 	$(BIN)/python tools/accuracy.py
 	$(BIN)/python tools/accuracy_compiled.py
 
-sanitize: $(DEV)  ## run the engine's tests on a C engine built with AddressSanitizer and UndefinedBehaviorSanitizer
+sanitize: $(DEV) $(ENGINE)  ## run the engine's tests on a C engine built with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(BIN)/python tools/sanitize.py
 
-ops: $(DEV)  ## write ops.h and ops.js from ops.py, and optim_rules.h from optim/rules.py, and build the C engine anew
+ops: $(DEV) $(ENGINE)  ## write ops.h and ops.js from ops.py, and optim_rules.h from optim/rules.py, and build the C engine anew
 	$(BIN)/python tools/gen_ops_h.py
 	$(BIN)/python tools/gen_ops_js.py
 	$(BIN)/python tools/gen_optim_h.py
 	$(BIN)/python setup.py --quiet build_ext --inplace
 
-setup: $(DEV)  ## the environment for development, and nothing else
+setup: $(DEV) $(ENGINE)  ## the environment for development, and nothing else
 
 clean:  ## remove what these targets made
-	rm -rf $(VENV) $(PEERS) build dist demo-output src/*.egg-info src/micrograd/*.so
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest $(PEERS) build dist demo-output src/*.egg-info src/micrograd/*.so
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -63,16 +99,23 @@ $(MADE):
 	@$(PYTHON) -c 'import sys; sys.exit("micrograd needs Python 3.10 or newer, and $(PYTHON) is %d.%d: make PYTHON=python3.12 ..." % sys.version_info[:2] if sys.version_info < (3, 10) else 0)'
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install "setuptools>=77" wheel
+	-$(BIN)/python -m pip --disable-pip-version-check --quiet install uv
+	$(INSTALL) "setuptools>=77" wheel
+	@pwd -P > $(VENV)/.place
 	@touch $@
 
-$(CORE): $(MADE) $(SOURCES)
+$(CORE): $(MADE) setup.py pyproject.toml
 	rm -f src/micrograd/_engine*.so
-	$(PIP) install --no-build-isolation --editable ".[jit,train]"
+	$(INSTALL) --no-build-isolation --editable ".[jit,train]"
+	@touch $@
+
+$(ENGINE): $(CORE) $(SOURCES)  # setuptools compiles only what has changed
+	$(BIN)/python -W ignore setup.py --quiet build_ext --inplace
+	@$(BIN)/python -c 'import micrograd._engine' 2>/dev/null && touch $(VENV)/.native || rm -f $(VENV)/.native
 	@touch $@
 
 $(DEV): $(CORE)
-	$(PIP) install --no-build-isolation --editable ".[dev]"
+	$(INSTALL) --no-build-isolation --editable ".[dev]"
 	@touch $@
 
 $(PEERS)/.ready:

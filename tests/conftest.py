@@ -13,10 +13,15 @@ from typing import Any
 
 import pytest
 
-from twins import MORE, NATIVE, PYTHON, ROOT, C, Twin, in_place
+from twins import MORE, NATIVE, PACKAGE, PYTHON, C, Twin, in_place
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if not NATIVE and os.environ.get("MICROGRAD_PURE", "0") in ("", "0") and (shutil.which("cc") or shutil.which("cl")):
+        raise pytest.UsageError(
+            f"the C engine of {PACKAGE} is not built, and the tests of half of the package would be skipped\n"
+            f"  Build it with: {C.install.native_command()}\n  or test the Python engine alone with MICROGRAD_PURE=1."
+        )
     try:
         from hypothesis import settings
     except ImportError:
@@ -94,7 +99,7 @@ def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run(program: str, *arguments: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
         env = {k: v for k, v in os.environ.items() if not k.startswith("MICROGRAD")} | environment
-        env.setdefault("PYTHONPATH", str(ROOT / "src"))
+        env.setdefault("PYTHONPATH", str(PACKAGE.parent))
         done = subprocess.run(
             [sys.executable, *arguments, "-c", program], env=env, capture_output=True, text=True, timeout=300
         )

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent  # of the repository, or of an unpacked sdist
 MORE = int(os.environ.get("MICROGRAD_EXAMPLES", "1"))  # how many times as many random examples
 
 
@@ -31,6 +31,7 @@ class Twin:
         self.engine: Any = modules["micrograd.engine"]
         self.math: Any = modules["micrograd.math"]
         self.ops: Any = modules["micrograd.ops"]
+        self.install: Any = modules["micrograd.install"]
         self.Value: Any = self.engine.Value
 
     def __repr__(self) -> str:
@@ -65,6 +66,7 @@ def _load(name: str, pure: str) -> Twin:
 PYTHON = _load("Python", "1")
 C = _load("C", os.environ.get("MICROGRAD_PURE", "0"))
 NATIVE = bool(C.engine.NATIVE)
+PACKAGE = Path(C.package.__file__).parent  # the installed package, which is what the tests run
 sys.modules.update(C.modules)  # what test modules get when they import micrograd at their top
 
 

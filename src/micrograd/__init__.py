@@ -54,6 +54,20 @@ def __getattr__(name: str) -> Any:
     return found
 
 
+def _look_beside() -> None:
+    """Warn where the original micrograd is installed into the same folder."""
+    from micrograd import install
+
+    told = install.original_beside()
+    if told:
+        import warnings
+
+        warnings.warn(told, RuntimeWarning, stacklevel=3)
+
+
+_look_beside()
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)
 

@@ -116,7 +116,9 @@ def digits(n: int | None = None, seed: int = 0) -> Points:
     try:
         from sklearn.datasets import load_digits  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
-        raise ImportError('the digits come with scikit-learn: pip install "micrograd[train]"') from None
+        from micrograd import install
+
+        raise ImportError(f"the digits come with scikit-learn: {install.command('train')}") from None
     images, classes = load_digits(return_X_y=True)
     order = list(range(len(images)))
     if n is not None and not 1 <= n <= len(order):

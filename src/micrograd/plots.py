@@ -10,6 +10,7 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
 
+from micrograd import install
 from micrograd.engine import NATIVE, no_grad
 
 COLOURS = ("#2f6fde", "#e4572e", "#2a9d5c", "#8a4fd3", "#e0a100", "#0f9fb5", "#d6408c", "#6b7280", "#7a5230", "#a3b818")
@@ -20,7 +21,7 @@ def _axes(ax: Any) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError('pictures are drawn by matplotlib: pip install "micrograd[train]"') from None
+        raise ImportError(f"pictures are drawn by matplotlib: {install.command('train')}") from None
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 4.8), layout="constrained")
     return ax

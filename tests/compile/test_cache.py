@@ -13,9 +13,9 @@ import pytest
 
 from micrograd.compile import cache
 from random_programs import needs_llvm
+from twins import PACKAGE
 
 pytestmark = needs_llvm
-ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = """
 import micrograd.compile.cache as cache, micrograd.compile.llvm.build as llvm
@@ -82,7 +82,7 @@ class TestProcesses:
         assert run()[0] == value
 
     def test_other_writers_at_the_same_time(self, place):
-        env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "MICROGRAD_CACHE": str(place)}
+        env = os.environ | {"PYTHONPATH": str(PACKAGE.parent), "MICROGRAD_CACHE": str(place)}
         many = [
             subprocess.Popen([sys.executable, "-c", PROGRAM], env=env, stdout=subprocess.PIPE, text=True)
             for _ in range(3)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
-from twins import NATIVE, ROOT
+from twins import NATIVE, PACKAGE, ROOT
 
 SHOW = "import micrograd.engine as e; print(e.NATIVE, e.Value.__module__, (e.Value(2.0) * 3).data)"
 needs_native = pytest.mark.skipif(not NATIVE, reason="the C twin is not built")
@@ -19,7 +21,7 @@ needs_native = pytest.mark.skipif(not NATIVE, reason="the C twin is not built")
 @pytest.fixture
 def without_c(tmp_path):
     """A copy of the package as an install without a C compiler leaves it."""
-    shutil.copytree(ROOT / "src" / "micrograd", tmp_path / "micrograd", ignore=shutil.ignore_patterns("*.so", "*.pyd"))
+    shutil.copytree(PACKAGE, tmp_path / "micrograd", ignore=shutil.ignore_patterns("*.so", "*.pyd"))
     return str(tmp_path)
 
 
@@ -58,8 +60,10 @@ class TestBuild:
     @pytest.fixture
     def build(self, tmp_path):
         """Build the C twin in a copy of the project."""
-        for name in ("setup.py", "pyproject.toml", "README.md"):
+        for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
             shutil.copy(ROOT / name, tmp_path)
+        (tmp_path / "tools").mkdir()
+        shutil.copy(ROOT / "tools" / "index_page.py", tmp_path / "tools")
         shutil.copytree(
             ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.so", "*.egg-info", "__pycache__")
         )
@@ -88,7 +92,7 @@ class TestImport:
         program = f"""
 import sys
 before = set(sys.modules)
-sys.path.insert(0, {str(ROOT / "src")!r})
+sys.path.insert(0, {str(PACKAGE.parent)!r})
 import micrograd
 print(sorted(set(sys.modules) - before))
 """
@@ -108,5 +112,54 @@ print(sorted(set(sys.modules) - before))
             "llvmlite",
         }
         assert not loaded & slow
-        core = {"engine", "_engine", "math", "ops", "errors", "primitive"}
+        core = {"engine", "_engine", "math", "ops", "errors", "primitive", "install", "philox"}
         assert {name.removeprefix("micrograd.") for name in loaded if name.startswith("micrograd.")} <= core
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("setuptools") is None, reason="setuptools is not installed")
+@pytest.mark.skipif(sys.platform == "win32", reason="looks for the compiler in another place")
+class TestWheel:
+    @pytest.fixture
+    def source(self, tmp_path_factory):
+        place = tmp_path_factory.mktemp("source")
+        for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
+            shutil.copy(ROOT / name, place)
+        left_out = shutil.ignore_patterns("*.so", "*.egg-info", "__pycache__")
+        for name in ("src", "tools"):
+            shutil.copytree(ROOT / name, place / name, ignore=left_out)
+        return place
+
+    def wheel(self, source, out, **environment):
+        program = f"from setuptools.build_meta import build_wheel; build_wheel({str(out)!r})"
+        env = {k: v for k, v in os.environ.items() if not k.startswith("MICROGRAD")} | environment
+        done = subprocess.run([sys.executable, "-c", program], cwd=source, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        (path,) = out.glob("*.whl")
+        shutil.rmtree(source / "build", ignore_errors=True)
+        return path
+
+    def test_without_a_compiler_it_is_tagged_for_any_machine(self, source, tmp_path):
+        path = self.wheel(source, tmp_path, CC="/bin/false")
+        assert path.name.endswith("-py3-none-any.whl")
+        names = zipfile.ZipFile(path).namelist()
+        assert "micrograd/engine.py" in names and not [n for n in names if n.endswith((".so", ".c", ".h"))]
+
+    @pytest.mark.skipif(not (shutil.which("cc") or shutil.which("gcc")), reason="there is no C compiler")
+    def test_with_one_it_has_the_engine_and_the_tag_of_the_machine(self, source, tmp_path):
+        path = self.wheel(source, tmp_path, MICROGRAD_REQUIRE_NATIVE="1", CFLAGS="-O0")
+        assert not path.name.endswith("any.whl")
+        names = zipfile.ZipFile(path).namelist()
+        assert [n for n in names if n.startswith("micrograd/_engine.") and not n.endswith(".pyi")]
+        assert not [n for n in names if n.endswith((".c", ".h"))]
+        assert {"micrograd/py.typed", "micrograd/learn/static/page.css", "micrograd/assets/names.txt"} <= set(names)
+
+
+def test_links_of_the_index_page_are_addresses_or_text(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    from index_page import index_page
+
+    text = "![p](docs/a.png) [b](docs/b.md#x) [c](https://c.org) [![badge](https://x/y)](https://z)"
+    assert index_page(text, "") == " b [c](https://c.org) [![badge](https://x/y)](https://z)"
+    assert "(https://h/raw/main/docs/a.png) [b](https://h/blob/main/docs/b.md#x)" in index_page(text, "https://h/")
+    assert not re.findall(r"\]\((?!https?:|#)", index_page())

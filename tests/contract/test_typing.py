@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from twins import ROOT
+from twins import PACKAGE
 
 pytest.importorskip("mypy")
 
@@ -65,7 +65,7 @@ def mypy(tmp_path, program):
         "--follow-imports=silent",
         str(path),
     ]
-    env = {"MYPYPATH": str(ROOT / "src"), "PATH": ""}
+    env = {"MYPYPATH": str(PACKAGE.parent), "PATH": ""}
     return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env, timeout=300)
 
 
@@ -93,4 +93,4 @@ def test_mistakes_are_found(tmp_path):
 
 
 def test_the_package_says_that_it_is_typed():
-    assert (ROOT / "src" / "micrograd" / "py.typed").exists()
+    assert (PACKAGE / "py.typed").exists()

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from micrograd.ops import OPS, partials
+from twins import PACKAGE
 
 ROOT = Path(__file__).parents[2]
-STATIC = ROOT / "src" / "micrograd" / "learn" / "static"
+STATIC = PACKAGE / "learn" / "static"
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed: the page's op table was not run")
 

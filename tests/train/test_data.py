@@ -1,12 +1,13 @@
 """Data: shapes, seeds, names and batches."""
 
 import random
+import re
 from collections import Counter
 from math import hypot
 
 import pytest
 
-from micrograd import data
+from micrograd import data, install
 
 SHAPES = {"moons": 2, "circles": 2, "spirals": 3, "blobs": 3, "yin_yang": 3, "xor": 2}
 
@@ -92,7 +93,7 @@ def test_without_scikit_learn_the_way_out_is_named(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with pytest.raises(ImportError, match=r'pip install "micrograd\[train\]"'):
+    with pytest.raises(ImportError, match=re.escape(install.command("train"))):
         data.digits()
 
 

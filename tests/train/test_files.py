@@ -4,10 +4,11 @@ import json
 import math
 import os
 import random
+import re
 
 import pytest
 
-from micrograd import Value, nn
+from micrograd import Value, install, nn
 from micrograd.nn import files
 
 
@@ -155,7 +156,7 @@ def test_without_safetensors_the_way_out_is_named(tmp_path, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "safetensors", None)
-    with pytest.raises(ImportError, match=r'pip install "micrograd\[train\]", or use \.json'):
+    with pytest.raises(ImportError, match=re.escape(f"{install.command('train')}, or use .json")):
         nn.MLP(1, [1]).save(tmp_path / "model.safetensors")
     assert os.listdir(tmp_path) == []
 

@@ -1,11 +1,12 @@
 """Plots: what is drawn, where, and that matplotlib is asked for only then."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
-from micrograd import Value, data, losses, nn, optim, plots
+from micrograd import Value, data, install, losses, nn, optim, plots
 from micrograd.train import fit
 
 matplotlib = pytest.importorskip("matplotlib", reason="pictures are drawn by matplotlib")
@@ -149,5 +150,5 @@ def test_matplotlib_is_imported_only_when_a_picture_is_drawn():
 
 def test_without_matplotlib_the_way_out_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r'pip install "micrograd\[train\]"'):
+    with pytest.raises(ImportError, match=re.escape(install.command("train"))):
         plots.loss_curve([1.0])

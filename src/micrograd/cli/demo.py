@@ -6,11 +6,12 @@ import argparse
 import copy
 import os
 import random
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from micrograd import data, losses, nn, optim
+from micrograd import data, install, losses, nn, optim
 from micrograd.cli import BadArgument
 from micrograd.engine import NATIVE, no_grad
 from micrograd.train import History, accuracy, fit
@@ -56,6 +57,7 @@ def run(args: Any) -> int:
     out = Path(args.out)
     if out.exists() and not out.is_dir():
         raise BadArgument(f"--out {args.out} is a file; give a folder")
+    _writable(out)
     missing = compiler_missing()
     if args.jit and (missing or args.task not in COMPILED):
         raise BadArgument(f"--jit: {missing or f'{args.task} is trained eagerly'}")
@@ -70,13 +72,22 @@ def run(args: Any) -> int:
         print(f"loss {sum(recent) / len(recent):.4f}{mean}, {task.result}")
     for line in task.shown:
         print(line)
-    out.mkdir(parents=True, exist_ok=True)
     saved = out / f"{args.task}.json"
     task.model.save(saved)
     wide = max(len(os.fspath(out / f"{args.task}-{name}.png")) for name in task.pictures)
     _draw(out, args.task, task.pictures, wide)
     print(f"wrote {os.fspath(saved):<{wide}}  the parameters: {task.maker}.load({os.fspath(saved)!r})")
     return 130 if history.stopped == "interrupted" else 0
+
+
+def _writable(out: Path) -> None:
+    """Raise OSError before the training, not after it, where nothing can be written to the folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as reason:
+        raise OSError(f"{out} cannot be written to ({reason.strerror}); give another folder with --out") from None
 
 
 class Trained:
@@ -317,7 +328,7 @@ def _draw(out: Path, task: str, pictures: dict[str, Picture], wide: int) -> None
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        print('pictures are drawn by matplotlib, which is not here: pip install "micrograd[train]"')
+        print(f"pictures are drawn by matplotlib, which is not here: {install.command('train')}")
         return
     for name, (what, draw) in pictures.items():
         figure = Figure(figsize=(6.4, 4.8), layout="constrained")

@@ -7,11 +7,8 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-EXTRAS = {  # extra -> (what it is for, its packages)
-    "jit": ("functions compiled to machine code", ("numpy", "llvmlite")),
-    "train": ("progress bars, pictures, .safetensors, digits", ("matplotlib", "rich", "safetensors", "scikit-learn")),
-    "notebook": ("graphs to step through in a notebook", ("anywidget",)),
-}
+from micrograd import install
+from micrograd.install import EXTRAS
 
 
 def add_arguments(parser: Any) -> None:
@@ -28,8 +25,10 @@ def report() -> str:
     """What is installed, in lines."""
     from micrograd import __version__, engine
 
+    beside = install.original_beside()
     lines = [
         f"micrograd {__version__} on Python {platform.python_version()}, {platform.system()} {platform.machine()}",
+        *([f"warning   {beside}"] if beside else []),
         f"engine    {'C' if engine.NATIVE else 'Python'}{'' if engine.NATIVE else _why_python()}",
     ]
     missing = []
@@ -40,7 +39,7 @@ def report() -> str:
         if not all(found.values()):
             missing.append((extra, use))
     for extra, use in missing:
-        lines.append(f'for {use}: pip install "micrograd[{extra}]"')
+        lines.append(f"for {use}: {install.command(extra)}")
     return "\n".join(lines)
 
 
@@ -57,4 +56,4 @@ def _why_python() -> str:
     if os.environ.get("MICROGRAD_PURE", "0") not in ("", "0"):
         return ", chosen by MICROGRAD_PURE; unset it for the C engine, which gives the same numbers many times faster"
     tool = "Visual Studio's build tools" if sys.platform == "win32" else "a C compiler"
-    return f": the C one was not built. Install {tool}, then micrograd again, from its folder: pip install --force-reinstall ."
+    return f": the C one was not built. Install {tool}, and then: {install.native_command()}"

@@ -9,6 +9,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
+from micrograd import install
+
 COMMANDS = {  # name -> (module with add_arguments(parser) and run(args) -> exit code, what it does)
     "demo": ("micrograd.cli.demo", "train a small network, and look at the result"),
     "step": ("micrograd.learn.terminal", "step through a backward pass in the terminal"),
@@ -41,9 +43,21 @@ def _is_there(module: str) -> bool:
         return False
 
 
+def _is_this_package() -> bool:
+    """Whether `import micrograd` gives this package, and not the original micrograd installed over it."""
+    import micrograd
+
+    return hasattr(micrograd, "__version__")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; gives the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if not _is_this_package():
+        print(
+            f"micrograd: {install.original_beside() or 'the files of this package were overwritten'}", file=sys.stderr
+        )
+        return 1
     parser = Parser(prog="micrograd", description="Exact gradients of plain scalar Python code.", allow_abbrev=False)
     parser.add_argument("--version", action="store_true", help="show the version")
     commands = parser.add_subparsers(dest="command", metavar="command", parser_class=Parser)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from micrograd import install
 from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.objects import flatten_object, static_shape
@@ -20,7 +21,7 @@ class Rows:
             import numpy as np
         except ImportError:
             raise CompileError(
-                'vmap needs NumPy, which is not installed\n  Install it with: pip install "micrograd[jit]"'
+                f"vmap needs NumPy, which is not installed\n  Install it with: {install.command('jit')}"
             ) from None
 
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)

@@ -1,4 +1,4 @@
-"""The page as a Jupyter widget whose state Python reads and drives: `pip install "micrograd[notebook]"`."""
+"""The page as a Jupyter widget whose state Python reads and drives: `pip install "micrograd-next[notebook]"`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ def _kind() -> Any:
         import anywidget
         import traitlets
     except ImportError as reason:
+        from micrograd import install
+
         raise ImportError(
-            f'the widget needs anywidget ({reason}).\n  pip install "micrograd[notebook]", or show the Explorer '
+            f"the widget needs anywidget ({reason}).\n  {install.command('notebook')}, or show the Explorer "
             "itself: it needs nothing more, but Python cannot read its state."
         ) from None
 

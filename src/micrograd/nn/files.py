@@ -15,6 +15,7 @@ import zlib
 from os import PathLike
 from typing import Any
 
+from micrograd import install
 from micrograd.nn.module import State
 from micrograd.nn.parameters import shape
 
@@ -159,7 +160,7 @@ def _safetensors() -> Any:
         import safetensors.numpy
     except ImportError as reason:
         raise ImportError(
-            f'.safetensors files need safetensors and NumPy ({reason}): pip install "micrograd[train]", or use .json'
+            f".safetensors files need safetensors and NumPy ({reason}): {install.command('train')}, or use .json"
         ) from None
     return numpy, safetensors
 

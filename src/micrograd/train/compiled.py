@@ -11,7 +11,7 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any
 
-from micrograd import losses
+from micrograd import install, losses
 from micrograd.engine import NATIVE, Value, no_grad
 from micrograd.errors import CompileError
 from micrograd.math import dot
@@ -27,7 +27,7 @@ def missing() -> str:
         return "compiled code runs on the C engine, which was not built"
     for name in ("numpy", "llvmlite"):
         if importlib.util.find_spec(name) is None:
-            return f'compiling needs {name}: pip install "micrograd[jit]"'
+            return f"compiling needs {name}: {install.command('jit')}"
     return ""
 
 

@@ -8,6 +8,7 @@ import threading
 from functools import cache
 from typing import Any
 
+from micrograd import install
 from micrograd.compile import cache as cache_file
 from micrograd.compile import worker
 from micrograd.compile.pipeline import Goal
@@ -90,15 +91,21 @@ def llvm() -> Any:
         from micrograd import _engine
     except ImportError:
         raise CompileError(
-            "compiling needs the C engine, which was not built\n  Install a C compiler, then micrograd again; "
-            "the command `micrograd info` tells more."
+            "compiling needs the C engine, which was not built\n"
+            f"  Install a C compiler, and then: {install.native_command()}"
         ) from None
     try:
+        import llvmlite
         import llvmlite.binding as binding
     except ImportError:
         raise CompileError(
-            'compiling needs llvmlite, which is not installed\n  Install it with: pip install "micrograd[jit]"'
+            f"compiling needs llvmlite, which is not installed\n  Install it with: {install.command('jit')}"
         ) from None
+    if binding.llvm_version_info[0] < 20:  # LLVM 15 reads neither `ptr` nor `memory(none)` nor `splat`
+        raise CompileError(
+            f"compiling needs llvmlite 0.45 or newer, and this is {llvmlite.__version__}, which has an older LLVM\n"
+            f"  Upgrade it with: {install.command('jit')} (with numba, that needs numba 0.62 or newer)"
+        )
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     if vector_functions() is not None:

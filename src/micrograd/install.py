@@ -1,0 +1,126 @@
+"""How this copy of micrograd was installed, and the commands that mend or extend it.
+
+    >>> from micrograd import install
+    >>> "install" in install.command("jit")
+    True
+
+The distribution is called micrograd-next, because `micrograd` on the Python Package Index is the original; the import is
+`micrograd` in both. Every message that tells the user to install something gets its command here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+DISTRIBUTION = "micrograd-next"
+PLACE = os.path.dirname(os.path.abspath(__file__))  # the package itself
+
+EXTRAS = {  # extra -> (what it is for, its packages)
+    "jit": ("functions compiled to machine code", ("numpy", "llvmlite")),
+    "train": ("progress bars, pictures, .safetensors, digits", ("matplotlib", "rich", "safetensors", "scikit-learn")),
+    "notebook": ("graphs to step through in a notebook", ("anywidget",)),
+    "scipy": ("minimize, least_squares, root and sparse Jacobians", ("numpy", "llvmlite", "scipy")),
+}
+
+
+def command(extra: str) -> str:
+    """Return the command that installs an extra for the interpreter that is running.
+
+    >>> from micrograd import install
+    >>> install.command("jit").endswith(("micrograd-next[jit]\\"", "numpy llvmlite"))
+    True
+    """
+    # pip takes the extra from the metadata that is installed, so this works for a clone, a wheel and an index alike.
+    # Without metadata (a source folder on the path) only the packages themselves can be named.
+    wanted = f'"{DISTRIBUTION}[{extra}]"' if _distribution() is not None else " ".join(EXTRAS[extra][1])
+    return f"{_pip()} install {wanted}"
+
+
+def native_command() -> str:
+    """Return the command that builds the C engine, to be run once a C compiler is installed."""
+    source, editable = _source()
+    if source is None and _distribution() is not None:  # from an index
+        return f"{_pip()} install --force-reinstall --no-cache-dir --no-deps --no-binary {DISTRIBUTION} {DISTRIBUTION}"
+    if source is None:
+        source, editable = os.path.dirname(os.path.dirname(PLACE)), True
+        if not os.path.exists(os.path.join(source, "setup.py")):
+            return f"{_pip()} install --force-reinstall --no-cache-dir --no-deps {DISTRIBUTION}"
+    where = _quoted(source)
+    return f"{_pip()} install --force-reinstall --no-cache-dir --no-deps {'--editable ' if editable else ''}{where}"
+
+
+def original_beside() -> str:
+    """Return what is wrong and how to mend it where the original micrograd is installed in the same place, else ''.
+
+    Both distributions own `micrograd/__init__.py` and `micrograd/engine.py`: the one that was installed last has overwritten
+    the files of the other, and uninstalling either removes files of both.
+    """
+    site = os.path.dirname(PLACE)
+    try:
+        others = [n for n in os.listdir(site) if n.startswith("micrograd-") and n.endswith((".dist-info", ".egg-info"))]
+    except OSError:  # inside a zip file
+        return ""
+    if not others:
+        return ""
+    version = others[0].removeprefix("micrograd-").rsplit(".", 1)[0]
+    pip = _pip()
+    source, editable = _source()
+    again = DISTRIBUTION if source is None else f"{'--editable ' if editable else ''}{_quoted(source)}"
+    return (
+        f"the distribution 'micrograd' {version} is installed beside {DISTRIBUTION} in {site}\n"
+        f"  Both own the files of the package 'micrograd', and the one installed last has overwritten the other's.\n"
+        f"  Keep one of them: {pip} uninstall --yes micrograd\n"
+        f"  and then:         {pip} install --force-reinstall --no-deps {again}"
+    )
+
+
+def _pip() -> str:
+    """Return how to call pip for this interpreter: in a notebook, in an active environment, or by its path."""
+    if "ipykernel" in sys.modules:
+        return "%pip"
+    from importlib.util import find_spec
+
+    here = os.path.dirname(sys.executable or "")
+    if find_spec("pip") is None:  # uv makes environments without pip
+        return f"uv pip --python {_quoted(sys.executable)}"
+    from shutil import which
+
+    found = which("pip")
+    if found is not None and os.path.dirname(os.path.abspath(found)) == here:
+        return "pip"
+    return f"{_quoted(sys.executable)} -m pip"
+
+
+def _quoted(path: str) -> str:
+    return f'"{path}"' if " " in path or os.name == "nt" else path
+
+
+def _distribution() -> Any:
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        return distribution(DISTRIBUTION)
+    except PackageNotFoundError:
+        return None
+
+
+def _source() -> tuple[str | None, bool]:
+    """Return (the folder that this was installed from, whether as an editable clone); no folder for a wheel or an index."""
+    found = _distribution()
+    text = found.read_text("direct_url.json") if found is not None else None
+    if not text:
+        return None, False
+    import json
+    from urllib.parse import urlparse
+    from urllib.request import url2pathname
+
+    record = json.loads(text)
+    folder = url2pathname(urlparse(record.get("url", "")).path)
+    if "dir_info" not in record or not os.path.exists(os.path.join(folder, "pyproject.toml")):
+        return None, False
+    return folder, bool(record["dir_info"].get("editable"))
