@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from micrograd import engine
+from micrograd.tape.staging import hooks
 from micrograd.tape.tape import CONST, INPUT, PARAM, PICK, STACK, Choose, Loop, Projection, Structural, Tape
 
 
@@ -30,7 +31,10 @@ def run(tape: Tape, inputs: Sequence[Any], params: Sequence[Any] = ()) -> list[A
             values.append(params[args[0]])
         elif op is PICK:
             condition, a, b = [values[a] for a in args]
-            values.append(a if compare("ne", condition, 0.0) else b)
+            if hooks.trace is None:
+                values.append(a if compare("ne", condition, 0.0) else b)
+            else:
+                values.append(apply(PICK, condition, a, b))
         elif isinstance(op, Structural):
             values.append(_structural(op, [values[a] for a in args]))
         elif op.arity < 0:
@@ -38,7 +42,9 @@ def run(tape: Tape, inputs: Sequence[Any], params: Sequence[Any] = ()) -> list[A
         else:
             values.append(apply(op, *[values[a] for a in args]))
     for how, a, b, went in tape.guards:
-        if compare(how, values[a], values[b]) != went:
+        if hooks.require is not None:
+            hooks.require(how, values[a], values[b], went)
+        elif compare(how, values[a], values[b]) != went:
             raise GuardFailed
     return [values[o] for o in tape.outputs]
 

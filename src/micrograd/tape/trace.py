@@ -17,6 +17,7 @@ from micrograd.errors import TraceError
 from micrograd.objects import attributes
 from micrograd.tape import passes
 from micrograd.tape import purity as outside
+from micrograd.tape.staging import hooks
 from micrograd.tape.tape import CONST, PARAM, SOURCES, Guard, Tape
 from micrograd.tree import (
     Shape,
@@ -63,6 +64,7 @@ class Trace:
         self.tape, self.captured, self.shape = tape, captured, shape
         self.numbers: list[float] = []  # the results of that run
         self.constants: list[tuple[int, Any]] = []  # which of them are no Values, and what they are
+        self.notes: dict[str, str] = {}  # what became of each choice, for a trace that merges paths: file:line → words
         self.aux: Any = None  # what came beside the result, with Values of that run in it
         self.aux_places: list[int] = []  # where those are on the tape
         self.lines: list[str] = []  # `file:line` of each guard of the tape
@@ -120,6 +122,9 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     used once, for these, and reading a number is as harmless as in eager code; but float(), which Python's own math calls, is
     seldom meant, and gets a warning.
     """
+    if hooks.trace is not None:
+        staged: Trace = hooks.trace(f, shape, values, has_aux)
+        return staged
     serial = next(_serials) % (ELSEWHERE - 1) + 1  # a node has two bytes for it
     guards: list[tuple[str, Any, Any, bool]] = []
     lines: list[str] = []  # where each of them is

@@ -1,0 +1,116 @@
+"""The way in from jit and vmap: a merged trace in place of the trace of one path, checked on rows before it is used."""
+
+from __future__ import annotations
+
+import struct
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from micrograd.engine import Value
+from micrograd.stage.errors import Unsupported
+from micrograd.stage.staged import stage
+from micrograd.tape import interpret
+from micrograd.tape.tape import PICK, Tape
+from micrograd.tape.trace import Trace, peek, trace, user_depth
+from micrograd.tree import Shape, name_of
+
+CANDIDATES = 64  # rows that are looked at, of which those are checked that take an arm that none before them took
+CHECKED = 12
+WORK = 1_000_000  # instructions to interpret at most: 0.3 s
+
+
+def merged(
+    f: Callable[..., Any],
+    shape: Shape,
+    values: Sequence[float],
+    plain: Trace,
+    others: Callable[[], list[list[float]]] = list,
+    keep_types: bool = False,
+) -> Trace | None:
+    """One trace for all paths of f, where its own (plain) went one way through branches; None where they are kept apart.
+
+    `others` gives more rows to check it on. With `keep_types`, a result that is a whole number in one path and something else
+    in another keeps the paths apart.
+    """
+    if not plain.tape.guards:
+        return None
+    row = [float(x) for x in values]
+    try:
+        found = stage(f, shape, row, keep_types)
+    except Unsupported as reason:
+        plain.notes = {"": f"not merged: {reason}"}
+        return None
+    except Exception as error:  # of an arm that this row does not take, outside of any choice
+        plain.notes = {"": f"not merged: {type(error).__name__}: {error}"}
+        return None
+    if found.shape != plain.shape or _accepts(found, row) is None:
+        plain.notes = {**found.notes, "": "not merged: this row does what is kept apart"}
+        return None
+    for numbers in [row, *_chosen(found.tape, found.captured, others())]:
+        if not _agrees(f, shape, found, numbers):
+            plain.notes = {"": "not merged: the merged tape gave other results, which is a defect"}
+            return None
+    return found
+
+
+def _accepts(found: Trace, row: list[float]) -> list[float] | None:
+    try:
+        return [float(x) for x in interpret.run(found.tape, row, peek(found.captured))]
+    except interpret.GuardFailed:
+        return None
+
+
+def _agrees(f: Any, shape: Shape, found: Trace, row: list[float]) -> bool:
+    """Whether the merged tape gives for a row what a plain run gives: to the bit, or but for the order of a sum."""
+    got = _accepts(found, row)
+    if got is None:
+        return True  # it gets a tape of its own
+    try:
+        want = trace(f, shape, row, frozen=True).numbers
+    except Exception as error:
+        what = f"raises {type(error).__name__}"
+    else:
+        if [_bits(x) for x in got] == [_bits(x) for x in want]:
+            return True
+        size = max([abs(x) for x in want if abs(x) < float("inf")], default=0.0)
+        if len(got) == len(want) and all(_close(a, b, size) for a, b in zip(got, want)):
+            return True
+        what = f"gives {want}"
+    warnings.warn(
+        f"the merged paths of {name_of(f)} give {got} for the numbers {row}, where plain Python {what}\n"
+        "  Its paths are compiled one by one instead, so the results are right.\n"
+        "  This is a defect of micrograd: please report it, with the function.",
+        RuntimeWarning,
+        stacklevel=user_depth(),
+    )
+    return False
+
+
+def _bits(x: float) -> bytes:
+    return b"nan" if x != x else struct.pack("d", x)
+
+
+def _close(a: float, b: float, size: float) -> bool:
+    if a != a or b != b:
+        return a != a and b != b
+    return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b), size)
+
+
+def _chosen(tape: Tape, captured: list[Value], rows: list[list[float]]) -> list[list[float]]:
+    """Rows that take arms that none before them took."""
+    conditions = sorted({args[0] for op, args in zip(tape.ops, tape.args) if op is PICK})
+    looking = tape.copy(outputs=conditions, guards=())
+    params = peek(captured)
+    count = max(2, min(CANDIDATES, WORK // max(1, len(tape))))
+    step = max(1, len(rows) // count)
+    seen: set[tuple[int, bool]] = set()
+    chosen: list[list[float]] = []
+    for row in rows[::step][:count]:
+        taken = {(k, bool(c)) for k, c in enumerate(interpret.run(looking, row, params))}
+        if not taken <= seen:
+            seen |= taken
+            chosen.append(row)
+            if len(chosen) == CHECKED:
+                break
+    return chosen

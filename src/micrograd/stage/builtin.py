@@ -1,0 +1,261 @@
+"""Rules for the builtins that compare, iterate, or ask what something is."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from micrograd.engine import Value
+from micrograd.stage import iterate
+from micrograd.stage.errors import Unsupported
+from micrograd.stage.machine import Machine
+from micrograd.stage.masks import FALSE
+from micrograd.stage.summary import Summary, join
+
+MAX_SORTED = 64  # a network of more would have thousands of comparisons
+
+
+def _call(m: Machine, f: Any, *args: Any) -> Any:
+    from micrograd.stage.calls import call
+
+    return m.now(call(m, f, list(args), {}))
+
+
+def _compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
+    from micrograd.stage.expressions import compare
+
+    return compare(m, kind, m.now(a), m.now(b))
+
+
+def _extreme(kind: type) -> Callable[..., Any]:
+    """min and max, as CPython folds them: the next item takes over if it compares as less (greater)."""
+
+    def rule(m: Machine, *args: Any, key: Any = None, **options: Any) -> Any:
+        items = iterate.items(m, args[0]) if len(args) == 1 else list(args)
+        if not items:
+            if "default" in options:
+                return options["default"]
+            raise ValueError("arg is an empty sequence")
+        best = items[0]
+        measure = best if key is None else _call(m, key, best)
+        for item in items[1:]:
+            value = item if key is None else _call(m, key, item)
+            better = m.truth(_compare(m, kind, value, measure))
+            rest = m.masks.without(m.here, better)
+            best = join(m, [(mask, None, x) for mask, x in ((better, item), (rest, best)) if mask is not FALSE])
+            measure = best if key is None else join(
+                m, [(mask, None, x) for mask, x in ((better, value), (rest, measure)) if mask is not FALSE])  # fmt: skip
+            if better is not FALSE and rest is not FALSE:
+                m.merged()
+        return m.now(best)
+
+    return rule
+
+
+def _any(stops_at: bool) -> Callable[..., Any]:
+    def rule(m: Machine, source: Any) -> Any:
+        source = m.now(source)
+        here, around = m.here, m.bystanders
+        total = FALSE
+        if isinstance(source, iterate.Comprehension):
+            for item in source.walk(m):
+                true = m.truth(item)
+                stop = true if stops_at else m.masks.without(m.here, true)
+                total = m.masks.either(total, stop)
+                source.stopped = total
+        else:
+            for item in iterate.items(m, source):
+                true = m.truth(item)
+                stop = true if stops_at else m.masks.without(m.here, true)
+                total = m.masks.either(total, stop)
+                m.here = m.masks.without(m.here, stop)
+                if m.here is FALSE:
+                    break
+        m.here, m.bystanders = here, around
+        return m.answer(total if stops_at else m.masks.without(m.here, total))
+
+    return rule
+
+
+def _sum(m: Machine, source: Any, start: Any = 0) -> Any:
+    from micrograd.stage.expressions import binary
+
+    source = m.now(source)
+    if isinstance(source, iterate.Comprehension):
+        total = start
+        here = m.here
+        for item in source.walk(m):
+            rest = m.masks.without(here, m.here)
+            more = _plus(m, binary, m.now(total), item)
+            total = join(
+                m, [(m.here, None, more), (rest, None, total)] if rest is not FALSE else [(m.here, None, more)]
+            )
+        m.here = here
+        return m.now(total)
+    items = iterate.items(m, source)
+    if not any(isinstance(x, (Value, Summary)) for x in items) and type(m.now(start)) is not Summary:
+        return sum(items, start)
+    first = next(k for k, x in enumerate(items) if isinstance(x, (Value, Summary)))
+    total = sum(items[:first], start)
+    for item in items[first:]:
+        total = _plus(m, binary, m.now(total), m.now(item))
+    return total
+
+
+def _plus(m: Machine, binary: Any, a: Any, b: Any) -> Any:
+    import operator
+
+    if sys.version_info >= (3, 12) and _has_float(a) and _has_float(b):
+        raise Unsupported("sum() of floats and of what differs by row, which CPython adds with a correction")
+    return binary(m, operator.add, a, b)
+
+
+def _has_float(x: Any) -> bool:
+    return type(x) is float or (type(x) is Summary and any(type(y) is float for _, y in x.alternatives))
+
+
+def sort(m: Machine, items: list[Any], key: Any = None, reverse: Any = False) -> list[Any]:
+    """The items in order: a stable network of comparisons, and rows with a nan left to a tape of their own."""
+    keys = items if key is None else [_call(m, key, x) for x in items]
+    if not any(isinstance(k, (Value, Summary)) for k in keys):
+        order = sorted(range(len(items)), key=lambda i: keys[i], reverse=reverse)
+        return [items[i] for i in order]
+    if len(items) > MAX_SORTED:
+        raise Unsupported(f"a list of more than {MAX_SORTED} Values is sorted")
+    for k in keys:
+        nan = m.truth(_compare(m, ast.NotEq, k, k))
+        if nan is not FALSE and len(items) > 1:
+            m.lose(nan, "a nan is sorted")
+    pairs = list(zip(keys, items))
+    for end in range(1, len(pairs)):  # insertion: neighbours change places only if one is less, so equal ones never do
+        for i in range(end, 0, -1):
+            (k1, x1), (k2, x2) = pairs[i - 1], pairs[i]
+            swap = m.truth(_compare(m, ast.Lt, *((k1, k2) if reverse else (k2, k1))))
+            stay = m.masks.without(m.here, swap)
+            if swap is FALSE:
+                break
+            m.merged()
+
+            def pick(a: Any, b: Any, swap: Any = swap, stay: Any = stay) -> Any:
+                return join(m, [(mask, None, x) for mask, x in ((swap, a), (stay, b)) if mask is not FALSE])
+
+            pairs[i - 1] = pick(k2, k1), pick(x2, x1)
+            pairs[i] = pick(k1, k2), pick(x1, x2)
+    return [x for _, x in pairs]
+
+
+def _sorted(m: Machine, source: Any, key: Any = None, reverse: Any = False) -> Any:
+    return m.made(sort(m, iterate.items(m, source), key, reverse))
+
+
+def _list(m: Machine, *source: Any) -> Any:
+    return m.made(list(iterate.items(m, source[0])) if source else [])
+
+
+def _tuple(m: Machine, *source: Any) -> Any:
+    return tuple(iterate.items(m, source[0])) if source else ()
+
+
+def _set(m: Machine, *source: Any) -> Any:
+    return m.made(set(iterate.items(m, source[0])) if source else set())
+
+
+def _dict(m: Machine, *source: Any, **named: Any) -> Any:
+    first = m.now(source[0]) if source else {}
+    return m.made(dict(first if isinstance(first, dict) else iterate.items(m, first), **named))
+
+
+def _next(m: Machine, source: Any, *default: Any) -> Any:
+    source = m.now(source)
+    if not isinstance(source, iterate.Iterator) or id(source) not in m.births:
+        raise Unsupported("next() of an iterator from outside")
+    rows, item = source.advance(m)
+    rest = m.masks.without(m.here, rows)
+    if rest is FALSE:
+        return item
+    if default:
+        return join(m, [(mask, None, x) for mask, x in ((rows, item), (rest, default[0])) if mask is not FALSE])
+    if rows is FALSE:
+        raise StopIteration
+    m.lose(rest, "an iterator has no more items")
+    return item
+
+
+def _iter(m: Machine, source: Any) -> Any:
+    found = iterate.iterator(m, source)
+    return found if id(found) in m.births else m.made(found)
+
+
+def _bool(m: Machine, x: Any = False) -> Any:
+    return m.answer(m.truth(x))
+
+
+def _len(m: Machine, x: Any) -> Any:
+    return m.lift(len, x)
+
+
+def _type(m: Machine, *args: Any) -> Any:
+    if len(args) != 1:
+        raise Unsupported("a class is made")
+    return m.lift(type, args[0])
+
+
+def _range(m: Machine, *ends: Any) -> Any:
+    if any(isinstance(e, Value) for e in ends):
+        raise TypeError("'Value' object cannot be interpreted as an integer")
+    return m.lift(range, *ends)
+
+
+def _convert(kind: type) -> Callable[..., Any]:
+    return lambda m, *args: m.lift(kind, *args)
+
+
+def _print(m: Machine, *args: Any, **options: Any) -> Any:
+    raise Unsupported("print() is called")
+
+
+def _refuse(m: Machine, *args: Any, **options: Any) -> Any:
+    raise Unsupported("input(), open(), id() and the like are called")
+
+
+def _zip(m: Machine, *sources: Any, strict: bool = False) -> Any:
+    if strict:
+        lists = [iterate.items(m, s) for s in sources]
+        if len({len(x) for x in lists}) > 1:
+            raise ValueError("zip() arguments have different lengths")
+        return m.made(iterate.Sequence(list(zip(*lists))))
+    return m.made(iterate.Together([_iter(m, s) for s in sources]))
+
+
+def _map(m: Machine, f: Any, *sources: Any) -> Any:
+    parts = [_iter(m, s) for s in sources]
+    return m.made(iterate.Together(parts, lambda items: _call(m, f, *items)))
+
+
+def _enumerate(m: Machine, source: Any, start: int = 0) -> Any:
+    return m.made(iterate.Counted(_iter(m, source), start))
+
+
+def _reversed(m: Machine, source: Any) -> Any:
+    source = m.now(source)
+    if not isinstance(source, (list, tuple, range, str)):
+        source = iterate.items(m, source)
+    return m.made(iterate.Sequence(source, reverse=True))
+
+
+def _getattr(m: Machine, x: Any, name: str, *default: Any) -> Any:
+    return m.lift(lambda y: getattr(y, name, *default), x)
+
+
+def _absolute(m: Machine, x: Any) -> Any:
+    return m.lift(abs, x)
+
+
+RULES: dict[Any, Callable[..., Any]] = {
+    min: _extreme(ast.Lt), max: _extreme(ast.Gt), any: _any(True), all: _any(False), sum: _sum, sorted: _sorted,
+    list: _list, tuple: _tuple, set: _set, dict: _dict, next: _next, iter: _iter, bool: _bool, len: _len, type: _type,
+    range: _range, int: _convert(int), float: _convert(float), print: _print, zip: _zip, map: _map, enumerate: _enumerate,
+    reversed: _reversed, getattr: _getattr, abs: _absolute, id: _refuse, input: _refuse, open: _refuse,
+}  # fmt: skip

@@ -1,0 +1,250 @@
+"""Calls: functions of the user's are interpreted, known builtins have rules, anything else is refused inside an arm."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from types import BuiltinFunctionType, BuiltinMethodType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from micrograd.engine import Value
+from micrograd.stage import builtin, iterate
+from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.functions import Function, enter
+from micrograd.stage.machine import Machine
+from micrograd.stage.masks import FALSE, TRUE, Mask
+from micrograd.stage.pure import is_pure
+from micrograd.stage.summary import Summary, number
+
+MUTATORS: dict[Any, set[str]] = {
+    list: {"append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort"},
+    dict: {"update", "pop", "setdefault", "clear", "popitem"},
+    set: {"add", "discard", "remove", "update", "clear", "pop"},
+}
+READERS: dict[Any, set[str]] = {
+    list: {"index", "count", "copy"},
+    dict: {"get", "keys", "values", "items", "copy"},
+    set: {"union", "intersection", "difference", "copy", "issubset", "issuperset"},
+    tuple: {"index", "count"},
+}
+
+
+def each(m: Machine, function: Callable[..., Any], *args: Any) -> Any:
+    """Run what may change something for each combination of alternatives, and join the states."""
+    args = tuple([m.now(a) for a in args])
+    if not any(type(a) is Summary for a in args):
+        return function(*args)
+    arms: list[tuple[Mask, list[Any]]] = [(m.here, [])]
+    for a in args:
+        if type(a) is Summary:
+            arms = [(both, [*row, y]) for mask, row in arms for part, y in a.alternatives
+                    if (both := m.masks.both_of(mask, part)) is not FALSE]  # fmt: skip
+        else:
+            for _, row in arms:
+                row.append(a)
+    result = m.fork([(mask, functools.partial(function, *row)) for mask, row in arms])
+    if m.here is FALSE:
+        raise Lost
+    return result
+
+
+def harmless(x: Any) -> Any:
+    """Refuse to make a text of a Value."""
+    if isinstance(x, (Value, Summary)):
+        raise Unsupported("a text is made of a Value")
+    return x
+
+
+def exactly(items: list[Any], count: int) -> list[Any]:
+    """Items to unpack."""
+    if len(items) != count:
+        raise ValueError(f"{len(items)} values to unpack into {count}")
+    return items
+
+
+def attribute(m: Machine, x: Any, name: str) -> Any:
+    """x.name"""
+    if isinstance(x, (iterate.Iterator, iterate.Comprehension, Function)):
+        raise Unsupported(f"the attribute {name} of a {type(x).__name__}")
+    return getattr(x, name)
+
+
+def change(m: Machine, x: Any, function: Callable[[Any], Any]) -> Any:
+    """Change a list, dict or set of the program's."""
+    m.touch(x)
+    return function(x)
+
+
+def set_item(m: Machine, x: Any, index: Any, value: Any) -> None:
+    """x[index] = value"""
+    if type(x) not in (list, dict):
+        raise Unsupported(f"an item of a {type(x).__name__} is assigned")
+    if isinstance(index, slice):
+        value = iterate.items(m, value)
+    m.touch(x)
+    x[index] = value
+
+
+def set_attribute(m: Machine, x: Any, name: str, value: Any) -> None:
+    """x.name = value"""
+    kind = type(x)
+    plain: Any = object.__setattr__
+    if kind.__setattr__ is not plain or isinstance(x, ModuleType) or not hasattr(x, "__dict__"):
+        raise Unsupported(f"an attribute of a {kind.__name__} is assigned")
+    if hasattr(getattr(kind, name, None), "__set__"):
+        raise Unsupported(f"a property of a {kind.__name__} is assigned")
+    m.touch(x)
+    vars(x)[name] = value
+
+
+def in_place(m: Machine, op: Any, old: Any, value: Any) -> Any:
+    """What `old op= value` leaves in old's place."""
+    from micrograd.stage.expressions import binary
+
+    old = m.now(old)
+    if type(old) is Summary and any(not _is_plain(y) for _, y in old.alternatives):
+        return each(m, lambda x: in_place(m, op, x, m.now(value)), old)
+    if type(old) is list:
+        if op is not operator.add:
+            raise Unsupported("a list is changed in place")
+        more = iterate.items(m, value)
+        m.touch(old)
+        old.extend(more)
+        return old
+    if not _is_plain(old) and type(old) is not Summary:
+        raise Unsupported(f"a {type(old).__name__} is changed in place")
+    return binary(m, op, old, value)
+
+
+def _is_plain(x: Any) -> bool:
+    return isinstance(x, (Value, int, float, str, bytes, tuple, complex, type(None)))
+
+
+def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """f(*args, **kwargs)"""
+    f = m.now(f)
+    if type(f) is Summary:
+        return each(m, lambda g: call(m, g, [m.now(a) for a in args], {k: m.now(a) for k, a in kwargs.items()}), f)
+    kind = type(f)
+    if kind is Function:
+        return enter(m, f, args, kwargs)
+    if kind is MethodType:
+        return call(m, f.__func__, [f.__self__, *args], kwargs)
+    if kind is functools.partial:
+        return call(m, f.func, [*f.args, *args], {**f.keywords, **kwargs})
+    rule = builtin.RULES.get(f) if kind in (BuiltinFunctionType, BuiltinMethodType, type) else None
+    if rule is not None:
+        return rule(m, *args, **kwargs)
+    if kind in (BuiltinMethodType, BuiltinFunctionType) and type(getattr(f, "__self__", None)) in MUTATORS:
+        return _method(m, f, args, kwargs)
+    if is_pure(f):
+        return native(m, f, args, kwargs)
+    if kind is FunctionType:
+        return enter(m, f, args, kwargs)
+    inner: Any = f
+    if getattr(inner, "kernel", None) is inner and inner is not None:  # a jitted function
+        return call(m, inner.f, args, kwargs)
+    if isinstance(f, type):
+        return _instance(m, f, args, kwargs)
+    inner = vars(kind).get("__call__") or next(
+        (vars(k)["__call__"] for k in kind.__mro__ if "__call__" in vars(k)), None
+    )
+    if type(inner) is FunctionType:
+        return call(m, inner, [f, *args], kwargs)
+    if m.here is not TRUE:
+        raise Unsupported(f"a call of {getattr(f, '__qualname__', kind.__name__)}, which may have an effect")
+    return native(m, f, args, kwargs)
+
+
+def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Call something as it is."""
+    plain = [plainly(m, a) for a in args]
+    named = {name: plainly(m, a) for name, a in kwargs.items()}
+    if not any(type(a) is Summary for a in [*plain, *named.values()]):
+        return _new(m, f(*plain, **named))
+    names = list(named)
+
+    def apply(*every: Any) -> Any:
+        return _new(m, f(*every[: len(plain)], **dict(zip(names, every[len(plain) :]))))
+
+    return m.lift(apply, *plain, *named.values())
+
+
+def _new(m: Machine, result: Any) -> Any:
+    return m.made(result) if type(result) in (list, dict, set) and id(result) not in m.births else result
+
+
+def plainly(m: Machine, x: Any) -> Any:
+    """An argument for code that is not interpreted: containers without Summaries in them."""
+    if type(x) in (list, tuple):
+        if any(type(i) in (Summary, list, tuple, dict) for i in x):
+            parts = [number(m, plainly(m, i)) for i in x]
+            if any(type(i) is Summary for i in parts):
+                raise Unsupported("a list of what differs by row is handed to code that is not interpreted")
+            return x if all(a is b for a, b in zip(parts, x)) else type(x)(parts)
+        return x
+    if type(x) is dict and any(type(i) is Summary for i in x.values()):
+        raise Unsupported("a dict of what differs by row is handed to code that is not interpreted")
+    if isinstance(x, iterate.Comprehension):
+        return plainly(m, x.items(m))
+    if isinstance(x, iterate.Iterator):
+        return plainly(m, iterate.items(m, x))
+    return x
+
+
+def _method(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A method of a list, dict or set."""
+    owner, name = f.__self__, f.__name__
+    if type(owner) is list and name == "sort":
+        found = builtin.sort(m, list(owner), **kwargs)
+        m.touch(owner)
+        owner[:] = found
+        return None
+    compares = type(owner) is list and name in ("index", "count", "remove")
+    if compares and any(isinstance(x, (Value, Summary)) for x in [*owner, *args]):
+        raise Unsupported(f"list.{name} of Values")
+    if name in MUTATORS[type(owner)]:
+        if name in ("extend", "update"):
+            args = [a if isinstance(a, dict) else iterate.items(m, a) for a in args]
+
+        def run(*given: Any) -> Any:
+            m.touch(owner)
+            return f(*given, **kwargs)
+
+        switches = name in (
+            "insert",
+            "pop",
+            "setdefault",
+            "add",
+            "discard",
+        )  # what the first argument is decides what is done
+        if switches and args and type(m.now(args[0])) is Summary:
+            return each(m, lambda first: run(first, *args[1:]), args[0])
+        return run(*args)
+    if name in READERS[type(owner)]:
+        return m.now(m.lift(lambda *given: _new(m, f(*given, **kwargs)), *args))
+    raise Unsupported(f"{type(owner).__name__}.{name}")
+
+
+def _instance(m: Machine, kind: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A new object of a class."""
+    if issubclass(kind, BaseException) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+        return kind(*args, **kwargs)
+    if type(kind) is not type or kind.__new__ is not object.__new__ or issubclass(kind, Value):
+        if m.here is not TRUE:
+            raise Unsupported(f"a {kind.__name__} is made")
+        return native(m, kind, args, kwargs)
+    made = m.made(kind.__new__(kind))
+    begin = kind.__init__
+    if (
+        hasattr(kind, "__dataclass_fields__")
+        and "__post_init__" not in dir(kind)
+        and kind.__setattr__ is object.__setattr__
+    ):
+        begin(made, *args, **kwargs)
+    elif begin is not object.__init__:
+        call(m, begin, [made, *args], kwargs)
+    elif args or kwargs:
+        raise TypeError(f"{kind.__name__}() takes no arguments")
+    return made

@@ -1,0 +1,391 @@
+"""Expressions, compiled to functions of (machine, frame)."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from micrograd.engine import Value
+from micrograd.stage import calls, iterate
+from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.machine import Frame, Machine
+from micrograd.stage.masks import FALSE
+from micrograd.stage.scope import Scope, comprehension_scope
+from micrograd.stage.summary import UNBOUND, Summary, join
+
+Run = Callable[[Machine, Frame], Any]
+
+BINARY: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor, ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.MatMult: operator.matmul,
+}  # fmt: skip
+UNARY: dict[type, Callable[[Any], Any]] = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}
+COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Lt: ("lt", operator.lt), ast.LtE: ("le", operator.le), ast.Gt: ("gt", operator.gt), ast.GtE: ("ge", operator.ge),
+    ast.Eq: ("eq", operator.eq), ast.NotEq: ("ne", operator.ne),
+}  # fmt: skip
+
+
+def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """a op b for what may differ by row."""
+    if type(a) is Summary or type(b) is Summary:
+        return m.lift(lambda x, y: binary(m, op, x, y), a, b)
+    result = op(a, b)
+    if type(result) is list:
+        m.made(result)
+    return result
+
+
+def expression(node: ast.expr, scope: Scope) -> Run:
+    """Compile an expression."""
+    make = _EXPRESSIONS.get(type(node))
+    if make is None:
+        reason = f"{type(node).__name__} is not merged"
+
+        def refuse(m: Machine, frame: Frame) -> Any:
+            raise Unsupported(reason)
+
+        return refuse
+    return make(node, scope)
+
+
+def _constant(node: Any, scope: Scope) -> Run:
+    value = node.value
+    return lambda m, frame: value
+
+
+def _name(node: Any, scope: Scope) -> Run:
+    return load(node.id, scope)
+
+
+def load(name: str, scope: Scope) -> Run:
+    """Read a variable."""
+    hops = scope.hops(name)
+    if hops is None:
+
+        def from_outside(m: Machine, frame: Frame) -> Any:
+            return frame.lookup(name)
+
+        return from_outside
+
+    def own(m: Machine, frame: Frame) -> Any:
+        value = frame.variables.get(name, UNBOUND)
+        if type(value) is Summary:
+            return m.now(value)
+        if value is UNBOUND:
+            raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
+        return value
+
+    def outer(m: Machine, frame: Frame) -> Any:
+        for _ in range(hops):
+            frame = frame.parent
+        return own(m, frame)
+
+    return own if hops == 0 else outer
+
+
+def _binary(node: Any, scope: Scope) -> Run:
+    left, right, op = expression(node.left, scope), expression(node.right, scope), BINARY[type(node.op)]
+
+    def run(m: Machine, frame: Frame) -> Any:
+        a = left(m, frame)
+        return binary(m, op, a, right(m, frame))
+
+    return run
+
+
+def _unary(node: Any, scope: Scope) -> Run:
+    operand = expression(node.operand, scope)
+    if isinstance(node.op, ast.Not):
+
+        def negate(m: Machine, frame: Frame) -> Any:
+            x = operand(m, frame)
+            return m.answer(m.masks.without(m.here, m.truth(x)))
+
+        return negate
+    op = UNARY[type(node.op)]
+    return lambda m, frame: m.lift(op, operand(m, frame))
+
+
+def _bool_op(node: Any, scope: Scope) -> Run:
+    parts = [expression(v, scope) for v in node.values]
+    stops_at = isinstance(node.op, ast.Or)
+
+    def run(m: Machine, frame: Frame, first: int = 0) -> Any:
+        value = parts[first](m, frame)
+        if first == len(parts) - 1:
+            return value
+        true = m.truth(value)
+        stop = true if stops_at else m.masks.without(m.here, true)
+        return choose(m, stop, lambda: m.now(value), lambda: run(m, frame, first + 1))
+
+    return run
+
+
+def choose(m: Machine, mask: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+    """One of two results: that of `yes` in the rows of the mask."""
+    yes_rows, no_rows = m.masks.both_of(m.here, mask), m.masks.without(m.here, mask)
+    if no_rows is FALSE:
+        return yes()
+    if yes_rows is FALSE:
+        return no()
+    m.merged()
+    result = m.fork([(yes_rows, yes), (no_rows, no)])
+    if m.here is FALSE:
+        raise Lost
+    return result
+
+
+def _conditional(node: Any, scope: Scope) -> Run:
+    test, yes, no = (expression(x, scope) for x in (node.test, node.body, node.orelse))
+
+    def run(m: Machine, frame: Frame) -> Any:
+        mask = m.truth(test(m, frame))
+        return choose(m, mask, lambda: yes(m, frame), lambda: no(m, frame))
+
+    return run
+
+
+def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
+    """One comparison, as a bool or a Summary of bools."""
+    if type(a) is Summary or type(b) is Summary:
+        return m.lift(lambda x, y: compare(m, kind, x, y), a, b)
+    if kind is ast.Is or kind is ast.IsNot:
+        return _identical(a, b) is (kind is ast.Is)
+    if kind is ast.In or kind is ast.NotIn:
+        found = contains(m, b, a)
+        return found if kind is ast.In else m.answer(m.masks.without(m.here, m.truth(found)))
+    how, plain = COMPARE[kind]
+    if isinstance(a, Value) or isinstance(b, Value):
+        other = b if isinstance(a, Value) else a
+        if isinstance(other, (Value, float, int)):
+            return m.answer(m.masks.compare(how, a, b))
+    return plain(a, b)
+
+
+def _identical(a: Any, b: Any) -> bool:
+    if a is b and type(a) in (bool, type(None), Value):
+        return True
+    for x in (a, b):
+        if x is None or x is True or x is False or x is ... or isinstance(x, type):
+            return a is b
+    if type(a) is type(b) and isinstance(a, (int, float, str, bytes, tuple)):
+        raise Unsupported("`is` between numbers, texts or tuples")
+    if isinstance(a, Value) and isinstance(b, Value) and "pick" in (a._op, b._op):
+        raise Unsupported("`is` between Values that differ by row")
+    return a is b
+
+
+def contains(m: Machine, items: Any, x: Any) -> Any:
+    """x in items, as CPython asks: item by item, for the same object or an equal one."""
+    if type(items) not in (list, tuple):
+        return m.lift(operator.contains, items, x)
+    total, here = FALSE, m.here
+    for item in items:
+        if item is not x and "pick" in (getattr(x, "_op", ""), getattr(item, "_op", "")) and isinstance(x, Value):
+            m.lose(m.masks.both_of(m.here, m.masks.compare("ne", x, x)), "`in` asks whether a nan is the same object")
+        mask = m.here if item is x else m.truth(compare(m, ast.Eq, item, x))
+        total = m.masks.either(total, mask)
+        m.here = m.masks.without(m.here, mask)
+        if m.here is FALSE:
+            break
+    m.here = here
+    return m.answer(total)
+
+
+def _comparison(node: Any, scope: Scope) -> Run:
+    first = expression(node.left, scope)
+    rest = [(type(op), expression(right, scope)) for op, right in zip(node.ops, node.comparators)]
+
+    def run(m: Machine, frame: Frame) -> Any:
+        return chain(m, frame, first(m, frame), 0)
+
+    def chain(m: Machine, frame: Frame, left: Any, k: int) -> Any:
+        kind, operand = rest[k]
+        right = operand(m, frame)
+        value = compare(m, kind, m.now(left), right)
+        if k == len(rest) - 1:
+            return value
+        stop = m.masks.without(m.here, m.truth(value))
+        return choose(m, stop, lambda: m.now(value), lambda: chain(m, frame, m.now(right), k + 1))
+
+    return run
+
+
+def _attribute(node: Any, scope: Scope) -> Run:
+    owner, name = expression(node.value, scope), node.attr
+    return lambda m, frame: m.now(m.lift(lambda x: calls.attribute(m, x, name), owner(m, frame)))
+
+
+def _subscript(node: Any, scope: Scope) -> Run:
+    owner, index = expression(node.value, scope), expression(node.slice, scope)
+
+    def run(m: Machine, frame: Frame) -> Any:
+        x = owner(m, frame)
+        return m.now(m.lift(lambda a, b: item(m, a, b), x, index(m, frame)))
+
+    return run
+
+
+def item(m: Machine, x: Any, index: Any) -> Any:
+    """x[index]"""
+    if isinstance(x, (iterate.Iterator, Value)):
+        raise TypeError(f"'{type(x).__name__}' object is not subscriptable")
+    if isinstance(index, slice) and any(type(part) is Summary for part in (index.start, index.stop, index.step)):
+        return m.lift(lambda *ends: item(m, x, slice(*ends)), index.start, index.stop, index.step)
+    result = x[index]
+    if type(x) is list and type(result) is list and isinstance(index, slice):
+        m.made(result)
+    return result
+
+
+def _slice(node: Any, scope: Scope) -> Run:
+    parts = [expression(p, scope) if p is not None else None for p in (node.lower, node.upper, node.step)]
+    return lambda m, frame: slice(*[p(m, frame) if p is not None else None for p in parts])
+
+
+def _sequence(node: Any, scope: Scope) -> Run:
+    kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
+    parts = [(isinstance(e, ast.Starred), expression(e.value if isinstance(e, ast.Starred) else e, scope))
+             for e in node.elts]  # fmt: skip
+
+    def run(m: Machine, frame: Frame) -> Any:
+        items: list[Any] = []
+        for starred, part in parts:
+            value = part(m, frame)
+            if starred:
+                items += iterate.items(m, value)
+            else:
+                items.append(value)
+        if kind is tuple:
+            return tuple(items)
+        return m.made(kind(items))
+
+    return run
+
+
+def _dict(node: Any, scope: Scope) -> Run:
+    parts = [(None if key is None else expression(key, scope), expression(value, scope))
+             for key, value in zip(node.keys, node.values)]  # fmt: skip
+
+    def run(m: Machine, frame: Frame) -> Any:
+        made: dict[Any, Any] = {}
+        for key, value in parts:
+            if key is None:
+                made.update(value(m, frame))
+            else:
+                at = key(m, frame)
+                made[at] = value(m, frame)
+        return m.made(made)
+
+    return run
+
+
+def _call(node: Any, scope: Scope) -> Run:
+    function = expression(node.func, scope)
+    args = [(isinstance(a, ast.Starred), expression(a.value if isinstance(a, ast.Starred) else a, scope))
+            for a in node.args]  # fmt: skip
+    named = [(k.arg, expression(k.value, scope)) for k in node.keywords]
+    if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "eval", "exec", "vars"):
+        raise Unsupported(f"{node.func.id}() is not merged")
+
+    def run(m: Machine, frame: Frame) -> Any:
+        f = function(m, frame)
+        given: list[Any] = []
+        for starred, a in args:
+            value = a(m, frame)
+            if starred:
+                given += iterate.items(m, value)
+            else:
+                given.append(value)
+        names: dict[str, Any] = {}
+        for name, a in named:
+            value = a(m, frame)
+            if name is None:
+                names.update(value)
+            else:
+                names[name] = value
+        return m.now(calls.call(m, f, given, names))
+
+    return run
+
+
+def _lambda(node: Any, scope: Scope) -> Run:
+    from micrograd.stage.functions import definition
+
+    return definition(node, scope)
+
+
+def _comprehension(node: Any, scope: Scope) -> Run:
+    inner = comprehension_scope(node, scope)
+    source = expression(node.generators[0].iter, scope)
+    from micrograd.stage.statements import target
+
+    loops = []
+    for k, g in enumerate(node.generators):
+        if g.is_async:
+            raise Unsupported("an asynchronous comprehension")
+        loops.append((target(g.target, inner), expression(g.iter, inner) if k else None,
+                      [expression(t, inner) for t in g.ifs]))  # fmt: skip
+    if isinstance(node, ast.DictComp):
+        pair = ast.Tuple([node.key, node.value], ast.Load())
+        element = expression(pair, inner)
+    else:
+        element = expression(node.elt, inner)
+
+    def run(m: Machine, frame: Frame) -> Any:
+        made = iterate.Comprehension(m, frame, source(m, frame), loops, element)
+        if isinstance(node, ast.GeneratorExp):
+            frame.captured = True
+            return made
+        items = made.items(m)
+        if isinstance(node, ast.ListComp):
+            return m.made(items)
+        return m.made(set(items) if isinstance(node, ast.SetComp) else dict(items))
+
+    return run
+
+
+def _named(node: Any, scope: Scope) -> Run:
+    from micrograd.stage.statements import target
+
+    value, store = expression(node.value, scope), target(node.target, scope)
+
+    def run(m: Machine, frame: Frame) -> Any:
+        x = value(m, frame)
+        store(m, frame, x)
+        return x
+
+    return run
+
+
+def _text(node: Any, scope: Scope) -> Run:
+    parts = [expression(v, scope) for v in node.values]
+    return lambda m, frame: m.lift(lambda *texts: "".join(texts), *[p(m, frame) for p in parts])
+
+
+def _formatted(node: Any, scope: Scope) -> Run:
+    value = expression(node.value, scope)
+    spec = expression(node.format_spec, scope) if node.format_spec is not None else None
+    change: Any = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}[node.conversion]
+
+    def run(m: Machine, frame: Frame) -> Any:
+        x = value(m, frame)
+        how = spec(m, frame) if spec is not None else ""
+        return m.lift(lambda y, z: format(change(calls.harmless(y)), z), x, how)
+
+    return run
+
+
+_EXPRESSIONS: dict[type, Callable[[Any, Scope], Run]] = {
+    ast.Constant: _constant, ast.Name: _name, ast.BinOp: _binary, ast.UnaryOp: _unary, ast.BoolOp: _bool_op,
+    ast.IfExp: _conditional, ast.Compare: _comparison, ast.Attribute: _attribute, ast.Subscript: _subscript,
+    ast.Slice: _slice, ast.List: _sequence, ast.Tuple: _sequence, ast.Set: _sequence, ast.Dict: _dict, ast.Call: _call,
+    ast.Lambda: _lambda, ast.ListComp: _comprehension, ast.SetComp: _comprehension, ast.DictComp: _comprehension,
+    ast.GeneratorExp: _comprehension, ast.NamedExpr: _named, ast.JoinedStr: _text, ast.FormattedValue: _formatted,
+}  # fmt: skip
+
+__all__ = ["Run", "binary", "compare", "contains", "expression", "join", "load"]

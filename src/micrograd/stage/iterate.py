@@ -1,0 +1,212 @@
+"""Iterators with a state that can be copied, and comprehensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from micrograd.engine import Value
+from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.machine import Frame, Machine
+from micrograd.stage.masks import FALSE, Mask
+from micrograd.stage.summary import Summary
+from micrograd.tree import is_array
+
+NOTHING: tuple[Mask, Any] = (FALSE, None)
+
+
+class Iterator:
+    """What `iter` gives. `advance` gives the rows that have a next item, and that item."""
+
+    def advance(self, m: Machine) -> tuple[Mask, Any]:
+        """Take the next item."""
+        raise NotImplementedError
+
+    def _moves(self, m: Machine) -> None:
+        if id(self) in m.births:  # the program holds it, so an arm may advance it alone
+            m.touch(self)
+
+
+class Sequence(Iterator):
+    """Over a list, tuple, range or text, by position: a list may grow meanwhile."""
+
+    def __init__(self, source: Any, reverse: bool = False) -> None:
+        self.source, self.reverse = source, reverse
+        self.position: Any = 0
+        self.size = len(source) if reverse else None
+
+    def advance(self, m: Machine) -> tuple[Mask, Any]:
+        self._moves(m)
+        at, source = m.now(self.position), self.source
+        if type(at) is not Summary:
+            if at >= len(source) or (self.size is not None and at >= self.size):
+                return NOTHING
+            self.position = at + 1
+            return m.here, m.now(source[self.size - 1 - at if self.size is not None else at])
+        here = m.here
+        rows = FALSE
+        for mask, k in at.alternatives:
+            if k < len(source):
+                rows = m.masks.either(rows, m.masks.both_of(mask, here))
+        if rows is FALSE:
+            return NOTHING
+        m.here = rows
+        item = m.lift(lambda k: source[self.size - 1 - k if self.size is not None else k], at)
+        m.here = here
+        self.position = m.lift(lambda k: k + 1 if k < len(source) else k, at)
+        return m.masks.both_of(rows, m.here), item
+
+
+class Keys(Sequence):
+    """Over the keys of a dict."""
+
+    def __init__(self, source: dict[Any, Any], items: list[Any]) -> None:
+        super().__init__(items)
+        self.held, self.count = source, len(source)
+
+    def advance(self, m: Machine) -> tuple[Mask, Any]:
+        if len(self.held) != self.count:
+            raise RuntimeError("dictionary changed size during iteration")
+        return super().advance(m)
+
+
+class Together(Iterator):
+    """zip and map."""
+
+    def __init__(self, parts: list[Iterator], function: Callable[..., Any] | None = None) -> None:
+        self.parts, self.function = parts, function
+
+    def advance(self, m: Machine) -> tuple[Mask, Any]:
+        self._moves(m)
+        found = []
+        for part in self.parts:
+            rows, item = part.advance(m)
+            if rows is FALSE:
+                return NOTHING
+            if rows is not m.here:
+                raise Unsupported("zip of lists whose lengths differ by row")
+            found.append(item)
+        if not self.parts:
+            return NOTHING
+        if self.function is None:
+            return m.here, tuple(found)
+        result = self.function(found)
+        return m.here, result
+
+
+class Counted(Iterator):
+    """enumerate."""
+
+    def __init__(self, part: Iterator, start: int) -> None:
+        self.part, self.number = part, start
+
+    def advance(self, m: Machine) -> tuple[Mask, Any]:
+        self._moves(m)
+        rows, item = self.part.advance(m)
+        if rows is FALSE:
+            return NOTHING
+        number = m.now(self.number)
+        if rows is not m.here or type(number) is Summary:
+            raise Unsupported("enumerate of a list whose length differs by row")
+        self.number = number + 1
+        return rows, (number, item)
+
+
+class Comprehension:
+    """A comprehension or generator expression; its first iterable was evaluated where it stands."""
+
+    def __init__(self, m: Machine, frame: Frame, first: Any, loops: list[Any], element: Any) -> None:
+        self.first, self.loops, self.element = first, loops, element
+        self.frame = Frame(None, frame, frame.lookup, FALSE, m.level)
+        self.used = False
+        self.stopped = FALSE  # rows for which the consumer needs no more items
+
+    def walk(self, m: Machine, k: int = 0) -> Iterable[Any]:
+        """The items one by one; while one is looked at, m.here are the rows that have it."""
+        if k == len(self.loops):
+            yield self.element(m, self.frame)
+            return
+        if k == 0:
+            if self.used:
+                raise Unsupported("a generator expression is used twice")
+            self.used = True
+        store, source, tests = self.loops[k]
+        items = iterator(m, self.first if source is None else source(m, self.frame))
+        while True:
+            rows, item = items.advance(m)
+            if rows is FALSE:
+                return
+            if rows is not m.here:
+                raise Unsupported("a comprehension over a list whose length differs by row")
+            here, around = m.here, m.bystanders
+            store(m, self.frame, item)
+            for test in tests:
+                mask = m.truth(test(m, self.frame))
+                m.bystanders = m.masks.either(m.bystanders, m.masks.without(m.here, mask))
+                m.here = mask
+                if mask is FALSE:
+                    break
+            if m.here is not FALSE:
+                yield from self.walk(m, k + 1)
+            m.here, m.bystanders = here, around
+            if self.stopped is not FALSE:
+                m.here = m.masks.without(m.here, self.stopped)
+                m.bystanders = m.masks.either(m.bystanders, self.stopped)
+                if m.here is FALSE:
+                    return
+
+    def items(self, m: Machine) -> list[Any]:
+        """All items, as a list."""
+        here = m.here
+        found = []
+        for item in self.walk(m):
+            if m.here is not here:
+                raise Unsupported("a comprehension whose length differs by row")
+            found.append(item)
+        return found
+
+
+def iterator(m: Machine, x: Any) -> Iterator:
+    """An iterator over x that nobody else holds."""
+    x = m.now(x)
+    if isinstance(x, Iterator):
+        return x
+    if isinstance(x, Comprehension):
+        return Sequence(x.items(m))
+    if type(x) is Summary:
+        return Sequence(items(m, x))
+    if isinstance(x, (list, tuple, range, str, bytes)):
+        return Sequence(x)
+    if isinstance(x, dict):
+        return Keys(x, list(x))
+    if isinstance(x, (type({}.keys()), type({}.values()), type({}.items()), set, frozenset)):
+        return Sequence(list(x))
+    if is_array(x):
+        return Sequence(list(x))
+    if isinstance(x, Value):
+        raise TypeError("'Value' object is not iterable")
+    raise Unsupported(f"an iteration over {type(x).__name__}")
+
+
+def items(m: Machine, x: Any) -> list[Any]:
+    """All items of x."""
+    x = m.now(x)
+    if isinstance(x, Comprehension):
+        return x.items(m)
+    if type(x) is Summary:
+        lengths = {len(y) if isinstance(y, (list, tuple)) else -1 for _, y in x.alternatives}
+        if lengths == {-1} or len(lengths) > 1:
+            raise Unsupported("an iteration over lists whose lengths differ by row")
+        return [m.lift(lambda y, k=k: y[k], x) for k in range(lengths.pop())]
+    source = iterator(m, x)
+    found: list[Any] = []
+    while True:
+        rows, item = source.advance(m)
+        if rows is FALSE:
+            return found
+        if rows is not m.here:
+            raise Unsupported("an iteration over what has different lengths by row")
+        found.append(item)
+
+
+__all__ = ["Comprehension", "Counted", "Iterator", "Lost", "Sequence", "Together", "items", "iterator"]

@@ -1,0 +1,116 @@
+"""Loops: each turn runs for the rows that are still in the loop; those that leave wait at its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from micrograd.stage import iterate
+from micrograd.stage.expressions import expression
+from micrograd.stage.machine import Exits, Frame, Machine
+from micrograd.stage.masks import FALSE, Mask
+from micrograd.stage.scope import Scope
+
+SPARE = 8  # turns that are written in any case; then as many as the row at hand needs, rounded up to a power of two
+
+
+class Loop:
+    """A loop that is running: where `break` and `continue` lead to."""
+
+    def __init__(self, m: Machine, frame: Frame, orelse: Any) -> None:
+        self.m, self.frame, self.orelse = m, frame, orelse
+        self.line = m.line
+
+    def __enter__(self) -> Loop:
+        names = self.frame.variables
+        self.around = [(key, names.get(key)) for key in (".break", ".continue")]
+        self.breaks = self.ends = names[".break"] = self.m.enter()
+        if self.orelse is not None:
+            self.ends = Exits(self.breaks.index, self.m.here)  # rows whose loop ended by itself
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        for key, value in self.around:
+            if value is None:
+                self.frame.variables.pop(key, None)
+            else:
+                self.frame.variables[key] = value
+
+    def turn(self, body: Any) -> None:
+        """Run the body once, for the rows that are here."""
+        m, names = self.m, self.frame.variables
+        names[".continue"] = exits = m.enter()
+        body(m, self.frame)
+        m.meet(exits)
+
+    def end(self, go_on: Mask) -> bool:
+        """Let rows whose loop ends wait; True where none is left that goes on."""
+        m = self.m
+        done = m.masks.without(m.here, go_on)
+        if done is m.here:
+            return True
+        if done is not FALSE:
+            m.notes.setdefault(self.line, "merged")
+            m.here = done
+            m.leave(self.ends)
+            m.here = go_on
+        return False
+
+    def finish(self) -> None:
+        """Join the rows that leave the loop, after its `else` for those that did not break."""
+        m = self.m
+        if self.orelse is not None:
+            self.__exit__()
+            m.rejoin(self.ends)
+            if m.here is not FALSE:
+                self.orelse(m, self.frame)
+        m.meet(self.breaks)
+
+
+def loop_while(node: Any, scope: Scope) -> Any:
+    """Compile a `while` loop."""
+    from micrograd.stage.statements import block
+
+    test, body = expression(node.test, scope), block(node.body, scope)
+    orelse = block(node.orelse, scope) if node.orelse else None
+
+    def run(m: Machine, frame: Frame) -> None:
+        turns, limit = 0, SPARE
+        with Loop(m, frame, orelse) as loop:
+            while m.here is not FALSE:
+                m.line = loop.line
+                go_on = m.truth(test(m, frame))
+                if loop.end(go_on):
+                    break
+                if turns >= limit:
+                    if not m.masks.holds(m.here):
+                        m.lose(m.here, f"more than {turns} turns, which the rows seen so far do not need")
+                        m.here = FALSE
+                        break
+                    limit *= 2
+                loop.turn(body)
+                turns += 1
+            loop.finish()
+
+    return run
+
+
+def loop_for(node: Any, scope: Scope) -> Any:
+    """Compile a `for` loop."""
+    from micrograd.stage.statements import block, target
+
+    source, store, body = expression(node.iter, scope), target(node.target, scope), block(node.body, scope)
+    orelse = block(node.orelse, scope) if node.orelse else None
+
+    def run(m: Machine, frame: Frame) -> None:
+        items = iterate.iterator(m, source(m, frame))
+        with Loop(m, frame, orelse) as loop:
+            while m.here is not FALSE:
+                m.line = loop.line
+                go_on, item = items.advance(m)
+                if loop.end(go_on):
+                    break
+                store(m, frame, item)
+                loop.turn(body)
+            loop.finish()
+
+    return run

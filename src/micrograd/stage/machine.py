@@ -1,0 +1,377 @@
+"""The state of an interpreted program: which rows are here, what was changed since each fork, and how states are joined.
+
+The program's own objects (frames, lists, dicts, instances, iterators) are changed in place. A journal remembers what each
+place held before, so that an arm can be undone, the other one run from the same state, and both joined place by place. What
+leaves an arm early (return, break, continue) waits, with its changes, at the end of the function or loop that it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from micrograd.engine import Value
+from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
+from micrograd.stage.summary import UNBOUND, Entry, Summary, join
+
+MAX_STATEMENTS = 400_000
+MAX_COMBINATIONS = 4_096
+
+Key = tuple[int, Any]
+Journal = dict[Key, tuple[Any, Any, Any]]  # (id of the object, variable) → (object, variable, what it held)
+
+
+class Frame:
+    """The variables of one call."""
+
+    __slots__ = ("birth", "captured", "code", "exits", "level", "lookup", "parent", "variables")
+
+    def __init__(self, code: Any, parent: Any, lookup: Any, birth: Mask, level: int) -> None:
+        self.code, self.parent, self.lookup = code, parent, lookup
+        self.variables: dict[str, Any] = {}
+        self.birth, self.level = birth, level
+        self.captured = False  # whether a function was made here that may read the variables later
+        self.exits: Exits | None = None
+
+
+class Exits:
+    """The states that wait at the end of a function, a loop or a turn of one."""
+
+    __slots__ = ("alive", "index", "states")
+
+    def __init__(self, index: int, alive: Mask) -> None:
+        self.index, self.alive = index, alive  # the first journal of this part, and the rows that have not left it
+        self.states: list[State] = []
+
+
+class State:
+    """Where some rows are: what differs from the state at the fork, and a result."""
+
+    __slots__ = ("changes", "mask", "result", "selector")
+
+    def __init__(self, mask: Mask, selector: Mask | None, changes: Journal, result: Any = None) -> None:
+        self.mask, self.selector, self.changes, self.result = mask, selector, changes, result
+
+
+class Machine:
+    """Runs one function for all rows at once."""
+
+    def __init__(self, keep_types: bool = False) -> None:
+        self.keep_types = keep_types  # whether an int that is a result must stay one
+        self.masks = Masks()
+        self.here: Mask = TRUE  # the rows that the code runs for
+        self.bystanders: Mask = FALSE  # rows that rely on the state as it is, and do not run this code
+        self.lost: list[Mask] = []  # rows for which the tape does not hold: its guard
+        self.reasons: dict[str, str] = {}  # place in the source → why rows were lost there
+        self.journals: list[Journal] = []
+        self.births: dict[int, tuple[Any, Mask, int]] = {}  # objects that the program made
+        self.differentiated = 0
+        self.depth = 0
+        self.calls: dict[Any, int] = {}
+        self.statements = 0
+        self.line = ""  # where the program is
+        self.notes: dict[str, str] = {}  # place in the source → what became of an `if` or a loop there
+
+    @property
+    def level(self) -> int:
+        """Which of the functions that are being differentiated runs."""
+        return self.masks.stack[-1]
+
+    # ---- objects and their changes
+
+    def made(self, x: Any) -> Any:
+        """Remember that the program made this object, so that it may change it."""
+        self.births[id(x)] = (x, self.here, self.level)
+        return x
+
+    def touch(self, x: Any) -> None:
+        """Say that an object is about to be changed."""
+        born = self.births.get(id(x))
+        if born is None:
+            raise Unsupported(f"a {type(x).__name__} that was made outside is changed")
+        self._private(born[1], born[2])
+        self._remember(x, None)
+
+    def _private(self, birth: Mask, level: int) -> None:
+        if level != self.level:
+            raise Unsupported("something outside of a differentiated function is changed inside of it")
+        if self.bystanders is not FALSE and self.masks.both_of(birth, self.bystanders) is not FALSE:
+            raise Unsupported("something is changed while a choice is being evaluated")
+
+    def _remember(self, x: Any, name: Any) -> None:
+        if self.journals:
+            key = (id(x), name)
+            journal = self.journals[-1]
+            if key not in journal:
+                journal[key] = (x, name, contents(x, name))
+
+    def assign(self, frame: Frame, name: str, value: Any) -> None:
+        """Assign a variable."""
+        if self.bystanders is not FALSE or frame.level != self.level:
+            self._private(frame.birth, frame.level)
+        if self.journals:
+            key = (id(frame), name)
+            journal = self.journals[-1]
+            if key not in journal:
+                journal[key] = (frame, name, frame.variables.get(name, UNBOUND))
+        frame.variables[name] = value
+
+    # ---- rows
+
+    def now(self, x: Any) -> Any:
+        """An object as the rows here see it: a Summary without the alternatives of other rows."""
+        if type(x) is not Summary:
+            return x
+        here, both_of = self.here, self.masks.both_of
+        found = [(mask, y) for mask, y in x.alternatives if both_of(mask, here) is not FALSE]
+        for mask, y in found:
+            if y is UNBOUND:
+                if len(found) == 1:
+                    raise NameError("a variable is used before it is assigned")
+                self.lose(both_of(mask, here), "a variable is used that this path does not assign")
+        found = [(mask, y) for mask, y in found if y is not UNBOUND]
+        if not found:
+            raise Lost
+        if len(found) == 1:
+            return found[0][1]
+        return x if len(found) == len(x.alternatives) else Summary(found)
+
+    def lose(self, mask: Mask, why: Any) -> None:
+        """Leave rows to a tape of their own. What they compute from here on does not matter."""
+        self.reasons.setdefault(self.line, str(why) or type(why).__name__)
+        self.lost.append(mask)
+
+    def lift(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Apply a function that changes nothing to each combination of alternatives, and join the results."""
+        if not any(type(a) is Summary for a in args):
+            return function(*args)
+        combinations: list[tuple[Mask, list[Any]]] = [(self.here, [])]
+        for a in args:
+            a = self.now(a)
+            if type(a) is Summary:
+                combinations = [
+                    (both, [*row, y])
+                    for mask, row in combinations
+                    for part, y in a.alternatives
+                    if (both := self.masks.both_of(mask, part)) is not FALSE
+                ]
+                if len(combinations) > MAX_COMBINATIONS:
+                    raise Unsupported(f"more than {MAX_COMBINATIONS} combinations of values that are no Values")
+            else:
+                for _, row in combinations:
+                    row.append(a)
+        here, around = self.here, self.bystanders
+        entries: list[Entry] = []
+        error: BaseException | None = None
+        lost = len(self.lost)
+        for mask, row in combinations:
+            self.here, self.bystanders = mask, self.masks.either(around, self.masks.without(here, mask))
+            try:
+                result = function(*row)
+            except (Exception, Unsupported) as reason:
+                error = reason
+                self.lose(mask, reason)
+                continue
+            entries.append((mask, None, result))
+        self.here, self.bystanders = here, around
+        if not entries:
+            del self.lost[lost:]
+            raise error or Lost()
+        return join(self, entries)
+
+    def truth(self, x: Any) -> Mask:
+        """The rows here in which an object counts as true."""
+        x = self.now(x)
+        if isinstance(x, Value):
+            return self.masks.both_of(self.here, self.masks.compare("ne", x, 0.0))
+        if type(x) is not Summary:
+            return self.here if plain_truth(x) else FALSE
+        total = FALSE
+        for mask, y in x.alternatives:
+            rows = mask
+            if isinstance(y, Value):
+                rows = self.masks.both_of(rows, self.masks.compare("ne", y, 0.0))
+            elif not plain_truth(y):
+                continue
+            total = self.masks.either(total, rows)
+        return self.masks.both_of(total, self.here)
+
+    def merged(self) -> None:
+        """Note that the choice at this line was merged."""
+        self.notes.setdefault(self.line, "merged")
+
+    def answer(self, mask: Mask) -> Any:
+        """A bool that is True in these rows, of those that are here."""
+        yes = self.masks.both_of(mask, self.here)
+        no = self.masks.without(self.here, mask)
+        if no is FALSE:
+            return True
+        if yes is FALSE:
+            return False
+        holds = self.masks.restrict(yes, self.here)
+        return Summary([(holds, True), (self.masks.negate(holds), False)])
+
+    # ---- forks and joins
+
+    def fork(self, arms: list[tuple[Mask, Callable[[], Any]]]) -> Any:
+        """Run each arm from the same state, for its rows; go on with the joined state. Returns the joined results."""
+        states: list[State] = []
+        for mask, run in arms:
+            depth, around, count = self.depth, self.bystanders, len(self.journals)
+            self.journals.append({})
+            self.here = mask
+            try:
+                result = run()
+            except (Exception, Unsupported, Lost) as reason:
+                self.depth, self.bystanders = depth, around
+                while len(self.journals) > count:
+                    undo(self.journals.pop())
+                self.lose(mask, reason)
+                continue
+            journal = self.journals.pop()
+            if self.here is not FALSE:
+                states.append(State(self.here, None, changes([journal]), result))
+            undo(journal)
+        if not states:
+            self.here = FALSE
+            return None
+        self._join_states(states)
+        self.here = states[0].mask
+        for state in states[1:]:
+            self.here = self.masks.either(self.here, state.mask)
+        return join(self, [(s.mask, None, s.result) for s in states])
+
+    def leave(self, exits: Exits, result: Any = None, without: Frame | None = None) -> None:
+        """Let the rows that are here wait, as they are, at the end of a part of the program."""
+        made = changes(self.journals[exits.index :], without)
+        exits.states.append(State(self.here, self.masks.restrict(self.here, exits.alive), made, result))
+        exits.alive = self.masks.without(exits.alive, self.here)
+        self.here = FALSE
+
+    def enter(self) -> Exits:
+        """Begin a part of the program that rows may leave early."""
+        self.journals.append({})
+        return Exits(len(self.journals) - 1, self.here)
+
+    def meet(self, exits: Exits, result: Any = None, without: Frame | None = None) -> Any:
+        """End a part of the program: join the rows that wait with those that are here."""
+        journal = self.journals.pop()
+        if without is not None:
+            journal = {key: entry for key, entry in journal.items() if entry[0] is not without}
+        if not exits.states:
+            self._fold(journal)
+            return result
+        states = exits.states
+        if self.here is not FALSE:
+            states = [*states, State(self.here, None, changes([journal]), result)]
+        undo(journal)
+        return self._go_on_with(states)
+
+    def rejoin(self, exits: Exits) -> None:
+        """Go on with the rows that wait, joined with those that are here, inside the same part of the program."""
+        if exits.states:
+            journal = self.journals[-1]
+            states = exits.states
+            if self.here is not FALSE:
+                states = [*states, State(self.here, None, changes([journal]))]
+            undo(journal)
+            self._go_on_with(states)
+
+    def _go_on_with(self, states: list[State]) -> Any:
+        self._join_states(states)
+        total = states[-1].mask
+        for state in reversed(states[:-1]):
+            total = self.masks.either(state.mask, total)
+        self.here = total
+        return join(self, [(s.mask, s.selector, s.result) for s in states])
+
+    def _fold(self, journal: Journal) -> None:
+        """Hand what was changed on to the part around."""
+        if self.journals:
+            around = self.journals[-1]
+            for key, entry in journal.items():
+                around.setdefault(key, entry)
+
+    def _join_states(self, states: list[State]) -> None:
+        """Change the state at the fork into the join of these."""
+        places: dict[Key, tuple[Any, Any]] = {}
+        for state in states:
+            for key, (x, name, _) in state.changes.items():
+                places[key] = (x, name)
+        for key, (x, name) in places.items():
+            entries = [
+                (s.mask, s.selector, s.changes[key][2] if key in s.changes else contents(x, name)) for s in states
+            ]
+            if isinstance(x, Frame):
+                value = join(self, entries)
+                if value is not x.variables.get(name, UNBOUND):
+                    self._remember(x, name)
+                    restore(x, name, value)
+                continue
+            born = self.births[id(x)][1]
+            entries = [e for e in entries if self.masks.both_of(e[0], born) is not FALSE]
+            if not entries:
+                continue
+            joined = self._join_contents(x, entries)
+            self._remember(x, None)
+            restore(x, None, joined)
+
+    def _join_contents(self, x: Any, entries: list[Entry]) -> Any:
+        first = entries[0][2]
+        if isinstance(x, list):
+            if any(len(e[2]) != len(first) for e in entries):
+                raise Unsupported("a list has different lengths after a choice")
+            return [join(self, [(mask, by, c[k]) for mask, by, c in entries]) for k in range(len(first))]
+        if isinstance(first, dict):
+            if any(list(e[2]) != list(first) for e in entries):
+                raise Unsupported("a dict or an object has different keys after a choice")
+            return {key: join(self, [(mask, by, c[key]) for mask, by, c in entries]) for key in first}
+        if any(e[2] != first for e in entries):
+            raise Unsupported("a set has different items after a choice")
+        return first
+
+
+def plain_truth(x: Any) -> bool:
+    """bool(x), for what is no Value."""
+    return bool(x)
+
+
+def contents(x: Any, name: Any = None) -> Any:
+    """What a variable or an object holds, as a copy."""
+    if isinstance(x, Frame):
+        return x.variables.get(name, UNBOUND)
+    if isinstance(x, (list, dict, set)):
+        return x.copy()
+    return dict(vars(x))
+
+
+def restore(x: Any, name: Any, what: Any) -> None:
+    """Put back what `contents` gave."""
+    if isinstance(x, Frame):
+        if what is UNBOUND:
+            x.variables.pop(name, None)
+        else:
+            x.variables[name] = what
+    elif isinstance(x, list):
+        x[:] = what
+    else:
+        held = x if isinstance(x, (dict, set)) else vars(x)
+        held.clear()
+        held.update(what)
+
+
+def changes(journals: list[Journal], without: Frame | None = None) -> Journal:
+    """What was changed according to journals, as it is now."""
+    found: Journal = {}
+    for journal in journals:
+        for key, (x, name, _) in journal.items():
+            if key not in found and x is not without:
+                found[key] = (x, name, contents(x, name))
+    return found
+
+
+def undo(journal: Journal) -> None:
+    """Put back what everything held when the journal began."""
+    for x, name, what in journal.values():
+        restore(x, name, what)

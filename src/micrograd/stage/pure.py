@@ -1,0 +1,57 @@
+"""Which functions that are not interpreted may be called inside an arm: those that have no effect and keep nothing."""
+
+from __future__ import annotations
+
+import math as standard
+import operator
+from types import FunctionType
+from typing import Any
+
+from micrograd import engine, math, transforms
+from micrograd.primitive import Primitive
+from micrograd.transforms import Derived
+
+_INTERPRETED = {math.isnan, math.isinf, math.isfinite, math.trunc, math.log, math.softmax, math.log_softmax}
+
+PURE: set[Any] = {
+    getattr(math, name)
+    for name in math.__all__
+    if callable(getattr(math, name)) and getattr(math, name) not in _INTERPRETED
+}
+PURE |= {x for name, x in vars(standard).items() if callable(x) and not name.startswith("_")}
+PURE |= {x for name, x in vars(operator).items() if not name.startswith(("_", "i", "set", "del")) and callable(x)}
+PURE |= {
+    engine.apply,
+    divmod,
+    pow,
+    round,
+    complex,
+    str,
+    repr,
+    ord,
+    chr,
+    hash,
+    callable,
+    isinstance,
+    issubclass,
+    slice,
+    format,
+}
+PURE |= {x for x in vars(transforms).values() if isinstance(x, FunctionType) and x.__module__ == transforms.__name__}
+PURE -= _INTERPRETED
+
+
+def is_pure(f: Any) -> bool:
+    """Whether a callable may be run as it is wherever it stands."""
+    if isinstance(f, (Primitive, Derived)):
+        return True
+    try:
+        if f in PURE:
+            return True
+    except TypeError:
+        return False
+    owner = getattr(f, "__self__", None)
+    if isinstance(owner, (engine.Value, str, bytes, tuple, int, float, range)) and not isinstance(f, FunctionType):
+        return getattr(f, "__name__", "") not in ("backward", "zero_grad", "detach")
+    return type(f).__name__ in ("method_descriptor", "wrapper_descriptor") and getattr(f, "__objclass__", None) in (
+        engine.Value, str, bytes, tuple, int, float)  # fmt: skip

@@ -1,0 +1,96 @@
+"""The source of a function as a syntax tree, found by file and position, if it is what the function was made from."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from types import CodeType, FunctionType
+from typing import Any
+
+from micrograd.stage.errors import Unsupported
+
+_modules: dict[str, tuple[str, Any]] = {}  # file → (text, where its functions are)
+
+
+def tree_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
+    """The syntax tree of a function."""
+    code = function.__code__
+    found = [node for node, compiled in _functions_in(code) if _same(compiled, code)]
+    if not found:
+        raise Unsupported(f"the source of {function.__qualname__} is not to be had")
+    if len({ast.dump(node) for node in found}) > 1:
+        raise Unsupported(f"several functions in the source look like {function.__qualname__}")
+    tree: ast.FunctionDef | ast.Lambda = found[0]
+    return tree
+
+
+def _functions_in(code: CodeType) -> list[tuple[Any, CodeType]]:
+    """The functions of the file that a code is from, which begin at the same line: tree and compiled code of each."""
+    name = code.co_filename
+    linecache.checkcache(name)
+    text = "".join(linecache.getlines(name))
+    if not text:
+        raise Unsupported(f"the source of {code.co_name} is not to be had")
+    if name not in _modules or _modules[name][0] != text:
+        try:
+            _modules[name] = (text, _index(text, name))
+        except (SyntaxError, ValueError) as reason:
+            raise Unsupported(f"the source of {code.co_name} cannot be read: {reason}") from None
+    found: list[tuple[Any, CodeType]] = _modules[name][1].get((code.co_name, code.co_firstlineno), [])
+    return found
+
+
+def _index(text: str, name: str) -> dict[tuple[str, int], list[tuple[Any, CodeType]]]:
+    tree = ast.parse(text, name)
+    nodes: dict[tuple[str, int], list[Any]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            nodes.setdefault((node.name, first), []).append(node)
+        elif isinstance(node, ast.Lambda):
+            nodes.setdefault(("<lambda>", node.lineno), []).append(node)
+    codes: dict[tuple[str, int], list[CodeType]] = {}
+    waiting = [compile(tree, name, "exec", dont_inherit=True)]
+    while waiting:
+        code = waiting.pop()
+        codes.setdefault((code.co_name, code.co_firstlineno), []).append(code)
+        waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
+    found: dict[tuple[str, int], list[tuple[Any, CodeType]]] = {}
+    for key, several in nodes.items():
+        candidates = codes.get(key, [])
+        found[key] = [(node, code) for node in several for code in candidates if _belongs(node, code, several)]
+    return found
+
+
+def _belongs(node: Any, code: CodeType, several: list[Any]) -> bool:
+    """Whether a code was compiled from a node; by the columns, where there are several on a line."""
+    if len(several) == 1:
+        return True
+    if not hasattr(code, "co_positions"):
+        return False
+    body = node.body[0] if isinstance(node.body, list) else node.body
+    last = node.body[-1] if isinstance(node.body, list) else node.body
+    first, end = (body.lineno, body.col_offset), (last.end_lineno, last.end_col_offset)
+    places = [p for p in code.co_positions() if None not in p and (p[0], p[2]) != (p[1], p[3])]
+    if not places:
+        return False
+    inner = [p for p in places if first <= (p[0], p[2]) and (p[1], p[3]) <= end]
+    return len(inner) == len(places) and max((p[1], p[3]) for p in places) == end
+
+
+def _same(a: CodeType, b: CodeType) -> bool:
+    """Whether two codes are the same, line by line."""
+    if (a.co_code, a.co_names, a.co_varnames, a.co_freevars, a.co_firstlineno) != (
+        b.co_code, b.co_names, b.co_varnames, b.co_freevars, b.co_firstlineno):  # fmt: skip
+        return False
+    if hasattr(a, "co_positions") and list(a.co_positions()) != list(b.co_positions()):
+        return False
+    if len(a.co_consts) != len(b.co_consts):
+        return False
+    for x, y in zip(a.co_consts, b.co_consts):
+        if isinstance(x, CodeType):
+            if not isinstance(y, CodeType) or not _same(x, y):
+                return False
+        elif type(x) is not type(y) or (x != y if isinstance(x, frozenset) else repr(x) != repr(y)):
+            return False
+    return True

@@ -1,0 +1,123 @@
+"""Stage a function: interpret it for all rows at once, and write down one tape.
+
+The rows that the tape does not hold for (an arm that raises, or does what is not merged; a loop that goes on for longer than
+the row at hand needed) are its guard: they get a tape of their own, as paths have always got.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from functools import partial
+from typing import Any
+
+from micrograd import engine
+from micrograd.engine import ELSEWHERE, Value
+from micrograd.stage.calls import call
+from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.machine import Machine
+from micrograd.stage.masks import FALSE, TRUE
+from micrograd.stage.summary import lower
+from micrograd.tape import interpret as python
+from micrograd.tape import passes
+from micrograd.tape import trace as tracing
+from micrograd.tape.staging import hooks
+from micrograd.tape.trace import Trace
+from micrograd.tree import Shape, flatten, map_values, unflatten
+
+DEEP = 20_000  # calls of Python inside of each other: a mask has a level for each comparison
+
+_thread = threading.local()
+
+
+def machine() -> Machine | None:
+    """The machine that stages a function in this thread."""
+    return getattr(_thread, "machine", None)
+
+
+def _watch(how: str, v: Any, other: Any, result: Any) -> None:
+    """A number of a Value is wanted by code that is not interpreted."""
+    what = "compares Values" if result is not None else f"uses {how} of a Value"
+    raise Unsupported(f"code that is not interpreted {what}")
+
+
+def stage(f: Any, shape: Shape, values: list[float], keep_types: bool = False) -> Trace:
+    """The trace of f for all rows. Raises Unsupported where it cannot be merged at all."""
+    m = Machine(keep_types)
+    limit = sys.getrecursionlimit()
+    outer, _thread.machine = machine(), m
+    sys.setrecursionlimit(max(limit, DEEP))
+    try:
+        found = run(m, f, shape, values)
+    except Lost:
+        raise Unsupported(next(iter(m.reasons.values()), "no row is left")) from None
+    except RecursionError:
+        raise Unsupported("the choices are nested too deeply") from None
+    finally:
+        sys.setrecursionlimit(limit)
+        _thread.machine = outer
+    found.tape = passes.prune(passes.simplify(found.tape))
+    found.notes = m.notes | {line: f"on its own: {why}" for line, why in m.reasons.items()}
+    return found
+
+
+def _inner(m: Machine, f: Any, shape: Shape, values: list[float], has_aux: bool) -> Trace:
+    """What grad and the like trace: the function inside, with its choices merged too."""
+    return run(m, f, shape, values, has_aux)
+
+
+def _require(m: Machine, how: str, a: Any, b: Any, went: bool) -> None:
+    """A guard of a tape that runs inside of the staged function: rows that fail it are lost."""
+    rows = m.masks.compare(how, a, b) if isinstance(a, Value) or isinstance(b, Value) else None
+    if rows is None:
+        rows = TRUE if python.compare(how, a, b) else FALSE
+    fails = m.masks.both_of(m.here, m.masks.negate(rows) if went else rows)
+    if fails is not FALSE:
+        m.lose(fails, "a choice inside of a differentiated function")
+    if fails is m.here:
+        raise Lost
+
+
+def run(m: Machine, f: Any, shape: Shape, values: list[float], has_aux: bool = False) -> Trace:
+    """Interpret f on Values of these numbers, and write down what was computed."""
+    serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
+    watch = engine.set_watch(None, None)
+    before, recording = engine.set_trace(serial), engine.set_recording(True)
+    lost, m.lost = m.lost, []
+    here, hooked = m.here, (hooks.trace, hooks.require)
+    m.differentiated += 1
+    m.masks.stack.append(m.differentiated)
+    m.masks.values.append({})
+    try:
+        inputs = [Value(float(x)) for x in values]
+        engine.set_watch(_watch, None)
+        hooks.trace, hooks.require = partial(_inner, m), partial(_require, m)
+        arguments = unflatten(shape, iter(inputs))
+        result = lower(m, call(m, f, list(arguments), {}))
+        aux: Any = None
+        if has_aux:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError("has_aux=True wants a function that returns (result, aux)")
+            result, aux = result
+        leaves: list[Any] = []
+        out_shape = flatten(result, leaves)
+        beside: list[Any] = []
+        map_values(aux, beside.append)
+        guards = [("eq", m.masks.value(mask), 0.0, True) for mask in dict.fromkeys(m.lost)]
+        found = tracing._write_down(f, inputs, leaves + beside, guards, out_shape, serial)
+    finally:
+        m.masks.values.pop()
+        m.masks.stack.pop()
+        m.lost, m.here = lost, here
+        hooks.trace, hooks.require = hooked
+        engine.set_watch(*watch)
+        engine.set_recording(recording)
+        engine.set_trace(before)
+    found.constants = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, Value)]
+    found.aux, found.aux_places = aux, list(found.tape.outputs[len(leaves) :])
+    found.tape = found.tape.copy(outputs=found.tape.outputs[: len(leaves)])
+    del found.numbers[len(leaves) :]
+    return found
+
+
+__all__ = ["TRUE", "Trace", "machine", "run", "stage"]

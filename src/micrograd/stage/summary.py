@@ -1,0 +1,169 @@
+"""Summaries: what a variable holds where rows disagree, and how alternatives are joined."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from micrograd import engine
+from micrograd.engine import Value
+from micrograd.stage.errors import Unsupported
+from micrograd.stage.masks import FALSE, Mask
+from micrograd.tape.tape import PICK
+
+if TYPE_CHECKING:
+    from micrograd.stage.machine import Machine
+
+MAX_ALTERNATIVES = 300
+
+Entry = tuple[Mask, "Mask | None", Any]  # rows, a mask that tells them from the entries behind (None: not known), what
+
+
+class _Unbound:
+    """What a variable holds before it is assigned."""
+
+    def __repr__(self) -> str:
+        return "<unbound>"
+
+
+UNBOUND = _Unbound()
+
+
+class Summary:
+    """Alternatives of which each row has one: [(mask, object)]. Code that is not interpreted must not see it.
+
+    The masks say which alternative it is for the rows that were there when they were joined, and nothing of other rows.
+    """
+
+    __slots__ = ("alternatives",)
+
+    def __init__(self, alternatives: list[tuple[Mask, Any]]) -> None:
+        self.alternatives = alternatives
+
+    def _not_here(self, *_: Any) -> Any:
+        raise Unsupported("something that differs by row is handed to code that is not interpreted")
+
+    __bool__ = __len__ = __iter__ = __getitem__ = __call__ = __float__ = __int__ = __index__ = __hash__ = _not_here  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __format__ = __str__ = _not_here  # type: ignore[assignment]
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _not_here
+    __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __neg__ = __abs__ = __pos__ = _not_here
+
+
+def _constant_key(x: Any) -> Any:
+    """What makes two objects the same for any program that does not ask for their identity."""
+    kind = type(x)
+    if kind in (int, float, bool, str, bytes, complex) and x == x:
+        return kind, repr(x)
+    if kind is tuple:
+        return kind, tuple([_constant_key(item) for item in x])
+    return id(x)
+
+
+def join(m: Machine, entries: list[Entry]) -> Any:
+    """One object for all entries: that object where they agree, a Value where they are Values, else a Summary."""
+    if len(entries) == 1 or all(e[2] is entries[0][2] for e in entries):
+        return entries[0][2]
+    masks = m.masks
+    flat: list[Entry] = []
+    for mask, selector, x in entries:
+        if type(x) is Summary:
+            flat += [(both, None, y) for part, y in x.alternatives if (both := masks.both_of(mask, part)) is not FALSE]
+        elif mask is not FALSE:
+            flat.append((mask, selector, x))
+    values = [e for e in flat if isinstance(e[2], Value)]
+    groups: dict[Any, list[Any]] = {}
+    for mask, _, x in flat:
+        if not isinstance(x, Value):
+            key = _constant_key(x)
+            if key in groups:
+                groups[key][0] = masks.either(groups[key][0], mask)
+            else:
+                groups[key] = [mask, x]
+    found: list[tuple[Mask, Any]] = [(mask, x) for mask, x in _join_tuples(m, list(groups.values()))]
+    if values:
+        rows = values[0][0]
+        for mask, _, _ in values[1:]:
+            rows = masks.either(rows, mask)
+        found.append((rows, _join_values(m, values)))
+    if len(found) == 1:
+        return found[0][1]
+    if len(found) > MAX_ALTERNATIVES:
+        raise Unsupported(f"a variable has more than {MAX_ALTERNATIVES} different values that are no Values")
+    rows = entries[-1][0]
+    for mask, _, _ in reversed(entries[:-1]):
+        rows = masks.either(mask, rows)
+    return Summary([(masks.restrict(mask, rows), x) for mask, x in found])
+
+
+def _join_values(m: Machine, entries: list[Entry]) -> Any:
+    """One Value for entries of Values (or numbers)."""
+    masks = m.masks
+    mask, _, total = entries[-1]
+    for rows, selector, x in reversed(entries[:-1]):
+        mask = masks.either(mask, rows)
+        if x is total:
+            continue
+        if selector is None:
+            selector = masks.restrict(rows, mask)
+        total = engine.apply(PICK, masks.value(selector), x, total)
+    return total
+
+
+def _join_tuples(m: Machine, groups: list[list[Any]]) -> list[tuple[Mask, Any]]:
+    """Tuples of one length become one tuple of joined items: who asks for their identity is refused."""
+    by_length: dict[int, list[list[Any]]] = {}
+    found: list[tuple[Mask, Any]] = []
+    for mask, x in groups:
+        if type(x) is tuple:
+            by_length.setdefault(len(x), []).append([mask, x])
+        else:
+            found.append((mask, x))
+    for alike in by_length.values():
+        mask = alike[0][0]
+        for other, _ in alike[1:]:
+            mask = m.masks.either(mask, other)
+        items = [join(m, [(rows, None, x[k]) for rows, x in alike]) for k in range(len(alike[0][1]))]
+        found.append((mask, tuple(items) if len(alike) > 1 else alike[0][1]))
+    return found
+
+
+def is_number(x: Any) -> bool:
+    """Whether a number of the program: a Value, an int or a float, and no bool."""
+    return isinstance(x, (Value, float, int)) and not isinstance(x, bool)
+
+
+def number(m: Machine, x: Any) -> Any:
+    """A Summary of numbers as one Value; anything else as it is."""
+    x = m.now(x)
+    if type(x) is not Summary or not all(is_number(y) for _, y in x.alternatives):
+        return x
+    return _join_values(m, [(mask, None, y) for mask, y in x.alternatives])
+
+
+def lower(m: Machine, x: Any) -> Any:
+    """A result without Summaries: Values and containers that are the same in all rows."""
+    x = m.now(x)
+    if type(x) is Summary and m.keep_types and any(type(y) is int for _, y in x.alternatives):
+        raise Unsupported("a whole number is a result, and not the same in all rows")
+    x = number(m, x)
+    if type(x) is Summary:
+        parts = [y for _, y in x.alternatives]
+        kind = type(parts[0])
+        if any(type(y) is not kind for y in parts) or not (kind in (list, tuple, dict) or hasattr(kind, "_fields")):
+            raise Unsupported("rows return results of different kinds")
+        if kind is dict and all(list(y) == list(parts[0]) for y in parts):
+            return {key: _lowered_item(m, x, key) for key in parts[0]}
+        if kind is dict or any(len(y) != len(parts[0]) for y in parts):
+            raise Unsupported("rows return results that are arranged differently")
+        items = [_lowered_item(m, x, k) for k in range(len(parts[0]))]
+        return kind(*items) if hasattr(kind, "_fields") else kind(items)
+    if type(x) is list or type(x) is tuple:
+        return type(x)([lower(m, item) for item in x])
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*[lower(m, item) for item in x])
+    if type(x) is dict:
+        return {key: lower(m, item) for key, item in x.items()}
+    return x
+
+
+def _lowered_item(m: Machine, x: Summary, key: Any) -> Any:
+    return lower(m, join(m, [(mask, None, y[key]) for mask, y in x.alternatives]))

@@ -1,0 +1,19 @@
+"""What tapes ask of the stage while a function is staged in this thread. The stage sets it; nothing here knows the stage."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class Hooks(threading.local):
+    """None outside of a staging."""
+
+    trace: Callable[..., Any] | None = None  # runs a function that is differentiated inside of the staged one
+    require: Callable[[str, Any, Any, bool], None] | None = (
+        None  # a guard of a tape that runs inside of the staged function
+    )
+
+
+hooks = Hooks()
