@@ -182,7 +182,7 @@ class TestRowsAgain:
         assert f.repeat is not before and f.repeat(X, y) is not None
 
     def test_branches_go_the_general_way(self):
-        f = jit(vmap(lambda x: self.p * x if x > 0 else self.q * x, reduce="sum"))
+        f = jit(vmap(lambda x: self.p * x if x > 0 else self.q * x, reduce="sum"), exact=True)
         for _ in range(3):
             assert f(self.np.array([1.0, -1.0, 3.0])).data == 9.0
         assert f.repeat is None

@@ -17,7 +17,7 @@ from typing import Any
 
 from micrograd import Value, grad, value_and_grad
 from micrograd.stage.errors import Unsupported
-from micrograd.stage.staged import stage
+from micrograd.stage.staged import flat, stage
 from micrograd.tape import interpret
 from micrograd.tree import NUMBER, flatten
 
@@ -307,9 +307,9 @@ def both(f: Any) -> dict[str, Any]:
 def eager(f: Any, row: list[float]) -> list[float] | str:
     """The results of plain Python for one row, or the name of what it raises."""
     try:
-        flat: list[Any] = []
-        flatten(f(*[Value(x) for x in row]), flat)
-        return [float(x.data if isinstance(x, Value) else x) for x in flat]
+        found: list[Any] = []
+        flatten(f(*[Value(x) for x in row]), found)
+        return [float(x.data if isinstance(x, Value) else x) for x in found]
     except Exception as error:
         return type(error).__name__
 
@@ -340,7 +340,7 @@ def wrong(text: str, rows: list[list[float]], orders: Any = ("value", "gradient"
         g = functions[order]
         for first in range(0, len(rows), max(1, len(rows) // 2)):
             try:
-                found = stage(g, ("tuple", (NUMBER,) * INPUTS), rows[first])
+                found = stage(g, flat(("tuple", (NUMBER,) * INPUTS)), rows[first])
             except Unsupported:
                 own += 1
                 continue

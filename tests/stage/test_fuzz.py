@@ -3,6 +3,7 @@
 import warnings
 
 import pytest
+
 from stage import programs
 
 

@@ -33,6 +33,8 @@ class RowsVariant(Variant):
 
     def compile(self, goal: Goal, why: str = "rows took this path") -> Kernel:
         """The kernel for a goal, compiled if it is not there; a long one is optimized later in the background."""
+        if self.trace.merged:
+            goal = goal.decided()
         found = self.kernels.get(goal)
         if found is None:
             found = self.kernel(goal, why, False)
@@ -78,7 +80,9 @@ def renumber_captured(found: Trace, first: list[Value]) -> Trace:
             captured.append(v)
     tape = found.tape
     rows = [(order[id(found.captured[args[0]])],) if op is PARAM else args for op, args in zip(tape.ops, tape.args)]
-    return Trace(tape.copy(params=len(captured), args=rows), captured, found.shape)
+    new = Trace(tape.copy(params=len(captured), args=rows), captured, found.shape)
+    new.merged, new.notes = found.merged, found.notes
+    return new
 
 
 def sum_blocks(

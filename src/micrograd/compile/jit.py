@@ -86,6 +86,8 @@ class Jit:
         except TypeError:
             raise not_told_apart(shape, f"an argument of {self!r}") from None
         for position, variant in enumerate(variants):
+            if wanted and variant.trace.merged:
+                continue
             flat = variant.run(leaves, wanted, wait)
             if flat is not None:
                 self.variants.touch(shape, variant, position)
@@ -166,8 +168,16 @@ class Jit:
         def spread(args: Any, kwargs: Any) -> Any:
             return self.unbound(*args, **kwargs)
 
+        def merge(values: list[float], plain: Trace) -> Trace | None:
+            from micrograd.stage.attempt import merged  # here, for a function without branches needs none of it
+
+            return merged(self.f, lambda flat: unflatten(shape, iter(flat)), values, plain, keep_types=True)
+
         spread.__qualname__ = name_of(self.f)
-        return trace_variant(spread, self.f, shape, leaves)
+        apart = self.options.exact or values_among(
+            leaves
+        )  # whether a result is a Value or a number may depend on the path
+        return trace_variant(spread, self.f, shape, leaves, None if apart else merge)
 
     def _install(self, shape: Shape, variant: PointVariant) -> None:
         """Let the C object go straight to the code of the first variant, where its arguments and results are simple enough."""

@@ -13,7 +13,7 @@ a module of its own because the schedules read them too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from micrograd.compile.options import Options
@@ -41,6 +41,10 @@ class Goal:
             found = hash((self.options, self.inputs, self.params, self.rows, self.reduced))
             object.__setattr__(self, "_hash", found)
         return int(found)
+
+    def decided(self) -> Goal:
+        """The goal for a tape whose choices are instructions: they are decided with the roundings of eager code."""
+        return replace(self, options=replace(self.options, exact=True, fastmath=False, float32=False))
 
     @property
     def gradient(self) -> bool:

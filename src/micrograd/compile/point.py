@@ -25,7 +25,9 @@ class PointVariant(Variant):
 
     def __init__(self, trace: Trace, options: Options, compiled: Callable[[PointVariant], None]) -> None:
         super().__init__(trace)
-        self.options = options.for_guards(bool(trace.tape.guards))
+        if trace.merged:
+            options = Goal(options).decided().options
+        self.options = options.for_guards(bool(trace.tape.guards) or trace.merged)
         self.compiled = compiled  # called when there is new code
         self.params = backends.find(options.backend).parameters(trace.captured)
         self.failure: CompileError | None = None

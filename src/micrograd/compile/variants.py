@@ -31,12 +31,23 @@ def is_recording() -> bool:
     return before
 
 
-def trace_variant(f: Callable[..., Any], user: Any, shape: Shape, leaves: Iterable[Any]) -> Trace:
+def trace_variant(
+    f: Callable[..., Any],
+    user: Any,
+    shape: Shape,
+    leaves: Iterable[Any],
+    merge: Callable[[list[float], Trace], Trace | None] | None = None,
+) -> Trace:
     """Trace a function along the path that these numbers take: the one place where jit and vmap ask for a trace.
 
     `f` takes the arguments arranged as `shape`; `user` is the function as it was written, whose surroundings are watched.
+    Where the path has branches, `merge` may give a trace of all paths in its place.
     """
-    return trace_twice(f, user, shape, peek(list(leaves)))
+    values = peek(list(leaves))
+    found = trace_twice(f, user, shape, values)
+    if merge is None or not found.tape.guards:
+        return found
+    return merge(values, found) or found
 
 
 class Variant:

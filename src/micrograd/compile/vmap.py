@@ -26,6 +26,7 @@ from micrograd.tape.trace import Trace, is_tracing, peek, user_depth
 from micrograd.tree import NUMBER, Shape, as_floats, flatten, name_of, rebuild, unflatten, wants_function, written
 
 CORES = os.cpu_count() or 1
+CHECKED = 256  # rows, evenly spaced, among which those are chosen that a merged trace is checked on
 
 
 class Plan:
@@ -39,7 +40,7 @@ class Plan:
         self.values = any(values)
         by = tuple([k for k, is_value in enumerate(values) if is_value]) if record else ()
         self.guarded = bool(trace.tape.guards)
-        options = owner.options.for_guards(self.guarded)
+        options = owner.options.for_guards(self.guarded or trace.merged)
         self.goal = Goal(options, (), by, rows=True, reduced=owner.reduce is not None)
         self.gradient = bool(by)
         self.direct = self.gradient and self.goal.reduced and owner.batch_size is None and self.shape == NUMBER
@@ -159,11 +160,11 @@ class Vmap:
         outs = [np.empty(rows.rows, dtype="f4" if plan.goal.options.float32 else "f8") for _ in range(count)]
         if plan.guarded:
             self._by_variant(rows, plan, outs)
-            outs = [o.astype(kind, copy=False) for o in outs]
         else:
             params = plan.captured + rows.uniform
             code = plan.variant.compile(plan.goal).code
             code.run(tuple(rows.arrays), tuple(rows.axes), params, rows.rows, outs, self.threads or CORES)
+        outs = [o.astype(kind, copy=False) for o in outs]
         if plan.gradient:  # each row gives a Value, as in a loop over the rows
             outs = nodes_by_row(outs, plan.count, inputs, np)
         return self._columns(plan.shape, iter(outs), rows)
@@ -249,9 +250,17 @@ class Vmap:
             args, kwargs = rows.arrange(list(flat))
             return self.f(*args, **kwargs)
 
+        def merge(values: list[float], plain: Trace) -> Trace | None:
+            from micrograd.stage.attempt import merged  # here, for a function without branches needs none of it
+
+            def others() -> list[list[float]]:
+                return [peek(rows.row(r)) for r in range(0, rows.rows, max(1, rows.rows // CHECKED))]
+
+            return merged(self.f, rows.arrange, values, plain, others)
+
         one_row.__qualname__ = name_of(self.f)
         try:
-            return trace_variant(one_row, self.f, shape, leaves)
+            return trace_variant(one_row, self.f, shape, leaves, None if self.options.exact else merge)
         except Exception as error:
             explain.add_note(error, f"in row {row} of {self!r}")
             raise

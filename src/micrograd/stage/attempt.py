@@ -9,11 +9,11 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.stage.errors import Unsupported
-from micrograd.stage.staged import stage
+from micrograd.stage.staged import Arrange, stage
 from micrograd.tape import interpret
 from micrograd.tape.tape import PICK, Tape
 from micrograd.tape.trace import Trace, peek, trace, user_depth
-from micrograd.tree import Shape, name_of
+from micrograd.tree import NUMBER, name_of
 
 CANDIDATES = 64  # rows that are looked at, of which those are checked that take an arm that none before them took
 CHECKED = 12
@@ -21,34 +21,37 @@ WORK = 1_000_000  # instructions to interpret at most: 0.3 s
 
 
 def merged(
-    f: Callable[..., Any],
-    shape: Shape,
+    user: Callable[..., Any],
+    arrange: Arrange,
     values: Sequence[float],
     plain: Trace,
     others: Callable[[], list[list[float]]] = list,
     keep_types: bool = False,
 ) -> Trace | None:
-    """One trace for all paths of f, where its own (plain) went one way through branches; None where they are kept apart.
+    """One trace for all paths of a function, where that of one row (plain) went one way; None where they are kept apart.
 
-    `others` gives more rows to check it on. With `keep_types`, a result that is a whole number in one path and something else
-    in another keeps the paths apart.
+    `arrange` makes the arguments, by position and by name, from a flat list of numbers. `others` gives more rows to check on.
+    With `keep_types`, paths stay apart where a result may be a whole number, a float or a Value, depending on the path.
     """
     if not plain.tape.guards:
         return None
     row = [float(x) for x in values]
     try:
-        found = stage(f, shape, row, keep_types)
+        found = stage(user, arrange, row, keep_types)
     except Unsupported as reason:
         plain.notes = {"": f"not merged: {reason}"}
         return None
     except Exception as error:  # of an arm that this row does not take, outside of any choice
         plain.notes = {"": f"not merged: {type(error).__name__}: {error}"}
         return None
+    if keep_types and found.captured:
+        plain.notes = {"": "not merged: whether a result is a Value or a number may depend on the path"}
+        return None
     if found.shape != plain.shape or _accepts(found, row) is None:
         plain.notes = {**found.notes, "": "not merged: this row does what is kept apart"}
         return None
     for numbers in [row, *_chosen(found.tape, found.captured, others())]:
-        if not _agrees(f, shape, found, numbers):
+        if not _agrees(user, arrange, found, numbers):
             plain.notes = {"": "not merged: the merged tape gave other results, which is a defect"}
             return None
     return found
@@ -61,13 +64,18 @@ def _accepts(found: Trace, row: list[float]) -> list[float] | None:
         return None
 
 
-def _agrees(f: Any, shape: Shape, found: Trace, row: list[float]) -> bool:
+def _agrees(user: Any, arrange: Arrange, found: Trace, row: list[float]) -> bool:
     """Whether the merged tape gives for a row what a plain run gives: to the bit, or but for the order of a sum."""
     got = _accepts(found, row)
     if got is None:
         return True  # it gets a tape of its own
+
+    def run(*inputs: Any) -> Any:
+        args, kwargs = arrange(list(inputs))
+        return user(*args, **kwargs)
+
     try:
-        want = trace(f, shape, row, frozen=True).numbers
+        want = trace(run, ("tuple", (NUMBER,) * len(row)), row, frozen=True).numbers
     except Exception as error:
         what = f"raises {type(error).__name__}"
     else:
@@ -78,7 +86,7 @@ def _agrees(f: Any, shape: Shape, found: Trace, row: list[float]) -> bool:
             return True
         what = f"gives {want}"
     warnings.warn(
-        f"the merged paths of {name_of(f)} give {got} for the numbers {row}, where plain Python {what}\n"
+        f"the merged paths of {name_of(user)} give {got} for the numbers {row}, where plain Python {what}\n"
         "  Its paths are compiled one by one instead, so the results are right.\n"
         "  This is a defect of micrograd: please report it, with the function.",
         RuntimeWarning,

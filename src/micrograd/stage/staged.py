@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,13 @@ DEEP = 20_000  # calls of Python inside of each other: a mask has a level for ea
 
 _thread = threading.local()
 
+Arrange = Callable[[list[Any]], tuple[Sequence[Any], dict[str, Any]]]
+
+
+def flat(shape: Shape) -> Arrange:
+    """How the arguments of a function that is given Values by position are arranged."""
+    return lambda inputs: (unflatten(shape, iter(inputs)), {})
+
 
 def machine() -> Machine | None:
     """The machine that stages a function in this thread."""
@@ -41,14 +49,17 @@ def _watch(how: str, v: Any, other: Any, result: Any) -> None:
     raise Unsupported(f"code that is not interpreted {what}")
 
 
-def stage(f: Any, shape: Shape, values: list[float], keep_types: bool = False) -> Trace:
-    """The trace of f for all rows. Raises Unsupported where it cannot be merged at all."""
+def stage(f: Any, arrange: Arrange, values: list[float], keep_types: bool = False) -> Trace:
+    """The trace of f for all rows. Raises Unsupported where it cannot be merged at all.
+
+    `arrange` makes the arguments of f, by position and by name, from a flat list of Values.
+    """
     m = Machine(keep_types)
     limit = sys.getrecursionlimit()
     outer, _thread.machine = machine(), m
     sys.setrecursionlimit(max(limit, DEEP))
     try:
-        found = run(m, f, shape, values)
+        found = run(m, f, arrange, values)
     except Lost:
         raise Unsupported(next(iter(m.reasons.values()), "no row is left")) from None
     except RecursionError:
@@ -57,13 +68,14 @@ def stage(f: Any, shape: Shape, values: list[float], keep_types: bool = False) -
         sys.setrecursionlimit(limit)
         _thread.machine = outer
     found.tape = passes.prune(passes.simplify(found.tape))
+    found.merged = True
     found.notes = m.notes | {line: f"on its own: {why}" for line, why in m.reasons.items()}
     return found
 
 
 def _inner(m: Machine, f: Any, shape: Shape, values: list[float], has_aux: bool) -> Trace:
     """What grad and the like trace: the function inside, with its choices merged too."""
-    return run(m, f, shape, values, has_aux)
+    return run(m, f, flat(shape), values, has_aux)
 
 
 def _require(m: Machine, how: str, a: Any, b: Any, went: bool) -> None:
@@ -78,7 +90,7 @@ def _require(m: Machine, how: str, a: Any, b: Any, went: bool) -> None:
         raise Lost
 
 
-def run(m: Machine, f: Any, shape: Shape, values: list[float], has_aux: bool = False) -> Trace:
+def run(m: Machine, f: Any, arrange: Arrange, values: list[float], has_aux: bool = False) -> Trace:
     """Interpret f on Values of these numbers, and write down what was computed."""
     serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
     watch = engine.set_watch(None, None)
@@ -92,8 +104,8 @@ def run(m: Machine, f: Any, shape: Shape, values: list[float], has_aux: bool = F
         inputs = [Value(float(x)) for x in values]
         engine.set_watch(_watch, None)
         hooks.trace, hooks.require = partial(_inner, m), partial(_require, m)
-        arguments = unflatten(shape, iter(inputs))
-        result = lower(m, call(m, f, list(arguments), {}))
+        args, kwargs = arrange(inputs)
+        result = lower(m, call(m, f, list(args), kwargs))
         aux: Any = None
         if has_aux:
             if not isinstance(result, tuple) or len(result) != 2:

@@ -64,7 +64,8 @@ class Trace:
         self.tape, self.captured, self.shape = tape, captured, shape
         self.numbers: list[float] = []  # the results of that run
         self.constants: list[tuple[int, Any]] = []  # which of them are no Values, and what they are
-        self.notes: dict[str, str] = {}  # what became of each choice, for a trace that merges paths: file:line → words
+        self.merged = False  # whether it holds for several paths, whose choices are instructions
+        self.notes: dict[str, str] = {}  # what became of each choice: file:line → words
         self.aux: Any = None  # what came beside the result, with Values of that run in it
         self.aux_places: list[int] = []  # where those are on the tape
         self.lines: list[str] = []  # `file:line` of each guard of the tape
