@@ -63,6 +63,7 @@ class Machine:
         self.here: Mask = TRUE  # the rows that the code runs for
         self.bystanders: Mask = FALSE  # rows that rely on the state as it is, and do not run this code
         self.lost: list[Mask] = []  # rows for which the tape does not hold: its guard
+        self.lost_at: list[str] = []  # `file:line` of each of them
         self.reasons: dict[str, str] = {}  # place in the source → why rows were lost there
         self.journals: list[Journal] = []
         self.births: dict[int, tuple[Any, Mask, int]] = {}  # objects that the program made
@@ -141,6 +142,7 @@ class Machine:
         """Leave rows to a tape of their own. What they compute from here on does not matter."""
         self.reasons.setdefault(self.line, str(why) or type(why).__name__)
         self.lost.append(mask)
+        self.lost_at.append(self.line)
 
     def lift(self, function: Callable[..., Any], *args: Any) -> Any:
         """Apply a function that changes nothing to each combination of alternatives, and join the results."""
@@ -176,7 +178,7 @@ class Machine:
             entries.append((mask, None, result))
         self.here, self.bystanders = here, around
         if not entries:
-            del self.lost[lost:]
+            del self.lost[lost:], self.lost_at[lost:]
             raise error or Lost()
         return join(self, entries)
 

@@ -95,7 +95,7 @@ def run(m: Machine, f: Any, arrange: Arrange, values: list[float], has_aux: bool
     serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
     watch = engine.set_watch(None, None)
     before, recording = engine.set_trace(serial), engine.set_recording(True)
-    lost, m.lost = m.lost, []
+    lost, m.lost, m.lost_at = (m.lost, m.lost_at), [], []
     here, hooked = m.here, (hooks.trace, hooks.require)
     m.differentiated += 1
     m.masks.stack.append(m.differentiated)
@@ -115,12 +115,13 @@ def run(m: Machine, f: Any, arrange: Arrange, values: list[float], has_aux: bool
         out_shape = flatten(result, leaves)
         beside: list[Any] = []
         map_values(aux, beside.append)
-        guards = [("eq", m.masks.value(mask), 0.0, True) for mask in dict.fromkeys(m.lost)]
-        found = tracing._write_down(f, inputs, leaves + beside, guards, out_shape, serial)
+        lost_at = dict(zip(reversed(m.lost), reversed(m.lost_at)))
+        guards = [("eq", m.masks.value(mask), 0.0, True) for mask in lost_at]
+        found = tracing._write_down(f, inputs, leaves + beside, guards, list(lost_at.values()), out_shape, serial)
     finally:
         m.masks.values.pop()
         m.masks.stack.pop()
-        m.lost, m.here = lost, here
+        (m.lost, m.lost_at), m.here = lost, here
         hooks.trace, hooks.require = hooked
         engine.set_watch(*watch)
         engine.set_recording(recording)
