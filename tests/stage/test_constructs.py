@@ -112,7 +112,7 @@ def early_return_in_a_loop(x, y, z):
 
 
 def nested(x, y, z):
-    for i in range(3):
+    for _ in range(3):
         if x > 0:
             for j in range(3):
                 if y > j:
