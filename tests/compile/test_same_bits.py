@@ -179,3 +179,24 @@ def test_values_and_gradients_of_a_step_have_the_bits_of_the_first(monkeypatch):
                 w.data -= 0.1 * w.grad
         ends.add(w.data.hex())
     assert len(ends) == 1
+
+
+@pytest.mark.parametrize("mode", [{}, {"exact": True}, {"wait": True}, {"fastmath": True}])
+def test_twenty_fits_with_a_compiled_objective_end_alike(mode):
+    from micrograd import losses, nn, optim, train
+
+    x = np.linspace(-1.0, 1.0, 12)
+    ends = set()
+    for _ in range(20):
+        random.seed(3)
+        model = nn.MLP(1, [4, 1])
+
+        def row(a, b, model=model):
+            error = model([a]) - b
+            return error * error if error > 0 else 2.0 * error * error
+
+        objective = jit(lambda xs, ys, row=row: math.sum([row(a, b) for a, b in zip(xs, ys)]), **mode)
+        train.fit(model, (x.tolist(), (x * x).tolist()), losses.mse, optim.SGD(model.parameters(), 0.01), epochs=2,
+                  batch_size=4, rng=1, objective=objective, quiet=True)  # fmt: skip
+        ends.add(tuple(p.data.hex() for p in model.parameters()))
+    assert len(ends) == 1

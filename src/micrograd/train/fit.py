@@ -10,6 +10,7 @@ from os import PathLike
 from time import perf_counter
 from typing import Any
 
+from micrograd.compile.worker import compile_first
 from micrograd.engine import Value, no_grad, set_recording
 from micrograd.nn.initial import generator
 from micrograd.optim import LBFGS, Optimizer
@@ -152,7 +153,7 @@ class _Run:
         for note in notes:
             shown.say(note)
         began = perf_counter()
-        with interruptible() as is_interrupted:
+        with compile_first(), interruptible() as is_interrupted:  # calls of one function all round alike
             try:
                 while len(history) < (self.limit or 0) and not history.stopped:
                     if at.batch == 0:
