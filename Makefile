@@ -83,6 +83,7 @@ sanitize: $(DEV) $(ENGINE)  ## run the engine's tests on a C engine built with A
 ops: $(DEV) $(ENGINE)  ## write ops.h and ops.js from ops.py, and optim_rules.h from optim/rules.py, and build the C engine anew
 	$(BIN)/python tools/gen_ops_h.py
 	$(BIN)/python tools/gen_ops_js.py
+	$(BIN)/python tools/gen_math_pyi.py
 	$(BIN)/python tools/gen_optim_h.py
 	$(BIN)/python setup.py --quiet build_ext --inplace
 

@@ -83,7 +83,7 @@ class Value:
         return _leave("data", self)
 
     @data.setter
-    def data(self, x: Any) -> None:
+    def data(self, x: float) -> None:
         _leave("data =", self)
         self._data = number(x)
 
@@ -94,7 +94,7 @@ class Value:
         return self._grad
 
     @grad.setter
-    def grad(self, x: Any) -> None:
+    def grad(self, x: float) -> None:
         _leave("grad =", self)
         self._grad = number(x)
 

@@ -179,7 +179,8 @@ def _cross_entropy_of(
             )
         index = int(index)
         chosen: list[Any] = [1.0 if i == index else 0.0 for i in range(len(row))]
-        at, factor = row[index], 1.0 if weights is None else weights[index]
+        at = row[index]
+        factor: Any = 1.0 if weights is None else weights[index]
     else:  # the target is chosen by comparison, which can be compiled
         chosen = [eq(target, float(i)) for i in range(len(row))]
         at = total([where(c, x, 0.0) for c, x in zip(chosen, row)])

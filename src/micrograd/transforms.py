@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import partial, update_wrapper
 from itertools import islice
 from math import prod
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from micrograd import anomaly
 from micrograd.engine import Value
@@ -42,6 +42,8 @@ from micrograd.tree import (
 )
 
 Argnums = int | tuple[int, ...]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class _Call:
@@ -170,7 +172,7 @@ class Derived:
         return by_name(self, f) or (transform, (f, *how))
 
 
-def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
     """The value of f and its gradient with respect to the arguments argnums, in one call."""
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -183,7 +185,7 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
     return Derived(value_and_gradient, value_and_grad, f, argnums, has_aux)
 
 
-def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """The gradient of f with respect to the arguments argnums; with has_aux, f returns (result, aux) and so does this."""
     both = value_and_grad(f, argnums, has_aux)
 
@@ -194,7 +196,7 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     return Derived(gradient, grad, f, argnums, has_aux)
 
 
-def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacobian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """The derivative of every result with respect to every number in the arguments argnums.
 
     The result has the structure of f's result, and each number in it is a gradient. An array gives a gradient of arrays: of
@@ -229,7 +231,7 @@ def _laid_on_each_other(rows: list[Any], dimensions: tuple[int, ...]) -> Any:
     return rebuild(shape, lambda: array(()), array)
 
 
-def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """The second derivatives of f: the jacobian of its gradient."""
     return jacobian(grad(f, argnums, has_aux), argnums, has_aux)
 

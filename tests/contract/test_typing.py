@@ -1,95 +1,112 @@
-"""The types that editors and mypy see: a small user's program, right and wrong."""
+"""The types that editors and type checkers see: a program that uses everything, and mistakes that must be found."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from twins import PACKAGE
+from twins import PACKAGE, ROOT
 
 pytest.importorskip("mypy")
+PROGRAM = (Path(__file__).parent / "typed_program.py").read_text()
 
-PROGRAM = """
-from micrograd import Value, math, no_grad, primitive
-from micrograd.engine import NATIVE
-
-a, b = Value(2.0, label="a"), Value(-3)
-c: Value = (a * b + 10).tanh()
-c += 1
-d: Value = 2 ** c - c / 3 % 2 // 1
-c.backward()
-c.backward(gradient=2.0)
-slope: float = a.grad
-number: float = c.data
-a.data = 4
-inputs: tuple[Value, ...] = c._prev
-label: str = a.label
-less: bool = a < 3.0
-for v in sorted([a, b]):
-    v.zero_grad()
-e = c.relu().sigmoid().log1p().leaky_relu(0.1).gelu().detach()
-exact: float = float(e)
-whole: int = round(e) + int(e)
-native: bool = NATIVE
-
-
-@no_grad()
-def predict(x: float) -> Value:
-    return a * x
-
-
-p: Value = predict(2.0)
-
-
-@primitive(lambda x, y: 3 * x * x)
-def cube(x: float) -> float:
-    return x * x * x
+MISTAKES = [  # each line is an error to mypy and to pyright
+    "Value(2.0).backwards()",
+    "v1: str = Value(2.0).data",
+    "Value(2.0, lable='x')",
+    "Value(2.0).tanh(3)",
+    "v2: int = Value(2.0) * 3",
+    "Value(2.0).data = 'x'",
+    "Value(2.0).grad = None",
+    "v3: float = math.exp(Value(1.0))",
+    "v4: Value = math.exp(1.0)",
+    "math.exp('1')",
+    "math.exp(1.0, 2.0)",
+    "math.atan2(1.0)",
+    "v5: float = math.sum([Value(1.0)])",
+    "jit(area)(1.0)",
+    "jit(area)('a', 2.0)",
+    "v6: str = jit(area)(1.0, 2.0)",
+    "jit(area).sauce(1.0, 2.0)",
+    "jit(area).source('a', 2.0)",
+    "jit(area, exakt=True)",
+    "grad(area)(1.0)",
+    "v7: str = value_and_grad(area)(1.0, 2.0)[0]",
+    "vmap(area, reduce='median')",
+    "jit(3.0)",
+    "grad(3.0)",
+    "math.sinus(1.0)",
+]
+START = """from micrograd import Value, grad, jit, math, value_and_grad, vmap
 
 
-q = cube(a) + math.exp(a)
+def area(w: float, h: float) -> float:
+    return w * h
+
+
 """
 
 
-def mypy(tmp_path, program):
-    path = tmp_path / "program.py"
-    path.write_text(program)
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--no-incremental",
-        "--config-file=",
-        "--follow-imports=silent",
-        str(path),
-    ]
+def mypy(path):
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--config-file=", str(path)]
     env = {"MYPYPATH": str(PACKAGE.parent), "PATH": ""}
-    return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env, timeout=300)
+    return subprocess.run([*command, "--follow-imports=silent"], capture_output=True, text=True, env=env, timeout=300)
 
 
-def test_a_user_s_program_type_checks(tmp_path):
-    done = mypy(tmp_path, PROGRAM)
+def pyright(path):
+    pytest.importorskip("pyright")
+    settings = {"typeCheckingMode": "standard", "extraPaths": [str(PACKAGE.parent)], "include": [path.name]}
+    (path.parent / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "pyright", "--outputjson", "-p", str(path.parent), "--pythonpath", sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if not done.stdout.lstrip().startswith("{"):
+        pytest.skip("pyright needs node, and could not fetch it")
+    found = json.loads(done.stdout[done.stdout.index("{") :])["generalDiagnostics"]
+    return {d["range"]["start"]["line"] + 1: d["message"] for d in found if d["severity"] == "error"}
+
+
+@pytest.fixture
+def program(tmp_path):
+    def write(text):
+        path = tmp_path / "program.py"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_program_that_uses_everything_is_accepted_by_mypy(program):
+    done = mypy(program(PROGRAM))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-MISTAKES = {
-    "Value(2.0).backwards()": '"Value" has no attribute "backwards"',
-    "x: str = Value(2.0).data": "Incompatible types in assignment",
-    "Value(2.0, lable='x')": 'Unexpected keyword argument "lable"',
-    "Value(2.0).tanh(3)": "Too many arguments",
-    "y: int = Value(2.0) * 3": "Incompatible types in assignment",
-}
+def test_and_by_pyright(program):
+    assert pyright(program(PROGRAM)) == {}
 
 
-def test_mistakes_are_found(tmp_path):
-    done = mypy(tmp_path, "\n".join(["from micrograd import Value", *MISTAKES]))
-    assert done.returncode == 1
-    for number, words in enumerate(MISTAKES.values(), start=2):
-        assert any(f"program.py:{number}: error: " in line and words in line for line in done.stdout.splitlines()), (
-            words
-        )
+def test_mistakes_are_found_by_mypy(program):
+    done = mypy(program(START + "\n".join(MISTAKES) + "\n"))
+    missed = [
+        mistake
+        for number, mistake in enumerate(MISTAKES, START.count("\n") + 1)
+        if not any(f"program.py:{number}: error: " in line for line in done.stdout.splitlines())
+    ]
+    assert not missed, done.stdout
+
+
+def test_mistakes_are_found_by_pyright(program):
+    found = pyright(program(START + "\n".join(MISTAKES) + "\n"))
+    assert not [m for number, m in enumerate(MISTAKES, START.count("\n") + 1) if number not in found]
+
+
+def test_the_stub_of_math_is_that_of_the_table():
+    command = [sys.executable, str(ROOT / "tools" / "gen_math_pyi.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_package_says_that_it_is_typed():

@@ -16,13 +16,14 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from micrograd import anomaly, engine
 from micrograd.compile import explain, llvm, worker
 from micrograd.compile.kernel import RESULT
 from micrograd.compile.options import Options
 from micrograd.compile.point import PointVariant
+from micrograd.compile.protocol import Compiled, P, R
 from micrograd.compile.signature import (
     Fixed,
     Known,
@@ -238,6 +239,16 @@ class Jit:
         return by_name(self.kernel, self.f) or (compiled, (self.f, self.options, self.given))
 
 
+@overload
+def jit(
+    f: Callable[P, R], *, exact: bool = False, fastmath: bool = False, wait: bool = False,
+    float32: bool = False, width: int | None = None, static_argnums: int | tuple[int, ...] = (), backend: str = "llvm",
+) -> Compiled[P, R]: ...  # fmt: skip
+@overload
+def jit(
+    f: None = None, *, exact: bool = False, fastmath: bool = False, wait: bool = False,
+    float32: bool = False, width: int | None = None, static_argnums: int | tuple[int, ...] = (), backend: str = "llvm",
+) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...  # fmt: skip
 def jit(
     f: Callable[..., Any] | None = None, *, exact: bool = False, fastmath: bool = False, wait: bool = False,
     float32: bool = False, width: int | None = None, static_argnums: int | tuple[int, ...] = (), backend: str = "llvm",

@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, Literal, overload
 
 from micrograd import anomaly, engine, math
 from micrograd.compile import backend as backends
@@ -16,6 +16,7 @@ from micrograd.compile.batch import ByVariant, RowsVariant, add_blocks, nodes_by
 from micrograd.compile.kernel import RESULT
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
+from micrograd.compile.protocol import Compiled
 from micrograd.compile.rows import Rows
 from micrograd.compile.tuning import TUNING
 from micrograd.compile.variants import Variants, is_recording, trace_variant
@@ -374,6 +375,18 @@ class Vmap:
         return variant, variant.compile(self._plan(rows).goal, "its source was asked for")
 
 
+@overload
+def vmap(
+    f: Callable[..., Any], *, in_axes: Any = 0, reduce: Literal["sum", "mean"] | None = None, threads: int | None = None,
+    batch_size: int | None = None, exact: bool = False, fastmath: bool = False, float32: bool = False,
+    width: int | None = None, backend: str = "llvm",
+) -> Compiled[..., Any]: ...  # fmt: skip
+@overload
+def vmap(
+    f: None = None, *, in_axes: Any = 0, reduce: Literal["sum", "mean"] | None = None, threads: int | None = None,
+    batch_size: int | None = None, exact: bool = False, fastmath: bool = False, float32: bool = False,
+    width: int | None = None, backend: str = "llvm",
+) -> Callable[[Callable[..., Any]], Compiled[..., Any]]: ...  # fmt: skip
 def vmap(
     f: Callable[..., Any] | None = None, *, in_axes: Any = 0, reduce: str | None = None, threads: int | None = None,
     batch_size: int | None = None, exact: bool = False, fastmath: bool = False, float32: bool = False,

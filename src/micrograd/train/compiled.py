@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from micrograd import install, losses
 from micrograd.engine import NATIVE, Value, no_grad
@@ -69,7 +69,7 @@ class Compiled:
         even = bool((self.counts == self.counts[0]).all()) and len(self.buckets) == 1 and not self._weighted()
         self.even = even and self.function is not None
         self.penalty = None if penalty is None else jit(penalty, wait=True)
-        reduce = "mean" if self.even else "sum"
+        reduce: Literal["mean", "sum"] = "mean" if self.even else "sum"
         self.summed = jit(vmap(self._row, reduce=reduce), wait=True)
         self.forward = jit(vmap(self._predict), wait=True)
         self.backward = jit(vmap(self._product, reduce="sum"), wait=True)

@@ -1,0 +1,52 @@
+"""The types of compiled functions, for editors and type checkers.
+
+>>> from micrograd import jit
+>>> from micrograd.compile.protocol import Compiled
+>>> def square(x: float) -> float:
+...     return x * x
+>>> fast: Compiled[[float], float] = jit(square, wait=True)
+>>> fast(3.0)
+9.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from micrograd.tape.tape import Tape
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Compiled(Protocol[P, R_co]):
+    """What `jit` and `vmap` return: the function itself, and three ways to look inside.
+
+    Called with the arguments of the function. `tape`, `source` and `explain` take the same arguments as a call.
+    """
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Call the function, by machine code where that is ready."""
+        ...
+
+    def tape(self, *args: P.args, **kwargs: P.kwargs) -> Tape:
+        """Return the tape for these arguments, as it was traced."""
+        ...
+
+    def source(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """Return the text of the code that runs for these arguments."""
+        ...
+
+    def explain(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """Return what was traced, the tape after each pass, and the kernels that exist."""
+        ...
+
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: Any = None) -> Callable[..., R_co]: ...

@@ -1,0 +1,133 @@
+"""A program that uses the public names as an ordinary user would; test_typing.py checks it with mypy --strict and pyright."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+import micrograd
+from micrograd import (
+    Value,
+    check_grad,
+    data,
+    detect_anomaly,
+    grad,
+    hessian,
+    hvp,
+    jacobian,
+    jit,
+    jvp,
+    losses,
+    math,
+    nn,
+    no_grad,
+    optim,
+    primitive,
+    train,
+    value_and_grad,
+    vjp,
+    vmap,
+)
+from micrograd.engine import NATIVE
+
+a, b = Value(2.0, label="a"), Value(-3)
+c: Value = (a * b + 10).tanh()
+c += 1
+d: Value = 2**c - c / 3 % 2 // 1
+c.backward()
+c.backward(gradient=2.0)
+slope: float = a.grad
+number: float = c.data
+a.data = 4
+a.data += 0.5
+inputs: tuple[Value, ...] = c._prev
+label: str = a.label
+less: bool = a < 3.0
+for v in sorted([a, b]):
+    v.zero_grad()
+e = c.relu().sigmoid().log1p().leaky_relu(0.1).gelu().detach()
+exact: float = float(e)
+whole: int = round(e) + int(e)
+native: bool = NATIVE
+version: str = micrograd.__version__
+
+
+@no_grad()
+def predict(x: float) -> Value:
+    return a * x
+
+
+p: Value = predict(2.0)
+
+
+@primitive(lambda x, y: 3 * x * x)
+def cube(x: float) -> float:
+    return x * x * x
+
+
+# math: a number in gives a number out, a Value in gives a Value out
+x1: float = math.exp(1.0)
+x2: Value = math.exp(a)
+x3: float = math.atan2(1.0, 2)
+x4: Value = math.atan2(1.0, a)
+x5: float = math.sum([1.0, 2.0])
+x6: Value = math.sum([a, b])
+x7: Value = math.max(a, 0.0)
+x8: list[Value] = math.softmax([a, b])
+x9: int = math.floor(2.5)
+x10: Value = math.where(a > 0, a, 0.0)
+x11: float = math.pi
+
+
+# transforms and compiled functions keep the signature
+def area(width: float, height: float) -> float:
+    return math.sqrt(width) * height
+
+
+g = grad(area)
+g(1.0, height=2.0)
+value, gradient = value_and_grad(area, (0, 1))(1.0, 2.0)
+size: float = value
+fast = jit(area)
+result: float = fast(1.0, 2.0)
+text: str = fast.source(1.0, 2.0)
+why: str = fast.explain(1.0, 2.0)
+print(len(fast.tape(1.0, 2.0)))
+
+
+@jit(exact=True)
+def power(x: float, n: int) -> float:
+    return x**n
+
+
+y: float = power(2.0, 3)
+rows = vmap(area, in_axes=(0, None), reduce="mean")(np.ones(3), 2.0)
+both = jit(vmap(value_and_grad(area)))
+J = jacobian(lambda x: [x, x * x])(2.0)
+H = hessian(lambda x: x**3)(2.0)
+out, tangent = jvp(area, (1.0, 2.0), (1.0, 0.0))
+out, pull = vjp(area, 1.0, 2.0)
+hv = hvp(lambda x: x**3, (2.0,), (1.0,))
+check_grad(area, 1.0, 2.0)
+with detect_anomaly():
+    area(1.0, 2.0)
+
+# nn, optim, train
+model = nn.MLP(2, [4, 1], rng=0)
+weights: list[Value] = model.parameters()
+model.zero_grad()
+X, targets = data.moons(20, seed=0)
+optimizer = optim.SGD(model.parameters(), lr=0.1)
+history = train.fit(model, (X, targets), losses.max_margin, optimizer, epochs=1, quiet=True)
+final: float = history.loss[-1]
+
+
+class Line(nn.Module):
+    def __init__(self) -> None:
+        self.w, self.b = Value(1.0), Value(0.0)
+
+    def __call__(self, x: float) -> Value:
+        return self.w * x + self.b
+
+
+line: Value = Line()(2.0)
+function: Callable[[float, float], float] = fast
