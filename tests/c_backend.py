@@ -48,6 +48,7 @@ class C:
     """The backend: `register(C())`, then jit(f, backend="c")."""
 
     name = "c"
+    regions = False  # no choices and loops: each path is compiled on its own
 
     def spells(self, op):
         return op.name in SPELLED and op is OPS[op.name]

@@ -54,6 +54,7 @@ class Backend(Machine, Protocol):
     """One way of running tapes: what it can spell (see Machine), its text, and its compiler."""
 
     name: str
+    regions: bool  # whether it can write choices and loops; without them, each path is compiled on its own
 
     def parameters(self, values: list[Value]) -> Any:
         """Captured Values in the form that its code for one point reads; the list itself will do."""

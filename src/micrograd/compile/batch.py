@@ -8,6 +8,7 @@ threads, on batch_size, on the order in which paths were found, or on the machin
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from micrograd import engine
@@ -22,6 +23,7 @@ from micrograd.engine import Value
 from micrograd.tape import interpret
 from micrograd.tape.tape import INPUT, PARAM, Tape
 from micrograd.tape.trace import Trace, peek
+from micrograd.tree import Shape, rebuild, written
 
 
 class RowsVariant(Variant):
@@ -114,6 +116,25 @@ def add_blocks(sums: Any) -> list[float]:
 
     total: list[float] = np.add.accumulate(np.concatenate([np.zeros((1, sums.shape[1])), sums]), axis=0)[-1].tolist()
     return total
+
+
+def columns_by_row(shape: Shape, outs: Any, rows: Rows) -> Any:
+    """Result columns, from an iterator, in the arrangement of the result of one row."""
+
+    def array(dimensions: tuple[int, ...]) -> Any:
+        columns = [next(outs) for _ in range(prod(dimensions))]
+        return rows.np.stack(columns, axis=1).reshape(rows.rows, *dimensions)
+
+    return rebuild(shape, outs.__next__, array)
+
+
+def arranged_otherwise(owner: Any, row: int, first: Shape, found: Shape) -> TypeError:
+    """The error for rows whose results have different structures."""
+    return TypeError(
+        f"the rows of {owner!r} arrange their results in different ways: {written(first)}, and in row {row} "
+        f"{written(found)}\n"
+        "  Return the same arrangement of numbers along every branch."
+    )
 
 
 def nodes_by_row(columns: list[Any], count: int, inputs: list[Value], np: Any) -> list[Any]:

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from micrograd import anomaly, engine
+from micrograd.compile import backend as backends
 from micrograd.compile import explain, llvm, worker
 from micrograd.compile.kernel import RESULT
 from micrograd.compile.options import Options
@@ -172,12 +173,11 @@ class Jit:
         def merge(values: list[float], plain: Trace) -> Trace | None:
             from micrograd.stage.attempt import merged  # here, for a function without branches needs none of it
 
-            return merged(self.f, lambda flat: unflatten(shape, iter(flat)), values, plain, keep_types=True)
+            return merged(self.unbound, lambda flat: unflatten(shape, iter(flat)), values, plain, keep_types=True)
 
         spread.__qualname__ = name_of(self.f)
-        apart = self.options.exact or values_among(
-            leaves
-        )  # whether a result is a Value or a number may depend on the path
+        # With Values among the arguments, whether a result is a Value or a number may depend on the path.
+        apart = self.options.exact or values_among(leaves) or not backends.find(self.options.backend).regions
         return trace_variant(spread, self.f, shape, leaves, None if apart else merge)
 
     def _install(self, shape: Shape, variant: PointVariant) -> None:

@@ -6,13 +6,21 @@ import functools
 import os
 import warnings
 from collections.abc import Callable
-from math import prod
 from typing import Any, Literal, overload
 
 from micrograd import anomaly, engine, math
 from micrograd.compile import backend as backends
 from micrograd.compile import explain, llvm
-from micrograd.compile.batch import ByVariant, RowsVariant, add_blocks, nodes_by_row, renumber_captured, sum_blocks
+from micrograd.compile.batch import (
+    ByVariant,
+    RowsVariant,
+    add_blocks,
+    arranged_otherwise,
+    columns_by_row,
+    nodes_by_row,
+    renumber_captured,
+    sum_blocks,
+)
 from micrograd.compile.kernel import RESULT
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
@@ -24,7 +32,7 @@ from micrograd.engine import Value
 from micrograd.importable import attribute_of, by_name
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace, is_tracing, peek, user_depth
-from micrograd.tree import NUMBER, Shape, as_floats, flatten, name_of, rebuild, unflatten, wants_function, written
+from micrograd.tree import NUMBER, Shape, as_floats, flatten, name_of, unflatten, wants_function
 
 CORES = os.cpu_count() or 1
 CHECKED = 256  # rows, evenly spaced, among which those are chosen that a merged trace is checked on
@@ -168,7 +176,7 @@ class Vmap:
         outs = [o.astype(kind, copy=False) for o in outs]
         if plan.gradient:  # each row gives a Value, as in a loop over the rows
             outs = nodes_by_row(outs, plan.count, inputs, np)
-        return self._columns(plan.shape, iter(outs), rows)
+        return columns_by_row(plan.shape, iter(outs), rows)
 
     def _sums(self, rows: Rows, plan: Plan) -> list[float]:
         """The sums over all rows of the results, then of their gradients."""
@@ -261,7 +269,8 @@ class Vmap:
 
         one_row.__qualname__ = name_of(self.f)
         try:
-            return trace_variant(one_row, self.f, shape, leaves, None if self.options.exact else merge)
+            apart = self.options.exact or not backends.find(self.options.backend).regions
+            return trace_variant(one_row, self.f, shape, leaves, None if apart else merge)
         except Exception as error:
             explain.add_note(error, f"in row {row} of {self!r}")
             raise
@@ -286,7 +295,7 @@ class Vmap:
             if others:
                 first = others[0].trace
                 if first.shape != found.shape:
-                    raise self._arranged_otherwise(row, first.shape, found.shape)
+                    raise arranged_otherwise(self, row, first.shape, found.shape)
                 found = renumber_captured(found, first.captured)
                 if len(found.captured) > len(first.captured):
                     # All variants list all parameters. They are made anew: the old ones may be running in another thread.
@@ -308,23 +317,7 @@ class Vmap:
             stacklevel=user_depth(),
         )
 
-    def _arranged_otherwise(self, row: int, first: Shape, found: Shape) -> TypeError:
-        return TypeError(
-            f"the rows of {self!r} arrange their results in different ways: {written(first)}, and in row {row} "
-            f"{written(found)}\n"
-            "  Return the same arrangement of numbers along every branch."
-        )
-
     # ---- results
-
-    def _columns(self, shape: Shape, outs: Any, rows: Rows) -> Any:
-        """Result columns in the arrangement of the result of one row."""
-
-        def array(dimensions: tuple[int, ...]) -> Any:
-            columns = [next(outs) for _ in range(prod(dimensions))]
-            return rows.np.stack(columns, axis=1).reshape(rows.rows, *dimensions)
-
-        return rebuild(shape, outs.__next__, array)
 
     def _eager(self, rows: Rows) -> Any:
         """Row by row, as a plain loop: inside an outer trace, or on arrays of Values."""
@@ -338,7 +331,7 @@ class Vmap:
                 explain.add_note(error, f"in row {r} of {self!r}")
                 raise
             if shapes[r] != shapes[0]:
-                raise self._arranged_otherwise(r, shapes[0], shapes[r])
+                raise arranged_otherwise(self, r, shapes[0], shapes[r])
             results.append(leaves)
         shape = shapes[0]
         columns = list(zip(*results))
@@ -351,7 +344,7 @@ class Vmap:
             array = rows.np.empty(len(c), dtype=object if connected else float)
             array[:] = c if connected else peek(list(c))
             arrays.append(array)
-        return self._columns(shape, iter(arrays), rows)
+        return columns_by_row(shape, iter(arrays), rows)
 
     # ---- looking inside
 

@@ -20,6 +20,7 @@ class LLVM:
     """The backend that jit and vmap use unless told otherwise."""
 
     name = "llvm"
+    regions = True
 
     def spells(self, op: Op) -> bool:
         """Whether the table has a spelling in LLVM for an op."""

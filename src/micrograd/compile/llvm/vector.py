@@ -6,6 +6,7 @@ Every result is stored: those of a pack in a row, from where a later one takes t
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.llvm.emit import Text, hexadecimal
@@ -41,6 +42,10 @@ class PackedText(Text):
         self.lines, self.names, self.masks, self.loaded = [], {}, {}, {}
 
     # ---- operands
+
+    def flag(self, key: Any) -> str | None:
+        """A pack of comparisons as i1; None for any other."""
+        return self.masks.get(key)
 
     def number(self, at: int) -> str:
         """The number that lies there."""
