@@ -11,19 +11,19 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from micrograd import engine
-from micrograd.compile import pipeline
+from micrograd import engine, math
+from micrograd.compile import explain, pipeline
 from micrograd.compile.backend import BLOCK
 from micrograd.compile.kernel import RESULT, Kernel
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.rows import Rows
-from micrograd.compile.variants import Variant
+from micrograd.compile.variants import Variant, is_recording
 from micrograd.engine import Value
 from micrograd.tape import interpret
 from micrograd.tape.tape import INPUT, PARAM, Tape
 from micrograd.tape.trace import Trace, peek
-from micrograd.tree import Shape, rebuild, written
+from micrograd.tree import Shape, as_floats, flatten, rebuild, unflatten, written
 
 
 class RowsVariant(Variant):
@@ -149,6 +149,34 @@ def nodes_by_row(columns: list[Any], count: int, inputs: list[Value], np: Any) -
             array[part] = [engine.node(y, RESULT, inputs, row) for y, row in zip(columns[k][part].tolist(), partials)]
         arrays.append(array)
     return arrays
+
+
+def run_eagerly(owner: Any, rows: Rows) -> Any:
+    """Row by row, as a plain loop: inside an outer trace, or on arrays of Values."""
+    results, shapes = [], []
+    for r in range(rows.rows):
+        args, kwargs = rows.arrange(as_floats(rows.row(r)))
+        leaves: list[Any] = []
+        try:
+            shapes.append(flatten(owner.f(*args, **kwargs), leaves))
+        except Exception as error:
+            explain.add_note(error, f"in row {r} of {owner!r}")
+            raise
+        if shapes[r] != shapes[0]:
+            raise arranged_otherwise(owner, r, shapes[0], shapes[r])
+        results.append(leaves)
+    shape = shapes[0]
+    columns = list(zip(*results))
+    if owner.reduce is not None:
+        function = math.sum if owner.reduce == "sum" else math.mean
+        return unflatten(shape, iter([function(c) for c in columns]))
+    arrays = []
+    for c in columns:
+        connected = any(isinstance(x, Value) for x in c) and (rows.by_eager or is_recording())
+        array = rows.np.empty(len(c), dtype=object if connected else float)
+        array[:] = c if connected else peek(list(c))
+        arrays.append(array)
+    return columns_by_row(shape, iter(arrays), rows)
 
 
 class ByVariant:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
-from micrograd import anomaly, engine, math
+from micrograd import anomaly, engine
 from micrograd.compile import backend as backends
 from micrograd.compile import explain, llvm
 from micrograd.compile.batch import (
@@ -19,6 +19,7 @@ from micrograd.compile.batch import (
     columns_by_row,
     nodes_by_row,
     renumber_captured,
+    run_eagerly,
     sum_blocks,
 )
 from micrograd.compile.kernel import RESULT
@@ -32,7 +33,7 @@ from micrograd.engine import Value
 from micrograd.importable import attribute_of, by_name
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace, is_tracing, peek, user_depth
-from micrograd.tree import NUMBER, Shape, as_floats, flatten, name_of, unflatten, wants_function
+from micrograd.tree import NUMBER, Shape, name_of, unflatten, wants_function
 
 CORES = os.cpu_count() or 1
 CHECKED = 256  # rows, evenly spaced, among which those are chosen that a merged trace is checked on
@@ -113,8 +114,8 @@ class Vmap:
                 return result
         rows = Rows(args, kwargs, self.in_axes, self.static)
         if rows.by_eager or is_tracing():
-            return self._eager(rows)
-        run = functools.partial(self._settled, args) if engine.NATIVE else self._eager
+            return run_eagerly(self, rows)
+        run = functools.partial(self._settled, args) if engine.NATIVE else functools.partial(run_eagerly, self)
         if not (anomaly.looking and anomaly.here()):
             return run(rows)
         result = anomaly.without_alarm(lambda: run(rows))
@@ -316,35 +317,6 @@ class Vmap:
             RuntimeWarning,
             stacklevel=user_depth(),
         )
-
-    # ---- results
-
-    def _eager(self, rows: Rows) -> Any:
-        """Row by row, as a plain loop: inside an outer trace, or on arrays of Values."""
-        results, shapes = [], []
-        for r in range(rows.rows):
-            args, kwargs = rows.arrange(as_floats(rows.row(r)))
-            leaves: list[Any] = []
-            try:
-                shapes.append(flatten(self.f(*args, **kwargs), leaves))
-            except Exception as error:
-                explain.add_note(error, f"in row {r} of {self!r}")
-                raise
-            if shapes[r] != shapes[0]:
-                raise arranged_otherwise(self, r, shapes[0], shapes[r])
-            results.append(leaves)
-        shape = shapes[0]
-        columns = list(zip(*results))
-        if self.reduce is not None:
-            function = math.sum if self.reduce == "sum" else math.mean
-            return unflatten(shape, iter([function(c) for c in columns]))
-        arrays = []
-        for c in columns:
-            connected = any(isinstance(x, Value) for x in c) and (rows.by_eager or is_recording())
-            array = rows.np.empty(len(c), dtype=object if connected else float)
-            array[:] = c if connected else peek(list(c))
-            arrays.append(array)
-        return columns_by_row(shape, iter(arrays), rows)
 
     # ---- looking inside
 
