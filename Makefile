@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PEERS := .venv-peers
 WORKERS ?= auto
+PROGRAMS ?= 1000
+SEED ?= 0
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 SOURCES := $(wildcard src/micrograd/native/*.c src/micrograd/native/*.h)
@@ -20,7 +22,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help demo test test-core test-dist test-lowest test-newest dist dist-pure docs lint bench bench-eager accuracy sanitize ops setup clean
+.PHONY: help demo test test-core test-dist test-lowest test-newest dist dist-pure docs lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust sanitize ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile

@@ -292,10 +292,13 @@ def _one_less_square(a: Any) -> Any:
     return f.fma(-a, a, 1.0)  # 1 - a², rounded once: (1 - a)(1 + a) has an operand of 0 where the slope is infinite
 
 
+FAR = 134217728.0  # 2^27: from here on 1 + a² is a², to the last digit; and a² might overflow
+
+
 def _atan_slope(a: Any, y: Any) -> Any:
-    end = f.eq(f.abs(a), inf)
-    t = f.where(end, 0.0, a)
-    return f.where(end, 0.0, f.div(1.0, 1.0 + t * t))
+    far = f.gt(f.abs(a), FAR)
+    t, large = f.where(far, 0.0, a), f.where(far, a, 1.0)
+    return f.where(far, f.div(f.div(1.0, large), large), f.div(1.0, 1.0 + t * t))
 
 
 def _asinh_slope(a: Any, y: Any) -> Any:
@@ -304,7 +307,7 @@ def _asinh_slope(a: Any, y: Any) -> Any:
 
 
 def _acosh_slope(a: Any, y: Any) -> Any:
-    far = f.gt(a, 134217728.0)  # 2^27: from here on √(a² - 1) is a, to the last digit; and a² might overflow
+    far = f.gt(a, FAR)
     t = f.where(far, 2.0, a)
     return f.where(far, f.div(1.0, f.where(far, a, 1.0)), f.div(1.0, f.sqrt(f.fma(t, t, -1.0))))
 

@@ -616,13 +616,16 @@ static inline double value_atan(double a) {
 static inline double partial0_atan(double a, double y) {
     (void)y;
     double t0 = fabs(a);
-    double t1 = t0 == INFINITY ? 1.0 : 0.0;
+    double t1 = t0 > 134217728.0 ? 1.0 : 0.0;
     double t2 = t1 != 0.0 ? 0.0 : a;
-    double t3 = t2 * t2;
-    double t4 = 1.0 + t3;
-    double t5 = 1.0 / t4;
-    double t6 = t1 != 0.0 ? 0.0 : t5;
-    return t6;
+    double t3 = t1 != 0.0 ? a : 1.0;
+    double t4 = 1.0 / t3;
+    double t5 = t4 / t3;
+    double t6 = t2 * t2;
+    double t7 = 1.0 + t6;
+    double t8 = 1.0 / t7;
+    double t9 = t1 != 0.0 ? t5 : t8;
+    return t9;
 }
 
 static inline double value_atan2(double a, double b) {
