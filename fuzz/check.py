@@ -173,10 +173,16 @@ def jit_agrees(program: Program, points: list[list[float]], wanted: list[tuple[f
             near(f"jit gradient by x{i} at {xs}", got[1 + i], grads[i], room)
     for xs in points:
         again = _function(program)[0]
-        same(f"jit at {xs} after other calls, and afresh", flat(shared, xs), flat(jit(value_and_grad(again, inputs), wait=True), xs))
+        same(
+            f"jit at {xs} after other calls, and afresh",
+            flat(shared, xs),
+            flat(jit(value_and_grad(again, inputs), wait=True), xs),
+        )
 
 
-def vmap_agrees(program: Program, points: list[list[float]], wanted: list[tuple[float, list[float]]], rng: random.Random) -> None:
+def vmap_agrees(
+    program: Program, points: list[list[float]], wanted: list[tuple[float, list[float]]], rng: random.Random
+) -> None:
     """Rows as eager code has them, whatever their order, the first of them, and the number of threads."""
     from micrograd import no_grad, vmap
 
@@ -194,7 +200,11 @@ def vmap_agrees(program: Program, points: list[list[float]], wanted: list[tuple[
     plain = run(vmap(f), rows)
     for xs, (y, _), got in zip(points, wanted, plain):
         near(f"row {xs}", got, y, bound(program, xs).room)
-    same("rows in another order", [run(vmap(f), [rows[i] for i in order])[order.index(k)] for k in range(len(rows))], plain)
+    same(
+        "rows in another order",
+        [run(vmap(f), [rows[i] for i in order])[order.index(k)] for k in range(len(rows))],
+        plain,
+    )
     for threads in (1, 2, 7):
         many = rows * 3
         same(f"{threads} threads", run(vmap(f, threads=threads), many), plain * 3)
@@ -233,7 +243,9 @@ def orders_agree(program: Program, points: list[list[float]]) -> None:
             d = grad_of(run)
             inner = build(program, Math(), [Dual(x, 0.0, run) for x in program.captured], d)
             rest = xs[1:]
-            values.append((number(d(d(lambda t, g=inner, r=rest: g(t, *r)))(xs[0]))[0], run.path, run.jumps, run.largest))
+            values.append(
+                (number(d(d(lambda t, g=inner, r=rest: g(t, *r)))(xs[0]))[0], run.path, run.jumps, run.largest)
+            )
         certain = all(v[1:3] == values[0][1:3] for v in values) and values[0][3] < 1e100
         spread = max(abs(v[0] - values[0][0]) for v in values)
         room = ROOM * spread + 1e-12 * abs(values[0][0]) if certain else math.nan
@@ -242,7 +254,7 @@ def orders_agree(program: Program, points: list[list[float]]) -> None:
 
 
 def check(program: Program, rng: random.Random, thorough: bool, count: int = 6) -> str:
-    """Raise Failure where two ways disagree; otherwise say how far the program went: 'eager', 'compiled', 'refused' or 'invalid'."""
+    """Raise Failure where two ways disagree; else say how far it went: 'eager', 'compiled', 'refused' or 'invalid'."""
     from fuzz.inputs import points as choose
 
     with warnings.catch_warnings():

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import linecache
 import random
+import re
 from typing import Any, NamedTuple
 
 from micrograd.ops import OPS
@@ -90,7 +91,13 @@ class _Making:
         if depth > 0 and kind < 0.32:
             return ("for", rng.randint(1, 4), self.block(depth - 1))
         if depth > 0 and kind < 0.4:
-            return ("while", rng.choice(self.assignable()), rng.choice(NUMBERS), rng.randint(1, 4), self.block(depth - 1))
+            return (
+                "while",
+                rng.choice(self.assignable()),
+                rng.choice(NUMBERS),
+                rng.randint(1, 4),
+                self.block(depth - 1),
+            )
         if depth < 3 and kind < 0.45:
             return ("return", self.expression())
         if kind < 0.5:
@@ -126,22 +133,11 @@ def generate(seed: int) -> Program:
 
 def source(program: Program) -> str:
     """A function `f` of the program; m is the math module that it runs on, P the captured Values."""
-    lines = [f"def f({', '.join(f'x{i}' for i in range(program.inputs))}):", "    state = []"]
-    made = sorted(_made(program.body))
-    lines += [f"    {name} = 0.5" for name in made]
-    _block(program.body, lines, 1, program.tame)
-    return "\n".join(lines) + "\n"
-
-
-def _made(body: Any) -> set[str]:
-    found = set()
-    for s in body:
-        if s[0] in ("set", "grad") and s[1][0] == "v":
-            found.add(s[1])
-        for part in s:
-            if isinstance(part, tuple) and part and isinstance(part[0], tuple):
-                found |= _made(part)
-    return found
+    body: list[str] = []
+    _block(program.body, body, 1, program.tame)
+    made = sorted(set(re.findall(r"\bv\d+\b", "\n".join(body))), key=lambda name: int(name[1:]))
+    head = [f"def f({', '.join(f'x{i}' for i in range(program.inputs))}):", "    state = []"]
+    return "\n".join([*head, *(f"    {name} = 0.5" for name in made), *body]) + "\n"
 
 
 def _block(body: Any, lines: list[str], depth: int, tame: bool) -> None:
@@ -181,7 +177,21 @@ def _rename(e: Any, name: str, to: str) -> Any:
     return to if e == name else e
 
 
-POSITIVE = {"log", "log1p", "log2", "log10", "sqrt", "cbrt", "pow", "atan2", "hypot", "prod", "gamma", "lgamma", "digamma"}
+POSITIVE = {
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "sqrt",
+    "cbrt",
+    "pow",
+    "atan2",
+    "hypot",
+    "prod",
+    "gamma",
+    "lgamma",
+    "digamma",
+}
 INSIDE_1 = {"asin", "acos", "atanh"}
 
 
@@ -210,7 +220,11 @@ def text(e: Any, tame: bool) -> str:
     op = OPS[name]
     if op.arity < 0:
         half = len(args) // 2
-        return f"m.dot([{', '.join(args[:half])}], [{', '.join(args[half:])}])" if name == "dot" else f"m.{name}([{', '.join(args)}])"
+        return (
+            f"m.dot([{', '.join(args[:half])}], [{', '.join(args[half:])}])"
+            if name == "dot"
+            else f"m.{name}([{', '.join(args)}])"
+        )
     if name in STEPS:  # of something that is no whole number, as a rule; by numbers that are not 0
         args = [f"(0.3 + 1.7 * {args[0]})", f"(1.25 + 0.5 * m.sin({args[1]}))"]
     return f"m.{'whole_' if name in ('floor', 'ceil', 'trunc') else ''}{name}({', '.join(args[: op.arity])})"

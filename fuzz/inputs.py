@@ -45,4 +45,7 @@ def at_an_edge(program: Program, xs: list[float], rng: random.Random) -> list[fl
             break
         xs[i] -= step
     side = rng.random()
-    return [math.nextafter(x, math.inf if side < 0.3 else -math.inf) if k == i and side < 0.6 else x for k, x in enumerate(xs)]
+    return [
+        math.nextafter(x, math.inf if side < 0.3 else -math.inf) if k == i and side < 0.6 else x
+        for k, x in enumerate(xs)
+    ]

@@ -31,8 +31,8 @@ its partials, and adds its own rounding. The table gives the largest error as a 
 """
 
 MIDDLE = """
-{count} derivatives in all. The points include 0, ±1e-300, 5e-324, ±1e9, ±1e30 and ±700 where the op is smooth there. `philox` and
-`normal` have no derivative; the one of `zeta` by its order is not known (nan).
+{count} derivatives in all. The points include 0, ±1e-300, 5e-324, ±1e9, ±1e30 and ±700 where the op is smooth there.
+`philox` and `normal` have no derivative; the one of `zeta` by its order is not known (nan).
 
 ## Kinks, ties, ends of domains and infinities
 
