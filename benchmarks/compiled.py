@@ -23,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
 import compile_time  # noqa: E402
+import training  # noqa: E402
 from contenders import Contender, Hand, Ours, Peer  # noqa: E402
 from report import Row, write  # noqa: E402
 
@@ -39,6 +40,8 @@ TASKS = {
     "asian": "Asian call, 64 dates, value + 5 derivatives, 1 thread, a path",
     "asian 2": "Asian call, 64 dates, value + 5 derivatives, 2 threads, a path",
     "simulation": "Asian call with its normals made inside, value + 5 derivatives, 1 thread, a path",
+    "adamoons": "moons step with Adam, 100 rows, 337 parameters",
+    "microgpt": "transformer step with Adam and linear decay, one name of 9 positions",
     "gpt": "transformer, one name of 8 places, forward + backward",
     "gpt batch": "transformer, 32 names at once, 1 thread, a name",
     "lotka": "Lotka-Volterra, RK4, 1,000 steps, 6 gradients",
@@ -55,8 +58,8 @@ RATIOS = {
 
 # (task, other, target): at most `target` × the time of hand-written C
 BESIDE_C = (
-    ("moons step", 2.5), ("moons rows", 1.5), ("asian", 1.3), ("simulation", 1.3), ("gpt", 8.0), ("gpt batch", 3.0),
-    ("lotka", 4.0),
+    ("moons step", 2.5), ("moons rows", 1.5), ("asian", 1.3), ("simulation", 1.3), ("adamoons", 1.5), ("microgpt", 3.0),
+    ("gpt", 8.0), ("gpt batch", 3.0), ("lotka", 4.0),
 )  # fmt: skip
 # (task, peers, target): at least `target` × faster than the fastest of these peers
 BESIDE_PEERS = (
@@ -65,6 +68,7 @@ BESIDE_PEERS = (
     ("moons rows", JAX, 2.0), ("moons rows", TORCH, 2.0), ("moons rows 2", JAX, 2.0), ("moons rows 2", TORCH, 2.0),
     ("asian", TORCH, 4.0), ("asian", ("casadi C",), 4.0), ("asian", JAX, 4.0),
     ("simulation", JAX, 5.0),
+    ("microgpt", ("casadi C",), 1.0), ("microgpt", TORCH, 1.0), ("microgpt", JAX, 1.0),
     ("gpt", ("casadi C",), 1.0), ("gpt", TORCH, 1.0),
     ("lotka", ("casadi",), 1.0), ("lotka", JAX, 1.0),
 )  # fmt: skip
@@ -158,7 +162,7 @@ def main() -> int:
     finally:
         for c in contenders:
             c.close()
-    found = rows(seen) + ([] if args.only else compile_time.figures())
+    found = rows(seen) + ([] if args.only else [*training.figures(), *compile_time.figures()])
     for line in table(found):
         print(line)
     if not args.only:

@@ -9,63 +9,16 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 import works
+from clocks import clock, clock_short
+from steps import HandSteps, OurSteps, _array
 
 HERE = Path(__file__).resolve().parent
 Double, Int = ctypes.c_double, ctypes.c_int
-
-
-def clock(call: Callable[[], Any], least: float = 0.004) -> Callable[[], float]:
-    """A function that answers with the seconds of one call: the best of three batches of `least` seconds."""
-    call()
-    count = 1
-    while True:
-        start = perf_counter()
-        for _ in range(count):
-            call()
-        took = perf_counter() - start
-        if took >= least:
-            break
-        count = max(count + 1, math.ceil(count * least / max(took, 1e-9)))
-
-    def once() -> float:
-        best = math.inf
-        for _ in range(3):
-            start = perf_counter()
-            for _ in range(count):
-                call()
-            best = min(best, perf_counter() - start)
-        return best / count
-
-    return once
-
-
-def clock_short(text: str, **names: Any) -> Callable[[], float]:
-    """The same for calls so short that a loop or a frame around each would show: a call as text, over these names."""
-    calls = "; ".join([text] * 5)
-    here: dict[str, Any] = {"perf_counter": perf_counter}
-    exec(_SHORT.format(calls=calls, names=", ".join(names)), here)
-    here["make"](**names)()  # once to warm up
-    return here["make"](**names)  # type: ignore[no-any-return]
-
-
-_SHORT = """
-def make({names}):
-    def once():
-        best = 1.0
-        for _ in range(5):
-            start = perf_counter()
-            for _ in range(2000):
-                {calls}
-            best = min(best, perf_counter() - start)
-        return best / 10000
-    return once
-"""
 
 
 class Contender:
@@ -99,7 +52,7 @@ class Contender:
         pass
 
 
-class Ours(Contender):
+class Ours(OurSteps, Contender):
     """This package, called as a user calls it."""
 
     name = "micrograd"
@@ -220,7 +173,7 @@ class Ours(Contender):
         return timed if "batch" not in option else lambda: timed() / works.NAMES
 
 
-class Hand(Contender):
+class Hand(HandSteps, Contender):
     """The same work in C, as somebody writes it who wants it fast: benchmarks/hand, timed by a loop in C."""
 
     name = "C by hand"
@@ -327,14 +280,6 @@ class Hand(Contender):
 
     def close(self) -> None:
         self.folder.cleanup()
-
-
-class _array:
-    """Numbers that C can read; keeps them alive."""
-
-    def __init__(self, numbers: Any, dtype: Any = np.float64) -> None:
-        self.kept = np.ascontiguousarray(numbers, dtype=dtype)
-        self._as_parameter_ = self.kept.ctypes.data_as(ctypes.c_void_p)
 
 
 class Peer(Contender):

@@ -48,6 +48,12 @@ def names() -> tuple[Any, Any]:
     return drawn[:, :-1].astype(np.int32).copy(), drawn[:, 1:].astype(np.int32).copy()
 
 
+def one_name() -> tuple[list[int], list[int]]:
+    """The tokens of one name of nine positions, and the token that follows each."""
+    drawn = np.random.default_rng(4).integers(0, VOCABULARY, 10).tolist()
+    return drawn[:-1], drawn[1:]
+
+
 def gpt_start() -> list[float]:
     """The 4,192 parameters of the transformer before training."""
     return np.random.default_rng(5).normal(0.0, 0.08, 4192).tolist()

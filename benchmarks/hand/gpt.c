@@ -3,6 +3,7 @@
 
    Parameters lie as Module.parameters() gives them: tokens, positions, query, key, value, out, up, down, head. Matrices are
    turned once a call, so that every inner loop runs over contiguous numbers, eight of them in a vector. */
+#include "adam.h"
 #include "clock.h"
 #include <math.h>
 #include <string.h>
@@ -173,4 +174,15 @@ double gpt(const int *tokens, const int *next, int n, int count, const double *p
 
 double time_gpt(const int *tokens, const int *next, int n, int count, const double *p, double *grads, int want, int reps) {
     TIMED(gpt(tokens, next, n, count, p, grads, want));
+}
+
+static double gpt_step(const int *tokens, const int *next, int n, double *p, double *grads, Adam *a) {
+    double loss = gpt(tokens, next, n, 1, p, grads, 1);
+    adam(PARAMS, p, grads, a, falling(a));
+    return loss;
+}
+
+double time_gpt_step(const int *tokens, const int *next, int n, double *p, double *grads, double *mean, double *square, int reps) {
+    Adam a = {mean, square, 0};
+    TIMED(gpt_step(tokens, next, n, p, grads, &a));
 }

@@ -2,6 +2,7 @@
 
    Parameters lie as micrograd's MLP.parameters() gives them: for each neuron its weights, then its bias. Eight rows go side by
    side through vectors; what rows add to a gradient is summed over the eight at the end. */
+#include "adam.h"
 #include "clock.h"
 #include <string.h>
 
@@ -86,4 +87,15 @@ double time_step(const double *x0, const double *x1, const double *y, long n, do
 }
 double time_moons(const double *x0, const double *x1, const double *y, long n, double *p, double *g, int want, int reps) {
     TIMED(moons(x0, x1, y, n, p, g, want));
+}
+
+static double moons_adam(const double *x0, const double *x1, const double *y, long n, double *p, double *grads, Adam *a) {
+    double loss = moons(x0, x1, y, n, p, grads, 1);
+    adam(PARAMS, p, grads, a, falling(a));
+    return loss;
+}
+
+double time_adam(const double *x0, const double *x1, const double *y, long n, double *p, double *g, double *mean, double *square, int reps) {
+    Adam a = {mean, square, 0};
+    TIMED(moons_adam(x0, x1, y, n, p, g, &a));
 }

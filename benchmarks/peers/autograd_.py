@@ -16,7 +16,7 @@ import functools
 import importlib.metadata
 
 import works
-from contenders import clock
+from clocks import clock
 
 LOTKA = autograd.value_and_grad(lambda p: works.lotka(*p))
 

@@ -20,7 +20,7 @@ except ImportError:
 import numpy as np
 
 import works
-from contenders import clock, clock_short
+from clocks import clock, clock_short
 
 BY_C = sys.argv[1] == "C"
 folder = tempfile.TemporaryDirectory()
@@ -126,9 +126,9 @@ def _each(path: Any, zs: Any) -> Timer:
     return once
 
 
-def gpt() -> Timer:
+def gpt(adam: bool = False) -> Timer:
     """Scalar symbols, written out: one name, its tokens fixed."""
-    tokens, following = (a[0].tolist() for a in works.names())
+    tokens, following = works.one_name() if adam else (a[0].tolist() for a in works.names())
     p = casadi.SX.sym("p", 4192)
     parts, at = [], 0
     for rows, columns in ((27, 16), (16, 16), (16, 16), (16, 16), (16, 16), (16, 16), (64, 16), (16, 64), (27, 16)):
@@ -154,7 +154,15 @@ def gpt() -> Timer:
         logits = wh @ x
         total += casadi.log(casadi.sum1(casadi.exp(logits))) - logits[following[t]]
     y = total / len(tokens)
-    return buffered(made("gpt", [p], [y, casadi.gradient(y, p)]), works.gpt_start(), [1, 4192])
+    if not adam:
+        return buffered(made("gpt", [p], [y, casadi.gradient(y, p)]), works.gpt_start(), [1, 4192])
+    mean, square, k = casadi.SX.sym("mean", 4192), casadi.SX.sym("square", 4192), casadi.SX.sym("k")
+    g, lr = casadi.gradient(y, p), 1e-9 * (1.0 - k / 1e9)
+    mean2, square2 = 0.85 * mean + 0.15 * g, 0.99 * square + 0.01 * g * g
+    size, root = lr / (1.0 - 0.85 ** (k + 1)), casadi.sqrt(1.0 - 0.99 ** (k + 1))
+    moved = p - size * mean2 / (casadi.sqrt(square2) / root + 1e-8)
+    f = made("microgpt", [casadi.vertcat(p, mean, square, k)], [y, casadi.vertcat(moved, mean2, square2, k + 1)])
+    return buffered(f, [*works.gpt_start(), *[0.0] * 8385], [1, 12577])
 
 
 TASKS = {
@@ -163,6 +171,7 @@ TASKS = {
     "asian": asian,
     "lotka": lambda: point("lotka", works.lotka, works.RATES),
     "gpt": gpt,
+    "microgpt": lambda: gpt(adam=True),
 }
 if BY_C:
     del TASKS["lotka"]  # 300,000 lines of C for one function: gcc -O3 needs many minutes

@@ -22,7 +22,7 @@ except ImportError:
     missing("jax")
 
 import works  # noqa: E402
-from contenders import clock  # noqa: E402
+from clocks import clock  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 
@@ -140,8 +140,10 @@ def lotka() -> Timer:
     return clock(lambda: jax.block_until_ready(g(at)))
 
 
-def gpt(count: int) -> Timer:
+def gpt(count: int, adam: bool = False) -> Timer:
     tokens, following = (np.asarray(a[:count]) for a in works.names())
+    if adam:
+        tokens, following = (np.asarray([a]) for a in works.one_name())
     p = np.asarray(works.gpt_start())
 
     def norm(x: Any) -> Any:
@@ -164,9 +166,31 @@ def gpt(count: int) -> Timer:
         logits = jax.nn.log_softmax(x @ wh.T, -1)
         return -np.mean(np.take_along_axis(logits, following[..., None], -1))
 
+    if adam:
+        return adam_step(loss, p)
     g = jax.jit(jax.value_and_grad(loss))
     timed = clock(lambda: jax.block_until_ready(g(p)))
     return lambda: timed() / count
+
+
+def adam_step(loss: Any, p: Any) -> Timer:
+    @jax.jit
+    def step(state: Any) -> Any:
+        p, mean, square, k = state
+        value, g = jax.value_and_grad(loss)(p)
+        k, lr = k + 1, 1e-9 * (1.0 - k / 1e9)
+        mean, square = 0.85 * mean + 0.15 * g, 0.99 * square + 0.01 * g * g
+        size, root = lr / (1.0 - 0.85**k), np.sqrt(1.0 - 0.99**k)
+        return value, (p - size * mean / (np.sqrt(square) / root + 1e-8), mean, square, k)
+
+    state = (p, np.zeros_like(p), np.zeros_like(p), np.asarray(0.0))
+
+    def call() -> None:
+        nonlocal state
+        _, state = step(state)
+        jax.block_until_ready(state)
+
+    return clock(call)
 
 
 ONE = {
@@ -178,6 +202,7 @@ ONE = {
     "simulation": simulation,
     "lotka": lotka,
     "gpt": lambda: gpt(1),
+    "microgpt": lambda: gpt(1, adam=True),
     "gpt batch": lambda: gpt(works.NAMES),
 }
 TWO = {"moons rows 2": lambda: moons(100_000), "asian 2": asian}

@@ -13,7 +13,7 @@ except ImportError:
     missing("micrograd")
 
 import works
-from contenders import clock
+from clocks import clock
 
 
 def point(f: Any, a: float, b: float) -> Timer:

@@ -13,7 +13,7 @@ except ImportError:
     missing("torch")
 
 import works
-from contenders import clock
+from clocks import clock
 
 COMPILED = sys.argv[1] == "compiled"
 torch.set_default_dtype(torch.float64)
@@ -80,9 +80,11 @@ def asian(threads: int) -> Timer:
     return lambda: timed() / works.PATHS
 
 
-def gpt(count: int) -> Timer:
+def gpt(count: int, adam: bool = False) -> Timer:
     torch.set_num_threads(1)
     tokens, following = (torch.from_numpy(a[:count]).long() for a in works.names())
+    if adam:
+        tokens, following = (torch.tensor([a]) for a in works.one_name())
     start, parts, at = torch.tensor(works.gpt_start()), [], 0
     for rows, columns in ((27, 16), (16, 16), (16, 16), (16, 16), (16, 16), (16, 16), (64, 16), (16, 64), (27, 16)):
         parts.append(start[at : at + rows * columns].reshape(rows, columns).clone().requires_grad_())
@@ -106,11 +108,16 @@ def gpt(count: int) -> Timer:
         return torch.nn.functional.cross_entropy((x @ wh.T).reshape(-1, 27), following.reshape(-1))
 
     loss = maybe(loss)
+    optimizer = torch.optim.Adam(parts, lr=1e-9, betas=(0.85, 0.99))
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=1_000_000_000)
 
     def call() -> None:
         for w in parts:
             w.grad = None
         loss(*parts).backward()
+        if adam:
+            optimizer.step()
+            schedule.step()
 
     timed = clock(call)
     return lambda: timed() / count
@@ -132,6 +139,7 @@ TASKS = {
     "asian": lambda: asian(1),
     "asian 2": lambda: asian(2),
     "gpt": lambda: gpt(1),
+    "microgpt": lambda: gpt(1, adam=True),
     "gpt batch": lambda: gpt(works.NAMES),
 }
 if not COMPILED:

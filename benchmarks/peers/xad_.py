@@ -15,7 +15,7 @@ except ImportError:
 import importlib.metadata
 
 import works
-from contenders import clock
+from clocks import clock
 
 
 def readme(a: Any, b: Any) -> Any:

@@ -575,6 +575,15 @@ static int read_table(PyObject *functions) { /* the rows of ops.OPS, and a funct
 
 static int before_update(const char *how, PyObject *value) { return tell(how, value, Py_None, Py_None); }
 
+static const double *leaf_partials(PyObject *root, PyObject **owner, PyObject *const **leaves, Py_ssize_t *n) {
+    Node *node = (Node *)root;
+    if (!Py_IS_TYPE(root, ValueType) || (node->flags & HOOKED) || !shared_leaves(node)) return NULL;
+    *owner = ((Shared *)node->block)->owner;
+    *leaves = (PyObject *const *)node->block->in;
+    *n = node->block->n;
+    return node->block->partial;
+}
+
 PyMODINIT_FUNC PyInit__engine(void) {
     PyObject *module = PyModule_Create(&module_def), *functions = PyDict_New();
     PyObject *numbers = PyImport_ImportModule("numbers");
@@ -600,7 +609,7 @@ PyMODINIT_FUNC PyInit__engine(void) {
     if (engine == NULL || (engine_py = PyObject_GetAttrString(engine, "apply")) == NULL) return NULL;
     Py_DECREF(engine);
     _Static_assert(offsetof(Node, grad) == offsetof(Node, data) + sizeof(double), "optim.c reads the gradient behind the data");
-    if (optim_add(module, &(ValueLayout){ValueType, offsetof(Node, data), before_update}) < 0) return NULL;
+    if (optim_add(module, &(ValueLayout){ValueType, offsetof(Node, data), before_update, leaf_partials}) < 0) return NULL;
     CapturedType = (PyTypeObject *)PyType_FromSpec(&captured_spec);
     AgainType = (PyTypeObject *)PyType_FromSpec(&again_spec);
     if (CapturedType == NULL || AgainType == NULL) return NULL;

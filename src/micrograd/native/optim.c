@@ -6,22 +6,11 @@
    Values lie scattered over memory, so that nothing could be done to several at once. An update therefore takes BLOCK of them at
    a time into contiguous memory, moves them there in vectors, and puts them back: twice as fast for Adam as one by one. */
 
-#include "optim.h"
+#include "optim_slots.h"
 #include <math.h>
 #include <string.h>
 
 #define BLOCK 256
-#define MOST_KEPT 3
-#define MOST_CONSTANTS 16
-
-typedef void (*Update)(Py_ssize_t n, double *restrict p, const double *restrict g, double *const *kept, const double *c);
-
-typedef struct {
-    const char *name;
-    Update update;
-    int kept, constants;
-} RuleRow;
-
 /* One function for each width of vector registers, chosen when the module is loaded. No rule contracts a*b + c, so all of them
    round alike. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(MICROGRAD_SANITIZE)
@@ -34,20 +23,11 @@ typedef struct {
 
 #define RULE_COUNT ((Py_ssize_t)(sizeof RULES / sizeof *RULES))
 
-static ValueLayout layout;
-static PyObject *str_backward;
-
-typedef struct {
-    PyObject_HEAD
-    PyObject *values; /* a tuple, which keeps the addresses valid */
-    Py_ssize_t n;
-    double **at;      /* of the data of each; the gradient is at[i][1] */
-    uint8_t *frozen;  /* a byte for each; NULL where none is */
-} Slots;
+ValueLayout value_layout;
 
 static PyTypeObject *SlotsType;
 
-static int is_value(PyObject *o) { return PyObject_TypeCheck(o, layout.type); }
+static int is_value(PyObject *o) { return PyObject_TypeCheck(o, value_layout.type); }
 
 static PyObject *slots_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *given;
@@ -74,19 +54,21 @@ static PyObject *slots_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         Py_DECREF(s);
         return PyErr_NoMemory();
     }
-    for (Py_ssize_t i = 0; i < n; i++) s->at[i] = (double *)((char *)PyTuple_GET_ITEM(values, i) + layout.data_offset);
+    for (Py_ssize_t i = 0; i < n; i++) s->at[i] = (double *)((char *)PyTuple_GET_ITEM(values, i) + value_layout.data_offset);
     return (PyObject *)s;
 }
 
 static int slots_traverse(Slots *s, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(s));
     Py_VISIT(s->values);
+    Py_VISIT(s->owner);
     return 0;
 }
 
 static int slots_clear(Slots *s) {
     s->n = 0; /* the addresses are not valid any longer */
     Py_CLEAR(s->values);
+    Py_CLEAR(s->owner);
     return 0;
 }
 
@@ -96,19 +78,20 @@ static void slots_dealloc(Slots *s) {
     slots_clear(s);
     PyMem_Free(s->at);
     PyMem_Free(s->frozen);
+    PyMem_Free(s->gradient);
+    PyMem_Free(s->place);
     type->tp_free(s);
     Py_DECREF(type);
 }
 
 static Py_ssize_t slots_length(Slots *s) { return s->n; }
 
-static int announce(Slots *s, const char *how) { return s->n ? layout.watched(how, PyTuple_GET_ITEM(s->values, 0)) : 0; }
+int slots_announce(Slots *s, const char *how) { return s->n ? value_layout.watched(how, PyTuple_GET_ITEM(s->values, 0)) : 0; }
 
-static inline int is_frozen(const Slots *s, Py_ssize_t i) { return s->frozen != NULL && s->frozen[i]; }
 
 /* ---- gradients */
 
-static void zero(Slots *s) {
+void slots_zero_all(Slots *s) {
     for (Py_ssize_t i = 0; i < s->n; i++) s->at[i][1] = 0.0;
 }
 
@@ -134,7 +117,7 @@ static double plain_squares(const Slots *s) { /* the same for a scale of 1, with
     return (lane[0] + lane[1]) + (lane[2] + lane[3]);
 }
 
-static double norm(const Slots *s) {
+double slots_measure(const Slots *s) {
     double sum = plain_squares(s);
     if (sum > 1e-200 && sum < INFINITY) return sqrt(sum);
     double most = 0.0;
@@ -154,7 +137,7 @@ static void scale(Slots *s, double factor) {
 
 /* Scale all gradients so that their norm is at most `limit`; gives the norm that they had. The 1e-6 is PyTorch's. */
 static double clip_norm(Slots *s, double limit) {
-    double size = norm(s), factor = limit / (size + 1e-6);
+    double size = slots_measure(s), factor = limit / (size + 1e-6);
     if (factor < 1.0 || factor != factor) scale(s, factor); /* a nan is passed on to all of them, for everybody to see */
     return size;
 }
@@ -168,25 +151,25 @@ static void clip_value(Slots *s, double limit) {
 
 static PyObject *slots_zero(Slots *s, PyObject *unused) {
     (void)unused;
-    if (announce(s, "grad =") < 0) return NULL;
-    zero(s);
+    if (slots_announce(s, "grad =") < 0) return NULL;
+    slots_zero_all(s);
     Py_RETURN_NONE;
 }
 
 static PyObject *slots_norm(Slots *s, PyObject *unused) {
     (void)unused;
-    return PyFloat_FromDouble(norm(s));
+    return PyFloat_FromDouble(slots_measure(s));
 }
 
 static PyObject *slots_clip_norm(Slots *s, PyObject *limit) {
     double at_most = PyFloat_AsDouble(limit);
-    if ((at_most == -1.0 && PyErr_Occurred()) || announce(s, "grad =") < 0) return NULL;
+    if ((at_most == -1.0 && PyErr_Occurred()) || slots_announce(s, "grad =") < 0) return NULL;
     return PyFloat_FromDouble(clip_norm(s, at_most));
 }
 
 static PyObject *slots_clip_value(Slots *s, PyObject *limit) {
     double at_most = PyFloat_AsDouble(limit);
-    if ((at_most == -1.0 && PyErr_Occurred()) || announce(s, "grad =") < 0) return NULL;
+    if ((at_most == -1.0 && PyErr_Occurred()) || slots_announce(s, "grad =") < 0) return NULL;
     clip_value(s, at_most);
     Py_RETURN_NONE;
 }
@@ -208,19 +191,11 @@ static PyObject *slots_freeze(Slots *s, PyObject *marks) { /* freeze(bytes): a b
 
 /* ---- updates */
 
-typedef struct { /* one update, with all that it reads and writes */
-    Slots *slots;
-    const RuleRow *rule;
-    double constants[MOST_CONSTANTS];
-    Py_buffer kept[MOST_KEPT];
-    int views; /* of kept, that are to be released */
-} Work;
-
-static void work_release(Work *w) {
+void work_release(Work *w) {
     while (w->views) PyBuffer_Release(&w->kept[--w->views]);
 }
 
-static int work_take(Work *w, PyObject *slots, Py_ssize_t rule, PyObject *constants, PyObject *kept) {
+int work_take(Work *w, PyObject *slots, Py_ssize_t rule, PyObject *constants, PyObject *kept) {
     w->views = 0;
     if (!PyObject_TypeCheck(slots, SlotsType) || rule < 0 || rule >= RULE_COUNT || !PyTuple_Check(constants) || !PyTuple_Check(kept)) {
         PyErr_SetString(PyExc_TypeError, "an update is (Slots, number of a rule, tuple of constants, tuple of buffers)");
@@ -249,23 +224,27 @@ static int work_take(Work *w, PyObject *slots, Py_ssize_t rule, PyObject *consta
     return 0;
 }
 
-static void work_run(const Work *w) {
+/* Run an update on gradients that lie in a row, or that are gathered from the Values where `given` is NULL. In the first case they
+   are written to the Values on the way. */
+void work_run(const Work *w, const double *given) {
     const Slots *s = w->slots;
-    double p[BLOCK], g[BLOCK], before[MOST_KEPT][BLOCK], *kept[MOST_KEPT] = {NULL};
+    double p[BLOCK], gathered[BLOCK], before[MOST_KEPT][BLOCK], *kept[MOST_KEPT] = {NULL};
     for (Py_ssize_t from = 0; from < s->n; from += BLOCK) {
         Py_ssize_t n = s->n - from < BLOCK ? s->n - from : BLOCK;
         double *const *at = s->at + from;
-        for (Py_ssize_t i = 0; i < n; i++) p[i] = at[i][0], g[i] = at[i][1];
-        for (int k = 0; k < w->rule->kept; k++) kept[k] = (double *)w->kept[k].buf + from;
-        if (s->frozen == NULL) {
-            w->rule->update(n, p, g, kept, w->constants);
-            for (Py_ssize_t i = 0; i < n; i++) at[i][0] = p[i];
-            continue;
+        const double *g = given != NULL ? given + from : gathered;
+        if (given != NULL)
+            for (Py_ssize_t i = 0; i < n; i++) p[i] = at[i][0];
+        else
+            for (Py_ssize_t i = 0; i < n; i++) p[i] = at[i][0], gathered[i] = at[i][1];
+        for (int k = 0; k < w->rule->kept; k++) {
+            kept[k] = (double *)w->kept[k].buf + from;
+            if (s->frozen != NULL) memcpy(before[k], kept[k], (size_t)n * sizeof(double));
         }
-        for (int k = 0; k < w->rule->kept; k++) memcpy(before[k], kept[k], (size_t)n * sizeof(double));
         w->rule->update(n, p, g, kept, w->constants);
         for (Py_ssize_t i = 0; i < n; i++) {
-            if (!s->frozen[from + i]) at[i][0] = p[i];
+            at[i][1] = g[i];
+            if (!is_frozen(s, from + i)) at[i][0] = p[i];
             else for (int k = 0; k < w->rule->kept; k++) kept[k][i] = before[k][i];
         }
     }
@@ -277,124 +256,10 @@ static PyObject *slots_update(PyObject *self, PyObject *args) {
     Py_ssize_t rule;
     Work w;
     if (!PyArg_ParseTuple(args, "nOO:update", &rule, &constants, &kept)) return NULL;
-    int ready = work_take(&w, self, rule, constants, kept) == 0 && announce(w.slots, "data =") == 0;
-    if (ready) work_run(&w);
+    int ready = work_take(&w, self, rule, constants, kept) == 0 && slots_announce(w.slots, "data =") == 0;
+    if (ready) work_run(&w, NULL);
     work_release(&w);
     if (!ready) return NULL;
-    Py_RETURN_NONE;
-}
-
-/* descend(root, limit, updates): set the gradients of these parameters to zero, sweep backward from the root, clip the norm to
-   `limit` (inf to leave it), run the updates (tuples of slots, rule, constants, kept). Returns whether the gradients were finite:
-   if they were not, no parameter has moved. */
-static PyObject *slots_descend(Slots *s, PyObject *args) {
-    PyObject *root, *updates, *result = NULL;
-    double limit;
-    if (!PyArg_ParseTuple(args, "OdO!:descend", &root, &limit, &PyTuple_Type, &updates) || announce(s, "data =") < 0) return NULL;
-    Py_ssize_t n = PyTuple_GET_SIZE(updates), taken = 0;
-    Work few[4], *work = n <= 4 ? few : PyMem_Malloc((size_t)n * sizeof(Work));
-    if (work == NULL) return PyErr_NoMemory();
-    zero(s);
-    PyObject *done = PyObject_CallMethodNoArgs(root, str_backward);
-    if (done == NULL) goto finish;
-    Py_DECREF(done);
-    for (; taken < n; taken++) {
-        PyObject *slots, *constants, *kept;
-        Py_ssize_t rule;
-        work[taken].views = 0;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(updates, taken), "OnOO:update", &slots, &rule, &constants, &kept)) goto finish;
-        if (work_take(&work[taken], slots, rule, constants, kept) < 0) {
-            taken++;
-            goto finish;
-        }
-    }
-    double size = limit < INFINITY ? clip_norm(s, limit) : plain_squares(s);
-    if (size != size || size == INFINITY) size = norm(s); /* squares of finite gradients may overflow */
-    int finite = size < INFINITY;
-    for (Py_ssize_t k = 0; finite && k < n; k++) work_run(&work[k]);
-    result = PyBool_FromLong(finite);
-finish:
-    while (taken) work_release(&work[--taken]);
-    if (work != few) PyMem_Free(work);
-    return result;
-}
-
-/* ---- vectors: a line search works on all parameters as one point */
-
-typedef struct {
-    Py_buffer view[2];
-    int n;
-} Pair;
-
-static void pair_release(Pair *p) {
-    while (p->n) PyBuffer_Release(&p->view[--p->n]);
-}
-
-static int pair_take(Pair *p, PyObject *a, PyObject *b) { /* two buffers of as many doubles; b, if any, is written to */
-    PyObject *given[2] = {a, b};
-    p->n = 0;
-    for (int i = 0; i < 2 && given[i] != NULL; i++) {
-        if (PyObject_GetBuffer(given[i], &p->view[i], (i ? PyBUF_WRITABLE : 0) | PyBUF_FORMAT | PyBUF_ND) < 0) return -1;
-        p->n++;
-        if (p->view[i].format == NULL || strcmp(p->view[i].format, "d") != 0 || p->view[i].len != p->view[0].len) {
-            PyErr_SetString(PyExc_ValueError, "vectors are buffers of doubles, of one length");
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* dot(a, b) -> Σ a·b, in four sums that are added at the end */
-static PyObject *slots_dot(PyObject *type, PyObject *args) {
-    (void)type;
-    PyObject *a, *b, *result = NULL;
-    Pair p;
-    if (!PyArg_ParseTuple(args, "OO:dot", &a, &b)) return NULL;
-    if (pair_take(&p, a, b) == 0) {
-        const double *x = p.view[0].buf, *y = p.view[1].buf;
-        double lane[4] = {0.0, 0.0, 0.0, 0.0};
-        for (Py_ssize_t i = 0; i < p.view[0].len / (Py_ssize_t)sizeof(double); i++) lane[i & 3] += x[i] * y[i];
-        result = PyFloat_FromDouble((lane[0] + lane[1]) + (lane[2] + lane[3]));
-    }
-    pair_release(&p);
-    return result;
-}
-
-/* add(factor, x, y): y += factor * x */
-static PyObject *slots_add(PyObject *type, PyObject *args) {
-    (void)type;
-    PyObject *a, *b;
-    double factor;
-    Pair p;
-    if (!PyArg_ParseTuple(args, "dOO:add", &factor, &a, &b)) return NULL;
-    int ready = pair_take(&p, a, b) == 0;
-    if (ready) {
-        const double *x = p.view[0].buf;
-        double *y = p.view[1].buf;
-        for (Py_ssize_t i = 0; i < p.view[0].len / (Py_ssize_t)sizeof(double); i++) y[i] += factor * x[i];
-    }
-    pair_release(&p);
-    if (!ready) return NULL;
-    Py_RETURN_NONE;
-}
-
-/* copy(what, buffer): "read" the data, "write" them, or read the "gradients"; frozen parameters have gradient 0 and stay */
-static PyObject *slots_copy(Slots *s, PyObject *args) {
-    const char *what;
-    PyObject *buffer;
-    if (!PyArg_ParseTuple(args, "sO:copy", &what, &buffer)) return NULL;
-    int write = what[0] == 'w', gradient = what[0] == 'g';
-    Py_buffer view;
-    if (write && announce(s, "data =") < 0) return NULL;
-    if (PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_ND) < 0) return NULL;
-    int fits = view.format != NULL && strcmp(view.format, "d") == 0 && view.len == s->n * (Py_ssize_t)sizeof(double);
-    double *x = view.buf;
-    for (Py_ssize_t i = 0; fits && i < s->n; i++) {
-        if (write && !is_frozen(s, i)) s->at[i][0] = x[i];
-        if (!write) x[i] = gradient ? (is_frozen(s, i) ? 0.0 : s->at[i][1]) : s->at[i][0];
-    }
-    PyBuffer_Release(&view);
-    if (!fits) return PyErr_Format(PyExc_ValueError, "copy() takes a buffer of %zd doubles", s->n);
     Py_RETURN_NONE;
 }
 
@@ -440,9 +305,8 @@ static PyType_Spec slots_spec = {
 };
 
 int optim_add(PyObject *module, const ValueLayout *given) {
-    layout = *given;
-    str_backward = PyUnicode_InternFromString("backward");
+    value_layout = *given;
     SlotsType = (PyTypeObject *)PyType_FromSpec(&slots_spec);
-    if (str_backward == NULL || SlotsType == NULL) return -1;
+    if (SlotsType == NULL) return -1;
     return PyModule_AddObject(module, "Slots", Py_NewRef((PyObject *)SlotsType));
 }

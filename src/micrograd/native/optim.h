@@ -11,6 +11,9 @@ typedef struct {
     PyTypeObject *type;
     Py_ssize_t data_offset;
     int (*watched)(const char *how, PyObject *value);
+    /* The partials of a root behind which there are leaves alone, as compiled code makes it: one for each of the n leaves, which
+       `owner` keeps; NULL for any other root. */
+    const double *(*leaf_partials)(PyObject *root, PyObject **owner, PyObject *const **leaves, Py_ssize_t *n);
 } ValueLayout;
 
 /* Add the type Slots to the module; 0, or -1 with an exception. */

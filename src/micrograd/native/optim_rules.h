@@ -152,7 +152,7 @@ static void rule_adam_none_false(Py_ssize_t n, double *restrict p, const double 
     double *restrict k0 = kept[0]; /* mean */
     double *restrict k1 = kept[1]; /* square */
     const double c_size = c[0];
-    const double c_root = c[1];
+    const double c_lift = c[1];
     const double c_beta1 = c[2];
     const double c_new1 = c[3];
     const double c_beta2 = c[4];
@@ -170,7 +170,7 @@ static void rule_adam_none_false(Py_ssize_t n, double *restrict p, const double 
         const double t7 = t4 + t6;
         const double t8 = c_size * t3;
         const double t9 = sqrt(t7);
-        const double t10 = t9 / c_root;
+        const double t10 = t9 * c_lift;
         const double t11 = t10 + c_eps;
         const double t12 = t8 / t11;
         const double t13 = p[i] - t12;
@@ -186,7 +186,7 @@ static void rule_adam_none_true(Py_ssize_t n, double *restrict p, const double *
     double *restrict k1 = kept[1]; /* square */
     double *restrict k2 = kept[2]; /* most */
     const double c_size = c[0];
-    const double c_root = c[1];
+    const double c_lift = c[1];
     const double c_beta1 = c[2];
     const double c_new1 = c[3];
     const double c_beta2 = c[4];
@@ -205,7 +205,7 @@ static void rule_adam_none_true(Py_ssize_t n, double *restrict p, const double *
         const double t8 = t7 > k2[i] ? t7 : k2[i];
         const double t9 = c_size * t3;
         const double t10 = sqrt(t8);
-        const double t11 = t10 / c_root;
+        const double t11 = t10 * c_lift;
         const double t12 = t11 + c_eps;
         const double t13 = t9 / t12;
         const double t14 = p[i] - t13;
@@ -221,7 +221,7 @@ static void rule_adam_coupled_false(Py_ssize_t n, double *restrict p, const doub
     double *restrict k0 = kept[0]; /* mean */
     double *restrict k1 = kept[1]; /* square */
     const double c_size = c[0];
-    const double c_root = c[1];
+    const double c_lift = c[1];
     const double c_beta1 = c[2];
     const double c_new1 = c[3];
     const double c_beta2 = c[4];
@@ -242,7 +242,7 @@ static void rule_adam_coupled_false(Py_ssize_t n, double *restrict p, const doub
         const double t9 = t6 + t8;
         const double t10 = c_size * t5;
         const double t11 = sqrt(t9);
-        const double t12 = t11 / c_root;
+        const double t12 = t11 * c_lift;
         const double t13 = t12 + c_eps;
         const double t14 = t10 / t13;
         const double t15 = p[i] - t14;
@@ -258,7 +258,7 @@ static void rule_adam_coupled_true(Py_ssize_t n, double *restrict p, const doubl
     double *restrict k1 = kept[1]; /* square */
     double *restrict k2 = kept[2]; /* most */
     const double c_size = c[0];
-    const double c_root = c[1];
+    const double c_lift = c[1];
     const double c_beta1 = c[2];
     const double c_new1 = c[3];
     const double c_beta2 = c[4];
@@ -280,7 +280,7 @@ static void rule_adam_coupled_true(Py_ssize_t n, double *restrict p, const doubl
         const double t10 = t9 > k2[i] ? t9 : k2[i];
         const double t11 = c_size * t5;
         const double t12 = sqrt(t10);
-        const double t13 = t12 / c_root;
+        const double t13 = t12 * c_lift;
         const double t14 = t13 + c_eps;
         const double t15 = t11 / t14;
         const double t16 = p[i] - t15;
@@ -296,7 +296,7 @@ static void rule_adam_decoupled_false(Py_ssize_t n, double *restrict p, const do
     double *restrict k0 = kept[0]; /* mean */
     double *restrict k1 = kept[1]; /* square */
     const double c_size = c[0];
-    const double c_root = c[1];
+    const double c_lift = c[1];
     const double c_beta1 = c[2];
     const double c_new1 = c[3];
     const double c_beta2 = c[4];
@@ -316,7 +316,7 @@ static void rule_adam_decoupled_false(Py_ssize_t n, double *restrict p, const do
         const double t8 = t5 + t7;
         const double t9 = c_size * t4;
         const double t10 = sqrt(t8);
-        const double t11 = t10 / c_root;
+        const double t11 = t10 * c_lift;
         const double t12 = t11 + c_eps;
         const double t13 = t9 / t12;
         const double t14 = t1 - t13;
@@ -332,7 +332,7 @@ static void rule_adam_decoupled_true(Py_ssize_t n, double *restrict p, const dou
     double *restrict k1 = kept[1]; /* square */
     double *restrict k2 = kept[2]; /* most */
     const double c_size = c[0];
-    const double c_root = c[1];
+    const double c_lift = c[1];
     const double c_beta1 = c[2];
     const double c_new1 = c[3];
     const double c_beta2 = c[4];
@@ -353,7 +353,7 @@ static void rule_adam_decoupled_true(Py_ssize_t n, double *restrict p, const dou
         const double t9 = t8 > k2[i] ? t8 : k2[i];
         const double t10 = c_size * t4;
         const double t11 = sqrt(t9);
-        const double t12 = t11 / c_root;
+        const double t12 = t11 * c_lift;
         const double t13 = t12 + c_eps;
         const double t14 = t10 / t13;
         const double t15 = t1 - t14;

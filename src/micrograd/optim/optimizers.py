@@ -99,8 +99,8 @@ class Adam(Optimizer):
     def _varying(self, group: Group, lr: float, step: int) -> tuple[tuple[str, float], ...]:
         settings = group.settings
         size = lr / (1.0 - settings["beta1"] ** step)  # both means begin at zero: these two factors make up for it
-        root = sqrt(1.0 - settings["beta2"] ** step)
-        return ("size", size), ("root", root), ("shrink", 1.0 - lr * settings["weight_decay"])
+        lift = 1.0 / sqrt(1.0 - settings["beta2"] ** step)
+        return ("size", size), ("lift", lift), ("shrink", 1.0 - lr * settings["weight_decay"])
 
 
 class AdamW(Adam):

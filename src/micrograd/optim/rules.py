@@ -89,11 +89,11 @@ def _adam(decay: str, amsgrad: bool) -> tuple[Update, tuple[str, ...], tuple[str
         mean = c.beta1 * kept[0] + c.new1 * g
         square = c.beta2 * kept[1] + c.new2 * g * g
         if not amsgrad:
-            return p - c.size * mean / (root(square) / c.root + c.eps), mean, square
+            return p - c.size * mean / (root(square) * c.lift + c.eps), mean, square
         most = larger(square, kept[2])
-        return p - c.size * mean / (root(most) / c.root + c.eps), mean, square, most
+        return p - c.size * mean / (root(most) * c.lift + c.eps), mean, square, most
 
-    constants = ("size", "root", "beta1", "new1", "beta2", "new2", "eps", *_decay_constants(decay))
+    constants = ("size", "lift", "beta1", "new1", "beta2", "new2", "eps", *_decay_constants(decay))
     return update, ("mean", "square", "most") if amsgrad else ("mean", "square"), constants
 
 

@@ -73,7 +73,7 @@ def find_lr(
             mean = 0.9 * mean + 0.1 * error.data
             smooth = mean / (1.0 - 0.9 ** (k + 1))
             best = min(best, smooth)
-            if not isfinite(smooth) or (k > 10 and smooth > best + 3.0 * max(abs(seen[0] - best), 1e-12)):
+            if not isfinite(smooth) or (k > 10 and smooth > best + 3.0 * abs(best)):
                 break
             rates.append(rate)
             seen.append(smooth)
@@ -93,10 +93,10 @@ def find_lr(
 
 
 def _steepest(rates: list[float], losses: list[float]) -> float:
-    """Return the rate at which the loss falls fastest, over the logarithm of the rate."""
-    if len(rates) < 3:
+    """Return the rate at which the loss falls fastest, over the logarithm of the rate and a tenth of the steps."""
+    wide = max(1, len(rates) // 20)
+    middles = range(wide, len(rates) - wide)
+    if not middles:
         return rates[0]
-    slopes = [
-        (losses[i + 1] - losses[i - 1]) / (log(rates[i + 1]) - log(rates[i - 1])) for i in range(1, len(rates) - 1)
-    ]
-    return rates[1 + slopes.index(min(slopes))]
+    slopes = [(losses[i + wide] - losses[i - wide]) / (log(rates[i + wide]) - log(rates[i - wide])) for i in middles]
+    return rates[middles[slopes.index(min(slopes))]]
