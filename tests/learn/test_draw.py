@@ -131,7 +131,9 @@ def test_png_by_a_converter(tmp_path):
 
 def test_the_picture_shows_itself_in_a_notebook():
     drawing = draw_dot(lecture())
-    assert drawing._repr_mimebundle_() == {"image/svg+xml": drawing.svg, "text/plain": "<drawing of 5 nodes>"}
+    bundle = drawing._repr_mimebundle_()
+    assert bundle["image/svg+xml"] == drawing.svg and bundle["text/plain"] == "<drawing of 5 nodes>"
+    assert 'style="max-width:100%;height:auto"' in bundle["text/html"]  # never wider than its cell
 
 
 def test_a_value_shows_text_and_picture_and_a_large_one_text_alone():
@@ -263,3 +265,22 @@ def test_importing_the_package_does_not_load_learn():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
     assert micrograd.Value is Value
+
+
+def test_a_bare_value_names_weights_as_draw_dot_does(monkeypatch):
+    import sys
+    from base64 import b64decode
+    from types import SimpleNamespace
+
+    from micrograd import nn
+
+    model, x = nn.MLP(2, [2, 1]), [Value(1.0), Value(2.0)]
+    loss = model(x) ** 2
+    space = {"model": model, "x": x, "loss": loss, "draw_dot": draw_dot}
+    exec("picture = draw_dot(loss)", space)
+    monkeypatch.setitem(sys.modules, "__main__", SimpleNamespace(**space))
+    html = notebook(loss)["text/html"]
+    bare = b64decode(html.split("base64,")[1].split('"')[0]).decode()
+    written = set(re.findall(r'class="mg-name"[^>]*>([^<]*)<', space["picture"].svg))
+    assert {"l0.n0.w0", "l1.n0.b", "x[0]", "loss"} <= written
+    assert set(re.findall(r'class="mg-name"[^>]*>([^<]*)<', bare)) == written

@@ -105,7 +105,7 @@ def test_moved_leaves_give_the_numbers_of_python(key: str) -> None:
     got = node(
         """const g = graph.readGraph(data.timeline), n = graph.evaluate(g, data.values);
         const f = graph.framesOf(g, n);
-        const told = f.map((x) => graph.tell(g, n, x)), shown = graph.snapshot(g, n, f, f.length).grads;
+        const told = f.map((x) => graph.tell(g, n, x)), shown = graph.snapshots(g, f)(f.length).grads;
         const sentences = told.map((x) => x.sentence + " | " + x.spoken);
         const grads = orders.rightGradients(g, n.partials);
         const code = g.nodes.filter((x) => !x.constant).map((x) => graph.codeLine(g, n, x));

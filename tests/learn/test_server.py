@@ -348,3 +348,59 @@ raise SystemExit(server.run(parser.parse_args(["a*b", "a=1", "b=2", "--no-browse
     finally:
         child.kill()
     assert child.returncode == 0 and err == "", err
+
+
+def test_forty_dripping_sockets_lock_nobody_out(server: Server) -> None:
+    drips = [socket.create_connection(("127.0.0.1", server.server_port), timeout=10) for _ in range(40)]
+    try:
+        for drip in drips:
+            drip.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+        status, body, _ = ask(server, "GET", "/")  # fails after 10 s where the drips hold all places
+        assert status == 200 and body.startswith(b"<!doctype html>")
+        assert post(server, "a*b")[0] == 200
+    finally:
+        for drip in drips:
+            drip.close()
+
+
+def test_a_request_has_a_limit_in_all_and_not_for_each_read() -> None:
+    now = 0.0
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        reader = module.Deadline(ours, 10.0, clock=lambda: now)
+        buffer = bytearray(1)
+        for second in range(10):
+            now = float(second)
+            theirs.sendall(b"x")
+            assert reader.readinto(buffer) == 1
+            assert ours.gettimeout() == 10.0 - second
+        now = 10.0
+        theirs.sendall(b"x")  # a byte is there, but the time is over
+        with pytest.raises(TimeoutError):
+            reader.readinto(buffer)
+
+
+def test_a_slow_client_is_cut_off_while_it_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SECONDS", 0.2)
+    one = Server(explore("a*b", a=2, b=3))
+    thread = threading.Thread(target=one.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        with socket.create_connection(("127.0.0.1", one.server_port), timeout=30) as drip:
+            ended = False
+            for _ in range(600):
+                try:
+                    drip.sendall(b"x")
+                    drip.settimeout(0.05)
+                    ended = drip.recv(1) == b""
+                except TimeoutError:
+                    continue
+                except OSError:
+                    ended = True
+                if ended:
+                    break
+            assert ended
+    finally:
+        one.shutdown()
+        thread.join()
+        one.server_close()

@@ -10,7 +10,7 @@ from micrograd.learn import names as naming
 from micrograd.learn.collapse import Group, Overview, collapse
 from micrograd.learn.layout import MAX_NODES, Box, GraphTooLarge, layout, measure, place
 from micrograd.learn.nodes import Node, code_line, read
-from micrograd.learn.sentences import show
+from micrograd.learn.sentences import clean, show
 from micrograd.learn.svg import Shape, svg
 
 FORMATS = ("svg", "html", "dot", "png")
@@ -32,7 +32,7 @@ class Drawing:
         return self.svg
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {"image/svg+xml": self.svg, "text/plain": repr(self)}
+        return {"text/html": image(self.svg, self.caption), "image/svg+xml": self.svg, "text/plain": repr(self)}
 
     @property
     def html(self) -> str:
@@ -44,7 +44,7 @@ class Drawing:
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             '<meta name="color-scheme" content="light dark">'
-            f"<title>{escape(self.caption)}</title><style>body{{margin:24px}}svg{{max-width:100%;height:auto}}</style>"
+            f"<title>{escape(clean(self.caption))}</title><style>body{{margin:24px}}svg{{max-width:100%;height:auto}}</style>"
             f"</head><body>\n{self.svg}\n</body></html>\n"
         )
 
@@ -117,13 +117,21 @@ def notebook(root: Value) -> dict[str, Any] | None:
     """What a notebook shows for a Value: its text, and for a small graph its picture; a large one is never walked."""
     if not root._prev or count(root, SHOWN) > SHOWN:
         return None
+    from html import escape
+
+    picture = draw_dot(root, collapse=False, names=naming.of_the_notebook())
+    text = escape(clean(repr(root)))
+    shown = image(picture.svg, f"the graph of {clean(repr(root))}")
+    return {"text/plain": repr(root), "text/html": f"<div><code>{text}</code></div>{shown}"}
+
+
+def image(svg: str, alt: str) -> str:
+    """A picture as HTML that is never wider than the cell of a notebook."""
     from base64 import b64encode
     from html import escape
 
-    picture = b64encode(draw_dot(root, collapse=False, names=naming.of_the_notebook()).svg.encode()).decode()
-    text = escape(repr(root))
-    image = f'<img alt="the graph of {text}" style="max-width:100%" src="data:image/svg+xml;base64,{picture}">'
-    return {"text/plain": repr(root), "text/html": f"<div><code>{text}</code></div>{image}"}
+    data = b64encode(svg.encode()).decode()
+    return f'<img alt="{escape(alt)}" style="max-width:100%;height:auto" src="data:image/svg+xml;base64,{data}">'
 
 
 def _known(format: str) -> str:
@@ -183,7 +191,7 @@ def _dot_nodes(nodes: list[Node], rankdir: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return clean(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def _field(text: str) -> str:

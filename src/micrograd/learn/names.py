@@ -35,34 +35,40 @@ def variables(frame: FrameType | None) -> dict[int, str]:
         if frame is None:
             return {}
         spaces = [frame.f_locals] if frame.f_locals is frame.f_globals else [frame.f_locals, frame.f_globals]
-        return _among(*spaces)
+        return {id(v): name for name, v in _among(*spaces).items()}
     except Exception:
         return {}
 
 
 def of_the_notebook() -> dict[str, Value]:
-    """The Values of the notebook or prompt that is running, by name."""
+    """The Values of the notebook or prompt that is running, by the names that `draw_dot` would give them."""
     try:
-        space = sys.modules["__main__"].__dict__
-        return {name: x for name, x in list(space.items()) if _is_value(x) and not name.startswith("_")}
+        return _among(sys.modules["__main__"].__dict__)
     except Exception:
         return {}
 
 
-def _among(*spaces: dict[str, Any]) -> dict[int, str]:
-    names: dict[int, str] = {}
+def _among(*spaces: dict[str, Any]) -> dict[str, Value]:
+    names: dict[str, Value] = {}
+    known: set[int] = set()
     room = _MOST_ITEMS
+
+    def add(name: str, v: Value) -> None:
+        if id(v) not in known:
+            known.add(id(v))
+            names.setdefault(name, v)
+
     for space in spaces:
         seen = [(name, x) for name, x in list(space.items()) if not name.startswith("_") and name not in ("In", "Out")]
         for name, x in seen:
             if _is_value(x):
-                names.setdefault(id(x), name)
+                add(name, x)
         for name, x in seen:
             for item, v in _items(name, x, 2):
                 room -= 1
                 if room < 0:
                     return names
-                names.setdefault(id(v), item)
+                add(item, v)
     return names
 
 

@@ -56,13 +56,35 @@ _START = 'start(JSON.parse(document.getElementById("lesson").textContent));\n'
 @cache
 def module(ops: frozenset[str] | None = None) -> str:
     """The front-end as one ES module, with the rows of the op table that are named, or with all of them."""
-    parts = []
+    parts: list[str] = []
     for name in MODULES:
         text = _IMPORT.sub("", (STATIC / f"{name}.js").read_text(encoding="utf-8"))
         if name == "ops" and ops is not None:
             text = _ROW.sub(lambda row: row[0] if row[1] in ops else "", text)
+            parts = [_needed(parts[0], text)]
         parts.append(re.sub(r"^export (?!default)", "", text, flags=re.M))
     return squeeze.script("\n".join(parts))
+
+
+def _needed(functions: str, text: str) -> str:
+    """The top-level declarations of a file that a text uses, directly or through each other."""
+    pieces = re.split(r"^(?=(?:/\*\*|//|function|const))", functions, flags=re.M)
+    named: list[tuple[str, str]] = []
+    note = ""
+    for piece in pieces:
+        found = re.match(r"(?:function|const) (\w+)", piece)
+        if found is None:
+            note += piece
+            continue
+        named.append((found[1], note + piece))
+        note = ""
+    kept: set[str] = set()
+    while True:
+        more = {name for name, _ in named if name not in kept and re.search(rf"\b{name}\b", text)}
+        if not more:
+            return "".join(piece for name, piece in named if name in kept)
+        kept |= more
+        text += "".join(piece for name, piece in named if name in more)
 
 
 @cache
@@ -113,15 +135,25 @@ def pack(nodes: Sequence[Node], steps: Sequence[Frame] | None = None) -> dict[st
     scopes: dict[tuple[str, ...], int] = {(): 0}
     small = len(nodes) <= MAX_FLAT
     sources = [node.source for node in nodes if not node.constant]
+    sources = sources if any(sources) else []
+    index: dict[Any, int] = {}
+    for source in sources:
+        index.setdefault(_line(source), len(index))
+    texts_of_lines = [dict(line) if line else None for line in index]
     graph = {
         "nodes": [_node(node, scopes, small) for node in nodes],
         "scopes": [list(path) for path in scopes] if len(scopes) > 1 else None,
-        "source": sources if any(sources) else None,
+        "source": texts_of_lines if sources else None,
+        "lines": [index[_line(source)] for source in sources] if sources else None,
         "frozen": frozen(nodes),
         "words": [step.as_dict() for step in steps] if steps is not None else None,
         "layouts": [_layout(layout(nodes, way)) for way in ("LR", "TB")] if small else None,
     }
     return {key: x for key, x in graph.items() if x}
+
+
+def _line(source: dict[str, Any] | None) -> Any:
+    return tuple(source.items()) if source else None
 
 
 def _node(node: Node, scopes: dict[tuple[str, ...], int], whole: bool) -> dict[str, Any]:

@@ -7,14 +7,18 @@ it gives out the page, and it parses an expression. Everything else is a 4xx.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import re
+import socket
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import BoundedSemaphore
-from typing import Any
+from threading import BoundedSemaphore, Lock
+from typing import Any, cast
 
 from micrograd.errors import MicrogradError
 from micrograd.learn.explorer import Explorer, explore, preset
@@ -22,7 +26,7 @@ from micrograd.learn.expression import MAX_LENGTH, ExpressionError, parse
 
 MAX_BODY = 16_384  # an expression of MAX_LENGTH characters, its values, and JSON around them
 MAX_AT_ONCE = 16
-SECONDS = 10.0  # how long a client may take to say what it wants
+SECONDS = 10.0  # how long a client may take, in all, to say what it wants
 _PAIR = re.compile(r"^([^\W\d]\w*)=([^=\s]+)$")
 _JSON, _HTML = "application/json", "text/html"
 
@@ -126,8 +130,29 @@ def _dump(x: dict[str, Any]) -> bytes:
     return json.dumps(x, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
+class Deadline(io.RawIOBase):
+    """What a socket receives, with a limit on the time of all reads together: a client that drips bytes is cut off."""
+
+    def __init__(self, connection: socket.socket, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.connection, self.clock, self.end = connection, clock, clock() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self.end - self.clock()
+        if left <= 0:
+            raise TimeoutError("the request took too long")
+        self.connection.settimeout(left)
+        return self.connection.recv_into(buffer)
+
+
 class Server(ThreadingHTTPServer):
-    """One site on the loopback interface, with a bound on how many requests run at once."""
+    """One site on the loopback interface, with a bound on how many requests run at once.
+
+    When all places are taken, the connection that has been sending its request for longest is closed: slow clients
+    cannot lock others out.
+    """
 
     daemon_threads = True
     request_queue_size = 64
@@ -137,21 +162,40 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Answer)
         self.site = Site(explorer, self.server_port)
         self._room = BoundedSemaphore(MAX_AT_ONCE)
+        self._sending: dict[int, socket.socket] = {}  # connections whose request has not been read yet, oldest first
+        self._lock = Lock()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/"
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self._room.acquire(timeout=SECONDS):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
+        if not self._room.acquire(blocking=False):
+            self._close_oldest()
+            if not self._room.acquire(timeout=SECONDS):
+                self.shutdown_request(request)
+                return
+        with self._lock:
+            self._sending[id(request)] = request
+        super().process_request(request, client_address)
+
+    def _close_oldest(self) -> None:
+        with self._lock:
+            for key, waiting in list(self._sending.items())[:1]:
+                del self._sending[key]
+                with suppress(OSError):  # it may have hung up by itself
+                    waiting.shutdown(socket.SHUT_RDWR)
+
+    def was_read(self, request: Any) -> None:
+        """The request is complete: from here on the time is the server's own."""
+        with self._lock:
+            self._sending.pop(id(request), None)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.was_read(request)
             self._room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -162,7 +206,12 @@ class Answer(BaseHTTPRequestHandler):
     """One request, handed to the site."""
 
     server: Server
-    timeout = SECONDS
+    timeout = SECONDS  # of a single write
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile = cast(io.BufferedReader, io.BufferedReader(Deadline(self.connection, SECONDS)))
+
     server_version, sys_version = "micrograd", ""
 
     def __getattr__(self, name: str) -> Any:
@@ -173,6 +222,8 @@ class Answer(BaseHTTPRequestHandler):
     def reply(self) -> None:
         path = self.path.split("?", 1)[0]
         status, kind, body = self.server.site.answer(self.command, path, self.headers, self.rfile.read)
+        self.server.was_read(self.connection)
+        self.connection.settimeout(SECONDS)
         self.send(status, kind, body)
 
     def send(self, status: int, kind: str, body: bytes) -> None:

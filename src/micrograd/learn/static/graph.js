@@ -41,8 +41,8 @@ export function readGraph(timeline) {
       node.partials = node.inputs.map((i, slot) => (nodes[i].constant ? null : slopes[slot]));
     }
   }
-  const { source = [], frozen = "", layouts = [], words = null, scopes = [[]] } = timeline;
-  return { nodes, root: nodes.length - 1, source, frozen, scopes, words,
+  const { source = [], lines = [], frozen = "", layouts = [], words = null, scopes = [[]] } = timeline;
+  return { nodes, root: nodes.length - 1, source: lines.map((k) => source[k]), frozen, scopes, words,
     layouts: layouts.map((place) => readLayout(place, nodes)) };
 }
 
@@ -68,7 +68,7 @@ function readLayout({ rankdir, width, height, boxes, edges }, nodes) {
 function pathOf(points, down) {
   let path = `M${points[0]},${points[1]}`;
   for (let k = 2; k < points.length; k += 2) {
-    const [x0, y0, x1, y1] = points.slice(k - 2, k + 2), mx = (x0 + x1) / 2, my = (y0 + y1) / 2;
+    const [x0, y0, x1, y1] = points.slice(k - 2, k + 2), [mx, my] = [(x0 + x1) / 2, (y0 + y1) / 2].map((x) => +x.toFixed(2));
     if (down ? x0 === x1 : y0 === y1) path += `L${x1},${y1}`;
     else path += down ? `C${x0},${my} ${x1},${my} ${x1},${y1}` : `C${mx},${y0} ${mx},${y1} ${x1},${y1}`;
   }
@@ -253,23 +253,43 @@ export function codeLine(graph, numbers, node) {
 }
 
 /**
- * What is known after so many frames.
- * @param {Graph} graph @param {Numbers} numbers @param {Frame[]} frames @param {number} step
+ * What is known after so many frames. It keeps the last answer, and goes on from there, forward or back.
+ * @param {Graph} graph @param {Frame[]} frames
+ * @returns {(step: number) => {known: boolean[], grads: (number | null)[], spent: {has: (key: string) => boolean}, active: Frame | null}}
  */
-export function snapshot(graph, numbers, frames, step) {
-  const known = graph.nodes.map((node) => node.constant);
+export function snapshots(graph, frames) {
+  const known = graph.nodes.map((node) => node.constant), fresh = new Set();
   /** @type {(number | null)[]} */
   const grads = graph.nodes.map(() => null);
-  const spent = new Set();
-  for (const frame of frames.slice(0, step)) {
-    if (frame.kind === "forward") known[frame.node] = true;
-    else if (frame.kind === "seed") grads[frame.node] = /** @type {number} */ (frame.after);
-    else {
-      grads[/** @type {number} */ (frame.input)] = /** @type {number} */ (frame.after);
-      spent.add(`${frame.node}:${frame.slot}`);
+  const first = new Map(); // node → the step after which its first contribution has been made
+  frames.forEach((frame, k) => {
+    if (frame.kind !== "backward") return;
+    if (!first.has(frame.node)) first.set(frame.node, k + 1);
+    if (!first.has(-1 - Number(frame.input))) fresh.add(k); // nothing had reached this input before
+    first.set(-1 - Number(frame.input), k);
+  });
+  const target = (frame) => (frame.kind === "backward" ? frame.input : frame.node);
+  let at = 0;
+  return (step) => {
+    for (; at < step; at++) {
+      const frame = frames[at];
+      if (frame.kind === "forward") known[frame.node] = true;
+      else grads[target(frame)] = /** @type {number} */ (frame.after);
     }
-  }
-  return { known, grads, spent, active: step > 0 ? frames[step - 1] : null };
+    for (; at > step; at--) {
+      const frame = frames[at - 1];
+      if (frame.kind === "forward") known[frame.node] = false;
+      else grads[target(frame)] = frame.kind === "seed" || fresh.has(at - 1) ? null : /** @type {number} */ (frame.before);
+    }
+    const spent = {
+      has(key) { // slots of a node that have a partial are passed on one after the other
+        const [node, slot] = key.split(":").map(Number), start = first.get(node) ?? Infinity;
+        const before = graph.nodes[node].partials.slice(0, Math.max(0, slot)).filter((p) => p !== null).length;
+        return start + before <= step;
+      },
+    };
+    return { known, grads, spent, active: step > 0 ? frames[step - 1] : null };
+  };
 }
 
 /** The finite difference of the root by one leaf. @param {Graph} graph @param {Record<number, number>} values

@@ -1,11 +1,12 @@
-// Large graphs as boxes that open in place: layer → neuron → scalar. A box holds at most MOST_IN_BOX things, so that a graph
-// of 50,000 nodes can be walked; what no module made is put into boxes of neighbours in topological order.
+// Large graphs as boxes that open in place: layer → neuron → scalar. A box holds at most MOST_IN_BOX things,
+// so that a graph of 50,000 nodes can be walked; what no module made is put into boxes of neighbours in topological order.
 import { t } from "./texts.js";
 
 /**
  * @typedef {import("./graph.js").Graph} Graph
  * A box or a node of the tree. `ids` are all nodes inside.
- * @typedef {{key: string, title: string, node: number, ids: number[], children: Item[], parent: Item | null}} Item
+ * @typedef {{key: string, title: string, node: number, ids: number[], children: Item[], parent: Item | null,
+ *            module?: boolean, plain?: boolean, ends: string[]}} Item
  */
 
 const MOST_IN_BOX = 24;
@@ -23,7 +24,7 @@ export function buildTree(graph) {
   }
   for (const node of graph.nodes) if (!node.inputs.length && !scope[node.id]) scope[node.id] = user[node.id] ?? 0;
   /** @type {Item} */
-  const root = { key: "", title: "", node: -1, ids: [], children: [], parent: null };
+  const root = { key: "", title: "", node: -1, ids: [], children: [], parent: null, ends: ["", ""] };
   const known = new Map();
   for (const node of graph.nodes) {
     let at = root, path = "";
@@ -31,13 +32,15 @@ export function buildTree(graph) {
     for (const part of graph.scopes[scope[node.id]] ?? []) {
       path += `/${part}`;
       if (!known.has(path)) {
-        known.set(path, { key: path, title: part, node: -1, ids: [], children: [], parent: at });
+        known.set(path, { key: path, title: part, node: -1, ids: [], children: [], parent: at, module: true,
+          ends: [part, part] });
         at.children.push(known.get(path));
       }
       at = known.get(path);
       at.ids.push(node.id);
     }
-    at.children.push({ key: `#${node.id}`, title: node.name, node: node.id, ids: [node.id], children: [], parent: at });
+    at.children.push({ key: `#${node.id}`, title: node.name, node: node.id, ids: [node.id], children: [], parent: at,
+      ends: [node.name, node.name], plain: node.constant });
   }
   const split = (item) => {
     for (const child of item.children) split(child);
@@ -47,30 +50,40 @@ export function buildTree(graph) {
   return root;
 }
 
-/** Put the loose nodes of a full box into boxes of their own: leaves together, the others by neighbours.
- * @param {Graph} graph @param {Item} item */
+/** Put the loose nodes of a full box into boxes of their own: leaves together, the others by neighbours; modules too
+ * where there are many of them. @param {Graph} graph @param {Item} item */
 function gather(graph, item) {
   for (let round = 0; item.children.length > MOST_IN_BOX; round++) {
-    const boxes = item.children.filter((child) => child.node < 0 && !round);
-    const loose = item.children.filter((child) => !boxes.includes(child));
-    const leaves = loose.filter((child) => child.ids.every((id) => !graph.nodes[id].inputs.length));
-    const made = loose.filter((child) => !leaves.includes(child));
-    const room = Math.max(2, MOST_IN_BOX - Math.min(boxes.length, MOST_IN_BOX / 2));
-    item.children = [...boxes, ...chunks(item, leaves, room / 2, "leaves", round),
-      ...chunks(item, made, room / 2, "values", round)].sort((a, b) => a.ids[0] - b.ids[0]);
+    const modules = item.children.filter((child) => child.module);
+    const leaf = (child) => child.ids.every((id) => !graph.nodes[id].inputs.length && !graph.nodes[id].constant);
+    const loose = item.children.filter((child) => !child.module);
+    const leaves = loose.filter(leaf), made = loose.filter((child) => !leaf(child));
+    const most = modules.length && loose.length ? MOST_IN_BOX / 3 : MOST_IN_BOX / 2;
+    item.children = [...chunks(item, modules, loose.length ? most : MOST_IN_BOX, "values", round, true),
+      ...chunks(item, leaves, most, "leaves", round), ...chunks(item, made, most, "values", round)]
+      .sort((a, b) => age(graph, a) - age(graph, b));
   }
 }
 
-/** @param {Item} parent @param {Item[]} items @param {number} most @param {string} word @param {number} round */
-function chunks(parent, items, most, word, round) {
+/** When the first op of an item ran; parameters are older than the ops that use them, and say nothing of the order.
+ * @param {Graph} graph @param {Item} item */
+function age(graph, item) {
+  return item.ids.find((id) => graph.nodes[id].inputs.length) ?? item.ids[0];
+}
+
+/** @param {Item} parent @param {Item[]} items @param {number} most @param {string} word @param {number} round
+ * @param {boolean} [module] */
+function chunks(parent, items, most, word, round, module = false) {
   if (items.length <= Math.max(1, most)) return items;
   const size = Math.max(2, Math.min(MOST_IN_BOX, Math.ceil(items.length / Math.max(1, Math.floor(most)))));
   const found = [];
   for (let k = 0; k < items.length; k += size) {
     const children = items.slice(k, k + size), ids = children.flatMap((child) => child.ids);
-    const title = t(`page.${word}`, { from: children[0].title.split(" … ")[0],
-      to: /** @type {Item} */ (children.at(-1)).title.split(" … ").at(-1) });
-    const box = { key: `${parent.key}/${word}${round}.${k}`, title, node: -1, ids, children, parent };
+    const spoken = children.filter((child) => !child.plain), named = spoken.length ? spoken : children;
+    const [from, to] = [named[0].ends[0], /** @type {any} */ (named.at(-1)).ends[1]];
+    const title = t(`page.${word}`, { from, to }), ends = [from, to];
+    const box = { key: `${parent.key}/${word}${module ? "m" : ""}${round}.${k}`, title, node: -1, ids, children, parent, module,
+      ends };
     for (const child of children) child.parent = box;
     found.push(box);
   }
@@ -129,16 +142,17 @@ export function placeGroups(graph, root, open) {
 function arrangeChildren(graph, item, measure) {
   const { children } = item, at = new Map(), level = children.map(() => 0);
   children.forEach((child, k) => child.ids.forEach((id) => at.set(id, k)));
+  const ages = children.map((child) => age(graph, child));
   const feeds = children.map(() => new Set()), users = children.map(() => new Set());
   for (const id of item.ids) {
     for (const i of graph.nodes[id].inputs) {
       const from = at.get(i), to = at.get(id);
-      if (from === undefined || to === undefined || from === to || children[from].ids[0] > children[to].ids[0]) continue;
+      if (from === undefined || to === undefined || from === to || ages[from] > ages[to]) continue;
       feeds[to].add(from);
       users[from].add(to);
     }
   }
-  const order = children.map((_, k) => k).sort((a, b) => children[a].ids[0] - children[b].ids[0]);
+  const order = children.map((_, k) => k).sort((a, b) => ages[a] - ages[b]);
   for (const k of order) for (const from of feeds[k]) level[k] = Math.max(level[k], level[from] + 1);
   for (const k of [...order].reverse()) {
     if (!feeds[k].size && users[k].size) level[k] = Math.max(0, Math.min(...[...users[k]].map((to) => level[to])) - 1);

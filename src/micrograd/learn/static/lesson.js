@@ -28,7 +28,7 @@ export function lessonPanel(stage, quizzes, progress) {
     };
     return {
       key: quiz.key, tick, reply, words,
-      el: h("article", { class: "quiz", "data-quiz": quiz.key }, h("h3", {}, tick, words.title),
+      el: h("article", { class: "quiz", "data-quiz": quiz.key }, h("h2", {}, tick, words.title),
         words.text.map((paragraph) => h("p", {}, paragraph)), reply,
         button(t("page.ask_on", { title }), ask, { class: "small", "data-do": "ask" })),
     };

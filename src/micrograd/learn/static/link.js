@@ -40,7 +40,7 @@ export function decode(hash) {
 
 /**
  * Keep the address in step with the state: another graph, tab or lab is a place that "back" comes back to.
- * @param {() => any} read @param {(state: any) => void} write
+ * @param {() => any} read @param {(state: any) => void | Promise<void>} write
  */
 export function keepAddress(read, write) {
   const able = /^(https?|file):$/.test(location.protocol);
@@ -61,14 +61,15 @@ export function keepAddress(read, write) {
       // a frame without an address of its own
     }
   }
-  const back = () => {
+  /** Go where the address says; on the way there nothing is written to it. */
+  const follow = async () => {
     clearTimeout(timer);
     last = location.hash;
-    const state = decode(location.hash);
-    write(state);
-    at = place(read());
+    started = false;
+    await write(decode(location.hash));
+    [at, started] = [place(read()), true];
   };
-  if (able) addEventListener("popstate", back);
+  if (able) addEventListener("popstate", follow);
   return {
     able,
     /** Save soon: a slider that is dragged writes once. */
@@ -80,14 +81,14 @@ export function keepAddress(read, write) {
       timer = Number(setTimeout(save, 150));
     },
     start() {
-      if (able && location.hash.length > 1) write(decode(location.hash));
-      [at, started] = [place(read()), true];
+      if (able && location.hash.length > 1) follow();
+      else [at, started] = [place(read()), true];
     },
     address() {
       return able ? location.href.split("#")[0] + encode(read()) : "";
     },
     stop() {
-      removeEventListener("popstate", back);
+      removeEventListener("popstate", follow);
       clearTimeout(timer);
     },
   };

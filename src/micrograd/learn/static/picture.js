@@ -35,7 +35,7 @@ export function drawGraph(graph, layout, ears, name) {
   const open = items.filter((item) => item.frame), rest = items.filter((item) => !item.frame);
   svg.append(...open.map((item) => item.el), ...edges.map((edge) => edge.el), ...rest.map((item) => item.el),
     ...edges.map((edge) => edge.label), packet.el);
-  const el = h("div", { class: "mg-scroll", tabindex: "0", role: "region", "aria-label": t("page.graph_region") }, svg);
+  const el = h("div", { class: "mg-scroll", tabindex: "0", role: "region", "aria-label": t("page.graph_region", { name }) }, svg);
   roam(svg, items);
   let flight = 0;
 
@@ -196,8 +196,8 @@ function drawGroup(graph, group, ears) {
   const el = s("g", { class: `group ${open ? "open" : "closed"}`, role: "button", tabindex: "-1", "data-box": item.key,
     "aria-expanded": String(open), onclick: toggle, onkeydown: onPress(toggle) });
   const count = item.ids.filter((id) => !graph.nodes[id].constant).length;
-  const text = (role, tx, ty, anchor, words = "") =>
-    s("text", { class: role, x: tx, y: ty, "text-anchor": anchor }, words);
+  const text = (role, tx, ty, anchor, words = "") => // the space keeps words apart where they are read one after another
+    s("text", { class: role, x: tx, y: ty, "text-anchor": anchor }, `${words} `);
   const title = text("mg-name", x + 10, y + 17, "start",
     clip(`${open ? "▾" : "▸"} ${item.title}`, Math.floor((w - 16) / 7.5)));
   const [mean, zeros] = [55, 71].map((dy) => text("mg-grad", x + w - 16, y + dy, "end"));
@@ -225,16 +225,15 @@ function drawGroup(graph, group, ears) {
       el.classList.toggle("source", !open && inside.has(frame?.node) && !inside.has(touched));
       const told = summary(item.ids, sight.grads, graph), some = told.known > 0;
       const share = some ? t("page.percent", { x: String(Math.round(100 * told.zeros)) }) : "—";
-      mean.textContent = some ? show(told.mean) : "—";
-      zeros.textContent = share;
+      mean.textContent = `${some ? show(told.mean) : "—"} `;
+      zeros.textContent = `${share} `;
       const most = Math.max(1, ...told.bars);
       bars.forEach((bar, k) => {
         const tall = (told.bars[k] / most) * 32;
         bar.setAttribute("y", String(y + BOX.h - 14 - tall));
         bar.setAttribute("height", String(tall));
       });
-      el.setAttribute("aria-label", t("page.read_box", { title: item.title, n: String(count),
-        mean: some ? show(told.mean) : t("page.unknown"), zeros: some ? share : t("page.unknown") }));
+      el.setAttribute("aria-label", [...el.querySelectorAll("text")].map((one) => one.textContent.trim()).join(" "));
     },
   };
 }
@@ -245,7 +244,8 @@ function drawEdge(graph, edge, flat) {
   const path = s("path", { class: "mg-edge", d: edge.path });
   const forth = s("path", { class: "mg-tip forth", d: flat ? `M${x2},${y2}l-7,-4v8z` : `M${x2},${y2}l-4,-7h8z` });
   const back = s("path", { class: "mg-tip back", d: flat ? `M${x1},${y1}l7,-4v8z` : `M${x1},${y1}l-4,7h8z` });
-  const el = s("g", { class: "edge", "data-edge": key }, path, forth, back);
+  const told = (edge.count ?? 1) > 1 && s("title", {}, t("page.edges", { n: edge.count.toLocaleString("en") }));
+  const el = s("g", { class: "edge", "data-edge": key }, told, path, forth, back);
   const [lx, ly, anchor] = edge.label ?? [x2 - 9, y2 - 6, "end"];
   const place = { x: lx, y: ly, "text-anchor": anchor, lengthAdjust: "spacingAndGlyphs" };
   const halo = s("text", { class: "mg-halo", ...place }), words = s("text", { class: "mg-local", ...place });
@@ -261,7 +261,6 @@ function drawEdge(graph, edge, flat) {
       if (note) says = note.text;
       else if (live && sight.asking) says = "?";
       else if ((live || (sight.spent.has(key) && edge.label)) && local !== null) says = show(local);
-      else if (edge.slot < 0 && edge.count > 1) says = `×${edge.count.toLocaleString("en")}`;
       for (const piece of [halo, words]) {
         piece.textContent = says;
         if (says.length > LONGEST) piece.setAttribute("textLength", String(LONGEST * LETTER)); // no wider than its room
@@ -269,7 +268,7 @@ function drawEdge(graph, edge, flat) {
       }
       label.setAttribute("class", `edge-label ${note ? note.kind : ""} ${says ? "" : "empty"}`);
       const carries = local !== null || edge.slot < 0;
-      el.setAttribute("class", `edge ${carries ? "" : "plain"} ${live ? "live" : ""} ${feeding ? "feeding" : ""} ` +
+      el.setAttribute("class", `edge ${carries ? "" : "plain"} ${edge.slot < 0 ? "bundle" : ""} ${live ? "live" : ""} ${feeding ? "feeding" : ""} ` +
         `${sight.spent.has(key) ? "spent" : ""} ${note ? note.kind : ""}`);
     },
   };

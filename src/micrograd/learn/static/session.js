@@ -1,6 +1,6 @@
 // What a stage is doing: one graph, its numbers, a place in its timeline. Views listen to it and call it.
 import { createStore } from "./dom.js";
-import { evaluate, framesOf, leavesOf, readGraph, snapshot, tell } from "./graph.js";
+import { evaluate, framesOf, leavesOf, readGraph, snapshots, tell } from "./graph.js";
 import { rightGradients, same } from "./orders.js";
 import { t } from "./texts.js";
 
@@ -30,6 +30,8 @@ export class Session {
     this.timer = 0;
     /** @type {{numbers: any, grads: number[]}} */
     this.known = { numbers: null, grads: [] };
+    /** @type {{frames: any, at: any}} */
+    this.past = { frames: null, at: null };
   }
 
   get state() {
@@ -175,7 +177,7 @@ export class Session {
 
   /** The step at which the backward pass begins. */
   get seed() {
-    return this.state.frames.findIndex((frame) => frame.kind === "seed");
+    return this.state.graph.nodes.filter((node) => !node.constant).length;
   }
 
   /** The step that shows a contribution, by the names of its two nodes. @param {{into: string, from?: string}} what */
@@ -216,13 +218,19 @@ export class Session {
     return step ? { ...frames[step - 1], ...tell(graph, numbers, frames[step - 1]) } : null;
   }
 
+  /** What is known after so many of these frames. @param {import("./graph.js").Frame[]} frames */
+  shown(frames) {
+    if (this.past.frames !== frames) this.past = { frames, at: snapshots(this.state.graph, frames) };
+    return this.past.at;
+  }
+
   /** What the drawing has to show now; with a lab, one for each of the two passes. */
   sights() {
     const { graph, numbers, frames, step, lab, question } = this.state;
     if (lab) return [lab.right, lab.wrong].map((run) => labSight(graph, numbers, run, lab));
-    const now = snapshot(graph, numbers, frames, step), asking = question?.kind === "contribution";
+    const now = this.shown(frames)(step), asking = question?.kind === "contribution";
     if (asking) now.active = frames[step]; // the edge in question; its number stays hidden
-    const data = numbers.data.map((x, id) => (now.known[id] ? x : null));
+    const data = step >= this.seed ? numbers.data : numbers.data.map((x, id) => (now.known[id] ? x : null));
     const backward = step > this.seed;
     return [{ ...now, asking, data, partials: numbers.partials, backward, edgeNotes: new Map(), nodeNotes: new Map() }];
   }
@@ -231,7 +239,7 @@ export class Session {
   right() {
     const { graph, numbers, frames } = this.state;
     if (this.known.numbers !== numbers) {
-      const grads = graph.frozen ? snapshot(graph, numbers, frames, frames.length).grads.map((g) => g ?? 0)
+      const grads = graph.frozen ? snapshots(graph, frames)(frames.length).grads.map((g) => g ?? 0)
         : rightGradients(graph, numbers.partials);
       this.known = { numbers, grads };
     }

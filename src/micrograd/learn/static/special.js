@@ -50,6 +50,7 @@ export function philox(key, row, draw) {
   return (high * 2 ** 21 + (low >>> 11)) / 2 ** 53;
 }
 
+/** The nearest whole number, a tie to the even one. @param {number} x */
 export function rint(x) {
   if (!(Math.abs(x) < 4503599627370496)) return x; // 2^52: whole already
   return copysign(Math.abs(x) + 4503599627370496 - 4503599627370496, x);

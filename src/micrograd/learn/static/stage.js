@@ -105,7 +105,7 @@ export function createStage(host) {
       const onNode = (id) => say("node", { id, name: graph.nodes[id].name });
       const picture = drawGraph(graph, layout, { onNode, onBox: (box) => api.toggle(box) }, title);
       const map = drawMinimap(picture);
-      const head = lab && h("h3", { class: "side" }, title);
+      const head = lab && h("h2", { class: "side" }, title);
       return { picture: Object.assign(picture, { graph }), map, el: h("div", { class: "view" }, head, picture.el, map.el) };
     });
     put(views, shown.map((view) => view.el));
