@@ -17,7 +17,7 @@ from micrograd.tape.check import check
 from micrograd.tape.interpret import run
 from micrograd.tape.tape import INPUT, STACK, Loop, Tape
 from micrograd.tape.text import parse
-from random_programs import close
+from random_programs import close, same
 from random_regions import region_tape
 
 
@@ -175,3 +175,50 @@ def test_the_last_turn_may_make_what_nobody_uses():
     b = Builder(1)
     tape = b.finish(b.loop(body, [b.input(0), b.const(0.0)], turns=2)[1:])
     assert run(passes.adjoint(tape, [0]), [2.0]) == plain(tape, [2.0]) == [3.0, 1.5]
+
+
+@given(seed=st.integers(0, 10**9), depth=st.integers(1, 2))
+@settings(max_examples=60, deadline=None)
+def test_hoist_and_checkpoint_change_no_result(seed, depth):
+    tape = region_tape(seed, depth)
+    swept = passes.prune(passes.adjoint(tape, wrt(tape)))
+    hoisted, nested = passes.hoist(tape), passes.checkpoint(tape, 2)
+    after = passes.prune(passes.hoist(swept))
+    before = [passes.prune(passes.adjoint(t, wrt(t))) for t in (hoisted, nested)]
+    for new in (hoisted, nested, after, *before):
+        check(new)
+    for xs in points(seed, tape.inputs):
+        assert all(map(same, run(hoisted, xs), run(tape, xs)))
+        assert all(map(same, run(nested, xs), run(tape, xs)))
+        assert all(map(same, run(after, xs), run(swept, xs)))
+        for new in before:
+            assert all(close(x, y, 1e-9, 1e-11) for x, y in zip(run(new, xs), run(swept, xs), strict=True))
+
+
+def test_what_is_the_same_in_all_turns_is_computed_once_and_constants_go_inside():
+    body = parse(
+        "%0 = input 0\n%1 = input 1\n%2 = exp %1\n%3 = input 2\n%4 = mul %2 %3\n%5 = mul %0 %4\n%6 = input 3\nreturn %5 %6"
+    ).copy(inputs=5)
+    b = Builder(2)
+    k = b.input(1)
+    results = b.loop(body.copy(outputs=(5, 6)), [b.input(0)], [k, b.const(2.0), k], turns=9)
+    tape = passes.prune(passes.hoist(b.finish(results[:1])))
+    loop = next(op for op in tape.ops if isinstance(op, Loop))
+    assert [op.name for op in loop.body.ops] == ["input", "input", "mul"]
+    assert sorted(op.name for op in tape.ops[:5]) == ["const", "exp", "input", "input", "mul"]
+
+
+def test_checkpoints_keep_the_square_root_of_the_states():
+    tape = passes.checkpoint(logistic(1_000_003), 1000)
+    swept = passes.prune(passes.adjoint(tape, [0, 1]))
+
+    def longest(tape):
+        loops = [op for op in tape.ops if isinstance(op, Loop)]
+        return max(
+            [op.turns for op in loops if op.results > op.carried] + [longest(op.body) for op in loops], default=0
+        )
+
+    assert longest(swept) <= 1100
+    assert longest(passes.prune(passes.adjoint(logistic(1_000_003), [0, 1]))) == 1_000_003
+    short = passes.checkpoint(logistic(7), 2)
+    assert run(short, [0.3, 2.5]) == run(logistic(7), [0.3, 2.5])

@@ -22,7 +22,7 @@ class Kernel:
         self.goal, self.why = goal, why
         backend = backends.find(goal.options.backend)
         lowered = pipeline.lower(tape, goal, backend)
-        self.instructions, self.outputs = len(lowered), len(lowered.outputs)
+        self.instructions, self.outputs = lowered.size(), len(lowered.outputs)
         self.guarded = bool(lowered.guards)
         self.text = backend.text(lowered, goal)
         self.level, self.final_level = backend.levels(self.text, goal, wait)

@@ -1,7 +1,7 @@
 """The pipeline: the passes from a traced tape to the tape that a backend writes as text, in their order.
 
     >>> [step.name for step in PASSES]
-    ['adjoint', 'expand', 'prune']
+    ['hoist', 'checkpoint', 'adjoint', 'expand', 'hoist', 'prune']
     >>> [step.name for step in ORDERING]
     ['join', 'gather', 'interleave']
 
@@ -43,8 +43,11 @@ class Goal:
         return int(found)
 
     def decided(self) -> Goal:
-        """The goal for a tape whose choices are instructions: they are decided with the roundings of eager code."""
-        return replace(self, options=replace(self.options, exact=True, fastmath=False, float32=False))
+        """The goal for a tape whose choices are instructions: what decides them is rounded as eager code rounds it.
+
+        tape/decisions.py finds those places, and a backend contracts nothing there; everything else is compiled as ever.
+        """
+        return replace(self, options=replace(self.options, fastmath=False, float32=False))
 
     @property
     def gradient(self) -> bool:
@@ -90,9 +93,16 @@ def many_sums(tape: Tape, goal: Goal) -> bool:
     return goal.reduced and not tape.guards and len(tape.outputs) >= TUNING.tiled_sums
 
 
+def _checkpoint(tape: Tape, goal: Goal, machine: Machine) -> Tape:
+    return passes.checkpoint(tape, TUNING.kept_states // (8 if goal.rows else 1))
+
+
 PASSES = [
+    Pass("hoist", lambda tape, goal, machine: passes.hoist(tape), lambda tape, goal: not goal.options.exact),
+    Pass("checkpoint", _checkpoint, lambda tape, goal: goal.gradient and not goal.options.exact),
     Pass("adjoint", _adjoint, lambda tape, goal: goal.gradient),
     Pass("expand", _expand),
+    Pass("hoist", lambda tape, goal, machine: passes.hoist(tape)),
     Pass("prune", lambda tape, goal, machine: passes.prune(tape)),
 ]
 
@@ -118,10 +128,10 @@ def run(
 def lower(tape: Tape, goal: Goal, machine: Machine) -> Tape:
     """The tape that a backend is given: results and the gradients asked for, in ops that it can spell."""
     tape = run(PASSES, tape, goal, machine)
-    if len(tape) > TUNING.max_instructions:
+    if tape.size() > TUNING.max_instructions:
         raise CompileError(
-            f"the tape has {len(tape):,} instructions\n"
-            f"  Compiling it would take about {len(tape) * TUNING.bytes_per_instruction / 1e9:.0f} GB of memory; "
+            f"the tape has {tape.size():,} instructions\n"
+            f"  Compiling it would take about {tape.size() * TUNING.bytes_per_instruction / 1e9:.0f} GB of memory; "
             f"the limit is {TUNING.max_instructions:,} instructions.\n"
             "  Compile a part of the work: one row with vmap, or one step of a loop."
         )

@@ -76,6 +76,12 @@ class Tuning:
     # and 0.7 s when they were spread out.
     guards_at_once: int = 100
 
+    # ---- loops
+
+    # The adjoint of a loop keeps its carried values of all turns. Past so many numbers for one point (32 MB; an eighth for
+    # rows, whose numbers are vectors), it keeps those of every √n-th turn, and runs the turns in between once more.
+    kept_states: int = 4_000_000
+
     # ---- memory traffic of rows
 
     # A schedule longer than this (at some 8 bytes of code a step, the level-2 cache does not hold it) runs each chunk for

@@ -146,6 +146,11 @@ class Tape:
         places = list(range(len(self), len(self) + count))
         return self.copy(inputs=self.inputs + count, ops=ops, args=args), places
 
+    def size(self) -> int:
+        """How many instructions there are, those in the bodies of regions included."""
+        inside = [body.size() for op in self.ops if isinstance(op, Region) for body in op.bodies()]
+        return len(self.ops) + sum(inside)
+
     def has_regions(self) -> bool:
         """Whether there is more than numbers made from numbers: regions, arrays."""
         return any(isinstance(op, Structural) for op in self.ops)

@@ -13,7 +13,7 @@ from micrograd.compile.llvm import philox
 from micrograd.compile.llvm.build import Target, host_features, vector_name
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder, Ref
-from micrograd.tape.decisions import GUARD, decisions
+from micrograd.tape.decisions import decisions
 from micrograd.tape.tape import CONST, INPUT, PARAM, PICK, Tape
 
 LIBRARY = {op.name: op.llvm[1:] for op in OPS.values() if op.llvm.startswith("@") and not op.llvm.startswith("@llvm.")}
@@ -251,10 +251,9 @@ class Text:
         if self.target.fastmath or self.target.exact:
             yield
             return
-        flags, level = self.F, max([self.decided.places.get(p, 0) for p in places])
-        if level:
+        flags, self.one_by_one_calls = self.F, any(p in self.decided.places for p in places)
+        if self.one_by_one_calls:
             self.F = ""
-        self.one_by_one_calls = level == GUARD
         yield
         self.F, self.one_by_one_calls = flags, False
 

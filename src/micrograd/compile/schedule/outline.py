@@ -7,7 +7,7 @@ of a few dozen: it compiles in a twentieth of the time, and it stays in the near
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from micrograd.compile.schedule.split import Step
@@ -27,7 +27,7 @@ class Function:
 
 
 def form(
-    tape: Tape, reduced: Sequence[bool], chunk: list[Step], live_out: set[int], decided: dict[int, int] | None = None
+    tape: Tape, reduced: Sequence[bool], chunk: list[Step], live_out: set[int], decided: Set[int] = frozenset()
 ) -> tuple[Any, list[int]]:
     """What a chunk does, and its operands: what it reads, then its live-outs and its results (~number).
 
@@ -58,7 +58,7 @@ def form(
             left.append(~k)
             continue
         place = step[1]
-        what.append((tape.ops[place], (decided or {}).get(place, 0)))
+        what.append((tape.ops[place], place in decided))
         for a in tape.args[place]:
             read(a)
         made[place] = len(made)

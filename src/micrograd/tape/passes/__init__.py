@@ -6,6 +6,8 @@ columns    append a forward sweep for each input: the outputs, then their gradie
 expand     write composite ops, lists and primitives in the ops that machines have
 simplify   fold constants, drop what has no effect on bits, write each expression once
 prune      drop what no output and no guard needs
+hoist      move what is the same in all turns of a loop out of it, and constants into regions
+checkpoint write a long loop as loops in a loop, so that its adjoint keeps fewer states
 join       write many guards as one
 gather     move each instruction that lets go of an operand to where its operands are ready
 
@@ -13,11 +15,13 @@ Regions follow the same few rules everywhere: a pass over single instructions (e
 one that moves instructions (join, gather) leaves them alone, and the derivative of a region is a region.
 """
 
+from micrograd.tape.passes.checkpoint import checkpoint as checkpoint
 from micrograd.tape.passes.derivatives import connected as connected
 from micrograd.tape.passes.derivatives import slopes_of as slopes_of
 from micrograd.tape.passes.derivatives import sources as sources
 from micrograd.tape.passes.forward import columns as columns
 from micrograd.tape.passes.forward import tangent as tangent
+from micrograd.tape.passes.motion import hoist as hoist
 from micrograd.tape.passes.ordering import gather as gather
 from micrograd.tape.passes.ordering import join as join
 from micrograd.tape.passes.prune import prune as prune

@@ -8,7 +8,7 @@ from typing import Any
 from micrograd.errors import CompileError
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder, Ref
-from micrograd.tape.decisions import Decisions, decisions
+from micrograd.tape.decisions import NOTHING, Decisions, decisions
 from micrograd.tape.passes.derivatives import connected, slopes_of
 from micrograd.tape.tape import CONST, INPUT, PICK, SOURCES, Region, Structural, Tape
 
@@ -24,7 +24,7 @@ def expand(
     results, and not where a guard or a condition is decided by it (`decided`, of the body of a region).
     """
     builder = Builder(tape.inputs, tape.params, fast)
-    decided = decisions(tape) if decided is None and powers else decided or Decisions({}, {})
+    decided = decisions(tape) if decided is None and powers else decided or NOTHING
     at: list[int] = []
     for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
         if op in SOURCES:
@@ -35,7 +35,7 @@ def expand(
         if place is not None:
             at.append(place)
         elif isinstance(op, Region):
-            inside = decided.bodies.get(i, [Decisions({}, {})] * 2)
+            inside = decided.bodies.get(i, [NOTHING] * 2)
             bodies = [expand(body, spelled, fast, powers, d) for body, d in zip(op.bodies(), inside)]
             at.append(builder.emit(op.with_bodies(bodies), row))
         elif isinstance(op, Structural) or spelled(op):

@@ -1,0 +1,132 @@
+"""A loop stays a loop: RK4 with 1,000, 10,000 and 1,000,000 steps, value and gradient, beside C by hand.
+
+    python benchmarks/loops.py       about 20 seconds
+
+For each number of steps, in a process of its own and without a cache on disk: the seconds to compile, the time of a step beside
+that of benchmarks/hand/lotka.c (which keeps the states of all stages), and the memory that the process has taken at most beyond
+what it had before. Fails where a figure misses its target.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
+
+STEPS = (1_000, 10_000, 1_000_000)
+START = [1.1, 0.4, 0.4, 0.1, 2.0, 3.0]
+TIME = 10.0  # from the first step to the last
+RATIO, SECONDS, MEGABYTES, SPREAD = 1.3, 1.0, 200.0, 1.5  # the targets
+
+
+def tape(steps: int) -> Any:
+    """Lotka-Volterra by RK4, (x - 1)² + (y - 2)² at the end, as a tape with one loop."""
+    from micrograd.ops import OPS
+    from micrograd.tape.builder import Builder, Ref
+
+    body = Builder(7)
+    x, y, a, b, c, d = (Ref(body, body.input(k)) for k in range(6))
+    h = TIME / steps
+
+    def slope(x: Any, y: Any) -> tuple[Any, Any]:
+        return x * (a - b * y), y * (d * x - c)
+
+    kx1, ky1 = slope(x, y)
+    kx2, ky2 = slope(x + 0.5 * h * kx1, y + 0.5 * h * ky1)
+    kx3, ky3 = slope(x + 0.5 * h * kx2, y + 0.5 * h * ky2)
+    kx4, ky4 = slope(x + h * kx3, y + h * ky3)
+    x = x + h / 6.0 * (kx1 + 2.0 * kx2 + 2.0 * kx3 + kx4)
+    y = y + h / 6.0 * (ky1 + 2.0 * ky2 + 2.0 * ky3 + ky4)
+    turn = body.finish([x.place, y.place])
+    b_ = Builder(6)
+    rates, begin = [b_.input(k) for k in range(4)], [b_.input(4), b_.input(5)]
+    ends = [Ref(b_, p) for p in b_.loop(turn, begin, rates, turns=steps)]
+    square = OPS["mul"]
+    far = [end - aim for end, aim in zip(ends, (1.0, 2.0))]
+    squares = [b_.emit(square, (e.place, e.place)) for e in far]
+    return b_.finish([b_.emit(OPS["add"], (squares[0], squares[1]))])
+
+
+def one(steps: int) -> dict[str, float]:
+    """The figures of one number of steps, in this process."""
+    import micrograd.compile.llvm  # noqa: F401
+    from contenders import Double, Hand, _array
+    from micrograd.compile.kernel import Kernel
+    from micrograd.compile.options import Options
+    from micrograd.compile.pipeline import Goal
+
+    small = Kernel(tape(3), Goal(Options(), inputs=tuple(range(6))), "a warm-up of LLVM itself", True)
+    small.code.values(START, [])
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        kernel = Kernel(tape(steps), Goal(Options(), inputs=tuple(range(6))), "a benchmark", True)
+        seconds.append(time.perf_counter() - start)
+    compiled = min(seconds)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    result = kernel.code.values(START, [])
+    memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+
+    def ours() -> float:
+        reps = max(1, 200_000 // steps)
+        start = time.perf_counter()
+        for _ in range(reps):
+            kernel.code.values(START, [])
+        return (time.perf_counter() - start) / reps / steps
+
+    function, out = Hand().library("lotka").time_lotka, _array([0.0] * 7)
+    function.restype = Double
+    reps = max(1, 200_000 // steps)
+
+    def hand() -> float:
+        return float(function(_array(START), steps, Double(TIME / steps), out, 1, reps)) / steps
+
+    rounds = [(ours(), hand()) for _ in range(9)]
+    want = [float(x) for x in out.kept]
+    worst = max(abs(x - y) / max(abs(y), 1e-3) for x, y in zip(result, want))
+    assert worst < 1e-8, (result, want)
+    mine, by_hand = (min(times) * 1e9 for times in zip(*rounds))
+    return {"compile": compiled, "ns": mine, "hand": by_hand, "memory": memory}
+
+
+def main() -> None:
+    """Print the figures; exit with 1 where one misses its target."""
+    figures = []
+    for steps in STEPS:
+        environment = {**os.environ, "MICROGRAD_CACHE": "0"}
+        command = [sys.executable, __file__, "one", str(steps)]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        figures.append(json.loads(done.stdout))
+    print(f"{'steps':>9}  {'compile':>8}  {'a step':>8}  {'C by hand':>9}  {'ratio':>5}  {'memory':>8}")
+    for steps, f in zip(STEPS, figures):
+        ratio = f["ns"] / f["hand"]
+        times = f"{f['ns']:>5.1f} ns  {f['hand']:>6.1f} ns  {ratio:>5.2f}"
+        print(f"{steps:>9,}  {f['compile']:>6.3f} s  {times}  {f['memory']:>5.0f} MB")
+    seconds = [f["compile"] for f in figures]
+    missed = [
+        *(
+            f"a step of {s:,} takes more than {RATIO} times C by hand"
+            for s, f in zip(STEPS, figures)
+            if f["ns"] > RATIO * f["hand"]
+        ),
+        *([f"compiling takes more than {SECONDS} s"] if max(seconds) > SECONDS else []),
+        *([f"compile times differ by more than {SPREAD} times"] if max(seconds) > SPREAD * min(seconds) else []),
+        *([f"a million steps take more than {MEGABYTES:.0f} MB"] if figures[-1]["memory"] > MEGABYTES else []),
+    ]
+    print("\n".join(missed) or "every figure meets its target")
+    sys.exit(bool(missed))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3 and sys.argv[1] == "one":
+        print(json.dumps(one(int(sys.argv[2]))))
+    else:
+        main()

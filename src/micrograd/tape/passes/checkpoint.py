@@ -1,0 +1,74 @@
+"""checkpoint: a long loop as loops in a loop, so that its adjoint keeps fewer states."""
+
+from __future__ import annotations
+
+from micrograd.ops import OPS
+from micrograd.tape.builder import Builder
+from micrograd.tape.tape import CONST, SOURCES, Loop, Projection, Region, Tape
+
+ADD, MUL = OPS["add"], OPS["mul"]
+
+
+def checkpoint(tape: Tape, most: int) -> Tape:
+    """The tape with loops of more than `most` carried numbers, over all turns, as loops in a loop.
+
+    The adjoint of a loop keeps the carried values of all its turns. Of a loop in a loop it keeps those of the outer one, and
+    one at a time those of the inner one: about 2·√n for n turns, for one more run of the loop forward.
+    """
+    if not tape.has_regions():
+        return tape
+    builder = Builder(tape.inputs, tape.params)
+    at: list[int] = []
+    moved: dict[int, list[int]] = {}
+    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+        if op in SOURCES:
+            at.append(builder.const(args[0]) if op is CONST else builder.source(op, args[0]))
+            continue
+        row = [at[a] for a in args]
+        if isinstance(op, Region):
+            op = op.with_bodies([checkpoint(body, most) for body in op.bodies()])
+            at.append(-1)
+            moved[i] = _nested(builder, op, row, most) if isinstance(op, Loop) else builder.region(op, row)
+        elif isinstance(op, Projection) and args[0] in moved:
+            at.append(moved[args[0]][op.number])
+        else:
+            at.append(builder.emit(op, tuple(row)))
+    return builder.finish([at[o] for o in tape.outputs], tape, at)
+
+
+def _nested(builder: Builder, op: Loop, args: list[int], most: int) -> list[int]:
+    """The results of a loop, written as a loop of loops where that saves memory and can be done."""
+    turns = op.turns or 0
+    if op.condition is not None or op.elements or op.results > op.carried or turns * op.carried <= most:
+        return builder.region(op, args)
+    inner = int(turns**0.5)
+    outer = turns // inner
+    carried, invariants, _ = op.groups(args)
+    if op.reverse:
+        return builder.region(op, args)
+    found = builder.loop(_block(op, inner), carried, invariants, turns=outer)
+    rest = turns - outer * inner
+    if rest:
+        found = builder.loop(_from(op, float(outer * inner)), found, invariants, turns=rest)
+    return found
+
+
+def _from(op: Loop, start: float) -> Tape:
+    """The body of a loop whose turns are counted from a number on."""
+    b = Builder(op.body.inputs)
+    given = [b.input(k) for k in range(b.inputs)]
+    given[-1] = b.emit(ADD, (given[-1], b.const(start)))
+    return b.finish(b.inline(op.body, given))
+
+
+def _block(op: Loop, turns: int) -> Tape:
+    """A body that takes so many turns of a loop, the number of its own turn times as many on."""
+    count = op.body.inputs
+    inner = Builder(count + 1)
+    given = [inner.input(k) for k in range(count - 1)]
+    first, turn = inner.input(count - 1), inner.input(count)
+    body = inner.finish(inner.inline(op.body, [*given, inner.emit(ADD, (first, turn))]))
+    b = Builder(count)
+    places = [b.input(k) for k in range(count)]
+    start = b.emit(MUL, (places[-1], b.const(float(turns))))
+    return b.finish(b.loop(body, places[: op.carried], [*places[op.carried : -1], start], turns=turns))
