@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from micrograd.checks import check_grad, detect_anomaly
     from micrograd.compile.jit import jit
     from micrograd.compile.vmap import vmap
+    from micrograd.interop.c import export_c
+    from micrograd.interop.jax import to_jax
+    from micrograd.interop.onnx import export_onnx
+    from micrograd.interop.scipy import least_squares, minimize, root
+    from micrograd.interop.sparse import sparse_hessian, sparse_jacobian
+    from micrograd.interop.torch import to_torch
     from micrograd.learn import draw_dot, explore
     from micrograd.learn.frames import frames  # type: ignore[no-redef]
     from micrograd.transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
@@ -27,6 +33,8 @@ __all__ = [
     "grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "hvp",
     "jit", "vmap",
     "check_grad", "detect_anomaly",
+    "sparse_jacobian", "sparse_hessian", "minimize", "least_squares", "root",
+    "to_torch", "to_jax", "export_c", "export_onnx",
     "nn", "optim", "losses", "data", "random", "train", "plots",
     "learn", "draw_dot", "explore", "frames",
     "MicrogradError", "TraceError", "CompileError", "AnomalyError", "GradientError",
@@ -36,6 +44,12 @@ __all__ = [
 _LAZY = {
     **dict.fromkeys(["grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "hvp"], "transforms"),
     **dict.fromkeys(["check_grad", "detect_anomaly"], "checks"),
+    **dict.fromkeys(["sparse_jacobian", "sparse_hessian"], "interop.sparse"),
+    **dict.fromkeys(["minimize", "least_squares", "root"], "interop.scipy"),
+    "to_torch": "interop.torch",
+    "to_jax": "interop.jax",
+    "export_c": "interop.c",
+    "export_onnx": "interop.onnx",
     "jit": "compile.jit",
     "vmap": "compile.vmap",
     **dict.fromkeys(["draw_dot", "explore", "frames"], "learn"),

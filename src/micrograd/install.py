@@ -85,15 +85,15 @@ def _pip() -> str:
         return "%pip"
     from importlib.util import find_spec
 
-    here = os.path.dirname(sys.executable or "")
+    python = os.path.abspath(sys.executable)
     if find_spec("pip") is None:  # uv makes environments without pip
-        return f"uv pip --python {_quoted(sys.executable)}"
+        return f"uv pip --python {_quoted(python)}"
     from shutil import which
 
     found = which("pip")
-    if found is not None and os.path.dirname(os.path.abspath(found)) == here:
+    if found is not None and os.path.dirname(os.path.abspath(found)) == os.path.dirname(python):
         return "pip"
-    return f"{_quoted(sys.executable)} -m pip"
+    return f"{_quoted(python)} -m pip"
 
 
 def _quoted(path: str) -> str:

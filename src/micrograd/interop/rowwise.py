@@ -1,0 +1,62 @@
+"""A function of numbers as a function of columns: what the bridges to PyTorch and JAX are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from micrograd.compile.vmap import vmap
+from micrograd.transforms import vjp
+from micrograd.tree import NUMBER, Shape, flatten, name_of, size
+
+
+class Rowwise:
+    """f over rows: columns in, columns out; and the function of its cotangents, which is of the same kind."""
+
+    def __init__(self, f: Callable[..., Any], count: int, shape: Shape | None = None) -> None:
+        self.f, self.count = f, count
+        self.shape = shape  # of f's result
+        self._pulled: Rowwise | None = None
+        self.jax_call: Any = None  # what the bridge to JAX made of it
+
+        def flat(*numbers: Any) -> tuple[Any, ...]:
+            leaves: list[Any] = []
+            flatten(f(*numbers), leaves)
+            return tuple(leaves)
+
+        flat.__qualname__ = flat.__name__ = name_of(f)
+        self.flat, self.rows = flat, vmap(flat)
+
+    def result(self, numbers: list[float]) -> Shape:
+        """How the result of f is arranged, found by running it on numbers."""
+        if self.shape is None:
+            leaves: list[Any] = []
+            self.shape = flatten(self.f(*numbers), leaves)
+            if not leaves:
+                raise TypeError(f"{name_of(self.f)} returns no numbers: {self.shape[1]!r}")
+        return self.shape
+
+    def __call__(self, columns: list[Any]) -> list[Any]:
+        """The columns of the results, as arrays of float64."""
+        import numpy as np
+
+        rows = len(columns[0])
+        outputs = size(self.result([float(c[0]) if rows else 1.0 for c in columns]))
+        if not rows:
+            return [np.empty(0) for _ in range(outputs)]
+        given = [np.ascontiguousarray(c, dtype=np.float64) for c in columns]
+        return [np.asarray(np.broadcast_to(c, (rows,)), dtype=np.float64) for c in self.rows(*given)]
+
+    def pulled(self) -> Rowwise:
+        """The function from arguments and cotangents to the cotangents of the arguments."""
+        if self._pulled is None:
+            count, flat = self.count, self.flat
+
+            def pull(*numbers: Any) -> tuple[Any, ...]:
+                _, back = vjp(flat, *numbers[:count])
+                gradient: tuple[Any, ...] = back(tuple(numbers[count:]))
+                return gradient
+
+            assert self.shape is not None
+            self._pulled = Rowwise(pull, count + size(self.shape), ("tuple", (NUMBER,) * count))
+        return self._pulled

@@ -1,0 +1,49 @@
+"""One trace of a function for an exporter: the tape, the numbers that it captured, and how arguments and results look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from micrograd.compile.jit import Jit
+from micrograd.compile.options import Options
+from micrograd.errors import CompileError
+from micrograd.tape import passes
+from micrograd.tape.tape import INPUT, Tape
+from micrograd.tree import NUMBER, Shape, name_of
+
+
+class Traced:
+    """A function along the path that these arguments take."""
+
+    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        f = getattr(f, "f", f) if getattr(f, "kernel", None) is f else f  # jit(f): what it was made from
+        owner = Jit(f, Options(), ())
+        shape, leaves = owner._flat(args, {})
+        self.name, self.leaves = name_of(f), leaves
+        found = owner._trace(shape, leaves)
+        self.tape: Tape = found.tape
+        self.params = [float(v.data) for v in found.captured]
+        self.arguments: Shape = shape[1][0]
+        self.result: Shape = found.shape
+        if not self.tape.outputs:
+            raise CompileError(f"{self.name} returns no numbers, so there is nothing to export")
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers it returns."""
+        return len(self.tape.outputs)
+
+    @property
+    def scalar(self) -> bool:
+        """Whether the result is one number."""
+        return self.result == NUMBER
+
+    def with_gradient(self) -> Tape:
+        """The tape that returns the results, and behind them the derivative of each by all inputs, one row for each result."""
+        places = passes.sources(self.tape, INPUT, self.tape.inputs)
+        return passes.adjoint(self.tape, [p for p in places if p is not None])
+
+    def used(self) -> list[int]:
+        """The numbers of the inputs that the tape reads; the derivatives by all others are zero."""
+        return [k for k, p in enumerate(passes.sources(self.tape, INPUT, self.tape.inputs)) if p is not None]

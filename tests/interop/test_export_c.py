@@ -1,0 +1,200 @@
+"""export_c: the C file compiles without a warning, and computes what eager code computes, gradients and loops included."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from micrograd import CompileError, Value, export_c, grad, jit, math, nn
+from micrograd.interop import c as exporter
+from micrograd.ops import OPS
+from micrograd.tape import interpret, passes
+from micrograd.tape.tape import INPUT
+from micrograd.tape.text import parse
+
+COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+pytestmark = pytest.mark.skipif(not COMPILERS, reason="there is no C compiler")
+FLAGS = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
+
+
+def build(text, folder, compiler=None):
+    source, library = folder / "f.c", folder / f"f-{compiler or COMPILERS[0]}.so"
+    source.write_text(text)
+    done = subprocess.run(
+        [compiler or COMPILERS[0], *FLAGS, "-o", library, source, "-lm"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr + text
+    return ctypes.CDLL(str(library))
+
+
+def call(function, numbers, *sizes):
+    given = (ctypes.c_double * max(len(numbers), 1))(*numbers)
+    outs = [(ctypes.c_double * max(n, 1))() for n in sizes]
+    return function(given, *outs), *[list(out) for out in outs]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_value_and_gradient_are_those_of_eager_code(tmp_path, compiler):
+    def f(x, y, z):
+        return math.sin(x) * y / z + math.max(x, y) % 0.7 + math.sigmoid(z) + math.where(x > y, x, -2.5 * y)
+
+    library = build(export_c(f, 0.5, -2.0, 3.0, name="f"), tmp_path, compiler)
+    for point in [(0.5, -2.0, 3.0), (1.5, 2.0, -0.25), (-3.0, 0.125, 7.0)]:
+        code, out, slopes = call(library.f_gradient, point, 1, 3)
+        assert code == 0
+        assert out[0] == pytest.approx(f(*point), rel=1e-15)
+        assert slopes == pytest.approx(list(grad(f, (0, 1, 2))(*point)), rel=1e-14)
+        assert call(library.f, point, 1)[1] == out
+
+
+EXAMPLES = {
+    "acosh": (1.5,),
+    "asin": (0.3,),
+    "acos": (0.3,),
+    "atanh": (0.3,),
+    "zeta": (2.5, 1.3),
+    "probit": (0.2,),
+    "philox": None,
+    "normal": None,
+}
+
+
+def test_every_op_of_the_table(tmp_path):
+    texts, want = [], {}
+    for op in OPS.values():
+        numbers = EXAMPLES.get(op.name, (0.7, 1.3, 0.2)[: op.arity] if op.arity > 0 else (0.7, 1.3, 0.2, 0.4))
+        if numbers is None:
+            continue
+        f = (
+            (lambda *xs, op=op: engine_apply(op, xs))
+            if op.arity > 0
+            else (lambda *xs, op=op: engine_apply(op, [list(xs)]))
+        )
+        text = export_c(f, *numbers, name=f"op_{op.name}")
+        texts.append(
+            text if not texts else re.sub(r"#include <.*>\n|static double mg_\w+\(.*?\n}\n", "", text, flags=re.S)
+        )
+        want[op.name] = numbers, f(*numbers), grad(f, tuple(range(len(numbers))))(*numbers)
+    helpers = "#include <math.h>\n#include <string.h>\n" + "".join(exporter.HELPERS.values())
+    body = "".join(re.sub(r"#include <.*>\n|static double mg_\w+\(.*?\n}\n", "", t, flags=re.S) for t in texts)
+    library = build(helpers + body, tmp_path)
+    for name, (numbers, value, slopes) in want.items():
+        _, out, found = call(getattr(library, f"op_{name}_gradient"), numbers, 1, len(numbers))
+        assert out[0] == pytest.approx(float(value), rel=1e-14), name
+        assert found == pytest.approx([float(s) for s in slopes], rel=1e-13, abs=1e-300, nan_ok=True), name
+    assert len(want) > 60
+
+
+def engine_apply(op, xs):
+    from micrograd import engine
+
+    return engine.apply(op, *xs)
+
+
+def test_several_results_and_unused_arguments(tmp_path):
+    library = build(export_c(lambda p, q: {"a": p[0] * q, "b": [p[0], 2.0]}, [3.0, 4.0], 5.0, name="g"), tmp_path)
+    code, out, slopes = call(library.g_gradient, [3.0, 4.0, 5.0], 3, 9)
+    assert (code, out) == (0, [15.0, 3.0, 2.0])
+    assert slopes == [5.0, 0.0, 3.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_a_model_is_written_with_its_parameters(tmp_path):
+    model = nn.MLP(2, [3, 1], rng=0)
+    library = build(export_c(model, [0.5, -1.0], name="model"), tmp_path)
+    code, out = call(library.model, [0.25, 2.0], 1)
+    assert code == 0 and out[0] == pytest.approx(float(model([0.25, 2.0])), rel=1e-14)
+
+
+def test_another_path_is_told_by_the_code(tmp_path):
+    def f(x):
+        if math.floor(x) > 2.0:
+            return [x * x, x]
+        return [x, x * 3.0]
+
+    library = build(export_c(f, 1.0, name="h"), tmp_path)
+    assert call(library.h, [0.5], 2) == (0, [0.5, 1.5])
+    code, out = call(library.h, [5.0], 2)
+    assert code == 1 or out == [25.0, 5.0]
+
+
+LOOP = """
+%0 = input 0
+%1 = input 1
+%2 = const 1.0
+%3 = loop 5 carry %0 %2 with %1 do {
+  %0 = input 0
+  %1 = input 1
+  %2 = input 2
+  %3 = input 3
+  %4 = mul %0 %2
+  %5 = sin %4
+  %6 = add %5 %3
+  %7 = mul %1 %6
+  return %7 %0 %6
+}
+%4 = result %3 0
+%5 = result %3 1
+%6 = result %3 2
+%7 = loop 5 reverse carry %4 over %6 do {
+  %0 = input 0
+  %1 = input 1
+  %2 = mul %0 %1
+  return %2
+}
+%8 = result %7 0
+%9 = lt %8 %5
+%10 = choose %9 %8 %5 then {
+  %0 = input 0
+  %1 = input 1
+  %2 = exp %0
+  return %2
+} else {
+  %0 = input 0
+  %1 = input 1
+  %2 = mul %0 %1
+  return %2
+}
+%11 = result %10 0
+return %8 %11
+"""
+
+
+class FromTape:
+    def __init__(self, text):
+        self.tape, self.params, self.name, self.outputs = parse(text), [], "from a tape", 2
+
+
+@pytest.mark.parametrize("point", [(0.3, 0.9), (-1.2, 0.4), (2.0, -0.5)])
+def test_loops_and_choices_stay_loops_and_choices(tmp_path, point):
+    traced = FromTape(LOOP)
+    swept = passes.adjoint(traced.tape, passes.sources(traced.tape, INPUT, 2))
+    text = "#include <math.h>\n#include <string.h>\n"
+    text += "int v(const double *, double *);\nint g(const double *, double *, double *);\n"
+    text += exporter._function("v", traced, exporter.lower(traced.tape), None)
+    text += exporter._function("g", traced, exporter.lower(swept), [0, 1])
+    assert text.count("for (int") >= 4 and "else {" in text
+    library = build(text, tmp_path)
+    want = interpret.run(swept, list(point))
+    code, out, slopes = call(library.g, point, 2, 4)
+    assert code == 0 and [*out, *slopes] == pytest.approx(want, rel=1e-14)
+    assert call(library.v, point, 2)[1] == pytest.approx(want[:2], rel=1e-15)
+
+
+def test_what_cannot_be_exported_is_refused():
+    with pytest.raises(ValueError, match="a name that C allows"):
+        export_c(lambda x: x, 1.0, name="2f")
+    with pytest.raises(CompileError, match="returns no numbers"):
+        export_c(lambda x: None, 1.0)
+
+
+def test_a_jitted_function_is_exported_as_what_it_was_made_from():
+    assert "v0 * v0" in export_c(jit(lambda x: x * x), 3.0)
+
+
+def test_captured_values_are_numbers_of_now():
+    w = Value(2.5)
+    assert "2.5" in export_c(lambda x: x * w, 3.0, gradient=False)

@@ -1,0 +1,116 @@
+"""minimize, least_squares, root, and sparse derivatives, against SciPy alone, SymPy-free closed forms and dense derivatives."""
+
+from __future__ import annotations
+
+import pytest
+
+from micrograd import (
+    TraceError,
+    hessian,
+    jacobian,
+    jit,
+    least_squares,
+    math,
+    minimize,
+    root,
+    sparse_hessian,
+    sparse_jacobian,
+)
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("scipy")
+pytest.importorskip("llvmlite")
+
+
+def rosenbrock(x):
+    return math.sum([100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2 for i in range(len(x) - 1)])
+
+
+@pytest.mark.parametrize(
+    "method",
+    [None, "BFGS", "L-BFGS-B", "CG", "Newton-CG", "trust-ncg", "trust-krylov", "trust-exact", "dogleg", "Nelder-Mead"],
+)
+def test_minimize_by_each_method(method):
+    start = np.array([0.9, 1.1, 0.95]) if method == "dogleg" else np.array([-1.2, 1.0, 0.5])
+    found = minimize(rosenbrock, start, method=method)
+    assert found.x == pytest.approx([1.0, 1.0, 1.0], abs=1e-3)
+    assert isinstance(found.x, np.ndarray)
+
+
+def test_options_and_arguments_are_passed_on():
+    found = minimize(lambda x, a: (x[0] - a) ** 2, [0.0], args=(5.0,), bounds=[(0.0, 2.0)], options={"maxiter": 50})
+    assert found.x == [pytest.approx(2.0)]
+
+
+def test_the_result_is_arranged_as_the_start():
+    found = minimize(lambda p: (p["a"] - 3.0) ** 2 + (p["b"][0] + p["b"][1] - 1.0) ** 2, {"a": 0.0, "b": (0.0, 2.0)})
+    assert found.x["a"] == pytest.approx(3.0, abs=1e-5) and sum(found.x["b"]) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_least_squares_finds_the_parameters_of_a_decay():
+    t = [0.1 * i for i in range(30)]
+    y = [2.0 * math.exp(-0.7 * s) + 0.3 for s in t]
+    found = least_squares(lambda p: [p[0] * math.exp(-p[1] * s) + p[2] - v for s, v in zip(t, y)], [1.0, 1.0, 0.0])
+    assert found.x == pytest.approx([2.0, 0.7, 0.3], abs=1e-8)
+
+
+@pytest.mark.parametrize("method", ["hybr", "lm", "krylov"])
+def test_root(method):
+    found = root(lambda x: [x[0] * x[0] + x[1] - 3.0, x[0] - x[1] + 1.0], [1.0, 1.0], method=method)
+    assert found.x == pytest.approx([1.0, 2.0], abs=1e-6)
+
+
+def test_a_start_without_numbers_is_refused():
+    with pytest.raises(TypeError, match="x0 holds no numbers"):
+        minimize(rosenbrock, [])
+
+
+# ---- sparse
+
+
+def laplace(u):
+    n = len(u)
+    return [(u[i - 1] if i else 0.0) - 2.0 * u[i] + (u[i + 1] if i < n - 1 else 0.0) + math.sin(u[i]) for i in range(n)]
+
+
+def test_a_tridiagonal_jacobian_takes_three_sweeps():
+    x = np.linspace(0.0, 1.0, 40)
+    J = sparse_jacobian(laplace)
+    found = J(x)
+    assert J.sweeps == 3 and found.format == "csr" and found.nnz == 118
+    assert found.toarray() == pytest.approx(np.array(jacobian(laplace)(list(x))), rel=1e-15, abs=0)
+
+
+def test_ten_thousand_unknowns_take_three_sweeps():
+    J = sparse_jacobian(laplace)
+    found = J(np.linspace(0.0, 1.0, 10_000))
+    assert J.sweeps == 3 and found.shape == (10_000, 10_000) and found.nnz == 29_998
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_patterns_agree_with_the_dense_jacobian(seed):
+    rng = np.random.default_rng(seed)
+    picks = [rng.choice(12, size=rng.integers(0, 4), replace=False).tolist() for _ in range(9)]
+
+    def f(x):
+        return [math.sum([math.exp(0.1 * x[k]) * x[(k + 1) % 12] for k in ks]) if ks else 1.0 for ks in picks]
+
+    x = rng.normal(size=12).tolist()
+    assert sparse_jacobian(f)(x).toarray() == pytest.approx(np.array(jacobian(f)(x)), rel=1e-14)
+
+
+def test_hessian():
+    x = [0.3, -0.5, 1.2, 0.7, -1.0]
+    H = sparse_hessian(rosenbrock)
+    assert H(x).toarray() == pytest.approx(np.array(hessian(rosenbrock)(x)), rel=1e-13)
+    assert H.sweeps == 3
+
+
+def test_another_path_has_its_own_pattern():
+    J = sparse_jacobian(lambda x: [x[0] if x[0] > 0 else x[1]])
+    assert J([1.0, 2.0]).indices.tolist() == [0] and J([-1.0, 2.0]).indices.tolist() == [1]
+
+
+def test_inside_a_compiled_function_it_is_refused():
+    with pytest.raises(TraceError, match="a sparse Jacobian is no number"):
+        jit(lambda x: sparse_jacobian(lambda y: [y[0]])([x])[0, 0])(1.0)

@@ -1,0 +1,128 @@
+"""to_torch, to_jax and export_onnx, each against the other library's own arithmetic."""
+
+from __future__ import annotations
+
+import pytest
+
+from micrograd import CompileError, export_onnx, math, nn, to_jax, to_torch
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("llvmlite")
+
+
+def ours(x, y):
+    return math.sin(x) * y + math.exp(-x * x) / (1.0 + y * y)
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is the oracle here")
+
+
+class TestTorch:
+    def theirs(self, torch, x, y):
+        return torch.sin(x) * y + torch.exp(-x * x) / (1.0 + y * y)
+
+    def inputs(self, torch, dtype=None):
+        x = torch.linspace(-1.0, 2.0, 7, dtype=dtype or torch.float64).reshape(7, 1).requires_grad_()
+        y = torch.linspace(0.5, 1.5, 3, dtype=dtype or torch.float64).requires_grad_()
+        return x, y
+
+    def test_value_gradient_and_second_derivatives_with_broadcasting(self, torch):
+        found = []
+        for f in (to_torch(ours), lambda x, y: self.theirs(torch, x, y)):
+            x, y = self.inputs(torch)
+            z = f(x, y)
+            first = torch.autograd.grad((z * z).sum(), (x, y), create_graph=True)
+            second = torch.autograd.grad(first[0].sum() + (first[1] ** 2).sum(), (x, y))
+            found.append([z, *first, *second])
+        for a, b in zip(*found):
+            assert a.shape == b.shape and torch.allclose(a, b, rtol=1e-12, atol=1e-14)
+
+    def test_gradcheck(self, torch):
+        x, y = self.inputs(torch)
+        assert torch.autograd.gradcheck(to_torch(ours), (x, y))
+        assert torch.autograd.gradgradcheck(to_torch(ours), (x, y))
+
+    def test_dtype_and_structure_are_kept(self, torch):
+        x, y = self.inputs(torch, torch.float32)
+        z = to_torch(lambda x, y: {"sum": x + y, "pair": (x * y, 2.0)})(x, y)
+        assert z["sum"].dtype == torch.float32 and z["pair"][0].shape == (7, 3)
+        assert z["pair"][1].shape == (7, 3) and (z["pair"][1] == 2.0).all()
+        z["sum"].sum().backward()
+        assert x.grad.flatten().tolist() == [3.0] * 7
+
+    def test_numbers_scalars_and_empty_tensors(self, torch):
+        f = to_torch(ours)
+        assert f(torch.tensor(0.5, dtype=torch.float64), 2.0).shape == ()
+        assert f(torch.empty(0, dtype=torch.float64), 2.0).shape == (0,)
+
+    def test_complex_tensors_are_refused(self, torch):
+        with pytest.raises(TypeError, match="takes no complex tensors"):
+            to_torch(ours)(torch.tensor([1j]), 1.0)
+
+    def test_branches_by_row(self, torch):
+        x = torch.tensor([-1.0, 2.0, -3.0], dtype=torch.float64, requires_grad=True)
+        to_torch(lambda v: v * v if v > 0 else -v)(x).sum().backward()
+        assert x.grad.tolist() == [-1.0, 4.0, -1.0]
+
+
+class TestJax:
+    @pytest.fixture
+    def jax(self):
+        return pytest.importorskip("jax", reason="JAX is the oracle here")
+
+    def test_value_and_gradients_under_jit_grad_and_vmap(self, jax):
+        jnp = jax.numpy
+        theirs = lambda x, y: jnp.sin(x) * y + jnp.exp(-x * x) / (1.0 + y * y)  # noqa: E731
+        f = to_jax(ours)
+        x, y = jnp.linspace(-1.0, 2.0, 5), jnp.linspace(0.5, 1.5, 5)
+        close = lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)  # noqa: E731
+        close(jax.jit(f)(x, y), theirs(x, y))
+        close(f(x[:, None], y), theirs(x[:, None], y))
+        for argnum in (0, 1):
+            close(jax.vmap(jax.grad(f, argnum))(x, y), jax.vmap(jax.grad(theirs, argnum))(x, y))
+            close(jax.jit(jax.grad(lambda *a: f(*a).sum(), argnum))(x, y), jax.vmap(jax.grad(theirs, argnum))(x, y))
+        close(jax.vmap(jax.grad(jax.grad(f)))(x, y), jax.vmap(jax.grad(jax.grad(theirs)))(x, y))
+
+    def test_several_results(self, jax):
+        a, (b,) = to_jax(lambda x: (x * 2.0, [x + 1.0]))(jax.numpy.arange(3.0))
+        assert a.tolist() == [0.0, 2.0, 4.0] and b.tolist() == [1.0, 2.0, 3.0]
+
+    def test_complex_arrays_are_refused(self, jax):
+        with pytest.raises(TypeError, match="takes no complex arrays"):
+            to_jax(ours)(jax.numpy.array([1j]), 1.0)
+
+
+class TestOnnx:
+    @pytest.fixture
+    def run(self):
+        onnx = pytest.importorskip("onnx")
+        ort = pytest.importorskip("onnxruntime")
+
+        def run(model, x):
+            onnx.checker.check_model(model)
+            session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+            return session.run(None, {"x": np.asarray(x, dtype=np.float32)})[0]
+
+        return run
+
+    def test_a_formula(self, run):
+        rows = np.random.default_rng(0).uniform(0.2, 0.9, size=(6, 3))
+
+        def f(a, b, c):
+            return [math.tanh(a * b) + math.where(a < c, c, -b), math.max(a, b) ** c, 2.0]
+
+        found = run(export_onnx(f, 0.1, 0.2, 0.3), rows)
+        assert found == pytest.approx(np.array([f(*row) for row in rows.tolist()]), rel=1e-5)
+
+    def test_a_network(self, run):
+        model = nn.MLP(2, [8, 3], rng=0)
+        rows = np.random.default_rng(1).normal(size=(5, 2))
+        want = [[float(v) for v in model(row)] for row in rows.tolist()]
+        assert run(export_onnx(model, [0.0, 0.0]), rows) == pytest.approx(np.array(want), rel=1e-4, abs=1e-6)
+
+    def test_what_onnx_has_no_operator_for_is_named(self):
+        pytest.importorskip("onnx")
+        with pytest.raises(CompileError, match="no operator of ONNX for 'atan2'"):
+            export_onnx(math.atan2, 1.0, 2.0)
