@@ -24,14 +24,14 @@ HEADER = """\
 #define OP_COUNT {count}
 
 /* Python's // and %: the sign of the divisor; IEEE results where Python raises. */
-static double mg_mod(double a, double b) {{
+static inline double mg_mod(double a, double b) {{
     if (b == 0.0) return NAN;
     double mod = fmod(a, b);
     if (mod == 0.0) return copysign(0.0, b);
     return (b < 0.0) != (mod < 0.0) ? mod + b : mod;
 }}
 
-static double mg_floordiv(double a, double b) {{
+static inline double mg_floordiv(double a, double b) {{
     if (b == 0.0) return floor(a / b);
     double mod = fmod(a, b), div = (a - mod) / b;
     if (mod != 0.0 && (b < 0.0) != (mod < 0.0)) div -= 1.0;
@@ -41,7 +41,7 @@ static double mg_floordiv(double a, double b) {{
 }}
 
 /* Philox 4x32-10: see philox.py. */
-static double mg_philox(double key, double row, double draw) {{
+static inline double mg_philox(double key, double row, double draw) {{
     const double all[3] = {{key, row, draw}};
     for (int i = 0; i < 3; i++)
         if (!(all[i] > -9007199254740992.0 && all[i] < 9007199254740992.0) || all[i] != floor(all[i])) return NAN;

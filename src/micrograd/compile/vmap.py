@@ -235,9 +235,9 @@ class Vmap:
 
         kernel = plan.variant.compile(plan.goal)
         code = kernel.code
-        work = code.code.address, code.width, code.item, code.sums, code.scratch, threads
+        work = code.code.machine_code, code.width, code.item, code.sums, code.scratch, threads
         here = kernel.__dict__, "code", code  # it holds as long as the kernel has this code
-        self.repeat = _engine.again(args, here, plan.params, work, RESULT, self.reduce == "mean")
+        self.repeat = _engine.row_call(args, here, plan.params, work, RESULT, self.reduce == "mean")
 
     def _plan(self, rows: Rows) -> Plan:
         """The execution plan for calls like this one."""

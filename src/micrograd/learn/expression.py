@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from micrograd import engine
+from micrograd import engine, observed
 from micrograd.engine import Value
 from micrograd.learn.grammar import MAX_DEPTH, MAX_LENGTH, MAX_NODES, ExpressionError, Line, Parser, Term
 from micrograd.ops import OPS, facts
@@ -57,7 +57,7 @@ class Program:
                         self._asked_at[name],
                     )
                 known[name] = Value(default, label=name)
-        before = engine.set_recording(True)
+        before = observed.set_recording(True)
         try:
             result: Any = None
             for line in self.lines:
@@ -72,7 +72,7 @@ class Program:
                     result = known[line.name] if line.name in given else _labelled(result, line.name)
                     known[line.name] = result
         finally:
-            engine.set_recording(before)
+            observed.set_recording(before)
         return result if isinstance(result, Value) else Value(result)
 
     def _uses(self, name: str) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from micrograd.engine import Value, set_scope
+from micrograd.engine import Value
 from micrograd.math import dot, gelu, relu, sigmoid, silu, tanh
 from micrograd.nn.initial import Generator, Initialiser, count, generator, initialiser
 from micrograd.nn.module import Module
+from micrograd.observed import set_scope
 
 ACTIVATIONS: dict[str, tuple[str, Callable[[Any], Any] | None]] = {  # name -> (as a repr has it, function)
     "relu": ("ReLU", relu),

@@ -7,8 +7,9 @@ from os import PathLike
 from typing import Any, TypeVar
 
 from micrograd import scopes
-from micrograd.engine import Value, set_scope, zero_grads
+from micrograd.engine import Value
 from micrograd.nn import parameters as found
+from micrograd.observed import set_scope, zero_grads
 
 M = TypeVar("M", bound="Module")
 State = dict[str, Any]  # the name of a parameter -> a float, or nested lists of floats

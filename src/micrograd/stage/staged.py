@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from micrograd import engine
-from micrograd.engine import ELSEWHERE, Value
+from micrograd import observed
+from micrograd.engine import Value
+from micrograd.observed import ELSEWHERE
 from micrograd.stage.calls import call
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.machine import Machine
@@ -93,8 +94,8 @@ def _require(m: Machine, how: str, a: Any, b: Any, went: bool) -> None:
 def run(m: Machine, f: Any, arrange: Arrange, values: list[float], has_aux: bool = False) -> Trace:
     """Interpret f on Values of these numbers, and write down what was computed."""
     serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
-    watch = engine.set_watch(None, None)
-    before, recording = engine.set_trace(serial), engine.set_recording(True)
+    watch = observed.set_watch(None, None)
+    before, recording = observed.set_trace(serial), observed.set_recording(True)
     lost, m.lost, m.lost_at = (m.lost, m.lost_at), [], []
     here, hooked = m.here, (hooks.trace, hooks.require)
     m.differentiated += 1
@@ -102,7 +103,7 @@ def run(m: Machine, f: Any, arrange: Arrange, values: list[float], has_aux: bool
     m.masks.values.append({})
     try:
         inputs = [Value(float(x)) for x in values]
-        engine.set_watch(_watch, None)
+        observed.set_watch(_watch, None)
         hooks.trace, hooks.require = partial(_inner, m), partial(_require, m)
         args, kwargs = arrange(inputs)
         result = lower(m, call(m, f, list(args), kwargs))
@@ -123,9 +124,9 @@ def run(m: Machine, f: Any, arrange: Arrange, values: list[float], has_aux: bool
         m.masks.stack.pop()
         (m.lost, m.lost_at), m.here = lost, here
         hooks.trace, hooks.require = hooked
-        engine.set_watch(*watch)
-        engine.set_recording(recording)
-        engine.set_trace(before)
+        observed.set_watch(*watch)
+        observed.set_recording(recording)
+        observed.set_trace(before)
     found.constants = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, Value)]
     found.aux, found.aux_places = aux, list(found.tape.outputs[len(leaves) :])
     found.tape = found.tape.copy(outputs=found.tape.outputs[: len(leaves)])

@@ -11,10 +11,11 @@ from enum import Enum
 from numbers import Number
 from typing import Any
 
-from micrograd import engine, graph
-from micrograd.engine import ELSEWHERE, Value
+from micrograd import engine, graph, observed
+from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.objects import attributes
+from micrograd.observed import ELSEWHERE
 from micrograd.tape import passes
 from micrograd.tape import purity as outside
 from micrograd.tape.staging import hooks
@@ -73,8 +74,8 @@ class Trace:
 
 def is_tracing() -> bool:
     """Whether this thread is inside a trace."""
-    before = engine.set_trace(0)
-    engine.set_trace(before)
+    before = observed.set_trace(0)
+    observed.set_trace(before)
     return before != 0
 
 
@@ -130,7 +131,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     guards: list[tuple[str, Any, Any, bool]] = []
     lines: list[str] = []  # where each of them is
     texts: list[str] = []  # what was made of Values in strings
-    outer_watch = engine.set_watch(None, None)
+    outer_watch = observed.set_watch(None, None)
     outer = outer_watch[0]
 
     def watcher(how: str, v: Value, other: Any, result: Any) -> None:
@@ -159,7 +160,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
                 )
 
     begun: list[int] = _begun.__dict__.setdefault("serials", [])
-    before, recording = engine.set_trace(serial), engine.set_recording(True)
+    before, recording = observed.set_trace(serial), observed.set_recording(True)
     try:
         if not before:
             begun.clear()
@@ -168,8 +169,8 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         inputs = [Value(float(x)) for x in values]
         if before:
             for v in inputs:
-                v.__dict__["_input_of"] = serial
-        engine.set_watch(watcher, outer_watch[1])
+                setattr(v, "_input_of", serial)  # noqa: B010
+        observed.set_watch(watcher, outer_watch[1])
         arguments = unflatten(shape, iter(inputs))
         held = [(x, _contents(x)) for x in _containers(arguments, shape)] if frozen else []
         result = f(*arguments)
@@ -185,9 +186,9 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
             ) from error
         raise
     finally:
-        engine.set_watch(*outer_watch)
-        engine.set_recording(recording)
-        engine.set_trace(before)
+        observed.set_watch(*outer_watch)
+        observed.set_recording(recording)
+        observed.set_trace(before)
     aux = None
     if has_aux:
         if not isinstance(result, tuple) or len(result) != 2:

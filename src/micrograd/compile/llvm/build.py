@@ -122,10 +122,13 @@ def host_features_text() -> str:
 
 
 class Code:
-    """Machine code of one kernel, and the engine that keeps it in memory."""
+    """Machine code of one kernel: `machine_code` is what the C engine runs, and owns LLVM's engine that keeps it in memory."""
 
     def __init__(self, engine: Any, address: int, scratch: int) -> None:
+        from micrograd import _engine
+
         self.engine, self.address, self.scratch = engine, address, scratch
+        self.machine_code = _engine.machine_code(address, engine)
 
 
 def target_machine(level: int, bits: int) -> Any:

@@ -24,7 +24,7 @@ class Point:
         from micrograd import _engine
 
         result: list[float] | None = _engine.point(
-            self.code.address, numbers, params, self.outputs, self.scratch, None, []
+            self.code.machine_code, numbers, params, self.outputs, self.scratch, None, []
         )
         return result
 
@@ -33,7 +33,7 @@ class Point:
         from micrograd import _engine
 
         result: list[Value] | None = _engine.point(
-            self.code.address, numbers, params, count, self.scratch, RESULT, inputs
+            self.code.machine_code, numbers, params, count, self.scratch, RESULT, inputs
         )
         return result
 
@@ -70,7 +70,7 @@ class Rows:
         cells = (rows + self.width - 1) // self.width
         bad = bytearray(cells * ((self.width + 7) // 8)) if self.guarded else self.no_bad
         any_bad, result = _engine.batch(
-            self.code.address, self.width, self.item, arrays, axes, uniform, rows, outs, self.sums, self.scratch, bad,
+            self.code.machine_code, self.width, self.item, arrays, axes, uniform, rows, outs, self.sums, self.scratch, bad,
             threads, op, scale, blocks)  # fmt: skip
         return (self._bad_rows(bad, rows) if any_bad else None), result
 

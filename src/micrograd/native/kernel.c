@@ -1,5 +1,7 @@
 /* A Kernel object: machine code, called from Python without a frame on the way. */
 
+#include "engine.h"
+
 /* A template of tuples alone as numbers, quicker to follow: k >= 0 is the k-th output, -1 - n begins a tuple of n. Those of
    before stay, for a call that is still at work when another is installed. */
 typedef struct Plan {
@@ -14,7 +16,7 @@ typedef struct {
     vectorcallfunc vectorcall;
     PyObject *owner;    /* the Python object behind it: called when the fast way does not apply; lends its attributes */
     PyObject *slow;     /* bound method of the owner */
-    PyObject *keep;     /* whatever keeps the machine code alive */
+    PyObject *code;     /* the machine code */
     Plan *plan;         /* NULL where the template says more than a plan can */
     Plan *plans;        /* all there ever were */
     PyObject *template; /* how results are arranged: an int is a place in out; tuples, lists and dicts hold them */
@@ -23,7 +25,7 @@ typedef struct {
     PointFunction function;
     Py_ssize_t n_in, n_out, n_scratch;
     PyObject *key; /* how the numbers of a step lie in its arguments (see lay_flat); NULL where there is none */
-    PyObject *step_keep;
+    PyObject *step_code;
     Point step; /* a node over what was captured, for these arguments */
 } Kernel;
 
@@ -129,7 +131,7 @@ static PyObject *kernel_step(Kernel *k, PyObject *const *args, Py_ssize_t nargs)
     const char *key = PyBytes_AS_STRING(k->key) + 1; /* behind the bracket of the arguments */
     Workspace *space = point_space(&step);
     if (space == NULL) return PyErr_NoMemory();
-    PyObject *result = NULL, *keep = Py_NewRef(k->step_keep);
+    PyObject *result = NULL, *keep = Py_NewRef(k->step_code);
     double *to = (double *)space->memory;
     Py_ssize_t i = 0;
     Py_INCREF(step.shared);
@@ -200,10 +202,8 @@ static int kernel_traverse(Kernel *k, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(k));
     Py_VISIT(k->owner);
     Py_VISIT(k->slow);
-    Py_VISIT(k->keep);
-    Py_VISIT(k->template);
+        Py_VISIT(k->template);
     Py_VISIT(k->step.shared);
-    Py_VISIT(k->step_keep);
     return 0;
 }
 
@@ -213,11 +213,11 @@ static int kernel_clear(Kernel *k) {
     Py_CLEAR(k->given[1]);
     Py_CLEAR(k->owner);
     Py_CLEAR(k->slow);
-    Py_CLEAR(k->keep);
+    Py_CLEAR(k->code);
     Py_CLEAR(k->template);
     Py_CLEAR(k->key);
     Py_CLEAR(k->step.shared);
-    Py_CLEAR(k->step_keep);
+    Py_CLEAR(k->step_code);
     return 0;
 }
 
@@ -233,12 +233,33 @@ static void kernel_dealloc(Kernel *k) {
     Py_DECREF(type);
 }
 
-/* install(address, inputs, outputs, scratch, template, keep): from now on plain numbers go to this code */
+static int template_fits(PyObject *template, Py_ssize_t n_out) { /* whether it asks for no other outputs than there are */
+    if (PyLong_CheckExact(template)) {
+        Py_ssize_t k = PyLong_AsSsize_t(template);
+        if (k >= 0 && k < n_out) return 1;
+        if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "install(): there is no output %zd", k);
+        return 0;
+    }
+    PyObject *key, *part;
+    Py_ssize_t at = 0;
+    if (PyDict_CheckExact(template)) {
+        while (PyDict_Next(template, &at, &key, &part))
+            if (!template_fits(part, n_out)) return 0;
+    } else if (PyTuple_CheckExact(template) || PyList_CheckExact(template)) {
+        for (; at < PySequence_Fast_GET_SIZE(template); at++)
+            if (!template_fits(PySequence_Fast_GET_ITEM(template, at), n_out)) return 0;
+    }
+    return 1;
+}
+
+/* install(code, inputs, outputs, scratch, template): from now on plain numbers go to this code */
 static PyObject *kernel_install(Kernel *k, PyObject *args) {
-    unsigned long long address;
     Py_ssize_t n_in, n_out, n_scratch;
-    PyObject *template, *keep;
-    if (!PyArg_ParseTuple(args, "KnnnOO:install", &address, &n_in, &n_out, &n_scratch, &template, &keep)) return NULL;
+    PyObject *template, *code;
+    if (!PyArg_ParseTuple(args, "OnnnO:install", &code, &n_in, &n_out, &n_scratch, &template)) return NULL;
+    PointFunction function = (PointFunction)code_address(code);
+    if (function == NULL || !template_fits(template, n_out)) return NULL;
+    if (n_in < 0 || n_scratch < 0) return PyErr_Format(PyExc_ValueError, "install(): a count is negative");
     if (n_in > SMALL) Py_RETURN_FALSE; /* the general way is fast enough for so many */
     int32_t steps[4 * SMALL];
     int n = 0, known = plan_write(template, steps, &n, 4 * SMALL);
@@ -251,37 +272,35 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
     }
     k->function = NULL; /* until all of it is there: what is dropped here may run anything */
     Py_XSETREF(k->template, Py_NewRef(template));
-    Py_XSETREF(k->keep, Py_NewRef(keep));
+    Py_XSETREF(k->code, Py_NewRef(code));
     Py_CLEAR(k->given[0]); /* arranged otherwise */
     Py_CLEAR(k->given[1]);
     k->plan = plan;
     k->n_in = n_in;
     k->n_out = n_out;
     k->n_scratch = n_scratch;
-    k->function = (PointFunction)(uintptr_t)address;
+    k->function = function;
     Py_RETURN_TRUE;
 }
 
-/* install_step(address, key, scratch, captured, op, keep): from now on arguments laid out as the key says (plain numbers,
+/* install_step(code, key, scratch, captured, op): from now on arguments laid out as the key says (plain numbers,
    which lay_flat shows as stars) go to this code, which gives one node over what was captured */
 static PyObject *kernel_install_step(Kernel *k, PyObject *args) {
-    unsigned long long address;
     Py_ssize_t row;
-    PyObject *key, *captured, *op, *keep;
+    PyObject *key, *captured, *op, *code;
     Point step = {.n_out = 1};
-    if (!PyArg_ParseTuple(args, "KSnO!OO:install_step", &address, &key, &step.n_scratch, CapturedType, &captured, &op, &keep) ||
-        (row = row_of(op)) < 0)
+    if (!PyArg_ParseTuple(args, "OSnO!O:install_step", &code, &key, &step.n_scratch, CapturedType, &captured, &op) ||
+        (step.function = (PointFunction)code_address(code)) == NULL || (row = row_of(op)) < 0)
         return NULL;
-    if (PyBytes_GET_SIZE(key) < 2) return PyErr_Format(PyExc_ValueError, "install_step(): %R is no key", key);
+    if (PyBytes_GET_SIZE(key) < 2 || step.n_scratch < 0) return PyErr_Format(PyExc_ValueError, "install_step(): %R is no key", key);
     for (const char *c = PyBytes_AS_STRING(key); *c; c++) step.n_in += *c == '*';
-    step.function = (PointFunction)(uintptr_t)address;
     step.op = (int)row;
     step.shared = (Captured *)Py_NewRef(captured);
     step.n_params = Py_SIZE(captured);
     step.params = (PyObject **)step.shared->item;
-    PyObject *before[] = {k->key, (PyObject *)k->step.shared, k->step_keep};
+    PyObject *before[] = {k->key, (PyObject *)k->step.shared, k->step_code};
     k->key = Py_NewRef(key);
-    k->step_keep = Py_NewRef(keep);
+    k->step_code = Py_NewRef(code);
     k->step = step;
     for (int i = 0; i < 3; i++) Py_XDECREF(before[i]);
     Py_RETURN_NONE;
@@ -338,7 +357,7 @@ static PyType_Slot kernel_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec kernel_spec = {
+PyType_Spec kernel_spec = {
     .name = "micrograd.compile.Kernel",
     .basicsize = sizeof(Kernel),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,

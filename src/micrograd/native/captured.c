@@ -4,18 +4,12 @@
    as long as half of the machine code: so the node has one reference to this list, and the machine code writes the partials to
    where the node keeps them. */
 
-typedef struct {
-    PyObject_VAR_HEAD
-    size_t checked; /* the value of `changes` when `leaves` was found out */
-    int leaves;     /* whether all are leaves without a _backward of their own */
-    Node *item[];
-} Captured;
+#include "engine.h"
 
-static PyTypeObject *CapturedType;
-static inline int is_captured(PyObject *o) { return Py_IS_TYPE(o, CapturedType); }
+PyTypeObject *CapturedType;
 
 /* captured(list of Values) -> the same as a Captured; the list itself where one is in it twice, or has a class of its own */
-static PyObject *module_captured(PyObject *module, PyObject *list) {
+PyObject *module_captured(PyObject *module, PyObject *list) {
     (void)module;
     if (!PyList_CheckExact(list)) {
         PyErr_SetString(PyExc_TypeError, "captured() takes a list of Values");
@@ -23,6 +17,7 @@ static PyObject *module_captured(PyObject *module, PyObject *list) {
     }
     PyObject *all = PyList_AsTuple(list); /* to allocate may run the collector, and that may run anything */
     if (all == NULL) return NULL;
+    unmark_suspended();
     Py_ssize_t n = PyTuple_GET_SIZE(all), seen = 0;
     for (; seen < n; seen++) {
         Node *v = (Node *)PyTuple_GET_ITEM(all, seen);
@@ -33,14 +28,17 @@ static PyObject *module_captured(PyObject *module, PyObject *list) {
     Captured *c = seen < n ? NULL : PyObject_GC_NewVar(Captured, CapturedType, n);
     if (c != NULL) {
         c->checked = 0;
-        for (Py_ssize_t i = 0; i < n; i++) c->item[i] = (Node *)Py_NewRef(PyTuple_GET_ITEM(all, i));
+        for (Py_ssize_t i = 0; i < n; i++) {
+            c->item[i] = (Node *)Py_NewRef(PyTuple_GET_ITEM(all, i));
+            c->item[i]->flags |= CONSUMED;
+        }
         PyObject_GC_Track(c);
     }
     Py_DECREF(all);
     return seen < n ? Py_NewRef(list) : (PyObject *)c;
 }
 
-static int captured_traverse(Captured *c, visitproc visit, void *arg) { /* no clear: every cycle passes through some __dict__ */
+static int captured_traverse(Captured *c, visitproc visit, void *arg) { /* no clear: the nodes of every cycle have one */
     Py_VISIT(Py_TYPE(c));
     for (Py_ssize_t i = 0; i < Py_SIZE(c); i++) Py_VISIT(c->item[i]);
     return 0;
@@ -64,7 +62,7 @@ static PyType_Slot captured_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec captured_spec = {
+PyType_Spec captured_spec = {
     .name = "micrograd.compile.Captured",
     .basicsize = offsetof(Captured, item),
     .itemsize = sizeof(Node *),
@@ -72,13 +70,13 @@ static PyType_Spec captured_spec = {
     .slots = captured_slots,
 };
 
-static void captured_read(const Captured *c, double *to) { /* to prefetch was no faster, for nodes in any order */
+void captured_read(const Captured *c, double *to) { /* to prefetch was no faster, for nodes in any order */
     for (Py_ssize_t i = 0, n = Py_SIZE(c); i < n; i++) to[i] = c->item[i]->data;
 }
 
 /* Whether a sweep may write to all of them without asking each: looked at anew only when some Value in the process has changed
    in such a way since. */
-static int captured_leaves(Captured *c) {
+int captured_leaves(Captured *c) {
     if (c->checked != changes) {
         c->leaves = 1;
         for (Py_ssize_t i = 0; i < Py_SIZE(c) && c->leaves; i++)
@@ -88,8 +86,21 @@ static int captured_leaves(Captured *c) {
     return c->leaves;
 }
 
+static Shared *spare_shared; /* the last that was freed: a training step makes one and frees one */
+
+void shared_free(Shared *s) {
+    PyObject *owner = s->owner;
+#ifndef MICROGRAD_SANITIZE
+    Shared *kept = spare_shared;
+    spare_shared = s;
+    s = kept;
+#endif
+    PyMem_Free(s);
+    Py_DECREF(owner);
+}
+
 /* Room for the partials of a node over these; `out` is where machine code may write a value and then the partials. */
-static Shared *shared_new(Captured *c, double **out) {
+Shared *shared_new(Captured *c, double **out) {
     Py_ssize_t n = Py_SIZE(c);
     Shared *s = spare_shared;
     if (s != NULL && s->room >= n && s->room / 4 <= n) {
@@ -109,7 +120,7 @@ static Shared *shared_new(Captured *c, double **out) {
 }
 
 /* A node over them; takes the room, where the partials are already. */
-static PyObject *make_shared(int op, double y, Shared *s) {
+PyObject *make_shared(int op, double y, Shared *s) {
     Node *out = node_alloc(y);
     if (out == NULL || !is_recording()) {
         shared_free(s);

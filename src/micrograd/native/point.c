@@ -2,48 +2,57 @@
 
    int f(const double *in, const double *params, double *out, void *scratch);   not 0: a guard failed */
 
-#include <stdlib.h>
 #include <stdatomic.h>
 
-typedef int (*PointFunction)(const double *, const double *, double *, void *);
+#include "engine.h"
+#include "platform.h"
+
+/* ---- machine code: a capsule that owns it */
+
+#define CODE_NAME "micrograd.machine_code"
+
+static void code_free(PyObject *capsule) { Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule)); }
+
+/* machine_code(address, owner) -> what runs it takes; the owner (of the memory that the code is in) lives as long */
+PyObject *module_machine_code(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *number, *owner;
+    if (!PyArg_ParseTuple(args, "O!O:machine_code", &PyLong_Type, &number, &owner)) return NULL;
+    void *address = PyLong_AsVoidPtr(number);
+    if (address == NULL) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "machine_code(): there is no code at 0");
+    PyObject *capsule = PyCapsule_New(address, CODE_NAME, code_free);
+    if (capsule != NULL && PyCapsule_SetContext(capsule, owner) == 0) Py_INCREF(owner);
+    return capsule;
+}
+
+void *code_address(PyObject *code) {
+    if (PyCapsule_IsValid(code, CODE_NAME)) return PyCapsule_GetPointer(code, CODE_NAME);
+    PyErr_Format(PyExc_TypeError, "expected what machine_code() gives, not %s", type_name(code));
+    return NULL;
+}
 
 /* Memory for one run. The last run's is kept for the next: to get 300 kB from the system and give them back takes 40 µs. */
-typedef struct {
-    size_t bytes;
-    _Alignas(64) char memory[];
-} Workspace;
-
 static _Atomic(Workspace *) spare_workspace;
 
-static Workspace *workspace_take(size_t bytes) { /* NULL without memory; `memory` is aligned to 64 bytes */
+Workspace *workspace_take(size_t bytes) { /* NULL without memory; `memory` is aligned to 64 bytes */
     Workspace *w = atomic_exchange(&spare_workspace, NULL);
     if (w != NULL && w->bytes >= bytes && w->bytes / 16 <= bytes + 65536) return w;
-    free(w);
-    w = aligned_alloc(64, (sizeof(Workspace) + bytes + 63) & ~(size_t)63);
+    lines_free(w);
+    w = lines_alloc(sizeof(Workspace) + bytes);
     if (w != NULL) w->bytes = bytes;
     return w;
 }
 
-static void workspace_return(Workspace *w) {
-    if (w != NULL) free(atomic_exchange(&spare_workspace, w));
+void workspace_return(Workspace *w) {
+    if (w != NULL) lines_free(atomic_exchange(&spare_workspace, w));
 }
 
 /* ---- one run */
 
-typedef struct {
-    PointFunction function;
-    Py_ssize_t n_in, n_params, n_out, n_scratch;
-    PyObject **params, **first; /* first: the arguments that are Values; outputs are nodes over those and the params */
-    Py_ssize_t n_first;
-    Captured *shared; /* the params, where they are one */
-    int op;           /* of the nodes; -1: outputs are plain numbers */
-} Point;
-
-static inline size_t in_lines(Py_ssize_t n) { return ((size_t)n + 7) & ~(size_t)7; } /* of 64 bytes, each part its own */
 static inline Py_ssize_t point_width(const Point *p) { return p->op < 0 ? 0 : p->n_first + p->n_params; }
 
 /* Memory for a run; it begins with n_in numbers, which the caller fills in. */
-static Workspace *point_space(const Point *p) {
+Workspace *point_space(const Point *p) {
     size_t n_all = in_lines(p->n_out * (1 + point_width(p)));
     return workspace_take((in_lines(p->n_in) + in_lines(p->n_params) + n_all + (size_t)p->n_scratch + 8) * sizeof(double));
 }
@@ -68,7 +77,7 @@ static PyObject *point_node(const Point *p, double y, const double *partials) {
 
 /* 1: results holds n_out new references; 0: a guard failed; -1: an error is set. The code gives n_out values, and then for each
    its partials. */
-static int point_run(const Point *p, Workspace *space, PyObject **results) {
+int point_run(const Point *p, Workspace *space, PyObject **results) {
     double *in = (double *)space->memory, *params = in + in_lines(p->n_in), *out = params + in_lines(p->n_params);
     Py_ssize_t width = point_width(p);
     double *scratch = out + in_lines(p->n_out * (1 + width));
@@ -103,26 +112,25 @@ static int point_run(const Point *p, Workspace *space, PyObject **results) {
     return 1;
 }
 
-/* point(address, numbers, params, n_out, n_scratch, op, inputs) -> list of outputs, or None when a guard failed.
+/* point(code, numbers, params, n_out, n_scratch, op, inputs) -> list of outputs, or None when a guard failed.
    params: a list, or what captured() gives. With an op, outputs are nodes over the inputs and the params. */
-static PyObject *module_point(PyObject *module, PyObject *args) {
+PyObject *module_point(PyObject *module, PyObject *args) {
     (void)module;
-    unsigned long long address;
-    PyObject *numbers, *params, *op, *first;
+    PyObject *code, *numbers, *params, *op, *first;
     Point p = {.op = -1};
-    if (!PyArg_ParseTuple(args, "KO!OnnOO!:point", &address, &PyList_Type, &numbers, &params, &p.n_out, &p.n_scratch, &op, &PyList_Type, &first))
+    if (!PyArg_ParseTuple(args, "OOOnnOO!:point", &code, &numbers, &params, &p.n_out, &p.n_scratch, &op, &PyList_Type, &first))
         return NULL;
     if (is_captured(params)) p.shared = (Captured *)params;
     else if (!PyList_Check(params)) return PyErr_Format(PyExc_TypeError, "point(): params are a list of Values");
+    if ((p.function = (PointFunction)code_address(code)) == NULL) return NULL;
     if (p.n_out < 0 || p.n_scratch < 0) return PyErr_Format(PyExc_ValueError, "point(): a count is negative");
     /* reading a number may run Python code, and other threads run while the machine code does: no list may change meanwhile */
     PyObject *result = NULL;
-    numbers = PyList_AsTuple(numbers);
+    numbers = PySequence_Tuple(numbers);
     first = PyList_AsTuple(first);
     params = p.shared ? Py_NewRef(params) : PyList_AsTuple(params);
     Workspace *space = NULL;
     if (numbers == NULL || first == NULL || params == NULL) goto done;
-    p.function = (PointFunction)(uintptr_t)address;
     p.n_in = PyTuple_GET_SIZE(numbers);
     p.n_params = Py_SIZE(params);
     p.params = p.shared ? (PyObject **)p.shared->item : ((PyTupleObject *)params)->ob_item;
@@ -149,62 +157,4 @@ done:
     Py_XDECREF(first);
     Py_XDECREF(params);
     return result;
-}
-
-/* lay_flat(x, leaves) -> a key as bytes, with the numbers and Values of nested lists and tuples appended to leaves; None (and
-   leaves to be thrown away) where something else is among them: structure.py, flatten then does it. */
-static int lay_flat(PyObject *x, PyObject *leaves, List *key, int depth) {
-    if (key->n == key->room && list_grow(key, 1) < 0) return -1;
-    int is_list = PyList_CheckExact(x);
-    if (is_list || PyTuple_CheckExact(x)) {
-        if (depth > 32) return 0;
-        key->item[key->n++] = is_list ? '[' : '(';
-        for (Py_ssize_t i = 0; i < Py_SIZE(x); i++) {
-            int done = lay_flat(is_list ? PyList_GET_ITEM(x, i) : PyTuple_GET_ITEM(x, i), leaves, key, depth + 1);
-            if (done <= 0) return done;
-        }
-        if (key->n == key->room && list_grow(key, 1) < 0) return -1;
-        key->item[key->n++] = ']';
-        return 1;
-    }
-    int is_node = Py_IS_TYPE(x, ValueType);
-    if (!is_node && !PyFloat_CheckExact(x) && !PyLong_CheckExact(x)) return 0;
-    key->item[key->n++] = is_node ? 'v' : '*';
-    return PyList_Append(leaves, x) < 0 ? -1 : 1;
-}
-
-static PyObject *module_lay_flat(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *x, *leaves, *result = NULL;
-    if (!PyArg_ParseTuple(args, "OO!:lay_flat", &x, &PyList_Type, &leaves)) return NULL;
-    List key = {0};
-    int done = lay_flat(x, leaves, &key, 0);
-    if (done > 0 && (result = PyBytes_FromStringAndSize(NULL, key.n)) != NULL)
-        for (Py_ssize_t i = 0; i < key.n; i++) PyBytes_AS_STRING(result)[i] = (char)key.item[i];
-    PyMem_RawFree(key.item);
-    if (done == 0) result = Py_NewRef(Py_None);
-    if (result == NULL && !PyErr_Occurred()) PyErr_NoMemory();
-    return result;
-}
-
-/* The same again, for arguments that should be laid out as in a key: 1, and the numbers are in `to`; 0 where they are not. */
-static int lay_again(PyObject *x, const char **key, double **to) {
-    char want = *(*key)++;
-    if (want == '*') {
-        if (PyFloat_CheckExact(x)) {
-            *(*to)++ = PyFloat_AS_DOUBLE(x);
-            return 1;
-        }
-        if (!PyLong_CheckExact(x)) return 0;
-        double number = PyLong_AsDouble(x);
-        *(*to)++ = number;
-        if (number != -1.0 || !PyErr_Occurred()) return 1;
-        PyErr_Clear(); /* too large: the general way says so */
-        return 0;
-    }
-    int is_list = PyList_CheckExact(x);
-    if (want != (is_list ? '[' : '(') || !(is_list || PyTuple_CheckExact(x))) return 0;
-    for (Py_ssize_t i = 0; i < Py_SIZE(x); i++)
-        if (!lay_again(is_list ? PyList_GET_ITEM(x, i) : PyTuple_GET_ITEM(x, i), key, to)) return 0;
-    return *(*key)++ == ']';
 }

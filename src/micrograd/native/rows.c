@@ -3,13 +3,12 @@
    int f(void **columns, const void *params, void **outs, int64_t n, void *acc, uint8_t *bad, void *scratch);
    Rows are cut into groups of a fixed size, each summed in a fixed order: the number of threads changes no bit. */
 
-#include <pthread.h>
-#include <time.h>
+#include <stdatomic.h>
 
-#define GROUP_ROWS 2048 /* 49 groups of 100,000 rows: cores get even shares, and 300 sums a group cost 1 % */
+#include "engine.h"
+#include "platform.h"
+
 #define PACK_ROWS 512   /* strided rows are laid out as columns this many at a time: 64 columns fit the level-2 cache */
-
-typedef int (*BatchFunction)(void **, const void *, void **, int64_t, void *, uint8_t *, void *);
 
 typedef struct {
     const char *base;
@@ -31,12 +30,6 @@ typedef struct {
     PyThreadState *caller; /* of the thread that has given the interpreter lock away; NULL where it was kept */
     double looked;         /* when it last asked whether somebody wants it to stop, in seconds */
 } Batch;
-
-static double seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Ten times a second, let Python handle its signals; whether a handler raised, as that of Ctrl-C does. */
 static int interrupted(Batch *b) {
@@ -141,26 +134,18 @@ static void batch_groups(Batch *b, int calling) {
     workspace_return(space);
 }
 
-static void *batch_work(void *batch) {
-    batch_groups(batch, 0);
-    return NULL;
-}
-
-#define MAX_THREADS 64
+static void work_on_groups(void *batch) { batch_groups(batch, 0); }
+static void work_and_listen(void *batch) { batch_groups(batch, 1); }
 
 static void batch_run(Batch *b, int threads) {
     Py_ssize_t groups = (b->rows + GROUP_ROWS - 1) / GROUP_ROWS;
     if (threads > groups) threads = (int)groups;
     if (threads > MAX_THREADS) threads = MAX_THREADS;
     b->threads = threads > 0 ? threads : 1;
-    pthread_t started[MAX_THREADS];
-    int n = 0;
-    while (n < threads - 1 && pthread_create(&started[n], NULL, batch_work, b) == 0) n++;
-    batch_groups(b, 1);
-    for (int i = 0; i < n; i++) pthread_join(started[i], NULL);
+    run_threads(b->threads, work_on_groups, b, work_and_listen);
 }
 
-static char buffer_kind(const Py_buffer *view) { /* 0 where it holds no real numbers in this machine's order */
+char buffer_kind(const Py_buffer *view) { /* 0 where it holds no real numbers in this machine's order */
     const char *f = view->format ? view->format : "B";
     if (*f == '@' || *f == '=' || *f == '<') f++;
     char kind = *f;
@@ -188,13 +173,6 @@ static Py_ssize_t row_columns(const Py_buffer *v, int axis, char kind, Column *c
     }
     return count;
 }
-
-/* What machine code there is, and what is to be done with it. */
-typedef struct {
-    BatchFunction function;
-    Py_ssize_t width, item, n_acc, scratch;
-    int threads, op; /* op: of the node that is made; -1 for a list of sums */
-} RowCode;
 
 /* A node: scale * sums[0] is its value, scale * sums[1:] are its partials with respect to the uniform Values. */
 static PyObject *batch_node(int op, const double *sums, Py_ssize_t n_acc, double scale, PyObject *uniform) {
@@ -240,146 +218,63 @@ static int read_uniform(PyObject *uniform, Py_ssize_t item, void *params) {
     return 0;
 }
 
-/* Run the rows of these views; a node or a list of sums, and whether a guard failed for some row. axes: NULL where all are 0.
-   blocks: NULL, or room for the sums of each group of GROUP_ROWS rows, in order. */
-static PyObject *batch_rows(const RowCode *code, const Py_buffer *views, Py_ssize_t n_views, const int *axes, PyObject *uniform, Py_ssize_t rows,
-                            char **outs, Py_ssize_t n_outs, uint8_t *bad, double scale, int *any_bad, double *blocks) {
-    Py_ssize_t groups = (rows + GROUP_ROWS - 1) / GROUP_ROWS, n_columns = 0, n_acc = code->n_acc;
-    for (Py_ssize_t i = 0; i < n_views; i++) {
+static Py_ssize_t count_columns(const RowData *data) { /* over all views: the numbers in one row */
+    Py_ssize_t n = 0;
+    for (Py_ssize_t i = 0; i < data->n_views; i++) {
         Py_ssize_t per_row = 1;
-        for (int d = 0; d < views[i].ndim; d++)
-            if (d != (axes ? axes[i] : 0)) per_row *= views[i].shape[d];
-        n_columns += per_row;
+        for (int d = 0; d < data->views[i].ndim; d++)
+            if (d != (data->axes ? data->axes[i] : 0)) per_row *= data->views[i].shape[d];
+        n += per_row;
     }
-    size_t n_params = in_lines(Py_SIZE(uniform)), n_sums = (size_t)(groups * n_acc + n_acc);
+    return n;
+}
+
+static PyObject *list_of(const double *numbers, Py_ssize_t n) {
+    PyObject *list = PyList_New(n);
+    for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
+        PyObject *x = PyFloat_FromDouble(numbers[i]);
+        if (x == NULL) Py_CLEAR(list);
+        else PyList_SET_ITEM(list, i, x);
+    }
+    return list;
+}
+
+static int run_groups(Batch *b, int threads) { /* 0, or -1 with an error set */
+    if (threads <= 1 && b->rows <= 4096) { /* not worth giving the lock away */
+        batch_groups(b, 0);
+    } else {
+        b->looked = seconds();
+        b->caller = PyEval_SaveThread();
+        batch_run(b, threads);
+        PyEval_RestoreThread(b->caller);
+    }
+    if (b->no_memory && !b->stop) PyErr_NoMemory();
+    return b->stop || b->no_memory ? -1 : 0;
+}
+
+PyObject *run_rows(const RowCode *code, const RowData *data, int *any_bad) {
+    Py_ssize_t groups = (data->rows + GROUP_ROWS - 1) / GROUP_ROWS, n_columns = count_columns(data), n_acc = code->n_acc;
+    size_t n_params = in_lines(Py_SIZE(data->uniform)), n_sums = (size_t)(groups * n_acc + n_acc);
     double *params = PyMem_Malloc((n_params + n_sums) * sizeof(double) + (size_t)n_columns * sizeof(Column) + 1);
     if (params == NULL) return PyErr_NoMemory();
     double *sums = params + n_params, *total = sums + groups * n_acc;
     Column *columns = (Column *)(total + n_acc), *column = columns;
     PyObject *answer = NULL;
-    for (Py_ssize_t i = 0; i < n_views; i++) column += row_columns(&views[i], axes ? axes[i] : 0, buffer_kind(&views[i]), column);
-    if (read_uniform(uniform, code->item, params) < 0) goto done;
-    Batch b = {.threads = 1, .function = code->function, .columns = columns, .n_columns = n_columns, .n_outs = n_outs, .n_acc = n_acc, .rows = rows,
-               .width = code->width, .item = code->item, .scratch_bytes = code->scratch, .outs = outs, .params = params, .sums = sums, .bad = bad};
-    if (code->threads <= 1 && rows <= 4096) { /* not worth giving the lock away */
-        batch_groups(&b, 0);
-    } else {
-        b.looked = seconds();
-        b.caller = PyEval_SaveThread();
-        batch_run(&b, code->threads);
-        PyEval_RestoreThread(b.caller);
-    }
-    if (b.stop) goto done;
-    if (b.no_memory) {
-        PyErr_NoMemory();
-        goto done;
-    }
+    for (Py_ssize_t i = 0; i < data->n_views; i++)
+        column += row_columns(&data->views[i], data->axes ? data->axes[i] : 0, buffer_kind(&data->views[i]), column);
+    Batch b = {.threads = 1, .function = code->function, .columns = columns, .n_columns = n_columns, .n_outs = data->n_outs, .n_acc = n_acc,
+               .rows = data->rows, .width = code->width, .item = code->item, .scratch_bytes = code->scratch, .outs = data->outs,
+               .params = params, .sums = sums, .bad = data->bad};
+    if (read_uniform(data->uniform, code->item, params) < 0 || run_groups(&b, code->threads) < 0) goto done;
     for (Py_ssize_t i = 0; i < n_acc; i++) { /* groups are added in their order */
         double sum = 0.0;
         for (Py_ssize_t g = 0; g < groups; g++) sum = sum + sums[g * n_acc + i];
         total[i] = sum;
     }
     *any_bad = b.any_bad;
-    if (blocks != NULL) memcpy(blocks, sums, (size_t)(groups * n_acc) * sizeof(double));
-    if (code->op >= 0 && !b.any_bad) {
-        answer = batch_node(code->op, total, n_acc, scale, uniform);
-        goto done;
-    }
-    answer = PyList_New(n_acc);
-    for (Py_ssize_t i = 0; answer != NULL && i < n_acc; i++) {
-        PyObject *x = PyFloat_FromDouble(total[i]);
-        if (x == NULL) Py_CLEAR(answer);
-        else PyList_SET_ITEM(answer, i, x);
-    }
+    if (data->blocks != NULL) memcpy(data->blocks, sums, (size_t)(groups * n_acc) * sizeof(double));
+    answer = code->op >= 0 && !b.any_bad ? batch_node(code->op, total, n_acc, data->scale, data->uniform) : list_of(total, n_acc);
 done:
     PyMem_Free(params);
     return answer;
-}
-
-/* batch(address, width, item, arrays, axes, uniform, rows, outs, n_acc, scratch, bad, threads, op, scale, blocks)
-   arrays: buffers, each with its batch axis in axes; uniform: numbers and Values that are the same in each row, or what captured()
-   gives; outs: writable buffers, one for each result column; bad: a writable buffer, zeroed; blocks: None, or a writable buffer
-   that gets the sums of each group of GROUP_ROWS rows. Returns (any_bad, sums); with op, a
-   node in place of the sums. */
-static PyObject *module_batch(PyObject *module, PyObject *args) {
-    (void)module;
-    unsigned long long address;
-    PyObject *arrays, *axes, *uniform, *outs, *bad, *op, *blocks = Py_None, *result = NULL;
-    Py_ssize_t rows, row = -1;
-    RowCode code;
-    int n_views = 0, any_bad = 0;
-    double scale;
-    if (!PyArg_ParseTuple(args, "KnnO!O!OnO!nnOiOd|O:batch", &address, &code.width, &code.item, &PyTuple_Type, &arrays, &PyTuple_Type, &axes,
-                          &uniform, &rows, &PyList_Type, &outs, &code.n_acc, &code.scratch, &bad, &code.threads, &op, &scale, &blocks))
-        return NULL;
-    if (!is_captured(uniform) && !PyList_Check(uniform)) return PyErr_Format(PyExc_TypeError, "batch(): uniform is a list");
-    if (code.width < 1 || code.width > 64 || (code.item != 4 && code.item != 8) || code.n_acc < 0 || code.scratch < 0 || rows < 0)
-        return PyErr_Format(PyExc_ValueError, "batch(): a width, a size or a count is out of range");
-    if (PyTuple_GET_SIZE(axes) != PyTuple_GET_SIZE(arrays)) return PyErr_Format(PyExc_ValueError, "batch(): one axis for each array");
-    if (op != Py_None && ((row = row_of(op)) < 0 || code.n_acc < 1))
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "batch(): a node needs a sum");
-    uniform = is_captured(uniform) ? Py_NewRef(uniform) : PyList_AsTuple(uniform); /* reading a number may run Python code */
-    outs = uniform ? PyList_AsTuple(outs) : NULL;
-    if (outs == NULL) {
-        Py_XDECREF(uniform);
-        return NULL;
-    }
-    code.function = (BatchFunction)(uintptr_t)address;
-    code.op = (int)row;
-    Py_ssize_t n_arrays = PyTuple_GET_SIZE(arrays), n_outs = PyTuple_GET_SIZE(outs);
-    Py_buffer *views = PyMem_Calloc((size_t)(n_arrays + n_outs + 2), sizeof(Py_buffer));
-    char **starts = PyMem_Malloc((size_t)(n_outs + 1) * sizeof(char *));
-    int *along = PyMem_Malloc((size_t)(n_arrays + 1) * sizeof(int));
-    if (views == NULL || starts == NULL || along == NULL) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    for (Py_ssize_t i = 0; i < n_arrays; i++) {
-        Py_buffer *v = &views[n_views];
-        if (PyObject_GetBuffer(PyTuple_GET_ITEM(arrays, i), v, PyBUF_STRIDES | PyBUF_FORMAT) < 0) goto done;
-        n_views++;
-        int axis = along[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(axes, i));
-        if (axis == -1 && PyErr_Occurred()) goto done;
-        if (v->ndim < 1 || v->ndim > 16 || axis < 0 || axis >= v->ndim || v->shape[axis] != rows || !buffer_kind(v)) {
-            PyErr_SetString(PyExc_ValueError, "batch(): an array does not have these rows, or holds no real numbers");
-            goto done;
-        }
-    }
-    for (Py_ssize_t i = 0; i < n_outs; i++) {
-        Py_buffer *v = &views[n_views];
-        if (PyObject_GetBuffer(PyTuple_GET_ITEM(outs, i), v, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) goto done;
-        n_views++;
-        if (v->len < rows * code.item) {
-            PyErr_SetString(PyExc_ValueError, "batch(): a result array is too small");
-            goto done;
-        }
-        starts[i] = v->buf;
-    }
-    if (PyObject_GetBuffer(bad, &views[n_views], PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) goto done;
-    Py_buffer *bad_view = &views[n_views++];
-    Py_ssize_t cells = (rows + code.width - 1) / code.width;
-    if (bad_view->len < 1 || (bad_view->len != 1 && bad_view->len < cells * ((code.width + 7) / 8))) {
-        PyErr_SetString(PyExc_ValueError, "batch(): the array of refused rows is too small");
-        goto done;
-    }
-    double *block_sums = NULL;
-    if (blocks != Py_None) {
-        if (PyObject_GetBuffer(blocks, &views[n_views], PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) goto done;
-        Py_buffer *v = &views[n_views++];
-        if (v->len < (rows + GROUP_ROWS - 1) / GROUP_ROWS * code.n_acc * (Py_ssize_t)sizeof(double)) {
-            PyErr_SetString(PyExc_ValueError, "batch(): the array for the sums of blocks is too small");
-            goto done;
-        }
-        block_sums = v->buf;
-    }
-    PyObject *answer = batch_rows(&code, views, n_arrays, along, uniform, rows, starts, n_outs, bad_view->buf, scale, &any_bad, block_sums);
-    if (answer != NULL) result = Py_BuildValue("(NN)", PyBool_FromLong(any_bad), answer);
-done:
-    for (int i = 0; i < n_views; i++) PyBuffer_Release(&views[i]);
-    PyMem_Free(views);
-    PyMem_Free(starts);
-    PyMem_Free(along);
-    Py_DECREF(uniform);
-    Py_DECREF(outs);
-    return result;
 }

@@ -1,0 +1,390 @@
+/* What the translation units of the C engine share: the node, and the functions that one unit offers to the others.
+
+   memory.c     nodes come from slabs, and slabs go back to the system
+   node.c       how a node is freed, and what the cycle collector sees of it
+   captured.c   the Values that compiled code reads, shared by its results
+   operand.c    Python objects as numbers and operands
+   mode.c       what the current thread is doing: no_grad, scopes, traces, watchers
+   make.c, lists.c   one op, a node out: operators, methods, the functions of micrograd.math
+   sweep.c      the sort and the backward sweep
+   attributes.c, value.c   the class Value
+   linearize.c  a graph as a tape
+   layout.c, point.c, kernel.c   machine code at one point
+   rows.c, batch.c, row_call.c   machine code over the rows of arrays
+   module.c     the module _engine
+
+   Headers declare; the only functions in this one are accessors that must be inlined. */
+
+#ifndef MICROGRAD_ENGINE_H
+#define MICROGRAD_ENGINE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+#include <structmember.h>
+
+#if defined(__GNUC__)
+#define PREFETCH(address) __builtin_prefetch((address), 1)
+#else
+#define PREFETCH(address) ((void)(address))
+#endif
+
+#define CAST(f) ((void *)(f))
+
+/* ---- the node
+
+   96 bytes: Python's two headers (32), data and grad, two inputs with their partials, room for a __dict__.
+   An input is one of three things:
+       a pointer        another Value; partial[i] is d(this)/d(input)
+       NULL             a plain number; partial[i] is that number: it has no gradient, so the place is free
+       a pointer | 1    the same number after somebody asked for _prev: a leaf was made to show it
+   Nodes of more than two inputs keep them in a block. */
+
+typedef struct Node Node;
+
+typedef struct {
+    Py_ssize_t n;
+    Node **in;
+    double *partial;
+} Block;
+
+typedef struct {     /* the block of a node that is SHARED: see captured.c */
+    Block block;     /* `in` is the owner's, and so are the references in it */
+    PyObject *owner;
+    Py_ssize_t room; /* partials that fit */
+} Shared;
+
+struct Node {
+    PyObject_HEAD
+    union {
+        double data;
+        Node *next; /* of a dead node, and of free memory */
+    };
+    double grad;
+    union {
+        Node *in[2];
+        Block *block; /* when MANY */
+    };
+    double partial[2];
+    PyObject *dict; /* label, an assigned _backward, whatever else the user sets */
+    uint16_t op;    /* row of the table, or one of the three below */
+    uint8_t flags;
+    uint8_t count : 2;      /* inputs kept in the node itself: 0, 1, 2 */
+    uint8_t scope_high : 6; /* the nn module that made it, for drawings: 22 bits, see scopes.py */
+    uint16_t scope_low;
+    uint16_t trace; /* the trace that made it; 0 outside of any, ELSEWHERE by another thread from what belongs to one */
+};
+
+#define ELSEWHERE UINT16_MAX
+#define MAX_SCOPE ((1u << 22) - 1)
+
+enum {
+    OP_LEAF = 0xFFFF,  /* no inputs */
+    OP_USER = 0xFFFE,  /* Value(data, children, op): its _backward is written by hand */
+    OP_GIVEN = 0xFFFD, /* Value(data, children, partials): the partials were given */
+};
+
+enum {
+    VISITED = 1, /* set and cleared within one sort */
+    TRACKED = 2, /* the cycle collector looks at it: it, or something behind it, has a __dict__ */
+    MANY = 4,
+    HOOKED = 8,    /* it may have a _backward of its own */
+    OURS = 16,     /* memory from node_alloc, not from the subclass machinery */
+    SHARED = 32,   /* MANY, and the block is a Shared */
+    CONSUMED = 64, /* another node was made from it */
+    EXPOSED = 128, /* its __dict__ was handed out, and may change unseen */
+};
+
+extern PyTypeObject *ValueType, *CapturedType;
+extern size_t changes; /* how often a Value got or lost a _backward, a class or inputs after it was made: seldom */
+extern size_t gc_head; /* bytes that the cycle collector keeps in front of an object: measured at import */
+
+static inline int is_value(PyObject *o) { return Py_IS_TYPE(o, ValueType) || PyType_IsSubtype(Py_TYPE(o), ValueType); }
+static inline int is_plain_value(PyObject *o) { return Py_IS_TYPE(o, ValueType); } /* not of a subclass */
+static inline int is_shown_number(Node *in) { return ((uintptr_t)in & 1) != 0; }
+static inline Node *pointer(Node *in) { return (Node *)((uintptr_t)in & ~(uintptr_t)1); }
+static inline int has_gradient(Node *in) { return in != NULL && !is_shown_number(in); }
+static inline int is_leaf(const Node *n) { return n->op == OP_LEAF; }
+static inline int is_by_hand(const Node *n) { return n->op == OP_USER || n->op == OP_GIVEN; }
+static inline Py_ssize_t input_count(const Node *n) { return n->flags & MANY ? n->block->n : n->count; }
+static inline Node **inputs(Node *n) { return n->flags & MANY ? n->block->in : n->in; }
+static inline double *input_partials(Node *n) { return n->flags & MANY ? n->block->partial : n->partial; }
+static inline uint32_t scope_of(const Node *n) { return (uint32_t)n->scope_high << 16 | n->scope_low; }
+static inline void stamp_scope(Node *n, uint32_t scope) { n->scope_high = (scope >> 16) & 63, n->scope_low = (uint16_t)scope; }
+
+/* ---- memory.c */
+
+#define SLAB_BYTES ((size_t)1 << 21)
+
+typedef struct Slab {
+    struct Slab *prev, *next;         /* in the ring of slabs that have room */
+    struct Slab *all_prev, *all_next; /* in the ring of all slabs */
+    Node *freed;                      /* nodes that were given back */
+    char *fresh, *end;                /* memory that was never used */
+    size_t live;
+    int in_ring;
+} Slab;
+
+extern Slab *slab_now; /* the slab that nodes come from; its ring holds the others with room */
+
+Node *node_memory_slow(void); /* NULL without memory, with the error set */
+void node_memory_back(Node *n);
+int for_each_node(int (*visit)(Node *n, void *argument), void *argument); /* of our own memory, alive; stops where visit gives not 0 */
+void advise_huge(void *memory, size_t bytes);
+
+static inline size_t node_stride(void) { return gc_head + sizeof(Node); }
+
+static inline Node *node_fresh(Slab *s) { /* memory that was never a node: a freed one leaves these two as they must be */
+    Node *n = (Node *)s->fresh;
+    s->fresh += node_stride();
+    memset((char *)n - gc_head, 0, gc_head);
+    n->dict = NULL;
+    return n;
+}
+
+static inline Node *node_memory(void) {
+#ifdef MICROGRAD_SANITIZE
+    return node_memory_slow();
+#else
+    Slab *s = slab_now;
+    if (s == NULL || s->live == 0 || (s->freed == NULL && s->fresh == s->end)) return node_memory_slow();
+    s->live++;
+    Node *n = s->freed;
+    if (n == NULL) return node_fresh(s);
+    s->freed = n->next;
+    return n;
+#endif
+}
+
+/* ---- node.c */
+
+Block *block_new(Py_ssize_t n);
+void node_track(Node *n);       /* let the collector see it */
+void node_track_late(Node *n);  /* the same, where it may have been an input already: nodes made from it must be seen too */
+void node_drop_inputs(Node *n); /* what it is made from, and its block; it is a leaf afterwards */
+void value_dealloc(Node *n);
+int value_traverse(Node *n, visitproc visit, void *arg);
+int value_clear(Node *n);
+int hold_frees(void);          /* from now on no node is freed, but waits; gives what to release */
+void release_frees(int before); /* free what has waited */
+
+static inline Node *node_alloc(double data) {
+    Node *n = node_memory();
+    if (n == NULL) return NULL;
+#if defined(Py_TRACE_REFS) || defined(Py_REF_DEBUG) || defined(Py_GIL_DISABLED)
+    PyObject_Init((PyObject *)n, ValueType);
+#else
+    Py_SET_TYPE((PyObject *)n, ValueType);
+    Py_INCREF(ValueType);
+    Py_SET_REFCNT((PyObject *)n, 1);
+#endif
+    n->data = data;
+    n->grad = 0.0;
+    n->op = OP_LEAF;
+    n->flags = OURS;
+    n->count = n->scope_high = 0;
+    n->scope_low = n->trace = 0;
+    return n;
+}
+
+/* ---- captured.c */
+
+typedef struct {
+    PyObject_VAR_HEAD
+    size_t checked; /* the value of `changes` when `leaves` was found out */
+    int leaves;     /* whether all are leaves without a _backward of their own */
+    Node *item[];
+} Captured;
+
+static inline int is_captured(PyObject *o) { return Py_IS_TYPE(o, CapturedType); }
+
+PyObject *module_captured(PyObject *module, PyObject *list);
+void captured_read(const Captured *c, double *to);
+int captured_leaves(Captured *c);
+Shared *shared_new(Captured *c, double **out);
+void shared_free(Shared *s);
+PyObject *make_shared(int op, double y, Shared *s);
+extern PyType_Spec captured_spec;
+
+/* ---- operand.c */
+
+typedef struct { /* an operand is a Value, or a number */
+    Node *node;  /* NULL for a number */
+    double data;
+} Operand;
+
+int number(PyObject *o, double *out);        /* 0, or -1 with an error set */
+int other_number(PyObject *o, double *out);  /* 1: *out is the number; 0: not a number; -1: an error is set */
+int other_operand(PyObject *o, Operand *out);
+PyObject *refuse(PyObject *o);               /* NULL, with the TypeError that names o */
+const char *type_name(PyObject *o);
+int all_values(PyObject *all);               /* of a tuple, or of a list that no Python code changes in between */
+PyObject *fixed_sequence(PyObject *given);   /* its items, safe to walk: a tuple, or a list of Values and plain numbers */
+int operand_init(void);
+
+static inline int plain_number(PyObject *o, double *out) { /* 1: *out is the number; 0: not a number; -1: an error is set */
+    if (PyFloat_Check(o)) {
+        *out = PyFloat_AS_DOUBLE(o);
+        return 1;
+    }
+    if (PyLong_Check(o)) {
+        *out = PyLong_AsDouble(o);
+        return *out == -1.0 && PyErr_Occurred() ? -1 : 1;
+    }
+    return 0;
+}
+
+static inline int operand(PyObject *o, Operand *out) {
+    if (Py_IS_TYPE(o, ValueType)) {
+        out->node = (Node *)o;
+        out->data = out->node->data;
+        return 1;
+    }
+    out->node = NULL;
+    int got = plain_number(o, &out->data);
+    return got ? got : other_operand(o, out);
+}
+
+/* ---- mode.c: what the current thread is doing (observed.py) */
+
+typedef struct {
+    int recording_off;
+    uint32_t scope;
+    uint16_t trace;
+    PyObject *watcher;
+    PyObject *maker;
+    int special; /* whether any of these is set */
+} Mode;
+
+extern _Thread_local Mode thread_mode;
+extern int special_threads; /* 0: nobody needs to look at thread_mode, which costs a call */
+extern int tracing_threads;
+
+int tell(const char *how, PyObject *v, PyObject *other, PyObject *result); /* whoever watches this thread; -1 where that raised */
+PyObject *finish(Node *out); /* a new node, where somebody is drawing, tracing or looking for nan */
+int is_of_a_trace(Node *n);  /* made from what a trace has made */
+extern PyMethodDef mode_methods[];
+
+static inline Mode *special_mode(void) { return special_threads && thread_mode.special ? &thread_mode : NULL; }
+static inline int is_recording(void) { return !special_threads || !thread_mode.recording_off; }
+static inline PyObject *made(Node *out) { return special_threads ? finish(out) : (PyObject *)out; }
+
+/* ---- make.c */
+
+extern PyObject *op_rows; /* list of Op, in the order of the table; ops of users follow */
+
+Py_ssize_t row_of(PyObject *op);                       /* the place of an Op; a user's new one is added at the end; -1: an error */
+PyObject *make_many(int op, double y, Block *block);   /* a node that keeps its inputs in a block; takes the block */
+PyObject *make_list(int op, PyObject *const *args, Py_ssize_t nargs);             /* lists.c */
+PyObject *by_hook(PyObject *owner, int op, PyObject *const *args, Py_ssize_t n); /* for an operand that is no number */
+PyObject *module_apply(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+int make_init(PyObject *module);
+extern PyType_Slot number_slots[];
+extern PyMethodDef table_methods[];
+
+/* ---- sweep.c */
+
+typedef struct {
+    uintptr_t *item;
+    Py_ssize_t n, room, used; /* used: the most that was in it, for list_return */
+} List;
+
+int list_grow(List *l, Py_ssize_t more);
+int sort_all(List *order); /* every node of our own memory, inputs first; 0, or -1 without memory. No marks are left. */
+void unmark_suspended(void); /* before marks are set by somebody else than a sweep */
+PyObject *value_backward(Node *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *value_push(Node *self, PyObject *unused);
+PyObject *value_zero_grad(Node *root, PyObject *unused);
+extern PyMethodDef sweep_methods[];
+
+/* ---- attributes.c and value.c */
+
+extern PyObject *str_backward, *str_label, *str_op;
+extern PyGetSetDef value_getset[];
+int value_setattr(PyObject *self, PyObject *name, PyObject *value);
+int node_set_dict(Node *n, PyObject *key, PyObject *value);
+int node_take_inputs(Node *n, PyObject *children, PyObject *partials); /* instead of those it has; partials: a tuple, or NULL */
+int node_has_own_backward(Node *n);                                    /* runs no Python code */
+int value_init_type(PyObject *module);
+extern PyMethodDef value_module_methods[];
+
+PyObject *leave(const char *how, PyObject *self); /* the number, where it leaves the graph */
+extern PyMethodDef leaving_methods[];
+
+/* ---- linearize.c, layout.c */
+
+PyObject *module_linearize(PyObject *module, PyObject *arguments);
+PyObject *module_lay_flat(PyObject *module, PyObject *args);
+int lay_again(PyObject *x, const char **key, double **to);
+
+/* ---- the machine code of compiled functions: a capsule that owns it */
+
+PyObject *module_machine_code(PyObject *module, PyObject *args);
+void *code_address(PyObject *code); /* NULL with an error set where it is none */
+
+typedef struct { /* memory for one run, aligned to 64 bytes */
+    size_t bytes;
+    _Alignas(64) char memory[];
+} Workspace;
+
+Workspace *workspace_take(size_t bytes); /* NULL without memory */
+void workspace_return(Workspace *w);
+
+static inline size_t in_lines(Py_ssize_t n) { return ((size_t)n + 7) & ~(size_t)7; } /* of 64 bytes, each part its own */
+
+/* ---- point.c: one run at one point */
+
+typedef int (*PointFunction)(const double *, const double *, double *, void *);
+
+typedef struct {
+    PointFunction function;
+    Py_ssize_t n_in, n_params, n_out, n_scratch;
+    PyObject **params, **first; /* first: the arguments that are Values; outputs are nodes over those and the params */
+    Py_ssize_t n_first;
+    Captured *shared; /* the params, where they are one */
+    int op;           /* of the nodes; -1: outputs are plain numbers */
+} Point;
+
+Workspace *point_space(const Point *p); /* it begins with n_in numbers, which the caller fills in */
+int point_run(const Point *p, Workspace *space, PyObject **results); /* 1: n_out new references; 0: a guard failed; -1: an error */
+PyObject *module_point(PyObject *module, PyObject *args);
+extern PyType_Spec kernel_spec; /* kernel.c */
+
+/* ---- rows.c: machine code over the rows of arrays; batch.c and row_call.c call it */
+
+#define GROUP_ROWS 2048 /* 49 groups of 100,000 rows: cores get even shares, and 300 sums a group cost 1 % */
+
+typedef int (*BatchFunction)(void **, const void *, void **, int64_t, void *, uint8_t *, void *);
+
+typedef struct { /* what machine code there is, and what is to be done with it */
+    BatchFunction function;
+    Py_ssize_t width, item, n_acc, scratch;
+    int threads, op; /* op: of the node that is made; -1 for a list of sums */
+} RowCode;
+
+typedef struct { /* where rows come from, and where results go */
+    const Py_buffer *views;
+    Py_ssize_t n_views;
+    const int *axes;   /* of each view; NULL where all are 0 */
+    PyObject *uniform; /* what is the same in each row: a tuple of numbers and Values, or a Captured */
+    Py_ssize_t rows;
+    char **outs;
+    Py_ssize_t n_outs;
+    uint8_t *bad; /* a bit for each row that took another way */
+    double scale; /* of the node */
+    double *blocks; /* NULL, or room for the sums of each group of GROUP_ROWS rows, in order */
+} RowData;
+
+PyObject *run_rows(const RowCode *code, const RowData *data, int *any_bad); /* a node, or a list of sums */
+char buffer_kind(const Py_buffer *view); /* 0 where it holds no real numbers in this machine's order */
+PyObject *module_batch(PyObject *module, PyObject *args);
+PyObject *module_row_call(PyObject *module, PyObject *args);
+extern PyTypeObject *RowCallType;
+extern PyType_Spec row_call_spec;
+
+/* ---- the module */
+
+int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject **type);
+
+#endif

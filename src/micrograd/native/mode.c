@@ -1,0 +1,124 @@
+/* What the current thread is doing: no_grad, the nn module that runs, a trace, who watches (observed.py has the same in Python). */
+
+#include "engine.h"
+
+_Thread_local Mode thread_mode;
+int special_threads, tracing_threads;
+
+static void mode_changed(void) {
+    Mode *m = &thread_mode;
+    int special = m->recording_off || m->scope || m->trace || m->watcher || m->maker;
+    special_threads += special - m->special;
+    m->special = special;
+}
+
+int tell(const char *how, PyObject *v, PyObject *other, PyObject *result) {
+    Mode *m = special_mode();
+    if (m == NULL || m->watcher == NULL) return 0;
+    PyObject *watcher = Py_NewRef(m->watcher); /* it may be taken off while it runs */
+    PyObject *told = PyObject_CallFunction(watcher, "sOOO", how, v, other, result);
+    Py_DECREF(watcher);
+    Py_XDECREF(told);
+    return told == NULL ? -1 : 0;
+}
+
+int is_of_a_trace(Node *n) {
+    Node **in = inputs(n);
+    for (Py_ssize_t i = 0, k = input_count(n); i < k; i++)
+        if (has_gradient(in[i]) && in[i]->trace) return 1;
+    return 0;
+}
+
+PyObject *finish(Node *out) {
+    Mode *m = special_mode();
+    if (tracing_threads && (m == NULL || m->trace == 0) && is_of_a_trace(out)) out->trace = ELSEWHERE;
+    if (m == NULL) return (PyObject *)out;
+    stamp_scope(out, m->scope);
+    if (m->trace) out->trace = m->trace;
+    if (m->maker != NULL) {
+        PyObject *maker = Py_NewRef(m->maker), *told = PyObject_CallOneArg(maker, (PyObject *)out);
+        Py_DECREF(maker);
+        if (told == NULL) {
+            Py_DECREF(out);
+            return NULL;
+        }
+        Py_DECREF(told);
+    }
+    return (PyObject *)out;
+}
+
+static PyObject *module_set_recording(PyObject *module, PyObject *on) {
+    (void)module;
+    int want = PyObject_IsTrue(on), before = !thread_mode.recording_off;
+    if (want < 0) return NULL;
+    thread_mode.recording_off = !want;
+    mode_changed();
+    return PyBool_FromLong(before);
+}
+
+static PyObject *module_set_scope(PyObject *module, PyObject *scope) {
+    (void)module;
+    unsigned long want = PyLong_AsUnsignedLong(scope), before = thread_mode.scope;
+    if (PyErr_Occurred()) return NULL;
+    if (want > MAX_SCOPE) return PyErr_Format(PyExc_OverflowError, "a scope is a number up to %u", MAX_SCOPE);
+    thread_mode.scope = (uint32_t)want;
+    mode_changed();
+    return PyLong_FromUnsignedLong(before);
+}
+
+static PyObject *module_set_trace(PyObject *module, PyObject *trace) {
+    (void)module;
+    unsigned long want = PyLong_AsUnsignedLong(trace), before = thread_mode.trace;
+    if (PyErr_Occurred()) return NULL;
+    if (want >= ELSEWHERE) return PyErr_Format(PyExc_OverflowError, "a trace is a number below %d", ELSEWHERE);
+    thread_mode.trace = (uint16_t)want;
+    tracing_threads += (want != 0) - (before != 0);
+    mode_changed();
+    return PyLong_FromUnsignedLong(before);
+}
+
+static PyObject *module_set_watch(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *watcher, *maker;
+    if (!PyArg_ParseTuple(args, "OO:set_watch", &watcher, &maker)) return NULL;
+    Mode *m = &thread_mode;
+    PyObject *before = PyTuple_Pack(2, m->watcher ? m->watcher : Py_None, m->maker ? m->maker : Py_None);
+    if (before == NULL) return NULL;
+    PyObject *old[] = {m->watcher, m->maker};
+    m->watcher = watcher == Py_None ? NULL : Py_NewRef(watcher);
+    m->maker = maker == Py_None ? NULL : Py_NewRef(maker);
+    mode_changed();
+    Py_XDECREF(old[0]);
+    Py_XDECREF(old[1]);
+    return before;
+}
+
+static PyObject *module_is_plain(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyBool_FromLong(special_mode() == NULL);
+}
+
+static int add_scope(Node *n, void *set) {
+    if (scope_of(n) == 0) return 0;
+    PyObject *scope = PyLong_FromUnsignedLong(scope_of(n));
+    int failed = scope == NULL || PySet_Add(set, scope) < 0;
+    Py_XDECREF(scope);
+    return failed;
+}
+
+static PyObject *module_scopes_in_use(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    PyObject *set = PySet_New(NULL);
+    if (set != NULL && for_each_node(add_scope, set) < 0) Py_CLEAR(set);
+    return set;
+}
+
+PyMethodDef mode_methods[] = {
+    {"set_recording", module_set_recording, METH_O, "set_recording(on) -> what it was, in this thread"},
+    {"set_scope", module_set_scope, METH_O, "set_scope(number) -> what it was, in this thread"},
+    {"set_trace", module_set_trace, METH_O, "set_trace(number) -> what it was, in this thread"},
+    {"set_watch", module_set_watch, METH_VARARGS, "set_watch(watcher, maker) -> what they were, in this thread"},
+    {"is_plain", module_is_plain, METH_NOARGS, "is_plain(): this thread is inside no trace, no_grad, scope or watch"},
+    {"scopes_in_use", module_scopes_in_use, METH_NOARGS, "scopes_in_use() -> the scopes of all Values (but of subclasses)"},
+    {NULL, NULL, 0, NULL},
+};

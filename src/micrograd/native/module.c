@@ -1,0 +1,84 @@
+/* The module _engine: the C twin of engine.py, the same Value, the same results to the bit. engine.py is the definition; read it
+   first. engine.h lists the parts.
+
+   The state of the engine (the type, the slabs, the table) is the process's: an op must find the type of its operands without a
+   detour. So the module belongs to one interpreter, and needs the interpreter lock. */
+
+#include "engine.h"
+#include "optim.h"
+
+static PyMethodDef module_methods[] = {
+    {"linearize", module_linearize, METH_VARARGS, "linearize(roots, inputs, trace, sources): the graph between them as flat arrays"},
+    {"captured", module_captured, METH_O, "captured(values) -> the same, for results to share; or the list itself"},
+    {"lay_flat", module_lay_flat, METH_VARARGS, "lay_flat(x, leaves) -> a key, or None"},
+    {"machine_code", module_machine_code, METH_VARARGS, "machine_code(address, owner) -> a capsule that owns it"},
+    {"point", module_point, METH_VARARGS, "point(code, numbers, params, n_out, n_scratch, op, inputs) -> outputs, or None"},
+    {"batch", module_batch, METH_VARARGS, "batch(code, ...): run machine code over the rows of arrays"},
+    {"row_call", module_row_call, METH_VARARGS, "row_call(...): the same for arrays of kinds that are known, as a callable"},
+    {NULL, NULL, 0, NULL},
+};
+
+/* How many bytes precede an object that the collector may track: asked of an empty list. */
+static int measure_gc_head(void) {
+    PyObject *list = PyList_New(0), *sys = PyImport_ImportModule("sys");
+    PyObject *with = sys && list ? PyObject_CallMethod(sys, "getsizeof", "O", list) : NULL;
+    PyObject *without = list ? PyObject_CallMethod(list, "__sizeof__", NULL) : NULL;
+    if (with != NULL && without != NULL) gc_head = (size_t)(PyLong_AsLong(with) - PyLong_AsLong(without));
+    Py_XDECREF(list);
+    Py_XDECREF(sys);
+    Py_XDECREF(with);
+    Py_XDECREF(without);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject **type) { /* *type keeps a reference */
+    *type = (PyTypeObject *)PyType_FromSpec(spec);
+    return *type == NULL || (name != NULL && PyModule_AddObjectRef(module, name, (PyObject *)*type) < 0) ? -1 : 0;
+}
+
+static int before_update(const char *how, PyObject *value) { return tell(how, value, Py_None, Py_None); }
+
+/* The partials of a node that compiled code has made over leaves alone, which an optimizer reads without a sweep. */
+static const double *leaf_partials(PyObject *root, PyObject **owner, PyObject *const **leaves, Py_ssize_t *n) {
+    Node *node = (Node *)root;
+    if (!Py_IS_TYPE(root, ValueType) || (node->flags & HOOKED) || !(node->flags & SHARED)) return NULL;
+    *owner = ((Shared *)node->block)->owner;
+    if (!captured_leaves((Captured *)*owner)) return NULL;
+    *leaves = (PyObject *const *)node->block->in;
+    *n = node->block->n;
+    return node->block->partial;
+}
+
+_Static_assert(offsetof(Node, grad) == offsetof(Node, data) + sizeof(double), "optim.c reads the gradient behind the data");
+
+static int module_exec(PyObject *module) {
+    static PyObject *first; /* what a second import in the same process gets, too */
+    static PyTypeObject *kernel_type;
+    if (first != NULL) return PyDict_Update(PyModule_GetDict(module), first);
+    if (measure_gc_head() < 0 || operand_init() < 0 || value_init_type(module) < 0 || make_init(module) < 0 ||
+        add_type(module, NULL, &captured_spec, &CapturedType) < 0 || add_type(module, NULL, &row_call_spec, &RowCallType) < 0 ||
+        add_type(module, "Kernel", &kernel_spec, &kernel_type) < 0 || PyModule_AddFunctions(module, mode_methods) < 0 ||
+        PyModule_AddFunctions(module, sweep_methods) < 0 || PyModule_AddFunctions(module, value_module_methods) < 0 ||
+        optim_add(module, &(ValueLayout){ValueType, offsetof(Node, data), before_update, leaf_partials}) < 0 ||
+        PyModule_AddIntConstant(module, "MAX_SCOPE", MAX_SCOPE) < 0)
+        return -1;
+    first = PyDict_Copy(PyModule_GetDict(module));
+    return first == NULL ? -1 : 0;
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, CAST(module_exec)},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_USED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT, .m_name = "micrograd._engine", .m_size = 0, .m_methods = module_methods, .m_slots = module_slots,
+};
+
+PyMODINIT_FUNC PyInit__engine(void) { return PyModuleDef_Init(&module_def); }

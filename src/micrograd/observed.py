@@ -1,0 +1,302 @@
+"""What the compiler, drawings and the search for nan need to know of a running program.
+
+Here the plain Value of engine.py becomes one that can be watched: each node is stamped with the nn module (scope) and the trace
+that made it, a watcher is told of each number that leaves the graph, a maker of each new node. The C engine has the same built
+in, and takes the place of both where it was built (`NATIVE` tells).
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import _local
+
+from micrograd import engine as plain
+from micrograd.engine import number
+from micrograd.ops import OPS, Op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+ELSEWHERE = 65535  # in place of a trace: made by another thread, from what belongs to one
+MAX_SCOPE = (1 << 22) - 1  # a node of the C engine has 22 bits for it
+
+
+class _State(_local):
+    """What the current thread is watched by."""
+
+    scope = 0  # which nn module is running: each new node is stamped with it, for drawings
+    trace = 0  # which trace is running: a node with another number was made outside of it
+    watcher: Callable[..., None] | None = None  # told of numbers that leave the graph, while a function is traced
+    maker: Callable[[Value], None] | None = None  # told of each new node, while anomalies are looked for
+
+
+state = _State()
+tracing = 0  # how many threads are inside a trace
+_data: Any = vars(plain.Value)["data"]  # the attributes of engine.py as they are, unseen by a watcher
+_grad: Any = vars(plain.Value)["grad"]
+_prev: Any = vars(plain.Value)["_prev"]
+
+
+def _tell(how: str, v: Any, other: Any = None, result: Any = None) -> None:
+    if state.watcher is not None:
+        state.watcher(how, v, other, result)
+
+
+def _unwatched(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Run code of engine.py, which reads numbers as everybody does: that is no news for a watcher."""
+
+    def quiet(*args: Any, **kwargs: Any) -> Any:
+        watcher = state.watcher
+        if watcher is None:
+            return function(*args, **kwargs)
+        state.watcher = None
+        try:
+            return function(*args, **kwargs)
+        finally:
+            state.watcher = watcher
+
+    return quiet
+
+
+class Value(plain.Value):
+    """A scalar, its gradient, and the op and inputs that made it."""
+
+    __slots__ = ("_scope", "_trace")
+    _data, _grad = _data, _grad
+
+    def __init__(self, data: Any, _children: Iterable[Value] = (), _op: Any = "", label: str = "") -> None:
+        self._scope, self._trace = state.scope, state.trace
+        _initialise(self, data, _children, _op, label)
+        if tracing and not state.trace and any(child._trace for child in self._prev):
+            self._trace = ELSEWHERE
+
+    @property
+    def data(self) -> float:  # type: ignore[override]
+        """the number"""
+        _tell("data", self)
+        return self._data  # type: ignore[no-any-return]
+
+    @data.setter
+    def data(self, x: Any) -> None:
+        _tell("data =", self)
+        _data.__set__(self, number(x))
+
+    @property
+    def grad(self) -> float:  # type: ignore[override]
+        """d(root)/d(self), once backward() has been called on a root"""
+        _tell("grad", self)
+        return self._grad  # type: ignore[no-any-return]
+
+    @grad.setter
+    def grad(self, x: Any) -> None:
+        _tell("grad =", self)
+        _grad.__set__(self, number(x))
+
+    @property
+    def _prev(self) -> tuple[plain.Value, ...]:  # type: ignore[override]
+        """the inputs in operand order: a*a has two"""
+        return _prev.__get__(self)  # type: ignore[no-any-return]
+
+    @_prev.setter
+    def _prev(self, inputs: Iterable[plain.Value]) -> None:
+        """Other inputs than those that an op has used: a node made by hand from now on."""
+        children = tuple(inputs)
+        for child in children:
+            if not isinstance(child, plain.Value):
+                raise TypeError(f"_children are Values, not {type(child).__name__}: {plain._brief(child)}")
+        _prev.__set__(self, children)
+        self._rule, self._partials = None, ()
+
+    def backward(self, gradient: float = 1.0) -> None:
+        seed = number(gradient)
+        _tell("backward()", self)
+        _backward(self, seed)
+
+    def zero_grad(self) -> None:
+        _tell("grad =", self)
+        _zero_grad(self)
+
+    def detach(self) -> Value:
+        _tell("detach()", self)
+        return Value(self._data)
+
+    def _apply(self, op: Op, args: Any) -> Any:
+        return apply(op, *args)
+
+    def __repr__(self) -> str:
+        _tell("repr()", self)
+        return _repr(self)  # type: ignore[no-any-return]
+
+    def __hash__(self) -> int:
+        _tell("hash()", self)
+        return object.__hash__(self)
+
+    def __bool__(self) -> bool:
+        _tell("ne", self, 0.0, self._data != 0.0)
+        return bool(self._data != 0.0)
+
+    # ---- copies carry the graph (graph.py: iterative, so a deep one is no matter)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        from micrograd.graph import reduce
+
+        return reduce(self)
+
+    def __copy__(self) -> Any:
+        from micrograd.graph import copy
+
+        return copy(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        from micrograd.graph import deepcopy
+
+        return deepcopy(self, memo)
+
+
+_initialise = _unwatched(plain.Value.__init__)
+_backward = _unwatched(plain.Value.backward)
+_zero_grad = _unwatched(plain.Value.zero_grad)
+_repr = _unwatched(plain.Value.__repr__)
+_plain_apply, _plain_node = plain.apply, plain.node
+apply = _unwatched(_plain_apply)
+apply.__doc__ = plain.apply.__doc__
+
+
+def _leaving(how: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    quiet = _unwatched(method)
+
+    def leave(self: Value, *args: Any) -> Any:
+        _tell(how, self)
+        return quiet(self, *args)
+
+    return leave
+
+
+def _comparison(name: str) -> Callable[[Value, Any], Any]:
+    def compare(self: Value, other: Any) -> Any:
+        try:
+            b = other if isinstance(other, Value) else number(other)
+        except TypeError:
+            return NotImplemented
+        result = bool(OPS[name].value(self._data, b._data if isinstance(b, Value) else b))
+        _tell(name, self, b, result)
+        return result
+
+    return compare
+
+
+for _how in ("float", "int", "round"):
+    setattr(Value, f"__{_how}__", _leaving(f"{_how}()", getattr(plain.Value, f"__{_how}__")))
+for _how in ("floor", "ceil", "trunc"):
+    setattr(Value, f"__{_how}__", _leaving(f"math.{_how}()", getattr(plain.Value, f"__{_how}__")))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Value, f"__{_name}__", _comparison(_name))
+_format = _leaving("format()", plain.Value.__format__)
+setattr(Value, "__format__", lambda self, spec: _format(self, spec) if spec else str(self))  # noqa: B010
+Value.__module__ = "micrograd.engine"
+
+
+def node(y: float, op: Op, inputs: Iterable[Value], slopes: Iterable[Any]) -> Any:
+    """Make a node of which value and partials are known."""
+    out: Any = _plain_node(y, op, inputs, slopes)
+    if state.maker is not None:
+        state.maker(out)
+    return out
+
+
+def set_scope(scope: int) -> int:
+    """Stamp the nodes that this thread makes from now on; returns what the stamp was."""
+    if not 0 <= scope <= MAX_SCOPE:
+        raise OverflowError(f"a scope is a number up to {MAX_SCOPE}")
+    before, state.scope = state.scope, scope
+    return before
+
+
+def set_trace(trace: int) -> int:
+    """Number the nodes that this thread makes from now on; returns what the number was."""
+    global tracing
+    if not 0 <= trace < ELSEWHERE:
+        raise OverflowError(f"a trace is a number below {ELSEWHERE}")
+    before, state.trace = state.trace, trace
+    tracing += bool(trace) - bool(before)
+    return before
+
+
+def set_watch(watcher: Any, maker: Any) -> tuple[Any, Any]:
+    """Call watcher(how, value, other, result) when a number leaves the graph, maker(node) for each new node."""
+    before = state.watcher, state.maker
+    state.watcher, state.maker = watcher, maker
+    return before
+
+
+def zero_grads(values: list[Any]) -> None:
+    """Set `.grad` of each to zero."""
+    for v in values[:1]:
+        _tell("grad =", v)
+    for v in values:
+        _grad.__set__(v, 0.0)
+
+
+def attributes(v: Any) -> dict[str, Any]:
+    """What somebody has set on a Value: label, a _backward of its own ... as a dict of its own."""
+    return dict(vars(v))
+
+
+def scopes_in_use() -> set[int]:
+    """The scopes of all Values that there are."""
+    import gc
+
+    return {v._scope for v in gc.get_objects() if isinstance(v, Value)}
+
+
+set_recording = plain.set_recording
+
+
+class no_grad(plain.no_grad):
+    """Record nothing: `with no_grad():` for a block, `@no_grad()` for a function. Results are leaves."""
+
+    def __enter__(self) -> None:
+        watch = set_watch(None, None)
+        set_watch(*watch)
+        if watch[0] is not None:  # a trace takes its tape from the nodes that are recorded
+            watch[0]("no_grad()", None, None, None)
+        self._before.append(set_recording(False))
+
+    def __exit__(self, *_: object) -> None:
+        set_recording(self._before.pop())
+
+
+def apply_primitive(op: Op, *args: Any) -> Any:
+    """Run an op that the C engine has no code for: engine.py's apply, unwatched."""
+    watcher, maker = set_watch(None, None)
+    set_watch(None, maker)
+    try:
+        return _plain_apply(op, *args)
+    finally:
+        set_watch(watcher, maker)
+
+
+# ---- the C twin takes over, where it was built
+
+NATIVE = False
+if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
+    try:
+        from micrograd._engine import Value, apply, attributes, node  # noqa: F401, I001
+        from micrograd._engine import scopes_in_use, set_recording, set_scope, set_trace, set_watch, zero_grads  # noqa: F401
+
+        NATIVE = True
+    except ImportError as reason:
+        if os.environ.get("MICROGRAD_REQUIRE_NATIVE", "0") not in ("", "0"):
+            raise
+        import warnings
+
+        from micrograd import install
+
+        warnings.warn(
+            f"micrograd runs its Python engine, which gives the same results many times slower: {reason}. Install a C "
+            f"compiler, and then: {install.native_command()} (or set MICROGRAD_PURE=1 to choose this engine silently)",
+            RuntimeWarning,
+            stacklevel=2,
+        )
