@@ -271,7 +271,15 @@ static PyObject *slots_rule(PyObject *type, PyObject *name) {
     return PyErr_Format(PyExc_KeyError, "no update rule is called %R: run `make ops` and build again", name);
 }
 
+static PyObject *slots_reduce(Slots *s, PyObject *unused) { /* copies and pickles: the values, and which of them are frozen */
+    (void)unused;
+    if (s->frozen == NULL) return Py_BuildValue("O(O)", Py_TYPE(s), s->values);
+    return Py_BuildValue("O(O)y#", Py_TYPE(s), s->values, (const char *)s->frozen, s->n);
+}
+
 static PyMethodDef slots_methods[] = {
+    {"__reduce__", (PyCFunction)(void *)slots_reduce, METH_NOARGS, NULL},
+    {"__setstate__", (PyCFunction)(void *)slots_freeze, METH_O, NULL},
     {"zero", (PyCFunction)(void *)slots_zero, METH_NOARGS, "Set all gradients to zero."},
     {"norm", (PyCFunction)(void *)slots_norm, METH_NOARGS, "The norm of the gradients."},
     {"clip_norm", (PyCFunction)(void *)slots_clip_norm, METH_O, "clip_norm(limit) -> the norm that the gradients had"},

@@ -36,6 +36,7 @@ class Module:
     """
 
     _scope: int
+    assignments = 0  # of modules to attributes, in the whole process: see structure.py
     _training = True
     _lists_parameters = False  # whether the class, or one that it is made from, has written parameters() itself
 
@@ -51,6 +52,8 @@ class Module:
     def __setattr__(self, name: str, value: Any) -> None:
         if name[0] != "_":
             found.check(self, name, value)
+            if not isinstance(value, Value):
+                Module.assignments += 1
             if isinstance(value, Module):
                 scopes.adopt(value._scope, self._scope, name)
             elif isinstance(value, (list, tuple)):

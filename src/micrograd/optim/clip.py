@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf
+from numbers import Real
 
 from micrograd.engine import Value
 from micrograd.optim.slots import Slots
@@ -38,6 +39,6 @@ def clip_value(parameters: Iterable[Value], limit: float) -> None:
 
 def check_limit(limit: float, name: str = "the limit of a gradient") -> float:
     """Return a limit as a float; one that is not above 0 is refused."""
-    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0.0 < limit <= inf:
+    if isinstance(limit, bool) or not isinstance(limit, Real) or not 0.0 < limit <= inf:
         raise ValueError(f"{name} is a number above 0, not {limit!r}")
     return float(limit)

@@ -59,7 +59,7 @@ class LBFGS(Optimizer):
         self._pairs: list[tuple[Any, Any]] = []  # (change of the parameters, change of the gradient), oldest first
         self.evaluations = 0  # of the closure, in all steps
 
-    def step(self, closure: Callable[[], Value] | None = None) -> float:  # type: ignore[override]
+    def step(self, closure: Callable[[], Value] | None = None) -> float:
         """Run up to `max_iter` iterations and return the loss at the end; the parameters and gradients are of there."""
         if closure is None:
             raise TypeError("LBFGS evaluates the loss several times in a step: call step(closure), which returns it")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import inf, isfinite
+from numbers import Real
 from typing import Any
 
 from micrograd.engine import Value
@@ -70,6 +71,10 @@ class Optimizer:
     """
 
     def __init__(self, parameters: Iterable[Any], lr: float | Schedule, **settings: float) -> None:
+        if hasattr(parameters, "parameters"):
+            raise TypeError(
+                f"an optimizer takes parameters, not a {type(parameters).__name__}: pass model.parameters()"
+            )
         given = list(parameters)
         self.settings: Settings = self._checked(settings)
         self.groups: list[Group] = []
@@ -112,7 +117,7 @@ class Optimizer:
                 checked[name] = float(x)
                 continue
             least, bound = RANGES.get(name, (-inf, inf))
-            if not isinstance(x, (int, float)) or not least <= x < bound or (name == "eps" and x == 0.0):
+            if not isinstance(x, Real) or not least <= float(x) < bound or (name == "eps" and x == 0.0):
                 told = (
                     "above 0"
                     if name == "eps"
@@ -150,11 +155,16 @@ class Optimizer:
         """Set the gradient of every parameter to zero."""
         self.slots.zero()
 
-    def step(self) -> None:
-        """Move each parameter, by its gradient, in place."""
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Move each parameter, by its gradient, in place.
+
+        A closure, as PyTorch has it, is called first: it computes the loss and calls backward(), and the loss is returned.
+        """
+        loss = None if closure is None else closure()
         for slots, rule, constants, kept in self.updates():
             slots.update(rule, constants, kept)
         self.advance()
+        return loss
 
     def updates(self) -> tuple[Update, ...]:
         """Return what the next step does, one update for each group; `advance` says that it was done."""
@@ -281,7 +291,7 @@ def _number(rule: Rule) -> int:
 def _schedule(rate: Any) -> Schedule:
     if callable(rate):
         return rate  # type: ignore[no-any-return]
-    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not (isfinite(rate) and rate >= 0.0):
+    if isinstance(rate, bool) or not isinstance(rate, Real) or not 0.0 <= float(rate) < inf:
         raise ValueError(f"a learning rate is a finite number, 0 or more, or a function of the step, not {rate!r}")
     return constant(float(rate))
 
@@ -305,7 +315,7 @@ def check_betas(betas: Any) -> tuple[float, float]:
     if len(pair) != 2:
         raise ValueError(f"betas are two numbers, such as (0.9, 0.999), not {betas!r}")
     for beta in pair:
-        if not isinstance(beta, (int, float)) or not 0.0 <= beta < 1.0:
+        if not isinstance(beta, Real) or not 0.0 <= float(beta) < 1.0:
             raise ValueError(f"betas are at least 0 and below 1, not {beta}")
     return float(pair[0]), float(pair[1])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import cos, pi
 
 Schedule = Callable[[int], float]  # steps taken -> learning rate
@@ -15,7 +16,7 @@ def constant(lr: float) -> Schedule:
     >>> optim.constant(0.1)(500)
     0.1
     """
-    return lambda k: lr
+    return partial(_constant, lr)
 
 
 def linear(start: float, end: float, steps: int) -> Schedule:
@@ -27,7 +28,7 @@ def linear(start: float, end: float, steps: int) -> Schedule:
     (1.0, 0.5, 0.0)
     """
     _count("steps", steps)
-    return lambda k: start + (end - start) * min(k / steps, 1.0)
+    return partial(_linear, start, end, steps)
 
 
 def cosine(start: float, end: float, steps: int, warmup: int = 0) -> Schedule:
@@ -44,13 +45,7 @@ def cosine(start: float, end: float, steps: int, warmup: int = 0) -> Schedule:
     if warmup < 0:
         raise ValueError(f"warmup counts steps and is 0 or more, not {warmup}")
 
-    def schedule(k: int) -> float:
-        if k < warmup:
-            return start * (k + 1) / (warmup + 1)
-        done = min((k - warmup) / steps, 1.0)
-        return end + (start - end) * (1.0 + cos(pi * done)) / 2.0
-
-    return schedule
+    return partial(_cosine, start, end, steps, warmup)
 
 
 def step(start: float, every: int, factor: float = 0.1) -> Schedule:
@@ -62,7 +57,7 @@ def step(start: float, every: int, factor: float = 0.1) -> Schedule:
     (1.0, 0.5, 0.25)
     """
     _count("every", every)
-    return lambda k: start * factor ** (k // every)
+    return partial(_step, start, every, factor)
 
 
 def exponential(start: float, factor: float) -> Schedule:
@@ -72,7 +67,7 @@ def exponential(start: float, factor: float) -> Schedule:
     >>> optim.exponential(1.0, 0.5)(3)
     0.125
     """
-    return lambda k: start * factor**k
+    return partial(_step, start, 1, factor)
 
 
 def warm_restarts(start: float, end: float, steps: int, growth: int = 1) -> Schedule:
@@ -86,15 +81,7 @@ def warm_restarts(start: float, end: float, steps: int, growth: int = 1) -> Sche
     _count("steps", steps)
     _count("growth", growth)
 
-    def schedule(k: int) -> float:
-        length = steps
-        if growth == 1:
-            k %= length
-        while k >= length:
-            k, length = k - length, length * growth
-        return end + (start - end) * (1.0 + cos(pi * k / length)) / 2.0
-
-    return schedule
+    return partial(_warm_restarts, start, end, steps, growth)
 
 
 def one_cycle(
@@ -112,17 +99,9 @@ def one_cycle(
     _count("steps", steps)
     if not 0.0 < rise < 1.0:
         raise ValueError(f"rise is a share of the steps, between 0 and 1, not {rise}")
-    start, end = top / start_divisor, top / start_divisor / end_divisor
-    peak = rise * steps - 1.0
-    last = steps - 1.0
-
-    def schedule(k: int) -> float:
-        if k <= peak:
-            return top + (start - top) * (1.0 + cos(pi * k / peak)) / 2.0
-        done = min((k - peak) / (last - peak), 1.0) if last > peak else 1.0
-        return end + (top - end) * (1.0 + cos(pi * done)) / 2.0
-
-    return schedule
+    return partial(
+        _one_cycle, top, top / start_divisor, top / start_divisor / end_divisor, rise * steps - 1.0, steps - 1.0
+    )
 
 
 def warmup(schedule: Schedule | float, steps: int) -> Schedule:
@@ -135,7 +114,49 @@ def warmup(schedule: Schedule | float, steps: int) -> Schedule:
     """
     _count("steps", steps)
     after: Schedule = schedule if callable(schedule) else constant(schedule)
-    return lambda k: after(0) * (k + 1) / (steps + 1) if k < steps else after(k - steps)
+    return partial(_warmup, after, steps)
+
+
+# ---- the same as functions of the module, which unlike closures can be pickled
+
+
+def _constant(lr: float, k: int) -> float:
+    return lr
+
+
+def _linear(start: float, end: float, steps: int, k: int) -> float:
+    return start + (end - start) * min(k / steps, 1.0)
+
+
+def _cosine(start: float, end: float, steps: int, warmup: int, k: int) -> float:
+    if k < warmup:
+        return start * (k + 1) / (warmup + 1)
+    done = min((k - warmup) / steps, 1.0)
+    return end + (start - end) * (1.0 + cos(pi * done)) / 2.0
+
+
+def _step(start: float, every: int, factor: float, k: int) -> float:
+    return float(start * factor ** (k // every))
+
+
+def _warm_restarts(start: float, end: float, steps: int, growth: int, k: int) -> float:
+    length = steps
+    if growth == 1:
+        k %= length
+    while k >= length:
+        k, length = k - length, length * growth
+    return end + (start - end) * (1.0 + cos(pi * k / length)) / 2.0
+
+
+def _one_cycle(top: float, start: float, end: float, peak: float, last: float, k: int) -> float:
+    if k <= peak:
+        return top + (start - top) * (1.0 + cos(pi * k / peak)) / 2.0
+    done = min((k - peak) / (last - peak), 1.0) if last > peak else 1.0
+    return end + (top - end) * (1.0 + cos(pi * done)) / 2.0
+
+
+def _warmup(after: Schedule, steps: int, k: int) -> float:
+    return after(0) * (k + 1) / (steps + 1) if k < steps else after(k - steps)
 
 
 def _count(name: str, n: int) -> None:

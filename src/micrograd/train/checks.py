@@ -37,12 +37,14 @@ def data(given: Any, what: str) -> tuple[Any, Any]:
     """Return inputs and targets; each input has one target."""
     if not isinstance(given, (tuple, list)) or len(given) != 2:
         raise TypeError(f"{what} are (inputs, targets), a pair of lists or arrays, not {type(given).__name__}")
-    X, y = given
+    X, y = (part.tolist() if hasattr(part, "detach") else part for part in given)  # tensors of PyTorch, as lists
     for part, name in ((X, "inputs"), (y, "targets")):
         if not hasattr(part, "__len__") or not hasattr(part, "__getitem__") or isinstance(part, (str, dict)):
             raise TypeError(f"the {name} of {what} are a list or an array, not {type(part).__name__}")
     if not len(X):
-        raise ValueError(f"there are no {what} to learn from: the list of inputs is empty")
+        raise ValueError(
+            f"there are no {what}{' to learn from' if what == 'data' else ''}: the list of inputs is empty"
+        )
     if len(X) != len(y):
         raise ValueError(f"there are {len(X)} inputs and {len(y)} targets: each input has one")
     return X, y

@@ -16,6 +16,7 @@ from micrograd.engine import NATIVE, Value, no_grad
 from micrograd.errors import CompileError
 from micrograd.math import dot
 from micrograd.nn import dropout
+from micrograd.nn.structure import Watch, modules_of
 from micrograd.train.checks import known
 from micrograd.train.objective import Rows, as_array
 from micrograd.tree import flatten
@@ -61,6 +62,7 @@ class Compiled:
 
         self.np, self.model, self.rows, self.loss = np, model, rows, loss
         self.function, self.options = known(loss)
+        self.watch = Watch(modules_of(model))
         self.step = Value(0.0)  # the number of the training step, for what is random
         self.random = training and dropout.is_random(model)
         self.scalar = not hasattr(rows.X[0], "__len__")  # whether an input is one number
@@ -133,7 +135,12 @@ class Compiled:
 
     def error(self, part: Any, step: int) -> Any:
         """Return the loss of some rows."""
-        self.step.data = float(step)
+        self.step.data = step
+        if self.watch.changed():
+            raise RuntimeError(
+                "the model has other layers than when it was compiled, and compiled training would go on with the old ones: "
+                "end this run, and call fit again with an optimizer of the new parameters"
+            )
         if self.function is None:
             return self._mixed(part)
         total: Any = None

@@ -326,7 +326,10 @@ class _Run:
                 values = objective.predictions(part)
                 if objective.compiled:
                     values = [_as_values(p) for p in values]
-            found[name] = float(metric(values, objective.rows.lists(part)[1]))
+            number = metric(values, objective.rows.lists(part)[1])
+            if isinstance(number, (str, bytes)) or not hasattr(number, "__float__"):
+                raise TypeError(f"the metric {name!r} returned {number!r}: a metric returns one number")
+            found[name] = float(number)
         return found
 
     def _validate(self) -> Row:
