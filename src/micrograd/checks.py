@@ -33,7 +33,7 @@ def check_grad(
     """
     wants_function(f, "check")
     if not isinstance(order, int) or order < 1:
-        raise ValueError(f"order={order!r}: a whole number; the first derivative is order 1")
+        raise ValueError(f"order={order!r}: it must be a whole number; the first derivative is order 1")
     wanted = _wanted(args, argnums)
     from micrograd.transforms import jacobian
 
@@ -41,7 +41,7 @@ def check_grad(
         problem = _Problem(f, args, wanted)
         truth = problem.differences()
         if not truth:
-            raise TypeError(f"{problem.name} returns no number, so there is nothing to check")
+            raise TypeError(f"{problem.name} does not return a number, so there is nothing to check")
         if k == 1:
             problem.compare(truth, problem.by_backward(), "backward()", k, rtol, atol)
         if not problem.by_hand:
@@ -55,7 +55,7 @@ def _wanted(args: tuple[Any, ...], argnums: int | tuple[int, ...] | None) -> tup
         wanted = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         for n in wanted:
             if not -len(args) <= n < len(args):
-                raise TypeError(f"argnums={argnums} asks for argument {n}, but {len(args)} came")
+                raise TypeError(f"argnums={argnums} asks for argument {n}, but {len(args)} were given")
         return wanted
     found = []
     for i, a in enumerate(args):
@@ -69,7 +69,7 @@ def _wanted(args: tuple[Any, ...], argnums: int | tuple[int, ...] | None) -> tup
 
 
 class _Problem:
-    """A function at a point: its numbers laid flat, its derivatives in three ways."""
+    """A function at a point: its arguments as a flat list of numbers, and its derivatives computed in three ways."""
 
     def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], wanted: tuple[int, ...]) -> None:
         self.f, self.args, self.name = f, args, name_of(f)
@@ -99,7 +99,7 @@ class _Problem:
         return [y._data if isinstance(y, Value) else float(y) for y in self.call(given)[1]]
 
     def differences(self) -> list[list[tuple[float, float]]]:
-        """For each result and each number: the slope by differences, and how far it may be off."""
+        """For each result and each number: the slope by finite differences, and an estimate of its error."""
         columns = [self._slope(i) for i in range(len(self.numbers))]
         return [list(row) for row in zip(*columns)]
 
@@ -143,7 +143,7 @@ class _Problem:
         return best
 
     def has_kink(self, i: int, k: int) -> bool:
-        """Whether result k goes up from here as it came."""
+        """Whether result k has different slopes on the two sides of number i."""
         h = 1e-6 * max(1.0, abs(self.numbers[i]))
         low, here, high = [
             self.at([*self.numbers[:i], self.numbers[i] + d, *self.numbers[i + 1 :]])[k] for d in (-h, 0.0, h)
@@ -151,7 +151,7 @@ class _Problem:
         return not abs((high - here) - (here - low)) <= 1e-3 * abs(high - low) + 1e-9 * h
 
     def by_transform(self) -> list[list[float]]:
-        """The derivatives by jacobian."""
+        """The derivatives by the transform jacobian."""
         from micrograd.transforms import jacobian
 
         def results(*args: Any) -> list[Any]:
@@ -166,7 +166,7 @@ class _Problem:
         return [flat[k : k + width] for k in range(0, len(flat), width)]
 
     def by_backward(self) -> list[list[float]]:
-        """The derivatives by backward() of each result; all .grad are as they were afterwards."""
+        """The derivatives by backward() of each result; every .grad is restored afterwards."""
         inputs = [Value(x) for x in self.numbers]
         rows = []
         for y in self.call(list(inputs))[1]:
@@ -214,14 +214,14 @@ class _Problem:
 
 
 def _compiled_now(f: Any) -> Any:
-    """A jitted function that is machine code from its first call on."""
+    """The same jitted function, compiled in its first call."""
     from micrograd.compile.jit import compiled
 
     return compiled(f.f, replace(f.options, wait=True), f.static)
 
 
 def _paths(shape: Shape) -> Iterator[tuple[int, str]]:
-    """Where each number lies: (which part of a tuple, the index behind it as one would write it)."""
+    """The position of each number: (which part of a tuple, the index within it in Python notation)."""
 
     def walk(s: Shape, text: str) -> Iterator[str]:
         if s[0] == "*":

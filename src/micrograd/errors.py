@@ -1,12 +1,12 @@
-"""What can go wrong, one class for each thing that a caller may want to catch."""
+"""The exceptions of this package: one class for each kind of error that a caller may want to catch."""
 
 
 class MicrogradError(Exception):
-    """The parent of all errors of this package that are not plain TypeErrors or ValueErrors."""
+    """The base class of all exceptions of this package, apart from plain TypeErrors and ValueErrors."""
 
 
 class TraceError(MicrogradError):
-    """A function did something that a trace cannot see."""
+    """A function to be compiled does something that a trace cannot record."""
 
 
 class CompileError(MicrogradError):

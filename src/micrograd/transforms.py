@@ -1,4 +1,4 @@
-"""grad, value_and_grad, jacobian, hessian, jvp, vjp, hvp: functions in, functions of their derivatives out.
+"""grad, value_and_grad, jacobian, hessian, jvp, vjp, hvp: transforms from functions to functions of their derivatives.
 
     >>> from micrograd import grad, math
     >>> grad(lambda x: math.sin(x) * x)(0.0)
@@ -47,7 +47,7 @@ R = TypeVar("R")
 
 
 class _Call:
-    """One call of a function to differentiate: its arguments laid flat, and what is asked for."""
+    """One call of a function to differentiate: its arguments as a flat list, and what is asked for."""
 
     def __init__(
         self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums, has_aux: bool
@@ -91,7 +91,7 @@ class _Call:
         self.connected = bool(self.trace.captured) or any(isinstance(x, Value) for x in self.leaves)
 
     def gradient(self, flat: list[Any], start: int = 0) -> Any:
-        """Numbers, one for each wanted leaf, as the wanted arguments are arranged."""
+        """Arrange numbers, one for each wanted leaf, in the structure of the wanted arguments."""
         parts = []
         for span, shape in zip(self.wrt, self.shapes):
             parts.append(unflatten(shape, iter(flat[start : start + len(span)])))
@@ -108,13 +108,13 @@ class _Call:
                             "use jacobian, or has_aux=True for what else it returns")  # fmt: skip
 
     def with_aux(self, *results: Any) -> Any:
-        """The results, and behind them what f returned beside its own, where that was asked for."""
+        """The results, followed by the auxiliary output of f where has_aux is set."""
         if self.has_aux:
             return *results, self.aux()
         return results if len(results) > 1 else results[0]
 
     def aux(self) -> Any:
-        """What f returned beside its result, with the numbers or the graph of this call in it."""
+        """The auxiliary output of f, with the numbers or the graph of this call in it."""
         found = self.trace
         if not self.connected:
             return map_values(found.aux, lambda v: v._data)
@@ -130,7 +130,7 @@ class _Call:
 
 
 def _numbers_in(i: int, a: Any, shape: Shape) -> None:
-    """Refuse an argument of which there is no derivative."""
+    """Refuse an argument that holds nothing to differentiate by."""
     for x in fixed_parts(shape):
         if isinstance(x, complex):
             raise TypeError(
@@ -148,7 +148,7 @@ def _describe(shape: Shape) -> str:
 
 
 class Derived:
-    """What a transform makes of a function: called as that is, and pickled as the two."""
+    """What a transform makes of a function. It is called like the function, and pickled as the transform and the function."""
 
     def __init__(
         self, run: Callable[..., Any], transform: Callable[..., Any], f: Callable[..., Any], *how: Any
@@ -218,7 +218,7 @@ def jacobian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -
 
 
 def _laid_on_each_other(rows: list[Any], dimensions: tuple[int, ...]) -> Any:
-    """Gradients of one arrangement, one for each number of an array, as that arrangement with arrays for numbers."""
+    """Stack gradients of one structure, one for each number of an array, into that structure with arrays for numbers."""
     leaves: list[Any] = []
     shapes = [flatten(row, leaves) for row in rows]
     shape = shapes[0] if rows else NUMBER

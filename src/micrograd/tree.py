@@ -1,4 +1,4 @@
-"""Arguments and results: nested lists, tuples, dicts and NumPy arrays of numbers, as a flat list and a shape."""
+"""Arguments and results: nested lists, tuples, dicts and NumPy arrays, as a flat list of numbers and a shape."""
 
 from __future__ import annotations
 
@@ -40,20 +40,22 @@ def is_number(x: Any) -> bool:
 
 
 def name_of(f: Any) -> str:
-    """A function by its name; an object that is called (a model, a partial) by that of its class, for its repr may be long."""
+    """The name of a function; for a callable object (a model, a partial) that of its class, since its repr may be long."""
     return str(getattr(f, "__qualname__", type(f).__name__))
 
 
 def wants_function(f: Any, to: str) -> None:
-    """Refuse what cannot be called, where it is given and not where it would be used."""
+    """Refuse what cannot be called when it is given, and not later when it would be used."""
     if not callable(f):
         raise TypeError(f"a function to {to} is wanted, not {type(f).__name__}: {f!r}")
 
 
 def refuse_masked(x: Any) -> None:
-    """A masked array would lose its mask, and the numbers under it would count."""
+    """Refuse a masked array: it would lose its mask, and the masked numbers would count."""
     if hasattr(x, "mask"):
-        raise TypeError("a masked array: fill it with x.filled(number), or take what is not masked with x.compressed()")
+        raise TypeError(
+            "a masked array: fill it with x.filled(number), or take the unmasked numbers with x.compressed()"
+        )
 
 
 def flatten(x: Any, leaves: list[Any], other: Callable[[Any, list[Any]], Shape] | None = None) -> Shape:
@@ -79,32 +81,32 @@ def flatten(x: Any, leaves: list[Any], other: Callable[[Any, list[Any]], Shape] 
             raise TypeError(f"an array of dtype {x.dtype} holds no real numbers: convert it with .astype(float)")
         items = x.ravel().tolist()
         if x.dtype == object and not all(is_number(item) for item in items):
-            raise TypeError("an array of objects that are no numbers: convert it with .astype(float), or pass a list")
+            raise TypeError("an array of objects that are not numbers: convert it with .astype(float), or pass a list")
         leaves.extend(items)
         return "array", x.shape
     return fixed(x) if other is None else other(x, leaves)
 
 
 def fixed(x: Any) -> Shape:
-    """The shape of something that is no number, or is taken as it is."""
+    """The shape of something that is not a number, or is to be taken as it is."""
     return "fixed", x, _kind(x)
 
 
 def _kind(x: Any) -> tuple[Any, ...]:
-    """What tells equal things apart: 1, 1.0, True and 1+0j are equal, and so are 0.0 and -0.0, but what is compiled for one is
-    not for another."""
+    """What tells equal constants apart: 1, 1.0, True and 1+0j are equal, and so are 0.0 and -0.0, but each is compiled on its
+    own."""
     if isinstance(x, tuple):
         return type(x), *map(_kind, x)
     return type(x), repr(x) if isinstance(x, Number) else ""
 
 
 def unflatten(shape: Shape, leaves: Any) -> Any:
-    """The thing of that shape; `leaves` is an iterator of numbers or Values."""
+    """Rebuild what has this shape; `leaves` is an iterator of numbers or Values."""
     return rebuild(shape, leaves.__next__, lambda dimensions: _array(dimensions, leaves))
 
 
 def rebuild(shape: Shape, number: Callable[[], Any], array: Callable[[tuple[int, ...]], Any]) -> Any:
-    """The thing of that shape with number() for each number and array(dimensions) for each array, from left to right."""
+    """Rebuild what has this shape, with number() for each number and array(dimensions) for each array, from left to right."""
     kind = shape[0]
     if kind == "*":
         return number()
@@ -144,12 +146,12 @@ def size(shape: Shape) -> int:
 
 
 def as_floats(numbers: Iterable[Any]) -> list[Any]:
-    """A number that passes through a function unchanged comes out as a float all the same; Values stay what they are."""
+    """Convert numbers to floats, as results are; Values stay what they are."""
     return [x if isinstance(x, Value) else float(x) for x in numbers]
 
 
 def fixed_parts(shape: Shape) -> list[Any]:
-    """What a shape holds beside numbers."""
+    """The constants that a shape holds beside numbers."""
     if shape[0] == "fixed":
         return [shape[1]]
     if shape[0] == "held":
@@ -158,7 +160,7 @@ def fixed_parts(shape: Shape) -> list[Any]:
 
 
 def not_told_apart(shape: Shape, what: str) -> TypeError:
-    """The error for a shape that has no hash, as a set in it has none."""
+    """The error for a shape that is not hashable, because it holds a set, for example."""
     kind = next((type(x).__name__ for x in fixed_parts(shape) if type(x).__hash__ is None), "thing")
     return TypeError(
         f"{what} holds a {kind}, which is neither a number nor hashable, so calls cannot be told apart by it: "
@@ -171,13 +173,13 @@ class _Written(str):
 
 
 def written(shape: Shape) -> str:
-    """A shape as one would write it, with a star for each number."""
+    """A shape in Python notation, with a star for each number."""
     text = repr(rebuild(shape, lambda: _Written("*"), lambda dimensions: _Written(f"array{list(dimensions)}")))
     return text if len(text) <= 100 else text[:97] + "..."
 
 
 def map_values(x: Any, change: Callable[[Value], Any]) -> Any:
-    """The same thing with each Value in its lists, tuples, dicts and arrays changed; all else is left as it is."""
+    """Replace each Value in nested lists, tuples, dicts and arrays by change(value); everything else stays as it is."""
     if isinstance(x, Value):
         return change(x)
     if type(x) is list or type(x) is tuple:

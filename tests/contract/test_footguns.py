@@ -81,7 +81,7 @@ def test_a_number_that_leaves_the_graph_is_an_error_with_line_and_way_out(mg, wh
         first = f.__code__.co_firstlineno
         lines = [f"test_footguns.py:{n}" for n in range(first, first + 4)]
         assert any(line in text for line in lines), text
-        assert "used for every later call" in text
+        assert "reused in every later call" in text
 
 
 def test_inside_detect_anomaly_too(mg):

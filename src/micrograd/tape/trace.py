@@ -1,4 +1,4 @@
-"""trace: run a function once on real Values, take the graph that it left behind, write it down as a tape."""
+"""Trace: run a function on Values, take the graph that it leaves behind, and write it down as a tape."""
 
 from __future__ import annotations
 
@@ -48,13 +48,15 @@ WAYS_OUT = {
     "backward()": "Compile the derivative itself: jit(grad(f)) or jit(value_and_grad(f)).",
     "grad": "Compile the derivative itself, jit(grad(f)), or read .grad outside and pass it in as an argument.",
     "grad =": "Reset and change gradients outside of the compiled function.",
-    "detach()": "Compute outside what no gradient passes through, and pass it in as an argument.",
+    "detach()": "Compute what no gradient passes through outside of the function, and pass it in as an argument.",
     "no_grad()": "Write `with no_grad():` around the call instead.",
-    "format()": "Print it as it is, print(x), or return it and make the text outside.",
-    "hash()": "Compare it (x == 1, x in (1, 2)), or say that it is no number to vary: jit(f, static_argnums=...).",
+    "format()": "Print the Value itself, print(x), or return it and build the text outside.",
+    "hash()": "Compare it (x == 1, x in (1, 2)), or make the argument static: jit(f, static_argnums=...).",
 }
-FROZEN = "{} is run once and replayed, so the number of now would be used for every later call."
-REASONS = {"hash()": "A set, a dict or a cache finds a Value by what it is, not by its number, so {} would miss it."}
+FROZEN = "{} is traced and then replayed, so the value seen while tracing would be reused in every later call."
+REASONS = {
+    "hash()": "A set, a dict or a cache finds a Value by its identity and not by its number, so {} would not find it."
+}
 KEEP_IT = "Keep it a Value (micrograd.math has floor, round and where), or pass it in as an argument."
 
 
@@ -210,7 +212,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     return found
 
 
-# A result that is no number is kept as it was in the traced run, so it must be something that a run cannot fill with numbers.
+# A result that is not a number is kept as it was in the traced run, so it must be of a type that holds no computed numbers.
 CONSTANTS = (bool, str, bytes, Number, type, Enum, range, type(None), type(...))
 
 
@@ -219,14 +221,14 @@ def _refuse_frozen(f: Any, shape: Shape, texts: list[str]) -> None:
         if isinstance(x, str) and any(text in x for text in texts):
             raise TraceError(
                 f"{name_of(f)} returns a text with the number of a Value in it, and is to be compiled\n"
-                "  It is run once and replayed, so later calls would return the text of now.\n"
-                "  Return the number, and make the text from it outside."
+                "  It is traced and then replayed, so later calls would return the text of the traced run.\n"
+                "  Return the number, and build the text from it outside."
             )
         if not isinstance(x, CONSTANTS) and not is_numpy_scalar(x):
             raise TraceError(
                 f"{name_of(f)} returns a {type(x).__name__}, and is to be compiled\n"
-                "  It is run once and replayed, so later calls would return that very object, with the numbers of now in it.\n"
-                "  Return numbers in lists, tuples, named tuples, dicts or NumPy arrays, and make the object from them outside."
+                "  It is traced and then replayed, so later calls would return this object with its first numbers.\n"
+                "  Return numbers in lists, tuples, named tuples, dicts or NumPy arrays, and build the object outside."
             )
 
 
@@ -266,7 +268,7 @@ def _refuse_changed(f: Any, held: list[tuple[Any, list[Any]]]) -> None:
                 )
             raise TraceError(
                 f"{name_of(f)} changes a {type(container).__name__} that it gets as an argument, and is to be compiled\n"
-                "  Machine code gets the numbers in it alone, so the caller's would stay as it is.\n"
+                "  Machine code receives only the numbers in it, so the caller's object would not change.\n"
                 "  Change a copy, and return it."
             )
 
@@ -327,8 +329,11 @@ def derived(tape: Tape, sweep: Callable[..., Tape], *wrt: Any) -> Tape:
 
 
 def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
-    """Trace a function that will be replayed, and once more: what differs between two runs on the same numbers would be
-    frozen, and what `user` (the function as it was written) assigns outside of itself would be assigned now and never again."""
+    """Trace a function that will be replayed, in two runs on the same numbers.
+
+    A difference between the runs would be frozen, and what `user` (the function as it was written) assigns outside of itself
+    would not be assigned by the replay: both are errors.
+    """
     outer, _twice.made = getattr(_twice, "made", None), []
     try:
         first = _trace_without_drawing(f, user, shape, values)
@@ -347,8 +352,8 @@ def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
     if difference:
         raise TraceError(
             f"{name_of(f)} computes something else when it is run again on the same numbers: {difference}\n"
-            "  It is replayed as it ran now, so what it takes from elsewhere (the time, a counter, a generator of random "
-            "numbers, a cache) would be frozen.\n"
+            "  It is traced and then replayed, so whatever it reads from elsewhere (the time, a counter, a random number "
+            "generator, a cache) would keep its first value.\n"
             "  Pass that in as an argument."
         )
     after = outside.items(user)
@@ -359,7 +364,7 @@ def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
 
 
 KEEP_OUT = (
-    "  The function is run once and replayed, so later calls would leave it as it is.\n"
+    "  The function is traced and then replayed, and the replay changes nothing outside of it.\n"
     "  Return what is to be kept, and store it outside."
 )
 
@@ -375,7 +380,7 @@ def _trace_without_drawing(f: Any, user: Any, shape: Shape, values: list[Any]) -
             return found
     raise TraceError(
         f"a random number was drawn inside a compiled function, {name_of(f)}\n"
-        "  It is run once and replayed, so the number drawn now would be used for every later call.\n"
+        "  It is traced and then replayed, so the number drawn while tracing would be reused in every later call.\n"
         "  Draw it with micrograd.random, whose draws are part of the trace, or draw it outside and pass it in as an argument."
     )
 
