@@ -148,5 +148,5 @@ def test_without_the_c_engine_there_is_no_source(run_python):
         "-Wignore",
         check=False,
     )
-    assert done.stdout == "6.0 (2,)\n"
+    assert done.stdout == "6.0 [2]\n"
     assert f"{CompileError.__name__}: compiling needs the C engine, which was not built" in done.stderr

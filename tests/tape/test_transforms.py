@@ -117,7 +117,7 @@ class TestArguments:
 
     def test_an_array_of_other_things_is_refused(self, mg):
         for transform in (mg.grad, mg.jit):
-            with pytest.raises(TypeError, match="objects that are no numbers"):
+            with pytest.raises(TypeError, match="objects that are not numbers"):
                 transform(lambda a: a[0])(np.array([1.0, None], object))
 
     def test_complex_numbers_are_refused(self, mg):
