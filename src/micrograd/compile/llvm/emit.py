@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from micrograd.compile.llvm import math as inline
-from micrograd.compile.llvm import philox
+from micrograd.compile.llvm import philox, same_exp
 from micrograd.compile.llvm.build import Target, host_features, vector_name
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder, Ref
@@ -318,7 +318,7 @@ class Text:
         return self.get((call, tape.outputs[0]))
 
     def call(self, function: str, operands: list[str]) -> str:
-        """A function of the C library: of vectors where there is one and bits may differ, else lane by lane."""
+        """A function of the C library: of vectors where there is one (and bits may differ, or do not), else lane by lane."""
         n = len(operands)
         if not self.point and not self.target.exact and not self.one_by_one_calls and function not in OURS:
             if function == "exp" and not self.target.float32 and self.target.bits >= 256 and host_features().get("fma"):
@@ -327,6 +327,9 @@ class Text:
             vector = vector_name(function, n, self.target.bits, self.target.float32)
             if vector is not None and self.width % lanes == 0:
                 return self.call_vector(vector, operands, lanes)
+        wide = not self.point and self.scalar == "double" and self.lanes == self.width > 1
+        if function == "exp" and wide and same_exp.usable(self.target.bits):
+            return same_exp.call(self, operands[0])
         scalar = self.scalar if function not in OURS else "double"
         name = function + ("f" if scalar == "float" else "")
         declare = f"declare {scalar} @{name}({', '.join([scalar] * n)}) nounwind willreturn memory(none)"
