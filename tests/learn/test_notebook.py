@@ -132,6 +132,6 @@ def test_without_anywidget_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch)
 
     module._kind.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "anywidget", None)
-    with pytest.raises(ImportError, match=r"micrograd\[notebook\]"):
+    with pytest.raises(ImportError, match=r"\[notebook\]"):
         explore("a*b", a=1, b=2).widget()
     module._kind.cache_clear()

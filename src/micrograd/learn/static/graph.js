@@ -255,7 +255,8 @@ export function codeLine(graph, numbers, node) {
 /**
  * What is known after so many frames. It keeps the last answer, and goes on from there, forward or back.
  * @param {Graph} graph @param {Frame[]} frames
- * @returns {(step: number) => {known: boolean[], grads: (number | null)[], spent: {has: (key: string) => boolean}, active: Frame | null}}
+ * @returns {(step: number) => {known: boolean[], grads: (number | null)[], spent: {has: (key: string) => boolean},
+ *                              active: Frame | null}}
  */
 export function snapshots(graph, frames) {
   const known = graph.nodes.map((node) => node.constant), fresh = new Set();

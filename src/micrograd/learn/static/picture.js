@@ -35,7 +35,8 @@ export function drawGraph(graph, layout, ears, name) {
   const open = items.filter((item) => item.frame), rest = items.filter((item) => !item.frame);
   svg.append(...open.map((item) => item.el), ...edges.map((edge) => edge.el), ...rest.map((item) => item.el),
     ...edges.map((edge) => edge.label), packet.el);
-  const el = h("div", { class: "mg-scroll", tabindex: "0", role: "region", "aria-label": t("page.graph_region", { name }) }, svg);
+  const region = t("page.graph_region", { name });
+  const el = h("div", { class: "mg-scroll", tabindex: "0", role: "region", "aria-label": region }, svg);
   roam(svg, items);
   let flight = 0;
 
@@ -268,8 +269,9 @@ function drawEdge(graph, edge, flat) {
       }
       label.setAttribute("class", `edge-label ${note ? note.kind : ""} ${says ? "" : "empty"}`);
       const carries = local !== null || edge.slot < 0;
-      el.setAttribute("class", `edge ${carries ? "" : "plain"} ${edge.slot < 0 ? "bundle" : ""} ${live ? "live" : ""} ${feeding ? "feeding" : ""} ` +
-        `${sight.spent.has(key) ? "spent" : ""} ${note ? note.kind : ""}`);
+      const kinds = { plain: !carries, bundle: edge.slot < 0, live, feeding, spent: sight.spent.has(key) };
+      const named = Object.keys(kinds).filter((kind) => kinds[kind]);
+      el.setAttribute("class", ["edge", ...named, note ? note.kind : ""].join(" ").trim());
     },
   };
 }
