@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,8 @@ class Firefox:
         assert address, "Firefox did not say where it listens"
         self.numbers = itertools.count(1)
         self.troubles: list[str] = []
-        self.link = connect(f"{address}/session", max_size=None, open_timeout=60)
+        self.opened = ExitStack()
+        self.link = self.opened.enter_context(connect(f"{address}/session", max_size=None, open_timeout=60))
         self.send("session.new", capabilities={})
         self.send("session.subscribe", events=["log.entryAdded"])
         self.context = self.send("browsingContext.getTree")["contexts"][0]["context"]
@@ -91,8 +93,10 @@ class Firefox:
         self.send("input.performActions", context=self.context, actions=[source])
 
     def click(self, selector: str) -> None:
-        box = self.run(f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'nearest'}});"
-                       " return e.getBoundingClientRect().toJSON(); })()")  # fmt: skip
+        box = self.run(
+            f"((e) => {{ e.scrollIntoView({{block: 'nearest'}}); return e.getBoundingClientRect().toJSON(); }})"
+            f"(document.querySelector({json.dumps(selector)}))"
+        )
         x, y = round(box["left"] + box["width"] / 2), round(box["top"] + box["height"] / 2)
         steps = [
             {"type": "pointerMove", "x": x, "y": y},
@@ -108,6 +112,6 @@ class Firefox:
         return found
 
     def close(self) -> None:
-        self.link.close()
+        self.opened.close()
         self.process.terminate()
         self.process.wait(timeout=30)

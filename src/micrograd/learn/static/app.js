@@ -150,6 +150,7 @@ function render({ model, el }) {
   /** On a narrow screen the panels stand between the graph and the sentence, and open when their tab is chosen. */
   function arrange() {
     const narrow = root.clientWidth > 0 && root.clientWidth < 900;
+    root.classList.toggle("slim", root.clientWidth > 0 && root.clientWidth < 480);
     if (root.classList.contains("narrow") === narrow && aside.parentNode) return;
     root.classList.toggle("narrow", narrow);
     (narrow ? stage.slot : main).append(aside);

@@ -1,7 +1,7 @@
 // A small map of a drawing that is larger than its window: where the window is, and a way to move it.
 import { h, s } from "./dom.js";
 
-const WIDTH = 150, HEIGHT = 90;
+const WIDTH = 150, HEIGHT = 90, LEAST = 180; // px; a lower window has no room for a map
 
 /** @param {ReturnType<typeof import("./picture.js").drawGraph>} picture */
 export function drawMinimap(picture) {
@@ -23,14 +23,15 @@ export function drawMinimap(picture) {
   /** @param {any} event @param {boolean} [grabbed] */
   function drag(event, grabbed = false) {
     if (!grabbed && !event.buttons) return;
-    const box = svg.getBoundingClientRect(), zoom = picture.svg.clientWidth / layout.width;
-    view.scrollTo(((event.clientX - box.left) / scale) * zoom - view.clientWidth / 2,
-      ((event.clientY - box.top) / scale) * zoom - view.clientHeight / 2);
+    const box = svg.getBoundingClientRect(), zoom = picture.svg.clientWidth / box.width;
+    view.scrollTo((event.clientX - box.left) * zoom - view.clientWidth / 2,
+      (event.clientY - box.top) * zoom - view.clientHeight / 2);
   }
 
   function update() {
     const zoom = picture.svg.clientWidth / layout.width || 1;
-    el.hidden = view.scrollWidth <= view.clientWidth + 1 && view.scrollHeight <= view.clientHeight + 1;
+    const whole = view.scrollWidth <= view.clientWidth + 1 && view.scrollHeight <= view.clientHeight + 1;
+    el.hidden = whole || view.clientHeight < LEAST;
     const [x, y] = [Math.abs(view.scrollLeft), view.scrollTop].map((v) => v / zoom);
     for (const [name, x_] of Object.entries({ x, y, width: view.clientWidth / zoom, height: view.clientHeight / zoom })) {
       window_.setAttribute(name, String(x_));

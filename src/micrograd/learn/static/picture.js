@@ -163,7 +163,8 @@ function drawNode(graph, box, ears) {
       el.classList.remove("waiting");
       if (target && frame.kind === "backward") {
         const says = sight.asking ? "+= ?" : `${frame.form === "assign" ? "=" : "+="} ${arithmetic(frame)}`;
-        landing.show(x + w - (12 + LETTER * says.length) / 2 + 4, y + height + 7, says);
+        const wide = 12 + LETTER * says.length;
+        landing.show(Math.max(wide / 2 + 3, x + w - wide / 2 + 4), y + height + 7, says); // never past the edge
       } else landing.hide();
       el.classList.toggle("active", Boolean(target));
       el.classList.toggle("source", Boolean(active && !target));

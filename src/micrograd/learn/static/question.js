@@ -40,6 +40,7 @@ export function questionCard(session) {
       const said = parseNumber(field.value);
       if (said === null) return put(told, verdict(false, t("page.number_needed")));
       check(said);
+      told.scrollIntoView({ block: "nearest" });
       field.select();
     };
     const field = h("input", { type: "text", inputmode: "decimal", size: 9, "aria-label": label, onkeydown: onEnter(act) });
@@ -64,7 +65,10 @@ export function questionCard(session) {
     function answer(said) {
       const wanted = Math.sign(frame.product), right = said === wanted;
       session.record({ question, asked: "sign", answer: said, wanted, right, misconception: right ? "" : "sign" });
-      if (!right) return put(value.told, verdict(false, speakOf(graph, numbers, frame, "which_sign")));
+      if (!right) {
+        put(value.told, verdict(false, speakOf(graph, numbers, frame, "which_sign")));
+        return value.told.scrollIntoView({ block: "nearest" });
+      }
       put(value.told, verdict(true, t("page.and_value")));
       value.row.hidden = false;
       for (const sign of signs) sign.disabled = true;

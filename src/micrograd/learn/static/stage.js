@@ -91,7 +91,7 @@ export function createStage(host) {
 
   function draw() {
     const { key, graph, turned, boxes: grouped, open, lab } = session.state;
-    const now = JSON.stringify([key, turned, grouped, grouped && open, Boolean(lab), size()]);
+    const now = JSON.stringify([key, turned, grouped, grouped && open, Boolean(lab), views.clientWidth]);
     if (drawn === now && shown.length && shown[0].picture.graph === graph) return false;
     const same = drawn.startsWith(now.slice(0, now.lastIndexOf(",")));
     drawn = now;
