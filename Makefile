@@ -8,6 +8,8 @@ PEERS := .venv-peers
 WORKERS ?= auto
 PROGRAMS ?= 1000
 SEED ?= 0
+SECONDS ?= 10
+EACH ?= 12
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 SOURCES := $(wildcard src/micrograd/native/*.c src/micrograd/native/*.h)
@@ -74,6 +76,15 @@ bench: $(DEV) $(ENGINE) $(PEERS)/.all  ## time compiled functions beside hand-wr
 
 bench-eager: $(DEV) $(ENGINE) $(PEERS)/.ready  ## time the engine beside floats and micrograd 0.1.0; fails when a figure falls short
 	$(BIN)/python benchmarks/eager.py --peer $(PEERS)/bin/python
+
+fuzz-loaders: $(DEV)  ## feed damaged files, texts and requests to whatever reads them: make fuzz-loaders SECONDS=60
+	$(BIN)/python -m fuzz.loaders --seconds $(SECONDS)
+
+mutants: $(DEV)  ## break the package in small ways, and see whether its tests notice: make mutants EACH=40
+	$(BIN)/python tools/mutants.py --each $(EACH)
+
+trust: $(DEV)  ## write docs/trust.md from the promises in tools/trust.py and the last counts
+	$(BIN)/python tools/trust.py
 
 accuracy: $(DEV) $(ENGINE)  ## measure every op against mpmath at 50 digits, and write docs/accuracy*.md
 	$(BIN)/python tools/accuracy.py

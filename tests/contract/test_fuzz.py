@@ -52,3 +52,15 @@ def test_a_wrong_partial_is_found_and_its_program_shrunk(monkeypatch):
     found = next(seed for seed in range(60) if fails(generate(seed), seed))
     short = shrink(generate(found), lambda p: fails(p, found), most=60)
     assert len(source(short)) < len(source(generate(found))) and "sin" in source(short)
+
+
+@pytest.mark.parametrize("name", ["tape", "expression", "weights", "checkpoint", "cache", "request"])
+def test_damaged_input_is_refused_as_promised(name, monkeypatch, tmp_path):
+    from fuzz import loaders
+
+    monkeypatch.setenv("MICROGRAD_CACHE", str(tmp_path))
+    rng, samples = random.Random(name), loaders._samples()[name]
+    for sample in samples:
+        loaders.READERS[name](sample)
+    for _ in range(100):
+        loaders.READERS[name](loaders.damaged(rng.choice(samples), rng))

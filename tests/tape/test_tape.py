@@ -105,3 +105,9 @@ def test_the_checker_knows_how_many_inputs_and_params_there_are():
         with pytest.raises(ValueError, match=f"no such {op.name}"):
             check(Tape(1, 1, (op,), ((1,),)))
     check(Tape(0, 0, (CONST, OPS["sum"]), ((1.0,), (0, 0, 0))))
+
+
+@pytest.mark.parametrize("line", ["%0 = input", "%0 = input 0 1", "%0 = const", "%0 = param", "%0 =", "%0"])
+def test_a_source_without_its_operand_is_refused_by_line(line):
+    with pytest.raises(ValueError, match="line 1 of the tape cannot be read"):
+        parse(f"{line}\nreturn %0")

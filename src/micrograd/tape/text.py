@@ -90,6 +90,8 @@ class _Reader:
             of, number = words
             return PROJECTIONS[name](int(number)), (_place(of),)
         op = NAMES[name]
+        if op in SOURCES and len(words) != 1:
+            raise ValueError
         read: Any = float if op is CONST else int if op in SOURCES else _place
         return op, tuple([read(w) for w in words])
 

@@ -1,0 +1,216 @@
+"""Break the package in small ways, one at a time, and see whether its tests notice: the share of mutants that die.
+
+    python tools/mutants.py                     a sample of every file, about a dozen mutants each
+    python tools/mutants.py --each 40 ops.py    more of one file
+
+A mutant exchanges an operator or a comparison, changes a number, negates a condition, drops a statement or returns None.
+Each runs in a process of its own, forked with everything but micrograd imported; its module is compiled from the changed
+tree, and the tests of that file are run until one fails. Survivors are printed; known ones, with a reason, are in SURVIVORS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import importlib.abc
+import importlib.util
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "micrograd"
+RESULTS = ROOT / "build" / "mutants.json"
+LIMIT = 240  # seconds for the tests of one mutant: one that loops forever is dead too
+
+PASSES = ["tests/tape/test_passes.py", "tests/tape/test_transforms.py", "tests/tape/test_orders.py", "-k", "not slow"]
+TARGETS: dict[str, list[str]] = {
+    "ops.py": ["tests/engine/test_ops.py", "tests/tape/test_orders.py", "-k", "not C- and not [C"],
+    "engine.py": ["tests/engine/test_engine.py", "tests/engine/test_backward.py", "tests/engine/test_tiny.py",
+                  "tests/engine/test_copies.py", "tests/engine/test_primitive.py", "-k", "not C- and not [C"],
+    "tape/passes/reverse.py": PASSES,
+    "tape/passes/forward.py": PASSES,
+    "tape/passes/derivatives.py": PASSES,
+    "tape/passes/prune.py": PASSES,
+    "tape/passes/rewriting.py": PASSES,
+    "tape/builder.py": PASSES,
+    "tape/interpret.py": PASSES,
+    "compile/variants.py": ["tests/compile/test_jit.py", "tests/compile/test_vmap.py"],
+    "compile/signature.py": ["tests/compile/test_jit.py", "tests/compile/test_jit_calls.py"],
+    "optim/rules.py": ["tests/train/test_optim.py"],
+    "optim/optimizer.py": ["tests/train/test_optim.py"],
+    "losses.py": ["tests/train/test_losses.py", "tests/train/test_losses_accuracy.py"],
+    "math.py": ["tests/engine/test_math.py", "tests/engine/test_math_stdlib.py"],
+}  # fmt: skip
+
+# Mutants that no test can see, and why: "file:line text of the mutation" -> reason.
+SURVIVORS: dict[str, str] = {}
+
+EXCHANGE: dict[type, type] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Div, ast.Mod: ast.Mult,
+    ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
+}  # fmt: skip
+NAMES = {"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh",
+         "log": "exp", "exp": "expm1", "sqrt": "cbrt", "min": "max", "max": "min"}  # fmt: skip
+
+
+def mutations(tree: ast.Module) -> list[tuple[str, int, int]]:
+    """Every mutation of a file: its line and what is done, the node, and which of its changes."""
+    places = enumerate(_places(tree))
+    return [(f"{getattr(n, 'lineno', 0)} {text}", i, k) for i, n in places for k, (text, _) in enumerate(_changes(n))]
+
+
+def mutant(tree: ast.Module, node: int, change: int) -> ast.Module:
+    """The tree with one change made."""
+    changed = copy.deepcopy(tree)
+    target = _places(changed)[node]
+    _changes(target)[change][1](target)
+    return ast.fix_missing_locations(changed)
+
+
+def _places(tree: ast.Module) -> list[ast.AST]:
+    """The nodes worth changing: not annotations, messages, docstrings, nor what only a type checker or a reader sees."""
+    found: list[ast.AST] = []
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, (ast.Raise, ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Global, ast.Assert)):
+            return
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            return
+        if isinstance(node, ast.FunctionDef) and node.name in ("__repr__", "__format__"):
+            return
+        found.append(node)
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "decorator_list", "type_comment", "args") and not isinstance(
+                node, (ast.Call, ast.Lambda)
+            ):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    visit(child)
+
+    visit(tree)
+    return found
+
+
+def _changes(node: ast.AST) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    if isinstance(node, (ast.BinOp, ast.AugAssign, ast.BoolOp)) and type(node.op) in EXCHANGE:
+        to = EXCHANGE[type(node.op)]
+        found.append((f"{type(node.op).__name__} -> {to.__name__}", lambda n: setattr(n, "op", to())))
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in EXCHANGE:
+        other = EXCHANGE[type(node.ops[0])]
+        found.append((f"{type(node.ops[0]).__name__} -> {other.__name__}", lambda n: n.ops.__setitem__(0, other())))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
+        found.append((f"drop {type(node.op).__name__}", lambda n: setattr(n, "op", ast.UAdd()) if isinstance(n.op, ast.USub)
+                      else setattr(n, "operand", ast.UnaryOp(ast.Not(), n.operand))))  # fmt: skip
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        found.append((f"{node.value!r} -> {node.value + 1!r}", lambda n: setattr(n, "value", n.value + 1)))
+    if isinstance(node, ast.Constant) and type(node.value) is bool:
+        found.append((f"{node.value} -> {not node.value}", lambda n: setattr(n, "value", not n.value)))
+    if isinstance(node, (ast.If, ast.While, ast.IfExp)):
+        found.append(("negate the condition", lambda n: setattr(n, "test", ast.UnaryOp(ast.Not(), n.test))))
+    if isinstance(node, ast.Return) and node.value is not None and not isinstance(node.value, ast.Constant):
+        found.append(("return None", lambda n: setattr(n, "value", ast.Constant(None))))
+    if (
+        isinstance(node, ast.Attribute)
+        and node.attr in NAMES
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "f"
+    ):
+        found.append((f"f.{node.attr} -> f.{NAMES[node.attr]}", lambda n: setattr(n, "attr", NAMES[n.attr])))
+    if isinstance(node, (ast.FunctionDef, ast.For, ast.If, ast.While, ast.With)):
+        for i, s in enumerate(node.body):
+            last = len(node.body) == 1
+            if isinstance(s, (ast.Assign, ast.AugAssign)) or (
+                isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)
+            ):
+                found.append((f"drop line {s.lineno}", lambda n, i=i, last=last: n.body.__setitem__(i, ast.Pass())))
+    return found
+
+
+class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports one module from a changed tree."""
+
+    def __init__(self, module: str, path: Path, tree: ast.Module) -> None:
+        self.module, self.path, self.code = module, path, compile(tree, str(path), "exec")
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        return importlib.util.spec_from_loader(name, self, origin=str(self.path)) if name == self.module else None
+
+    def create_module(self, spec: Any) -> None:
+        return None
+
+    def exec_module(self, module: Any) -> None:
+        module.__file__ = str(self.path)
+        exec(self.code, module.__dict__)
+
+
+def survives(relative: str, tree: ast.Module, tests: list[str]) -> bool:
+    """Whether all tests of the file pass with this tree in its place."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for k in (0, 1, 2):
+            os.dup2(null, k)
+        signal.alarm(LIMIT)
+        try:
+            import pytest
+
+            module = "micrograd." + relative.removesuffix(".py").replace("/", ".")
+            sys.meta_path.insert(0, _Changed(module, SOURCE / relative, tree))
+            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+            os._exit(0 if pytest.main([*options, *tests]) == 0 else 1)
+        except BaseException:
+            os._exit(1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", help="files of src/micrograd; all targets where none is named")
+    parser.add_argument("--each", type=int, default=12, help="mutants of each file, chosen at random")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--least", type=float, default=0.95, help="fail where a smaller share dies")
+    given = parser.parse_args()
+    os.chdir(ROOT)
+    sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+    os.environ["MICROGRAD_CACHE"] = tempfile.mkdtemp(prefix="mutants-")
+    for heavy in ("pytest", "mpmath", "numpy", "ctypes"):
+        importlib.import_module(heavy)
+    began, results, lived = time.monotonic(), {}, []
+    for relative in given.files or [t for t in TARGETS if (SOURCE / t).exists()]:
+        tests = [t for t in TARGETS[relative] if t.startswith("-") or "/" not in t or (ROOT / t).exists()]
+        tree = ast.parse((SOURCE / relative).read_text())
+        if not survives(relative, tree, tests):
+            sys.exit(f"the tests of {relative} fail without any change: {' '.join(tests)}")
+        every = mutations(tree)
+        chosen = random.Random(given.seed).sample(every, min(given.each, len(every)))
+        left = []
+        for text, node, change in sorted(chosen, key=lambda m: m[1]):
+            if survives(relative, mutant(tree, node, change), tests):
+                name = f"{relative}:{text}"
+                left.append(name)
+                print(f"survived: {name}  {SURVIVORS.get(name, '')}", flush=True)
+        lived += [name for name in left if name not in SURVIVORS]
+        results[relative] = {"mutants": len(chosen), "of": len(every), "survivors": left}
+        print(f"{relative}: {len(chosen) - len(left)} of {len(chosen)} died", flush=True)
+    total = sum(r["mutants"] for r in results.values())
+    dead = total - len(lived)
+    print(f"{dead} of {total} mutants died ({100 * dead / total:.1f} %) in {time.monotonic() - began:.0f} s")
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=1))
+    return 0 if dead >= given.least * total else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
