@@ -24,7 +24,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help demo test test-core test-dist test-lowest test-newest dist dist-pure docs lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust sanitize ops setup clean
+.PHONY: help demo test test-core test-dist test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust sanitize ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -43,6 +43,14 @@ lint: $(DEV) $(ENGINE)  ## ruff, mypy, and the schemas of the workflow files
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
+
+docs: $(DEV) $(ENGINE)  ## build the documentation site into docs/_build/html; a warning is an error
+	@$(BIN)/python -c 'import sphinx, myst_parser, pydata_sphinx_theme, sphinx_design, sphinx_copybutton' 2>/dev/null || $(INSTALL) --no-build-isolation --editable ".[docs]"
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+docs-links: docs  ## ask every address in the documentation whether it answers
+	$(BIN)/python -m sphinx --quiet -b linkcheck docs docs/_build/linkcheck
 
 dist: $(DEV) $(ENGINE)  ## build the sdist and the wheel into dist/, and check what they hold
 	$(INSTALL) "build>=1.2" "twine>=6.1" "check-wheel-contents>=0.6"

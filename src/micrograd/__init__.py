@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from micrograd.interop.sparse import sparse_hessian, sparse_jacobian
     from micrograd.interop.torch import to_torch
     from micrograd.learn import draw_dot, explore
+    from micrograd.nn import MLP, Layer, Neuron
     from micrograd.learn.frames import frames  # type: ignore[no-redef]
     from micrograd.transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
@@ -35,7 +36,7 @@ __all__ = [
     "check_grad", "detect_anomaly",
     "sparse_jacobian", "sparse_hessian", "minimize", "least_squares", "root",
     "to_torch", "to_jax", "export_c", "export_onnx",
-    "nn", "optim", "losses", "data", "random", "train", "plots",
+    "Neuron", "Layer", "MLP", "nn", "optim", "losses", "data", "random", "train", "plots",
     "learn", "draw_dot", "explore", "frames",
     "MicrogradError", "TraceError", "CompileError", "AnomalyError", "GradientError",
 ]  # fmt: skip
@@ -53,6 +54,7 @@ _LAZY = {
     "jit": "compile.jit",
     "vmap": "compile.vmap",
     **dict.fromkeys(["draw_dot", "explore", "frames"], "learn"),
+    **dict.fromkeys(["Neuron", "Layer", "MLP"], "nn"),
     **{name: name for name in ("nn", "optim", "losses", "data", "random", "train", "plots", "learn")},
 }
 
