@@ -6,7 +6,7 @@ venv=$1
 python=$2
 [ -e "$venv" ] || exit 0
 [ -e "$venv/.place" ] || pwd -P >"$venv/.place"
-if ! "$python" -c 'import pip, setuptools' >/dev/null 2>&1 || [ "$(cat "$venv/.place")" != "$(pwd -P)" ]; then
+if ! "$python" -c 'import setuptools' >/dev/null 2>&1 || [ "$(cat "$venv/.place")" != "$(pwd -P)" ]; then
     echo "make: $venv is broken or was made elsewhere; it is made anew" >&2
     rm -rf "$venv"
 elif [ -e "$venv/.package" ]; then
