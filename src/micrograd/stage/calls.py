@@ -12,9 +12,10 @@ from micrograd.engine import Value
 from micrograd.stage import builtin, iterate
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.functions import Function, enter
+from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
-from micrograd.stage.pure import is_pure
+from micrograd.stage.pure import is_pure, total
 from micrograd.stage.summary import Summary, number
 
 MUTATORS: dict[Any, set[str]] = {
@@ -118,7 +119,7 @@ def in_place(m: Machine, op: Any, old: Any, value: Any) -> Any:
 
 
 def _is_plain(x: Any) -> bool:
-    return isinstance(x, (Value, int, float, str, bytes, tuple, complex, type(None)))
+    return isinstance(x, (Value, Lane, int, float, str, bytes, tuple, complex, type(None)))
 
 
 def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -152,7 +153,7 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     )
     if type(inner) is FunctionType:
         return call(m, inner, [f, *args], kwargs)
-    if m.here is not TRUE:
+    if m.here is not TRUE or m.rolling is not None:
         raise Unsupported(f"a call of {getattr(f, '__qualname__', kind.__name__)}, which may have an effect")
     return native(m, f, args, kwargs)
 
@@ -161,6 +162,11 @@ def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Call something as it is."""
     plain = [plainly(m, a) for a in args]
     named = {name: plainly(m, a) for name, a in kwargs.items()}
+    if any(type(a) is Lane for a in [*plain, *named.values()]):
+        if not total(f) or named or any(type(a) is Summary for a in plain):
+            raise Unsupported("a plain number that changes from turn to turn is handed to code that is not interpreted")
+        y = f(*[a.value if type(a) is Lane else a for a in plain])
+        return y if any(isinstance(a, Value) for a in plain) else Lane(float, y)
     if not any(type(a) is Summary for a in [*plain, *named.values()]):
         return _new(m, f(*plain, **named))
     names = list(named)
@@ -232,7 +238,7 @@ def _instance(m: Machine, kind: type, args: list[Any], kwargs: dict[str, Any]) -
     if issubclass(kind, BaseException) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
         return kind(*args, **kwargs)
     if type(kind) is not type or kind.__new__ is not object.__new__ or issubclass(kind, Value):
-        if m.here is not TRUE:
+        if m.here is not TRUE or m.rolling is not None:
             raise Unsupported(f"a {kind.__name__} is made")
         return native(m, kind, args, kwargs)
     made = m.made(kind.__new__(kind))

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import calls, iterate
+from micrograd.stage import calls, iterate, lanes
 from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Frame, Machine
 from micrograd.stage.masks import FALSE
 from micrograd.stage.scope import Scope, comprehension_scope
@@ -33,6 +34,8 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """a op b for what may differ by row."""
     if type(a) is Summary or type(b) is Summary:
         return m.lift(lambda x, y: binary(m, op, x, y), a, b)
+    if type(a) is Lane or type(b) is Lane:
+        return lanes.binary(op, a, b)
     result = op(a, b)
     if type(result) is list:
         m.made(result)
@@ -107,7 +110,7 @@ def _unary(node: Any, scope: Scope) -> Run:
 
         return negate
     op = UNARY[type(node.op)]
-    return lambda m, frame: m.lift(op, operand(m, frame))
+    return lambda m, frame: m.lift(lambda x: lanes.unary(op, x) if type(x) is Lane else op(x), operand(m, frame))
 
 
 def _bool_op(node: Any, scope: Scope) -> Run:
@@ -156,9 +159,15 @@ def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
     if kind is ast.Is or kind is ast.IsNot:
         return _identical(a, b) is (kind is ast.Is)
     if kind is ast.In or kind is ast.NotIn:
+        if type(b) is Lane or (type(a) is Lane and not isinstance(b, (list, tuple))):
+            raise Unsupported("`in` with a plain number that changes from turn to turn")
         found = contains(m, b, a)
         return found if kind is ast.In else m.answer(m.masks.without(m.here, m.truth(found)))
     how, plain = COMPARE[kind]
+    if type(a) is Lane or type(b) is Lane:
+        a, b = lanes.plain(a), lanes.plain(b)
+        if not all(isinstance(x, (Value, float, int)) for x in (a, b)):
+            raise Unsupported("a comparison of a plain number that changes from turn to turn")
     if isinstance(a, Value) or isinstance(b, Value):
         other = b if isinstance(a, Value) else a
         if isinstance(other, (Value, float, int)):
@@ -167,6 +176,10 @@ def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
 
 
 def _identical(a: Any, b: Any) -> bool:
+    if isinstance(a, Lane) or isinstance(b, Lane):
+        if a is None or b is None:
+            return False
+        raise Unsupported("`is` with a plain number that changes from turn to turn")
     if a is b and type(a) in (bool, type(None), Value):
         return True
     for x in (a, b):
@@ -236,10 +249,20 @@ def item(m: Machine, x: Any, index: Any) -> Any:
         raise TypeError(f"'{type(x).__name__}' object is not subscriptable")
     if isinstance(index, slice) and any(type(part) is Summary for part in (index.start, index.stop, index.step)):
         return m.lift(lambda *ends: item(m, x, slice(*ends)), index.start, index.stop, index.step)
+    if type(index) is Lane:
+        return _by_turn(m, x, index)
     result = x[index]
     if type(x) is list and type(result) is list and isinstance(index, slice):
         m.made(result)
     return result
+
+
+def _by_turn(m: Machine, x: Any, index: Lane) -> Any:
+    """x[a * turn + b], in a loop of the tape: an element of an array that the loop runs over."""
+    if m.rolling is None or m.rolling.items is None or index.affine is None or type(x) not in (list, tuple):
+        raise Unsupported("an index that changes from turn to turn")
+    step, start = index.affine
+    return m.rolling.element([x[step * turn + start] for turn in range(m.rolling.items.turns)])
 
 
 def _slice(node: Any, scope: Scope) -> Run:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Callable
 from typing import Any
 
 from micrograd.stage import iterate
+from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.expressions import expression
 from micrograd.stage.machine import Exits, Frame, Machine
 from micrograd.stage.masks import FALSE, Mask
-from micrograd.stage.scope import Scope
+from micrograd.stage.roll import Items, Roll
+from micrograd.stage.scope import Scope, _own_nodes
 
+ROLLED = 12  # turns of a `for` loop that are worth a loop in the tape
 SPARE = 8  # turns that are written in any case; then as many as the row at hand needs, rounded up to a power of two
 
 
@@ -66,18 +71,48 @@ class Loop:
         m.meet(self.breaks)
 
 
+def assigned(body: list[Any], scope: Scope) -> list[str] | None:
+    """The variables that the body of a loop assigns; None where it assigns those of another function."""
+    names: dict[str, None] = {}
+    for part in body:
+        for inner in _own_nodes(part):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, (ast.Store, ast.Del)):
+                names[inner.id] = None
+            elif isinstance(inner, (ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)):
+                return None
+    return list(names) if all(scope.hops(name) == 0 for name in names) else None
+
+
+def roll(m: Machine, frame: Frame, key: Any, names: list[str], run: Callable[[Roll], None], source: Any = None) -> bool:
+    """Let the rest of a loop be a loop in the tape; False where it cannot be."""
+    if id(key) in m.unrolled:
+        return False
+    line = m.line
+    try:
+        run(Roll(m, frame, names, None if source is None else Items(source, m)))
+    except (Unsupported, Lost, Exception) as reason:
+        m.unrolled.add(id(key))
+        m.line = line
+        m.notes[line] = f"merged, turns one after the other: {reason}"
+        return False
+    return True
+
+
 def loop_while(node: Any, scope: Scope) -> Any:
     """Compile a `while` loop."""
     from micrograd.stage.statements import block
 
     test, body = expression(node.test, scope), block(node.body, scope)
     orelse = block(node.orelse, scope) if node.orelse else None
+    names = assigned([*node.body, node.test], scope)
 
     def run(m: Machine, frame: Frame) -> None:
         turns, limit = 0, SPARE
         with Loop(m, frame, orelse) as loop:
             while m.here is not FALSE:
                 m.line = loop.line
+                if turns == 1 and names is not None and roll(m, frame, node, names, lambda r: r.run(test, body, None)):
+                    break
                 go_on = m.truth(test(m, frame))
                 if loop.end(go_on):
                     break
@@ -100,12 +135,19 @@ def loop_for(node: Any, scope: Scope) -> Any:
 
     source, store, body = expression(node.iter, scope), target(node.target, scope), block(node.body, scope)
     orelse = block(node.orelse, scope) if node.orelse else None
+    names = assigned([*node.body, node.target], scope)
 
     def run(m: Machine, frame: Frame) -> None:
+        turns = 0
         items = iterate.iterator(m, source(m, frame))
         with Loop(m, frame, orelse) as loop:
             while m.here is not FALSE:
                 m.line = loop.line
+                if turns == 1 and names is not None and left(items) >= ROLLED and roll(
+                    m, frame, node, names, lambda r: r.run(None, body, store), items
+                ):  # fmt: skip
+                    break
+                turns += 1
                 go_on, item = items.advance(m)
                 if loop.end(go_on):
                     break
@@ -114,3 +156,14 @@ def loop_for(node: Any, scope: Scope) -> Any:
             loop.finish()
 
     return run
+
+
+def left(source: Any) -> int:
+    """How many turns a loop has left, as far as that is known."""
+    if isinstance(source, iterate.Together):
+        return min([left(p) for p in source.parts], default=0)
+    if isinstance(source, iterate.Counted):
+        return left(source.part)
+    if isinstance(source, iterate.Sequence) and type(source.position) is int:
+        return len(source.source) - source.position
+    return 0

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
+from micrograd.stage import lanes
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
 from micrograd.stage.summary import UNBOUND, Entry, Summary, join
@@ -70,6 +71,8 @@ class Machine:
         self.differentiated = 0
         self.depth = 0
         self.calls: dict[Any, int] = {}
+        self.rolling: Any = None  # the loop whose body is interpreted on placeholders
+        self.unrolled: set[int] = set()  # loops that cannot be rolled
         self.statements = 0
         self.line = ""  # where the program is
         self.notes: dict[str, str] = {}  # place in the source → what became of an `if` or a loop there
@@ -184,14 +187,14 @@ class Machine:
 
     def truth(self, x: Any) -> Mask:
         """The rows here in which an object counts as true."""
-        x = self.now(x)
+        x = lanes.plain(self.now(x))
         if isinstance(x, Value):
             return self.masks.both_of(self.here, self.masks.compare("ne", x, 0.0))
         if type(x) is not Summary:
             return self.here if plain_truth(x) else FALSE
         total = FALSE
         for mask, y in x.alternatives:
-            rows = mask
+            rows, y = mask, lanes.plain(y)
             if isinstance(y, Value):
                 rows = self.masks.both_of(rows, self.masks.compare("ne", y, 0.0))
             elif not plain_truth(y):

@@ -41,6 +41,15 @@ PURE |= {x for x in vars(transforms).values() if isinstance(x, FunctionType) and
 PURE -= _INTERPRETED
 
 
+_LISTS = ("dot", "fsum", "logsumexp", "mean", "prod", "sum", "min", "max")
+_TOTAL = {f for f in PURE if f in [getattr(math, name) for name in math.__all__ if name not in _LISTS]}
+
+
+def total(f: Any) -> bool:
+    """Whether a function of numbers has a result for all of them, and never raises."""
+    return getattr(f, "__hash__", None) is not None and f in _TOTAL
+
+
 def is_pure(f: Any) -> bool:
     """Whether a callable may be run as it is wherever it stands."""
     if isinstance(f, (Primitive, Derived)):

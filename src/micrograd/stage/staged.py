@@ -19,6 +19,7 @@ from micrograd.stage.calls import call
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE
+from micrograd.stage.roll import node_of
 from micrograd.stage.summary import lower
 from micrograd.tape import interpret as python
 from micrograd.tape import passes
@@ -79,6 +80,22 @@ def _inner(m: Machine, f: Any, shape: Shape, values: list[float], has_aux: bool)
     return run(m, f, flat(shape), values, has_aux)
 
 
+def _structural(m: Machine, op: Any, args: list[Any]) -> Any:
+    """A region or an array of a tape that runs inside of the staged function: one node, with the numbers of the row at hand."""
+    numbers: Any = None
+    if m.rolling is None:
+        before = hooks.trace, hooks.require, hooks.structural
+        hooks.trace = hooks.require = hooks.structural = None
+        try:
+            numbers = python._structural(op, [getattr(x, "_numbers", getattr(x, "_data", x)) for x in args])
+        finally:
+            hooks.trace, hooks.require, hooks.structural = before
+    made = node_of(op, args, numbers if isinstance(numbers, float) else 0.0)
+    if not isinstance(numbers, float):
+        made.__dict__["_numbers"] = numbers
+    return made
+
+
 def _require(m: Machine, how: str, a: Any, b: Any, went: bool) -> None:
     """A guard of a tape that runs inside of the staged function: rows that fail it are lost."""
     rows = m.masks.compare(how, a, b) if isinstance(a, Value) or isinstance(b, Value) else None
@@ -97,14 +114,14 @@ def run(m: Machine, f: Any, arrange: Arrange, values: list[float], has_aux: bool
     watch = observed.set_watch(None, None)
     before, recording = observed.set_trace(serial), observed.set_recording(True)
     lost, m.lost, m.lost_at = (m.lost, m.lost_at), [], []
-    here, hooked = m.here, (hooks.trace, hooks.require)
+    here, hooked = m.here, (hooks.trace, hooks.require, hooks.structural)
     m.differentiated += 1
     m.masks.stack.append(m.differentiated)
     m.masks.values.append({})
     try:
         inputs = [Value(float(x)) for x in values]
         observed.set_watch(_watch, None)
-        hooks.trace, hooks.require = partial(_inner, m), partial(_require, m)
+        hooks.trace, hooks.require, hooks.structural = partial(_inner, m), partial(_require, m), partial(_structural, m)
         args, kwargs = arrange(inputs)
         result = lower(m, call(m, f, list(args), kwargs))
         aux: Any = None
@@ -123,7 +140,7 @@ def run(m: Machine, f: Any, arrange: Arrange, values: list[float], has_aux: bool
         m.masks.values.pop()
         m.masks.stack.pop()
         (m.lost, m.lost_at), m.here = lost, here
-        hooks.trace, hooks.require = hooked
+        hooks.trace, hooks.require, hooks.structural = hooked
         observed.set_watch(*watch)
         observed.set_recording(recording)
         observed.set_trace(before)

@@ -133,16 +133,19 @@ def is_number(x: Any) -> bool:
 
 def number(m: Machine, x: Any) -> Any:
     """A Summary of numbers as one Value; anything else as it is."""
-    x = m.now(x)
-    if type(x) is not Summary or not all(is_number(y) for _, y in x.alternatives):
+    from micrograd.stage.lanes import plain
+
+    x = plain(m.now(x))
+    if type(x) is not Summary or not all(is_number(plain(y)) for _, y in x.alternatives):
         return x
-    return _join_values(m, [(mask, None, y) for mask, y in x.alternatives])
+    return _join_values(m, [(mask, None, plain(y)) for mask, y in x.alternatives])
 
 
 def lower(m: Machine, x: Any) -> Any:
     """A result without Summaries: Values and containers that are the same in all rows."""
     x = m.now(x)
-    if type(x) is Summary and m.keep_types and any(type(y) is int for _, y in x.alternatives):
+    several = x.alternatives if type(x) is Summary else [] if not isinstance(x, Summary) else [(None, x)]
+    if m.keep_types and any(type(y) is int or isinstance(y, Summary) for _, y in several):
         raise Unsupported("a whole number is a result, and not the same in all rows")
     x = number(m, x)
     if type(x) is Summary:

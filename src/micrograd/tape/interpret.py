@@ -36,7 +36,7 @@ def run(tape: Tape, inputs: Sequence[Any], params: Sequence[Any] = ()) -> list[A
             else:
                 values.append(apply(PICK, condition, a, b))
         elif isinstance(op, Structural):
-            values.append(_structural(op, [values[a] for a in args]))
+            values.append((hooks.structural or _structural)(op, [values[a] for a in args]))
         elif op.arity < 0:
             values.append(apply(op, [values[a] for a in args]))
         else:

@@ -73,7 +73,7 @@ def adjoint(tape: Tape, wrt: Sequence[int | None], seeds: Sequence[int] | None =
         last = max(sweep.grads, default=-1)
         in_order = exact and seeds is None and not forward.regions
         sweep.run(reversed(_visit(tape, last)) if in_order else range(last, -1, -1))
-        outputs += [builder.const(0.0) if w is None else sweep.total(w, builder.const(0.0)) for w in wrt]
+        outputs += [builder.const(0.0) if w is None else sweep.gradient(w) for w in wrt]
     return builder.finish(outputs, tape, at)
 
 
@@ -166,6 +166,12 @@ class Sweep:
         parts = self.parts[a]
         found = self.builder.emit(STACK, tuple([parts[k][0] if k in parts else zero for k in range(length)]))
         return self.plus(self.grads[a], found, self._shape(a)) if a in self.grads else found
+
+    def gradient(self, a: int) -> int:
+        """The gradient by a number: 0.0, and not -0.0, where it is not reached."""
+        zero = self.builder.const(0.0)
+        total, reach = self.total(a, zero), self.reach.get(a, True)
+        return total if reach is True or self._shape(a) else self.builder.emit(PICK, (reach, total, zero))
 
     def reach_of(self, a: int) -> Reach | None:
         """Whether a place is reached; None where it never is."""

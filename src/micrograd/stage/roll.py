@@ -1,0 +1,404 @@
+"""Loops that stay loops: the body is interpreted once, on placeholders, and becomes a region of the tape.
+
+Whatever the body does to the variables is then the same in each turn, by construction: a variable is either a Value (carried
+from turn to turn), one of a few constants (a number says which one), or a plain number that changes (see lanes.py). A body that
+changes anything else, such as a list from outside, is not rolled: its turns are written one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from micrograd import engine, graph
+from micrograd.engine import ELSEWHERE, Value
+from micrograd.ops import OPS
+from micrograd.stage import iterate
+from micrograd.stage.errors import Unsupported
+from micrograd.stage.lanes import Lane
+from micrograd.stage.machine import Exits, Frame, Machine, undo
+from micrograd.stage.masks import FALSE, TRUE, Mask
+from micrograd.stage.summary import UNBOUND, Summary, _constant_key, join, number
+from micrograd.tape import trace as tracing
+from micrograd.tape.builder import Builder
+from micrograd.tape.passes import prune
+from micrograd.tape.tape import SOURCES, STACK, Tape, result
+from micrograd.tape.tape import Loop as Region
+
+linearize: Any = getattr(tracing, "linearize", graph.linearize)
+WHERE = OPS["where"]
+PASSES = 6  # runs of the body, until it is known which forms the variables take
+FEW = 3  # numbers that a variable may take as constants
+
+
+class Form:
+    """What a variable may hold at the beginning of a turn."""
+
+    def __init__(self) -> None:
+        self.constants: list[Any] = []
+        self.value = False  # a Value
+        self.lane: type | None = None  # a plain number that changes
+
+    def admit(self, x: Any) -> bool:
+        """Let a variable hold x too; whether that is new."""
+        if type(x) is Summary:
+            news = [self.admit(y) for _, y in x.alternatives]  # all of them
+            return any(news)
+        if isinstance(x, Value):
+            new, self.value = not self.value, True
+        elif type(x) is Lane:
+            new = self.lane is not x.kind
+            if new and self.lane is not None:
+                raise Unsupported("a variable is an int in one turn and a float in another")
+            self.lane = x.kind
+        else:
+            if self.lane is type(x):
+                return False
+            keys = [_constant_key(c) for c in self.constants]
+            new = _constant_key(x) not in keys
+            if new:
+                self.constants.append(x)
+                if len(self.constants) > FEW:
+                    self._widen()
+        if self.lane is not None and (self.value or any(type(c) is not self.lane for c in self.constants)):
+            raise Unsupported("a variable holds a plain number in one turn and something else in another")
+        if self.lane is not None:
+            self.constants = []
+        return new
+
+    def _widen(self) -> None:
+        kinds = {type(c) for c in self.constants}
+        if kinds not in ({int}, {float}) or self.value:
+            raise Unsupported("a variable holds too many different things from turn to turn")
+        self.lane = kinds.pop()
+
+    @property
+    def fixed(self) -> bool:
+        return not self.value and self.lane is None and len(self.constants) == 1
+
+    @property
+    def count(self) -> int:
+        """How many numbers are carried for the variable."""
+        return 0 if self.fixed else 1 if self.lane is not None else self.value + self.coded
+
+    @property
+    def coded(self) -> bool:
+        return len(self.constants) + self.value > 1 if self.lane is None else False
+
+    def carried(self, m: Machine, x: Any) -> list[Any]:
+        """What is carried for a variable that holds x: its number, and which of the alternatives it is."""
+        if self.fixed:
+            return []
+        if self.lane is not None:
+            if type(x) is Summary:
+                x = Lane(self.lane, number(m, _without_lanes(x)))
+            return [x.value if type(x) is Lane else float(x)]
+        parts = x.alternatives if type(x) is Summary else [(TRUE, x)]
+        found: list[Any] = []
+        if self.value:
+            values = [(mask, None, y) for mask, y in parts if isinstance(y, Value)]
+            found.append(join(m, values) if values else 0.0)  # type: ignore[arg-type]
+        if self.coded:
+            keys = [_constant_key(c) for c in self.constants]
+            codes = [
+                (mask, None, -1.0 if isinstance(y, Value) else float(keys.index(_constant_key(y)))) for mask, y in parts
+            ]
+            code = join(m, codes)  # type: ignore[arg-type]
+            found.append(number(m, code))
+        return found
+
+    def rebuilt(self, m: Machine, carried: list[Any]) -> Any:
+        """What a variable holds, from what is carried for it."""
+        if self.fixed:
+            return self.constants[0]
+        if self.lane is not None:
+            return Lane(self.lane, carried[0])
+        if not self.coded:
+            return carried[0]
+        code, alternatives, rest = carried[-1], [], TRUE
+        for k, c in enumerate(self.constants):
+            mask = m.masks.compare("eq", code, float(k))
+            alternatives.append((mask, c))
+            rest = m.masks.without(rest, mask)
+        if self.value:
+            alternatives.append((rest, carried[0]))
+        return Summary(alternatives)
+
+
+def _without_lanes(x: Summary) -> Summary:
+    return Summary([(mask, y.value if type(y) is Lane else y) for mask, y in x.alternatives])
+
+
+class Items:
+    """What a `for` loop runs over: for each turn an item made from the number of the turn and from elements of arrays."""
+
+    def __init__(self, source: Any, m: Machine) -> None:
+        self.arrays: list[list[Any]] = []
+        self.make, self.turns = self._of(source, m)
+
+    def _of(self, source: Any, m: Machine) -> tuple[Callable[[Roll], Any], int]:
+        if isinstance(source, iterate.Together) and source.function is None:
+            parts = [self._of(p, m) for p in source.parts]
+            return lambda roll: tuple([make(roll) for make, _ in parts]), min(n for _, n in parts)
+        if isinstance(source, iterate.Counted) and type(source.number) is int:
+            make, count = self._of(source.part, m)
+            first = source.number
+            return lambda roll: (roll.index(1, first), make(roll)), count
+        if type(source) is not iterate.Sequence or type(source.position) is not int or source.size is not None:
+            raise Unsupported("a loop over this is not rolled")
+        at = source.position
+        if isinstance(source.source, range):
+            r = source.source[at:]
+            return lambda roll: roll.index(r.step, r.start), len(r)
+        rest = list(source.source[at:])
+        return lambda roll: roll.element(rest), len(rest)
+
+
+class Roll:
+    """One attempt to roll a loop."""
+
+    def __init__(self, m: Machine, frame: Frame, names: list[str], items: Items | None) -> None:
+        self.m, self.frame, self.names, self.items = m, frame, names, items
+        self.forms = {name: Form() for name in names}
+        self.line = m.line
+        self.exits: list[tuple[str, Any]] = []  # the ways out of the loop that were seen: (break, return or lost; what)
+
+    # ---- what the body may ask for
+
+    def index(self, step: int, start: int) -> Lane:
+        """The int start + step * turn."""
+        return Lane(int, self.turn * float(step) + float(start), (step, start))
+
+    def element(self, items: list[Any]) -> Any:
+        """One item of a list in each turn."""
+        turns = self.items.turns if self.items is not None else None
+        if turns is None:
+            raise Unsupported("an element by the number of the turn, in a loop of unknown length")
+        items = items[:turns]
+        values = all(isinstance(x, Value) for x in items)
+        if not values and not all(type(x) is float for x in items):
+            raise Unsupported("a loop over other things than Values")
+        for known, placeholder in self.arrays:
+            if len(known) == len(items) and all(a is b for a, b in zip(known, items)):
+                return placeholder if values else Lane(float, placeholder)
+        placeholder = Value(items[0]._data if values else items[0])
+        self.arrays.append((items, placeholder))
+        return placeholder if values else Lane(float, placeholder)
+
+    # ---- running the body
+
+    def run(self, test: Any, body: Any, store: Any) -> None:
+        """Run the loop for the rows that are here, and let them wait where they leave it."""
+        m, frame = self.m, self.frame
+        entry = {name: frame.variables.get(name, UNBOUND) for name in self.names}
+        for name, x in entry.items():
+            if x is not UNBOUND:
+                self.forms[name].admit(m.now(x))
+            else:
+                self.forms[name].constants.append(UNBOUND)
+        begin = m.here
+        for lost in m.lost:  # a row that is lost may hold anything, and must not keep the loop running
+            begin = m.masks.without(begin, lost)
+        for _ in range(PASSES):
+            if self._once(test, body, store, entry):
+                break
+        else:
+            raise Unsupported("the variables of a loop take too many forms")
+        self._emit(entry, begin)
+
+    def _once(self, test: Any, body: Any, store: Any, entry: dict[str, Any]) -> bool:
+        """Interpret the body on placeholders; False where a variable takes a form that was not known."""
+        m, frame, names = self.m, self.frame, self.frame.variables
+        serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
+        before = engine.set_trace(serial)
+        kept = m.here, m.bystanders, m.lost, m.lost_at, frame.exits, frame.level, m.rolling
+        loops = {key: names.get(key) for key in (".break", ".continue")}
+        m.differentiated += 1
+        m.masks.stack.append(m.differentiated)
+        m.masks.values.append({})
+        m.here, m.bystanders, m.lost, m.lost_at, m.rolling = TRUE, FALSE, [], [], self
+        depth = len(m.journals)
+        try:
+            frame.level = m.level
+            top = m.enter()
+            self.arrays: list[tuple[list[Any], Value]] = []
+            self.turn = Value(1.0)
+            self.carried: list[Value] = []
+            self.begun: dict[str, Any] = {}
+            places: dict[str, list[Any]] = {}
+            for name, form in self.forms.items():
+                places[name] = [Value(1.0) for _ in range(form.count)]
+                self.carried += places[name]
+                self.begun[name] = form.rebuilt(m, places[name])
+                m.assign(frame, name, self.begun[name])
+            how = Value(0.0)
+            returned = Value(0.0)
+            self.test: Any = None
+            if test is not None:
+                go_on = m.truth(test(m, frame))
+                if m.lost or m.here is not TRUE:
+                    raise Unsupported("the condition of a loop may fail")
+                self.test = m.masks.value(go_on)
+            if store is not None:
+                assert self.items is not None
+                store(m, frame, self.items.make(self))
+            names[".break"] = breaks = Exits(top.index, m.here)
+            frame.exits = returns = Exits(top.index, m.here)
+            names[".continue"] = turn = m.enter()
+            body(m, frame)
+            m.meet(turn)
+            return self._outputs(serial, breaks, returns, how, returned)
+        finally:
+            while len(m.journals) > depth:
+                undo(m.journals.pop())
+            m.masks.values.pop()
+            m.masks.stack.pop()
+            m.here, m.bystanders, m.lost, m.lost_at, frame.exits, frame.level, m.rolling = kept
+            for key, value in loops.items():
+                if value is None:
+                    names.pop(key, None)
+                else:
+                    names[key] = value
+            engine.set_trace(before)
+
+    def _outputs(self, serial: int, breaks: Exits, returns: Exits, how: Value, returned: Value) -> bool:
+        m, frame = self.m, self.frame
+        forms_known = True
+        finals: dict[str, Any] = {}
+        for name in self.names:
+            entries: list[Any] = []
+            for s in breaks.states:
+                held = s.changes.get((id(frame), name))
+                entries.append((s.mask, None, self.begun[name] if held is None else held[2]))
+            if m.here is not FALSE:
+                entries.append((m.here, None, frame.variables.get(name, UNBOUND)))
+            finals[name] = join(m, entries) if entries else self.begun[name]
+            if self.forms[name].admit(finals[name]):
+                forms_known = False
+        ways: list[tuple[str, Any, Mask, Any]] = [("break", None, s.mask, None) for s in breaks.states]
+        for s in returns.states:
+            for mask, x in s.result.alternatives if type(s.result) is Summary else [(TRUE, s.result)]:
+                rows = m.masks.both_of(s.mask, mask)
+                if isinstance(x, Value):
+                    ways.append(("return", None, rows, x))
+                elif type(x) is Lane or isinstance(x, (list, dict, set)):
+                    raise Unsupported("a loop returns what changes from turn to turn")
+                else:
+                    ways.append(("return", (x,), rows, None))
+        ways += [("lost", None, mask, None) for mask in m.lost]
+        for kind, what, _, _ in ways:
+            if (kind, what) not in self.exits:
+                self.exits.append((kind, what))
+                forms_known = False
+        if not forms_known:
+            return False
+        carried: list[Any] = []
+        for name in self.names:
+            carried += self.forms[name].carried(m, finals[name])
+        inputs = [*self.carried]
+        self.flagged = bool(self.exits) or self.test is not None
+        if self.flagged:
+            code: Any = 0.0
+            for kind, what, mask, _ in reversed(ways):
+                code = engine.apply(WHERE, m.masks.value(mask), 1.0 + self.exits.index((kind, what)), code)
+            value: Any = returned
+            for kind, what, mask, x in reversed(ways):
+                if kind == "return" and what is None:
+                    value = join(m, [(mask, None, x), (m.masks.negate(mask), None, value)])
+            carried += [code, value]
+            inputs += [how, returned]
+            if self.test is None:
+                self.test = engine.apply(OPS["eq"], how, 0.0)
+            else:
+                going = engine.apply(OPS["eq"], how, 0.0)
+                self.test = engine.apply(WHERE, going, self.test, 0.0)
+        elements = [placeholder for _, placeholder in self.arrays]
+        self._write(serial, carried, inputs, elements)
+        return True
+
+    def _write(self, serial: int, carried: list[Any], inputs: list[Value], elements: list[Value]) -> None:
+        """The tapes of body and condition, and the Values from outside that they read."""
+        last = [*elements, self.turn]
+        tests = [] if self.test is None else [self.test]
+        found: Any = linearize([*carried, *tests], [*inputs, *last], serial, SOURCES)
+        if len(found) == 1:
+            raise Unsupported("a hand-written _backward inside a loop")
+        ops, args, captured, places = found
+        self.invariants: list[Value] = list(captured)
+        whole = Tape(len(inputs) + len(last), len(captured), tuple(ops), tuple(args), tuple(places))
+        total = len(inputs) + len(captured) + len(last)
+
+        def part(outputs: Any) -> Tape:
+            b = Builder(total)
+            given = [b.input(k) for k in range(total)]
+            first, behind = len(inputs), len(inputs) + len(captured)
+            return prune(
+                b.finish(
+                    b.inline(whole.copy(outputs=tuple(outputs)), given[:first] + given[behind:], given[first:behind])
+                )
+            )
+
+        self.body = part(places[: len(carried)])
+        self.condition = part(places[len(carried) :]) if tests else None
+
+    # ---- the region
+
+    def _emit(self, entry: dict[str, Any], begin: Mask) -> None:
+        m, frame = self.m, self.frame
+        start: list[Any] = []
+        sizes = {}
+        for name, form in self.forms.items():
+            parts = form.carried(m, m.now(entry[name]))
+            sizes[name] = len(parts)
+            start += parts
+        if self.flagged:  # rows that are not here have left already, so that they do not keep the loop running
+            start += [engine.apply(WHERE, m.masks.value(begin), 0.0, -1.0) if begin is not TRUE else 0.0, 0.0]
+        turns = self.items.turns if self.items is not None else None
+        stacks = [node_of(STACK, items, 0.0) for items, _ in self.arrays]
+        op = Region(self.body, len(start), len(self.invariants), turns, self.condition)
+        region = node_of(op, [*start, *self.invariants, *stacks], 0.0)
+        sample = [0.0] * len(start) if m.rolling is not None else self._sample(op, start)
+        region.__dict__["_numbers"] = sample
+        results = [engine.node(y, result(k), [region], [1.0]) for k, y in enumerate(sample)]
+        at = 0
+        for name, form in self.forms.items():
+            value = form.rebuilt(m, results[at : at + sizes[name]])
+            at += sizes[name]
+            if value is not UNBOUND:
+                m.assign(frame, name, value)
+        m.notes[self.line] = f"a loop in the tape, {len(self.body)} instructions a turn"
+        if not self.flagged:
+            return
+        how, returned = results[at], results[at + 1]
+        here = m.here
+        for k, (kind, what) in enumerate(self.exits):
+            mask = m.masks.both_of(here, m.masks.compare("eq", how, 1.0 + k))
+            m.here = mask
+            if kind == "break":
+                m.leave(frame.variables[".break"])
+            elif kind == "return":
+                assert frame.exits is not None
+                m.leave(frame.exits, returned if what is None else what[0], None if frame.captured else frame)
+            else:
+                m.lose(mask, "an exception is raised, or something is done that is not merged")
+            here = m.masks.without(here, mask)
+        m.here = here
+
+    def _sample(self, op: Region, start: list[Any]) -> list[float]:
+        """The results for the row at hand: numbers, for the choices that follow it."""
+        from micrograd.tape import interpret
+        from micrograd.tape.trace import peek
+
+        arrays = [peek(items) for items, _ in self.arrays]
+        numbers: list[float] = interpret._loop(op, [*peek([*start, *self.invariants]), *arrays])
+        return numbers
+
+
+def node_of(op: Any, inputs: list[Any], y: float) -> Value:
+    """A node for an instruction that is not of the table."""
+    values = [x if isinstance(x, Value) else Value(x) for x in inputs]
+    made: Value = engine.node(y, op, values, [1.0 if isinstance(x, Value) else None for x in inputs])
+    return made
+
+
+__all__ = ["Items", "Roll", "node_of"]
