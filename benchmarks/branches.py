@@ -152,7 +152,8 @@ def main() -> None:
             f(*[a if axis is None else (a[i].tolist()) for a, axis in zip(args, spread)])
         eager = (time.perf_counter() - start) / len(picked) * rows
         kernels = sum(len(v.kernels) for v in g.variants)
-        print(f"{name:32} {rows:9,} {kernels:7} {first:7.2f}s {1e3 * best:7.1f}ms {eager:8.2f}s {eager / best:6.0f}x", flush=True)
+        times = f"{first:7.2f}s {1e3 * best:7.1f}ms {eager:8.2f}s {eager / best:6.0f}x"
+        print(f"{name:32} {rows:9,} {kernels:7} {times}", flush=True)
 
 
 def _timed(call):

@@ -27,8 +27,9 @@ from micrograd.tape.tape import Loop as Region
 
 linearize: Any = getattr(tracing, "linearize", graph.linearize)
 WHERE = OPS["where"]
-PASSES = 6  # runs of the body, until it is known which forms the variables take
-FEW = 3  # numbers that a variable may take as constants
+PASSES = 14  # runs of the body, until it is known which forms the variables take
+FEW = {int: 3}  # numbers that a variable may take as constants, by their type
+OTHERS = 9
 
 
 class Form:
@@ -58,7 +59,7 @@ class Form:
             new = _constant_key(x) not in keys
             if new:
                 self.constants.append(x)
-                if len(self.constants) > FEW:
+                if len(self.constants) > FEW.get(type(x), OTHERS):
                     self._widen()
         if self.lane is not None and (self.value or any(type(c) is not self.lane for c in self.constants)):
             raise Unsupported("a variable holds a plain number in one turn and something else in another")

@@ -71,7 +71,9 @@ def stage(f: Any, arrange: Arrange, values: list[float], keep_types: bool = Fals
         _thread.machine = outer
     found.tape = passes.prune(passes.simplify(found.tape))
     found.merged = True
-    found.notes = m.notes | {line: f"on its own: {why}" for line, why in m.reasons.items()}
+    found.notes = dict(m.notes)
+    for line, why in m.reasons.items():
+        found.notes[line] = "; ".join([*([m.notes[line]] if line in m.notes else []), f"rows on their own: {why}"])
     return found
 
 
