@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from micrograd import engine, graph
-from micrograd.engine import ELSEWHERE, Value
+from micrograd import engine, graph, observed
+from micrograd.engine import Value
+from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
 from micrograd.stage import iterate
 from micrograd.stage.errors import Unsupported
@@ -211,7 +212,7 @@ class Roll:
         """Interpret the body on placeholders; False where a variable takes a form that was not known."""
         m, frame, names = self.m, self.frame, self.frame.variables
         serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
-        before = engine.set_trace(serial)
+        before = observed.set_trace(serial)
         kept = m.here, m.bystanders, m.lost, m.lost_at, frame.exits, frame.level, m.rolling
         loops = {key: names.get(key) for key in (".break", ".continue")}
         m.differentiated += 1
@@ -260,7 +261,7 @@ class Roll:
                     names.pop(key, None)
                 else:
                     names[key] = value
-            engine.set_trace(before)
+            observed.set_trace(before)
 
     def _outputs(self, serial: int, breaks: Exits, returns: Exits, how: Value, returned: Value) -> bool:
         m, frame = self.m, self.frame
