@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from math import cos, hypot, pi, sin
+from operator import index
 from typing import Any, TypeVar
 
 Points = tuple[list[list[float]], list[int]]
@@ -185,7 +186,7 @@ def batches(
         raise ValueError(f"a batch has 1 item or more, not {size}")
     order = list(range(len(X)))
     if rng is not None:
-        (random.Random(rng) if isinstance(rng, int) else rng).shuffle(order)
+        (rng if isinstance(rng, random.Random) else random.Random(index(rng))).shuffle(order)
     return _cut(X, y, order, size or max(len(order), 1))
 
 

@@ -372,6 +372,7 @@ def test_tensorboard_gets_each_number(monkeypatch):
         train.TensorBoard("runs")
 
 
+@pytest.mark.skipif(not NATIVE, reason="this is about the C engine")
 def test_vectors_are_checked_in_c():
     a, b = array("d", [1.0, 2.0]), array("d", [1.0])
     for call in (lambda: Slots.dot(a, b), lambda: Slots.add(1.0, a, b), lambda: Slots([Value(1.0)]).copy("read", a)):

@@ -94,7 +94,7 @@ def one_cycle(
     >>> from micrograd import optim
     >>> rate = optim.one_cycle(1.0, steps=101, rise=0.3)
     >>> round(rate(0), 6), round(rate(29), 3), round(rate(100), 9)
-    (0.04, 0.999, 4e-06)
+    (0.04, 1.0, 4e-06)
     """
     _count("steps", steps)
     if not 0.0 < rise < 1.0:

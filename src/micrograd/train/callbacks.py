@@ -83,13 +83,13 @@ class ReduceOnPlateau:
 class CSVLog:
     """Write each row of the history to a CSV file as it comes; its columns are those of the first row and the validation.
 
-    >>> import tempfile, os
+    >>> import pathlib, tempfile
     >>> from micrograd import train
-    >>> path = os.path.join(tempfile.mkdtemp(), "log.csv")
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
     >>> log = train.CSVLog(path)
     >>> log(train.History([{"epoch": 1, "step": 1, "loss": 0.5}]))
     >>> log.close()
-    >>> open(path).read().split()
+    >>> path.read_text().split()
     ['epoch,step,loss', '1,1,0.5']
     """
 

@@ -56,6 +56,13 @@ def fit(
 ) -> History:
     """Train a model: `epochs` times through the data, with one step of the optimizer for each batch.
 
+    >>> from micrograd import data, losses, nn, optim
+    >>> from micrograd.train import fit
+    >>> X, y = data.moons(20, seed=0)
+    >>> model = nn.MLP(2, [8, 2], rng=0)
+    >>> fit(model, (X, y), losses.cross_entropy, optim.Adam(model.parameters(), lr=0.1), epochs=30, quiet=True)
+    History(30 steps, loss 0.7418 -> 0.1855, stopped: epochs)
+
     model         anything that is called with one input and returns a prediction
     data          (inputs, targets), two lists or arrays
     loss          a function of (predictions, targets) that returns a Value

@@ -28,7 +28,7 @@ def step(loss: Callable[..., Any], optimizer: Optimizer, *, clip: float | None =
     >>> from micrograd import Value, optim, train
     >>> w, b = Value(0.0), Value(0.0)
     >>> move = train.step(lambda x, y: (w * x + b - y) ** 2, optim.SGD([w, b], lr=0.1))
-    >>> move(1.0, 3.0), move(1.0, 3.0)
+    >>> round(move(1.0, 3.0), 6), round(move(1.0, 3.0), 6)
     (9.0, 3.24)
     >>> round(w.data, 6)
     0.96
