@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from micrograd.interop.sparse import sparse_hessian, sparse_jacobian
     from micrograd.interop.torch import to_torch
     from micrograd.learn import draw_dot, explore
-    from micrograd.nn import MLP, Layer, Neuron
     from micrograd.learn.frames import frames  # type: ignore[no-redef]
+    from micrograd.nn import MLP, Layer, Neuron
     from micrograd.transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
 __version__ = "1.0.0.dev0"

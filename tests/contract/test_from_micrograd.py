@@ -1,0 +1,86 @@
+"""docs/from-micrograd.md: what works as in micrograd, and every intended difference that the page lists."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import micrograd
+from twins import ROOT
+
+
+def test_the_names_of_the_original_are_there():
+    from micrograd import MLP, Layer, Neuron
+    from micrograd.engine import Value
+
+    names: dict = {}
+    exec("from micrograd.nn import *", names)
+    assert (names["MLP"], names["Layer"], names["Neuron"]) == (MLP, Layer, Neuron)
+    assert micrograd.Value is Value
+
+
+def test_numbers_are_compared_and_objects_are_hashed(Value):
+    a, b = Value(2.0), Value(2.0)
+    assert a == b and b in [a] and a is not b
+    assert len({a, b}) == 2 and {a: 1}.get(b) is None
+
+
+def test_inputs_are_an_ordered_tuple_with_repeats(Value):
+    a, b = Value(2.0), Value(3.0)
+    assert (b - a)._prev == (b, a) and len((a * a)._prev) == 2
+    assert isinstance((a * b)._prev, tuple)
+
+
+def test_op_names_are_those_of_the_table(Value):
+    a = Value(2.0)
+    assert (a.relu()._op, (a**2)._op, (a + 1)._op, (a * 2)._op) == ("relu", "**", "+", "*")
+
+
+def test_constants_get_no_gradient(Value):
+    a = Value(3.0)
+    y = 2 * a
+    y.backward()
+    assert a.grad == 2.0
+    assert [v.grad for v in y._prev if v is not a] == [0.0]
+
+
+def test_partials_are_taken_in_the_forward_pass(Value):
+    a, b = Value(2.0), Value(5.0)
+    y = a * b
+    b.data = 100.0
+    y.backward()
+    assert a.grad == 5.0
+
+
+def test_a_second_backward_doubles_leaves_exactly(Value):
+    a = Value(3.0)
+    b = a * a
+    y = b * a
+    y.backward()
+    once, between = a.grad, b.grad
+    y.backward()
+    assert a.grad == 2 * once and b.grad == between
+
+
+def test_truth_kind_and_ieee(Value):
+    assert not Value(0.0) and Value(0.5)
+    assert type(Value(2).data) is float
+    assert Value(0.0).log().data == float("-inf") and (1 / Value(0.0)).data == float("inf")
+
+
+def test_the_length_of_an_input_is_checked():
+    from micrograd.nn import MLP
+
+    with pytest.raises(ValueError):
+        MLP(3, [2, 1])([1.0, 2.0])
+
+
+def test_the_page_lists_each_difference():
+    text = (ROOT / "docs" / "from-micrograd.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"^\| ", text, re.M)) >= 12
+
+
+def test_a_label_in_the_place_of_the_inputs_explains_itself(Value):
+    with pytest.raises(TypeError, match="_children are Values"):
+        Value(10.0, "a")
