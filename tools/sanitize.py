@@ -26,6 +26,7 @@ TESTS = [
     "copies",
     "safety",
     "hostile",
+    "by_hand",
     "primitive",
     "seeds",
     "math",

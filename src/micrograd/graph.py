@@ -114,8 +114,20 @@ def set_attributes(root: Value, extras: list[dict[str, Any]]) -> None:
             setattr(v, key, x)
 
 
+COPY = Op("copy", lambda x: x, [lambda x, y: 1.0])  # of a Value that a trace has made: the derivative goes on behind it
+
+
+def _is_traced(v: Value) -> bool:
+    """Whether v belongs to the trace that is running: a copy is part of the same computation then."""
+    trace = observed.set_trace(0)
+    observed.set_trace(trace)
+    return trace != 0 and v._trace == trace
+
+
 def copy(v: Value) -> Value:
     """A second node beside v, made from the same inputs."""
+    if _is_traced(v):
+        return engine.apply(COPY, v)  # type: ignore[no-any-return]
     if not v._prev:
         return restore_leaf(type(v), v.data, v.grad, _extras(v))
     before = observed.set_recording(True)
@@ -132,6 +144,8 @@ def deepcopy(root: Value, memo: dict[int, Any]) -> Value:
     """A copy of the whole graph; what is copied twice in one deepcopy stays one node."""
     from copy import deepcopy as copy_any
 
+    if _is_traced(root):
+        return engine.apply(COPY, root)  # type: ignore[no-any-return]
     before = observed.set_recording(True)
     try:
         for v in topological(root):

@@ -10,6 +10,7 @@ import math as _math
 from math import comb, e, factorial, gcd, inf, isqrt, lcm, nan, perm, pi, tau
 
 from micrograd import engine
+from micrograd.observed import STOP
 from micrograd.ops import OPS, Op
 
 TYPE_CHECKING = False
@@ -23,8 +24,8 @@ __all__ = ["abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "c
            "inf", "isclose", "isfinite", "isinf", "isnan", "isqrt", "lcm", "ldexp", "le", "leaky_relu", "lgamma", "log",
            "log10", "log1p", "log2", "log_softmax", "logsumexp", "lt", "max", "mean", "min", "mod", "modf", "nan", "ne",
            "neg", "nextafter", "perm", "pi", "pow", "prod", "radians", "relu", "remainder", "round", "sigmoid",
-           "sigmoid_slope", "sign", "silu", "sin", "sinh", "softmax", "softplus", "sqrt", "sum", "sumprod", "tan", "tanh",
-           "tau", "trunc", "ulp", "where", "zeta"]  # fmt: skip
+           "sigmoid_slope", "sign", "silu", "sin", "sinh", "softmax", "softplus", "sqrt", "stop_gradient", "sum", "sumprod",
+           "tan", "tanh", "tau", "trunc", "ulp", "where", "zeta"]  # fmt: skip
 
 
 def _function(op: Op) -> Callable[..., Any]:
@@ -130,6 +131,16 @@ def _among(function: Callable[[Any, Any], Any], name: str, xs: tuple[Any, ...]) 
     for x in items[1:]:
         best = function(best, x)
     return best
+
+
+def stop_gradient(x: Any) -> Any:
+    """The same number as a constant: no gradient passes through it, in eager code and in every transformation.
+
+    >>> from micrograd import grad, math
+    >>> grad(lambda x: math.stop_gradient(x) * x)(3.0)
+    3.0
+    """
+    return x.detach() if isinstance(x, engine.Value) else engine.apply(STOP, x)
 
 
 def sum(xs: Iterable[Any]) -> Any:

@@ -118,9 +118,8 @@ class Value(plain.Value):
         _tell("grad =", self)
         _zero_grad(self)
 
-    def detach(self) -> Value:
-        _tell("detach()", self)
-        return Value(self._data)
+    def detach(self) -> Any:
+        return stop_gradient(self) if state.trace else Value(self._data)
 
     def _apply(self, op: Op, args: Any) -> Any:
         return apply(op, *args)
@@ -204,6 +203,14 @@ def node(y: float, op: Op, inputs: Iterable[Value], slopes: Iterable[Any]) -> An
     if state.maker is not None:
         state.maker(out)
     return out
+
+
+STOP = Op("stop_gradient", lambda x: x, [lambda x, y: 0.0])  # the sweeps of tapes end at it
+
+
+def stop_gradient(v: Any) -> Any:
+    """What detach() is inside a trace: a node of its own, so that the number is computed anew in every replay."""
+    return apply(STOP, v)
 
 
 def set_scope(scope: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import copy
 import functools
 import importlib.util
 import math
@@ -62,9 +61,6 @@ NUMBERS_THAT_LEAVE = {
         ".grad of a Value assigned",
         "outside of the compiled function",
     ),
-    "detach()": (lambda x: x.detach() * x, "detach() of a Value", "pass it in as an argument"),
-    "copy.copy(x)": (lambda x: copy.copy(x) * x, ".data of a Value read", "Keep it a Value"),
-    "copy.deepcopy(x)": (lambda x: copy.deepcopy(x) * x, ".data of a Value read", "Keep it a Value"),
     "pickle": (lambda x: pickle.loads(pickle.dumps(x)) * x, ".data of a Value read", "Keep it a Value"),
 }
 

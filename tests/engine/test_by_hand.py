@@ -313,3 +313,78 @@ class TestGivingUp:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, before)
         assert said and "signal handler" in said[0] and x.grad == y.data
+
+
+class TestDetachedAndCopied:
+    """detach(), stop_gradient() and copies inside of differentiated functions."""
+
+    @pytest.fixture
+    def mg(self, twin):
+        import micrograd.transforms
+
+        return micrograd.transforms
+
+    def test_detach_and_stop_gradient(self, mg, mgmath):
+        for stop in (lambda x: x.detach(), mgmath.stop_gradient):
+            assert mg.grad(lambda x, stop=stop: stop(x) * x)(3.0) == 3.0
+            assert mg.grad(mg.grad(lambda x, stop=stop: stop(x * x) * x * x))(3.0) == 18.0
+            assert mg.grad(lambda x, stop=stop: stop(x))(3.0) == 0.0
+            assert mg.value_and_grad(lambda x, y, stop=stop: stop(x) * y, (0, 1))(3.0, 4.0) == (12.0, (0.0, 3.0))
+
+    def test_an_infinite_gradient_does_not_pass(self, mg, mgmath):
+        f = lambda x: mgmath.sqrt(mgmath.stop_gradient(x)) + x  # noqa: E731
+        assert mg.grad(f)(0.0) == 1.0
+
+    def test_on_numbers_and_values(self, Value, mgmath):
+        assert mgmath.stop_gradient(2) == 2.0
+        x = Value(3.0)
+        y = mgmath.stop_gradient(x) * x
+        y.backward()
+        assert x.grad == 3.0 and y._prev[0]._prev == ()
+
+    def test_it_is_compiled_too(self, mgmath):
+        pytest.importorskip("llvmlite")
+        if mgmath is not C.math:
+            pytest.skip("compiled code needs the C engine")
+        import numpy as np
+
+        from micrograd import grad, jit, vmap
+
+        f = jit(grad(lambda x: mgmath.stop_gradient(x) * x * x))
+        assert [f(3.0), f(5.0)] == [18.0, 50.0]
+        rows = vmap(grad(lambda x: (x * x).detach() * x))(np.array([1.0, 2.0, 3.0]))
+        assert rows.tolist() == [1.0, 4.0, 9.0]
+
+    def test_a_copy_is_part_of_the_function(self, mg):
+        assert mg.grad(lambda x: copy.deepcopy(x) * x)(3.0) == 6.0
+        assert mg.grad(lambda x: sum(copy.deepcopy([x, x * x])))(3.0) == 7.0
+        assert mg.grad(lambda x: copy.copy(x) * 2)(3.0) == 2.0
+        assert mg.grad(mg.grad(lambda x: copy.deepcopy(x) ** 3))(2.0) == 12.0
+
+    def test_outside_of_one_it_is_a_graph_of_its_own(self, Value):
+        x = Value(3.0)
+        y = copy.deepcopy(x * 2)
+        y.backward()
+        assert x.grad == 0.0 and y._prev[0].grad == 2.0
+
+
+class TestScopes:
+    def test_numbers_of_models_that_are_gone_are_given_back(self, twin, monkeypatch):
+        from micrograd import nn, scopes
+
+        monkeypatch.setattr(scopes, "_look_at", 50)
+        first = nn.MLP(2, [3, 1])
+        y = first([1.0, 2.0])
+        scope, path = y._scope, scopes.path(y._scope)
+        for _ in range(200):
+            nn.MLP(2, [3, 1])
+            monkeypatch.setattr(scopes, "_look_at", 50)
+        gc.collect()
+        scopes.give_back()
+        assert len(scopes._scopes) < 1_000
+        assert path and scopes.path(scope) == path
+        del first
+        gc.collect()
+        scopes.give_back()
+        assert scopes.path(scope) == path  # the node still says where it comes from
+        assert (nn.MLP(2, [2, 1])([1.0, 2.0]) + y)._prev[1]._scope == scope

@@ -153,7 +153,12 @@ static PyObject *value_repr(Node *self) {
 
 static PyObject *value_detach(Node *self, PyObject *unused) {
     (void)unused;
-    if (special_threads && tell("detach()", (PyObject *)self, Py_None, Py_None) < 0) return NULL;
+    if (special_mode() != NULL && thread_mode.trace) { /* observed.py: stop_gradient */
+        PyObject *observed = PyImport_ImportModule("micrograd.observed");
+        PyObject *result = observed ? PyObject_CallMethod(observed, "stop_gradient", "O", self) : NULL;
+        Py_XDECREF(observed);
+        return result;
+    }
     Node *n = node_alloc(self->data);
     if (n != NULL) stamp(n);
     return (PyObject *)n;

@@ -46,7 +46,9 @@ class Module:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         self = object.__new__(cls)
-        object.__setattr__(self, "_scope", scopes.new(""))  # here, so that a subclass need not call super().__init__()
+        object.__setattr__(
+            self, "_scope", scopes.new("", self)
+        )  # here, so that a subclass need not call super().__init__()
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -48,7 +48,6 @@ WAYS_OUT = {
     "backward()": "Compile the derivative itself: jit(grad(f)) or jit(value_and_grad(f)).",
     "grad": "Compile the derivative itself, jit(grad(f)), or read .grad outside and pass it in as an argument.",
     "grad =": "Reset and change gradients outside of the compiled function.",
-    "detach()": "Compute what no gradient passes through outside of the function, and pass it in as an argument.",
     "no_grad()": "Write `with no_grad():` around the call instead.",
     "format()": "Print the Value itself, print(x), or return it and build the text outside.",
     "hash()": "Compare it (x == 1, x in (1, 2)), or make the argument static: jit(f, static_argnums=...).",

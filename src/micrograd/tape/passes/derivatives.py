@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from micrograd.errors import CompileError
+from micrograd.observed import STOP
 from micrograd.ops import Op, facts, partials
 from micrograd.tape.builder import Builder, Ref
 from micrograd.tape.tape import INPUT, PARAM, SOURCES, Choose, Loop, Projection, Region, Tape
@@ -26,7 +27,7 @@ def active_places(tape: Tape, wrt: Sequence[int | None]) -> list[bool]:
             active[i] = any(inside[i])
         elif isinstance(op, Projection) and args[0] in inside:
             active[i] = inside[args[0]][op.number]
-        elif any(active[a] for a in args):
+        elif op is not STOP and any(active[a] for a in args):
             active[i] = True
     return active
 
