@@ -104,6 +104,7 @@ class Forward:
         wrt: Sequence[int | None],
         given: Sequence[Shape] | None = None,
         inputs: Sequence[int] | None = None,
+        known: dict[int, int] | None = None,
     ) -> None:
         self.builder, self.tape = builder, tape
         self.regions = inputs is not None or tape.has_regions() or PICK in tape.ops  # whether reach matters
@@ -117,6 +118,9 @@ class Forward:
         for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
             if op in SOURCES:
                 self.at.append(self._source(op, args[0], inputs))
+                continue
+            if known and i in known:
+                self.at.append(known[i])
                 continue
             if isinstance(op, Loop) and self.active[i]:
                 op = reverse_loop.with_states(op)
@@ -202,11 +206,15 @@ class Sweep:
         return found
 
     def into(
-        self, builder: Builder, body: Tape, active: Sequence[bool], given: Sequence[Shape], inputs: Sequence[int]
-    ) -> Sweep:
-        """A sweep over the body of a region, written into another builder, where these places are its inputs."""
+        self, builder: Builder, body: Tape, active: Sequence[bool], given: Sequence[Shape], inputs: Sequence[int],
+        known: dict[int, int] | None = None,
+    ) -> Sweep:  # fmt: skip
+        """A sweep over the body of a region, written into another builder, where these places are its inputs.
+
+        `known` has the places of what need not be computed.
+        """
         body = single_inputs(body)
-        return Sweep(Forward(builder, body, input_places(body, active), given, inputs), self.exact)
+        return Sweep(Forward(builder, body, input_places(body, active), given, inputs, known), self.exact)
 
     # ---- the sweep
 

@@ -1,8 +1,9 @@
 """The adjoint of a loop: a loop in the other direction.
 
-The forward loop also stacks its carried values, as they are at the beginning of each turn. The reverse loop takes the turns
-from the last to the first: it computes a turn again from those values, and sweeps back over it. It carries the cotangents of
-the carried values, and the sums of those of the invariants; the cotangents of elements are stacked.
+The forward loop also stacks its carried values, as they are at the beginning of each turn (and of a short loop, the results of
+functions such as exp, which take longer to compute than to read). The reverse loop takes the turns from the last to the first:
+it computes a turn again from those values, and sweeps back over it. It carries the cotangents of the carried values, and the
+sums of those of the invariants; the cotangents of elements are stacked.
 
 Reach (see reverse.py) is carried as flags where it is not the same in all turns. Whether it is shows when the body is swept:
 begin with what is known after the last turn, and sweep again with flags for what has changed after one turn.
@@ -14,22 +15,32 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from micrograd.tape.builder import Builder
 from micrograd.tape.check import NUMBER, Shape
-from micrograd.tape.passes.arrays import Reach, either, flag, inputs_at, is_flag
+from micrograd.tape.passes.arrays import Reach, either, flag, inputs_at, is_flag, single_inputs
 from micrograd.tape.passes.derivatives import active_inputs
 from micrograd.tape.tape import INPUT, Loop, Tape, pad, result
 
 if TYPE_CHECKING:
     from micrograd.tape.passes.reverse import Sweep
 
+KEPT = 4096  # turns: of a loop with more, only the carried values are kept
 FLAG = -1  # the reach of something is a flag that is carried along, or (of an element) stacked
 
 
 def with_states(op: Loop) -> Loop:
-    """The loop with more results: the carried values at the beginning of each turn, and the number of the turn."""
-    builder = Builder(op.body.inputs)
-    at = builder.copy(op.body)
-    kept = [builder.input(k) for k in [*range(op.carried), op.body.inputs - 1]]
-    return op.with_bodies([builder.finish([*(at[o] for o in op.body.outputs), *kept]), *op.bodies()[1:]])
+    """The loop with more results: the carried values at the beginning of each turn, its number, and what is dear."""
+    body = single_inputs(op.body)
+    builder = Builder(body.inputs)
+    at = builder.copy(body)
+    kept = [builder.input(k) for k in [*range(op.carried), body.inputs - 1]] + [at[i] for i in dear(op)]
+    return op.with_bodies([builder.finish([*(at[o] for o in body.outputs), *kept]), *op.bodies()[1:]])
+
+
+def dear(op: Loop) -> list[int]:
+    """The places of a body that are kept rather than computed once more: calls of functions, where the turns are few."""
+    if op.turns is None or op.turns > KEPT:
+        return []
+    body = single_inputs(op.body)
+    return [i for i, o in enumerate(body.ops) if o.llvm.startswith("@") and not o.llvm.startswith("@llvm.")]
 
 
 class Turn(NamedTuple):
@@ -57,6 +68,7 @@ class Backward:
         self.invariants = [k for k in self.wanted if carried <= k < carried + op.invariants]
         self.elements = [k for k in self.wanted if k >= carried + op.invariants]
         self.stacked = [n for n in outs if n >= carried]
+        self.dear = dear(op)
         # A loop that may take no turn at all reaches nothing for certain.
         self.uncertain = op.condition is not None or not op.turns
         self.reach: dict[int, Reach | None] = {}
@@ -80,7 +92,7 @@ class Backward:
         stacked_flags = [n for n in self.stacked if is_flag(self.outs[n][1])]
         carried_flags, invariant_flags = self.flags(self.carried), self.flags(self.invariants)
         count = len(self.carried) + len(carried_flags) + len(self.invariants) + len(invariant_flags)
-        count += op.invariants + op.carried + op.elements + len(self.stacked) + len(stacked_flags) + 1
+        count += op.invariants + op.carried + len(self.dear) + op.elements + len(self.stacked) + len(stacked_flags) + 1
         inner = Builder(count)
         rest = iter([inner.input(k) for k in range(count)])
         cotangents = {k: next(rest) for k in self.carried}
@@ -89,11 +101,12 @@ class Backward:
         flags.update({k: next(rest) for k in invariant_flags})
         invariants = [next(rest) for _ in range(op.invariants)]
         states = [next(rest) for _ in range(op.carried)]
+        known = {i: next(rest) for i in self.dear}
         elements = [next(rest) for _ in range(op.elements)]
         stacked = {n: next(rest) for n in self.stacked}
         reached = {n: next(rest) for n in stacked_flags}
         given = [*states, *invariants, *elements, next(rest)]
-        sweep = self.sweep.into(inner, op.body, self.active, inside, given)
+        sweep = self.sweep.into(inner, op.body, self.active, inside, given, known)
         at, outputs = inputs_at(sweep.tape), sweep.tape.outputs
         for k, total in sums.items():
             if k in at:
@@ -147,7 +160,8 @@ def sweep(outer: Sweep, i: int, outs: dict[int, tuple[int, Reach]]) -> None:
     begun = [_begins(outer, back, k) for k in back.invariants]
     carry += [outer.grads[back.args[k]] if go else outer.zero(back.given[k]) for k, go in zip(back.invariants, begun)]
     carry += [flag(b, None, back.given[k]) for k in back.flags(back.invariants)]
-    states = [b.emit(result(op.results + k), (back.region,)) for k in range(op.carried)]
+    numbers = [*range(op.carried), *(op.carried + 1 + k for k in range(len(back.dear)))]
+    states = [b.emit(result(op.results + k), (back.region,)) for k in numbers]
     over = [*states, *(at[a] for a in arrays), *(outs[n][0] for n in back.stacked)]
     over += [int(outs[n][1]) for n in back.stacked if is_flag(outs[n][1])]
     dynamic = op.condition is not None or op.turns is None
