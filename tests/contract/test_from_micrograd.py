@@ -84,3 +84,47 @@ def test_the_page_lists_each_difference():
 def test_a_label_in_the_place_of_the_inputs_explains_itself(Value):
     with pytest.raises(TypeError, match="_children are Values"):
         Value(10.0, "a")
+
+
+def test_nonlin_after_construction_reaches_the_model():
+    from micrograd.nn import MLP, Neuron
+
+    neuron = Neuron(2)
+    neuron.w[0].data, neuron.w[1].data = -1.0, -1.0
+    assert neuron([1.0, 1.0]).data == 0.0
+    neuron.nonlin = False
+    assert neuron([1.0, 1.0]).data == -2.0 and repr(neuron) == "LinearNeuron(2)"
+    neuron.nonlin = True
+    assert neuron([1.0, 1.0]).data == 0.0 and repr(neuron) == "ReLUNeuron(2)"
+    model = MLP(1, [1, 1])
+    assert model.layers[1].neurons[0].nonlin is False and repr(model.layers[1].neurons[0]) == "LinearNeuron(1)"
+
+
+def test_a_subclass_of_neuron_with_its_own_init():
+    from micrograd import Neuron, Value
+
+    class Ones(Neuron):
+        def __init__(self, nin, nonlin=True):
+            self.w = [Value(1.0) for _ in range(nin)]
+            self.b = Value(-5.0)
+            self.nonlin = nonlin
+
+    assert Ones(2)([1.0, 2.0]).data == 0.0
+    assert Ones(2, nonlin=False)([1.0, 2.0]).data == -2.0
+
+    class Plain(Neuron):
+        def __init__(self):
+            self.w, self.b = [Value(-1.0)], Value(0.0)
+
+    assert Plain()([1.0]).data == 0.0
+
+
+def test_a_relu_of_ones_own_reaches_the_model(monkeypatch):
+    from micrograd import MLP, Value
+
+    model = MLP(2, [3, 1], rng=0)
+    before = model([1.0, -2.0]).data
+    monkeypatch.setattr(Value, "relu", lambda self: self * 3.0)
+    leaky = model([1.0, -2.0]).data
+    monkeypatch.undo()
+    assert leaky != before and model([1.0, -2.0]).data == before

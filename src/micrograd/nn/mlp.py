@@ -21,8 +21,14 @@ ACTIVATIONS: dict[str, tuple[str, Callable[[Any], Any] | None]] = {  # name -> (
 }
 
 
+RELU = Value.relu  # as it came with the package; code for micrograd may put a function of its own in its place
+
+
 class Neuron(Module):
     """activation(Σ w·x + b)."""
+
+    activation = "relu"  # of a subclass whose __init__ does not call this one
+    _activate: Any = staticmethod(relu)
 
     def __init__(
         self,
@@ -40,7 +46,14 @@ class Neuron(Module):
         self.b = Value(0.0)
         self.nonlin = nonlin
         self.activation = activation if nonlin else "linear"
-        self._activate = ACTIVATIONS[self.activation][1]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Let `neuron.nonlin = False` and `neuron.activation = "tanh"` have their effect after construction too."""
+        super().__setattr__(name, value)
+        if name == "nonlin" and value == (self.activation == "linear"):
+            self.activation = "relu" if value else "linear"
+        if name == "activation":
+            super().__setattr__("_activate", ACTIVATIONS[value][1])
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"_activate": None}  # a function of the C engine, which pickle does not know
@@ -65,6 +78,7 @@ def _fire(neurons: list[Neuron], x: Any, plain: type) -> list[Any]:
     outside = set_scope(0)
     try:
         out = []
+        replaced = Value.relu is not RELU
         for neuron in neurons:
             if type(neuron) is not plain:
                 out.append(neuron(x))
@@ -72,7 +86,10 @@ def _fire(neurons: list[Neuron], x: Any, plain: type) -> list[Any]:
             set_scope(neuron._scope)
             act = dot(neuron.w, x) + neuron.b
             activate = neuron._activate
-            out.append(act if activate is None else activate(act))
+            if replaced and activate is relu:
+                out.append(act.relu())
+            else:
+                out.append(act if activate is None else activate(act))
         return out
     except ValueError:
         if len(x) == len(getattr(neuron, "w", x)):
