@@ -280,6 +280,8 @@ def test_each_bug_shows_what_it_does(page: Any) -> None:
     assert row("c").locator(".got").inner_text() == "✗ 10"
     bug(page, "upstream")
     assert row("a").locator(".got").inner_text() == "✗ 1"
+    bug(page, "assign")  # one that cannot show, after one that did
+    assert page.is_checked("[role='radiogroup'] input[value='assign']") and page.locator(".view").count() == 1
     pick(page, "neuron")
     bug(page, "tanh")
     assert row("w1").locator(".got").inner_text().startswith("✗")

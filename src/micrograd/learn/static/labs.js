@@ -189,11 +189,16 @@ export function bugPanel(session) {
     if (shows) return compareBug(session, key);
     if (session.state.lab) session.leaveLab();
     picked = key;
+    tick();
     const other = session.presets.find((preset) => preset.key !== session.state.key
       && showsOn(presetGraph(preset), evaluate(presetGraph(preset), {}), bug).shows);
     put(result, difference(bug), verdict(true, t("page.bug_silent", { why })),
       other && button(t("page.open_graph", { title: other.title }),
         () => { session.open(other.key); start(key); }, { "data-do": "elsewhere" }));
+  }
+
+  function tick() {
+    for (const radio of choices.querySelectorAll("input")) radio.checked = radio.value === picked;
   }
 
   /** @param {any} bug */
@@ -226,7 +231,7 @@ export function bugPanel(session) {
         put(result);
       }
       if (picked && !now && "numbers" in changed && session.state.tab === "bugs" && !session.hides) start(picked);
-      for (const radio of choices.querySelectorAll("input")) radio.checked = radio.value === picked;
+      tick();
     },
   };
 }

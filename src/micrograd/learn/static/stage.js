@@ -156,7 +156,8 @@ export function createStage(host) {
   const api = {
     turn: () => session.store.set({ turned: layout.rankdir === "LR", zoom: 0 }),
     boxes: () => {
-      if (session.state.graph.layouts.length) session.store.set({ boxes: !session.state.boxes, zoom: 0 });
+      const { graph, boxes: now } = session.state;
+      if (graph.layouts.length && graph.scopes.length > 1) session.store.set({ boxes: !now, zoom: 0 });
     },
     toggle: (box) => {
       const { open } = session.state;
