@@ -114,4 +114,4 @@ class Firefox:
     def close(self) -> None:
         self.opened.close()
         self.process.terminate()
-        self.process.wait(timeout=30)
+        self.process.communicate(timeout=60)
