@@ -37,7 +37,7 @@ def test_names_are_learned_with_a_kernel_for_each_length():
 @pytest.fixture(scope="module")
 def prices():
     module = example("options")
-    return module, module.main(paths=20_000, dates=16, quiet=True)
+    return module, module.main(paths=20_000, dates=16, monitored=8, quiet=True)
 
 
 def test_the_derivatives_of_the_asian_call_are_those_of_finite_differences(prices):

@@ -34,6 +34,7 @@ def report(owner: Any, variants: list[Any], variant: Variant, kernel: Kernel) ->
         for k in v.kernels.values():
             chosen = ">" if k is kernel else " "
             lines.append(f"  {chosen} {describe(k)}")
+    lines += choices(variant.trace)
     lines += ["", f"the variant and the kernel for these arguments are marked; the tape of the variant, "
               f"after each pass of {kernel.goal.options.backend}'s pipeline:"]  # fmt: skip
     seen: list[tuple[str, Tape]] = [("trace", variant.tape)]
@@ -47,6 +48,14 @@ def report(owner: Any, variants: list[Any], variant: Variant, kernel: Kernel) ->
         lines += ["   (no change)"] if text == before else _shortened(text.splitlines())
         before = text
     return Report("\n".join(lines))
+
+
+def choices(trace: Trace) -> list[str]:
+    """What became of each `if` and loop of a function with branches, by its place in the source."""
+    if not trace.notes:
+        return []
+    title = "choices in the source:" if trace.merged else "the paths of this function are compiled one by one:"
+    return ["", title, *(f"   {line + ': ' if line else ''}{what}" for line, what in trace.notes.items())]
 
 
 def describe(kernel: Kernel) -> str:
