@@ -35,7 +35,14 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("observed", "graph"): "pickling and copying a graph is called by Value, and makes Values",
     ("nn.files", "nn.module"): "saving is a method of Module, and loading checks that it is given one",
 }
-LONG = ("ops", "tape.trace", "compile.llvm.emit", "compile.llvm.regions")  # the table of ops is one list
+LONG = (
+    "ops",
+    "tape.trace",
+    "compile.llvm.emit",
+    "compile.llvm.regions",
+    "stage.expressions",
+    "stage.roll",
+)  # the table is one list
 
 
 def modules() -> dict[str, Path]:
