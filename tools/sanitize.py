@@ -27,6 +27,7 @@ TESTS = [
     "safety",
     "hostile",
     "by_hand",
+    "faults",
     "primitive",
     "seeds",
     "math",
