@@ -24,7 +24,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help demo test test-core test-dist test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust sanitize ops setup clean
+.PHONY: help demo test test-core test-dist test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -97,6 +97,10 @@ trust: $(DEV)  ## write docs/trust.md from the promises in tools/trust.py and th
 accuracy: $(DEV) $(ENGINE)  ## measure every op against mpmath at 50 digits, and write docs/accuracy*.md
 	$(BIN)/python tools/accuracy.py
 	$(BIN)/python tools/accuracy_compiled.py
+
+faults: $(DEV) $(ENGINE)  ## every allocation fails once, operands turn hostile, another thread looks at all objects: in the C engine
+	$(BIN)/python -m pytest -q tests/engine/test_faults.py tests/engine/test_hostile.py tests/engine/test_by_hand.py
+	$(BIN)/python tools/sanitize.py --only faults,hostile,by_hand
 
 sanitize: $(DEV) $(ENGINE)  ## run the engine's tests on a C engine built with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(BIN)/python tools/sanitize.py

@@ -1,6 +1,6 @@
 """Build the C engine with AddressSanitizer and UndefinedBehaviorSanitizer, and run the engine's tests on it.
 
-    python tools/sanitize.py [pytest arguments]
+    python tools/sanitize.py [--only hostile,faults] [pytest arguments]
 
 The build goes to build/sanitize, beside the usual one. Each node is an allocation of its own there, and Python
 takes its memory from malloc, so that a use after free is seen.
@@ -71,12 +71,14 @@ def main() -> int:
         "PYTHONMALLOC": "malloc",
         "MICROGRAD_REQUIRE_NATIVE": "1",
     }
-    tests = [str(next((ROOT / "tests").glob(f"*/test_{name}.py"))) for name in TESTS]
+    arguments = sys.argv[1:]
+    names = TESTS
+    if arguments[:1] == ["--only"]:
+        names, arguments = arguments[1].split(","), arguments[2:]
+    tests = [str(next((ROOT / "tests").glob(f"*/test_{name}.py"))) for name in names]
     options = ["-q", "-p", "no:cacheprovider", "-o", f"pythonpath={PLACE / 'lib'}", "-m", "not slow"]
     chosen = ["-k", "not Python and not pytorch and not every_process"]  # the other twin, and what starts processes
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *chosen, *tests, *sys.argv[1:]], env=env
-    ).returncode
+    return subprocess.run([sys.executable, "-m", "pytest", *options, *chosen, *tests, *arguments], env=env).returncode
 
 
 if __name__ == "__main__":
