@@ -17,5 +17,9 @@ class AnomalyError(MicrogradError):
     """A nan or an inf appeared inside detect_anomaly()."""
 
 
+class ClusterError(MicrogradError):
+    """Work on a cluster could not be completed, or would not be the same there."""
+
+
 class GradientError(MicrogradError, AssertionError):
     """check_grad found a derivative that differs from finite differences."""

@@ -24,6 +24,7 @@ EXTRAS = {  # extra -> (what it is for, its packages)
     "jit": ("functions compiled to machine code", ("numpy", "llvmlite")),
     "train": ("progress bars, pictures, .safetensors, digits", ("matplotlib", "rich", "safetensors", "scikit-learn")),
     "notebook": ("graphs to step through in a notebook", ("anywidget",)),
+    "cluster": ("rows on the workers of a cluster", ("numpy", "llvmlite", "dask", "distributed")),
     "scipy": ("minimize, least_squares, root and sparse Jacobians", ("numpy", "llvmlite", "scipy")),
 }
 

@@ -33,6 +33,10 @@ ALLOWED: dict[tuple[str, str], str] = {
         "observed",
     ): "the last lines of engine.py put the observed class, or the C one, in place of the plain one",
     ("observed", "graph"): "pickling and copying a graph is called by Value, and makes Values",
+    (
+        "compile.vmap",
+        "cluster.vmap",
+    ): "vmap(f, client=...) hands over to the cluster, which runs the kernels of compile",
     ("nn.files", "nn.module"): "saving is a method of Module, and loading checks that it is given one",
 }
 LONG = (

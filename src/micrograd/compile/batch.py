@@ -257,10 +257,14 @@ class ByVariant:
                 out[row] = y
         self.remaining = np.arange(1, self.rows.rows) if self.remaining is None else self.remaining[1:]
 
-    def totals(self) -> list[float]:
-        """The sums over all rows."""
+    def block_sums(self) -> Any:
+        """The sums of each block of rows, an array of (blocks, sums)."""
         ordered = sorted(self.sums, key=lambda variant: variant.outcomes)
         blocks = self.sums[ordered[0]]
         for variant in ordered[1:]:
             blocks = blocks + self.sums[variant]
-        return add_blocks(blocks)
+        return blocks
+
+    def totals(self) -> list[float]:
+        """The sums over all rows."""
+        return add_blocks(self.block_sums())

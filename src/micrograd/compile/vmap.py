@@ -157,8 +157,8 @@ class Vmap:
                 results = [Value(y) for y in results]
         return unflatten(plan.shape, iter(results))
 
-    def _by_row(self, rows: Rows, plan: Plan, inputs: list[Value]) -> Any:
-        np = rows.np
+    def check_size(self, rows: Rows, plan: Plan, inputs: list[Value]) -> int:
+        """How many numbers each row gives; an error where all of them would not fit into memory."""
         count = plan.count * (1 + len(inputs) * plan.gradient)
         if plan.gradient and count * rows.rows > TUNING.max_partials:
             raise ValueError(
@@ -166,6 +166,11 @@ class Vmap:
                 f"  That takes about {count * rows.rows * 24 / 1e9:.0f} GB: a Value keeps its partial by each captured one.\n"
                 '  Add the rows up with reduce="sum" or "mean", or call it inside no_grad() for plain numbers.'
             )
+        return count
+
+    def _by_row(self, rows: Rows, plan: Plan, inputs: list[Value]) -> Any:
+        np = rows.np
+        count = self.check_size(rows, plan, inputs)
         kind = "f4" if self.options.float32 else "f8"
         outs = [np.empty(rows.rows, dtype="f4" if plan.goal.options.float32 else "f8") for _ in range(count)]
         if plan.guarded:
@@ -344,18 +349,18 @@ class Vmap:
 def vmap(
     f: Callable[..., Any], *, in_axes: Any = 0, reduce: Literal["sum", "mean"] | None = None, threads: int | None = None,
     batch_size: int | None = None, exact: bool = False, fastmath: bool = False, float32: bool = False,
-    width: int | None = None, backend: str = "llvm",
+    width: int | None = None, backend: str = "llvm", client: Any = None, progress: Any = None,
 ) -> Compiled[..., Any]: ...  # fmt: skip
 @overload
 def vmap(
     f: None = None, *, in_axes: Any = 0, reduce: Literal["sum", "mean"] | None = None, threads: int | None = None,
     batch_size: int | None = None, exact: bool = False, fastmath: bool = False, float32: bool = False,
-    width: int | None = None, backend: str = "llvm",
+    width: int | None = None, backend: str = "llvm", client: Any = None, progress: Any = None,
 ) -> Callable[[Callable[..., Any]], Compiled[..., Any]]: ...  # fmt: skip
 def vmap(
     f: Callable[..., Any] | None = None, *, in_axes: Any = 0, reduce: str | None = None, threads: int | None = None,
     batch_size: int | None = None, exact: bool = False, fastmath: bool = False, float32: bool = False,
-    width: int | None = None, backend: str = "llvm",
+    width: int | None = None, backend: str = "llvm", client: Any = None, progress: Any = None,
 ) -> Any:  # fmt: skip
     """Map a function of one row over the rows of NumPy arrays, as machine code.
 
@@ -364,6 +369,8 @@ def vmap(
     - reduce: None gives a result for each row; "sum" and "mean" add them up inside the machine code, gradients included.
     - threads: the number of cores; all of them by default. It changes no bit of the result.
     - batch_size: about how many rows to run at once, in multiples of 2,048. It changes no bit of the result.
+    - client: a client of dask.distributed, whose workers run the rows. It changes no bit of the result. Arguments may then be
+      Dask arrays too, and `progress` is called after each chunk of rows.
 
     >>> import numpy as np
     >>> vmap(lambda x, y: x * y)(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()
@@ -372,13 +379,18 @@ def vmap(
     if f is None:
         return functools.partial(
             vmap, in_axes=in_axes, reduce=reduce, threads=threads, batch_size=batch_size, exact=exact,
-            fastmath=fastmath, float32=float32, width=width, backend=backend)  # fmt: skip
+            fastmath=fastmath, float32=float32, width=width, backend=backend, client=client,
+            progress=progress)  # fmt: skip
     function: Any = f
     static: tuple[int, ...] = ()
     if getattr(f, "kernel", None) is f:  # a jitted function: the rows run what it was made of, with its options
         function, inner, static = f.f, f.options, f.static  # type: ignore[union-attr]
         exact = exact or (inner.exact and not (fastmath or float32))
         fastmath = fastmath or (inner.fastmath and not exact)
-    return Vmap(
-        function, in_axes, reduce, threads, batch_size, Options(exact, fastmath, float32, width, True, backend), static
-    )
+    options = Options(exact, fastmath, float32, width, True, backend)
+    found = Vmap(function, in_axes, reduce, threads, batch_size, options, static)
+    if client is None:
+        return found
+    from micrograd.cluster.vmap import distribute
+
+    return distribute(found, client, progress)

@@ -1,0 +1,150 @@
+"""The rows of an argument, chunk by chunk, wherever they lie: in this process, nowhere (a range), or on the cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from micrograd.compile.backend import BLOCK
+from micrograd.compile.rows import Rows
+from micrograd.tree import is_array
+
+# Rows of a chunk: whole blocks, by the number of rows alone. At least SMALLEST, so that the scheduler's 0.2 ms a task do not
+# show; about MOST chunks of a large batch, so that workers that are faster than others get more of them.
+SMALLEST, MOST = 16 * BLOCK, 256
+
+
+def chunk_rows(rows: int) -> int:
+    """How many rows a chunk has, in a batch of so many rows."""
+    return max(SMALLEST, -(-rows // (MOST * BLOCK)) * BLOCK)
+
+
+def is_collection(x: Any) -> bool:
+    """Whether x is an array, a dataframe column or the like of Dask."""
+    return hasattr(x, "__dask_graph__") and not is_array(x)
+
+
+class Column:
+    """An array in this process, whose chunks travel with their tasks."""
+
+    def __init__(self, array: Any, axis: int) -> None:
+        self.array, self.axis = array, axis % max(1, array.ndim)
+        self.rows = array.shape[self.axis] if array.ndim else 0
+
+    def head(self) -> Any:
+        """The first row, as an array of one row (of none, where there is none)."""
+        return self._part(0, 1)
+
+    def chunk(self, start: int, stop: int) -> Any:
+        """What a task gets for these rows."""
+        return self._part(start, stop)
+
+    def row(self, r: int) -> Any:
+        """One row, as an array of one row."""
+        return self._part(r, r + 1)
+
+    def _part(self, start: int, stop: int) -> Any:
+        return self.array[(slice(None),) * self.axis + (slice(start, stop),)]
+
+
+class Numbers(Column):
+    """A range, such as the numbers of the rows: only its ends travel."""
+
+    def __init__(self, numbers: range, np: Any) -> None:
+        self.numbers, self.np, self.axis, self.rows = numbers, np, 0, len(numbers)
+
+    def chunk(self, start: int, stop: int) -> Any:
+        """The ends of a part of the range."""
+        return self.numbers[start:stop]
+
+    def _part(self, start: int, stop: int) -> Any:
+        part = self.numbers[start:stop]
+        return self.np.arange(part.start, part.stop, part.step, dtype=float)
+
+
+class Distributed(Column):
+    """A Dask array, whose chunks never pass through this process."""
+
+    def __init__(self, array: Any, axis: int) -> None:
+        axis %= max(1, array.ndim)
+        super().__init__(array, axis)
+        self.parts: list[Any] = []
+
+    def _part(self, start: int, stop: int) -> Any:
+        return super()._part(start, stop).compute()
+
+    def chunk(self, start: int, stop: int) -> Any:
+        """The rows as a task of the cluster. All chunks have chunk_rows(rows) rows but for the last one."""
+        if not self.parts:
+            sizes = dict.fromkeys(range(self.array.ndim), -1) | {self.axis: chunk_rows(self.rows)}
+            self.parts = list(self.array.rechunk(sizes).to_delayed().ravel())
+        return self.parts[start // chunk_rows(self.rows)]
+
+
+class ClusterRows(Rows):
+    """The arguments of one call, of which this process holds the first row, and what there is of the others."""
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any, static: tuple[int, ...]) -> None:
+        import numpy as np
+
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+        self.columns: list[Column] = []
+        self.numpy = np
+        heads = tuple(a if axis is None else self._head(a, axis) for a, axis in zip(args, axes))
+        named = {name: self._head(a, 0) for name, a in kwargs.items()}
+        if self.columns:
+            self._same_length()
+        super().__init__(heads, named, in_axes, static)
+        by_head = {id(column.first): column for column in self.columns}  # type: ignore[attr-defined]
+        self.columns = [by_head.get(id(a)) or Column(a, axis) for a, axis in zip(self.arrays, self.axes)]
+        self.rows = self.columns[0].rows
+        self.local = not any(isinstance(column, Distributed) for column in self.columns)
+
+    def _head(self, a: Any, axis: int) -> Any:
+        """The argument with the first row alone of each array in it; the arrays are noted in self.columns."""
+        if isinstance(a, dict):
+            return {key: self._head(x, axis) for key, x in a.items()}
+        if isinstance(a, (list, tuple)) and any(
+            is_array(x) or is_collection(x) or isinstance(x, (list, tuple, dict, range)) for x in a
+        ):
+            if any(isinstance(x, (list, tuple)) and not any(map(is_array, x)) for x in a):
+                return a  # lists of numbers: Rows tells what is wrong with them
+            parts = [self._head(x, axis) for x in a]
+            return type(a)(*parts) if hasattr(a, "_fields") else type(a)(parts)
+        column = self._column(a, axis)
+        if column is None:
+            return a
+        self.columns.append(column)
+        column.first = head = column.head()  # type: ignore[attr-defined]
+        return head
+
+    def _column(self, a: Any, axis: int) -> Column | None:
+        if isinstance(a, range):
+            return Numbers(a, self.numpy)
+        if is_collection(a):
+            if hasattr(a, "to_dask_array"):  # a column of a dataframe does not know its length before it is counted
+                a = a.to_dask_array(lengths=True)
+            if any(n != n for n in a.shape):
+                a = a.compute_chunk_sizes()
+            return Distributed(a.astype(float) if a.dtype.kind not in "fiub" or a.dtype.itemsize < 4 else a, axis)
+        array = a if is_array(a) else self.numpy.asarray(a)
+        if array.dtype == object or not array.ndim or not -array.ndim <= axis < array.ndim:
+            return None  # Rows tells what is wrong with it, or runs it row by row
+        return Column(array, axis)
+
+    def _same_length(self) -> None:
+        for column in self.columns:
+            if column.rows != self.columns[0].rows:
+                raise ValueError(
+                    f"the arguments have different numbers of rows: {self.columns[0].rows} and {column.rows}"
+                )
+
+    def row(self, r: int) -> list[Any]:
+        """The numbers of one row, then the uniform ones."""
+        numbers: list[Any] = []
+        for column in self.columns:
+            numbers += self.np.ravel(column.row(r)).tolist()
+        return numbers + self.uniform
+
+    def varying(self) -> int:
+        """How many numbers vary by row."""
+        return sum([a.size for a in self.arrays])

@@ -1,0 +1,254 @@
+"""What the caller does: hand out chunks of rows, wait for them, and put the results together in the order of the rows.
+
+A chunk is a task of Dask's scheduler, which runs it again when its worker is lost. What all chunks share (the program, the
+parameters) are small tasks too, so that they are made anew with the worker that held them. A chunk that takes far longer than
+the others is given to another worker as well, and the first result counts: tasks are pure, so both are the same to the bit.
+"""
+
+from __future__ import annotations
+
+import pickle
+import statistics
+import warnings
+from collections.abc import Callable
+from itertools import count
+from time import monotonic, sleep
+from typing import Any
+
+from micrograd.cluster.columns import ClusterRows, chunk_rows
+from micrograd.cluster.worker import Done, Program, describe, run_chunk, unpack
+from micrograd.errors import ClusterError
+
+RETRIES = 3  # further attempts for a chunk whose task failed or whose worker was lost
+SLOW = 20.0  # a chunk that takes this many times as long as the median of the others ...
+AT_LEAST = 30.0  # ... and at least so many seconds is given to a second worker
+GATHER = 30.0  # seconds to wait for a result that is ready
+POLL = 0.002  # seconds between two looks at what is done
+AHEAD = 4  # chunks for each thread of the cluster that are handed out before the first of them is done
+
+_names = count()
+
+
+class Progress:
+    """What a call on the cluster tells while it runs, and afterwards."""
+
+    def __init__(self, chunks: int, rows: int, tell: Callable[[Progress], None] | None) -> None:
+        self.chunks, self.rows, self.tell = chunks, rows, tell
+        self.done = self.rows_done = self.bytes = self.again = 0
+        self.seconds = 0.0  # of the workers, added up
+        self.workers: dict[str, int] = {}  # how many chunks each has done
+
+    def add(self, done: Done) -> None:
+        """Note a chunk that is done."""
+        rows, size = done.counts
+        self.done, self.rows_done, self.bytes = self.done + 1, self.rows_done + rows, self.bytes + size
+        self.seconds += done.seconds
+        self.workers[done.worker] = self.workers.get(done.worker, 0) + 1
+        if self.tell is not None:
+            self.tell(self)
+
+
+def check(client: Any) -> None:
+    """Raise where a worker cannot run programs of this process; warn where its results would have other bits."""
+    here = describe()
+    try:
+        found = client.run(describe)
+    except Exception as error:
+        raise ClusterError(
+            f"the workers of {client} cannot run micrograd: {type(error).__name__}: {error}\n"
+            "  Every worker compiles the function for its own processor, and needs the package for that.\n"
+            '  Install micrograd with its extras "jit" and "cluster" on all machines, in the version of this process.'
+        ) from error
+    if not found:
+        raise ClusterError(
+            f"{client} has no workers\n  Start some, or wait for them: client.wait_for_workers(1, timeout=60)."
+        )
+    for worker, there in found.items():
+        if there["version"] != here["version"]:
+            raise ClusterError(
+                f"the worker {worker} has micrograd {there['version']}, and this process has {here['version']}\n"
+                "  The same tape may compute something else there.\n"
+                "  Install the same version of micrograd on all machines of the cluster."
+            )
+    different = {worker: there for worker, there in found.items() if there != here}
+    if different:
+        worker, there = next(iter(different.items()))
+        warnings.warn(
+            f"{len(different)} of {len(found)} workers have other processors than this machine: {worker} has "
+            f"{_processor(there)}, this machine has {_processor(here)}\n"
+            "  Sums over rows may differ in their last bits, depending on which worker had which rows.\n"
+            "  For the same bits on all of them, use vmap(f, exact=True, width=8, client=client).",
+            RuntimeWarning,
+            stacklevel=6,
+        )
+
+
+def _processor(found: dict[str, Any]) -> str:
+    return f"{found['processor']} with vectors of {found['vectors']} bits{' and fma' if found['fma'] else ''}"
+
+
+class Run:
+    """The chunks of one call."""
+
+    def __init__(self, client: Any, rows: ClusterRows, program: Program, params: list[float], progress: Any) -> None:
+        self.client, self.rows, self.program = client, rows, program
+        self.size = chunk_rows(rows.rows)
+        self.chunks = -(-rows.rows // self.size)
+        self.progress = Progress(self.chunks, rows.rows, progress)
+        self.name = f"micrograd-{program.digest[:8]}-{next(_names)}"
+        self.params = params
+        self.shared = self._shared("")
+        self.results: dict[int, tuple[Done, Any]] = {}  # by number of the chunk; with the future, where rows stay there
+        self.running: dict[Any, tuple[int, float]] = {}  # future -> number of the chunk, and since when
+        self.eagerly: dict[int, dict[int, int]] = {}
+
+    def _shared(self, attempt: str) -> list[Any]:
+        """The tasks that make what all chunks need: the program and the parameters."""
+        from dask import delayed
+
+        return [
+            delayed(unpack)(pickle.dumps(x), dask_key_name=f"{self.name}-{what}{attempt}")
+            for what, x in (("program", self.program), ("parameters", self.params))
+        ]
+
+    def span(self, number: int) -> tuple[int, int]:
+        """The first row of a chunk, and the one behind its last."""
+        return number * self.size, min(self.rows.rows, (number + 1) * self.size)
+
+    def run(self, numbers: list[int], keep: bool = False) -> None:
+        """Run these chunks; with `keep`, results by row stay on the cluster. All or nothing: an error ends the others."""
+        from distributed import as_completed
+
+        waiting, missing = list(reversed(numbers)), set(numbers)
+        threads = sum(w["nthreads"] for w in self.client.scheduler_info(n_workers=-1)["workers"].values())
+        ready = as_completed(loop=self.client.loop)
+        times: list[float] = []
+        looked = monotonic()
+        try:
+            while missing:
+                while waiting and len(self.running) < max(8, AHEAD * threads):
+                    ready.add(self._submit(waiting.pop(), ()))
+                batch = ready.next_batch(block=False)
+                if not batch:
+                    sleep(POLL)
+                    if monotonic() - looked > 1.0:
+                        looked = monotonic()
+                        ready.update(self._second_attempts(times))
+                for future in batch:
+                    if future not in self.running:
+                        continue  # another worker was first
+                    number, since = self.running.pop(future)
+                    later = self._note(future, number, keep)
+                    if later is not None:
+                        ready.add(later)
+                        continue
+                    times.append(monotonic() - since)
+                    missing.discard(number)
+                    self._cancel([other for other, (same, _) in self.running.items() if same == number])
+        finally:
+            self._cancel(list(self.running))
+
+    def _cancel(self, futures: list[Any]) -> None:
+        """End attempts that are not needed any more."""
+        if futures:
+            self.client.cancel(futures, force=True)
+        for future in futures:
+            del self.running[future]
+
+    def _note(self, future: Any, number: int, keep: bool) -> Any:
+        """Take the result of a chunk; where it was lost after it was done, the future of the next attempt."""
+        if future.status in ("error", "cancelled", "lost"):
+            raise self._lost(future, number)
+        if future.status == "pending":  # its worker is gone, and Dask runs it again
+            self.running[future] = number, monotonic()
+            return future
+        small = self.client.submit(_without_rows, future, retries=RETRIES) if keep else future
+        try:
+            done: Done = small.result(timeout=GATHER)
+        except TimeoutError:  # the worker that has it does not answer
+            return self._submit(number, tuple(self.client.who_has([small]).get(small.key, ())))
+        self.results[number] = done, future if keep else None
+        self.progress.add(done)
+        return None
+
+    def _submit(self, number: int, avoid: tuple[str, ...]) -> Any:
+        from dask import delayed
+
+        start, stop = self.span(number)
+        columns = [column.chunk(start, stop) for column in self.rows.columns]
+        shared = self._shared(f"-again-{next(_names)}") if avoid else self.shared  # not from a worker that is stuck
+        again = f"-again-{next(_names)}" if avoid or number in self.eagerly else ""
+        task = delayed(run_chunk, pure=False)(
+            *shared, number, self.rows.axes, self.eagerly.get(number, {}), *columns,
+            dask_key_name=f"{self.name}-rows-{number}{again}",
+        )  # fmt: skip
+        workers = [w for w in self.client.scheduler_info(n_workers=-1)["workers"] if w not in avoid] if avoid else None
+        future = self.client.compute(task, retries=RETRIES, workers=workers)
+        self.running[future] = number, monotonic()
+        return future
+
+    def _second_attempts(self, times: list[float]) -> list[Any]:
+        """Hand chunks that take far too long to other workers."""
+        if not times and all(monotonic() - since < 10 * AT_LEAST for _, since in self.running.values()):
+            return []
+        limit = max(AT_LEAST, SLOW * statistics.median(times)) if times else 10 * AT_LEAST
+        late = [(f, number) for f, (number, since) in self.running.items() if monotonic() - since > limit]
+        if not late:
+            return []
+        where = {key: worker for worker, keys in self.client.processing().items() for key in keys}
+        attempts: dict[int, int] = {}
+        for number, _ in self.running.values():
+            attempts[number] = attempts.get(number, 0) + 1
+        found = []
+        for future, number in late:
+            there = [where[key] for key in (future.key, *(task.key for task in self.shared)) if key in where]
+            if not there:  # it waits for a free thread
+                continue
+            worker = there[0]
+            if attempts[number] > RETRIES:
+                raise ClusterError(
+                    f"rows {self.span(number)[0]:,} to {self.span(number)[1] - 1:,} are not done after {limit:.0f} s on "
+                    f"{attempts[number]} workers, the last of them {worker}\n"
+                    "  Other chunks took far less, so these workers are stuck.\n"
+                    "  Restart them (client.restart()), and call the function again."
+                )
+            self.running[future] = number, monotonic()
+            self.progress.again += 1
+            found.append(self._submit(number, tuple(there)))
+        return found
+
+    def _lost(self, future: Any, number: int) -> BaseException:
+        """The error for a chunk that failed for good."""
+        start, stop = self.span(number)
+        what = f"rows {start:,} to {stop - 1:,}"
+        if future.status == "cancelled":
+            return ClusterError(
+                f"{what} were cancelled on the cluster\n"
+                "  Somebody restarted it, or cancelled its tasks.\n"
+                "  Call the function again."
+            )
+        error = future.exception()
+        if type(error).__name__ == "KilledWorker":
+            worker = getattr(error, "last_worker", None)
+            return ClusterError(
+                f"{what} were lost with their worker {RETRIES + 1} times, the last time with "
+                f"{getattr(worker, 'address', worker)}\n"
+                "  A worker that dies is often short of memory: its log tells (client.get_worker_logs()).\n"
+                "  Give workers more memory, or fewer threads, and call the function again."
+            )
+        return error if isinstance(error, BaseException) else ClusterError(f"{what} failed: {error!r}")
+
+    def missed(self) -> dict[int, list[int]]:
+        """The rows that follow none of the program's paths, by chunk."""
+        return {number: done.missed for number, (done, _) in sorted(self.results.items()) if done.missed}
+
+    def sums(self) -> Any:
+        """The sums of all blocks, in the order of the rows."""
+        return self.rows.np.concatenate([self.results[number][0].sums for number in range(self.chunks)])
+
+
+def _without_rows(done: Done) -> Done:
+    """All but the results by row, which stay where they are."""
+    from dataclasses import replace
+
+    return replace(done, outs=[])

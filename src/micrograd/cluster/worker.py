@@ -1,0 +1,200 @@
+"""What a worker of the cluster does: compile a program once, run chunks of rows with it.
+
+Everything here is imported by the worker's own copy of this package. A task is a pure function of its arguments, so it may be
+run again on another worker, or on two at once, and gives the same result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from micrograd.compile.batch import ByVariant, RowsVariant
+from micrograd.compile.llvm.build import host_features, vector_bits
+from micrograd.compile.pipeline import Goal
+from micrograd.compile.variants import Variant
+from micrograd.errors import ClusterError
+from micrograd.tape.tape import Tape
+from micrograd.tape.trace import Trace
+from micrograd.tree import NUMBER
+
+KEPT = 32  # programs that a worker keeps compiled; the least recently used one is dropped
+
+
+def version() -> str:
+    """The version of this package and of its table of ops: programs of another one are refused."""
+    from micrograd import __version__
+    from micrograd.ops import OPS
+
+    table = ",".join(f"{op.name}/{op.arity}" for op in OPS.values())
+    return f"{__version__} ({hashlib.sha256(table.encode()).hexdigest()[:8]})"
+
+
+def describe() -> dict[str, Any]:
+    """What decides about the bits of a result on this machine."""
+    import platform
+
+    features = host_features()
+    return {
+        "version": version(),
+        "processor": platform.machine(),
+        "vectors": vector_bits(),
+        "fma": bool(features.get("fma")),
+    }
+
+
+@dataclass(frozen=True)
+class Program:
+    """The tapes of a function, one for each path that was traced, and what is to be computed from them."""
+
+    tapes: tuple[Tape, ...]
+    goal: Goal
+    version: str
+    digest: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, tapes: tuple[Tape, ...], goal: Goal) -> Program:
+        """The program of these tapes, named by a hash of all that decides what it computes."""
+        found = version()
+        text = "\n".join([found, repr(goal), *(str(tape) for tape in tapes)])
+        return cls(tapes, goal, found, hashlib.sha256(text.encode()).hexdigest()[:32])
+
+
+class _WorkerVariant(RowsVariant):
+    """A traced path as it came over the network: all that does not vary by row is a parameter."""
+
+    def __init__(self, tape: Tape) -> None:
+        Variant.__init__(self, Trace(tape, [], NUMBER), tape)
+        self._interpreted = {}
+
+
+class _Part:
+    """The rows of one chunk, as ByVariant reads them."""
+
+    def __init__(self, arrays: list[Any], axes: list[int], params: list[float]) -> None:
+        import numpy as np
+
+        self.np, self.arrays, self.axes, self.uniform = np, arrays, axes, params
+        self.rows = arrays[0].shape[axes[0]]
+
+    def row(self, r: int) -> list[Any]:
+        numbers: list[Any] = []
+        for a, axis in zip(self.arrays, self.axes):
+            numbers += self.np.ravel(self.np.take(a, r, axis)).tolist()
+        return numbers
+
+    def varying(self) -> int:
+        return sum(a.size // self.rows for a in self.arrays)
+
+    def select(self, index: Any) -> tuple[Any, ...]:
+        return tuple(self.np.take(a, index, axis) for a, axis in zip(self.arrays, self.axes))
+
+    def slice(self, start: int, stop: int) -> tuple[Any, ...]:
+        return tuple(a[(slice(None),) * axis + (slice(start, stop),)] for a, axis in zip(self.arrays, self.axes))
+
+
+_programs: OrderedDict[str, list[_WorkerVariant]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _variants(program: Program) -> list[_WorkerVariant]:
+    """The variants of a program, whose kernels are compiled when they are first used and then kept."""
+    if program.version != version():
+        raise ClusterError(
+            f"a worker has micrograd {version()}, and the caller has {program.version}\n"
+            "  The same tape may compute something else there.\n"
+            "  Install the same version of micrograd on all machines of the cluster."
+        )
+    with _lock:
+        found = _programs.get(program.digest)
+        if found is None:
+            found = _programs[program.digest] = [_WorkerVariant(tape) for tape in program.tapes]
+            while len(_programs) > KEPT:
+                _programs.popitem(last=False)
+        _programs.move_to_end(program.digest)
+    return found
+
+
+@dataclass
+class Done:
+    """The result of one chunk."""
+
+    number: int
+    sums: Any  # the sums of each block of rows, an array of (blocks, sums), where results are added up
+    outs: list[Any]  # the results by row, where they are not
+    missed: list[int]  # rows of the chunk that follow none of the traced paths, the first ones
+    seconds: float  # that the rows took
+    worker: str
+    counts: tuple[int, int]  # how many rows it had, and how many bytes the result has
+
+
+def run_chunk(
+    program: Program, params: list[float], number: int, axes: list[int], eagerly: dict[int, int], *columns: Any
+) -> Done:
+    """Run the rows of a chunk, one thread: a worker has as many tasks at a time as it has threads.
+
+    `eagerly` are rows whose path is known although its machine code does not accept them, with the number of the path.
+    """
+    start = perf_counter()
+    arrays = [_array(column) for column in columns]
+    part: Any = _Part(arrays, axes, params)
+    work = ByVariant(part, program.goal, 1, None)
+    variants = _variants(program)
+    if not program.goal.reduced:
+        kind = "f4" if program.goal.options.float32 else "f8"
+        count = len(program.tapes[0].outputs) * (1 + len(program.goal.params))
+        work.outs = [part.np.empty(part.rows, dtype=kind) for _ in range(count)]
+    for variant in variants:
+        if work.done():
+            break
+        work.run(variant)
+    missed: list[int] = []
+    while not work.done():
+        row = work.first()
+        if row in eagerly:
+            work.run_eagerly(variants[eagerly[row]], row)
+        else:
+            missed = [r for r in work.remaining.tolist() if r not in eagerly][:64] or [row]
+            break
+    sums = work.block_sums() if program.goal.reduced and not missed else None
+    outs = [] if missed else work.outs
+    size = sums.nbytes if sums is not None else sum(o.nbytes for o in outs)
+    return Done(number, sums, outs, missed, perf_counter() - start, _address(), (part.rows, size))
+
+
+def _array(column: Any) -> Any:
+    """A column as an array: it came as one, or as the ends of a range."""
+    import numpy as np
+
+    if isinstance(column, range):
+        return np.arange(column.start, column.stop, column.step, dtype=float)
+    array = np.asarray(column)
+    return (
+        array
+        if array.dtype.kind in "fiub" and array.dtype.itemsize <= 8 and array.dtype != np.float16
+        else array.astype(float)
+    )
+
+
+def _address() -> str:
+    from distributed import get_worker
+
+    try:
+        return str(get_worker().address)
+    except ValueError:
+        return "this process"
+
+
+def unpack(content: bytes) -> Any:
+    """A task that makes what all chunks share, from bytes in the task itself: it can be run again if its worker is lost."""
+    return pickle.loads(content)
+
+
+def output(done: Done, k: int) -> Any:
+    """One result column of a chunk."""
+    return done.outs[k]
