@@ -5,6 +5,7 @@ python tools/gen_math_pyi.py [--check]
 
 from __future__ import annotations
 
+import inspect
 import sys
 from pathlib import Path
 
@@ -131,7 +132,11 @@ def stub() -> str:
         if name in SPECIAL:
             lines.append(SPECIAL[name])
             continue
-        op = OPS[name]
+        op = OPS.get(name)
+        if op is None:  # a function made from rows: by the number of its arguments
+            count = len(inspect.signature(getattr(math, name)).parameters)
+            lines.append(f"{name}: {('_Unary', '_Binary', '_Ternary')[count - 1]}")
+            continue
         kind = {1: "_Unary", 2: "_BinaryWithDefault" if op.defaults else "_Binary", 3: "_Ternary"}[op.arity]
         lines.append(f"{name}: {kind}")
     lines += ["", "__all__ = [", *[f'    "{name}",' for name in math.__all__], "]"]

@@ -171,6 +171,7 @@ def softmax(xs: Iterable[float]) -> list[float]: ...
 def softmax(xs: Iterable[Value | float]) -> list[Value]: ...
 softplus: _Unary
 sqrt: _Unary
+stop_gradient: _Unary
 sum: _List
 sumprod: _Pair
 tan: _Unary
@@ -265,6 +266,7 @@ __all__ = [
     "softmax",
     "softplus",
     "sqrt",
+    "stop_gradient",
     "sum",
     "sumprod",
     "tan",

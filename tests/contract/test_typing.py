@@ -40,8 +40,12 @@ MISTAKES = [  # each line is an error to mypy and to pyright
     "jit(3.0)",
     "grad(3.0)",
     "math.sinus(1.0)",
+    "nn.MLP(2)",
+    "nn.MLP('2', [1])",
+    "nn.MLP(2, [1]).paramters()",
+    "v8: int = nn.MLP(2, [1]).parameters()",
 ]
-START = """from micrograd import Value, grad, jit, math, value_and_grad, vmap
+START = """from micrograd import Value, grad, jit, math, nn, value_and_grad, vmap
 
 
 def area(w: float, h: float) -> float:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from os import PathLike
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from micrograd import scopes
 from micrograd.engine import Value
 from micrograd.nn import parameters as found
 from micrograd.observed import set_scope, zero_grads
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 M = TypeVar("M", bound="Module")
 State = dict[str, Any]  # the name of a parameter -> a float, or nested lists of floats
@@ -44,7 +47,7 @@ class Module:
         super().__init_subclass__(**options)
         cls._lists_parameters = cls._lists_parameters or "parameters" in vars(cls)
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         self = object.__new__(cls)
         object.__setattr__(
             self, "_scope", scopes.new("", self)
