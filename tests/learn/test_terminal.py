@@ -180,3 +180,19 @@ def test_in_a_real_terminal(colour):
         child.wait()
         os.close(ours)
         os.close(theirs)
+
+
+def test_an_order_is_printed_beside_the_right_one(capsys):
+    args = argparse.Namespace(expression="", values=[], preset="order", order="preorder")
+    assert terminal.run(args) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Backward in this order: d, b, c"
+    assert lines[4] == "  3 b.grad: 7 + (1)(6) = 13    ✗ a.grad: 0 + (3)(7) = 21"
+    assert "    a.grad: 39   ✗ 21" in lines
+    assert lines[-1] == "The first wrong contribution is number 3: b fired before c had delivered 6: a lost 18."
+    assert terminal.run(argparse.Namespace(**{**vars(args), "order": "reverse"})) == 0
+    assert "Every gradient is right" in capsys.readouterr().out
+    assert terminal.run(argparse.Namespace(**{**vars(args), "order": "d"})) == 0
+    assert "some never came" in capsys.readouterr().out
+    assert terminal.run(argparse.Namespace(**{**vars(args), "order": "d,zz"})) == 2
+    assert "there is no node 'zz'" in capsys.readouterr().err

@@ -27,7 +27,7 @@ export function transport(session) {
   const seed = control("to_backward", "∂", () => session.go(session.seed + 1), "b");
   const end = control("to_end", icon("end"), () => session.go(session.total), t("page.end_key"));
   next.classList.add("strong");
-  const count = h("span", { class: "count" });
+  const count = h("span", { class: "count", dir: "ltr" });
   const jump = () => {
     session.pause();
     session.go(Number(bar.value));
