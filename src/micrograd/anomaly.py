@@ -10,13 +10,13 @@ looked at from outside, and run again in Python where a result is not finite.
 from __future__ import annotations
 
 import linecache
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from math import isfinite, isinf, isnan
 from typing import Any
 
 from micrograd import observed
+from micrograd.callsite import user_site
 from micrograd.engine import Value, topological
 from micrograd.errors import AnomalyError
 from micrograd.ops import OPS
@@ -71,7 +71,7 @@ def here() -> bool:
 
 def _look_at(node: Value) -> None:
     """A new node: remember its line, and stop if it is the first that is not finite."""
-    node.__dict__["_made_at"] = at = _user_frame()
+    node.__dict__["_made_at"] = at = user_site(1)
     y = node._data
     if isfinite(y):
         return
@@ -163,14 +163,6 @@ def _rule(v: Value, slot: int) -> str:
     return f" = {row.rule[slot if row.arity >= 0 else 0]}"
 
 
-def _user_frame() -> Any:
-    """(file, line, function) of the innermost caller outside of this package."""
-    frame: Any = sys._getframe(2)
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "micrograd":
-        frame = frame.f_back
-    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-
-
 def _where(at: Any) -> str:
     if at is None:
         return "at an unknown line: it was made outside of detect_anomaly()"
@@ -183,7 +175,7 @@ def without_alarm(run: Callable[[], Any]) -> Any:
     """Run something whose nodes are looked at later: they get their line, and nothing is raised."""
 
     def mark(node: Value) -> None:
-        node.__dict__["_made_at"] = _user_frame()
+        node.__dict__["_made_at"] = user_site(1)
 
     watch = observed.set_watch(None, None)
     observed.set_watch(watch[0], mark)

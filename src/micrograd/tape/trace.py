@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -12,6 +11,8 @@ from numbers import Number
 from typing import Any
 
 from micrograd import engine, graph, observed
+from micrograd.callsite import in_package, place, user_line
+from micrograd.callsite import user_depth as user_depth
 from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.objects import attributes
@@ -83,39 +84,6 @@ def is_tracing() -> bool:
 def peek(values: list[Any]) -> list[float]:
     """The numbers of Values (and of numbers), unseen by a watcher."""
     return [v._data if isinstance(v, Value) else float(v) for v in values]
-
-
-def user_depth() -> int:
-    """How many frames up from the caller the innermost one outside of this package is, as warnings.warn counts them."""
-    frame: Any = sys._getframe(1)
-    depth = 1
-    while frame.f_back is not None and in_package(frame):
-        frame, depth = frame.f_back, depth + 1
-    return depth
-
-
-def user_line() -> str:
-    """`file:line` of the innermost caller outside of this package."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and in_package(frame):
-        frame = frame.f_back
-    return "an unknown line" if frame is None else place(frame, frame.f_lineno)
-
-
-def in_package(frame: Any) -> bool:
-    """Whether a frame runs code of this package (or of what it stands on, to copy and pickle)."""
-    return frame.f_globals.get("__name__", "").split(".")[0] in (
-        "micrograd",
-        "copy",
-        "contextlib",
-        "functools",
-        "numpy",
-    )
-
-
-def place(frame: Any, line: int) -> str:
-    """`file:line`"""
-    return f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{line}"
 
 
 def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False) -> Trace:

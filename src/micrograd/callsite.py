@@ -1,0 +1,47 @@
+"""The user's file and line: the innermost frame that does not run code of this package."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def user_depth() -> int:
+    """How many frames up from the caller the innermost one outside of this package is, as warnings.warn counts them."""
+    frame: Any = sys._getframe(1)
+    depth = 1
+    while frame.f_back is not None and in_package(frame):
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
+def user_line() -> str:
+    """`file:line` of the innermost caller outside of this package."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and in_package(frame):
+        frame = frame.f_back
+    return "an unknown line" if frame is None else place(frame, frame.f_lineno)
+
+
+def in_package(frame: Any) -> bool:
+    """Whether a frame runs code of this package (or of what it stands on, to copy and pickle)."""
+    return frame.f_globals.get("__name__", "").split(".")[0] in (
+        "micrograd",
+        "copy",
+        "contextlib",
+        "functools",
+        "numpy",
+    )
+
+
+def place(frame: Any, line: int) -> str:
+    """`file:line`"""
+    return f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{line}"
+
+
+def user_site(above: int) -> tuple[str, int, str] | None:
+    """Return (file, line, function) of the innermost caller outside of micrograd, at least `above` frames up; None for none."""
+    frame: Any = sys._getframe(above + 1)
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "micrograd":
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
