@@ -51,6 +51,7 @@ class Compiled:
         loss: Callable[..., Any],
         penalty: Callable[[], Any] | None,
         training: bool = True,
+        beside: Compiled | None = None,
     ) -> None:
         lacking = missing()
         if lacking:
@@ -73,8 +74,13 @@ class Compiled:
         self.penalty = None if penalty is None else jit(penalty, wait=True)
         reduce: Literal["mean", "sum"] = "mean" if self.even else "sum"
         self.summed = jit(vmap(self._row, reduce=reduce), wait=True)
-        self.forward = jit(vmap(self._predict), wait=True)
+        alike = beside is not None and not beside.random and beside._kind() == self._kind()
+        self.forward: Any = beside.forward if beside is not None and alike else jit(vmap(self._predict), wait=True)
         self.backward = jit(vmap(self._product, reduce="sum"), wait=True)
+
+    def _kind(self) -> tuple[bool, bool]:
+        """Return what the model is called with: objectives of one kind can share its compiled predictions."""
+        return self.scalar, hasattr(self.rows.X, "ndim")
 
     # ---- functions of one row, which are traced
 

@@ -135,7 +135,11 @@ class _Run:
         self.validation: Any = None
         if validation is not None:
             held = Rows(*checks.data(validation, "validation data"))
-            self.validation = Compiled(model, held, loss, None, False) if compile else Eager(model, held, loss, None)
+            self.validation = (
+                Compiled(model, held, loss, None, False, self.objective)  # type: ignore[arg-type]
+                if compile
+                else Eager(model, held, loss, None)
+            )
         self.at = checkpoints.Place(len(X), size, self.accumulate)
         self.history = History()
         self.best = Best(optimizer.parameters) if restore_best else None
