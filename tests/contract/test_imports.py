@@ -43,7 +43,6 @@ LONG = (
     "ops",
     "tape.trace",
     "compile.llvm.emit",
-    "compile.llvm.regions",
     "stage.expressions",
     "stage.roll",
 )  # the table is one list

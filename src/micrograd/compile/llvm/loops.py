@@ -1,0 +1,208 @@
+"""A loop of a tape in LLVM text: it stays a loop. With rows in lanes, lanes that are done keep their values until all are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from micrograd.compile.llvm import arrays, lanes
+from micrograd.compile.llvm.arrays import Array
+from micrograd.compile.llvm.nested import Nested
+from micrograd.tape.decisions import Decisions
+from micrograd.tape.tape import Loop
+
+
+class LoopText:
+    """One loop, being written."""
+
+    def __init__(self, t: Nested, op: Loop, operands: list[Any], decided: list[Decisions]) -> None:
+        self.t, self.op = t, op
+        carried, self.invariants, self.over = op.groups(operands)
+        self.n = t.label()
+        self.ask = op.condition is not None
+        self.dynamic = self.ask or op.turns is None
+        self.masked = self.dynamic and not t.point
+        self.body_decided, *rest = decided
+        self.condition_decided = rest[0] if rest else None
+        self.init = [self._own(x) if isinstance(x, Array) else x for x in carried]
+        self.count = str(op.turns) if op.turns is not None else "" if self.ask else self.over[0].length
+        self.lanes = "" if self.ask or op.turns is not None else self.over[0].lanes
+        shapes = t.shapes_of(op.body, [*carried, *self.invariants, *(self._inner(a) for a in self.over), "index"])
+        self.stacked = [shapes[o] for o in op.body.outputs[op.carried :]]
+        self.buffers: list[tuple[str, str]] = []  # of each stacked array: its buffer, if it grows; its pointer, if not
+
+    def _inner(self, array: Array) -> Any:
+        return array._replace(shape=array.shape[1:]) if array.shape[1:] else "number"
+
+    def _own(self, array: Array) -> Array:
+        """A carried array has memory of its own, which is written anew in each turn."""
+        p = arrays.room(self.t, self.t.memory, arrays.size_of(array.shape) * self.t.bytes)
+        arrays.copy(self.t, array, p)
+        return Array("memory", p, (), array.shape)
+
+    def write(self) -> list[Any]:
+        """The results: the carried values, then the arrays."""
+        t, op, n = self.t, self.op, self.n
+        if op.turns == 0:
+            length = None if self.dynamic else 0
+            empty = [Array("memory", "null", (), (length, *s), "", "0", "zeroinitializer") for s in self.stacked]
+            return [*self.init, *empty]
+        self._room()
+        self.alive = t.live or ("true" if t.point else "splat (i1 true)")
+        t.lines += [f"  br label %pre{n}", f"pre{n}:", f"  br label %head{n}", f"head{n}:"]
+        self.turn = f"%turn{n}"
+        t.line(f"{self.turn} = phi i64 [ 0, %pre{n} ], [ %on{n}, %latch{n} ]")
+        carried: list[Any] = []
+        for j, x in enumerate(self.init):
+            if isinstance(x, Array):
+                carried.append(x)
+                continue
+            t.line(f"%c{n}_{j} = phi {t.T} [ {x}, %pre{n} ], [ %d{n}_{j}, %latch{n} ]")
+            carried.append(f"%c{n}_{j}")
+        if self.masked and self.ask:
+            t.line(f"%alive{n} = phi {t.B} [ {self.alive}, %pre{n} ], [ %still{n}, %latch{n} ]")
+            if self.stacked:
+                t.line(f"%took{n} = phi <{t.width} x i64> [ zeroinitializer, %pre{n} ], [ %taken{n}, %latch{n} ]")
+        top_tested = self.dynamic
+        if top_tested:
+            results = self._tested(carried)
+        else:
+            results = self._turn(carried, "")
+            t.line(f"%on{n} = add i64 {self.turn}, 1")
+            t.line(f"%more{n} = icmp ult i64 %on{n}, {self.count}")
+            t.lines += [f"  br i1 %more{n}, label %head{n}, label %exit{n}", f"exit{n}:"]
+        return [*results, *self._arrays()]
+
+    def _room(self) -> None:
+        """Memory for what is stacked: of a known size, or a buffer that grows."""
+        t, op = self.t, self.op
+        for shape in self.stacked:
+            each = arrays.size_of(shape) * t.bytes
+            if op.turns is not None:
+                self.buffers.append(("", arrays.room(t, t.memory, op.turns * each)))
+            elif self.ask:
+                self.buffers.append((arrays.buffer(t, t.memory, arrays.FIRST * each), ""))
+            else:
+                name, size = arrays.buffer(t, t.memory, arrays.FIRST * each), t.fresh()
+                t.line(f"{size} = mul i64 {self.count}, {each}")
+                self.buffers.append(("", arrays.grown(t, name, size, "0")))
+
+    def _number(self) -> str:
+        """The number of this turn, which for a loop in reverse is counted from the end."""
+        t = self.t
+        if not self.op.reverse:
+            return self.turn
+        last, r = t.fresh(), t.fresh()
+        t.line(f"{last} = sub i64 {self.count}, 1")
+        t.line(f"{r} = sub i64 {last}, {self.turn}")
+        return r
+
+    def _inputs(self, carried: list[Any], i: str) -> list[Any]:
+        t = self.t
+        x = t.fresh()
+        t.line(f"{x} = uitofp i64 {i} to {t.scalar}")
+        number = x if t.point else t.broadcast(x)
+        return [*carried, *self.invariants, *(arrays.index(t, a, i) for a in self.over), number]
+
+    def _tested(self, carried: list[Any]) -> list[Any]:
+        """A loop that may end before each turn."""
+        t, op, n = self.t, self.op, self.n
+        if self.count:
+            t.line(f"%more{n} = icmp ult i64 {self.turn}, {self.count}")
+            t.lines += [f"  br i1 %more{n}, label %test{n}, label %exit{n}", f"test{n}:"]
+        else:
+            t.lines += [f"  br label %test{n}", f"test{n}:"]
+        around = t.live
+        mask, inputs = "", None
+        i = self._number()
+        if self.ask:
+            assert op.condition is not None and self.condition_decided is not None
+            if not t.point:
+                t.live = f"%alive{n}"
+            inputs = self._inputs(carried, i)
+            (holds,) = lanes.body(t, op.condition, inputs, self.condition_decided)
+            mask = lanes.both(t, around if t.point else f"%alive{n}", lanes.truth(t, holds))
+            if not t.point:
+                t.line(f"%still{n} = and {t.B} {mask}, {mask}")
+            wanted = lanes.any_lane(t, mask)
+            t.lines += [f"  br i1 {wanted}, label %body{n}, label %exit{n}", f"body{n}:"]
+        elif not t.point:
+            mask = lanes.both(t, around, lanes.within(t, i, self.lanes))
+        t.live = mask if not t.point else around
+        self._turn(carried, mask if self.masked else "", i, inputs)
+        t.live = around
+        t.line(f"%on{n} = add i64 {self.turn}, 1")
+        t.lines += [f"  br label %head{n}", f"exit{n}:"]
+        return carried
+
+    def _turn(self, carried: list[Any], mask: str, i: str = "", inputs: list[Any] | None = None) -> list[Any]:
+        """One turn, up to the block that ends it; returns the carried values behind it."""
+        t, op, n = self.t, self.op, self.n
+        i = i or self._number()
+        found = lanes.body(t, op.body, inputs or self._inputs(carried, i), self.body_decided)
+        new = list(found[: op.carried])
+        for (name, pointer), x, shape in zip(self.buffers, found[op.carried :], self.stacked):
+            self._stack(name, pointer, x, shape, i)
+        taken = {x.base for x in carried if isinstance(x, Array)}
+        for j, x in enumerate(new):  # what is read from another carried array is set aside before that is written
+            if isinstance(x, Array) and x.base in taken and x != carried[j]:
+                new[j] = self._own(x)
+        results: list[Any] = []
+        for old, x in zip(carried, new):
+            if not isinstance(x, Array):
+                results.append(lanes.select(t, mask, x, old) if mask else x)
+                continue
+            if x != old:
+                arrays.copy(t, x, old.base, old.base, mask)
+            results.append(old)
+        t.lines += [f"  br label %latch{n}", f"latch{n}:"]
+        for j, x in enumerate(results):
+            if not isinstance(x, Array):
+                t.line(f"%d{n}_{j} = select i1 true, {t.T} {x}, {t.T} {x}")
+        if self.masked and self.ask and self.stacked:
+            t.line(f"%one{n} = zext <{t.width} x i1> {mask} to <{t.width} x i64>")
+            t.line(f"%taken{n} = add <{t.width} x i64> %took{n}, %one{n}")
+        return [x if isinstance(x, Array) else f"%d{n}_{j}" for j, x in enumerate(results)]
+
+    def _stack(self, name: str, pointer: str, x: Any, shape: Any, i: str) -> None:
+        t = self.t
+        each = arrays.size_of(shape) * t.bytes
+        if name:
+            more, size, used = t.fresh(), t.fresh(), t.fresh()
+            t.line(f"{more} = add i64 {i}, 1")
+            t.line(f"{size} = mul i64 {more}, {each}")
+            t.line(f"{used} = mul i64 {i}, {each}")
+            pointer = self._enough(name, size, used)
+        offset, p = t.fresh(), t.fresh()
+        t.line(f"{offset} = mul i64 {i}, {each}")
+        t.line(f"{p} = getelementptr i8, ptr {pointer}, i64 {offset}")
+        if isinstance(x, Array):
+            arrays.copy(t, x, p)
+        else:
+            arrays.store(t, x, p)
+
+    def _enough(self, name: str, size: str, used: str) -> str:
+        """A pointer to the buffer, which has so many bytes: it is asked to grow only where it must."""
+        t, n = self.t, self.t.label()
+        end, has, enough = t.fresh(), t.fresh(), t.fresh()
+        t.line(f"{end} = getelementptr i8, ptr {name}, i64 8")
+        t.line(f"{has} = load i64, ptr {end}, align 8")
+        t.line(f"{enough} = icmp ule i64 {size}, {has}")
+        t.lines += [f"  br i1 {enough}, label %there{n}, label %grow{n}", f"grow{n}:"]
+        arrays.grown(t, name, size, used)
+        t.lines += [f"  br label %there{n}", f"there{n}:"]
+        p = t.fresh()
+        t.line(f"{p} = load ptr, ptr {name}, align 8")
+        return p
+
+    def _arrays(self) -> list[Array]:
+        t, op, n = self.t, self.op, self.n
+        length = None if self.dynamic else op.turns
+        count = "" if not self.dynamic else self.turn if self.ask else self.count
+        taken = "" if not self.masked else f"%took{n}" if self.ask else self.lanes
+        found = []
+        for (name, pointer), shape in zip(self.buffers, self.stacked):
+            if name:
+                pointer = t.fresh()
+                t.line(f"{pointer} = load ptr, ptr {name}, align 8")
+            found.append(Array("memory", pointer, (), (length, *shape), "", count, taken))
+        return found
