@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 os.environ.setdefault("MICROGRAD_CACHE", tempfile.mkdtemp(prefix="fuzz-kernels-"))
 
+import twins  # noqa: E402, F401, I001  (loads the package twice: before anything else imports it)
+
 from fuzz.check import Failure, check  # noqa: E402
 from fuzz.generate import Program, generate, source  # noqa: E402
 from fuzz.shrink import shrink  # noqa: E402

@@ -64,3 +64,12 @@ def test_damaged_input_is_refused_as_promised(name, monkeypatch, tmp_path):
         loaders.READERS[name](sample)
     for _ in range(100):
         loaders.READERS[name](loaders.damaged(rng.choice(samples), rng))
+
+
+def test_every_promise_of_the_trust_page_names_a_test_that_is_there():
+    import subprocess
+
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "trust.py"), "--check"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
