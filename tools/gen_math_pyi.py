@@ -116,7 +116,7 @@ def log(x: float, base: float | None = None) -> float: ...""",
     **{name: f"{name}: _Many" for name in ("min", "max")},
     **{name: f"{name}: _List" for name in ("sum", "mean", "logsumexp", "fsum")},
     **{name: f"{name}: _Pair" for name in ("dot", "sumprod", "dist")},
-    **{name: f"{name}: _Unary" for name in ("degrees", "radians", "fabs")},
+    **{name: f"{name}: _Unary" for name in ("degrees", "radians", "fabs", "stop_gradient")},
     **{name: f"{name}: _Binary" for name in ("nextafter",)},
 }
 CONSTANTS = ("e", "inf", "nan", "pi", "tau")
