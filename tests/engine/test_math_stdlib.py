@@ -208,3 +208,7 @@ def test_isclose_is_a_branch_that_a_compiled_function_follows():
 
     f = jit(lambda x: x * 2.0 if ours.isclose(x, 1.0) else x * 3.0, wait=True)
     assert [f(1.0), f(1.0 + 1e-12), f(1.1)] == [2.0, 2.0 * (1.0 + 1e-12), 3.0 * 1.1]
+
+
+def test_the_logarithm_of_whole_numbers_outside_of_its_domain():
+    assert ours.log(0) == -inf and math.isnan(ours.log(-1)) and ours.log(1) == 0.0

@@ -201,3 +201,11 @@ def test_torch_labels_are_taken_as_numbers(torch):
 def test_options_that_cannot_be_are_said(make, told):
     with pytest.raises(ValueError, match=told):
         make()
+
+
+@pytest.mark.parametrize("target", [object(), None, "1"], ids=lambda x: type(x).__name__)
+def test_a_target_that_is_no_number_is_refused(target):
+    from micrograd import Value, losses
+
+    with pytest.raises(TypeError, match="target"):
+        losses.mse([Value(1.0)], [target])
