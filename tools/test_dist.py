@@ -15,7 +15,8 @@ import tempfile
 import venv
 from pathlib import Path
 
-TESTS = ["tests/engine", "tests/tape", "tests/contract/test_install.py", "tests/contract/test_cli.py"]
+TESTS = ["tests/engine/test_tiny.py", "tests/engine/test_engine.py", "tests/tape/test_tape.py", "tests/compile/test_jit.py",
+         "tests/contract/test_install.py", "tests/contract/test_commands.py"]  # fmt: skip
 
 
 def main(folder: str, *arguments: str) -> int:
