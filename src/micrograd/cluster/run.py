@@ -84,7 +84,8 @@ def check(client: Any) -> None:
 
 
 def _processor(found: dict[str, Any]) -> str:
-    return f"{found['processor']} with vectors of {found['vectors']} bits{' and fma' if found['fma'] else ''}"
+    more = [f"{name} {x}" for name, x in found.items() if name not in ("version", "processor")]
+    return " with ".join([found["processor"], ", ".join(more)])
 
 
 class Run:

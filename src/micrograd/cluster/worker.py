@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
+from micrograd.compile import backend
 from micrograd.compile.batch import ByVariant, RowsVariant
-from micrograd.compile.llvm.build import host_features, vector_bits
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.variants import Variant
 from micrograd.errors import ClusterError
@@ -35,17 +35,14 @@ def version() -> str:
     return f"{__version__} ({hashlib.sha256(table.encode()).hexdigest()[:8]})"
 
 
-def describe() -> dict[str, Any]:
+def describe(name: str = "llvm") -> dict[str, Any]:
     """What decides about the bits of a result on this machine."""
     import platform
 
-    features = host_features()
-    return {
-        "version": version(),
-        "processor": platform.machine(),
-        "vectors": vector_bits(),
-        "fma": bool(features.get("fma")),
-    }
+    import micrograd.compile.vmap  # noqa: F401  (it registers the backends)
+
+    found = backend.find(name).processor()
+    return {"version": version(), "processor": platform.machine(), **found}
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,9 @@ class Backend(Machine, Protocol):
     def parameters(self, values: list[Value]) -> Any:
         """Captured Values in the form that its code for one point reads; the list itself will do."""
 
+    def processor(self) -> dict[str, Any]:
+        """What of this machine decides about the bits of a result, such as the width of its vectors."""
+
     def text(self, tape: Tape, goal: Goal) -> Text:
         """Write a tape of spelled ops as a program."""
 

@@ -38,6 +38,10 @@ class LLVM:
 
         return _engine.captured(values)
 
+    def processor(self) -> dict[str, Any]:
+        """What of this machine decides about the bits of a result."""
+        return {"vectors": build.vector_bits(), "fma": bool(build.host_features().get("fma"))}
+
     def text(self, tape: Tape, goal: Goal) -> Text:
         """The LLVM text of a tape."""
         return module.text(tape, goal)
