@@ -401,7 +401,7 @@ ATANH = tuple(2.0 / (2 * k + 3) for k in range(11))  # log((1 + s)/(1 - s)) = 2s
 
 def _horner(x: Any, coefficients: Any) -> Any:
     first, *rest = reversed(coefficients)
-    return _fold(lambda acc, c: acc * x + c, rest, first)
+    return _fold(lambda acc, c: f.fma(acc, x, c), rest, first)  # one rounding a step, and the same one on every machine
 
 
 def _minus_log(x: Any) -> Any:
