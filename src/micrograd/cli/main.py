@@ -15,6 +15,7 @@ COMMANDS = {  # name -> (module with add_arguments(parser) and run(args) -> exit
     "demo": ("micrograd.cli.demo", "train a small network, and look at the result"),
     "step": ("micrograd.learn.terminal", "step through a backward pass in the terminal"),
     "explore": ("micrograd.learn.server", "step through a backward pass in a web page"),
+    "workshop": ("micrograd.cli.workshop", "build your own micrograd: exercises with a check at each save"),
     "cluster-demo": ("micrograd.cli.cluster", "price an option with all Greeks on the workers of a cluster"),
     "info": ("micrograd.cli.info", "show the version, the engine and the extras"),
 }

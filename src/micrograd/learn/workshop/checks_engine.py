@@ -1,0 +1,242 @@
+"""The checks of exercises 1 to 7: slopes, the Value, its rules, the order and the backward pass."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from micrograd.learn.workshop import programs
+from micrograd.learn.workshop.programs import Fault, Program, close, compare, difference, number, require, show
+from micrograd.learn.workshop.timeline import first_wrong_contribution
+
+Load = Callable[[str], Any]  # gives the learner's module of this name
+
+
+def e01_slope(load: Load) -> None:
+    """A central difference, with a sensible h."""
+    slope, rng = load("e01_slope").slope, random.Random(1)
+    for _ in range(5):
+        a, b, x = number(rng), number(rng), abs(number(rng))
+
+        def f(t: float, a: float = a, b: float = b) -> float:
+            return a * t**3 + b * t
+
+        h, true = 0.1, 3 * a * x * x + b
+        up, down = f(x + h), f(x - h)
+        ideas = [
+            ((up - f(x)) / h, "that looks to one side only. Look to both sides, and the errors cancel."),
+            ((f(x) - down) / h, "that looks to one side only. Look to both sides, and the errors cancel."),
+            ((up - down) / h, "twice the slope. How far apart are your two points?"),
+            ((down - up) / (2 * h), "the sign is turned. Take the value above minus the value below."),
+        ]
+        what = f"slope of {a} x³ + {b} x at {x} with h = {h}"
+        compare(what, slope(f, x, h), (up - down) / (2 * h), ideas)
+        got = slope(f, x)
+        why = "your default h is too small: x + h equals x in floating point, so nothing moved. Try 1e-5."
+        compare("with your default h, the slope", got, true, [(0.0, why)], 1e-6)
+
+
+def e02_partials(load: Load) -> None:
+    """One slope per argument, the others held still."""
+    partials, rng = load("e02_partials").partials, random.Random(2)
+    for _ in range(5):
+        args = [number(rng) for _ in range(3)]
+
+        def f(a: float, b: float, c: float) -> float:
+            return a * b + c * c * a
+
+        kept, got = list(args), partials(f, args)
+        require(args == kept, f"partials changed the list args from {kept} to {args}. Put every argument back.")
+        what = f"for a*b + c*c*a at {kept}"
+        require(
+            isinstance(got, list), f"{what} you returned {show(got)}. Three arguments have three slopes: return a list."
+        )
+        require(len(got) == 3, f"{what} you returned {len(got)} slopes. Three arguments have three slopes.")
+        true = [difference(f, args, i) for i in range(3)]
+        for i in range(3):
+            compare(
+                f"slope {i} {what}",
+                got[i],
+                true[i],
+                [
+                    (sum(true), "that is the slope when all arguments move together. Move one and hold the others."),
+                    *[(true[k], f"that is the slope of argument {k}.") for k in range(3)],
+                ],
+                1e-5,
+            )
+
+
+def e03_value(load: Load) -> None:
+    """Data like Python's, operands in order and with repeats, nothing changed."""
+    make, rng = load("e03_value").Value, random.Random(3)
+    for _ in range(5):
+        x, y = number(rng), number(rng)
+        for op, f in programs.OPS.items():
+            a, b = make(x), make(y)
+            require(a.data == x, f"Value({x}).data is {show(getattr(a, 'data', None))}: keep the number in self.data.")
+            require(a.grad == 0.0, f"Value({x}).grad is {a.grad!r}. A new Value has heard nothing yet: 0.0.")
+            out = f(a, b)
+            require(
+                a.data == x and b.data == y, f"a {op} b changed a or b. Make a new Value and leave the operands alone."
+            )
+            message = (
+                f"a {op} b gave {show(out)}, a {type(out).__name__} that forgot where it came from. Return a Value."
+            )
+            require(isinstance(out, make), message)
+            compare(f"{x} {op} {y}", out.data, f(x, y))
+            twice = f(a, a)
+            message = (
+                f"a {op} a has {len(twice._prev)} operand in your graph. It has two, and both are a: keep a tuple."
+            )
+            require(len(twice._prev) == 2, message)
+            message = f"_prev of a {op} b is not (a, b). Keep both operands in order."
+            require(len(out._prev) == 2 and out._prev[0] is a and out._prev[1] is b, message)
+            require(out._op == op, f"_op of a {op} b is {out._op!r}, should be {op!r}.")
+            require(callable(a._backward), "_backward of a new Value must be a function that does nothing.")
+            try:
+                right = f(a, 2)
+            except (TypeError, AttributeError) as reason:
+                raise Fault(f"a {op} 2 fails ({reason}). Wrap a plain number on the right in a Value.") from None
+            compare(f"{x} {op} 2", right.data, f(x, 2))
+
+
+def e04_rules(load: Load) -> None:
+    """Each contribution is the local slope times what arrived, and parts are added."""
+    make, rng = load("e04_rules").Value, random.Random(4)
+    for op in programs.OPS:
+        first_wrong_contribution(Program([number(rng), number(rng)], [(op, 0, 1)]), make, seed=-2.5)
+    for op in programs.OPS:
+        first_wrong_contribution(Program([3.0], [(op, 0, 0)]), make)
+    for _ in range(20):
+        first_wrong_contribution(programs.graph(rng), make)
+
+
+def _plain(program: Program, make: Any) -> tuple[list[Any], dict[int, str]]:
+    values = program.run(make)
+    return values, {id(v): name for v, name in zip(values, program.names())}
+
+
+def e05_order(load: Load) -> None:
+    """Each node once, operands first, root last, to any depth."""
+    topological, make, rng = load("e05_order").topological, load("e04_rules").Value, random.Random(5)
+    for kind in (programs.tree, programs.shared, *[programs.graph] * 10):
+        program = kind(rng)
+        values, names = _plain(program, make)
+        order = topological(values[-1])
+        require(isinstance(order, list), f"topological returned {show(order)}. Return a list of nodes.")
+        ids = [id(v) for v in order]
+        for i in ids:
+            if ids.count(i) > 1:
+                raise Fault(
+                    f"{names.get(i, '?')} is in your list {ids.count(i)} times; each node belongs there once. "
+                    "Keep a set of seen nodes, and append the node that you are at, not the root.",
+                    [program.text()],
+                )
+        missing = [name for i, name in names.items() if i not in ids]
+        require(not missing, f"{', '.join(missing)} is missing in your list. In {program.text()}.")
+        for v in order:
+            for child in v._prev:
+                if ids.index(id(child)) > ids.index(id(v)):
+                    me, other = names[id(v)], names[id(child)]
+                    message = f"{me} stands before {other}, which it is made from. Append a node after its operands."
+                    raise Fault(message, [program.text(), "your order: " + ", ".join(names[i] for i in ids)])
+    chain = make(1.0)
+    for _ in range(5000):
+        chain = chain + 1.0
+    try:
+        require(len(topological(chain)) == 10_001, "A chain of 5,000 additions lost nodes.")
+    except RecursionError:
+        raise Fault("RecursionError on a chain of 5,000 additions. Use a loop with a stack of your own.") from None
+    double = make(1.0)
+    for _ in range(40):
+        double = double + double
+    require(len(topological(double)) == 41, "x = x + x, 40 times, has 41 nodes.")
+
+
+def _watched(program: Program, make: Any) -> tuple[list[Any], list[int], list[str]]:
+    """The learner's values, with a log of which node passes on its gradient, and when."""
+    values, names = program.run(make), program.names()
+    log: list[int] = []
+    lines = [program.text()]
+
+    def watch(k: int, rule: Callable[[], None]) -> Callable[[], None]:
+        def told() -> None:
+            log.append(k)
+            lines.append(f"{names[k]} passes on {show(values[k].grad)}")
+            rule()
+
+        return told
+
+    for k in range(len(program.leaves), len(values)):
+        values[k]._backward = watch(k, values[k]._backward)
+    return values, log, lines
+
+
+def _order_fault(program: Program, values: list[Any], log: list[int], lines: list[str]) -> None:
+    names, leaves = program.names(), len(program.leaves)
+    root = len(values) - 1
+    if not log:
+        raise Fault("backward() called no _backward at all. Call it for every node of the topological order.", lines)
+    if all(v.grad == 0.0 for v in values[:-1]) and values[-1].grad == 0.0:
+        raise Fault("All gradients are 0: the root must start with the gradient 1.0.", lines)
+    for at, k in enumerate(log):
+        users = [leaves + r for r, (_, i, j) in enumerate(program.rows) if k in (i, j)]
+        late = [u for u in users if u not in log[:at]]
+        if late:
+            raise Fault(
+                f"{names[k]} passed on its gradient too early: {names[late[0]]}, which uses it, had not spoken. "
+                "A node waits until all its users have passed on theirs.",
+                lines[: at + 2],
+            )
+        if k in log[:at]:
+            raise Fault(f"{names[k]} passed on its gradient twice. Each node speaks once in a pass.", lines[: at + 2])
+    silent = [names[k] for k in range(leaves, root + 1) if k not in log]
+    if silent:
+        raise Fault(f"{', '.join(silent)} never passed on a gradient. Call _backward of every node.", lines)
+
+
+def e06_backward(load: Load) -> None:
+    """The right gradients on trees, on shared nodes and on random graphs; the log says what went wrong."""
+    make, rng = load("e06_backward").Value, random.Random(6)
+    for kind in (programs.tree, programs.shared, *[programs.graph] * 20):
+        program = kind(rng)
+        want = program.gradients()
+        values, log, lines = _watched(program, make)
+        values[-1].backward()
+        _order_fault(program, values, log, lines)
+        for name, v, true in zip(program.names(), values, want):
+            if not close(v.grad, true):
+                raise Fault(f"{name} got {show(v.grad)}, should get {show(true)}.", lines)
+
+        def f(*xs: float, program: Program = program) -> float:
+            return float(Program(list(xs), program.rows).run(float)[-1])
+
+        if kind is not programs.graph:  # a second, independent opinion
+            for i in range(len(program.leaves)):
+                compare("the gradient", values[i].grad, difference(f, program.leaves, i), tolerance=1e-5)
+
+
+def e07_again(load: Load) -> None:
+    """A second pass doubles the leaves and leaves the intermediate gradients as they were."""
+    make, rng = load("e07_again").Value, random.Random(7)
+    for kind in (programs.shared, *[programs.graph] * 10):
+        program = kind(rng)
+        want = program.gradients()
+        values, names, leaves = program.run(make), program.names(), len(program.leaves)
+        for turn in (1, 2, 3):
+            values[-1].backward()
+            for k, v in enumerate(values):
+                true = want[k] * turn if k < leaves else want[k]
+                if close(v.grad, true):
+                    continue
+                message = f"after pass {turn}, {names[k]} has {show(v.grad)}, should have {show(true)}: "
+                if turn == 1:
+                    message += (
+                        "clear all intermediate gradients before the pass begins, not during it; then seed the root."
+                    )
+                elif k < leaves and close(v.grad, want[k]):
+                    message += "you cleared the leaves too. Their gradients must add up over passes."
+                else:
+                    message += "an intermediate node kept its gradient of the pass before and passed it on again."
+                raise Fault(message, [program.text()])

@@ -1,0 +1,320 @@
+"""The checks of exercises 13 to 20 and the milestones: networks, training, softmax, attention."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from micrograd import Value, losses, optim
+from micrograd.learn.workshop.programs import Fault, Idea, compare, difference, number, require, show
+
+Load = Callable[[str], Any]
+
+
+def e13_neuron(load: Load) -> None:
+    """n weights and one bias, all of them in use."""
+    module, rng = load("e13_neuron"), random.Random(13)
+    for n in (1, 3, 5):
+        neuron = module.Neuron(n)
+        count = len(neuron.parameters())
+        if count == n:
+            raise Fault(f"Neuron({n}) has {n} parameters: the bias is not in parameters(), so it never learns.")
+        message = (
+            f"Neuron({n}) has {count} parameters, should have {n + 1}: {n} weights and one bias for the whole neuron."
+        )
+        require(count == n + 1, message)
+        xs = [number(rng) / 4 for _ in range(n)]
+        for active in (True, False):
+            neuron = module.Neuron(n, active)
+            neuron.b.data = 0.3
+            total = sum(w.data * x for w, x in zip(neuron.w, xs)) + 0.3
+            ideas: list[Idea] = [
+                (math.tanh(total - 0.3) if active else total - 0.3, "the bias is not added."),
+                (total if active else math.tanh(total), "tanh belongs there when active is True, and only then."),
+                (
+                    math.tanh(total + 0.3 * (n - 1)) if active else total + 0.3 * (n - 1),
+                    "the bias is added once per input.",
+                ),
+            ]
+            out = neuron(xs)
+            compare(f"Neuron({n}, {active}) at {xs}", out.data, math.tanh(total) if active else total, ideas)
+        try:
+            neuron(xs + [1.0])
+        except ValueError:
+            continue
+        raise Fault(f"{n} weights met {n + 1} inputs, and zip said nothing. Compare the lengths and raise ValueError.")
+
+
+def e14_mlp(load: Load) -> None:
+    """Sizes, parameters, the last layer, and a gradient for every parameter."""
+    module = load("e14_mlp")
+    layer = module.Layer(3, 4)
+    require(len(layer([1.0, 2.0, 3.0])) == 4, "Layer(3, 4) must give a list of four Values.")
+    net = module.MLP(3, [4, 4, 1])
+    count = len(net.parameters())
+    if count != 41:
+        why = {
+            5: "those of the last layer only",
+            3: "one entry per layer: make one flat list",
+            9: "one entry per neuron: make one flat list",
+        }.get(count, "count (inputs + 1) * neurons for each layer")
+        raise Fault(f"MLP(3, [4, 4, 1]) has {count} parameters, should have 16 + 20 + 5 = 41 ({why}).")
+    random.seed(14)
+    net = module.MLP(2, [3, 1])
+    out = net([0.5, -1.5])
+    message = f"a network with one output gave {show(out)}: return the Value itself, not a list of one."
+    require(hasattr(out, "backward"), message)
+    require(len(module.MLP(2, [3, 2])([0.5, 1.0])) == 2, "MLP(2, [3, 2]) must give a list of two Values.")
+    for p in net.layers[-1].parameters():
+        p.data = 3.0
+    require(abs(net([2.0, 2.0]).data) > 1 or abs(net([-2.0, 1.0]).data) > 1, "The last layer must not be active.")
+    net = module.MLP(2, [3, 1])
+    for p in net.parameters():
+        p.data = p.data + 0.1
+    hidden = [math.tanh(sum(w.data * x for w, x in zip(n.w, [0.5, -1.5])) + n.b.data) for n in net.layers[0].neurons]
+    last = net.layers[-1].neurons[0]
+    want = sum(w.data * h for w, h in zip(last.w, hidden)) + last.b.data
+    plain = math.tanh(want)
+    compare("MLP(2, [3, 1])", net([0.5, -1.5]).data, want, [(plain, "the last layer must not be active.")])
+    net([0.5, -1.5]).backward()
+    require(all(p.grad != 0 for p in net.parameters()), "A parameter gets no gradient: is every layer used?")
+
+
+def e15_loss(load: Load) -> None:
+    """The mean of the squares, written once."""
+    mse, make, rng = load("e15_loss").mse, load("e11_tanh_relu").Value, random.Random(15)
+    for n in (3, 4, 7):
+        xs, ys = [number(rng) for _ in range(n)], [number(rng) for _ in range(n)]
+        outs = [make(x) for x in xs]
+        total = sum((x - y) ** 2 for x, y in zip(xs, ys))
+        loss = mse(outs, ys)
+        require(isinstance(loss, make), f"mse gave {show(loss)}. Compute with Values, so that gradients can flow.")
+        ideas: list[Idea] = [
+            (total, "that is the sum. The mean divides by the number of targets."),
+            (total / n / n, "it is divided by the number of targets twice."),
+            (sum(x - y for x, y in zip(xs, ys)) / n, "the differences are not squared, so they cancel."),
+            (sum(abs(x - y) for x, y in zip(xs, ys)) / n, "that is the mean of absolute differences: square them."),
+        ]
+        compare(f"mse of {n} outputs", loss.data, total / n, ideas)
+        loss.backward()
+        for i, out in enumerate(outs):
+            compare("the gradient of an output", out.grad, 2 * (xs[i] - ys[i]) / n)
+
+
+def e16_step(load: Load) -> None:
+    """Step for step the same as gradient descent."""
+    step, make = load("e16_step").step, load("e11_tanh_relu").Value
+    lr, target = 0.1, 3.0
+    w, v = make(0.0), make(1.0)
+    expect, grad = [0.0, 1.0], [0.0, 0.0]
+    for turn in range(1, 6):
+        fresh = [2 * (expect[0] - target), 4 * (expect[1] + 1)]
+        before = list(expect)
+        loss = step([w, v], lambda: (w - target) ** 2 + (v + 1) ** 2 * 2, lr)
+        summed = [g + f for g, f in zip(grad, fresh)]
+        ideas: list[Idea] = [
+            (before[0] - lr * summed[0], "old gradients were added to new ones. Clear them at the start of each step."),
+            (before[0], "the parameter has not moved. Change p.data in place, after backward and before clearing."),
+            (before[0] + lr * fresh[0], "the step went uphill. The gradient says where the loss rises: subtract."),
+        ]
+        expect, grad = [p - lr * f for p, f in zip(before, fresh)], summed
+        compare(f"after step {turn} on (w - 3)², w", w.data, expect[0], ideas)
+        compare(f"after step {turn}, the second parameter", v.data, expect[1])
+        height = (before[0] - target) ** 2 + 2 * (before[1] + 1) ** 2
+        compare(f"the returned loss of step {turn}", loss, height)
+
+
+def e17_adam(load: Load) -> None:
+    """The same path as the real Adam."""
+    module, make = load("e17_adam"), load("e11_tanh_relu").Value
+    start, rng = [2.0, -1.0, 0.5], random.Random(17)
+    mine, real = [make(x) for x in start], [Value(x) for x in start]
+    adam, true = module.Adam(mine, 0.05), optim.Adam(real, lr=0.05)
+    m, t = 0.0, 0
+    for turn in range(1, 5):
+        grads = [number(rng), number(rng) * 100, number(rng) / 100]
+        for p, q, g in zip(mine, real, grads):
+            p.grad = q.grad = g
+        before = mine[0].data
+        adam.step()
+        true.step()
+        m, t = 0.9 * m + 0.1 * grads[0], t + 1
+        plain = before - 0.05 * 0.1 * grads[0] / (math.sqrt(0.001) * abs(grads[0]) + 1e-8)
+        squared = before - 0.05 * grads[0] / (grads[0] ** 2 + 1e-8)
+        ideas: list[Idea] = [
+            (plain, "m and v start at 0, and the correction by 1 - beta ** t is missing."),
+            (squared, "the square root of v is missing."),
+            (before - 0.05 * grads[0], "that is plain gradient descent."),
+            (before + (before - real[0].data), "the step went uphill: subtract."),
+            (before, "the parameter has not moved: change p.data in place."),
+        ]
+        compare(f"after step {turn}, parameter 0", mine[0].data, real[0].data, ideas)
+        for k in (1, 2):
+            shared = f"after step {turn}, parameter {k} (does each parameter have its own m and v, and is t counted per step?)"
+            compare(shared, mine[k].data, real[k].data)
+
+
+def e18_softmax(load: Load) -> None:
+    """Probabilities with the right gradients, at any size of the logits."""
+    softmax, make, rng = load("e18_softmax").softmax, load("e11_tanh_relu").Value, random.Random(18)
+    for _ in range(4):
+        zs = [number(rng) for _ in range(3)]
+        powers = [math.exp(z) for z in zs]
+        true = [p / sum(powers) for p in powers]
+        logits = [make(z) for z in zs]
+        got = softmax(logits)
+        for i in range(3):
+            ideas: list[Idea] = [
+                (powers[i], "that is exp alone: divide by the sum over all."),
+                (zs[i] / sum(zs), "exp is missing."),
+                (1.0, "each exp is divided by itself. The denominator is the sum over all."),
+            ]
+            compare(f"probability {i} of logits {zs}", getattr(got[i], "data", got[i]), true[i], ideas)
+        require(isinstance(got[0], make), "softmax gave plain numbers. Use the exp of your Value, not math.exp.")
+        got[0].backward()
+        for i in range(3):
+            want = true[0] * ((i == 0) - true[i])
+            lost = "no gradient arrives: use the exp and the division of your Value, not of plain numbers."
+            alone = "the denominator was taken as a constant. Raise one logit, and the other probabilities fall."
+            ideas = [(0.0, lost if i == 0 else alone), (true[0], alone)]
+            compare(f"the gradient of probability 0 for logit {i}", logits[i].grad, want, ideas)
+    try:
+        large = softmax([make(1000.0), make(0.0)])
+    except OverflowError:
+        raise Fault("logits of 1000 overflow. Subtract the largest logit from all: no probability changes.") from None
+    compare("the first probability of logits 1000 and 0", large[0].data, 1.0)
+
+
+def e19_cross_entropy(load: Load) -> None:
+    """The real engine's loss and gradients, from raw scores."""
+    cross, make, rng = load("e19_cross_entropy").cross_entropy, load("e11_tanh_relu").Value, random.Random(19)
+    for target in (0, 1, 2):
+        zs = [number(rng) for _ in range(3)]
+        real = [Value(z) for z in zs]
+        true = losses.cross_entropy(real, target)
+        true.backward()
+        p = [math.exp(z - max(zs)) for z in zs]
+        p = [x / sum(p) for x in p]
+        twice = math.log(sum(math.exp(x) for x in p)) - p[target]
+        ideas: list[Idea] = [
+            (-true.data, "the minus is missing: a likely answer should cost little, and no loss is below 0."),
+            (twice, "softmax was applied twice. Cross-entropy takes raw scores."),
+            (1 - p[target], "that is one minus the probability. Take the logarithm."),
+        ]
+        logits = [make(z) for z in zs]
+        loss = cross(logits, target)
+        compare(f"the loss of logits {zs}, target {target},", loss.data, true.data, ideas)
+        loss.backward()
+        for i in range(3):
+            compare(f"the gradient of logit {i} (probability, minus 1 at the target)", logits[i].grad, real[i].grad)
+    try:
+        big = cross([make(1000.0), make(-1000.0)], 1)
+    except (OverflowError, ValueError, ZeroDivisionError) as reason:
+        raise Fault(
+            f"logits 1000 and -1000 fail ({reason}). Compute log(sum of exp) with the largest subtracted."
+        ) from None
+    compare("the loss of logits 1000 and -1000, target 1,", big.data, 2000.0)
+
+
+def e20_attention(load: Load) -> None:
+    """Weights that sum to 1, nothing from the future, scores scaled by the square root of the length."""
+    attention, make, rng = load("e20_attention").attention, load("e11_tanh_relu").Value, random.Random(20)
+    size, places = 4, 3
+    q, k, v = ([[number(rng) / 2 for _ in range(size)] for _ in range(places)] for _ in range(3))
+
+    def expected(t: int, *, scale: float = 2.0, seen: int | None = None, hidden: str = "out") -> list[float]:
+        count = t + 1 if seen is None else seen
+        scores = [sum(a * b for a, b in zip(q[t], k[s])) / scale for s in range(places if hidden != "out" else count)]
+        if hidden == "zero":
+            scores = [x if s < count else 0.0 for s, x in enumerate(scores)]
+        powers = [math.exp(x) for x in scores]
+        use = range(len(powers)) if hidden == "zero" else range(count)
+        return [sum(powers[s] / sum(powers) * v[s][i] for s in use) for i in range(size)]
+
+    out = attention(*([[make(x) for x in row] for row in part] for part in (q, k, v)))
+    require(len(out) == places, f"{places} positions went in and {len(out)} outputs came out: one vector per position.")
+    for t in range(places):
+        for i in range(size):
+            ideas: list[Idea] = [
+                (expected(t, scale=1.0)[i], "the scores are not divided by the square root of the vectors' length."),
+                (expected(t, scale=4.0)[i], "the scores are divided by the length, not by its square root."),
+                (expected(t, seen=places)[i], "position t sees the future. Only positions 0 to t are visible."),
+                (
+                    expected(t, hidden="after")[i],
+                    "hidden positions were removed after softmax: the weights do not sum to 1.",
+                ),
+                (
+                    expected(t, hidden="zero")[i],
+                    "hidden positions got the score 0, which still has a weight. Leave them out.",
+                ),
+                (expected(t, seen=max(t, 1))[i], "position t must see itself too."),
+            ]
+            compare(f"component {i} of position {t}", out[t][i].data, expected(t)[i], ideas)
+    values = [[make(x) for x in row] for row in v]
+    queries = [[make(x) for x in row] for row in q]
+    attention(queries, [[make(x) for x in row] for row in k], values)[1][0].backward()
+    require(
+        all(x.grad == 0.0 for x in values[2]),
+        "Position 1 has a gradient for a value of position 2: it sees the future.",
+    )
+    q0 = list(q[1])
+
+    def moved(*xs: float) -> float:
+        q[1] = list(xs)
+        result = expected(1)[0]
+        q[1] = q0
+        return result
+
+    for i in range(size):
+        compare("the gradient of a query", queries[1][i].grad, difference(moved, q0, i), tolerance=1e-5)
+
+
+def m1_draw(load: Load) -> str:
+    """The learner's graph as our drawing."""
+    from micrograd.learn import draw_dot
+    from micrograd.learn.workshop.mirror import mirror
+
+    make = load("e11_tanh_relu").Value
+    x, w, b = make(0.5), make(-1.5), make(2.0)
+    out = (x * w + b).tanh() + x * x
+    out.backward()
+    compare("x.grad of tanh(x w + b) + x x", x.grad, (1 - math.tanh(1.25) ** 2) * -1.5 + 1.0)
+    copies = mirror(out)
+    names = {name: copies[id(v)] for name, v in {"x": x, "w": w, "b": b, "out": out}.items()}
+    path = Path(load("e11_tanh_relu").__file__).parent / "my_graph.svg"
+    path.write_text(draw_dot(copies[id(out)], names=names).svg, encoding="utf-8")
+    return f"Your graph is drawn in {path.name}: {len(copies)} nodes, with their gradients."
+
+
+def m2_moons(load: Load) -> str:
+    """The learner's network, loss and Adam learn the moons to 95 %, from one of three starts."""
+    from micrograd.data import moons
+
+    points, labels = moons(40, noise=0.1, seed=0)
+    xs, ys = [[float(c) for c in point] for point in points], [1.0 if label > 0 else -1.0 for label in labels]
+    best = 0
+    for seed in (2, 3, 4):
+        random.seed(seed)
+        net = load("e14_mlp").MLP(2, [8, 1])
+        adam, mse = load("e17_adam").Adam(net.parameters(), 0.3), load("e15_loss").mse
+        first = math.nan
+        for turn in range(80):
+            outs = [net(x) for x in xs]
+            right = sum((out.data > 0) == (y > 0) for out, y in zip(outs, ys))
+            loss = mse(outs, ys)
+            first, best = (loss.data if turn == 0 else first), max(best, right)
+            if right >= 0.95 * len(ys) and turn > 0:
+                sunk = f"loss {first:.3f} -> {loss.data:.3f}"
+                return f"Moons: {right} of {len(ys)} points after {turn} steps, {sunk}, all by your code."
+            if turn == 4 and loss.data == first:
+                raise Fault("The loss has not moved in four steps: do the parameters of the network reach Adam?")
+            for p in net.parameters():
+                p.grad = 0.0
+            loss.backward()
+            adam.step()
+    raise Fault(
+        f"Your network is right on {best} of {len(ys)} points after 80 steps, from three starts; 95 % are needed."
+    )

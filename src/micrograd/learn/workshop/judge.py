@@ -1,0 +1,85 @@
+"""Judge one exercise: import the learner's files from a folder and run the check. Also the program of the child process."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from importlib import import_module, invalidate_caches
+from pathlib import Path
+from typing import Any
+
+from micrograd.learn.workshop import checks_engine, checks_functions, checks_networks
+from micrograd.learn.workshop.catalog import BY_NAME
+from micrograd.learn.workshop.programs import Fault
+
+CHECKS: dict[str, Callable[[Callable[[str], Any]], Any]] = {
+    name: getattr(module, name)
+    for module in (checks_engine, checks_functions, checks_networks)
+    for name in vars(module)
+    if name in BY_NAME
+}
+
+
+@dataclass
+class Verdict:
+    """What a check found: the message, and the steps of the learner's code that led there."""
+
+    passed: bool
+    message: str
+    timeline: list[str] = field(default_factory=list)
+
+
+def judge(name: str, folder: Path) -> Verdict:
+    """Run one check in this process."""
+    kept, names = list(sys.path), set(sys.modules)
+    sys.path.insert(0, str(folder))
+    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    invalidate_caches()
+    try:
+        told = CHECKS[name](import_module)
+        return Verdict(True, told or "")
+    except Fault as fault:
+        return Verdict(False, str(fault), fault.timeline)
+    except MemoryError:
+        return Verdict(False, "Your code needs too much memory. Does a list or a loop grow without end?")
+    except (Exception, SystemExit) as error:
+        return Verdict(False, _of_the_learner(error, folder))
+    finally:
+        sys.path[:] = kept
+        sys.dont_write_bytecode = written
+        for module in set(sys.modules) - names:
+            if module in BY_NAME:
+                del sys.modules[module]
+
+
+def _of_the_learner(error: BaseException, folder: Path) -> str:
+    """An exception in one line, with the learner's line nearest to where it was raised."""
+    told = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError):
+        return f"{told} in {Path(error.filename or '?').name}, line {error.lineno}."
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if Path(frame.filename).resolve().parent == folder.resolve():
+            return f"{told} at {Path(frame.filename).name}:{frame.lineno}: {frame.line}"
+    return f"{told} (the result of your code does not have the form that the task asks for)"
+
+
+def main(name: str, result: str, memory: int, seconds: int) -> None:
+    """Judge in a process of its own, under limits, and write the verdict to a file."""
+    try:
+        import resource
+    except ImportError:  # Windows: the parent's time limit is all there is
+        pass
+    else:
+        for kind, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
+            try:
+                resource.setrlimit(kind, (limit, limit))
+            except (ValueError, OSError):  # a stricter limit is already set, or the system does not know this one
+                continue
+    Path(result).write_text(json.dumps(asdict(judge(name, Path.cwd()))), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

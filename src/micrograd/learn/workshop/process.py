@@ -1,0 +1,54 @@
+"""Run a check in a process of its own, with limits on time and memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from micrograd.learn.workshop.judge import Verdict
+
+SECONDS = 60  # wall clock; the longest check, the moons, takes about 2 s on an idle core
+MEMORY = 2 << 30  # bytes of address space; an interpreter with this package takes about 0.3 GB of it
+SHOWN = 2000  # characters of the learner's own output
+
+
+@dataclass
+class Run:
+    """A verdict, and what the learner's code printed."""
+
+    verdict: Verdict
+    printed: str = ""
+
+
+def check(name: str, folder: Path, seconds: float = SECONDS, memory: int = MEMORY) -> Run:
+    """Judge one exercise of a folder."""
+    with tempfile.TemporaryDirectory() as place:
+        result, printed = Path(place) / "verdict.json", Path(place) / "printed.txt"
+        module = "micrograd.learn.workshop.judge"
+        command = [sys.executable, "-m", module, name, str(result), str(memory), str(max(1, int(seconds)))]
+        with printed.open("wb") as out:
+            child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+            try:
+                child.wait(seconds)
+            except subprocess.TimeoutExpired:
+                message = f"Your code was stopped after {seconds:g} seconds. Is there a loop or a recursion that does not end?"
+                return Run(Verdict(False, message), _read(printed))
+            finally:
+                if child.poll() is None:
+                    child.kill()
+                    child.wait()
+        text = _read(printed)
+        if not result.exists():
+            message = f"The process of your code ended with code {child.returncode} before the check was done."
+            return Run(Verdict(False, message), text)
+        return Run(Verdict(**json.loads(result.read_text(encoding="utf-8"))), text)
+
+
+def _read(path: Path) -> str:
+    with path.open("rb") as file:
+        text = file.read(4 * SHOWN).decode("utf-8", "replace")
+    return text if len(text) <= SHOWN else text[:SHOWN] + "\n... (more was printed)"

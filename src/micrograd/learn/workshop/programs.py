@@ -1,0 +1,121 @@
+"""Random expressions that run on any class of values, and the tools of a check: faults, differences, comparison."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from micrograd import Value
+
+OPS: dict[str, Callable[[Any, Any], Any]] = {"+": lambda a, b: a + b, "*": lambda a, b: a * b}
+Idea = tuple[float, str]
+
+
+class Fault(Exception):
+    """What is wrong with the learner's code, in words; `timeline` holds the steps that led there."""
+
+    def __init__(self, message: str, timeline: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.timeline = list(timeline)
+
+
+def require(fact: bool, message: str) -> None:
+    """Raise a Fault with this message unless the fact holds."""
+    if not fact:
+        raise Fault(message)
+
+
+def close(a: Any, b: float, tolerance: float = 1e-6) -> bool:
+    """Whether two numbers agree, relative to the larger one; anything that is not a number does not."""
+    if isinstance(a, bool) or not isinstance(a, (int, float)) or math.isnan(a):
+        return False
+    return a == b or abs(a - b) <= tolerance * max(abs(a), abs(b), 1e-9)
+
+
+def compare(what: str, got: Any, want: float, ideas: Iterable[Idea] = (), tolerance: float = 1e-6) -> None:
+    """Raise a Fault unless got is want. `ideas` are the numbers that typical errors give, each with its explanation."""
+    if close(got, want, tolerance):
+        return
+    for number, idea in ideas:
+        if close(got, number, tolerance) and not close(number, want, tolerance):
+            raise Fault(f"{what} is {show(got)}, should be {show(want)}: {idea}")
+    raise Fault(f"{what} is {show(got)}, should be {show(want)}.")
+
+
+def show(x: Any) -> str:
+    """A number for a message."""
+    return f"{x:.6g}" if isinstance(x, (int, float)) else f"{x!r:.60}"
+
+
+def difference(f: Callable[..., float], args: Sequence[float], i: int, h: float = 1e-5) -> float:
+    """The slope of f in argument i by a central difference."""
+    above, below = list(args), list(args)
+    above[i] += h
+    below[i] -= h
+    return (f(*above) - f(*below)) / (2 * h)
+
+
+@dataclass
+class Program:
+    """An expression as rows (op, operand, operand) over numbered values; the leaves come first, the last row is the root."""
+
+    leaves: list[float]
+    rows: list[tuple[str, int, int]]
+
+    def names(self) -> list[str]:
+        """a, b, c, ... for all values."""
+        return [chr(97 + i) if i < 26 else f"v{i}" for i in range(len(self.leaves) + len(self.rows))]
+
+    def run(self, make: Callable[[float], Any]) -> list[Any]:
+        """All values, made by this class."""
+        values = [make(x) for x in self.leaves]
+        for op, i, j in self.rows:
+            values.append(OPS[op](values[i], values[j]))
+        return values
+
+    def text(self) -> str:
+        """The program as the learner would type it."""
+        names = self.names()
+        lines = [f"{name} = Value({x:g})" for name, x in zip(names, self.leaves)]
+        n = len(self.leaves)
+        lines += [f"{names[n + k]} = {names[i]} {op} {names[j]}" for k, (op, i, j) in enumerate(self.rows)]
+        return "; ".join(lines)
+
+    def gradients(self) -> list[float]:
+        """The right gradient of every value, by the real engine; the leaves are checked by differences too."""
+        values = self.run(Value)
+        values[-1].backward()
+        return [v.grad for v in values]
+
+
+def number(rng: random.Random) -> float:
+    """A number with one decimal, away from 0 and 1, so that typical errors give other numbers."""
+    return rng.choice([-1, 1]) * rng.randint(12, 39) / 10
+
+
+def tree(rng: random.Random) -> Program:
+    """Four leaves, each used once."""
+    op = [rng.choice("+*") for _ in range(3)]
+    return Program([number(rng) for _ in range(4)], [(op[0], 0, 1), (op[1], 2, 3), (op[2], 4, 5)])
+
+
+def shared(rng: random.Random) -> Program:
+    """b is used twice, once through c: the order of the pass matters."""
+    return Program([number(rng), number(rng)], [("*", 0, 1), ("+", 2, 1), ("*", 2, 3)])
+
+
+def graph(rng: random.Random, size: int = 8) -> Program:
+    """A random graph in which values are used again; every row leads to the root."""
+    leaves = [number(rng) for _ in range(3)]
+    rows, unused = [], [0, 1, 2]
+    for k in range(size):
+        i, j = unused.pop(rng.randrange(len(unused))), rng.randrange(3 + k)
+        rows.append((rng.choice("+*"), i, j))
+        unused = [u for u in unused if u != j] + [3 + k]
+    while len(unused) > 1:
+        rows.append(("+", unused.pop(), unused.pop()))
+        unused.append(2 + len(rows))
+    return Program(leaves, rows)

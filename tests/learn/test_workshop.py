@@ -1,0 +1,169 @@
+"""The workshop: right solutions pass, typical wrong ones are met by their own messages, and the terminal commands work."""
+
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from learn.workshop_errors import WRONG
+from micrograd.cli import main
+from micrograd.learn.workshop import folder as workshop
+from micrograd.learn.workshop.catalog import BY_NAME, EXERCISES
+from micrograd.learn.workshop.judge import CHECKS, judge
+from micrograd.learn.workshop.process import check
+
+WRITTEN = [exercise for exercise in EXERCISES if not exercise.milestone]
+
+
+@pytest.fixture
+def solved(tmp_path):
+    for exercise in WRITTEN:
+        (tmp_path / exercise.file).write_text(exercise.solution)
+    return tmp_path
+
+
+def test_there_are_twenty_exercises_with_texts_and_checks():
+    assert len(WRITTEN) == 20
+    assert set(CHECKS) == set(BY_NAME)
+    for exercise in WRITTEN:
+        assert len(exercise.hints) >= 3
+        assert exercise.task.split('"""')[1] == exercise.solution.split('"""')[1]
+        compile(exercise.task, exercise.file, "exec")
+
+
+@pytest.mark.parametrize("name", [exercise.name for exercise in EXERCISES])
+def test_a_right_solution_passes(solved, name):
+    verdict = judge(name, solved)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("name", [exercise.name for exercise in WRITTEN])
+def test_an_untouched_task_does_not_pass(solved, name):
+    (solved / f"{name}.py").write_text(BY_NAME[name].task)
+    assert not judge(name, solved).passed
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "words"), WRONG)
+def test_a_typical_error_is_met_by_its_message(solved, name, right, wrong, words):
+    text = BY_NAME[name].solution
+    assert right in text
+    (solved / f"{name}.py").write_text(text.replace(right, wrong))
+    verdict = judge(name, solved)
+    assert not verdict.passed
+    assert words in verdict.message
+
+
+def test_each_exercise_has_three_typical_errors():
+    counts = Counter(name for name, *_ in WRONG)
+    assert all(counts[exercise.name] >= 3 for exercise in WRITTEN)
+
+
+def test_a_failure_shows_the_learners_own_steps(solved):
+    text = BY_NAME["e04_rules"].solution.replace("+=", "=")
+    (solved / "e04_rules.py").write_text(text)
+    verdict = judge("e04_rules", solved)
+    assert verdict.timeline == [
+        "a = Value(3); b = a + a",
+        "b.grad = 1, where the pass starts",
+        "b = a + a: a.grad 0 -> 1",
+    ]
+
+
+def test_an_early_node_ends_the_timeline(solved):
+    text = BY_NAME["e06_backward"].solution.replace("reversed(topological(self))", "topological(self)")
+    (solved / "e06_backward.py").write_text(text)
+    verdict = judge("e06_backward", solved)
+    assert verdict.timeline[-1].endswith("passes on 0")
+
+
+def test_the_milestone_draws_the_learners_graph(solved):
+    judge("m1_draw", solved)
+    drawing = (solved / "my_graph.svg").read_text()
+    assert drawing.startswith("<svg") and "tanh" in drawing
+
+
+def test_a_milestone_fails_with_a_broken_engine(solved):
+    text = BY_NAME["e17_adam"].solution.replace("p.data -= self.lr", "p.data -= 0 * self.lr")
+    (solved / "e17_adam.py").write_text(text)
+    verdict = judge("m2_moons", solved)
+    assert not verdict.passed and "has not moved" in verdict.message
+
+
+def test_an_exception_names_the_learners_line(solved):
+    (solved / "e01_slope.py").write_text("def slope(f, x, h=1e-5):\n    return undefined_name\n")
+    assert "e01_slope.py:2: return undefined_name" in judge("e01_slope", solved).message
+    (solved / "e01_slope.py").write_text("def slope(f, x:\n")
+    assert "SyntaxError" in judge("e01_slope", solved).message
+    (solved / "e01_slope.py").write_text("raise SystemExit(0)\n")
+    assert not judge("e01_slope", solved).passed
+
+
+def test_code_that_does_not_end_is_stopped(solved):
+    (solved / "e01_slope.py").write_text("while True:\n    pass\n")
+    assert "stopped after 2 seconds" in check("e01_slope", solved, seconds=2).verdict.message
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of address space is enforced on Linux")
+def test_memory_is_limited(solved):
+    (solved / "e01_slope.py").write_text("print('filling')\nx = bytearray(3 << 30)\n")
+    run = check("e01_slope", solved)
+    assert "too much memory" in run.verdict.message
+    assert run.printed.strip() == "filling"
+
+
+def test_code_that_ends_the_process_is_reported(solved):
+    (solved / "e01_slope.py").write_text("import os\nos._exit(3)\n")
+    assert "ended with code 3" in check("e01_slope", solved).verdict.message
+
+
+def test_the_commands_from_start_to_solution(tmp_path, monkeypatch, capsys):
+    home = tmp_path / "mine"
+    assert main(["workshop", "start", str(home)]) == 0
+    assert len(list(home.glob("e*.py"))) == 20
+    monkeypatch.chdir(home)
+    capsys.readouterr()
+    assert main(["workshop", "--once"]) == 1
+    assert "Next: e01_slope.py" in capsys.readouterr().out
+    assert main(["workshop", "solution"]) == 1
+    assert "Try e01_slope.py first" in capsys.readouterr().out
+    (home / "e01_slope.py").write_text(BY_NAME["e01_slope"].solution.replace("(2 * h)", "h"))
+    assert main(["workshop", "--once"]) == 1
+    assert "twice the slope" in capsys.readouterr().out
+    for number in (1, 2, 3, 3):
+        assert main(["workshop", "hint", "1"]) == 0
+        assert f"hint {number} of 3" in capsys.readouterr().out
+    assert main(["workshop", "solution", "1"]) == 0
+    assert "2 * h" in capsys.readouterr().out
+    assert main(["workshop", "hint", "99"]) == 2
+    assert main(["workshop", "start", "."]) == 0
+    assert "twice" not in (home / "e01_slope.py").read_text() and "/ h" in (home / "e01_slope.py").read_text()
+
+
+def test_a_folder_without_exercises_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["workshop", "--once"]) == 1
+    assert "micrograd workshop start" in capsys.readouterr().err
+
+
+def test_watching_checks_again_after_a_save(tmp_path, monkeypatch):
+    workshop.start(tmp_path)
+    monkeypatch.setattr(workshop, "EXERCISES", EXERCISES[:1])
+    told: list[str] = []
+
+    def save(pause):
+        (tmp_path / "e01_slope.py").write_text(BY_NAME["e01_slope"].solution)
+
+    workshop.watch(tmp_path, told.append, wait=save)
+    assert "Next: e01_slope.py" in told[0]
+    assert "passed  e01_slope" in told[2]
+    assert told[3].startswith("All exercises are done")
+
+
+def test_the_command_runs_as_a_program(solved):
+    for exercise in WRITTEN[2:]:
+        (solved / exercise.file).unlink()
+    command = [sys.executable, "-m", "micrograd", "workshop", "--once"]
+    done = subprocess.run(command, cwd=solved, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "passed  e02_partials" in done.stdout and "e03_value.py is missing" in done.stdout
