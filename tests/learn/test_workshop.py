@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -55,7 +57,7 @@ def test_a_typical_error_is_met_by_its_message(solved, name, right, wrong, words
 
 
 def test_each_exercise_has_three_typical_errors():
-    counts = Counter(name for name, *_ in WRONG)
+    counts = Counter(name for name, _ in {(name, words) for name, _, _, words in WRONG})  # with different messages
     assert all(counts[exercise.name] >= 3 for exercise in WRITTEN)
 
 
@@ -115,6 +117,26 @@ def test_memory_is_limited(solved):
 def test_code_that_ends_the_process_is_reported(solved):
     (solved / "e01_slope.py").write_text("import os\nos._exit(3)\n")
     assert "ended with code 3" in check("e01_slope", solved).verdict.message
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_processes_of_the_learner_are_ended(solved):
+    code = "import subprocess, sys\nchild = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+    (solved / "e01_slope.py").write_text(code + "open('pid.txt', 'w').write(str(child.pid))\n")
+    assert "has no slope. Keep the names" in check("e01_slope", solved).verdict.message
+    status = Path("/proc", (solved / "pid.txt").read_text(), "status")
+    for _ in range(100):  # the system takes the killed process away
+        if not status.exists() or "Z (zombie)" in status.read_text():
+            return
+        time.sleep(0.05)
+    pytest.fail("the process still runs")
+
+
+def test_a_file_that_is_no_text_is_reported(solved, capsys):
+    (solved / "e01_slope.py").write_bytes(b"\xff\xfe\x00")
+    told: list[str] = []
+    assert workshop.check_in_order(solved, told.append).name == "e01_slope"
+    assert "SyntaxError" in told[0] or "source code" in told[0]
 
 
 def test_the_commands_from_start_to_solution(tmp_path, monkeypatch, capsys):

@@ -126,11 +126,15 @@ def e05_order(load: Load) -> None:
         order = topological(values[-1])
         require(isinstance(order, list), f"topological returned {show(order)}. Return a list of nodes.")
         ids = [id(v) for v in order]
+        if len(ids) > 1 and set(ids) == {id(values[-1])}:
+            raise Fault(
+                f"your list holds the root {len(ids)} times. Append the node that you are at.", [program.text()]
+            )
         for i in ids:
             if ids.count(i) > 1:
                 raise Fault(
                     f"{names.get(i, '?')} is in your list {ids.count(i)} times; each node belongs there once. "
-                    "Keep a set of seen nodes, and append the node that you are at, not the root.",
+                    "Keep a set of the nodes that you have seen.",
                     [program.text()],
                 )
         missing = [name for i, name in names.items() if i not in ids]
@@ -180,6 +184,9 @@ def _order_fault(program: Program, values: list[Any], log: list[int], lines: lis
         raise Fault("backward() called no _backward at all. Call it for every node of the topological order.", lines)
     if all(v.grad == 0.0 for v in values[:-1]) and values[-1].grad == 0.0:
         raise Fault("All gradients are 0: the root must start with the gradient 1.0.", lines)
+    if log[0] != root:
+        message = f"the pass started at {names[log[0]]}, and must start at the root: go through the order in reverse."
+        raise Fault(message, lines[:2])
     for at, k in enumerate(log):
         users = [leaves + r for r, (_, i, j) in enumerate(program.rows) if k in (i, j)]
         late = [u for u in users if u not in log[:at]]

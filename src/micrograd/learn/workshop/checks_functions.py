@@ -56,10 +56,11 @@ def e08_numbers(load: Load) -> None:
     for _ in range(4):
         x = number(rng)
         turned = "the operands are in the wrong order."
+        added = "that is the sum. The second operand needs its minus."
         function(make, "2 + x", lambda a: 2 + a, x, [], [])
         function(make, "2 * x", lambda a: 2 * a, x, [], [])
         function(make, "-x", lambda a: -a, x, [(x, "the sign is missing.")], [])
-        function(make, "x - 5.5", lambda a: a - 5.5, x, [(5.5 - x, turned)], [])
+        function(make, "x - 5.5", lambda a: a - 5.5, x, [(5.5 - x, turned), (x + 5.5, added)], [])
         function(make, "5.5 - x", lambda a: 5.5 - a, x, [(x - 5.5, turned)], [])
         function(make, "x - x*x", lambda a: a - a * a, x, [], [(1 + 2 * x, "the sign of the second operand is lost.")])
         function(make, "sum([x, x, x])", lambda a: sum([a, a, a]), x, [], [])

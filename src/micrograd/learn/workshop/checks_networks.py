@@ -114,10 +114,16 @@ def e16_step(load: Load) -> None:
         fresh = [2 * (expect[0] - target), 4 * (expect[1] + 1)]
         before = list(expect)
         loss = step([w, v], lambda: (w - target) ** 2 + (v + 1) ** 2 * 2, lr)
+        cleared = "The gradients were cleared between backward and the update: clear at the start."
+        still = (
+            cleared
+            if w.grad == 0.0
+            else "p = p - ... makes a new Value, and the network keeps the old one: change p.data."
+        )
         summed = [g + f for g, f in zip(grad, fresh)]
         ideas: list[Idea] = [
             (before[0] - lr * summed[0], "old gradients were added to new ones. Clear them at the start of each step."),
-            (before[0], "the parameter has not moved. Change p.data in place, after backward and before clearing."),
+            (before[0], f"the parameter has not moved. {still}"),
             (before[0] + lr * fresh[0], "the step went uphill. The gradient says where the loss rises: subtract."),
         ]
         expect, grad = [p - lr * f for p, f in zip(before, fresh)], summed
@@ -133,7 +139,6 @@ def e17_adam(load: Load) -> None:
     start, rng = [2.0, -1.0, 0.5], random.Random(17)
     mine, real = [make(x) for x in start], [Value(x) for x in start]
     adam, true = module.Adam(mine, 0.05), optim.Adam(real, lr=0.05)
-    m, t = 0.0, 0
     for turn in range(1, 5):
         grads = [number(rng), number(rng) * 100, number(rng) / 100]
         for p, q, g in zip(mine, real, grads):
@@ -141,11 +146,12 @@ def e17_adam(load: Load) -> None:
         before = mine[0].data
         adam.step()
         true.step()
-        m, t = 0.9 * m + 0.1 * grads[0], t + 1
-        plain = before - 0.05 * 0.1 * grads[0] / (math.sqrt(0.001) * abs(grads[0]) + 1e-8)
+        sign, small = math.copysign(1.0, grads[0]), math.sqrt(0.001)
+        missing = "m and v start at 0, and a correction by 1 - beta ** t is missing."
+        uncorrected = [before - 0.05 * sign * factor for factor in (0.1 / small, 0.1, 1 / small)]  # of both, of m, of v
         squared = before - 0.05 * grads[0] / (grads[0] ** 2 + 1e-8)
         ideas: list[Idea] = [
-            (plain, "m and v start at 0, and the correction by 1 - beta ** t is missing."),
+            *[(place, missing) for place in uncorrected],
             (squared, "the square root of v is missing."),
             (before - 0.05 * grads[0], "that is plain gradient descent."),
             (before + (before - real[0].data), "the step went uphill: subtract."),
@@ -169,6 +175,7 @@ def e18_softmax(load: Load) -> None:
         for i in range(3):
             ideas: list[Idea] = [
                 (powers[i], "that is exp alone: divide by the sum over all."),
+                (math.exp(zs[i] - max(zs)), "that is exp alone: divide by the sum over all."),
                 (zs[i] / sum(zs), "exp is missing."),
                 (1.0, "each exp is divided by itself. The denominator is the sum over all."),
             ]

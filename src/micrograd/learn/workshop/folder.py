@@ -40,7 +40,9 @@ def require_workshop(folder: Path) -> None:
 def touched(exercise: Exercise, folder: Path) -> bool:
     """Whether the learner has changed the file."""
     path = folder / exercise.file
-    return bool(exercise.milestone) or (path.exists() and path.read_text(encoding="utf-8") != exercise.task)
+    return bool(exercise.milestone) or (
+        path.exists() and path.read_text(encoding="utf-8", errors="replace") != exercise.task
+    )
 
 
 def check_in_order(

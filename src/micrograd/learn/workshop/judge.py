@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib import import_module, invalidate_caches
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from micrograd.learn.workshop import checks_engine, checks_functions, checks_networks
@@ -60,6 +61,8 @@ def _of_the_learner(error: BaseException, folder: Path) -> str:
     told = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):
         return f"{told} in {Path(error.filename or '?').name}, line {error.lineno}."
+    if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
+        return f"{error.obj.__name__}.py has no {error.name}. Keep the names of the task."
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if Path(frame.filename).resolve().parent == folder.resolve():
             return f"{told} at {Path(frame.filename).name}:{frame.lineno}: {frame.line}"

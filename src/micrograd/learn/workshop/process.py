@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,23 +32,32 @@ def check(name: str, folder: Path, seconds: float = SECONDS, memory: int = MEMOR
     with tempfile.TemporaryDirectory() as place:
         result, printed = Path(place) / "verdict.json", Path(place) / "printed.txt"
         module = "micrograd.learn.workshop.judge"
-        command = [sys.executable, "-m", module, name, str(result), str(memory), str(max(1, int(seconds)))]
+        command = [sys.executable, "-m", module, name, str(result), str(memory), str(int(seconds) + 2)]
         with printed.open("wb") as out:
-            child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+            quiet = subprocess.DEVNULL
+            child = subprocess.Popen(command, cwd=folder, stdin=quiet, stdout=out, stderr=out, start_new_session=True)
             try:
                 child.wait(seconds)
             except subprocess.TimeoutExpired:
                 message = f"Your code was stopped after {seconds:g} seconds. Is there a loop or a recursion that does not end?"
                 return Run(Verdict(False, message), _read(printed))
             finally:
-                if child.poll() is None:
-                    child.kill()
-                    child.wait()
+                _end(child)
         text = _read(printed)
         if not result.exists():
             message = f"The process of your code ended with code {child.returncode} before the check was done."
             return Run(Verdict(False, message), text)
         return Run(Verdict(**json.loads(result.read_text(encoding="utf-8"))), text)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Stop the child, and the processes that the learner's code may have started."""
+    if sys.platform != "win32":
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody of the group is left
+            os.killpg(child.pid, signal.SIGKILL)
+    if child.poll() is None:
+        child.kill()
+        child.wait()
 
 
 def _read(path: Path) -> str:
