@@ -65,11 +65,11 @@ def test_a_failure_shows_the_learners_own_steps(solved):
     text = BY_NAME["e04_rules"].solution.replace("+=", "=")
     (solved / "e04_rules.py").write_text(text)
     verdict = judge("e04_rules", solved)
-    assert verdict.timeline == [
-        "a = Value(3); b = a + a",
-        "b.grad = 1, where the pass starts",
-        "b = a + a: a.grad 0 -> 1",
-    ]
+    *steps, page = verdict.timeline
+    assert steps == ["a = Value(3); b = a + a", "b.grad = 1, where the pass starts", "b = a + a: a.grad 0 -> 1"]
+    assert page.endswith("my_timeline.html")
+    saved = (solved / "my_timeline.html").read_text()
+    assert "the backward function of b adds one to the gradient of a, from zero to one" in saved
 
 
 def test_an_early_node_ends_the_timeline(solved):

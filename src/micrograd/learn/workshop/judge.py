@@ -24,6 +24,9 @@ CHECKS: dict[str, Callable[[Callable[[str], Any]], Any]] = {
 }
 
 
+PAGE = "my_timeline.html"
+
+
 @dataclass
 class Verdict:
     """What a check found: the message, and the steps of the learner's code that led there."""
@@ -43,7 +46,7 @@ def judge(name: str, folder: Path) -> Verdict:
         told = CHECKS[name](import_module)
         return Verdict(True, told or "")
     except Fault as fault:
-        return Verdict(False, str(fault), fault.timeline)
+        return Verdict(False, str(fault), fault.timeline + _page(fault, folder))
     except MemoryError:
         return Verdict(False, "Your code needs too much memory. Does a list or a loop grow without end?")
     except (Exception, SystemExit) as error:
@@ -54,6 +57,26 @@ def judge(name: str, folder: Path) -> Verdict:
         for module in set(sys.modules) - names:
             if module in BY_NAME:
                 del sys.modules[module]
+
+
+def _page(fault: Fault, folder: Path) -> list[str]:
+    """Save the learner's own pass as a page to step through, where there is one; gives the line that tells it."""
+    if fault.graph is None:
+        return []
+    from micrograd.learn import explore
+    from micrograd.learn.workshop.mirror import mirror
+
+    try:
+        nodes = list(fault.graph.values())
+        for node in nodes:
+            node.grad = 0.0
+        copies = mirror(nodes[-1], live=True)
+        for name, node in fault.graph.items():
+            copies[id(node)].label = name
+        explore(copies[id(nodes[-1])]).save(folder / PAGE)
+    except Exception:  # a later rule of the learner fails: the first fault is told, and a page cannot be made
+        return []
+    return [f"the whole pass with your rules, step by step, as a page: {PAGE}"]
 
 
 def _of_the_learner(error: BaseException, folder: Path) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from micrograd import Value
 from micrograd.learn.workshop.programs import Fault
 
 
-def mirror(root: Any) -> dict[int, Value]:
-    """A copy of the graph behind root: id of the learner's node -> real Value with the same data, operands and grad."""
+def mirror(root: Any, *, live: bool = False) -> dict[int, Value]:
+    """A copy of the graph behind root: id of the learner's node -> real Value with the same data, operands and grad.
+
+    The nodes of a live copy pass on gradients by the learner's own rules.
+    """
     copies: dict[int, Value] = {}
     stack = [root]
     while stack:
@@ -25,4 +29,20 @@ def mirror(root: Any) -> dict[int, Value]:
             copy = Value(node.data, tuple(copies[id(child)] for child in node._prev), node._op)
             copy.grad = node.grad
             copies[id(node)] = copy
+            if live and node._prev:
+                copy._backward = _rule_of(node, copies)  # type: ignore[method-assign]
     return copies
+
+
+def _rule_of(node: Any, copies: dict[int, Value]) -> Callable[[], None]:
+    """The learner's rule of one node, acting on the gradients of the copies."""
+    family = [node, *node._prev]
+
+    def push() -> None:
+        for one in family:
+            one.grad = copies[id(one)].grad
+        node._backward()
+        for one in node._prev:
+            copies[id(one)].grad = one.grad
+
+    return push

@@ -15,11 +15,14 @@ Idea = tuple[float, str]
 
 
 class Fault(Exception):
-    """What is wrong with the learner's code, in words; `timeline` holds the steps that led there."""
+    """What is wrong with the learner's code, in words; `timeline` holds the steps that led there.
 
-    def __init__(self, message: str, timeline: Sequence[str] = ()) -> None:
+    `graph` holds the learner's nodes by name, root last, where their own rules can be stepped through on a page.
+    """
+
+    def __init__(self, message: str, timeline: Sequence[str] = (), graph: dict[str, Any] | None = None) -> None:
         super().__init__(message)
-        self.timeline = list(timeline)
+        self.timeline, self.graph = list(timeline), graph
 
 
 def require(fact: bool, message: str) -> None:

@@ -18,6 +18,7 @@ def local_slopes(op: str, a: float, b: float) -> tuple[float, float]:
 def first_wrong_contribution(program: Program, make: Any, seed: float = 1.0) -> None:
     """Run the learner's rules in the right order, and raise a Fault at the first wrong contribution."""
     values, names, lines = program.run(make), program.names(), [program.text()]
+    graph = dict(zip(names, values)) if seed == 1.0 else None  # a page starts its pass with 1
     for v in values:
         v.grad = 0.0
     values[-1].grad = seed
@@ -45,7 +46,7 @@ def first_wrong_contribution(program: Program, make: Any, seed: float = 1.0) -> 
             if not close(after, want):
                 mine = [slope for place, slope in zip((i, j), slopes) if place == at]
                 reason = diagnose(op, after, before[at], mine, out.grad, values[at].data)
-                raise Fault(f"{names[at]} got {show(after)}, should get {show(want)}: {reason}", lines)
+                raise Fault(f"{names[at]} got {show(after)}, should get {show(want)}: {reason}", lines, graph)
 
 
 def diagnose(op: str, after: Any, before: float, slopes: list[float], arrived: float, own: float) -> str:
