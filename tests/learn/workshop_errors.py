@@ -146,6 +146,7 @@ WRONG = [
     ),
     ("e12_checker", "    return True", "        return True", "every argument"),
     ("e13_neuron", "return self.w + [self.b]", "return self.w", "never learns"),
+    ("e13_neuron", "Value(random.uniform(-1, 1))", "Value(0.0)", "stay equal for ever"),
     (
         "e13_neuron",
         "return self.w + [self.b]",

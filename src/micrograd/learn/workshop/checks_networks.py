@@ -26,6 +26,8 @@ def e13_neuron(load: Load) -> None:
             f"Neuron({n}) has {count} parameters, should have {n + 1}: {n} weights and one bias for the whole neuron."
         )
         require(count == n + 1, message)
+        twins = "the weights are all equal, so neurons stay equal for ever: draw each one at random."
+        require(n == 1 or len({w.data for w in neuron.w}) == n, twins)
         xs = [number(rng) / 4 for _ in range(n)]
         for active in (True, False):
             neuron = module.Neuron(n, active)
