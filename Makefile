@@ -24,7 +24,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help demo test test-core test-dist test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize ops setup clean
+.PHONY: help demo test test-slow test-core test-dist test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -32,9 +32,12 @@ help:  ## show this list
 demo: $(CORE) $(ENGINE)  ## train a small network and look at the result
 	$(BIN)/python -m micrograd demo
 
-test: $(DEV) $(ENGINE) lint  ## ruff, mypy and all tests
-	$(BIN)/python -m pytest -n $(WORKERS) -q
+test: $(DEV) $(ENGINE) lint  ## ruff, mypy and all tests but the slow ones
+	$(BIN)/python -m pytest -n $(WORKERS) -q -m "not slow"
 	@echo "make test: all passed"
+
+test-slow: $(DEV) $(ENGINE)  ## the slow tests: killed workers, more random programs, every derivative
+	$(BIN)/python -m pytest -n $(WORKERS) -q -m slow
 
 lint: $(DEV) $(ENGINE)  ## ruff, mypy, and the schemas of the workflow files
 	$(BIN)/python -m ruff check

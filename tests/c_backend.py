@@ -78,6 +78,9 @@ class C:
     def levels(self, text, goal, wait):
         return 2, 2
 
+    def processor(self):
+        return {}
+
     def compile(self, text, tape, goal, level):
         folder = os.path.join(tempfile.gettempdir(), f"micrograd-c-{os.getpid()}")
         os.makedirs(folder, exist_ok=True)

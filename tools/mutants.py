@@ -31,9 +31,9 @@ RESULTS = ROOT / "build" / "mutants.json"
 LIMIT = 600  # seconds for the tests of one mutant: one that loops forever is dead too
 
 PASSES = ["tests/tape/test_passes.py", "tests/tape/test_transforms.py", "tests/tape/test_region_derivatives.py",
-          "tests/tape/test_regions.py", "tests/tape/test_orders.py"]  # fmt: skip
+          "tests/tape/test_regions.py", "tests/tape/test_derivative_orders.py"]  # fmt: skip
 TARGETS: dict[str, list[str]] = {
-    "ops.py": ["tests/engine/test_ops.py", "tests/tape/test_orders.py", "-k", "not C- and not [C"],
+    "ops.py": ["tests/engine/test_ops.py", "tests/tape/test_derivative_orders.py", "-k", "not C- and not [C"],
     "engine.py": ["tests/engine/test_engine.py", "tests/engine/test_backward.py", "tests/engine/test_tiny.py",
                   "tests/engine/test_copies.py", "tests/engine/test_primitive.py", "-k", "not C- and not [C"],
     "tape/passes/reverse.py": PASSES,

@@ -18,8 +18,8 @@ HEAD = f"""# Derivatives of higher order
 
 Derivatives of every order come from differentiating the rules of the table, so a rule has to be smooth wherever its
 function is. This page compares nested `grad` calls, up to order {orders.ORDERS} and with all mixed derivatives, with what
-mpmath finds by differences of the *value* at 60 digits or more, without a look at any rule. `tests/tape/test_orders.py`
-holds both engines and compiled code to it; `make orders` measures and writes this page.
+mpmath finds by differences of the *value* at 60 digits or more, without a look at any rule.
+`tests/tape/test_derivative_orders.py` holds both engines and compiled code to it; `make orders` measures and writes this page.
 
 Two things are compared. First, the tape of the derivative, run at 60 digits, has to equal mpmath's derivative to nine
 digits or more (a rule's constants are doubles): that shows that the rule is right. Second, the double that `grad` returns

@@ -18,9 +18,9 @@ PAGE = ROOT / "docs" / "trust.md"
 
 PROMISES: list[tuple[str, str]] = [  # the promise, and "file::part of a test's name" of what holds it
     ("Values and partials of every op are within the bounds of [accuracy.md](accuracy.md) of mpmath at 50 digits, on both engines.", "tests/engine/test_ops.py::test_value_and_partials_are_right_to_the_last_digits"),
-    ("Derivatives of orders 1 to 4 of every op are those of mpmath, at ordinary and special points ([orders.md](orders.md)).", "tests/tape/test_orders.py::test_derivatives_are_those_of_mpmath"),
-    ("A smooth function has all its derivatives at 0, at seams of a formula and far out.", "tests/tape/test_orders.py::test_a_smooth_function_has_its_derivatives_where_a_formula_has_a_seam"),
-    ("Kinks, ties, ends of domains and infinities follow the stated conventions and limits.", "tests/tape/test_orders.py::test_conventions_and_limits"),
+    ("Derivatives of orders 1 to 4 of every op are those of mpmath, at ordinary and special points ([orders.md](orders.md)).", "tests/tape/test_derivative_orders.py::test_derivatives_are_those_of_mpmath"),
+    ("A smooth function has all its derivatives at 0, at seams of a formula and far out.", "tests/tape/test_derivative_orders.py::test_a_smooth_function_has_its_derivatives_where_a_formula_has_a_seam"),
+    ("Kinks, ties, ends of domains and infinities follow the stated conventions and limits.", "tests/tape/test_derivative_orders.py::test_conventions_and_limits"),
     ("Names that `micrograd.math` shares with the standard library give its results on plain numbers.", "tests/engine/test_math_stdlib.py::test_cpython_s_vectors"),
     ("The Python engine and the C engine give the same bits, nan and infinities included.", "tests/engine/test_random.py::test_both_twins_give_the_same_bits"),
     ("Gradients agree with PyTorch, with mpmath and with finite differences on random expressions.", "tests/engine/test_random.py::test_gradients_agree_with_mpmath"),

@@ -220,7 +220,10 @@ def _logsumexp(xs: Any) -> Any:
     _not_empty("logsumexp", xs)
     top = _fold(f.max, xs[1:], xs[0])
     top = f.where(f.lt(f.abs(top), inf), top, 0.0)  # inf - inf would be nan
-    return top + f.log(_fold(lambda acc, x: acc + f.exp(x - top), xs, 0.0))
+    # The largest ones are counted and the others summed apart, for log1p: log(1 + 0.1) would lose what rounding takes from 0.1.
+    rest = _fold(lambda acc, x: acc + f.where(f.eq(x, top), 0.0, f.exp(x - top)), xs, 0.0)
+    largest = _fold(lambda acc, x: acc + f.eq(x, top), xs, 0.0)
+    return top + f.log1p(rest + (largest - 1.0))
 
 
 # ---- the pieces that stable values and partials share

@@ -49,6 +49,11 @@ class Goal:
         """
         return replace(self, options=replace(self.options, fastmath=False, float32=False))
 
+    def __reduce__(
+        self,
+    ) -> tuple[type[Goal], tuple[object, ...]]:  # without the hash, which another process computes anew
+        return Goal, (self.options, self.inputs, self.params, self.rows, self.reduced)
+
     @property
     def gradient(self) -> bool:
         """Whether derivatives are asked for."""

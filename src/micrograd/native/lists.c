@@ -22,8 +22,12 @@ static double list_value(int op, const double *x, Py_ssize_t n) {
         double top = x[0];
         for (Py_ssize_t i = 1; i < n; i++) top = value_max(top, x[i]);
         top = fabs(top) < INFINITY ? top : 0.0;
-        for (Py_ssize_t i = 0; i < n; i++) acc = acc + exp(x[i] - top);
-        return top + log(acc);
+        double largest = 0.0;
+        for (Py_ssize_t i = 0; i < n; i++) {
+            if (x[i] == top) largest = largest + 1.0;
+            else acc = acc + exp(x[i] - top);
+        }
+        return top + log1p(acc + (largest - 1.0));
     }
     }
 }

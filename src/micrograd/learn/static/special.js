@@ -209,9 +209,12 @@ export function logsumexp(xs) {
   let top = xs[0];
   for (const x of xs) top = top >= x ? top : top < x ? x : top + x;
   if (!(Math.abs(top) < Infinity)) top = 0;
-  let sum = 0;
-  for (const x of xs) sum += Math.exp(x - top);
-  return top + Math.log(sum);
+  let rest = 0, largest = 0;
+  for (const x of xs) {
+    if (x === top) largest += 1;
+    else rest += Math.exp(x - top);
+  }
+  return top + Math.log1p(rest + (largest - 1));
 }
 
 /** For each x the product of all others: no division, so a zero among them is right. @param {number[]} xs */
