@@ -32,7 +32,7 @@ help:  ## show this list
 demo: $(CORE) $(ENGINE)  ## train a small network and look at the result
 	$(BIN)/python -m micrograd demo
 
-test: $(DEV) $(ENGINE) lint  ## ruff, mypy and all tests but the slow ones
+test: $(DEV) $(ENGINE) lint  ## ruff, mypy and the tests
 	$(BIN)/python -m pytest -n $(WORKERS) -q -m "not slow"
 	@echo "make test: all passed"
 
