@@ -13,6 +13,8 @@ from bidi import Firefox
 from micrograd.learn import orders
 from micrograd.learn.lesson import PRESETS, judge
 
+pytestmark = pytest.mark.slow  # a second browser; on a busy machine it takes a minute to answer
+
 FIREFOX = os.environ.get("FIREFOX_PATH") or shutil.which("firefox-esr") or shutil.which("firefox")
 RIGHT, END, ENTER = "\ue014", "\ue010", "\ue007"
 
