@@ -272,19 +272,22 @@ class TestSharedInputs:
         f = weighted(ps)
         for _ in range(3):
             f(*ARGS).backward()
-        gc.collect()
-        counts, blocks = [sys.getrefcount(p) for p in ps], sys.getallocatedblocks()
-        for _ in range(500):
-            kept = f(*ARGS)
-            kept.backward()
-            (kept * 2 + ps[0]).backward()
-            assert len(kept._prev) == len(kept._partials) == 40
-            with pytest.raises(TypeError):
-                f(None, 1.0)
-        del kept
-        gc.collect()
-        assert [sys.getrefcount(p) for p in ps] == counts
-        assert sys.getallocatedblocks() - blocks < 200
+        grown = []
+        for _ in range(3):  # a leak shows in every round; what the compiling thread allocates does not
+            gc.collect()
+            counts, blocks = [sys.getrefcount(p) for p in ps], sys.getallocatedblocks()
+            for _ in range(500):
+                kept = f(*ARGS)
+                kept.backward()
+                (kept * 2 + ps[0]).backward()
+                assert len(kept._prev) == len(kept._partials) == 40
+                with pytest.raises(TypeError):
+                    f(None, 1.0)
+            del kept
+            gc.collect()
+            assert [sys.getrefcount(p) for p in ps] == counts
+            grown.append(sys.getallocatedblocks() - blocks)
+        assert min(grown) < 200
 
     def test_many_threads(self):
         ps = leaves()
