@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from micrograd import engine
 from micrograd.cluster import run
-from micrograd.cluster.columns import ClusterRows, is_collection
+from micrograd.cluster.columns import ClusterRows
 from micrograd.cluster.worker import Program, output
 from micrograd.compile.batch import RowsVariant, add_blocks, columns_by_row, nodes_by_row
 from micrograd.compile.rows import Rows
@@ -16,7 +16,7 @@ from micrograd.compile.vmap import Plan, Vmap
 from micrograd.engine import Value
 from micrograd.errors import ClusterError
 from micrograd.tape.trace import is_tracing, peek
-from micrograd.tree import wants_function
+from micrograd.tree import rebuild, wants_function
 
 _checked: WeakKeyDictionary[Any, frozenset[str]] = WeakKeyDictionary()  # client -> the workers that were looked at
 
@@ -99,8 +99,6 @@ class ClusterVmap(Vmap):
             count = int(rows.np.prod(dimensions))
             return da.stack([next(outs) for _ in range(count)], axis=1).reshape(rows.rows, *dimensions)
 
-        from micrograd.tree import rebuild
-
         return rebuild(plan.shape, outs.__next__, array)
 
     # ---- the cluster
@@ -158,6 +156,3 @@ def distribute(v: Vmap, client: Any, progress: Any = None) -> ClusterVmap:
     found.client, found.progress = client, progress
     functools.update_wrapper(found, v.f, updated=())
     return found
-
-
-__all__ = ["ClusterVmap", "distribute", "is_collection"]

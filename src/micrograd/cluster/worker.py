@@ -58,7 +58,7 @@ class Program:
     def of(cls, tapes: tuple[Tape, ...], goal: Goal) -> Program:
         """The program of these tapes, named by a hash of all that decides what it computes."""
         found = version()
-        text = "\n".join([found, repr(goal), *(str(tape) for tape in tapes)])
+        text = "\n".join([found, repr(goal), *(f"{tape.inputs} {tape.params}\n{tape}" for tape in tapes)])
         return cls(tapes, goal, found, hashlib.sha256(text.encode()).hexdigest()[:32])
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import threading
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -47,35 +44,3 @@ class Kernel:
         """Do so in the background, if there is anything to gain."""
         if self._lowered is not None:
             worker.in_background(self.optimize)
-
-
-_compiled: dict[str, Kernel] = {}
-_lock = threading.Lock()
-
-
-@dataclass(frozen=True)
-class Program:
-    """A tape and a goal: all that a kernel is made from. It can be sent to another process, which compiles it once.
-
-    >>> from micrograd.tape.text import parse
-    >>> double = Program(parse("%0 = input 0\\n%1 = add %0 %0\\nreturn %1"), Goal())
-    >>> double.kernel().code.values([21.0], [])
-    [42.0]
-    """
-
-    tape: Tape
-    goal: Goal
-
-    @property
-    def digest(self) -> str:
-        """A name for what it computes and how: the same in every process."""
-        return hashlib.sha256(f"{self.goal!r}\n{self.tape.inputs} {self.tape.params}\n{self.tape}".encode()).hexdigest()
-
-    def kernel(self) -> Kernel:
-        """Its kernel, compiled in the first call of this process."""
-        digest = self.digest
-        with _lock:
-            found = _compiled.get(digest)
-            if found is None:
-                found = _compiled[digest] = Kernel(self.tape, self.goal, "a program asked for it", True)
-            return found
