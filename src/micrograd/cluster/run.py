@@ -23,7 +23,7 @@ RETRIES = 3  # further attempts for a chunk whose task failed or whose worker wa
 SLOW = 20.0  # a chunk that takes this many times as long as the median of the others ...
 AT_LEAST = 30.0  # ... and at least so many seconds is given to a second worker
 GATHER = 30.0  # seconds to wait for a result that is ready
-POLL = 0.002  # seconds between two looks at what is done
+POLL = 0.01  # seconds between two looks at what is done
 AHEAD = 4  # chunks for each thread of the cluster that are handed out before the first of them is done
 
 _names = count()
