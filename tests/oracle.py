@@ -215,7 +215,10 @@ def exact(name: str, args: Sequence[float]) -> tuple[Any, list[Any]]:
         inputs = (xs,) if reference.takes_list else xs
         extra = max((mp.mag(x) for x in xs if x), default=0)
         with mp.workprec(mp.prec + 2 * max(0, extra) + 4):  # 1 + 1e300 keeps its one
-            return reference.value(*inputs), list(reference.partials(*inputs))
+            try:
+                return reference.value(*inputs), list(reference.partials(*inputs))
+            except mp.NoConvergence as error:  # far outside of the domain, as for zeta(0.25, -1e30)
+                raise ValueError(f"mpmath finds no value of {name} at {args}: {error}") from error
 
 
 def ulps(got: float, want: Any) -> float:

@@ -290,8 +290,6 @@ class TestGivingUp:
             pytest.skip("of the C engine: Python code is interrupted anywhere")
         x = Value(1.0)
         y = x
-        for _ in range(600_000):
-            y = y * 1.0 + x
         said = []
 
         def ring(*_):
@@ -302,7 +300,9 @@ class TestGivingUp:
 
         before = signal.signal(signal.SIGALRM, ring)
         try:
-            for _ in range(300):
+            for _ in range(20):  # a longer graph each time, until the sweep lasts long enough to look at signals
+                for _ in range(600_000):
+                    y = y * 1.0 + x
                 x.grad = 0.0
                 signal.setitimer(signal.ITIMER_REAL, 0.02)
                 y.backward()
