@@ -26,9 +26,9 @@ from micrograd.ops import OPS
 STATIC = Path(__file__).parent / "static"
 MAX_FLAT = 600  # nodes up to which all are drawn at once; larger graphs are walked box by box
 # Each file needs only those before it: joined in this order they are one module, which a notebook widget has to be.
-MODULES = ("special", "ops", "numbers", "texts", "dom", "graph", "orders", "judge", "bugs", "session", "groups",
-           "picture", "minimap", "transport", "question", "stage", "code", "leaves", "labs", "lesson", "expression",
-           "link", "help", "app")  # fmt: skip
+STAGE = ("special", "ops", "numbers", "texts", "dom", "graph", "orders", "judge", "bugs", "session", "groups",
+         "picture", "minimap", "transport", "question", "stage")  # fmt: skip
+MODULES = (*STAGE, "code", "leaves", "labs", "lesson", "expression", "link", "help", "app")
 
 _ROW = re.compile(r"^  (\w+): \{ symbol: .*\},\n", re.M)
 _IMPORT = re.compile(r'^import [^;]*? from "\./\w+\.js";\n', re.M)
@@ -54,10 +54,10 @@ _START = 'start(JSON.parse(document.getElementById("lesson").textContent));\n'
 
 
 @cache
-def module(ops: frozenset[str] | None = None) -> str:
-    """The front-end as one ES module, with the rows of the op table that are named, or with all of them."""
+def module(ops: frozenset[str] | None = None, names: tuple[str, ...] = MODULES) -> str:
+    """A front-end as one ES module, with the rows of the op table that are named, or with all of them."""
     parts: list[str] = []
-    for name in MODULES:
+    for name in names:
         text = _IMPORT.sub("", (STATIC / f"{name}.js").read_text(encoding="utf-8"))
         if name == "ops" and ops is not None:
             text = _ROW.sub(lambda row: row[0] if row[1] in ops else "", text)
@@ -88,19 +88,23 @@ def _needed(functions: str, text: str) -> str:
 
 
 @cache
-def style() -> str:
+def style(*names: str) -> str:
     """The style sheet; everything in it stands under the class `mg`, so that a notebook keeps its own look."""
-    sheet = (STATIC / "page.css").read_text(encoding="utf-8")
+    sheet = "\n".join((STATIC / f"{name}.css").read_text(encoding="utf-8") for name in names or ("page",))
     return squeeze.style(f"{look.variables()}\n{look.graph()}\n{sheet}")
 
 
 def html(lesson: dict[str, Any], title: str = "micrograd explore") -> str:
     """The whole page as text."""
-    words = texts.current()
     used = frozenset(node["op"] for graph in lesson["presets"] for node in graph["timeline"]["nodes"] if "op" in node)
     script = module(None if lesson.get("post") else used).replace("export default{render};\n", _START)
-    sheet = "body { margin: 0; }\n.mg { min-height: 100vh; }\n" + style()
-    reach = "'self'" if lesson.get("post") else "'none'"
+    return document(lesson, script, style(), title, "'self'" if lesson.get("post") else "'none'")
+
+
+def document(data: dict[str, Any], script: str, sheet: str, title: str, reach: str = "'none'") -> str:
+    """A page with one script, one style sheet and one block of data; `reach` is where the script may connect to."""
+    words = texts.current()
+    sheet = "body { margin: 0; }\n.mg { min-height: 100vh; }\n" + sheet
     policy = [
         "default-src 'none'",
         f"script-src '{_hash(script)}'",
@@ -115,7 +119,7 @@ def html(lesson: dict[str, Any], title: str = "micrograd explore") -> str:
         language=words["language"],
         direction=words["direction"],
         style=sheet,
-        data=_data(lesson),
+        data=_data(data),
         script=script,
     )
 

@@ -77,6 +77,7 @@ export function createStore(initial) {
     /** @param {(state: T, changed: Partial<T>) => void} listener */
     listen(listener) {
       listeners.push(listener);
+      return () => { listeners.splice(listeners.indexOf(listener), 1); };
     },
   };
 }

@@ -9,6 +9,8 @@ import { t } from "./texts.js";
  *   { kind: "contribution" }               the sign, then the value, of the next backward frame
  *   { kind: "gradient" | "data", node, text?, wrong?, why?, hint? }   the gradient or the data of a node by name;
  *     wrong is a list of [value, key of the idea, what is said to it]
+ * A host may add: find(said, wanted), which gives [key of the idea, what is said]; task, its own mark of this question;
+ * patience, the number of wrong tries after which the answer is offered.
  * @typedef {import("./session.js").Session} Session
  */
 
@@ -53,7 +55,7 @@ export function questionCard(session) {
     const value = valueRow(t("page.grad_after", { target: `${name}.grad` }), (said) => {
       const found = judge(graph, numbers, frame, said);
       session.record({ question, asked: "value", answer: said, wanted: frame.after, right: found.right,
-        misconception: found.key });
+        misconception: found.key, told: found.text });
       if (found.right) return session.reveal();
       put(value.told, verdict(false, found.text, { "data-misconception": found.key }));
     });
@@ -64,9 +66,10 @@ export function questionCard(session) {
     /** @param {number} said */
     function answer(said) {
       const wanted = Math.sign(frame.product), right = said === wanted;
-      session.record({ question, asked: "sign", answer: said, wanted, right, misconception: right ? "" : "sign" });
+      const told = right ? "" : speakOf(graph, numbers, frame, "which_sign");
+      session.record({ question, asked: "sign", answer: said, wanted, right, misconception: right ? "" : "sign", told });
       if (!right) {
-        put(value.told, verdict(false, speakOf(graph, numbers, frame, "which_sign")));
+        put(value.told, verdict(false, told));
         return value.told.scrollIntoView({ block: "nearest" });
       }
       put(value.told, verdict(true, t("page.and_value")));
@@ -79,7 +82,13 @@ export function questionCard(session) {
     put(el, h("p", { class: "asks" }, t("page.which_sign", { out, name }), " ",
       h("span", { class: "quiet", dir: "ltr" }, held, mark("grad", `${out}.grad`), ` = ${show(frame.upstream)}`)),
     h("div", { class: "row wrap" }, signs, value.row,
-      button(t("page.show_me"), () => session.reveal(), { class: "quiet", "data-do": "show" })), value.told);
+      button(t("page.show_me"), () => give(question, frame.after), { class: "quiet", "data-do": "show" })), value.told);
+  }
+
+  /** The answer is given up: a host that asked is told so. @param {string} question @param {number} wanted */
+  function give(question, wanted) {
+    if (asked.task) session.record({ question, asked: "given", answer: null, wanted, right: false, misconception: "given" });
+    session.reveal();
   }
 
   function quantity() {
@@ -87,14 +96,20 @@ export function questionCard(session) {
     if (!node) throw new Error(`there is no node ${asked.node} in this graph`);
     const wanted = asked.kind === "data" ? numbers.data[node.id] : session.right()[node.id];
     const what = `${asked.node}.${asked.kind === "data" ? "data" : "grad"}`;
+    let tries = 0;
     const value = valueRow(what, (said) => {
-      const right = near(said, wanted), idea = right ? null : (asked.wrong ?? []).find(([x]) => near(said, x));
-      session.record({ question: what, asked: asked.kind, answer: said, wanted, right, misconception: idea?.[1] ?? "" });
+      const right = near(said, wanted), listed = right ? null : (asked.wrong ?? []).find(([x]) => near(said, x));
+      const idea = listed ?? (right || !asked.find ? null : [said, ...asked.find(said, wanted)]);
+      const told = right ? "" : idea?.[2] ?? asked.hint ?? t("ideas.other.text"), mine = asked;
+      tries += 1;
+      session.record({ question: what, asked: asked.kind, answer: said, wanted, right, misconception: idea?.[1] ?? "", told });
+      if (asked !== mine) return; // the host went on to another question
       if (right) {
         put(value.told, verdict(true, asked.why ?? ""), button(t("page.go_on"), () => session.reveal(), { class: "strong" }));
         return;
       }
-      put(value.told, verdict(false, idea?.[2] ?? asked.hint ?? t("ideas.other.text"), { "data-misconception": idea?.[1] }));
+      put(value.told, verdict(false, told, { "data-misconception": idea?.[1] }),
+        tries >= (asked.patience ?? Infinity) && button(t("page.show_me"), () => give(what, wanted), { class: "quiet", "data-do": "show" }));
     });
     put(el, h("p", { class: "asks" }, asked.text ?? t("page.what_is", { what })), value.row, value.told);
   }
@@ -104,7 +119,7 @@ export function questionCard(session) {
     update() {
       const { question, step, graph } = session.state, now = question && { ...question, step, graph };
       const same = asked && now && asked.step === step && asked.graph === graph && asked.kind === now.kind
-        && asked.node === now.node;
+        && asked.node === now.node && asked.task === now.task;
       if (same || (!asked && !now)) return;
       asked = now;
       if (now) return build();

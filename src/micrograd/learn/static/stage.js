@@ -18,7 +18,7 @@
 // drawing and the sentence, for a host that has something to put there), stage.state() (what show() takes, as plain
 // data), stage.destroy().
 //
-// Out, by on(event, f):
+// Out, by on(event, f), which gives a function that stops it:
 //   step       { step, total, frame, sentence, spoken }     after every step, also of a lab
 //   answer     { question, asked, answer, wanted, right, misconception }
 //   values     numbers of the leaves by name, after a change
@@ -227,6 +227,7 @@ export function createStage(host) {
     /** @param {string} event @param {(what: any) => void} ear */
     on(event, ear) {
       (ears[event] ??= []).push(ear);
+      return () => { ears[event] = ears[event].filter((other) => other !== ear); };
     },
     /** @param {any} what */
     show(what) {
