@@ -83,6 +83,15 @@ def while_loop(x, y, z):
     return x + n * z
 
 
+def endless_until_return(x, y, z):
+    while True:
+        x = x * 0.75 + 0.125 * z
+        y = y + abs(x) + 0.25
+        if y > 12:
+            return x * y
+        z = z * 0.5
+
+
 def for_break(x, y, z):
     for i in range(6):
         x = x + y * 0.5
@@ -230,7 +239,8 @@ def shared_before_the_choice(x, y, z):
 
 CONSTRUCTS = [
     if_else, elif_chain, conditional_expression, and_or_not, chained, builtin_min_max, builtin_abs, builtin_sorted,
-    sorted_with_key, any_all, contained, while_loop, for_break, for_continue, early_return_in_a_loop, nested, helper, closure,
+    sorted_with_key, any_all, contained, while_loop, endless_until_return, for_break, for_continue,
+    early_return_in_a_loop, nested, helper, closure,
     method, comprehension, lists_changed_in_arms, counters, tuples_and_swaps, strings_and_dicts, iterator_in_one_arm,
     recursion, shared_before_the_choice,
 ]  # fmt: skip

@@ -236,10 +236,12 @@ class Roll:
             how = Value(0.0)
             returned = Value(0.0)
             self.test: Any = None
+            self.endless = False
             if test is not None:
                 go_on = m.truth(test(m, frame))
                 if m.lost or m.here is not TRUE:
                     raise Unsupported("the condition of a loop may fail")
+                self.endless = go_on is TRUE
                 self.test = m.masks.value(go_on)
             if store is not None:
                 assert self.items is not None
@@ -384,7 +386,7 @@ class Roll:
             else:
                 m.lose(mask, "an exception is raised, or something is done that is not merged")
             here = m.masks.without(here, mask)
-        m.here = here
+        m.here = FALSE if self.endless else here  # `while True` has no end of its own
 
     def _sample(self, op: Region, start: list[Any]) -> list[float]:
         """The results for the row at hand: numbers, for the choices that follow it."""
