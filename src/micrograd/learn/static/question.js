@@ -108,8 +108,9 @@ export function questionCard(session) {
         put(value.told, verdict(true, asked.why ?? ""), button(t("page.go_on"), () => session.reveal(), { class: "strong" }));
         return;
       }
+      const enough = tries >= (asked.patience ?? Infinity);
       put(value.told, verdict(false, told, { "data-misconception": idea?.[1] }),
-        tries >= (asked.patience ?? Infinity) && button(t("page.show_me"), () => give(what, wanted), { class: "quiet", "data-do": "show" }));
+        enough && button(t("page.show_me"), () => give(what, wanted), { class: "quiet", "data-do": "show" }));
     });
     put(el, h("p", { class: "asks" }, asked.text ?? t("page.what_is", { what })), value.row, value.told);
   }
