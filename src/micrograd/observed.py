@@ -37,6 +37,8 @@ tracing = 0  # how many threads are inside a trace
 _data: Any = vars(plain.Value)["data"]  # the attributes of engine.py as they are, unseen by a watcher
 _grad: Any = vars(plain.Value)["grad"]
 _prev: Any = vars(plain.Value)["_prev"]
+_class: Any = vars(object)["__class__"]
+_class_of: Callable[[Any], Any] | None = None  # told which class a Value of a trace stands for: tape/kinds.py
 
 
 def _tell(how: str, v: Any, other: Any = None, result: Any = None) -> None:
@@ -108,6 +110,16 @@ class Value(plain.Value):
                 raise TypeError(f"_children are Values, not {type(child).__name__}: {plain._brief(child)}")
         _prev.__set__(self, children)
         self._rule, self._partials = None, ()
+
+    def _get_class(self) -> Any:
+        if state.trace and self._trace and _class_of is not None:
+            return _class_of(self)
+        return type(self)
+
+    def _set_class(self, to: Any) -> None:
+        _class.__set__(self, to)
+
+    __class__ = property(_get_class, _set_class)  # type: ignore[assignment]
 
     def backward(self, gradient: float = 1.0) -> None:
         seed = number(gradient)
@@ -238,6 +250,12 @@ def set_watch(watcher: Any, maker: Any) -> tuple[Any, Any]:
     return before
 
 
+def set_class_of(function: Callable[[Any], Any]) -> None:
+    """Let function(value) answer for `value.__class__` inside a trace."""
+    global _class_of
+    _class_of = function
+
+
 def zero_grads(values: list[Any]) -> None:
     """Set `.grad` of each to zero."""
     for v in values[:1]:
@@ -292,7 +310,8 @@ NATIVE = False
 if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
     try:
         from micrograd._engine import Value, apply, attributes, node  # noqa: F401, I001
-        from micrograd._engine import scopes_in_use, set_recording, set_scope, set_trace, set_watch, zero_grads  # noqa: F401
+        from micrograd._engine import scopes_in_use, set_class_of, set_recording, set_scope  # noqa: F401
+        from micrograd._engine import set_trace, set_watch, zero_grads  # noqa: F401
 
         NATIVE = True
     except ImportError as reason:

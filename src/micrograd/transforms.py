@@ -23,7 +23,7 @@ from micrograd import anomaly
 from micrograd.engine import Value
 from micrograd.importable import by_name
 from micrograd.tape import interpret as python
-from micrograd.tape import passes
+from micrograd.tape import kinds, passes
 from micrograd.tape.tape import INPUT
 from micrograd.tape.trace import Trace, derived, peek, trace
 from micrograd.tree import (
@@ -71,7 +71,7 @@ class _Call:
                 shape = flatten(a, self.leaves)
                 parts[i] = range(start, len(self.leaves)), shape
                 _numbers_in(i, a, shape)
-        self.leaves = as_floats(self.leaves)
+        origins, self.leaves = self.leaves, as_floats(self.leaves)
         for n in self.positions:
             self.wrt.append(parts[n][0])
             self.shapes.append(parts[n][1])
@@ -87,7 +87,8 @@ class _Call:
 
         run.__qualname__ = name_of(f)
         self.asked = f, args, kwargs
-        self.trace: Trace = trace(run, self.shape, peek(self.leaves), frozen=False, has_aux=has_aux)
+        kinds.look_for_types(f)
+        self.trace: Trace = trace(run, self.shape, peek(self.leaves), frozen=False, has_aux=has_aux, origins=origins)
         self.connected = bool(self.trace.captured) or any(isinstance(x, Value) for x in self.leaves)
 
     def gradient(self, flat: list[Any], start: int = 0) -> Any:

@@ -89,7 +89,7 @@ class TestTiers:
         for x in (1.0, 2.0, 3, [1.0], [2.0], [1.0, 2.0], [3.0, 4.0]):
             f(x)
         assert len(list(f.variants)) == 3
-        assert next(runs) == 2 * 3
+        assert next(runs) == 2 * 3 + 2  # isinstance() may tell 3 from 3.0: it is traced too, and found to be the same
 
     def test_tape_and_source_show_what_runs(self):
         f = jit(lambda x: math.exp(x) * 2)

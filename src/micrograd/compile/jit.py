@@ -90,6 +90,8 @@ class Jit:
         for position, variant in enumerate(variants):
             if wanted and variant.trace.merged:
                 continue
+            if variant.trace.asked and tuple(map(type, leaves)) not in variant.trace.asked:
+                continue
             flat = variant.run(leaves, wanted, wait)
             if flat is not None:
                 self.variants.touch(shape, variant, position)
@@ -127,6 +129,7 @@ class Jit:
         with self.variants.lock:
             known = self.variants.known(shape, found)
             if known is not None:
+                known.trace.asked |= found.asked
                 return known, False
             variant = PointVariant(found, self.options, functools.partial(self._install, shape))
             self.variants.add(shape, variant)
@@ -178,11 +181,11 @@ class Jit:
         spread.__qualname__ = name_of(self.f)
         # With Values among the arguments, whether a result is a Value or a number may depend on the path.
         apart = self.options.exact or values_among(leaves) or not backends.find(self.options.backend).regions
-        return trace_variant(spread, self.f, shape, leaves, None if apart else merge)
+        return trace_variant(spread, self.f, shape, leaves, None if apart else merge, by_class=True)
 
     def _install(self, shape: Shape, variant: PointVariant) -> None:
         """Let the C object go straight to the code of the first variant, where its arguments and results are simple enough."""
-        if self.variants.of(shape)[:1] != [variant]:
+        if self.variants.of(shape)[:1] != [variant] or variant.trace.asked:
             return
         key = None if shape[1][1][1] else key_of(shape[1][0])
         if key is None or not hasattr(self.kernel, "install"):

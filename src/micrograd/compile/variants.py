@@ -17,6 +17,7 @@ from micrograd import observed
 from micrograd.compile.kernel import Kernel
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.tuning import TUNING
+from micrograd.tape import kinds
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace, peek, same_way, trace_twice
 from micrograd.tree import Shape
@@ -37,14 +38,18 @@ def trace_variant(
     shape: Shape,
     leaves: Iterable[Any],
     merge: Callable[[list[float], Trace], Trace | None] | None = None,
+    by_class: bool = False,
 ) -> Trace:
     """Trace a function along the path that these numbers take: the one place where jit and vmap ask for a trace.
 
     `f` takes the arguments arranged as `shape`; `user` is the function as it was written, whose surroundings are watched.
-    Where the path has branches, `merge` may give a trace of all paths in its place.
+    Where the path has branches, `merge` may give a trace of all paths in its place. With `by_class`, the function sees the
+    classes of the numbers as they were given, else those of floats.
     """
-    values = peek(list(leaves))
-    found = trace_twice(f, user, shape, values)
+    given = list(leaves)
+    values = peek(given)
+    kinds.look_for_types(user)
+    found = trace_twice(f, user, shape, values, given if by_class else None)
     if merge is None or not found.tape.guards:
         return found
     return merge(values, found) or found

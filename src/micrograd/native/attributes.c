@@ -211,6 +211,23 @@ static PyObject *get_partials(Node *self, void *unused) {
     return all;
 }
 
+/* ---- the class that a Value of a trace stands for: tape/kinds.py */
+
+PyObject *class_of, *class_of_object; /* whom to ask, NULL for nobody; and what object itself has for __class__ */
+
+static PyObject *get_class(PyObject *self, void *unused) {
+    (void)unused;
+    if (class_of == NULL || !special_threads || !thread_mode.trace || !((Node *)self)->trace) return Py_NewRef((PyObject *)Py_TYPE(self));
+    PyObject *ask = Py_NewRef(class_of), *found = PyObject_CallOneArg(ask, self);
+    Py_DECREF(ask);
+    return found;
+}
+
+static int set_class(PyObject *self, PyObject *value, void *unused) {
+    (void)unused;
+    return Py_TYPE(class_of_object)->tp_descr_set(class_of_object, self, value);
+}
+
 /* ---- where it came from */
 
 static PyObject *get_op(Node *self, void *unused) {
@@ -253,5 +270,6 @@ PyGetSetDef value_getset[] = {
     {"_trace", CAST(get_trace), NULL, "which trace made this node", NULL},
     {"_scope", CAST(get_scope), NULL, "which nn module made this node", NULL},
     {"__dict__", get_dict, set_dict, NULL, NULL},
+    {"__class__", get_class, set_class, "the class; of a Value in a trace, that of the number it stands for", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -301,6 +301,7 @@ extern PyMethodDef sweep_methods[];
 /* ---- attributes.c and value.c */
 
 extern PyObject *str_backward, *str_label, *str_op;
+extern PyObject *class_of, *class_of_object;
 extern PyGetSetDef value_getset[];
 int value_setattr(PyObject *self, PyObject *name, PyObject *value);
 int node_set_dict(Node *n, PyObject *key, PyObject *value);

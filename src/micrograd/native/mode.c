@@ -93,6 +93,12 @@ static PyObject *module_set_watch(PyObject *module, PyObject *args) {
     return before;
 }
 
+static PyObject *module_set_class_of(PyObject *module, PyObject *function) {
+    (void)module;
+    Py_XSETREF(class_of, Py_NewRef(function));
+    Py_RETURN_NONE;
+}
+
 static PyObject *module_is_plain(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     return PyBool_FromLong(special_mode() == NULL);
@@ -118,6 +124,7 @@ PyMethodDef mode_methods[] = {
     {"set_scope", module_set_scope, METH_O, "set_scope(number) -> what it was, in this thread"},
     {"set_trace", module_set_trace, METH_O, "set_trace(number) -> what it was, in this thread"},
     {"set_watch", module_set_watch, METH_VARARGS, "set_watch(watcher, maker) -> what they were, in this thread"},
+    {"set_class_of", module_set_class_of, METH_O, "set_class_of(function): it answers for the __class__ of a Value in a trace"},
     {"is_plain", module_is_plain, METH_NOARGS, "is_plain(): this thread is inside no trace, no_grad, scope or watch"},
     {"scopes_in_use", module_scopes_in_use, METH_NOARGS, "scopes_in_use() -> the scopes of all Values (but of subclasses)"},
     {NULL, NULL, 0, NULL},

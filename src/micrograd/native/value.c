@@ -311,6 +311,10 @@ int value_init_type(PyObject *module) {
     str_backward = PyUnicode_InternFromString("_backward");
     str_op = PyUnicode_InternFromString("_op");
     str_label = PyUnicode_InternFromString("label");
+    PyObject *names = PyObject_GetAttrString((PyObject *)&PyBaseObject_Type, "__dict__");
+    class_of_object = names == NULL ? NULL : PyMapping_GetItemString(names, "__class__");
+    Py_XDECREF(names);
+    if (class_of_object == NULL) return -1;
     if (!str_backward || !str_op || !str_label || collect_spec() < 0 || add_type(module, "Value", &value_spec, &ValueType) < 0) return -1;
     ValueType->tp_vectorcall = value_vectorcall;
     PyObject *empty = PyUnicode_FromString("");

@@ -37,7 +37,7 @@ def merged(
         return None
     row = [float(x) for x in values]
     try:
-        found = stage(user, arrange, row, keep_types)
+        found = stage(user, arrange, row, keep_types, plain.origins)
     except Unsupported as reason:
         plain.notes = {"": f"not merged: {reason}"}
         return None
@@ -47,6 +47,7 @@ def merged(
     if keep_types and found.captured:
         plain.notes = {"": "not merged: whether a result is a Value or a number may depend on the path"}
         return None
+    found.origins, found.asked = plain.origins, found.asked or plain.asked
     if found.shape != plain.shape or _accepts(found, row) is None:
         plain.notes = {**found.notes, "": "not merged: this row does what is kept apart"}
         return None
@@ -75,7 +76,7 @@ def _agrees(user: Any, arrange: Arrange, found: Trace, row: list[float]) -> bool
         return user(*args, **kwargs)
 
     try:
-        want = trace(run, ("tuple", (NUMBER,) * len(row)), row, frozen=True).numbers
+        want = trace(run, ("tuple", (NUMBER,) * len(row)), row, frozen=True, origins=found.origins).numbers
     except Exception as error:
         what = f"raises {type(error).__name__}"
     else:

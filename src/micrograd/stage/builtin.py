@@ -10,9 +10,11 @@ from typing import Any
 from micrograd.engine import Value
 from micrograd.stage import iterate
 from micrograd.stage.errors import Unsupported
+from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE
 from micrograd.stage.summary import Summary, join
+from micrograd.tape import kinds
 
 MAX_SORTED = 64  # a network of more would have thousands of comparisons
 
@@ -249,6 +251,13 @@ def _getattr(m: Machine, x: Any, name: str, *default: Any) -> Any:
     return m.lift(lambda y: getattr(y, name, *default), x)
 
 
+def _isinstance(m: Machine, x: Any, classes: Any) -> Any:
+    x = m.now(x)
+    if type(x) is Lane:
+        return issubclass(x.kind, classes)
+    return m.lift(kinds.is_instance, x, classes)
+
+
 def _absolute(m: Machine, x: Any) -> Any:
     return m.lift(abs, x)
 
@@ -257,5 +266,5 @@ RULES: dict[Any, Callable[..., Any]] = {
     min: _extreme(ast.Lt), max: _extreme(ast.Gt), any: _any(True), all: _any(False), sum: _sum, sorted: _sorted,
     list: _list, tuple: _tuple, set: _set, dict: _dict, next: _next, iter: _iter, bool: _bool, len: _len, type: _type,
     range: _range, int: _convert(int), float: _convert(float), print: _print, zip: _zip, map: _map, enumerate: _enumerate,
-    reversed: _reversed, getattr: _getattr, abs: _absolute, id: _refuse, input: _refuse, open: _refuse,
+    reversed: _reversed, getattr: _getattr, abs: _absolute, isinstance: _isinstance, id: _refuse, input: _refuse, open: _refuse,
 }  # fmt: skip

@@ -32,7 +32,6 @@ PURE |= {
     chr,
     hash,
     callable,
-    isinstance,
     issubclass,
     slice,
     format,

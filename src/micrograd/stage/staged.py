@@ -22,7 +22,7 @@ from micrograd.stage.masks import FALSE, TRUE
 from micrograd.stage.roll import node_of
 from micrograd.stage.summary import lower
 from micrograd.tape import interpret as python
-from micrograd.tape import passes
+from micrograd.tape import kinds, passes
 from micrograd.tape import trace as tracing
 from micrograd.tape.staging import hooks
 from micrograd.tape.trace import Trace
@@ -51,7 +51,9 @@ def _watch(how: str, v: Any, other: Any, result: Any) -> None:
     raise Unsupported(f"code that is not interpreted {what}")
 
 
-def stage(f: Any, arrange: Arrange, values: list[float], keep_types: bool = False) -> Trace:
+def stage(
+    f: Any, arrange: Arrange, values: list[float], keep_types: bool = False, origins: Sequence[Any] | None = None
+) -> Trace:
     """The trace of f for all rows. Raises Unsupported where it cannot be merged at all.
 
     `arrange` makes the arguments of f, by position and by name, from a flat list of Values.
@@ -61,7 +63,7 @@ def stage(f: Any, arrange: Arrange, values: list[float], keep_types: bool = Fals
     outer, _thread.machine = machine(), m
     sys.setrecursionlimit(max(limit, DEEP))
     try:
-        found = run(m, f, arrange, values)
+        found = run(m, f, arrange, values, origins=origins)
     except Lost:
         raise Unsupported(next(iter(m.reasons.values()), "no row is left")) from None
     except RecursionError:
@@ -77,9 +79,11 @@ def stage(f: Any, arrange: Arrange, values: list[float], keep_types: bool = Fals
     return found
 
 
-def _inner(m: Machine, f: Any, shape: Shape, values: list[float], has_aux: bool) -> Trace:
+def _inner(
+    m: Machine, f: Any, shape: Shape, values: list[float], has_aux: bool, origins: Sequence[Any] | None
+) -> Trace:
     """What grad and the like trace: the function inside, with its choices merged too."""
-    return run(m, f, flat(shape), values, has_aux)
+    return run(m, f, flat(shape), values, has_aux, origins)
 
 
 def _structural(m: Machine, op: Any, args: list[Any]) -> Any:
@@ -110,7 +114,14 @@ def _require(m: Machine, how: str, a: Any, b: Any, went: bool) -> None:
         raise Lost
 
 
-def run(m: Machine, f: Any, arrange: Arrange, values: list[float], has_aux: bool = False) -> Trace:
+def run(
+    m: Machine,
+    f: Any,
+    arrange: Arrange,
+    values: list[float],
+    has_aux: bool = False,
+    origins: Sequence[Any] | None = None,
+) -> Trace:
     """Interpret f on Values of these numbers, and write down what was computed."""
     serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
     watch = observed.set_watch(None, None)
@@ -122,6 +133,7 @@ def run(m: Machine, f: Any, arrange: Arrange, values: list[float], has_aux: bool
     m.masks.values.append({})
     try:
         inputs = [Value(float(x)) for x in values]
+        seen = kinds.begin(serial, inputs, origins)
         observed.set_watch(_watch, None)
         hooks.trace, hooks.require, hooks.structural = partial(_inner, m), partial(_require, m), partial(_structural, m)
         args, kwargs = arrange(inputs)
@@ -146,6 +158,9 @@ def run(m: Machine, f: Any, arrange: Arrange, values: list[float], has_aux: bool
         observed.set_watch(*watch)
         observed.set_recording(recording)
         observed.set_trace(before)
+        kinds.end(serial)
+    if seen.asked and origins is not None:
+        found.asked = {tuple(map(type, origins))}
     found.constants = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, Value)]
     found.aux, found.aux_places = aux, list(found.tape.outputs[len(leaves) :])
     found.tape = found.tape.copy(outputs=found.tape.outputs[: len(leaves)])

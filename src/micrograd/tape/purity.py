@@ -58,7 +58,7 @@ def _names(f: Any) -> dict[str, Any]:
     code = getattr(f, "__code__", None)
     if not isinstance(code, CodeType):
         return {}
-    found = {name: f.__globals__[name] for name in _words(code) if name in f.__globals__ and name != "__builtins__"}
+    found = {name: f.__globals__[name] for name in words(code) if name in f.__globals__ and name != "__builtins__"}
     defaults = f.__defaults__ or ()
     found |= zip(code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount], defaults)
     found |= f.__kwdefaults__ or {}
@@ -70,12 +70,12 @@ def _names(f: Any) -> dict[str, Any]:
     return found | {f"self.{name}": x for name, x in getattr(owner, "__dict__", {}).items()}
 
 
-def _words(code: CodeType) -> Iterator[str]:
+def words(code: CodeType) -> Iterator[str]:
     """The names in a piece of code, and in the lambdas and comprehensions inside."""
     yield from code.co_names
     for x in code.co_consts:
         if isinstance(x, CodeType):
-            yield from _words(x)
+            yield from words(x)
 
 
 def items(f: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from numbers import Number
 from typing import Any
@@ -17,7 +17,7 @@ from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.objects import attributes
 from micrograd.observed import ELSEWHERE
-from micrograd.tape import passes
+from micrograd.tape import kinds, passes
 from micrograd.tape import purity as outside
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import CONST, PARAM, SOURCES, Guard, Tape
@@ -72,6 +72,10 @@ class Trace:
         self.aux: Any = None  # what came beside the result, with Values of that run in it
         self.aux_places: list[int] = []  # where those are on the tape
         self.lines: list[str] = []  # `file:line` of each guard of the tape
+        self.origins: Sequence[Any] | None = None  # the arguments, before they became floats
+        self.asked: set[tuple[type, ...]] = (
+            set()
+        )  # the classes it holds for, where the function has asked for one; else none
 
 
 def is_tracing() -> bool:
@@ -86,15 +90,17 @@ def peek(values: list[Any]) -> list[float]:
     return [v._data if isinstance(v, Value) else float(v) for v in values]
 
 
-def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False) -> Trace:
+def trace(
+    f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None
+) -> Trace:
     """Run f on Values of these numbers, arranged as `shape`, and write down what it computed.
 
     With `frozen`, the tape will be replayed for other numbers: whatever a trace cannot see is a TraceError. Without, it is
     used once, for these, and reading a number is as harmless as in eager code; but float(), which Python's own math calls, is
-    seldom meant, and gets a warning.
+    seldom meant, and gets a warning. `origins` are the arguments as they were given, whose classes isinstance sees.
     """
     if hooks.trace is not None:
-        staged: Trace = hooks.trace(f, shape, values, has_aux)
+        staged: Trace = hooks.trace(f, shape, values, has_aux, origins)
         return staged
     serial = next(_serials) % (ELSEWHERE - 1) + 1  # a node has two bytes for it
     guards: list[tuple[str, Any, Any, bool]] = []
@@ -139,6 +145,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         if before:
             for v in inputs:
                 setattr(v, "_input_of", serial)  # noqa: B010
+        seen = kinds.begin(serial, inputs, origins)
         observed.set_watch(watcher, outer_watch[1])
         arguments = unflatten(shape, iter(inputs))
         held = [(x, _contents(x)) for x in _containers(arguments, shape)] if frozen else []
@@ -158,6 +165,7 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
         observed.set_watch(*outer_watch)
         observed.set_recording(recording)
         observed.set_trace(before)
+        kinds.end(serial)
     aux = None
     if has_aux:
         if not isinstance(result, tuple) or len(result) != 2:
@@ -176,6 +184,9 @@ def trace(f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool =
     found.aux, found.aux_places = aux, list(found.tape.outputs[len(leaves) :])
     found.tape = found.tape.copy(outputs=found.tape.outputs[: len(leaves)])
     del found.numbers[len(leaves) :]
+    found.origins = origins
+    if seen.asked and origins is not None:
+        found.asked = {tuple(map(type, origins))}
     return found
 
 
@@ -295,7 +306,7 @@ def derived(tape: Tape, sweep: Callable[..., Tape], *wrt: Any) -> Tape:
     return found
 
 
-def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
+def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any], origins: Sequence[Any] | None = None) -> Trace:
     """Trace a function that will be replayed, in two runs on the same numbers.
 
     A difference between the runs would be frozen, and what `user` (the function as it was written) assigns outside of itself
@@ -303,10 +314,10 @@ def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
     """
     outer, _twice.made = getattr(_twice, "made", None), []
     try:
-        first = _trace_without_drawing(f, user, shape, values)
+        first = _trace_without_drawing(f, user, shape, values, origins)
         before = outside.items(user)  # after the first run, which may have made what was not there yet
         held = [(name, x, len(x)) for name, x in before.items() if isinstance(x, (list, dict, set))]
-        second = _trace_without_drawing(f, user, shape, values)
+        second = _trace_without_drawing(f, user, shape, values, origins)
     finally:
         _twice.made = outer
     for name, container, length in held:
@@ -336,13 +347,13 @@ KEEP_OUT = (
 )
 
 
-def _trace_without_drawing(f: Any, user: Any, shape: Shape, values: list[Any]) -> Trace:
+def _trace_without_drawing(f: Any, user: Any, shape: Shape, values: list[Any], origins: Sequence[Any] | None) -> Trace:
     """The trace of a run that left the generators of random numbers alone: the global ones, and those within its reach."""
     for _ in range(4):  # a number drawn by another thread in the meantime is no fault of this function
         own = outside.reached(user).values()
         state = outside.random_state(own)
         _twice.at = 0
-        found = trace(f, shape, values, frozen=True)
+        found = trace(f, shape, values, frozen=True, origins=origins)
         if outside.random_state(own) == state:
             return found
     raise TraceError(
@@ -372,6 +383,8 @@ def same_way(one: Trace, two: Trace) -> bool:
     """Whether two runs went the same way: the same instructions, guards and arrangement of results."""
     a, b = one.tape, two.tape
     if a.guards != b.guards or a.ops != b.ops or a.outputs != b.outputs or one.shape != two.shape:
+        return False
+    if bool(one.asked) != bool(two.asked):
         return False
     for op, x, y in zip(a.ops, a.args, b.args):
         if op is PARAM:  # a Value made inside is a new one in each run

@@ -1,0 +1,206 @@
+"""What isinstance, `match` and singledispatch see of a number inside a traced function: the class of what was passed.
+
+A traced function runs on Values in place of the numbers that it is called with. Without more ado, `isinstance(x, float)`,
+`isinstance(x, numbers.Real)` and `case float():` would be false there, and the function would take another branch than it
+takes for the numbers themselves. They all read `__class__`, so that is where a traced Value answers for its number:
+
+    an argument                           the class of what was passed: float, int, numpy.float32, …
+    computed from arguments and numbers   float
+    computed from a Value from outside    Value, as in eager code
+
+Code of this package is told the truth. `type(x)` cannot be answered for: a comparison of it with a class of numbers is
+found in the source, and gets a warning at its line.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+from micrograd import observed
+from micrograd.callsite import place
+from micrograd.engine import Value
+from micrograd.tape import purity
+
+PASSING_ON = {"abc", "_py_abc", "typing"}  # modules that ask on behalf of whoever called them
+HONEST = {"micrograd", "copy", "copyreg", "pickle"}  # modules that are told the truth
+KEEP_INT = {"add", "sub", "mul", "neg", "abs", "floordiv", "mod", "pow", "min", "max", "sum", "prod", "where"}
+NUMBERS = {"int", "float", "Real", "Number", "Integral", "Rational", "Complex"}  # classes, as they are written
+
+
+class WholeNumber(float):
+    """In place of a class: computed from whole numbers by what keeps them whole, if the constants in it are whole too."""
+
+
+class Kinds:
+    """The classes that the inputs of one trace stand for."""
+
+    def __init__(self, inputs: list[Value], origins: Sequence[Any] | None) -> None:
+        self.asked = False  # whether the class of an input has decided anything
+        self.known: dict[int, tuple[Value, Any]] = {}  # by identity: the Value, which must not die, and its class
+        for v, x in zip(inputs, [0.0] * len(inputs) if origins is None else origins):
+            self.known[id(v)] = v, x if isinstance(x, Value) else type(x)
+
+
+class _Here(threading.local):
+    def __init__(self) -> None:
+        self.traces: dict[int, Kinds] = {}
+
+
+_here = _Here()
+
+
+def begin(serial: int, inputs: list[Value], origins: Sequence[Any] | None) -> Kinds:
+    """Say what the inputs of a trace stand for; without origins they are floats."""
+    found = _here.traces[serial] = Kinds(inputs, origins)
+    return found
+
+
+def end(serial: int) -> None:
+    """Forget a trace."""
+    _here.traces.pop(serial, None)
+
+
+def kind(v: Value) -> Any:
+    """The class that a Value stands for: its own, if it is none of a trace or was computed from one that is not."""
+    waiting = [v]
+    while waiting:
+        x = waiting[-1]
+        trace = _here.traces.get(x._trace)
+        if trace is None or id(x) in trace.known:
+            waiting.pop()
+            continue
+        inputs = [a for a, p in _with_partials(x) if p is not None]
+        open_ones = [a for a in inputs if a._trace in _here.traces and id(a) not in _here.traces[a._trace].known]
+        if open_ones:
+            waiting += open_ones
+            continue
+        trace.known[id(x)] = x, _computed(x, [_known(a) for a in inputs])
+        waiting.pop()
+    return _known(v)
+
+
+def _with_partials(v: Value) -> list[tuple[Value, Any]]:
+    """The inputs of a node, each with its partial; a plain number among them has none."""
+    return list(zip(v._prev, v._partials)) if v._partials else [(a, 0.0) for a in v._prev]
+
+
+def _known(v: Value) -> Any:
+    trace = _here.traces.get(v._trace)
+    found = type(v) if trace is None else trace.known[id(v)][1]
+    if trace is not None and found is not type(v):
+        trace.asked = True
+    if isinstance(found, Value):  # an input that was given as a Value; in an inner trace it may stand for a number
+        return kind(found)
+    return found
+
+
+def _computed(v: Value, kinds: list[Any]) -> Any:
+    if not kinds or Value in kinds or type(v) in kinds:  # made by hand, or from a Value from outside
+        return type(v)
+    whole = all(k is int or k is WholeNumber for k in kinds)
+    return WholeNumber if whole and v._rule is not None and v._rule.name in KEEP_INT else float
+
+
+def class_of(v: Value) -> type:
+    """What `v.__class__` gives to whoever reads it: called by both engines while a trace is running."""
+    frame: Any = sys._getframe(1)
+    if _module(frame) == "micrograd" and frame.f_code.co_name == "_get_class":  # of the Python engine
+        frame = frame.f_back
+    while frame is not None and _module(frame) in PASSING_ON:
+        frame = frame.f_back
+    if frame is None or _module(frame) in HONEST:
+        return type(v)
+    return _told(v, frame)
+
+
+def _told(v: Value, frame: Any) -> type:
+    found: type = kind(v)
+    if found is WholeNumber:
+        warnings.warn_explicit(
+            f"the class of a number that was computed from a whole number is asked for, at {place(frame, frame.f_lineno)}\n"
+            "  Inside a function that is differentiated or compiled it is a float, where plain Python may have an int.\n"
+            "  Pass a float, such as 3.0 for 3.",
+            RuntimeWarning, frame.f_code.co_filename, frame.f_lineno,
+        )  # fmt: skip
+        return float
+    return found
+
+
+def is_instance(x: Any, classes: Any) -> bool:
+    """isinstance(x, classes), as a traced function is told: for code that runs it on the function's behalf."""
+    if isinstance(x, Value) and x._trace in _here.traces and not isinstance(x, classes):
+        found = kind(x)
+        return issubclass(float if found is WholeNumber else found, classes)
+    return isinstance(x, classes)
+
+
+def _module(frame: Any) -> str:
+    return str(frame.f_globals.get("__name__", "")).split(".")[0]
+
+
+observed.set_class_of(class_of)
+
+# ---- type(x) is float, which nothing can answer for
+
+_looked_at: set[CodeType] = set()
+
+
+def look_for_types(f: Any) -> None:
+    """Warn, once for each function, where f or a function that it calls by name compares type(x) with a class of numbers."""
+    while isinstance(f, MethodType) or hasattr(f, "__wrapped__"):
+        f = f.__func__ if isinstance(f, MethodType) else f.__wrapped__
+    code = getattr(f, "__code__", None)
+    if code is None or code in _looked_at:
+        return
+    _looked_at.add(code)
+    for g in [f, *purity.reached(f).values()]:
+        g = getattr(g, "__func__", g)
+        if (
+            isinstance(g, FunctionType)
+            and "type" in purity.words(g.__code__)
+            and g.__module__.split(".")[0] not in HONEST
+        ):
+            _looked_at.add(g.__code__)
+            for line in _lines_with_types(g.__code__):
+                file = g.__code__.co_filename
+                warnings.warn_explicit(
+                    f"type() of a number is compared at {file.rsplit('/', 1)[-1]}:{line}, in {g.__qualname__}, which is "
+                    "differentiated or compiled\n"
+                    "  It runs on Values in place of numbers, so the comparison is false there for what is a float or an int.\n"
+                    "  Write isinstance(x, float), which is true for them.",
+                    RuntimeWarning, file, line,
+                )  # fmt: skip
+
+
+def _lines_with_types(code: CodeType) -> list[int]:
+    """The lines of a function on which type(…) is compared with int, float or the like, by an operator or by issubclass."""
+    inside, waiting = set(), [code]
+    while waiting:
+        part = waiting.pop()
+        inside |= {line for *_, line in part.co_lines()}
+        waiting += [c for c in part.co_consts if isinstance(c, CodeType)]
+    try:
+        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+    except (SyntaxError, ValueError):
+        return []
+    compared = [n for n in ast.walk(tree) if isinstance(n, (ast.Compare, ast.Call)) and _compares_types(n)]
+    return [n.lineno for n in compared if n.lineno in inside]
+
+
+def _compares_types(node: ast.Compare | ast.Call) -> bool:
+    if isinstance(node, ast.Compare):
+        sides = [node.left, *node.comparators]
+    elif isinstance(node.func, ast.Name) and node.func.id == "issubclass":
+        sides = list(node.args)
+    else:
+        return False
+    asked = [s for s in sides if isinstance(s, ast.Call) and isinstance(s.func, ast.Name) and s.func.id == "type"]
+    words = [n for s in sides if s not in asked for n in ast.walk(s)]
+    return bool(asked) and any(getattr(n, "id", getattr(n, "attr", "")) in NUMBERS for n in words)
