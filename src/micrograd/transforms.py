@@ -24,6 +24,7 @@ from micrograd.engine import Value
 from micrograd.importable import by_name
 from micrograd.tape import interpret as python
 from micrograd.tape import kinds, passes
+from micrograd.tape.staging import hooks
 from micrograd.tape.tape import INPUT
 from micrograd.tape.trace import Trace, derived, peek, trace
 from micrograd.tree import (
@@ -127,7 +128,10 @@ class _Call:
         leaves = [*self.leaves, *as_floats(extra)]
         if anomaly.looking and anomaly.here():
             return anomaly.sweep(lambda: python.run(tape, leaves, self.trace.captured), *self.asked)
-        return python.run(tape, leaves, self.trace.captured)
+        results = python.run(tape, leaves, self.trace.captured)
+        if hooks.derivatives is not None:
+            hooks.derivatives(self.trace, results)
+        return results
 
 
 def _numbers_in(i: int, a: Any, shape: Shape) -> None:

@@ -246,3 +246,67 @@ def test_functions_without_branches_are_not_staged():
         h = vmap(lambda x: x * 2.0)
         h(XS)
     assert not any(v.trace.merged for v in h.variants)
+
+
+def test_a_condition_that_changes_something_is_evaluated_once_more_than_the_body():
+    def walrus(x):
+        d = x
+        while (d := d * 0.5 + 0.1) > 0.25:
+            x = x + d
+        return x * d
+
+    def counted(x):
+        n = 0
+
+        def tick():
+            nonlocal n
+            n += 1
+            return n
+
+        while tick() < 20 and x < 5:
+            x = x + 0.3
+        return x * n
+
+    for f in (walrus, counted):
+        np.testing.assert_allclose(vmap(f)(XS), rows(f, XS), rtol=1e-14)
+        assert jit(f, wait=True)(0.25) == pytest.approx(f(0.25), rel=1e-14)
+
+
+def test_a_counter_of_a_row_that_breaks_out_of_a_long_loop():
+    def f(x):
+        n, step = 0, 1.0
+        for _ in range(40):
+            x = x + 0.25
+            if x > 4:
+                break
+            n += 1
+            step *= 0.5
+        else:
+            return x * step
+        return x + n + step
+
+    h = vmap(value_and_grad(f))
+    xs = np.array([-20.0, -2.0, 0.0, 3.9, 5.0])
+    value, slope = h(xs)
+    assert [(v, s) for v, s in zip(value.tolist(), slope.tolist())] == [value_and_grad(f)(x) for x in xs.tolist()]
+    assert merged(h)
+
+
+def test_a_function_inside_counts_the_turns_of_a_loop():
+    def f(x):
+        n = 0
+
+        def tick():
+            nonlocal n
+            n += 1
+
+        for _ in range(30):
+            tick()
+            if x < 3:
+                x = x + 0.25
+                tick()
+        return x * n
+
+    h = vmap(f)
+    np.testing.assert_array_equal(h(XS), rows(f, XS))
+    assert merged(h)

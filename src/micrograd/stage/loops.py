@@ -73,7 +73,7 @@ class Loop:
 
 def assigned(body: list[Any], scope: Scope) -> list[str] | None:
     """The variables that the body of a loop assigns; None where it assigns those of another function."""
-    names: dict[str, None] = {}
+    names: dict[str, None] = dict.fromkeys(sorted(scope.shared))
     for part in body:
         for inner in _own_nodes(part):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, (ast.Store, ast.Del)):

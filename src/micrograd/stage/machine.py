@@ -74,6 +74,8 @@ class Machine:
         self.rolling: Any = None  # the loop whose body is interpreted on placeholders
         self.unrolled: set[int] = set()  # loops that cannot be rolled
         self.statements = 0
+        self.derivatives: dict[int, Any] = {}  # Values that are derivatives, by id
+        self.derived_in_a_loop = False
         self.line = ""  # where the program is
         self.notes: dict[str, str] = {}  # place in the source → what became of an `if` or a loop there
 

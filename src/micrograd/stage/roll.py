@@ -238,10 +238,14 @@ class Roll:
             self.test: Any = None
             self.endless = False
             if test is not None:
+                m.enter()
                 go_on = m.truth(test(m, frame))
                 if m.lost or m.here is not TRUE:
                     raise Unsupported("the condition of a loop may fail")
                 self.endless = go_on is TRUE
+                changed = m.journals.pop()
+                if changed:  # the last time it is evaluated, no body follows that could be in the same turn
+                    raise Unsupported("the condition of a loop changes something")
                 self.test = m.masks.value(go_on)
             if store is not None:
                 assert self.items is not None
@@ -279,6 +283,11 @@ class Roll:
             finals[name] = join(m, entries) if entries else self.begun[name]
             if self.forms[name].admit(finals[name]):
                 forms_known = False
+        for journal in [*m.journals[breaks.index :], *(s.changes for s in [*breaks.states, *returns.states])]:
+            for x, name, _ in journal.values():
+                if x is frame and name not in self.names and not name.startswith("."):
+                    raise Unsupported(f"`{name}` is changed in a way that is not seen in the source of the loop")
+        m.here = TRUE  # what is carried is that of all rows: of those that leave the loop in this turn, too
         ways: list[tuple[str, Any, Mask, Any]] = [("break", None, s.mask, None) for s in breaks.states]
         for s in returns.states:
             for mask, x in s.result.alternatives if type(s.result) is Summary else [(TRUE, s.result)]:

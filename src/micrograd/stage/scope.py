@@ -19,6 +19,7 @@ class Scope:
         self.parent, self.filename = parent, filename
         self.own: set[str] = set()
         self.outer: set[str] = set()  # declared global
+        self.shared: set[str] = set()  # own variables that a function inside assigns
 
     def hops(self, name: str) -> int | None:
         """How many frames up a variable is; None for one from outside of what is interpreted."""
@@ -57,6 +58,8 @@ def scope_of(node: Any, parent: Scope | None, filename: str) -> Scope:
             elif isinstance(inner, ast.ExceptHandler) and inner.name:
                 scope.own.add(inner.name)
     scope.own -= nonlocals | scope.outer
+    inside = [inner for part in ast.walk(node) if isinstance(part, ast.Nonlocal) for inner in part.names]
+    scope.shared = scope.own & set(inside)
     return scope
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from micrograd import observed
-from micrograd.engine import Value
+from micrograd.engine import Value, topological
 from micrograd.observed import ELSEWHERE
 from micrograd.stage.calls import call
 from micrograd.stage.errors import Lost, Unsupported
@@ -86,6 +86,28 @@ def _inner(
     return run(m, f, flat(shape), values, has_aux, origins)
 
 
+def _derivatives(m: Machine, found: Trace, results: list[Any]) -> None:
+    """A transform has run the tape that it derived from a trace: its results, then their derivatives."""
+    m.derived_in_a_loop |= m.rolling is not None
+    for k, x in enumerate(results):
+        if k >= len(found.tape.outputs) or k in found.derivatives:
+            m.derivatives[id(x)] = x
+
+
+def _depends(m: Machine, leaves: list[Any]) -> frozenset[int]:
+    """Which of these depend on a derivative."""
+    if m.derived_in_a_loop:
+        return frozenset(range(len(leaves)))
+    if not m.derivatives:
+        return frozenset()
+    depends: dict[int, bool] = {}
+    for leaf in leaves:
+        for v in topological(leaf) if isinstance(leaf, Value) else ():
+            if id(v) not in depends:
+                depends[id(v)] = id(v) in m.derivatives or any(depends[id(c)] for c in v._prev)
+    return frozenset([k for k, x in enumerate(leaves) if depends.get(id(x))])
+
+
 def _structural(m: Machine, op: Any, args: list[Any]) -> Any:
     """A region or an array of a tape that runs inside of the staged function: one node, with the numbers of the row at hand."""
     numbers: Any = None
@@ -127,7 +149,7 @@ def run(
     watch = observed.set_watch(None, None)
     before, recording = observed.set_trace(serial), observed.set_recording(True)
     lost, m.lost, m.lost_at = (m.lost, m.lost_at), [], []
-    here, hooked = m.here, (hooks.trace, hooks.require, hooks.structural)
+    here, hooked = m.here, (hooks.trace, hooks.require, hooks.structural, hooks.derivatives)
     m.differentiated += 1
     m.masks.stack.append(m.differentiated)
     m.masks.values.append({})
@@ -136,6 +158,7 @@ def run(
         seen = kinds.begin(serial, inputs, origins)
         observed.set_watch(_watch, None)
         hooks.trace, hooks.require, hooks.structural = partial(_inner, m), partial(_require, m), partial(_structural, m)
+        hooks.derivatives = partial(_derivatives, m)
         args, kwargs = arrange(inputs)
         result = lower(m, call(m, f, list(args), kwargs))
         aux: Any = None
@@ -150,11 +173,12 @@ def run(
         lost_at = dict(zip(reversed(m.lost), reversed(m.lost_at)))
         guards = [("eq", m.masks.value(mask), 0.0, True) for mask in lost_at]
         found = tracing._write_down(f, inputs, leaves + beside, guards, list(lost_at.values()), out_shape, serial)
+        found.derivatives = _depends(m, leaves)
     finally:
         m.masks.values.pop()
         m.masks.stack.pop()
         (m.lost, m.lost_at), m.here = lost, here
-        hooks.trace, hooks.require, hooks.structural = hooked
+        hooks.trace, hooks.require, hooks.structural, hooks.derivatives = hooked
         observed.set_watch(*watch)
         observed.set_recording(recording)
         observed.set_trace(before)

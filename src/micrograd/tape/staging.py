@@ -11,6 +11,7 @@ class Hooks(threading.local):
     """None outside of a staging."""
 
     trace: Callable[..., Any] | None = None  # runs a function that is differentiated inside of the staged one
+    derivatives: Callable[[Any, list[Any]], None] | None = None  # told the results of a tape that a transform derived
     structural: Callable[[Any, list[Any]], Any] | None = None  # a region or an array of such a tape
     require: Callable[[str, Any, Any, bool], None] | None = (
         None  # a guard of a tape that runs inside of the staged function

@@ -76,6 +76,7 @@ class Trace:
         self.asked: set[tuple[type, ...]] = (
             set()
         )  # the classes it holds for, where the function has asked for one; else none
+        self.derivatives: frozenset[int] = frozenset()  # of a merged trace: which results depend on a derivative
 
 
 def is_tracing() -> bool:
