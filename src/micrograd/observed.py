@@ -198,7 +198,9 @@ def _comparison(name: str) -> Callable[[Value, Any], Any]:
     return compare
 
 
-for _how in ("float", "int", "round"):
+_rounds, _rounds_to = [_leaving(_how, plain.Value.__round__) for _how in ("round()", "round() to digits")]
+setattr(Value, "__round__", lambda self, n=None: _rounds(self) if n is None else _rounds_to(self, n))  # noqa: B010
+for _how in ("float", "int"):
     setattr(Value, f"__{_how}__", _leaving(f"{_how}()", getattr(plain.Value, f"__{_how}__")))
 for _how in ("floor", "ceil", "trunc"):
     setattr(Value, f"__{_how}__", _leaving(f"math.{_how}()", getattr(plain.Value, f"__{_how}__")))

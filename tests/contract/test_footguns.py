@@ -43,13 +43,8 @@ def _clear(x):
 
 NUMBERS_THAT_LEAVE = {
     "float(x)": (lambda x: float(x) * x, "float() of a Value", "Keep it a Value"),
-    "int(x)": (lambda x: int(x) * x, "int() of a Value", "Keep it a Value"),
-    "round(x)": (lambda x: round(x) * x, "round() of a Value", "floor, round and where"),
     'f"{x:.2f}"': (lambda x: x * len(f"{x:.2f}"), "format() of a Value", "build the text outside"),
-    "round(x, 2)": (lambda x: round(x, 2) * x, "round() of a Value", "floor, round and where"),
-    "math.floor(x)": (lambda x: math.floor(x) * x, "math.floor() of a Value", "micrograd.math has floor"),
-    "math.ceil(x)": (lambda x: math.ceil(x) * x, "math.ceil() of a Value", "Keep it a Value"),
-    "math.trunc(x)": (lambda x: math.trunc(x) * x, "math.trunc() of a Value", "Keep it a Value"),
+    "round(x, 2)": (lambda x: round(x, 2) * x, "round() to digits of a Value", "floor, round and where"),
     "math.sin(x)": (lambda x: math.sin(x), "float() of a Value", "micrograd.math has the functions of math"),
     "x.data": (lambda x: x.data * x, ".data of a Value read", "Keep it a Value"),
     "x.data = 3": (_assign, ".data of a Value assigned", "Return the new number"),

@@ -113,7 +113,7 @@ static PyObject *value_trunc_py(PyObject *self, PyObject *unused) { (void)unused
 static PyObject *value_round_py(PyObject *self, PyObject *args) {
     PyObject *digits = Py_None;
     if (!PyArg_ParseTuple(args, "|O:__round__", &digits)) return NULL;
-    PyObject *x = leave("round()", self);
+    PyObject *x = leave(digits == Py_None ? "round()" : "round() to digits", self);
     if (x == NULL) return NULL;
     PyObject *result = PyObject_CallMethod(x, "__round__", "O", digits);
     Py_DECREF(x);

@@ -17,6 +17,7 @@ from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.objects import attributes
 from micrograd.observed import ELSEWHERE
+from micrograd.ops import OPS
 from micrograd.tape import kinds, passes
 from micrograd.tape import purity as outside
 from micrograd.tape.staging import hooks
@@ -52,6 +53,13 @@ WAYS_OUT = {
     "no_grad()": "Write `with no_grad():` around the call instead.",
     "format()": "Print the Value itself, print(x), or return it and build the text outside.",
     "hash()": "Compare it (x == 1, x in (1, 2)), or make the argument static: jit(f, static_argnums=...).",
+}
+WHOLE = {
+    "int()": "trunc",
+    "math.trunc()": "trunc",
+    "math.floor()": "floor",
+    "math.ceil()": "ceil",
+    "round()": "round",
 }
 FROZEN = "{} is traced and then replayed, so the value seen while tracing would be reused in every later call."
 REASONS = {
@@ -115,6 +123,13 @@ def trace(
             if frozen or outer is not None:
                 guards.append((how, v, other, result))
                 lines.append(user_line())
+        elif how in WHOLE and (frozen or outer is not None):
+            # A whole number that leaves the graph decides as a comparison does: the tape holds for that number alone.
+            # There is none for nan and ±inf, and Python raises an error: of a nan, the tape then holds for nan alone.
+            rounded = engine.apply(OPS[WHOLE[how]], v)
+            nan = rounded._data != rounded._data
+            guards.append(("eq", rounded, rounded if nan else rounded._data, not nan))
+            lines.append(user_line())
         elif frozen and how == "repr()":  # to print a Value is harmless
             texts.append(f"Value(data={v._data!r}")
         elif frozen and not (how == "hash()" and not v._trace):  # whoever else watches
