@@ -15,7 +15,7 @@ ROOT = Path(micrograd.__file__).resolve().parent
 LAYERS = [
     ["ops", "errors", "philox", "partials", "install"],
     ["_engine", "observed", "callsite", "scopes", "graph", "engine", "importable"],
-    ["math", "primitive", "text", "random", "anomaly", "tree", "objects"],
+    ["math", "primitive", "text", "random", "anomaly", "tree", "objects", "structure"],
     ["tape"],
     ["transforms", "stage"],
     ["compile"],

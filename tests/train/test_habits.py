@@ -81,12 +81,12 @@ def test_a_layer_added_after_compiling_is_said():
     model.note = "an attribute that is no layer"
     move([1.0, 2.0], 1.0)
     model.layers.append(nn.Layer(1, 1))
-    with pytest.raises(RuntimeError, match="other layers than when its training step was compiled"):
+    with pytest.raises(RuntimeError, match="other parameters than when its training step was made"):
         move([1.0, 2.0], 1.0)
     model.layers.pop()
     add = {3: lambda: model.layers.insert(1, nn.Layer(2, 2)), 5: lambda: setattr(model, "extra", nn.Linear(1, 1))}
     for at, change in add.items():
-        with pytest.raises(RuntimeError, match="other layers than when it was compiled"):
+        with pytest.raises(RuntimeError, match="other parameters than when it was compiled"):
             train.fit(model, ([[1.0, 2.0]], [1.0]), losses.mse, optimizer, 9, compile=True, quiet=True,
                       callbacks=lambda h, at=at, change=change: change() if len(h) == at else None)  # fmt: skip
         model.layers[:] = [model.layers[0], model.layers[-1]]

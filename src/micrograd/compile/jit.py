@@ -40,6 +40,7 @@ from micrograd.compile.variants import Variants, is_recording, trace_variant
 from micrograd.errors import TraceError
 from micrograd.importable import attribute_of, by_name
 from micrograd.objects import flatten_object, static_shape
+from micrograd.structure import unchanged
 from micrograd.tape.trace import Trace, is_tracing, user_depth
 from micrograd.tree import NUMBER, Shape, flatten, name_of, not_told_apart, unflatten, wants_function
 
@@ -79,6 +80,7 @@ class Jit:
         return result
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._follow_modules()
         simple = not kwargs and not self.static and not self.bound
         shape, leaves = self._known(args) if simple else self._flat(args, kwargs)
         wanted = shape.values if type(shape) is Known else values_among(leaves)
@@ -97,6 +99,16 @@ class Jit:
                 self.variants.touch(shape, variant, position)
                 return unflatten(variant.trace.shape, iter(flat))
         return self._first_call(shape, leaves, wanted, wait)
+
+    def _follow_modules(self) -> None:
+        """Forget all traces where a module that they have read is not as it was."""
+        watch = self.variants.watch
+        if watch is not None and not unchanged(watch.key):
+            if self.variants.outdated():
+                self.variants = Variants(self.variants)
+                self.kernel.forget()
+            else:
+                self.kernel.look_at(watch.key)
 
     def _first_call(self, shape: Shape, leaves: list[Any], wanted: tuple[int, ...], wait: bool) -> Any:
         """Trace the path that these arguments take, and answer from machine code (wait) or from the trace."""
@@ -131,8 +143,14 @@ class Jit:
             if known is not None:
                 known.trace.asked |= found.asked
                 return known, False
-            variant = PointVariant(found, self.options, functools.partial(self._install, shape))
+            old = self.variants.again(shape, found)
+            variant = old or PointVariant(found, self.options, functools.partial(self._install, shape))
             self.variants.add(shape, variant)
+            self.variants.read(found.modules)
+            if self.variants.watch is not None:
+                self.kernel.look_at(self.variants.watch.key)
+        if old is not None:
+            self._install(shape, old)
         if self.variants.first_drop():
             self._warn_of_paths(found)
         return variant, True
@@ -303,6 +321,12 @@ class _PythonKernel:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.owner.call(*args, **kwargs)
+
+    def look_at(self, key: Any) -> None:
+        """Do nothing: every call goes through the owner, which looks itself."""
+
+    def forget(self) -> None:
+        """Do nothing: nothing is installed."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["owner"], name)

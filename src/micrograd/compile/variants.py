@@ -11,12 +11,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from itertools import count
+from operator import is_
 from typing import Any, Generic, TypeVar
 
 from micrograd import observed
 from micrograd.compile.kernel import Kernel
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.tuning import TUNING
+from micrograd.structure import Watch, modules_of, noting
 from micrograd.tape import kinds
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace, peek, same_way, trace_twice
@@ -49,10 +51,12 @@ def trace_variant(
     given = list(leaves)
     values = peek(given)
     kinds.look_for_types(user)
-    found = trace_twice(f, user, shape, values, given if by_class else None)
-    if merge is None or not found.tape.guards:
-        return found
-    return merge(values, found) or found
+    with noting() as read:
+        found = trace_twice(f, user, shape, values, given if by_class else None)
+        if merge is not None and found.tape.guards:
+            found = merge(values, found) or found
+    found.modules = list(({id(m): m for m in modules_of(user)} | read).values())
+    return found
 
 
 class Variant:
@@ -86,11 +90,39 @@ V = TypeVar("V", bound=Variant)
 class Variants(Generic[V]):
     """The variants of one function, by call signature. Past the limit, the least recently used one is dropped."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: Variants[V] | None = None) -> None:
         self.by_signature: dict[Any, list[V]] = {}
+        self._before: dict[Any, list[V]] = {}  # of modules as they were
+        if before is not None:
+            self._before = {**before._before, **before.by_signature}
         self.lock = threading.RLock()
         self.dropped = 0
         self._warned = False
+        self.watch: Watch | None = None  # over the modules that any of them has read
+
+    def outdated(self) -> bool:
+        """Whether a module that was read is not as it was: then no variant holds any longer."""
+        return self.watch is not None and self.watch.changed()
+
+    def again(self, signature: Any, trace: Trace) -> V | None:
+        """The variant from before a module was changed that does just the same, with its kernels: the change was no matter."""
+        for variant in self._before.get(signature, ()):
+            old = variant.trace
+            same = len(old.captured) == len(trace.captured) and all(map(is_, old.captured, trace.captured))
+            if (
+                same
+                and same_way(old, trace)
+                and (old.merged, repr(old.constants)) == (trace.merged, repr(trace.constants))
+            ):
+                return variant
+        return None
+
+    def read(self, modules: list[Any]) -> None:
+        """Watch the modules that a new variant has read."""
+        known = [] if self.watch is None else self.watch.modules
+        new = [m for m in modules if all(m is not other for other in known)]
+        if new:
+            self.watch = Watch([*known, *new])
 
     def __iter__(self) -> Any:
         return iter([v for found in list(self.by_signature.values()) for v in found])

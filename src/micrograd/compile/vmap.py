@@ -124,6 +124,8 @@ class Vmap:
 
     def _settled(self, args: tuple[Any, ...], rows: Rows) -> Any:
         """The result; begun anew where a row takes a path that meets more Values than all paths before."""
+        if self.variants.outdated():  # a module that they have read is not as it was
+            self.variants, self.plans, self.repeat = Variants(self.variants), {}, None
         while True:
             try:
                 return self._compiled(args, rows)
@@ -242,7 +244,8 @@ class Vmap:
         code = kernel.code
         work = code.code.machine_code, code.width, code.item, code.sums, code.scratch, threads
         here = kernel.__dict__, "code", code  # it holds as long as the kernel has this code
-        self.repeat = _engine.row_call(args, here, plan.params, work, RESULT, self.reduce == "mean")
+        watch = None if self.variants.watch is None else self.variants.watch.key
+        self.repeat = _engine.row_call(args, here, plan.params, work, RESULT, self.reduce == "mean", watch)
 
     def _plan(self, rows: Rows) -> Plan:
         """The execution plan for calls like this one."""
@@ -292,7 +295,7 @@ class Vmap:
     def _variant(self, rows: Rows, row: int) -> tuple[RowsVariant, bool]:
         """The variant that a row follows, by running the function; and whether it is new."""
         found = self._trace(rows, row)
-        varying, uniform = rows.varying(), len(rows.uniform)
+        modules, varying, uniform = found.modules, rows.varying(), len(rows.uniform)
         with self.variants.lock:
             known = self.variants.known(rows.key, found)
             if known is not None:
@@ -309,8 +312,9 @@ class Vmap:
                         RowsVariant(renumber_captured(old.trace, found.captured), varying, uniform) for old in others
                     ]
                 found.captured = self.variants.of(rows.key)[0].trace.captured
-            variant = RowsVariant(found, varying, uniform)
+            variant = self.variants.again(rows.key, found) or RowsVariant(found, varying, uniform)
             self.variants.add(rows.key, variant)
+            self.variants.read(modules)
         return variant, True
 
     def _warn_of_paths(self, rows: Rows, row: int) -> None:

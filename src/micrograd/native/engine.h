@@ -381,6 +381,12 @@ PyObject *run_rows(const RowCode *code, const RowData *data, int *any_bad); /* a
 char buffer_kind(const Py_buffer *view); /* 0 where it holds no real numbers in this machine's order */
 PyObject *module_batch(PyObject *module, PyObject *args);
 PyObject *module_row_call(PyObject *module, PyObject *args);
+
+/* ---- structure.c: whether the modules that a compiled function has read are as they were (structure.py) */
+
+int structure_check(PyObject *key);     /* whether it is a key; an error is set where it is none */
+int structure_unchanged(PyObject *key); /* NULL: there is nothing to watch */
+PyObject *module_unchanged(PyObject *module, PyObject *key);
 extern PyTypeObject *RowCallType;
 extern PyType_Spec row_call_spec;
 

@@ -27,6 +27,7 @@ typedef struct {
     PyObject *key; /* how the numbers of a step lie in its arguments (see lay_flat); NULL where there is none */
     PyObject *step_code;
     Point step; /* a node over what was captured, for these arguments */
+    PyObject *watch; /* the modules that were read, as they were; NULL where there are none */
 } Kernel;
 
 static PyObject *build(PyObject *template, const double *out) {
@@ -128,9 +129,13 @@ static PyObject *plan_refill(PyObject *old, const int32_t **plan, const double *
 /* One node from arguments that are laid out as the key says: a training step. NULL without an error: some other call. */
 static PyObject *kernel_step(Kernel *k, PyObject *const *args, Py_ssize_t nargs) {
     Point step = k->step;
-    const char *key = PyBytes_AS_STRING(k->key) + 1; /* behind the bracket of the arguments */
+    PyObject *layout = Py_NewRef(k->key);
+    const char *key = PyBytes_AS_STRING(layout) + 1; /* behind the bracket of the arguments */
     Workspace *space = point_space(&step);
-    if (space == NULL) return PyErr_NoMemory();
+    if (space == NULL) {
+        Py_DECREF(layout);
+        return PyErr_NoMemory();
+    }
     PyObject *result = NULL, *keep = Py_NewRef(k->step_code);
     double *to = (double *)space->memory;
     Py_ssize_t i = 0;
@@ -140,13 +145,15 @@ static PyObject *kernel_step(Kernel *k, PyObject *const *args, Py_ssize_t nargs)
     workspace_return(space);
     Py_DECREF(step.shared);
     Py_DECREF(keep);
+    Py_DECREF(layout);
     return result;
 }
 
 static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     Kernel *k = (Kernel *)self;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    if (k->function == NULL || nargs != k->n_in || kwnames != NULL || special_mode() != NULL) goto slow;
+    if (k->function == NULL || nargs != k->n_in || kwnames != NULL || special_mode() != NULL || !structure_unchanged(k->watch))
+        goto slow;
     double in_small[SMALL], out_small[SMALL];
     for (Py_ssize_t i = 0; i < nargs; i++) {
         if (PyFloat_CheckExact(args[i])) in_small[i] = PyFloat_AS_DOUBLE(args[i]);
@@ -179,7 +186,7 @@ static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t
     if (out != out_small) PyMem_Free(out);
     if (!failed) return result;
 slow:
-    if (k->key != NULL && kwnames == NULL && special_mode() == NULL) {
+    if (k->key != NULL && kwnames == NULL && special_mode() == NULL && structure_unchanged(k->watch)) {
         PyObject *node = kernel_step(k, args, nargs);
         if (node != NULL || PyErr_Occurred()) return node;
     }
@@ -202,8 +209,9 @@ static int kernel_traverse(Kernel *k, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(k));
     Py_VISIT(k->owner);
     Py_VISIT(k->slow);
-        Py_VISIT(k->template);
+    Py_VISIT(k->template);
     Py_VISIT(k->step.shared);
+    Py_VISIT(k->watch);
     return 0;
 }
 
@@ -218,6 +226,7 @@ static int kernel_clear(Kernel *k) {
     Py_CLEAR(k->key);
     Py_CLEAR(k->step.shared);
     Py_CLEAR(k->step_code);
+    Py_CLEAR(k->watch);
     return 0;
 }
 
@@ -306,6 +315,22 @@ static PyObject *kernel_install_step(Kernel *k, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* look_at(key of a Watch, or None): go to machine code only as long as the modules are as the key says */
+static PyObject *kernel_look_at(Kernel *k, PyObject *key) {
+    if (key != Py_None && !structure_check(key)) return NULL;
+    Py_XSETREF(k->watch, key == Py_None ? NULL : Py_NewRef(key));
+    Py_RETURN_NONE;
+}
+
+/* forget(): what was installed no longer holds */
+static PyObject *kernel_forget(Kernel *k, PyObject *unused) {
+    (void)unused;
+    k->function = NULL;
+    Py_CLEAR(k->key);
+    Py_CLEAR(k->watch);
+    Py_RETURN_NONE;
+}
+
 static PyObject *kernel_getattr(PyObject *self, PyObject *name) {
     if (((Kernel *)self)->owner != NULL && (PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
                                             PyUnicode_CompareWithASCIIString(name, "__module__") == 0))
@@ -333,6 +358,8 @@ static PyObject *kernel_dir(Kernel *k, PyObject *unused) { (void)unused; return 
 static PyMethodDef kernel_methods[] = {
     {"install", CAST(kernel_install), METH_VARARGS, NULL},
     {"install_step", CAST(kernel_install_step), METH_VARARGS, NULL},
+    {"look_at", CAST(kernel_look_at), METH_O, NULL},
+    {"forget", CAST(kernel_forget), METH_NOARGS, NULL},
     {"__reduce__", CAST(kernel_reduce), METH_NOARGS, NULL},
     {"__dir__", CAST(kernel_dir), METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -15,6 +15,7 @@ static PyMethodDef module_methods[] = {
     {"point", module_point, METH_VARARGS, "point(code, numbers, params, n_out, n_scratch, op, inputs) -> outputs, or None"},
     {"batch", module_batch, METH_VARARGS, "batch(code, ...): run machine code over the rows of arrays"},
     {"row_call", module_row_call, METH_VARARGS, "row_call(...): the same for arrays of kinds that are known, as a callable"},
+    {"unchanged", module_unchanged, METH_O, "unchanged(key of a Watch) -> whether it still describes what is there"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -16,6 +16,7 @@ typedef struct {
     PyObject *codes, *key, *code; /* it holds as long as codes[key] is this code */
     PyObject *machine_code;
     PyObject *captured;
+    PyObject *watch; /* the modules that were read, as they were; NULL where there are none */
     PyTypeObject *array; /* what the arguments are: NumPy's array itself, no subclass */
     RowCode rows;
     int mean;
@@ -47,7 +48,7 @@ static Py_ssize_t open_same(RowCall *a, PyObject *const *args, Py_buffer *views,
 static PyObject *row_call_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     RowCall *a = (RowCall *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    if (n != a->n || kwnames != NULL || special_mode() != NULL) Py_RETURN_NONE;
+    if (n != a->n || kwnames != NULL || special_mode() != NULL || !structure_unchanged(a->watch)) Py_RETURN_NONE;
     PyObject *now = PyDict_GetItemWithError(a->codes, a->key);
     if (now != a->code) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     for (Py_ssize_t i = 0; i < n; i++)
@@ -83,16 +84,17 @@ static int learn_kinds(RowCall *a, PyObject *args) { /* 1: done; 0: one of them 
     return 1;
 }
 
-/* row_call(args, (codes, key, code), captured, (machine code, width, item, n_acc, scratch, threads), op, mean) -> a callable that
-   gives the node for arguments like these, or None for others; None itself where there are too many. The code has no guards. */
+/* row_call(args, (codes, key, code), captured, (machine code, width, item, n_acc, scratch, threads), op, mean, the key of a Watch or
+   None) -> a callable that gives the node for arguments like these, or None for others; None itself where there are too many. The code has no guards. */
 PyObject *module_row_call(PyObject *module, PyObject *arguments) {
     (void)module;
-    PyObject *args, *codes, *key, *code, *captured, *op, *machine_code;
+    PyObject *args, *codes, *key, *code, *captured, *op, *machine_code, *watch;
     RowCode rows;
     int mean;
-    if (!PyArg_ParseTuple(arguments, "O!(O!OO)O!(Onnnni)Op:row_call", &PyTuple_Type, &args, &PyDict_Type, &codes, &key, &code, CapturedType,
-                          &captured, &machine_code, &rows.width, &rows.item, &rows.n_acc, &rows.scratch, &rows.threads, &op, &mean))
+    if (!PyArg_ParseTuple(arguments, "O!(O!OO)O!(Onnnni)OpO:row_call", &PyTuple_Type, &args, &PyDict_Type, &codes, &key, &code, CapturedType,
+                          &captured, &machine_code, &rows.width, &rows.item, &rows.n_acc, &rows.scratch, &rows.threads, &op, &mean, &watch))
         return NULL;
+    if (watch != Py_None && !structure_check(watch)) return NULL;
     Py_ssize_t n = PyTuple_GET_SIZE(args), row = row_of(op);
     if (row < 0 || (rows.function = (BatchFunction)code_address(machine_code)) == NULL) return NULL;
     if (rows.width < 1 || rows.width > 64 || (rows.item != 4 && rows.item != 8) || rows.n_acc != Py_SIZE(captured) + 1 || rows.scratch < 0)
@@ -111,6 +113,7 @@ PyObject *module_row_call(PyObject *module, PyObject *arguments) {
     a->code = Py_NewRef(code);
     a->machine_code = Py_NewRef(machine_code);
     a->captured = Py_NewRef(captured);
+    a->watch = watch == Py_None ? NULL : Py_NewRef(watch);
     a->array = (PyTypeObject *)Py_NewRef((PyObject *)Py_TYPE(PyTuple_GET_ITEM(args, 0)));
     a->rows = rows;
     a->mean = mean;
@@ -129,6 +132,7 @@ static int row_call_traverse(RowCall *a, visitproc visit, void *arg) {
     Py_VISIT(a->key);
     Py_VISIT(a->code);
     Py_VISIT(a->captured);
+    Py_VISIT(a->watch);
     Py_VISIT(a->array);
     return 0;
 }
@@ -141,6 +145,7 @@ static void row_call_dealloc(RowCall *a) { /* no clear: whatever it is part of h
     Py_DECREF(a->code);
     Py_DECREF(a->machine_code);
     Py_DECREF(a->captured);
+    Py_XDECREF(a->watch);
     Py_DECREF(a->array);
     PyMem_Free(a->kinds);
     PyObject_GC_Del(a);

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from micrograd import scopes
+from micrograd import scopes, structure
 from micrograd.engine import Value
 from micrograd.nn import parameters as found
 from micrograd.observed import set_scope, zero_grads
@@ -14,11 +14,17 @@ from micrograd.observed import set_scope, zero_grads
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+
+def _is_part(x: Any) -> bool:
+    """Whether what an attribute held is part of the structure; a Value that was computed is not."""
+    return x is not None and not (isinstance(x, Value) and x._prev)
+
+
 M = TypeVar("M", bound="Module")
 State = dict[str, Any]  # the name of a parameter -> a float, or nested lists of floats
 
 
-class Module:
+class Module(structure.Structured):
     """An object with parameters. Write `forward`, and keep Values, Modules or lists of them in attributes.
 
     >>> from micrograd import Value, nn
@@ -39,8 +45,6 @@ class Module:
     """
 
     _scope: int
-    assignments = 0  # of modules to attributes, in the whole process: see structure.py
-    _training = True
     _lists_parameters = False  # whether the class, or one that it is made from, has written parameters() itself
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -57,8 +61,8 @@ class Module:
     def __setattr__(self, name: str, value: Any) -> None:
         if name[0] != "_":
             found.check(self, name, value)
-            if not isinstance(value, Value):
-                Module.assignments += 1
+            if not isinstance(value, Value) or not value._prev or _is_part(vars(self).get(name)):
+                structure.CHANGES[0] += 1
             if isinstance(value, Module):
                 scopes.adopt(value._scope, self._scope, name)
             elif isinstance(value, (list, tuple)):
@@ -67,8 +71,14 @@ class Module:
                         scopes.adopt(item._scope, self._scope, f"{name.removesuffix('s')} {i}")
         object.__setattr__(self, name, value)
 
+    def __delattr__(self, name: str) -> None:
+        structure.CHANGES[0] += 1
+        object.__delattr__(self, name)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run forward, with each new node stamped as made by this module."""
+        if structure.reading:
+            structure.note(self)
         before = set_scope(self._scope)
         try:
             return self.forward(*args, **kwargs)
@@ -107,11 +117,16 @@ class Module:
     @property
     def training(self) -> bool:
         """Whether this module is in training mode, which is what Dropout asks; `train` and `eval` set it."""
+        if structure.reading:
+            structure.asked.add(id(self))
+            structure.note(self)
         return self._training
 
     def train(self: M, mode: bool = True) -> M:
         """Put this module and all modules inside it into training mode, or into evaluation mode with `mode=False`."""
         for _, module in self.modules():
+            if id(module) in structure.asked and module._training != bool(mode):
+                structure.CHANGES[0] += 1
             object.__setattr__(module, "_training", bool(mode))
         return self
 

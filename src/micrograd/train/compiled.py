@@ -16,7 +16,7 @@ from micrograd.engine import NATIVE, Value, no_grad
 from micrograd.errors import CompileError
 from micrograd.math import dot
 from micrograd.nn import dropout
-from micrograd.nn.structure import Watch, modules_of
+from micrograd.structure import SameParameters, modules_of
 from micrograd.train.checks import known
 from micrograd.train.objective import Rows, as_array
 from micrograd.tree import flatten
@@ -63,7 +63,6 @@ class Compiled:
 
         self.np, self.model, self.rows, self.loss = np, model, rows, loss
         self.function, self.options = known(loss)
-        self.watch = Watch(modules_of(model))
         self.step = Value(0.0)  # the number of the training step, for what is random
         self.random = training and dropout.is_random(model)
         self.scalar = not hasattr(rows.X[0], "__len__")  # whether an input is one number
@@ -77,6 +76,7 @@ class Compiled:
         alike = beside is not None and not beside.random and beside._kind() == self._kind()
         self.forward: Any = beside.forward if beside is not None and alike else jit(vmap(self._predict), wait=True)
         self.backward = jit(vmap(self._product, reduce="sum"), wait=True)
+        self.same = SameParameters(modules_of(model), self.summed if self.function is not None else self.forward)
 
     def _kind(self) -> tuple[bool, bool]:
         """Return what the model is called with: objectives of one kind can share its compiled predictions."""
@@ -142,13 +142,16 @@ class Compiled:
     def error(self, part: Any, step: int) -> Any:
         """Return the loss of some rows."""
         self.step.data = step
-        if self.watch.changed():
+        error = self._mixed(part) if self.function is None else self._by_rows(part)
+        if self.same.lost():
             raise RuntimeError(
-                "the model has other layers than when it was compiled, and compiled training would go on with the old ones: "
+                "the model has other parameters than when it was compiled, which the optimizer does not know: "
                 "end this run, and call fit again with an optimizer of the new parameters"
             )
-        if self.function is None:
-            return self._mixed(part)
+        return error
+
+    def _by_rows(self, part: Any) -> Any:
+        """Return the loss where that is a mean or a sum over rows."""
         total: Any = None
         for bucket, rows, numbers in self._parts(part):
             ys = bucket.ys if rows is None else bucket.ys[rows]

@@ -9,9 +9,9 @@ from typing import Any
 
 from micrograd.engine import NATIVE, Value
 from micrograd.nn import dropout
-from micrograd.nn.structure import Watch, modules_of
 from micrograd.optim import LBFGS, Optimizer
 from micrograd.optim.clip import check_limit
+from micrograd.structure import SameParameters, modules_of
 from micrograd.tree import name_of
 
 
@@ -52,7 +52,7 @@ class Step:
         self.number = Value(0.0)  # of the step, for what is random
         self.loss = _compiled(loss, self.number) if compile and NATIVE else _counted(loss, self.number)
         self._counts = self.loss is not loss
-        self._watch = Watch(modules_of(loss)) if compile and NATIVE else None
+        self._same = SameParameters(modules_of(loss), self.loss) if compile and NATIVE else None
         self._checked = False
         self._descend = optimizer.slots.descend
 
@@ -60,12 +60,12 @@ class Step:
         optimizer = self.optimizer
         if self._counts:
             self.number.data = optimizer.steps
-        if self._watch is not None and self._watch.changed():
+        error = self.loss(*args, **kwargs)
+        if self._same is not None and self._same.lost():
             raise RuntimeError(
-                "a model has other layers than when its training step was compiled, which would go on with the old ones: "
+                "a model has other parameters than when its training step was made, which the optimizer does not know: "
                 "make a new train.step, and an optimizer of the new parameters"
             )
-        error = self.loss(*args, **kwargs)
         if not self._checked:
             self._check(error)
         if not self._descend(error, self.limit, optimizer.updates()):

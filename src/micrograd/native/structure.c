@@ -1,0 +1,40 @@
+/* Whether the modules that a compiled function has read are as they were: what structure.py calls a key, compared before each
+   call. A key is a tuple: a list whose only item changes with every assignment to a module, that item, and then each container
+   with a tuple of what was in it. */
+
+#include "engine.h"
+#include <string.h>
+
+int structure_check(PyObject *key) {
+    int good = PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) >= 2 && PyTuple_GET_SIZE(key) % 2 == 0 &&
+               PyList_CheckExact(PyTuple_GET_ITEM(key, 0));
+    for (Py_ssize_t i = 3; good && i < PyTuple_GET_SIZE(key); i += 2) good = PyTuple_CheckExact(PyTuple_GET_ITEM(key, i));
+    if (!good) PyErr_SetString(PyExc_TypeError, "the key of a Watch is wanted");
+    return good;
+}
+
+static int same_items(PyObject *container, PyObject *items) {
+    Py_ssize_t n = PyTuple_GET_SIZE(items);
+    if (PyList_Check(container))
+        return PyList_GET_SIZE(container) == n &&
+               memcmp(((PyListObject *)container)->ob_item, ((PyTupleObject *)items)->ob_item, (size_t)n * sizeof(PyObject *)) == 0;
+    if (!PyDict_Check(container) || PyDict_GET_SIZE(container) != n) return 0; /* another kind: the close look decides */
+    PyObject *name, *value;
+    for (Py_ssize_t at = 0, i = 0; PyDict_Next(container, &at, &name, &value); i++)
+        if (i >= n || value != PyTuple_GET_ITEM(items, i)) return 0;
+    return 1;
+}
+
+int structure_unchanged(PyObject *key) {
+    if (key == NULL) return 1;
+    PyObject *changes = PyTuple_GET_ITEM(key, 0);
+    if (PyList_GET_SIZE(changes) < 1 || PyList_GET_ITEM(changes, 0) != PyTuple_GET_ITEM(key, 1)) return 0;
+    for (Py_ssize_t i = 2; i < PyTuple_GET_SIZE(key); i += 2)
+        if (!same_items(PyTuple_GET_ITEM(key, i), PyTuple_GET_ITEM(key, i + 1))) return 0;
+    return 1;
+}
+
+PyObject *module_unchanged(PyObject *module, PyObject *key) {
+    (void)module;
+    return structure_check(key) ? PyBool_FromLong(structure_unchanged(key)) : NULL;
+}

@@ -1,0 +1,206 @@
+"""Whether the modules that a compiled function has read are as they were when it was traced.
+
+A trace is replayed, so it knows nothing of a layer that is added later, of a parameter that is put in the place of another, or
+of an attribute that is changed. While a trace is made, modules note that they were read (`reading`). A Watch over them tells,
+before each call and mostly in C, whether they still have the same parts; if not, the function is traced anew.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from micrograd.engine import NATIVE, Value
+
+CHANGES = [0]  # counts assignments to attributes of modules, in the whole process; C compares the number by identity
+DATA = 256  # plain numbers in a container, from which on they are data
+reading: list[dict[int, Any]] = []  # the modules that were called, for each trace that is under way in any thread
+
+asked: set[int] = set()  # ids of modules whose mode a trace has asked for; one that is reused means a needless look
+
+
+class Structured:
+    """What Module is made from: an object whose public attributes are its structure."""
+
+    _training = True
+
+    def modules(self) -> Iterator[tuple[str, Any]]:
+        """Give this module and every module inside it once, with its path."""
+        raise NotImplementedError
+
+
+@contextmanager
+def noting() -> Iterator[dict[int, Any]]:
+    """Collect the modules that are called in the block, by their ids."""
+    found: dict[int, Any] = {}
+    reading.append(found)
+    try:
+        yield found
+    finally:
+        reading[:] = [other for other in reading if other is not found]
+
+
+def note(module: Structured) -> None:
+    """Note that a module is read by whatever is traced now."""
+    for found in reading:
+        found[id(module)] = module
+
+
+def _unchanged(key: tuple[Any, ...]) -> bool:
+    """Whether a key of a Watch still describes what is there; the same as the function in C."""
+    if key[0][0] is not key[1]:
+        return False
+    for container, items in zip(key[2::2], key[3::2]):
+        if not isinstance(container, (list, dict)) or len(container) != len(items):
+            return False
+        now = container.values() if isinstance(container, dict) else container
+        if any(a is not b for a, b in zip(now, items)):
+            return False
+    return True
+
+
+unchanged: Callable[[tuple[Any, ...]], bool] = _unchanged
+if NATIVE:
+    from micrograd import _engine
+
+    unchanged = _engine.unchanged
+
+
+class Watch:
+    """The structure of some modules. `key` is what `unchanged` takes; `changed()` looks closely where that says no."""
+
+    def __init__(self, modules: list[Any]) -> None:
+        self.modules = modules
+        self._look()
+
+    def _look(self) -> None:
+        count = CHANGES[0]
+        self.state: list[Any] = []
+        self.containers: list[Any] = []
+        seen: set[int] = set()
+        for module in self.modules:
+            for _, part in module.modules():
+                if id(part) in seen:
+                    continue
+                seen.add(id(part))
+                self.state += [part, part._training if id(part) in asked else None]
+                for name, x in vars(part).items():
+                    if name[0] != "_":
+                        self.state.append(name)
+                        self._take(x)
+        key = [part for container in self.containers for part in (container, _items(container))]
+        self.key = (CHANGES, count, *key)
+
+    def _take(self, x: Any) -> bool:
+        """Note an attribute; whether there is a Value or a module in it.
+
+        A module or a leaf is noted by itself, a container with all that is in it. Long lists of plain numbers are data that
+        a module holds, and constants of the compiled function like every plain number from outside.
+        """
+        if isinstance(x, Value):
+            self.state.append(None if x._prev else x)  # what was computed is no part of the structure
+            return not x._prev
+        if isinstance(x, (list, tuple, dict, deque)) or str(getattr(x, "dtype", "")) == "object":
+            before = len(self.state), len(self.containers)
+            items = _items(x)
+            if not isinstance(x, tuple):
+                self.containers.append(x)
+            self.state += [type(x), len(items)]
+            found = [self._take(item) for item in items]  # all of them, whatever the first ones are
+            if any(found):
+                return True
+            if len(self.state) - before[0] > DATA:
+                del self.state[before[0] :], self.containers[before[1] :]
+                self.state.append(x)
+            return False
+        self.state.append(x)
+        return isinstance(x, Structured)
+
+    def changed(self) -> bool:
+        """Whether the modules are others than when this was last asked."""
+        if unchanged(self.key):
+            return False
+        before, containers = (
+            self.state,
+            self.containers,
+        )  # held, so that a new object cannot have the address of an old one
+        self._look()
+        same = len(before) == len(self.state) and all(map(_alike, before, self.state))
+        return not same or [id(c) for c in containers] != [id(c) for c in self.containers]
+
+
+class SameParameters:
+    """Whether modules still have the parameters that an optimizer was made for, asked after each call of compiled functions.
+
+    Those functions look at their modules themselves, and are traced anew where one has changed. So this one looks only where
+    that has happened.
+    """
+
+    def __init__(self, modules: list[Any], *functions: Any) -> None:
+        self.modules = modules
+        self._owners = [getattr(getattr(f, "call", f), "__self__", f) for f in functions]  # of jit, or vmap itself
+        self._seen: list[Any] = [None] * len(functions)
+        self._parameters = self._now()
+
+    def _now(self) -> list[Value]:
+        return [p for module in self.modules for p in module.parameters()]
+
+    def lost(self) -> bool:
+        """Whether there are other parameters than in the beginning."""
+        for k, owner in enumerate(self._owners):
+            if owner.variants is not self._seen[k]:
+                self._seen[k] = owner.variants
+                now = self._now()
+                if len(now) != len(self._parameters) or any(a is not b for a, b in zip(now, self._parameters)):
+                    self._seen[k] = None  # it is said again at the next call
+                    return True
+        return False
+
+
+def _items(container: Any) -> tuple[Any, ...]:
+    if isinstance(container, dict):
+        return tuple(container.values())
+    return tuple(container.ravel().tolist() if hasattr(container, "ravel") else container)
+
+
+def _alike(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and type(a) in (int, float, bool, str) and a == b)
+
+
+def modules_of(f: Any) -> list[Any]:
+    """Return the modules that a function refers to: itself, its arguments by partial, its closure and its globals."""
+    found: dict[int, Any] = {}
+    stack, seen = [f], set()
+    while stack:
+        x = stack.pop()
+        if id(x) in seen:
+            continue
+        seen.add(id(x))
+        if isinstance(x, Structured):
+            found[id(x)] = x
+        elif isinstance(x, functools.partial):
+            stack += [x.func, *x.args, *x.keywords.values()]
+        elif isinstance(getattr(x, "__self__", None), Structured):
+            stack.append(x.__self__)
+        elif hasattr(x, "__code__"):
+            cells = [cell.cell_contents for cell in x.__closure__ or () if _is_filled(cell)]
+            names = [x.__globals__[name] for name in x.__code__.co_names if name in x.__globals__]
+            stack += [c for c in [*cells, *names, *(x.__defaults__ or ())] if _may_hold(c)]
+        elif hasattr(x, "__wrapped__"):
+            stack.append(x.__wrapped__)
+    return list(found.values())
+
+
+def _may_hold(x: Any) -> bool:
+    return isinstance(x, Structured) or (callable(x) and not isinstance(x, type))
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,212 @@
+"""Compiled functions follow the modules that they read: layers, parameters, attributes and modes may change after the trace."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from micrograd import Value, engine, jit, losses, math, nn, no_grad, optim, structure, train, value_and_grad, vmap
+
+pytestmark = pytest.mark.skipif(not engine.NATIVE, reason="machine code needs the C engine")
+pytest.importorskip("llvmlite")
+
+POINT = [0.3, -0.7]
+
+
+def mlp():
+    return nn.MLP(2, [3, 2, 1], activation="tanh", rng=0)
+
+
+class Warm(nn.Module):
+    """A module with a plain number, a dict of modules, a tuple and an array of Values."""
+
+    def __init__(self):
+        self.temperature = 2.0
+        self.parts = {"first": nn.Linear(2, 2, rng=1), "last": nn.Linear(2, 1, rng=2)}
+        self.pair = ([Value(0.5)], [Value(1.5)])
+        self.gains = np.array([Value(1.0), Value(2.0)])
+
+    def forward(self, x):
+        for part in self.parts.values():
+            x = [v * gain for v, gain in zip(part(x), self.gains)]
+        return math.tanh(x[0] / self.temperature) + self.pair[0][0] * self.pair[1][0]
+
+
+CHANGES = {
+    "a layer more": (mlp, lambda m: m.layers.append(nn.Layer(1, 1, rng=5))),
+    "a layer less": (mlp, lambda m: m.layers.pop(1) and m.layers.__setitem__(1, nn.Layer(3, 1, rng=4))),
+    "another layer": (mlp, lambda m: m.layers.__setitem__(1, nn.Layer(3, 2, rng=9))),
+    "a neuron less": (mlp, lambda m: (m.layers[0].neurons.pop(), [n.w.pop() for n in m.layers[1].neurons])),
+    "another weight": (mlp, lambda m: m.layers[0].neurons[1].w.__setitem__(0, Value(0.123))),
+    "other weights": (mlp, lambda m: setattr(m.layers[0].neurons[1], "w", [Value(0.5), Value(0.25)])),
+    "another bias": (mlp, lambda m: setattr(m.layers[0].neurons[1], "b", Value(0.75))),
+    "another activation": (mlp, lambda m: setattr(m.layers[0].neurons[0], "activation", "sigmoid")),
+    "a number": (Warm, lambda m: setattr(m, "temperature", 5.0)),
+    "a module in a dict": (Warm, lambda m: m.parts.__setitem__("last", nn.Linear(2, 1, rng=7))),
+    "a key more": (Warm, lambda m: m.parts.__setitem__("more", nn.Linear(1, 1, rng=7))),
+    "a Value in a list in a tuple": (Warm, lambda m: m.pair[1].__setitem__(0, Value(9.0))),
+    "a Value in an array": (Warm, lambda m: m.gains.__setitem__(0, Value(3.0))),
+    "all by attribute": (Warm, lambda m: setattr(m, "parts", {"only": nn.Linear(2, 1, rng=3)})),
+}
+
+
+def used(how, model):
+    """The model as machine code in one of the ways that people use, as a function without arguments that gives numbers."""
+    rows, holder = np.array([POINT] * 3), {"model": [model]}
+    f, args = {
+        "jit(model)": lambda: (jit(model, wait=True), (POINT,)),
+        "in the background": lambda: (jit(model), (POINT,)),
+        "jit of a function": lambda: (jit(lambda a, b: model([a, b]), wait=True), POINT),
+        "jit of value_and_grad": lambda: (jit(value_and_grad(lambda x: model(x)), wait=True), (POINT,)),
+        "a method": lambda: (jit(model.forward, wait=True), (POINT,)),
+        "without gradients": lambda: (no_grad()(jit(model, wait=True)), (POINT,)),
+        "rows": lambda: (no_grad()(vmap(model)), (rows,)),
+        "hidden in an object": lambda: (vmap(lambda x: holder["model"][0](x), reduce="mean"), (rows,)),
+        "a mean of rows": lambda: (jit(vmap(model, reduce="mean"), wait=True), (rows,)),
+    }[how]()
+
+    def call():
+        found = f(*args)
+        found = found[0] if isinstance(found, (tuple, list, np.ndarray)) else found
+        return float(found)
+
+    return call
+
+
+WAYS = ["jit(model)", "in the background", "jit of a function", "jit of value_and_grad", "a method", "without gradients",
+        "rows", "hidden in an object", "a mean of rows"]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_after_compiling_is_followed(change, how):
+    make, alter = CHANGES[change]
+    model = make()
+    call = used(how, model)
+    for _ in range(3):  # the third call goes straight to machine code
+        assert call() == pytest.approx(float(model(POINT)), rel=1e-12)
+    before = call()
+    alter(model)
+    after = float(model(POINT))
+    assert after != before
+    for _ in range(3):
+        assert call() == pytest.approx(after, rel=1e-12)
+
+
+def test_gradients_go_to_the_new_parameters():
+    model = mlp()
+    f = jit(vmap(model, reduce="mean"), wait=True)
+    rows = np.array([POINT] * 4)
+    f(rows).backward()
+    old = model.layers[0].neurons[0].w[0]
+    new = model.layers[0].neurons[0].w[0] = Value(old.data)  # the same number in another Value
+    model.zero_grad()
+    old.grad = 0.0
+    f(rows).backward()
+    assert old.grad == 0.0 and new.grad != 0.0
+
+
+def test_a_mode_is_followed_where_it_matters():
+    class Moody(nn.Module):
+        def __init__(self):
+            self.w = Value(2.0)
+
+        def forward(self, x):
+            return self.w * x if self.training else -self.w * x
+
+    model = Moody()
+    f, rows = jit(model, wait=True), vmap(model, reduce="sum")
+    for mode in (True, True, False, False, True):
+        model.train(mode)
+        want = 6.0 if mode else -6.0
+        assert f(3.0).data == want and rows(np.array([1.0, 2.0])).data == want
+
+
+def test_dropout_is_gone_after_eval_and_refused_after_train():
+    model = nn.Sequential(nn.Linear(2, 4, rng=0), nn.Dropout(0.5, rng=1), nn.Linear(4, 1, rng=2)).eval()
+    f = jit(model, wait=True)
+    assert f(POINT)[0].data == pytest.approx(model(POINT)[0].data)
+    model.train()
+    with pytest.raises(Exception, match="Dropout"):
+        f(POINT)
+
+
+def test_a_change_that_does_not_matter_keeps_the_machine_code():
+    model = mlp()
+    f, rows = jit(model, wait=True), vmap(model, reduce="mean")
+    f(POINT), rows(np.array([POINT]))
+    kernels = [next(iter(v.variants)).kernels for v in (f, rows)]
+    assert all(kernels)
+    for k in range(3):
+        model.note = f"epoch {k}"
+        f(POINT), rows(np.array([POINT]))
+    assert [next(iter(v.variants)).kernels for v in (f, rows)] == kernels
+    assert next(iter(f.variants)).kernels is kernels[0]
+
+
+def test_a_module_with_much_data_costs_little_to_watch():
+    class Holder(nn.Module):
+        def __init__(self):
+            self.rows = [[float(i), 1.0] for i in range(10_000)]
+            self.w = Value(1.0)
+
+        def forward(self, x):
+            return self.w * x
+
+    watch = structure.Watch([Holder()])
+    assert len(watch.key) == 2 and not watch.changed()
+
+
+def test_what_is_computed_and_kept_is_no_change():
+    class Keeping(nn.Module):
+        def __init__(self):
+            self.w = Value(2.0)
+
+        def forward(self, x):
+            return self.w * x
+
+    model = Keeping()
+    model.last = model(1.0)
+    f = jit(model, wait=True)
+    f(3.0)
+    variants = f.variants
+    for k in range(3):
+        model.last = model(float(k))
+        f(3.0)
+    assert f.variants is variants
+
+
+@pytest.mark.parametrize("name", ["unchanged", "_unchanged"])
+def test_both_definitions_of_unchanged(name):
+    same = getattr(structure, name)
+    a, b, count = Value(1.0), Value(2.0), [7]
+    items, names = [a, b], {"a": a}
+    key = (count, count[0], items, (a, b), names, (a,))
+    assert same(key)
+    for change, back in (
+        (lambda: items.append(a), lambda: items.pop()),
+        (lambda: items.__setitem__(0, b), lambda: items.__setitem__(0, a)),
+        (lambda: names.__setitem__("b", b), lambda: names.pop("b")),
+        (lambda: names.__setitem__("a", b), lambda: names.__setitem__("a", a)),
+        (lambda: count.__setitem__(0, 8), lambda: count.__setitem__(0, 7)),
+    ):
+        change()
+        assert not same(key)
+        back()
+        assert same(key)
+    assert not same((*key, {a}, (a,)))
+
+
+@pytest.mark.parametrize("bad", [None, (), ([1],), (1, 1), ([1], 1, []), ([1], 1, [], [])])
+def test_a_key_that_is_none_is_refused_in_c(bad):
+    with pytest.raises(TypeError, match="key of a Watch"):
+        structure.unchanged(bad)
+
+
+def test_training_with_other_parameters_than_the_optimizers_is_refused():
+    model = mlp()
+    move = train.step(lambda x, y: losses.mse(model(x), y), optim.SGD(model.parameters(), lr=0.1))
+    move(POINT, 1.0)
+    model.layers[0].neurons[0].w[0] = Value(1.0)
+    with pytest.raises(RuntimeError, match="other parameters"):
+        move(POINT, 1.0)
