@@ -113,6 +113,7 @@ ops: $(DEV) $(ENGINE)  ## write ops.h and ops.js from ops.py, and optim_rules.h 
 	$(BIN)/python tools/gen_ops_js.py
 	$(BIN)/python tools/gen_math_pyi.py
 	$(BIN)/python tools/gen_optim_h.py
+	$(BIN)/python tools/gen_optim_js.py
 	$(BIN)/python setup.py --quiet build_ext --inplace
 
 setup: $(DEV) $(ENGINE)  ## the environment for development, and nothing else

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from micrograd.learn.draw import draw_dot as draw_dot
     from micrograd.learn.expression import ExpressionError as ExpressionError
     from micrograd.learn.frames import Timeline as Timeline
+    from micrograd.learn.theatre import watch as watch
 
 _HOME = {
     "Drawing": "draw",
@@ -18,6 +19,7 @@ _HOME = {
     "draw_dot": "draw",
     "explore": "explorer",
     "parse": "expression",
+    "watch": "theatre",
 }
 
 __all__ = ["frames", *_HOME]

@@ -75,7 +75,7 @@ class Explorer:
             "presets": presets,
             "first": presets[0]["key"],
             "quizzes": [quiz.as_dict() for quiz in QUIZZES],
-            "texts": {key: words for key, words in texts.current().items() if key != "terminal"},
+            "texts": {key: words for key, words in texts.current().items() if key not in ("terminal", "theatre")},
             "ideas": texts.lesson()["ideas"],
         }
 

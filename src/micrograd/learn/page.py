@@ -28,6 +28,8 @@ MAX_FLAT = 600  # nodes up to which all are drawn at once; larger graphs are wal
 # Each file needs only those before it: joined in this order they are one module, which a notebook widget has to be.
 STAGE = ("special", "ops", "numbers", "texts", "dom", "graph", "orders", "judge", "bugs", "session", "groups",
          "picture", "minimap", "transport", "question", "stage")  # fmt: skip
+THEATRE = ("rules", "program", "training", "plane", "curve", "network", "riddle", "conductor", "theatre")  # after STAGE
+WATCH = (*STAGE, *THEATRE, "help", "watch")
 MODULES = (*STAGE, "code", "leaves", "labs", "lesson", "expression", "link", "help", "app")
 
 _ROW = re.compile(r"^  (\w+): \{ symbol: .*\},\n", re.M)
@@ -130,14 +132,14 @@ def frozen(nodes: Sequence[Node]) -> str:
     return "" if stranger is None else stranger.symbol or stranger.name
 
 
-def pack(nodes: Sequence[Node], steps: Sequence[Frame] | None = None) -> dict[str, Any]:
-    """A graph as the page has it: its nodes, the modules that made them, and for a small one both layouts.
+def pack(nodes: Sequence[Node], steps: Sequence[Frame] | None = None, flat: int = MAX_FLAT) -> dict[str, Any]:
+    """A graph as the page has it: its nodes, the modules that made them, and up to `flat` nodes both layouts.
 
     The page computes frames and their words itself, by the rules of frames.py. `steps` are Python's frames, for a graph
     that the page cannot run again.
     """
     scopes: dict[tuple[str, ...], int] = {(): 0}
-    small = len(nodes) <= MAX_FLAT
+    small = len(nodes) <= flat
     sources = [node.source for node in nodes if not node.constant]
     sources = sources if any(sources) else []
     index: dict[Any, int] = {}

@@ -158,9 +158,11 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 64
     allow_reuse_address = sys.platform != "win32"
 
-    def __init__(self, explorer: Explorer, port: int = 0) -> None:
-        super().__init__(("127.0.0.1", port), Answer)
-        self.site = Site(explorer, self.server_port)
+    def __init__(
+        self, explorer: Explorer | None, port: int = 0, answer: Any = None, site: Callable[[int], Site] | None = None
+    ) -> None:
+        super().__init__(("127.0.0.1", port), answer or Answer)
+        self.site = site(self.server_port) if site else Site(cast(Explorer, explorer), self.server_port)
         self._room = BoundedSemaphore(MAX_AT_ONCE)
         self._sending: dict[int, socket.socket] = {}  # connections whose request has not been read yet, oldest first
         self._lock = Lock()

@@ -1,0 +1,127 @@
+"""The local page of a run that is training: steps are sent as they come, by server-sent events.
+
+Every page that is open has a thread of its own, which reads the record at its own pace. Training only appends to the record,
+so it never waits for a page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from threading import Thread
+from typing import Any
+
+from micrograd.learn.record import Record
+from micrograd.learn.server import SECONDS, Answer, BadRequest, Headers, Server, Site
+
+MAX_PAGES = 8  # that are served at once
+PAUSE = 0.05  # seconds between two messages to one page
+SILENCE = 10.0  # seconds without news after which a page is told that the run goes on
+
+
+class LiveSite(Site):
+    """The page, the stream of steps, and the parameters of any one step."""
+
+    def __init__(self, page: Callable[[], str], record: Record, port: int) -> None:
+        self._page, self.record = page, record
+        self.hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
+        self.open = 0  # pages that are reading
+        self.served = 0  # pages that have everything
+
+    def answer(self, method: str, path: str, headers: Headers, body: Callable[[int], bytes]) -> Any:
+        """The status, content type and body of the reply to one request."""
+        try:
+            self.check(headers)
+            if method not in ("GET", "HEAD"):
+                raise BadRequest(405, "a run is only looked at: GET")
+            if path == "/":
+                return 200, "text/html", self._page().encode()
+            if found := re.fullmatch(r"/events/([0-9]{1,9})", path):
+                return 200, "application/json", _dump(self.step(int(found[1])))
+            raise BadRequest(404, "there is nothing here but / and /events")
+        except BadRequest as bad:
+            return bad.status, "application/json", _dump(bad.more)
+
+    def step(self, k: int) -> dict[str, Any]:
+        """The parameters of one step, or of the nearest that is kept."""
+        held = [i for i, one in enumerate(list(self.record.parameters)) if one is not None]
+        if k >= len(self.record):
+            raise BadRequest(404, f"the run has {len(self.record) - 1} steps so far")
+        return self.record.message(0, 0, [min(held, key=lambda i: abs(i - k))])
+
+
+class LiveAnswer(Answer):
+    """One request; a request for the events is answered as long as the run goes on."""
+
+    def reply(self) -> None:
+        site: Any = self.server.site
+        if self.path.split("?", 1)[0] != "/events" or self.command != "GET":
+            super().reply()
+            return
+        try:
+            site.check(self.headers)
+            if site.open >= MAX_PAGES:
+                raise BadRequest(503, f"{MAX_PAGES} pages are open already")
+        except BadRequest as bad:
+            self.send(bad.status, "application/json", _dump(bad.more))
+            return
+        self.server.was_read(self.connection)
+        self.connection.settimeout(SECONDS)  # a page that does not read for so long is gone
+        self.send_response(200)
+        for name, x in (("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("Connection", "close")):
+            self.send_header(name, x)
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.end_headers()
+        site.open += 1
+        try:
+            self.stream(site)
+        finally:
+            site.open -= 1
+
+    def stream(self, site: Any) -> None:
+        """Send what is new, then what is left, then that it is over."""
+        record: Record = site.record
+        seen, sent = 0, {0}
+        while True:
+            message = record.after(seen, sent, SILENCE)
+            if message is not None:
+                seen += len(message["loss"])
+                self.wfile.write(b"data: " + _dump(message) + b"\n\n")
+            elif record.ended:
+                self.wfile.write(b"event: ended\ndata: {}\n\n")
+                site.served += 1
+                return
+            else:
+                self.wfile.write(b": the run goes on\n\n")
+            self.wfile.flush()
+            if not record.ended:
+                time.sleep(PAUSE)
+
+
+class LiveServer(Server):
+    """The local page of one run, in a thread of its own."""
+
+    def __init__(self, page: Callable[[], str], record: Record, port: int = 0) -> None:
+        super().__init__(None, port, LiveAnswer, lambda bound: LiveSite(page, record, bound))
+        self.record = record
+        Thread(target=self.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True, name="micrograd watch").start()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until a page has the whole run, at most so long; say whether one has."""
+        site: Any = self.site
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not (site.served and not site.open):
+            time.sleep(0.05)
+        return bool(site.served)
+
+    def stop(self) -> None:
+        """Close the page's address."""
+        self.record.end()
+        self.shutdown()
+        self.server_close()
+
+
+def _dump(x: dict[str, Any]) -> bytes:
+    return json.dumps(x, allow_nan=False, separators=(",", ":")).encode()

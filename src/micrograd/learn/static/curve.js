@@ -1,0 +1,164 @@
+// The loss and the accuracy of every step so far, and where in the run one is.
+import { h, put, s } from "./dom.js";
+import { show } from "./numbers.js";
+import { t } from "./texts.js";
+
+const W = 360,
+  H = 200,
+  LEFT = 40,
+  BOTTOM = 22,
+  TOP = 8,
+  RIGHT = 10;
+const MOST = 400; // points that a line is drawn with
+
+/** The panel with both curves and the histogram. */
+export function createCurve() {
+  const loss = s("path", { class: "line loss" }),
+    accuracy = s("path", { class: "line accuracy" });
+  const later = s("path", { class: "line loss later" }),
+    here = s("path", { class: "here" }),
+    spot = s("circle", { class: "spot", r: 4.5 });
+  const labels = s("g", { class: "labels" }),
+    frame = s("path", { class: "frame", d: `M${LEFT},${TOP}V${H - BOTTOM}H${W - RIGHT}` });
+  const svg = s(
+    "svg",
+    { class: "graph", viewBox: `0 0 ${W} ${H}`, role: "img" },
+    frame,
+    later,
+    accuracy,
+    loss,
+    here,
+    spot,
+    labels,
+  );
+  const bars = s("svg", { class: "bars", viewBox: `0 0 ${W} 88`, role: "img" });
+  const told = h("p", { class: "numbers" });
+  const el = h(
+    "div",
+    { class: "curve" },
+    told,
+    h("div", { dir: "ltr" }, svg),
+    h("h4", {}, t("theatre.histogram")),
+    h("div", { dir: "ltr" }, bars),
+  );
+
+  /** @param {any} training */
+  function update(training) {
+    const { steps, at } = training,
+      { loss: now, accuracy: share } = steps[at];
+    const losses = steps.map((step) => step.loss),
+      known = losses.filter((x) => Number.isFinite(x) && x !== null);
+    const most = Math.max(...known.slice(0, 2000), known.length > 2000 ? max(known) : 0, 1e-12),
+      last = Math.max(1, steps.length - 1);
+    const x = (k) => LEFT + ((W - LEFT - RIGHT) * k) / last,
+      y = (v) => H - BOTTOM - ((H - BOTTOM - TOP) * Math.min(v, most)) / most;
+    loss.setAttribute("d", path(losses, 0, at, x, y));
+    later.setAttribute("d", path(losses, at, steps.length - 1, x, y));
+    accuracy.setAttribute(
+      "d",
+      path(
+        steps.map((step) => step.accuracy),
+        0,
+        at,
+        x,
+        (v) => H - BOTTOM - (H - BOTTOM - TOP) * v,
+      ),
+    );
+    here.setAttribute("d", `M${x(at)},${TOP}V${H - BOTTOM}`);
+    const finite = Number.isFinite(now) && now !== null;
+    spot.setAttribute("cx", String(x(at)));
+    spot.setAttribute("cy", String(finite ? y(now) : TOP));
+    put(
+      labels,
+      letters(LEFT - 5, TOP + 8, show(tidy(most)), "end"),
+      letters(LEFT - 5, H - BOTTOM, "0", "end"),
+      letters(LEFT, H - 6, "0", "start"),
+      letters(W - RIGHT, H - 6, String(steps.length - 1), "end"),
+    );
+    const facts = {
+      k: String(at),
+      loss: now === null ? "—" : show(tidy(now)),
+      accuracy: share === null ? "—" : percent(share),
+    };
+    put(
+      told,
+      h("span", { class: "fact" }, h("span", { class: "quiet" }, t("theatre.loss")), h("b", { class: "loss" }, facts.loss)),
+      h(
+        "span",
+        { class: "fact" },
+        h("span", { class: "quiet" }, t("theatre.accuracy")),
+        h("b", { class: "accuracy" }, facts.accuracy),
+      ),
+    );
+    svg.setAttribute("aria-label", t("theatre.curve_read", facts));
+    histogram(training.grads);
+  }
+
+  /** How many gradients there are of each size, by powers of ten; zeros apart. @param {Float64Array} grads */
+  function histogram(grads) {
+    const counts = new Array(9).fill(0); // 0, <1e-6, 1e-6 … 1e-5, …, ≥ 1
+    for (const g of grads) counts[g === 0 ? 0 : Math.max(1, Math.min(8, 8 + Math.floor(Math.log10(Math.abs(g)))))] += 1;
+    const most = Math.max(...counts, 1),
+      wide = (W - 8) / counts.length;
+    const names = ["0", "<1e−6", "1e−6", "1e−5", "1e−4", "1e−3", "0.01", "0.1", "≥1"];
+    put(
+      bars,
+      counts
+        .map((count, k) => [
+          s("rect", {
+            class: k ? "bar" : "bar none",
+            x: 4 + k * wide + 2,
+            width: wide - 4,
+            y: 68 - (56 * count) / most,
+            height: (56 * count) / most + 0.5,
+          }),
+          letters(4 + (k + 0.5) * wide, 82, names[k], "middle"),
+          count ? letters(4 + (k + 0.5) * wide, 64 - (56 * count) / most, String(count), "middle") : null,
+        ])
+        .flat(),
+    );
+    const zeros = { zeros: String(counts[0]), n: String(grads.length) };
+    bars.setAttribute("aria-label", t("theatre.histogram_read", zeros));
+  }
+  return { el, update };
+}
+
+/** @param {number} x @param {number} y @param {string} text @param {string} anchor */
+function letters(x, y, text, anchor) {
+  return s("text", { x, y, "text-anchor": anchor }, text);
+}
+
+/** @param {number[]} xs */
+function max(xs) {
+  let most = -Infinity;
+  for (const x of xs) if (x > most) most = x;
+  return most;
+}
+
+/** Three figures are enough beside a curve. @param {number} x */
+function tidy(x) {
+  return Number.isFinite(x) && x !== 0 ? Number(x.toPrecision(3)) : x;
+}
+
+/** @param {number} share */
+export function percent(share) {
+  return t("page.percent", { x: String(Math.round(1000 * share) / 10) });
+}
+
+/** A line through the numbers of some steps, with gaps where there is none.
+ * @param {(number | null)[]} values @param {number} from @param {number} to @param {(k: number) => number} x
+ * @param {(v: number) => number} y */
+function path(values, from, to, x, y) {
+  const every = Math.max(1, Math.ceil((to - from) / MOST));
+  let d = "",
+    pen = false;
+  for (let k = from; k <= to; k = k < to ? Math.min(to, k + every) : k + 1) {
+    const v = values[k];
+    if (v === null || !Number.isFinite(v)) pen = false;
+    else {
+      d += `${pen ? "L" : "M"}${x(k).toFixed(1)},${y(v).toFixed(1)}`;
+      pen = true;
+    }
+  }
+  return d;
+}

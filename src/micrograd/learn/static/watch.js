@@ -1,0 +1,200 @@
+// The theatre as a page of its own, as a live page that Python feeds, and as a notebook widget.
+import { button, h } from "./dom.js";
+import { listenToKeys } from "./help.js";
+import { createTheatre } from "./theatre.js";
+import { t, text, useTexts } from "./texts.js";
+
+/** @param {any} root @param {any} play @param {boolean} whole */
+function dress(root, play, whole) {
+  useTexts(play.texts, play.ideas ?? []);
+  root.dir = text("direction");
+  root.lang = text("language");
+  const told = h("span", { class: "small quiet", role: "status" });
+  const body = h(whole ? "main" : "div", { class: "house" });
+  const theme = () => {
+    const now = root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    root.dataset.theme = now === "dark" ? "light" : "dark";
+    theatre.redraw();
+  };
+  const tool = (name, sign, key, act) =>
+    button(sign, act, {
+      class: "icon",
+      "data-do": name,
+      "aria-label": t(`page.${name}`),
+      title: `${t(`page.${name}`)} (${key})`,
+    });
+  const help = () => (dialog.open ? dialog.close() : dialog.showModal());
+  root.append(
+    h(
+      "header",
+      { class: "top" },
+      h("h1", { class: "brand" }, "micrograd ", h("span", { class: "quiet" }, t("theatre.brand"))),
+      h("span", { class: "grow" }),
+      told,
+      tool("theme", "◐", "d", theme),
+      tool("help", "?", "?", help),
+    ),
+    body,
+  );
+  const theatre = createTheatre(body, { ...play, parameters: (k) => ask(k) });
+  let ask = (k) => {};
+  const { acts } = theatre,
+    row = (keys, shown, does, action) => ({ keys, shown, does, action });
+  const table = [
+    row(["ArrowRight", "n"], "→  n", t("theatre.step"), acts.step),
+    row(["ArrowLeft", "p"], "←  p", t("theatre.back"), acts.back),
+    row([" "], t("page.space"), t("theatre.play"), acts.play),
+    row(["f"], "f", t("theatre.forward"), acts.forward),
+    row(["b"], "b", t("theatre.backward"), acts.backward),
+    row(["u"], "u", t("theatre.update"), acts.update),
+    row(["Home", "r"], `${t("page.home_key")}  r`, t("theatre.reset"), acts.reset),
+    row(["End"], t("page.end_key"), t("theatre.to_last"), () => acts.go(theatre.training.steps.length - 1)),
+    row(["d"], "d", t("page.theme"), theme),
+    row(["?"], "?", t("theatre.help_title"), help),
+  ];
+  const letters = h("input", { type: "checkbox", checked: true });
+  const dialog = h(
+    "dialog",
+    { class: "help", "aria-label": t("theatre.help_title") },
+    h("h2", { tabindex: "-1" }, t("theatre.help_title")),
+    h(
+      "dl",
+      {},
+      table.map((one) => h("div", {}, h("dt", {}, h("kbd", {}, one.shown)), h("dd", {}, one.does))),
+    ),
+    h("p", {}, h("label", { class: "inline" }, letters, t("keys.letters"))),
+    h("p", {}, t("theatre.help_more")),
+    button(t("page.close"), () => dialog.close(), { class: "strong" }),
+  );
+  root.append(dialog);
+  const deaf = listenToKeys(whole ? document : root, table, () => letters.checked);
+  const scheme = matchMedia("(prefers-color-scheme: dark)"),
+    redraw = () => theatre.redraw();
+  scheme.addEventListener("change", redraw);
+  return {
+    theatre,
+    told,
+    onAsk: (f) => {
+      ask = f;
+    },
+    stop: () => {
+      theatre.destroy();
+      deaf();
+      scheme.removeEventListener("change", redraw);
+    },
+  };
+}
+
+/** Run as a page of its own. @param {any} play */
+export function start(play) {
+  const root = h("div", { class: "mg whole playhouse" });
+  /** @type {any} */ (document.getElementById("micrograd")).append(root);
+  const { theatre, told, onAsk } = dress(root, play, true);
+  if (!play.live) return;
+  told.textContent = t("theatre.live_from");
+  const source = new EventSource(play.live);
+  source.onmessage = (event) => theatre.feed(JSON.parse(event.data));
+  const over = () => {
+    source.close();
+    told.textContent = "";
+    theatre.ended();
+  };
+  source.addEventListener("ended", over);
+  source.onerror = () => {
+    over();
+    told.textContent = t("theatre.live_gone");
+  };
+  onAsk(async (k) => {
+    const answer = await fetch(`${play.live}/${k}`);
+    if (!answer.ok) return;
+    theatre.feed(await answer.json());
+    theatre.acts.go(k);
+  });
+}
+
+/** As a widget: Python reads and drives what is in `names`, and sends the steps that it makes.
+ * @param {{model: any, el: any}} host */
+function render({ model, el }) {
+  const root = h("div", { class: "mg playhouse" }),
+    play = { ...model.get("play"), live: model.get("live") };
+  el.append(root);
+  const { theatre, told, stop } = dress(root, play, false);
+  if (play.live) told.textContent = t("theatre.live_from");
+  let hearing = false;
+  const names = ["scene", "step", "rate", "zeroes", "playing", "points"];
+  const tell = () => {
+    if (hearing) return;
+    const { step, at, steps } = theatre.training,
+      now = {
+        ...theatre.state(),
+        steps: steps.length - 1,
+        loss: finite(step.loss),
+        accuracy: step.accuracy ?? 0,
+        parameters: [...(step.p ?? [])].map(finite),
+      };
+    const wanted = [...names, "steps", "loss", "accuracy", "parameters"].filter(
+      (name) => JSON.stringify(model.get(name)) !== JSON.stringify(now[name]),
+    );
+    for (const name of wanted) model.set(name, now[name]);
+    if (wanted.length) model.save_changes();
+    last = at;
+  };
+  let last = 0,
+    pending = 0;
+  const soon = () => {
+    // while it plays, ten times a second is enough
+    if (pending) return;
+    pending = Number(
+      setTimeout(
+        () => {
+          pending = 0;
+          tell();
+        },
+        theatre.state().playing ? 100 : 0,
+      ),
+    );
+  };
+  for (const event of ["step", "points", "scene"]) theatre.on(event, soon);
+  const ears = Object.fromEntries(
+    names.map((name) => [
+      `change:${name}`,
+      () => {
+        const x = model.get(name),
+          now = theatre.state()[name];
+        if (JSON.stringify(x) === JSON.stringify(now)) return;
+        hearing = true;
+        try {
+          theatre.show({ [name]: x });
+        } finally {
+          hearing = false;
+        }
+        soon();
+      },
+    ]),
+  );
+  /** @param {any} message */
+  const listen = (message) => {
+    if (message.kind === "steps") theatre.feed(message);
+    if (message.kind !== "ended") return;
+    told.textContent = "";
+    theatre.ended();
+  };
+  for (const [event, ear] of Object.entries(ears)) model.on(event, ear);
+  model.on("msg:custom", listen);
+  if (play.live) model.send?.({ kind: "ready" }); // steps that were sent before this view was open
+  if (model.get("step")) theatre.show({ step: model.get("step") });
+  soon();
+  return () => {
+    clearTimeout(pending);
+    for (const [event, ear] of Object.entries(ears)) model.off(event, ear);
+    model.off("msg:custom", listen);
+    stop();
+  };
+}
+
+/** @param {number | null} x */
+function finite(x) {
+  return Number.isFinite(x) ? x : null;
+}
+
+export default { render };
