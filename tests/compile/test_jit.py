@@ -368,6 +368,10 @@ class TestThreads:
 
 
 class TestLargeTapes:
+    @pytest.fixture(autouse=True)
+    def turns_are_written_out(self, monkeypatch):
+        monkeypatch.setattr(TUNING, "rolled_work", 10**9)
+
     @staticmethod
     def long(n):
         def f(x, y):

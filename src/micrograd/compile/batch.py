@@ -83,7 +83,8 @@ def renumber_captured(found: Trace, first: list[Value]) -> Trace:
     tape = found.tape
     rows = [(order[id(found.captured[args[0]])],) if op is PARAM else args for op, args in zip(tape.ops, tape.args)]
     new = Trace(tape.copy(params=len(captured), args=rows), captured, found.shape)
-    new.merged, new.notes, new.derivatives = found.merged, found.notes, found.derivatives
+    new.merged, new.notes, new.sampled = found.merged, found.notes, found.sampled
+    new.derivatives = found.derivatives
     return new
 
 

@@ -36,7 +36,7 @@ from micrograd.compile.signature import (
     values_among,
 )
 from micrograd.compile.tuning import TUNING
-from micrograd.compile.variants import Variants, is_recording, trace_variant
+from micrograd.compile.variants import Variants, is_recording, trace_rolled, trace_variant
 from micrograd.errors import TraceError
 from micrograd.importable import attribute_of, by_name
 from micrograd.objects import flatten_object, static_shape
@@ -94,7 +94,7 @@ class Jit:
                 continue
             if variant.trace.asked and tuple(map(type, leaves)) not in variant.trace.asked:
                 continue
-            flat = variant.run(leaves, wanted, wait)
+            flat = variant.run(leaves, wanted, wait or not variant.trace.sampled)
             if flat is not None:
                 self.variants.touch(shape, variant, position)
                 return unflatten(variant.trace.shape, iter(flat))
@@ -113,6 +113,7 @@ class Jit:
     def _first_call(self, shape: Shape, leaves: list[Any], wanted: tuple[int, ...], wait: bool) -> Any:
         """Trace the path that these arguments take, and answer from machine code (wait) or from the trace."""
         found = self._trace(shape, leaves)
+        wait = wait or not found.sampled
         variant, new = self._variant(shape, found)
         try:
             flat: list[Any] | None = None
@@ -191,15 +192,22 @@ class Jit:
         def spread(args: Any, kwargs: Any) -> Any:
             return self.unbound(*args, **kwargs)
 
+        def arrange(flat: list[Any]) -> Any:
+            return unflatten(shape, iter(flat))
+
         def merge(values: list[float], plain: Trace) -> Trace | None:
             from micrograd.stage.attempt import merged  # here, for a function without branches needs none of it
 
-            return merged(self.unbound, lambda flat: unflatten(shape, iter(flat)), values, plain, keep_types=True)
+            return merged(self.unbound, arrange, values, plain, keep_types=True)
 
         spread.__qualname__ = name_of(self.f)
         # With Values among the arguments, whether a result is a Value or a number may depend on the path.
-        apart = self.options.exact or values_among(leaves) or not backends.find(self.options.backend).regions
-        return trace_variant(spread, self.f, shape, leaves, None if apart else merge, by_class=True)
+        one_path = bool(values_among(leaves))
+        rolled = functools.partial(trace_rolled, self.unbound, arrange, False, keep_types=True, one_path=one_path)
+        unrolled = self.options.exact or not backends.find(self.options.backend).regions
+        apart = unrolled or one_path
+        merge_or_not, roll_or_not = None if apart else merge, None if unrolled else rolled
+        return trace_variant(spread, self.f, shape, leaves, merge_or_not, roll_or_not, by_class=True)
 
     def _install(self, shape: Shape, variant: PointVariant) -> None:
         """Let the C object go straight to the code of the first variant, where its arguments and results are simple enough."""

@@ -8,6 +8,7 @@ from micrograd import install
 from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.objects import flatten_object, static_shape
+from micrograd.tape.trace import peek
 from micrograd.tree import NUMBER, Shape, flatten, is_array, not_told_apart, refuse_masked, unflatten
 
 
@@ -104,6 +105,10 @@ class Rows:
         for a, axis in zip(self.arrays, self.axes):
             numbers += self.np.ravel(self.np.take(a, r, axis)).tolist()
         return numbers + self.uniform
+
+    def spread(self, count: int) -> list[list[float]]:
+        """The numbers of some rows, evenly spaced."""
+        return [peek(self.row(r)) for r in range(0, self.rows, max(1, self.rows // count))]
 
     def varying(self) -> int:
         """How many numbers vary by row."""

@@ -78,6 +78,13 @@ class Tuning:
 
     # ---- loops
 
+    # A `for` loop without choices whose turns have fewer instructions than this, all together, is written out.
+    rolled_work: int = 4000
+    # Statements of a function that are interpreted in search of a loop that is long enough: about 20 ms.
+    searched_statements: int = 1000
+    # Instructions of a loop that are interpreted for one result; a longer one is compiled at once. 50,000 take 15 ms.
+    interpreted_loop: int = 50_000
+
     # The adjoint of a loop keeps its carried values of all turns. Past so many numbers for one point (32 MB; an eighth for
     # rows, whose numbers are vectors), it keeps those of every √n-th turn, and runs the turns in between once more.
     kept_states: int = 4_000_000

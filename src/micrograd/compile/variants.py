@@ -40,23 +40,37 @@ def trace_variant(
     shape: Shape,
     leaves: Iterable[Any],
     merge: Callable[[list[float], Trace], Trace | None] | None = None,
+    rolled: Callable[[list[float], Any], Trace | None] | None = None,
     by_class: bool = False,
 ) -> Trace:
     """Trace a function along the path that these numbers take: the one place where jit and vmap ask for a trace.
 
     `f` takes the arguments arranged as `shape`; `user` is the function as it was written, whose surroundings are watched.
-    Where the path has branches, `merge` may give a trace of all paths in its place. With `by_class`, the function sees the
-    classes of the numbers as they were given, else those of floats.
+    Where the path has branches, `merge` may give a trace of all paths in its place. `rolled` is asked before: for a trace in
+    which long loops are loops, so that their turns are not run. With `by_class`, the function sees the classes of the numbers
+    as they were given, else those of floats.
     """
     given = list(leaves)
     values = peek(given)
     kinds.look_for_types(user)
+    origins = given if by_class else None
     with noting() as read:
-        found = trace_twice(f, user, shape, values, given if by_class else None)
-        if merge is not None and found.tape.guards:
-            found = merge(values, found) or found
+        found = rolled(values, origins) if rolled is not None else None
+        if found is None:
+            found = trace_twice(f, user, shape, values, origins)
+            if merge is not None and found.tape.guards:
+                found = merge(values, found) or found
     found.modules = list(({id(m): m for m in modules_of(user)} | read).values())
     return found
+
+
+def trace_rolled(user: Any, arrange: Any, rows: bool, values: list[float], origins: Any, **how: Any) -> Trace | None:
+    """The trace of a function with a long loop, in which that is a loop, for one point or for rows; None for any other."""
+    from micrograd.stage import ahead  # here, for a call that is traced already needs none of it
+
+    kept = TUNING.kept_states // (8 if rows else 1)
+    limits = ahead.Limits(2, TUNING.rolled_work, TUNING.searched_statements, kept, TUNING.interpreted_loop)
+    return ahead.rolled(user, arrange, values, limits, origins, **how)
 
 
 class Variant:

@@ -28,11 +28,11 @@ from micrograd.compile.pipeline import Goal
 from micrograd.compile.protocol import Compiled
 from micrograd.compile.rows import Rows
 from micrograd.compile.tuning import TUNING
-from micrograd.compile.variants import Variants, is_recording, trace_variant
+from micrograd.compile.variants import Variants, is_recording, trace_rolled, trace_variant
 from micrograd.engine import Value
 from micrograd.importable import attribute_of, by_name
 from micrograd.tape.tape import Tape
-from micrograd.tape.trace import Trace, is_tracing, peek, user_depth
+from micrograd.tape.trace import Trace, is_tracing, user_depth
 from micrograd.tree import NUMBER, Shape, name_of, unflatten, wants_function
 
 CORES = os.cpu_count() or 1
@@ -268,18 +268,18 @@ class Vmap:
             args, kwargs = rows.arrange(list(flat))
             return self.f(*args, **kwargs)
 
+        others = functools.partial(rows.spread, CHECKED)
+
         def merge(values: list[float], plain: Trace) -> Trace | None:
             from micrograd.stage.attempt import merged  # here, for a function without branches needs none of it
-
-            def others() -> list[list[float]]:
-                return [peek(rows.row(r)) for r in range(0, rows.rows, max(1, rows.rows // CHECKED))]
 
             return merged(self.f, rows.arrange, values, plain, others)
 
         one_row.__qualname__ = name_of(self.f)
         try:
+            rolled = functools.partial(trace_rolled, self.f, rows.arrange, True, others=others)
             apart = self.options.exact or not backends.find(self.options.backend).regions
-            return trace_variant(one_row, self.f, shape, leaves, None if apart else merge)
+            return trace_variant(one_row, self.f, shape, leaves, *((None, None) if apart else (merge, rolled)))
         except Exception as error:
             explain.add_note(error, f"in row {row} of {self!r}")
             raise

@@ -51,11 +51,20 @@ def merged(
     if found.shape != plain.shape or _accepts(found, row) is None:
         plain.notes = {**found.notes, "": "not merged: this row does what is kept apart"}
         return None
-    for numbers in [row, *_chosen(found.tape, found.captured, others())]:
-        if not _agrees(user, arrange, found, numbers):
-            plain.notes = {"": "not merged: the merged tape gave other results, which is a defect"}
-            return None
+    if not verified(user, arrange, found, row, others):
+        plain.notes = {"": "not merged: the merged tape gave other results, which is a defect"}
+        return None
     return found
+
+
+def verified(
+    user: Callable[..., Any], arrange: Arrange, found: Trace, row: list[float], others: Callable[[], list[list[float]]]
+) -> bool:
+    """Whether a merged trace gives what plain runs give, on a row that it accepts and on others that take other arms."""
+    if _accepts(found, row) is None:
+        return False
+    rows = [row, *_chosen(found.tape, found.captured, others())]
+    return all(_agrees(user, arrange, found, numbers) for numbers in rows)
 
 
 def _accepts(found: Trace, row: list[float]) -> list[float] | None:

@@ -267,4 +267,5 @@ RULES: dict[Any, Callable[..., Any]] = {
     list: _list, tuple: _tuple, set: _set, dict: _dict, next: _next, iter: _iter, bool: _bool, len: _len, type: _type,
     range: _range, int: _convert(int), float: _convert(float), print: _print, zip: _zip, map: _map, enumerate: _enumerate,
     reversed: _reversed, getattr: _getattr, abs: _absolute, isinstance: _isinstance, id: _refuse, input: _refuse, open: _refuse,
+    sys.getrecursionlimit: _refuse,
 }  # fmt: skip

@@ -7,5 +7,17 @@ class Unsupported(BaseException):
     """Something that cannot be shown to be right when merged. Not an Exception: the user's `except` must not see it."""
 
 
+class StaleRead(BaseException):
+    """The body of a loop reads a variable that it was taken to assign first. The name is empty where it is not known."""
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class NotYet(BaseException):
+    """A loop can be rolled after another turn, when its variables hold what they hold from then on."""
+
+
 class Lost(BaseException):
     """No row is left: every one of them raises, or does something that is not merged."""

@@ -9,12 +9,12 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.stage import calls, iterate, lanes
-from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.errors import Lost, StaleRead, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Frame, Machine
 from micrograd.stage.masks import FALSE
 from micrograd.stage.scope import Scope, comprehension_scope
-from micrograd.stage.summary import UNBOUND, Summary, join
+from micrograd.stage.summary import STALE, UNBOUND, Summary, join
 
 Run = Callable[[Machine, Frame], Any]
 
@@ -80,6 +80,8 @@ def load(name: str, scope: Scope) -> Run:
             return m.now(value)
         if value is UNBOUND:
             raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
+        if value is STALE:
+            raise StaleRead(name)
         return value
 
     def outer(m: Machine, frame: Frame) -> Any:

@@ -6,24 +6,31 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from micrograd import engine
 from micrograd.engine import Value
+from micrograd.ops import OPS
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.summary import Summary
 
 SIMPLE = (operator.add, operator.sub, operator.mul)
+EXACT = 2**53  # whole numbers below are floats
 
 
 class Lane(Summary):
     """An int or a float of the program that is a number on the tape. Only what cannot raise is computed with it.
 
-    `affine` is (a, b) for an int that is a * turn + b in the loop that runs, so that it may be an index.
+    `affine` is (a, b) for an int that is a * turn + b in the loop that runs, of so many turns, so that it may be an index.
     """
 
-    __slots__ = ("affine", "kind", "value")
+    __slots__ = ("affine", "kind", "turns", "value")
 
-    def __init__(self, kind: type, value: Any, affine: tuple[int, int] | None = None) -> None:
+    def __init__(self, kind: type, value: Any, affine: tuple[int, int] | None = None, turns: int = 0) -> None:
         super().__init__([])
-        self.kind, self.value, self.affine = kind, value, affine
+        self.kind, self.value, self.affine, self.turns = kind, value, affine, turns
+
+    def ends(self) -> tuple[int, int] | None:
+        """The numbers in the first and in the last turn; the others are between them."""
+        return None if self.affine is None else (self.affine[1], self.affine[0] * (self.turns - 1) + self.affine[1])
 
 
 def binary(op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
@@ -32,9 +39,39 @@ def binary(op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     if isinstance(a, Value) or isinstance(b, Value):
         return op(x, y)
     kinds = {x.kind if type(x) is Lane else type(x) for x in (a, b)}
-    if op not in SIMPLE or not kinds <= {int, float}:
+    if op is operator.pow and type(b) is Lane and _finite_power(a, b):
+        return Lane(float, engine.apply(OPS["pow"], x, y))
+    if not kinds <= {int, float}:
         raise Unsupported("an operation on a plain number that changes from turn to turn")
-    return Lane(float if float in kinds else int, op(x, y), _affine(op, a, b))
+    divides = type(b) in (int, float) and 0 < abs(b) < EXACT
+    if op is operator.truediv and divides:
+        return Lane(float, x / y)
+    if op in (operator.floordiv, operator.mod) and divides and kinds == {int} and a.affine is not None:
+        return _whole_division(op, a, b)
+    if op not in SIMPLE:
+        raise Unsupported("an operation on a plain number that changes from turn to turn")
+    turns = max([x.turns for x in (a, b) if type(x) is Lane])
+    return Lane(float if float in kinds else int, op(x, y), _affine(op, a, b), turns)
+
+
+def _finite_power(base: Any, exponent: Lane) -> bool:
+    """Whether a power of a plain number raises in no turn: between its ends, a power of a positive number is between."""
+    ends = exponent.ends()
+    if type(base) is not float or not base > 0.0 or ends is None:
+        return False
+    try:
+        return all(base**n < float("inf") for n in ends)
+    except OverflowError:
+        return False
+
+
+def _whole_division(op: Callable[[Any, Any], Any], a: Lane, b: int) -> Any:
+    """a // b or a % b. Of whole numbers below 2**53, the rounded quotient is on the right side of each whole number."""
+    ends = a.ends()
+    if ends is None or max(map(abs, ends)) >= EXACT:
+        raise Unsupported("a division of large whole numbers that change from turn to turn")
+    whole = engine.apply(OPS["floor"], a.value / float(b))
+    return Lane(int, whole if op is operator.floordiv else a.value - whole * float(b))
 
 
 def _affine(op: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[int, int] | None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from micrograd.stage import iterate
-from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.errors import Lost, NotYet, Unsupported
 from micrograd.stage.expressions import expression
 from micrograd.stage.machine import Exits, Frame, Machine
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.roll import Items, Roll
 from micrograd.stage.scope import Scope, _own_nodes
 
-ROLLED = 12  # turns of a `for` loop that are worth a loop in the tape
 SPARE = 8  # turns that are written in any case; then as many as the row at hand needs, rounded up to a power of two
 
 
@@ -83,13 +83,43 @@ def assigned(body: list[Any], scope: Scope) -> list[str] | None:
     return list(names) if all(scope.hops(name) == 0 for name in names) else None
 
 
-def roll(m: Machine, frame: Frame, key: Any, names: list[str], run: Callable[[Roll], None], source: Any = None) -> bool:
-    """Let the rest of a loop be a loop in the tape; False where it cannot be."""
+def read_first(parts: list[Any], found: dict[str, bool] | None = None) -> set[str]:
+    """The variables that are read before they are assigned, if statements run one after the other."""
+    found = {} if found is None else found
+    for part in parts:
+        if isinstance(part, ast.Name):
+            found.setdefault(part.id, isinstance(part.ctx, ast.Load))
+        elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
+            found.setdefault(part.target.id, True)
+            read_first([part.value], found)
+        elif isinstance(part, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)):
+            targets = part.targets if isinstance(part, ast.Assign) else [part.target]
+            read_first([*([part.value] if part.value is not None else []), *targets], found)
+        elif isinstance(part, ast.For):
+            read_first([part.iter, part.target, *part.body, *part.orelse], found)
+        else:
+            read_first(list(ast.iter_child_nodes(part)), found)
+    return {name for name, read in found.items() if read}
+
+
+def roll(
+    m: Machine,
+    frame: Frame,
+    key: Any,
+    names: list[str],
+    read: set[str],
+    run: Callable[[Roll], None],
+    source: Any = None,
+) -> bool:
+    """Let the rest of a loop be a loop in the tape; False where it cannot be, or not yet."""
     if id(key) in m.unrolled:
         return False
     line = m.line
     try:
-        run(Roll(m, frame, names, None if source is None else Items(source, m)))
+        run(Roll(m, frame, names, None if source is None else Items(source, m), read))
+    except NotYet:
+        m.line = line
+        return False
     except (Unsupported, Lost, Exception) as reason:
         m.unrolled.add(id(key))
         m.line = line
@@ -111,7 +141,9 @@ def loop_while(node: Any, scope: Scope) -> Any:
         with Loop(m, frame, orelse) as loop:
             while m.here is not FALSE:
                 m.line = loop.line
-                if turns == 1 and names is not None and roll(m, frame, node, names, lambda r: r.run(test, body, None)):
+                if turns == 1 and names is not None and roll(
+                    m, frame, node, names, set(names), lambda r: r.run(test, body, None)
+                ):  # fmt: skip
                     break
                 go_on = m.truth(test(m, frame))
                 if loop.end(go_on):
@@ -136,6 +168,7 @@ def loop_for(node: Any, scope: Scope) -> Any:
     source, store, body = expression(node.iter, scope), target(node.target, scope), block(node.body, scope)
     orelse = block(node.orelse, scope) if node.orelse else None
     names = assigned([*node.body, node.target], scope)
+    read = read_first([node.target, *node.body])
 
     def run(m: Machine, frame: Frame) -> None:
         turns = 0
@@ -143,8 +176,8 @@ def loop_for(node: Any, scope: Scope) -> Any:
         with Loop(m, frame, orelse) as loop:
             while m.here is not FALSE:
                 m.line = loop.line
-                if turns == 1 and names is not None and left(items) >= ROLLED and roll(
-                    m, frame, node, names, lambda r: r.run(None, body, store), items
+                if turns <= 1 and names is not None and left(items) >= m.limits.turns and roll(
+                    m, frame, node, names, read, partial(Roll.run, test=None, body=body, store=store, first=not turns), items
                 ):  # fmt: skip
                     break
                 turns += 1

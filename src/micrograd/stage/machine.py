@@ -12,9 +12,10 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.stage import lanes
-from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.errors import Lost, StaleRead, Unsupported
+from micrograd.stage.limits import Limits
 from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
-from micrograd.stage.summary import UNBOUND, Entry, Summary, join
+from micrograd.stage.summary import STALE, UNBOUND, Entry, Summary, join
 
 MAX_STATEMENTS = 400_000
 MAX_COMBINATIONS = 4_096
@@ -58,8 +59,9 @@ class State:
 class Machine:
     """Runs one function for all rows at once."""
 
-    def __init__(self, keep_types: bool = False) -> None:
+    def __init__(self, keep_types: bool = False, limits: Limits | None = None) -> None:
         self.keep_types = keep_types  # whether an int that is a result must stay one
+        self.limits = limits or Limits()
         self.masks = Masks()
         self.here: Mask = TRUE  # the rows that the code runs for
         self.bystanders: Mask = FALSE  # rows that rely on the state as it is, and do not run this code
@@ -73,6 +75,10 @@ class Machine:
         self.calls: dict[Any, int] = {}
         self.rolling: Any = None  # the loop whose body is interpreted on placeholders
         self.unrolled: set[int] = set()  # loops that cannot be rolled
+        self.rolled = 0  # how many loops are in the tape
+        self.sampled = (
+            True  # whether the Values have the numbers of the row at hand, or zeros since a loop that is too long
+        )
         self.statements = 0
         self.derivatives: dict[int, Any] = {}  # Values that are derivatives, by id
         self.derived_in_a_loop = False
@@ -132,6 +138,8 @@ class Machine:
         here, both_of = self.here, self.masks.both_of
         found = [(mask, y) for mask, y in x.alternatives if both_of(mask, here) is not FALSE]
         for mask, y in found:
+            if y is STALE:
+                raise StaleRead
             if y is UNBOUND:
                 if len(found) == 1:
                     raise NameError("a variable is used before it is assigned")

@@ -15,11 +15,14 @@ from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
 from micrograd.stage import iterate
-from micrograd.stage.errors import Unsupported
+from micrograd.stage.errors import NotYet, StaleRead, Unsupported
+from micrograd.stage.forms import Form
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Exits, Frame, Machine, undo
 from micrograd.stage.masks import FALSE, TRUE, Mask
-from micrograd.stage.summary import UNBOUND, Summary, _constant_key, join, number
+from micrograd.stage.sample import sampled, work
+from micrograd.stage.summary import STALE, UNBOUND, Summary, join
+from micrograd.tape import kinds
 from micrograd.tape import trace as tracing
 from micrograd.tape.builder import Builder
 from micrograd.tape.passes import prune
@@ -29,106 +32,6 @@ from micrograd.tape.tape import Loop as Region
 linearize: Any = getattr(tracing, "linearize", graph.linearize)
 WHERE = OPS["where"]
 PASSES = 14  # runs of the body, until it is known which forms the variables take
-FEW = {int: 3}  # numbers that a variable may take as constants, by their type
-OTHERS = 9
-
-
-class Form:
-    """What a variable may hold at the beginning of a turn."""
-
-    def __init__(self) -> None:
-        self.constants: list[Any] = []
-        self.value = False  # a Value
-        self.lane: type | None = None  # a plain number that changes
-
-    def admit(self, x: Any) -> bool:
-        """Let a variable hold x too; whether that is new."""
-        if type(x) is Summary:
-            news = [self.admit(y) for _, y in x.alternatives]  # all of them
-            return any(news)
-        if isinstance(x, Value):
-            new, self.value = not self.value, True
-        elif type(x) is Lane:
-            new = self.lane is not x.kind
-            if new and self.lane is not None:
-                raise Unsupported("a variable is an int in one turn and a float in another")
-            self.lane = x.kind
-        else:
-            if self.lane is type(x):
-                return False
-            keys = [_constant_key(c) for c in self.constants]
-            new = _constant_key(x) not in keys
-            if new:
-                self.constants.append(x)
-                if len(self.constants) > FEW.get(type(x), OTHERS):
-                    self._widen()
-        if self.lane is not None and (self.value or any(type(c) is not self.lane for c in self.constants)):
-            raise Unsupported("a variable holds a plain number in one turn and something else in another")
-        if self.lane is not None:
-            self.constants = []
-        return new
-
-    def _widen(self) -> None:
-        kinds = {type(c) for c in self.constants}
-        if kinds not in ({int}, {float}) or self.value:
-            raise Unsupported("a variable holds too many different things from turn to turn")
-        self.lane = kinds.pop()
-
-    @property
-    def fixed(self) -> bool:
-        return not self.value and self.lane is None and len(self.constants) == 1
-
-    @property
-    def count(self) -> int:
-        """How many numbers are carried for the variable."""
-        return 0 if self.fixed else 1 if self.lane is not None else self.value + self.coded
-
-    @property
-    def coded(self) -> bool:
-        return len(self.constants) + self.value > 1 if self.lane is None else False
-
-    def carried(self, m: Machine, x: Any) -> list[Any]:
-        """What is carried for a variable that holds x: its number, and which of the alternatives it is."""
-        if self.fixed:
-            return []
-        if self.lane is not None:
-            if type(x) is Summary:
-                x = Lane(self.lane, number(m, _without_lanes(x)))
-            return [x.value if type(x) is Lane else float(x)]
-        parts = x.alternatives if type(x) is Summary else [(TRUE, x)]
-        found: list[Any] = []
-        if self.value:
-            values = [(mask, None, y) for mask, y in parts if isinstance(y, Value)]
-            found.append(join(m, values) if values else 0.0)  # type: ignore[arg-type]
-        if self.coded:
-            keys = [_constant_key(c) for c in self.constants]
-            codes = [
-                (mask, None, -1.0 if isinstance(y, Value) else float(keys.index(_constant_key(y)))) for mask, y in parts
-            ]
-            code = join(m, codes)  # type: ignore[arg-type]
-            found.append(number(m, code))
-        return found
-
-    def rebuilt(self, m: Machine, carried: list[Any]) -> Any:
-        """What a variable holds, from what is carried for it."""
-        if self.fixed:
-            return self.constants[0]
-        if self.lane is not None:
-            return Lane(self.lane, carried[0])
-        if not self.coded:
-            return carried[0]
-        code, alternatives, rest = carried[-1], [], TRUE
-        for k, c in enumerate(self.constants):
-            mask = m.masks.compare("eq", code, float(k))
-            alternatives.append((mask, c))
-            rest = m.masks.without(rest, mask)
-        if self.value:
-            alternatives.append((rest, carried[0]))
-        return Summary(alternatives)
-
-
-def _without_lanes(x: Summary) -> Summary:
-    return Summary([(mask, y.value if type(y) is Lane else y) for mask, y in x.alternatives])
 
 
 class Items:
@@ -159,9 +62,11 @@ class Items:
 class Roll:
     """One attempt to roll a loop."""
 
-    def __init__(self, m: Machine, frame: Frame, names: list[str], items: Items | None) -> None:
+    def __init__(self, m: Machine, frame: Frame, names: list[str], items: Items | None, read: set[str]) -> None:
+        """`names` are assigned in the body; of those in `read` a turn probably reads what the turn before has left."""
         self.m, self.frame, self.names, self.items = m, frame, names, items
-        self.forms = {name: Form() for name in names}
+        once = items is not None and items.turns > 0  # a turn that is taken for certain assigns what it assigns first
+        self.forms = {name: Form(once and name not in read) for name in names}
         self.line = m.line
         self.exits: list[tuple[str, Any]] = []  # the ways out of the loop that were seen: (break, return or lost; what)
 
@@ -169,7 +74,9 @@ class Roll:
 
     def index(self, step: int, start: int) -> Lane:
         """The int start + step * turn."""
-        return Lane(int, self.turn * float(step) + float(start), (step, start))
+        turns = self.items.turns if self.items is not None else 0
+        value = self.turn if step == 1 else self.turn * float(step)
+        return Lane(int, value + float(start) if start else value, (step, start), turns)
 
     def element(self, items: list[Any]) -> Any:
         """One item of a list in each turn."""
@@ -183,30 +90,55 @@ class Roll:
         for known, placeholder in self.arrays:
             if len(known) == len(items) and all(a is b for a, b in zip(known, items)):
                 return placeholder if values else Lane(float, placeholder)
-        placeholder = Value(items[0]._data if values else items[0])
+        placeholder = self._placeholder(items[0]._data if values else items[0])
         self.arrays.append((items, placeholder))
         return placeholder if values else Lane(float, placeholder)
 
     # ---- running the body
 
-    def run(self, test: Any, body: Any, store: Any) -> None:
-        """Run the loop for the rows that are here, and let them wait where they leave it."""
+    def run(self, test: Any, body: Any, store: Any, first: bool = False) -> None:
+        """Run the loop for the rows that are here, and let them wait where they leave it.
+
+        Before its `first` turn, NotYet is raised where a variable holds a constant that becomes a Value.
+        """
         m, frame = self.m, self.frame
         entry = {name: frame.variables.get(name, UNBOUND) for name in self.names}
-        for name, x in entry.items():
-            if x is not UNBOUND:
-                self.forms[name].admit(m.now(x))
-            else:
-                self.forms[name].constants.append(UNBOUND)
+        for name in self.names:
+            if not self.forms[name].fresh:
+                self._begin(name, entry[name])
         begin = m.here
         for lost in m.lost:  # a row that is lost may hold anything, and must not keep the loop running
             begin = m.masks.without(begin, lost)
-        for _ in range(PASSES):
-            if self._once(test, body, store, entry):
-                break
+        passes = 0
+        while passes < PASSES:
+            try:
+                if self._once(test, body, store, entry):
+                    break
+            except StaleRead as found:
+                stale = [n for n, f in self.forms.items() if f.fresh and found.name in ("", n)]
+                if not stale:  # of a loop around this one
+                    raise
+                for name in stale:
+                    self.forms[name] = Form()
+                    self._begin(name, entry[name])
+                continue
+            if first and any(form.value and form.coded for form in self.forms.values()):
+                raise NotYet
+            passes += 1
         else:
             raise Unsupported("the variables of a loop take too many forms")
+        if self.items is not None and self.items.turns * work(self.body) < m.limits.work:
+            raise Unsupported("there are few instructions in all turns together")
         self._emit(entry, begin)
+
+    def _begin(self, name: str, x: Any) -> None:
+        """Let a variable hold at the beginning of a turn what it holds before the loop."""
+        if x is STALE:
+            raise StaleRead(name)
+        if x is UNBOUND:
+            self.forms[name].constants.append(UNBOUND)
+        else:
+            self.forms[name].admit(self.m.now(x))
 
     def _once(self, test: Any, body: Any, store: Any, entry: dict[str, Any]) -> bool:
         """Interpret the body on placeholders; False where a variable takes a form that was not known."""
@@ -215,6 +147,7 @@ class Roll:
         before = observed.set_trace(serial)
         kept = m.here, m.bystanders, m.lost, m.lost_at, frame.exits, frame.level, m.rolling
         loops = {key: names.get(key) for key in (".break", ".continue")}
+        self.kinds = kinds.begin(serial, [], None)
         m.differentiated += 1
         m.masks.stack.append(m.differentiated)
         m.masks.values.append({})
@@ -224,14 +157,14 @@ class Roll:
             frame.level = m.level
             top = m.enter()
             self.arrays: list[tuple[list[Any], Value]] = []
-            self.turn = Value(1.0)
+            self.turn = self._placeholder(1.0)
             self.carried: list[Value] = []
             self.begun: dict[str, Any] = {}
             places: dict[str, list[Any]] = {}
             for name, form in self.forms.items():
-                places[name] = [Value(1.0) for _ in range(form.count)]
+                places[name] = [self._placeholder(1.0) for _ in range(form.count)]
                 self.carried += places[name]
-                self.begun[name] = form.rebuilt(m, places[name])
+                self.begun[name] = STALE if form.fresh else form.rebuilt(m, places[name])
                 m.assign(frame, name, self.begun[name])
             how = Value(0.0)
             returned = Value(0.0)
@@ -255,6 +188,8 @@ class Roll:
             names[".continue"] = turn = m.enter()
             body(m, frame)
             m.meet(turn)
+            if self.kinds.asked:
+                raise Unsupported("the body of a loop asks for the class of a number that changes from turn to turn")
             return self._outputs(serial, breaks, returns, how, returned)
         finally:
             while len(m.journals) > depth:
@@ -268,6 +203,13 @@ class Roll:
                 else:
                     names[key] = value
             observed.set_trace(before)
+            kinds.end(serial)
+
+    def _placeholder(self, x: float) -> Value:
+        """A Value in place of what a turn is given. Which class that has is not known, so nobody may ask for it."""
+        made = Value(x)
+        self.kinds.known[id(made)] = made, float
+        return made
 
     def _outputs(self, serial: int, breaks: Exits, returns: Exits, how: Value, returned: Value) -> bool:
         m, frame = self.m, self.frame
@@ -281,6 +223,8 @@ class Roll:
             if m.here is not FALSE:
                 entries.append((m.here, None, frame.variables.get(name, UNBOUND)))
             finals[name] = join(m, entries) if entries else self.begun[name]
+            if _is_stale(finals[name]):
+                raise StaleRead(name)
             if self.forms[name].admit(finals[name]):
                 forms_known = False
         for journal in [*m.journals[breaks.index :], *(s.changes for s in [*breaks.states, *returns.states])]:
@@ -361,7 +305,7 @@ class Roll:
         start: list[Any] = []
         sizes = {}
         for name, form in self.forms.items():
-            parts = form.carried(m, m.now(entry[name]))
+            parts = [0.0] * form.count if form.fresh else form.carried(m, m.now(entry[name]))
             sizes[name] = len(parts)
             start += parts
         if self.flagged:  # rows that are not here have left already, so that they do not keep the loop running
@@ -370,7 +314,12 @@ class Roll:
         stacks = [node_of(STACK, items, 0.0) for items, _ in self.arrays]
         op = Region(self.body, len(start), len(self.invariants), turns, self.condition)
         region = node_of(op, [*start, *self.invariants, *stacks], 0.0)
-        sample = [0.0] * len(start) if m.rolling is not None else self._sample(op, start)
+        numbers = None
+        if m.rolling is None:
+            arrays = [tracing.peek(items) for items, _ in self.arrays]
+            numbers = sampled(m, op, [*tracing.peek([*start, *self.invariants]), *arrays])
+            m.rolled += self.items is not None or not m.sampled
+        sample = [0.0] * len(start) if numbers is None else numbers
         region.__dict__["_numbers"] = sample
         results = [engine.node(y, result(k), [region], [1.0]) for k, y in enumerate(sample)]
         at = 0
@@ -397,14 +346,9 @@ class Roll:
             here = m.masks.without(here, mask)
         m.here = FALSE if self.endless else here  # `while True` has no end of its own
 
-    def _sample(self, op: Region, start: list[Any]) -> list[float]:
-        """The results for the row at hand: numbers, for the choices that follow it."""
-        from micrograd.tape import interpret
-        from micrograd.tape.trace import peek
 
-        arrays = [peek(items) for items, _ in self.arrays]
-        numbers: list[float] = interpret._loop(op, [*peek([*start, *self.invariants]), *arrays])
-        return numbers
+def _is_stale(x: Any) -> bool:
+    return x is STALE or (type(x) is Summary and any(y is STALE for _, y in x.alternatives))
 
 
 def node_of(op: Any, inputs: list[Any], y: float) -> Value:

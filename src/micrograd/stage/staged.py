@@ -17,14 +17,17 @@ from micrograd.engine import Value, topological
 from micrograd.observed import ELSEWHERE
 from micrograd.stage.calls import call
 from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.limits import Limits
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE
 from micrograd.stage.roll import node_of
+from micrograd.stage.sample import sampled
 from micrograd.stage.summary import lower
 from micrograd.tape import interpret as python
 from micrograd.tape import kinds, passes
 from micrograd.tape import trace as tracing
 from micrograd.tape.staging import hooks
+from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace
 from micrograd.tree import Shape, flatten, map_values, unflatten
 
@@ -52,13 +55,19 @@ def _watch(how: str, v: Any, other: Any, result: Any) -> None:
 
 
 def stage(
-    f: Any, arrange: Arrange, values: list[float], keep_types: bool = False, origins: Sequence[Any] | None = None
+    f: Any,
+    arrange: Arrange,
+    values: list[float],
+    keep_types: bool = False,
+    origins: Sequence[Any] | None = None,
+    limits: Limits | None = None,
 ) -> Trace:
     """The trace of f for all rows. Raises Unsupported where it cannot be merged at all.
 
-    `arrange` makes the arguments of f, by position and by name, from a flat list of Values.
+    `arrange` makes the arguments of f, by position and by name, from a flat list of Values. With `limits` that ask for a loop
+    which is long enough, there is a trace only if there is such a loop.
     """
-    m = Machine(keep_types)
+    m = Machine(keep_types, limits)
     limit = sys.getrecursionlimit()
     outer, _thread.machine = machine(), m
     sys.setrecursionlimit(max(limit, DEEP))
@@ -71,8 +80,11 @@ def stage(
     finally:
         sys.setrecursionlimit(limit)
         _thread.machine = outer
+    if m.limits.work and not m.rolled:
+        raise Unsupported("there is no long loop in it")
     found.tape = passes.prune(passes.simplify(found.tape))
-    found.merged = True
+    found.merged = bool(m.masks.atoms or found.tape.guards)
+    found.sampled = m.sampled
     found.notes = dict(m.notes)
     for line, why in m.reasons.items():
         found.notes[line] = "; ".join([*([m.notes[line]] if line in m.notes else []), f"rows on their own: {why}"])
@@ -108,18 +120,24 @@ def _depends(m: Machine, leaves: list[Any]) -> frozenset[int]:
     return frozenset([k for k, x in enumerate(leaves) if depends.get(id(x))])
 
 
+def _lighten(kept: int, tape: Tape) -> Tape:
+    """A tape before its adjoint is taken: less work inside of its loops, and fewer states to keep."""
+    tape = passes.hoist(tape)
+    return passes.checkpoint(tape, kept) if kept else tape
+
+
 def _structural(m: Machine, op: Any, args: list[Any]) -> Any:
     """A region or an array of a tape that runs inside of the staged function: one node, with the numbers of the row at hand."""
     numbers: Any = None
-    if m.rolling is None:
+    if m.rolling is None and m.sampled:
         before = hooks.trace, hooks.require, hooks.structural
         hooks.trace = hooks.require = hooks.structural = None
         try:
-            numbers = python._structural(op, [getattr(x, "_numbers", getattr(x, "_data", x)) for x in args])
+            numbers = sampled(m, op, [getattr(x, "_numbers", getattr(x, "_data", x)) for x in args])
         finally:
             hooks.trace, hooks.require, hooks.structural = before
     made = node_of(op, args, numbers if isinstance(numbers, float) else 0.0)
-    if not isinstance(numbers, float):
+    if numbers is not None and not isinstance(numbers, float):
         made.__dict__["_numbers"] = numbers
     return made
 
@@ -149,7 +167,7 @@ def run(
     watch = observed.set_watch(None, None)
     before, recording = observed.set_trace(serial), observed.set_recording(True)
     lost, m.lost, m.lost_at = (m.lost, m.lost_at), [], []
-    here, hooked = m.here, (hooks.trace, hooks.require, hooks.structural, hooks.derivatives)
+    here, hooked = m.here, (hooks.trace, hooks.require, hooks.structural, hooks.derivatives, hooks.lighten)
     m.differentiated += 1
     m.masks.stack.append(m.differentiated)
     m.masks.values.append({})
@@ -159,6 +177,7 @@ def run(
         observed.set_watch(_watch, None)
         hooks.trace, hooks.require, hooks.structural = partial(_inner, m), partial(_require, m), partial(_structural, m)
         hooks.derivatives = partial(_derivatives, m)
+        hooks.lighten = partial(_lighten, m.limits.kept)
         args, kwargs = arrange(inputs)
         result = lower(m, call(m, f, list(args), kwargs))
         aux: Any = None
@@ -178,7 +197,7 @@ def run(
         m.masks.values.pop()
         m.masks.stack.pop()
         (m.lost, m.lost_at), m.here = lost, here
-        hooks.trace, hooks.require, hooks.structural, hooks.derivatives = hooked
+        hooks.trace, hooks.require, hooks.structural, hooks.derivatives, hooks.lighten = hooked
         observed.set_watch(*watch)
         observed.set_recording(recording)
         observed.set_trace(before)

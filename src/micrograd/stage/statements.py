@@ -31,7 +31,7 @@ def block(body: list[ast.stmt], scope: Scope) -> Step:
         for line, step in steps:
             m.line = line
             m.statements += 1
-            if m.statements > MAX_STATEMENTS:
+            if m.statements > (MAX_STATEMENTS if m.rolled else m.limits.statements):
                 raise Unsupported("the program is too long to merge its paths")
             step(m, frame)
             if m.here is FALSE:

@@ -25,7 +25,15 @@ class _Unbound:
         return "<unbound>"
 
 
+class _Stale:
+    """What a variable holds at the beginning of a turn that assigns it before it is read."""
+
+    def __repr__(self) -> str:
+        return "<stale>"
+
+
 UNBOUND = _Unbound()
+STALE = _Stale()
 
 
 class Summary:

@@ -18,6 +18,10 @@ class GuardFailed(Exception):
     """The numbers took another way through an `if` than the traced ones."""
 
 
+class TooLong(Exception):
+    """A loop takes more turns than it may."""
+
+
 def run(tape: Tape, inputs: Sequence[Any], params: Sequence[Any] = ()) -> list[Any]:
     """The outputs of a tape."""
     apply = engine.apply
@@ -57,10 +61,11 @@ def _structural(op: Structural, args: list[Any]) -> Any:
     if isinstance(op, Choose):
         return run(op.then if compare("ne", args[0], 0.0) else op.otherwise, args[1:])
     assert isinstance(op, Loop)
-    return _loop(op, args)
+    return loop(op, args)
 
 
-def _loop(op: Loop, args: list[Any]) -> list[Any]:
+def loop(op: Loop, args: list[Any], most: int | None = None) -> list[Any]:
+    """The results of a loop. TooLong is raised before the turn after `most`."""
     carried, invariants, arrays = op.groups(args)
     turns = op.turns if op.turns is not None or not arrays else len(arrays[0])
     stacked: list[list[Any]] = [[] for _ in range(op.results - op.carried)]
@@ -70,6 +75,8 @@ def _loop(op: Loop, args: list[Any]) -> list[Any]:
         inputs = [*carried, *invariants, *(array[number] for array in arrays), float(number)]
         if op.condition is not None and not compare("ne", run(op.condition, inputs)[0], 0.0):
             break
+        if done == most:
+            raise TooLong
         returned = run(op.body, inputs)
         carried = returned[: op.carried]
         for array, x in zip(stacked, returned[op.carried :]):

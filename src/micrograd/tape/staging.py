@@ -16,6 +16,7 @@ class Hooks(threading.local):
     require: Callable[[str, Any, Any, bool], None] | None = (
         None  # a guard of a tape that runs inside of the staged function
     )
+    lighten: Callable[[Any], Any] | None = None  # rewrites a tape before its adjoint is taken, so that it keeps less
 
 
 hooks = Hooks()

@@ -21,7 +21,7 @@ from micrograd.ops import OPS
 from micrograd.tape import kinds, passes
 from micrograd.tape import purity as outside
 from micrograd.tape.staging import hooks
-from micrograd.tape.tape import CONST, PARAM, SOURCES, Guard, Tape
+from micrograd.tape.tape import CONST, INPUT, PARAM, SOURCES, Guard, Tape
 from micrograd.tree import (
     Shape,
     fixed_parts,
@@ -74,6 +74,7 @@ class Trace:
     def __init__(self, tape: Tape, captured: list[Value], shape: Shape) -> None:
         self.tape, self.captured, self.shape = tape, captured, shape
         self.numbers: list[float] = []  # the results of that run
+        self.sampled = True  # whether these are known: not if a loop of the tape was too long to be interpreted
         self.constants: list[tuple[int, Any]] = []  # which of them are no Values, and what they are
         self.merged = False  # whether it holds for several paths, whose choices are instructions
         self.notes: dict[str, str] = {}  # what became of each choice: file:line → words
@@ -312,6 +313,10 @@ def _write_down(
 
 def derived(tape: Tape, sweep: Callable[..., Tape], *wrt: Any) -> Tape:
     """The tape of a sweep over a tape; the second of two runs has it from the first one, if that swept the same."""
+    if hooks.lighten is not None and sweep is passes.adjoint and tape.has_regions():
+        lighter = hooks.lighten(tape)
+        wrt = tuple([_moved(tape, lighter, places) for places in wrt])
+        tape = lighter
     made = getattr(_twice, "made", None)
     if made is None:
         return passes.prune(sweep(tape, *wrt))
@@ -323,18 +328,29 @@ def derived(tape: Tape, sweep: Callable[..., Tape], *wrt: Any) -> Tape:
     return found
 
 
+def _moved(old: Tape, new: Tape, places: list[int | None]) -> list[int | None]:
+    """The places of inputs of one tape on another tape with the same inputs."""
+    where = passes.sources(new, INPUT, new.inputs)
+    return [None if p is None else where[old.args[p][0]] for p in places]
+
+
 def trace_twice(f: Any, user: Any, shape: Shape, values: list[Any], origins: Sequence[Any] | None = None) -> Trace:
     """Trace a function that will be replayed, in two runs on the same numbers.
 
     A difference between the runs would be frozen, and what `user` (the function as it was written) assigns outside of itself
     would not be assigned by the replay: both are errors.
     """
+    return twice(lambda: trace(f, shape, values, frozen=True, origins=origins), f, user)
+
+
+def twice(run: Callable[[], Trace], f: Any, user: Any) -> Trace:
+    """The trace that `run` makes of f, in two runs that are compared: see trace_twice."""
     outer, _twice.made = getattr(_twice, "made", None), []
     try:
-        first = _trace_without_drawing(f, user, shape, values, origins)
+        first = _trace_without_drawing(run, f, user)
         before = outside.items(user)  # after the first run, which may have made what was not there yet
         held = [(name, x, len(x)) for name, x in before.items() if isinstance(x, (list, dict, set))]
-        second = _trace_without_drawing(f, user, shape, values, origins)
+        second = _trace_without_drawing(run, f, user)
     finally:
         _twice.made = outer
     for name, container, length in held:
@@ -364,13 +380,13 @@ KEEP_OUT = (
 )
 
 
-def _trace_without_drawing(f: Any, user: Any, shape: Shape, values: list[Any], origins: Sequence[Any] | None) -> Trace:
+def _trace_without_drawing(run: Callable[[], Trace], f: Any, user: Any) -> Trace:
     """The trace of a run that left the generators of random numbers alone: the global ones, and those within its reach."""
     for _ in range(4):  # a number drawn by another thread in the meantime is no fault of this function
         own = outside.reached(user).values()
         state = outside.random_state(own)
         _twice.at = 0
-        found = trace(f, shape, values, frozen=True, origins=origins)
+        found = run()
         if outside.random_state(own) == state:
             return found
     raise TraceError(

@@ -1,0 +1,119 @@
+"""Functions with long loops: staged before they are traced, so that the turns of those loops are never run one by one.
+
+A trace writes down every turn of a loop. For a loop of a million turns that takes minutes and gigabytes, to find out what the
+source says: that its body does the same in each turn. So a function in whose source there is a loop is staged first. If a
+loop is found that is long enough to pay, what was staged is the trace; else the function is traced as any other.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from micrograd.stage.attempt import verified
+from micrograd.stage.errors import Unsupported
+from micrograd.stage.limits import Limits
+from micrograd.stage.staged import Arrange, stage
+from micrograd.tape import trace as tracing
+from micrograd.tape.trace import Trace
+from micrograd.transforms import Derived
+
+FUNCTIONS = 100  # that are looked at, of those that a function calls by name
+BACKWARD = {code for name, code in dis.opmap.items() if name == "FOR_ITER" or "BACKWARD" in name}
+
+
+def rolled(
+    user: Callable[..., Any],
+    arrange: Arrange,
+    values: list[float],
+    limits: Limits,
+    origins: Sequence[Any] | None = None,
+    others: Callable[[], list[list[float]]] = list,
+    keep_types: bool = False,
+    one_path: bool = False,
+) -> Trace | None:
+    """The trace of a function with a long loop, in which that is a loop; None for any other function.
+
+    The arguments are those of `merged`; `limits` say which loops are long. With `one_path`, functions with choices are left
+    to a trace of each path.
+    """
+    if not has_loops(user):
+        return None
+    row = [float(x) for x in values]
+    try:
+        found = tracing.twice(partial(stage, user, arrange, row, keep_types, origins, limits), user, user)
+    except (Unsupported, Exception):  # the trace finds out what there is to be said about it
+        return None
+    found.origins = origins
+    if found.merged:
+        if one_path or (keep_types and found.captured):
+            return None
+        if found.sampled and not verified(user, arrange, found, row, others):
+            return None
+    return found
+
+
+def has_loops(f: Any) -> bool:
+    """Whether there may be a loop in the code of a function, or of one that it calls by name."""
+    waiting: list[Any] = [f]
+    seen: set[int] = set()
+    while waiting and len(seen) < FUNCTIONS:
+        g = waiting.pop()
+        if id(g) in seen:
+            continue
+        seen.add(id(g))
+        if isinstance(g, Derived):
+            waiting.append(g.made_of[1])
+            continue
+        if isinstance(g, partial):
+            waiting += [g.func, *g.args]
+            continue
+        if hasattr(g, "__wrapped__"):
+            waiting.append(g.__wrapped__)
+        owner, g = getattr(g, "__self__", None), getattr(g, "__func__", g)
+        if not isinstance(g, FunctionType):
+            owner, g = g, vars(type(g)).get("__call__")
+        if not isinstance(g, FunctionType) or g.__module__.split(".")[0] == "micrograd":
+            continue
+        if any(code.co_code[k] in BACKWARD for code in _codes(g.__code__) for k in range(0, len(code.co_code), 2)):
+            return True
+        waiting += _called(g, owner)
+    return False
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A code, and those of the functions inside of it."""
+    yield code
+    for x in code.co_consts:
+        if isinstance(x, CodeType):
+            yield from _codes(x)
+
+
+def _called(g: FunctionType, owner: Any) -> Iterator[Any]:
+    """What a function may call by name: functions, methods of what it can reach, and functions of modules."""
+    names = {name for code in _codes(g.__code__) for name in code.co_names}
+    cells = []
+    for cell in g.__closure__ or ():
+        try:
+            cells.append(cell.cell_contents)
+        except ValueError:  # not assigned yet
+            continue
+    reached = [*(g.__globals__[n] for n in names if n in g.__globals__), *cells, *(g.__defaults__ or ()), owner]
+    for x in reached:
+        if isinstance(x, (FunctionType, MethodType, partial, Derived)) or hasattr(x, "__wrapped__"):
+            yield x
+        elif isinstance(x, ModuleType):
+            if x.__name__.split(".")[0] != "micrograd":
+                yield from (y for n in names if isinstance(y := vars(x).get(n), FunctionType))
+        elif x is not None:
+            kind = x if isinstance(x, type) else type(x)
+            for n in [*names, "__call__", "__init__"]:
+                y = getattr(kind, n, None)
+                if isinstance(y, FunctionType):
+                    yield y
+
+
+__all__ = ["Limits", "has_loops", "rolled"]

@@ -1,0 +1,18 @@
+"""From when on a loop is worth a loop in the tape, and how much is done to find out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """From when on a loop is rolled, and how long the search for such a loop may take."""
+
+    turns: int = 12  # of a loop
+    work: int = 0  # instructions of all turns of a `for` loop together
+    statements: int = 400_000  # that are interpreted before the first loop is rolled; after it, MAX_STATEMENTS
+    kept: int = (
+        0  # carried numbers, over all turns of a loop, past which its adjoint keeps those of some turns (0: never)
+    )
+    sample: int = 1_000_000  # instructions of a loop that are run for the numbers of the row at hand

@@ -1,0 +1,42 @@
+"""The numbers of the row at hand behind a loop of the tape: found by running it, as long as that does not take long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from micrograd.stage.machine import Machine
+from micrograd.tape import interpret
+from micrograd.tape.tape import SOURCES, Loop, Region, Tape
+
+
+def work(tape: Tape) -> int:
+    """How many instructions a run of a tape takes, as far as that is known: a loop with a condition counts as one turn."""
+    return sum([_work(op) if isinstance(op, Region) else 1 for op in tape.ops if op not in SOURCES])
+
+
+def _work(op: Region) -> int:
+    inside = sum(map(work, op.bodies()))
+    return (op.turns or 1) * inside if isinstance(op, Loop) and op.condition is None else inside
+
+
+def sampled(m: Machine, op: Any, args: list[Any]) -> Any:
+    """What an instruction gives for the numbers of the row at hand.
+
+    None where that would take long, or where these numbers are not known since such a loop: choices behind it are then
+    made for a row of zeros, which decides about nothing but how many turns of a loop are written.
+    """
+    if not m.sampled:
+        return None
+    if not isinstance(op, Loop):
+        return interpret._structural(op, args)
+    each = max(1, sum(map(work, op.bodies())))
+    try:
+        if op.condition is None and each * (op.turns or 1) > m.limits.sample:
+            raise interpret.TooLong
+        return interpret.loop(op, args, m.limits.sample // each)
+    except interpret.TooLong:
+        m.sampled = False
+        return None
+
+
+__all__ = ["sampled", "work"]

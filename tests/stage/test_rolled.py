@@ -1,0 +1,328 @@
+"""Plain loops stay loops: a `for` without a choice becomes a loop of the tape, with eager code's results."""
+
+import numpy as np
+import pytest
+
+from micrograd import Value, grad, jit, math, value_and_grad, vmap
+from micrograd.compile.tuning import TUNING
+from micrograd.tape.tape import Loop, Tape
+
+ROWS = [(0.5, 2.0, -1.0), (-0.5, 1.5, 1.0), (1.3, 1.0, 0.25), (0.1, -0.3, 0.5), (1.0, 1.0, 1.0), (0.2, 0.7, -0.6)]
+SCALE = Value(0.75)
+WEIGHTS = [0.1 * k for k in range(30)]
+
+
+def only_values(x, y, z):
+    for _ in range(20):
+        x = x * 0.9 + 0.1 * math.sin(y)
+    return x * z
+
+
+def counter(x, y, z):
+    total = x
+    for k in range(3, 40, 2):
+        total = total + y * k * 0.01
+    return total * z
+
+
+def counter_divided(x, y, z):
+    for k in range(20):
+        x = x + z * math.exp(-k / 10.0) * (k / 20)
+    return x * y
+
+
+def powers_and_remainders(x, y, z):
+    for k in range(2, 26):
+        x = x * 0.8 + y * 0.9**k + 0.1 * (k // 3) - z * (k % 4) * 0.01
+    return x + z**2
+
+
+def every_third_turn(x, y, z):
+    for k in range(24):
+        if k % 3 == 1:
+            x = x * 0.5 + z
+        else:
+            x = x + y * 0.01
+    return x
+
+
+def value_to_a_counter(x, y, z):
+    total = x
+    for k in range(24):
+        total = total + (1.0 + y * y) ** (2 * k - 30) * z
+    return total
+
+
+def begins_with_a_number(x, y, z):
+    total = 0.0
+    for k in range(25):
+        total += x * y / (k + 1.0)
+    return total + z
+
+
+def begins_with_an_int(x, y, z):
+    total = 0
+    for _ in range(25):
+        total = total * 0.5 + x * y
+    return total + z
+
+
+def plain_time(x, y, z):
+    t, h = 0.0, 0.125
+    for _ in range(30):
+        x = x + h * (y - math.tanh(x) * t)
+        t += h
+    return x * z + t
+
+
+def temporaries_are_used_behind(x, y, z):
+    for k in range(22):  # noqa: B007
+        step = x * 0.1
+        x = x + step * y
+    return x + step * z + k
+
+
+def two_variables_change_places(x, y, z):
+    for _ in range(21):
+        x, y = y * 0.9, x + z * 0.1
+    return x - y
+
+
+def over_a_list(x, y, z):
+    for w in WEIGHTS:
+        x = x * 0.95 + w * y
+    return x * z
+
+
+def over_made_values(x, y, z):
+    values = [x * k + y for k in range(30)]
+    total = z
+    for v in values:
+        total = total * 0.9 + math.sin(v)
+    return total
+
+
+def zipped_and_counted(x, y, z):
+    values = [x * k + y for k in range(30)]
+    total = z
+    for k, (v, w) in enumerate(zip(values, WEIGHTS)):
+        total = total * 0.9 + w * v + 0.001 * k
+    return total
+
+
+def by_index(x, y, z):
+    values = [x + 0.1 * k * y for k in range(30)]
+    total = z
+    for k in range(1, 29):
+        total = total * 0.5 + values[k + 1] - values[k] * values[k - 1]
+    return total
+
+
+def backwards_by_index(x, y, z):
+    values = [x + 0.1 * k * y for k in range(30)]
+    total = z
+    for k in range(29, -1, -1):
+        total = total * y * 0.3 + values[k]
+    return total
+
+
+def nested(x, y, z):
+    for i in range(15):
+        inner = z
+        for j in range(12):
+            inner = inner * 0.5 + x * 0.1 + i * j * 0.001
+        x = x * 0.7 + inner * y
+    return x
+
+
+def helper_and_closure(x, y, z):
+    def slope(u):
+        return scaled(u, y) - z
+
+    for _ in range(25):
+        k1 = slope(x)
+        k2 = slope(x + 0.1 * k1)
+        x = x + 0.05 * (k1 + k2)
+    return x
+
+
+def scaled(u, v):
+    return math.sin(u) * v
+
+
+def two_loops(x, y, z):
+    for _ in range(16):
+        x = x * 0.5 + y
+    for _ in range(18):
+        y = y * 0.5 + x * z
+    return x * y
+
+
+def captured_parameter(x, y, z):
+    for _ in range(20):
+        x = x * SCALE + y * 0.1
+    return x * z
+
+
+def choice_behind(x, y, z):
+    for _ in range(20):
+        x = x * 0.9 + y * 0.1
+    if x > z:
+        return x * x
+    return y * z
+
+
+def choice_inside(x, y, z):
+    for k in range(20):
+        if x > z:
+            x = x * 0.5 - 0.01 * k
+        else:
+            x = x + y * y * 0.1
+    return x
+
+
+PROGRAMS = [
+    only_values, counter, counter_divided, powers_and_remainders, every_third_turn, value_to_a_counter, begins_with_a_number,
+    begins_with_an_int, plain_time, temporaries_are_used_behind, two_variables_change_places, over_a_list, over_made_values,
+    zipped_and_counted, by_index, backwards_by_index, nested, helper_and_closure, two_loops, captured_parameter,
+    choice_behind, choice_inside,
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def short_loops_are_rolled(monkeypatch):
+    monkeypatch.setattr(TUNING, "rolled_work", 20)
+
+
+def loops(tape: Tape) -> int:
+    return sum(isinstance(op, Loop) for op in tape.ops)
+
+
+def number(x):
+    return x.data if isinstance(x, Value) else x
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_a_loop_is_rolled_and_gives_what_eager_code_gives(f):
+    columns = [np.array(c) for c in zip(*ROWS)]
+    assert loops(jit(f).tape(*ROWS[0])) >= 1
+    batch = vmap(value_and_grad(f, (0, 1, 2)))
+    second = vmap(grad(grad(f, 0), 1))
+    order = np.random.default_rng(0).permutation(len(ROWS))
+    values, gradients = batch(*columns)
+    twice = second(*columns)
+    shuffled, _ = batch(*[c[order] for c in columns])
+    np.testing.assert_array_equal(np.array(shuffled, float), np.array(values, float)[order])
+    point = jit(value_and_grad(f, (0, 1, 2)), wait=True)
+    for k, row in enumerate(ROWS):
+        want, slopes = value_and_grad(f, (0, 1, 2))(*row)
+        mixed = number(grad(grad(f, 0), 1)(*row))
+        value, found = point(*row)
+        np.testing.assert_allclose(number(values[k]), number(want), rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(number(value), number(want), rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(
+            [number(g[k]) for g in gradients], [number(s) for s in slopes], rtol=1e-11, atol=1e-12
+        )
+        np.testing.assert_allclose([number(g) for g in found], [number(s) for s in slopes], rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(number(twice[k]), mixed, rtol=1e-10, atol=1e-11)
+
+
+def euler(x, rate, steps):
+    h = 1.0 / steps
+    for _ in range(steps):
+        x = x + h * rate * x * (1.0 - x)
+    return x
+
+
+def test_a_tape_does_not_grow_with_the_number_of_turns():
+    few = jit(value_and_grad(lambda x, r: euler(x, r, 1_000), (0, 1))).tape(0.2, 1.5)
+    many = jit(value_and_grad(lambda x, r: euler(x, r, 1_000_000), (0, 1))).tape(0.2, 1.5)
+    assert many.size() < few.size() + 20 < 200
+
+
+def test_a_million_turns_are_answered_by_machine_code():
+    value, (by_x, by_rate) = jit(value_and_grad(lambda x, r: euler(x, r, 1_000_000), (0, 1)))(0.2, 1.5)
+    e = math.exp(1.5)
+    exact = 0.2 * e / (0.8 + 0.2 * e)
+    assert value == pytest.approx(exact, rel=1e-5)
+    assert by_x == pytest.approx(e / (0.8 + 0.2 * e) ** 2, rel=1e-5)
+    assert by_rate == pytest.approx(exact * (1.0 - exact), rel=1e-5)
+
+
+def test_values_as_arguments_get_their_gradients():
+    x, r = Value(0.2), Value(1.5)
+    y = jit(lambda x, r: euler(x, r, 500), wait=True)(x, r)
+    y.backward()
+    u, s = Value(0.2), Value(1.5)
+    euler(u, s, 500).backward()
+    assert (x.grad, r.grad) == pytest.approx((u.grad, s.grad), rel=1e-12)
+
+
+def test_a_short_loop_is_written_out(monkeypatch):
+    monkeypatch.setattr(TUNING, "rolled_work", default_work())
+    assert loops(jit(only_values).tape(0.5, 2.0, -1.0)) == 0
+
+
+def default_work() -> int:
+    return type(TUNING)().rolled_work
+
+
+def appends(x, y, z):
+    path = []
+    for _ in range(30):
+        x = x * 0.9 + y
+        path.append(x)
+    return sum(path) * z
+
+
+def test_a_body_that_appends_gives_what_eager_code_gives():
+    for row in ROWS:
+        assert jit(appends, wait=True)(*row) == pytest.approx(appends(*row), rel=1e-12)
+
+
+def test_an_effect_inside_a_long_loop_is_still_refused():
+    from micrograd.errors import TraceError
+
+    seen = []
+
+    def keeps(x):
+        for _ in range(400):
+            x = x * 0.5
+            seen.append(1)
+        return x
+
+    with pytest.raises(TraceError, match="seen"):
+        jit(keeps)(1.0)
+
+
+def asks_for_the_class(x, y, z):
+    for _ in range(30):
+        x = x * 0.9 + (y if isinstance(x, float) else z)
+    return x
+
+
+def test_a_body_that_asks_for_a_class_gives_what_plain_python_gives():
+    for row in ROWS:
+        assert jit(asks_for_the_class, wait=True)(*row) == pytest.approx(asks_for_the_class(*row), rel=1e-12)
+
+
+def test_what_differs_from_run_to_run_is_refused():
+    from micrograd.errors import TraceError
+
+    state = {"n": 0.0}
+
+    class Clock:
+        def __call__(self):
+            state["n"] += 1.0
+            return state["n"]
+
+    clock = Clock()
+
+    def f(x):
+        c = clock()
+        for _ in range(400):
+            x = x * 0.5 + c
+        return x
+
+    with pytest.raises(TraceError):
+        jit(f)(1.0)
