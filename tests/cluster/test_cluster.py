@@ -138,6 +138,22 @@ class TestSameBits:
 
         assert train() == train(client=client)
 
+    def test_an_object_that_holds_its_client(self, client):
+        class Pricer:
+            def __init__(self, client):
+                self.client, self.scale = client, 2.0
+
+            def one(self, x):
+                return self.scale * x
+
+            def total(self, x):
+                return vmap(self.one, reduce="sum", client=self.client)(x)
+
+        before = client.map(abs, range(200))  # futures come and go while it is traced
+        pricer = Pricer(client)
+        del before
+        assert pricer.total(np.ones(10)) == 20.0
+
     def test_nested_structures_and_keyword_arguments(self, client):
         f = lambda p, *, scale: p["a"] * p["b"][0] + scale  # noqa: E731
         p = {"a": column(1), "b": [column(2)]}

@@ -14,6 +14,7 @@ from micrograd.tree import is_array
 
 LOOKED_AT = 1000  # items of a container that are compared one by one, 0.2 µs each
 FUNCTIONS = 100  # of the user's own that are gone through
+BUSY = ("distributed", "dask", "tornado", "asyncio", "concurrent", "threading")  # their objects change by other threads
 
 
 def reached(f: Any) -> dict[str, Any]:
@@ -86,9 +87,13 @@ def items(f: Any) -> dict[str, Any]:
             found |= {f"{name}[{key!r}]": item for key, item in (x.items() if isinstance(x, dict) else enumerate(x))}
         elif is_array(x) and x.dtype == object and x.size <= LOOKED_AT:
             found |= {f"{name}.flat[{k}]": item for k, item in enumerate(x.flat)}
-        elif hasattr(x, "__dict__") and not isinstance(x, (ModuleType, Value)):
+        elif hasattr(x, "__dict__") and not isinstance(x, (ModuleType, Value)) and _module(x) not in BUSY:
             found |= {f"{name}.{key}": item for key, item in list(vars(x).items())}
     return found
+
+
+def _module(x: Any) -> str:
+    return str(type(x).__module__).split(".")[0]
 
 
 def random_state(own: Iterable[Any]) -> list[Any]:

@@ -15,6 +15,7 @@ from micrograd.engine import Value
 from micrograd.optim import Optimizer
 from micrograd.optim.clip import check_limit
 from micrograd.train.history import RESERVED
+from micrograd.train.remote import RemoteRows
 
 
 def count(name: str, n: Any, least: int = 1) -> int:
@@ -134,9 +135,13 @@ def targets(loss: Any, rows: Any, width: int | None, what: str) -> None:
     if function is None:
         return
     arrays = rows.arrays()
-    if arrays is not None and _plain(arrays[0], arrays[1], function, options, width):
+    if isinstance(rows, RemoteRows):
+        row = rows.first_not_finite()
+        if row is not None:
+            raise ValueError(f"the input in row {row} of {what} is not finite")
+    elif arrays is not None and _plain(arrays[0], arrays[1], function, options, width):
         return
-    for row, target in enumerate(rows.y):
+    for row, target in enumerate(rows.targets(None)):
         for t in losses._flat(target):
             if isinstance(t, Value):
                 continue
@@ -145,6 +150,8 @@ def targets(loss: Any, rows: Any, width: int | None, what: str) -> None:
             told = _wrong(function, options, float(t), width)
             if told:
                 raise ValueError(f"the target in row {row} of {what} is {t!r}: {told}")
+    if isinstance(rows, RemoteRows):
+        return
     for row, x in enumerate(rows.X):
         for v in losses._flat(x):
             if isinstance(v, float) and not isfinite(v):

@@ -19,6 +19,7 @@ from micrograd.nn import dropout
 from micrograd.structure import SameParameters, modules_of
 from micrograd.train.checks import known
 from micrograd.train.objective import Rows, as_array
+from micrograd.train.remote import RemoteRows, here, is_remote, sizes, spread
 from micrograd.tree import flatten
 
 
@@ -35,8 +36,17 @@ def missing() -> str:
 class _Bucket:
     """The rows of one shape, as arrays."""
 
-    def __init__(self, xs: Any, ys: Any) -> None:
-        self.xs, self.ys = xs, ys
+    def __init__(self, xs: Any, ys: Any, client: Any) -> None:
+        self.xs, self.ys, self.client = xs, ys, client
+        self._whole: Any = None
+
+    def whole(self) -> tuple[Any, Any]:
+        """Return all inputs and targets; on a cluster, from where they are kept on the workers."""
+        if self._whole is None:
+            away = self.client is not None and not is_remote(self.xs)
+            pair = self.xs, self.ys
+            self._whole = tuple([spread(a, self.client) for a in pair]) if away else pair
+        return self._whole  # type: ignore[no-any-return]
 
 
 class Compiled:
@@ -52,6 +62,7 @@ class Compiled:
         penalty: Callable[[], Any] | None,
         training: bool = True,
         beside: Compiled | None = None,
+        client: Any = None,
     ) -> None:
         lacking = missing()
         if lacking:
@@ -65,18 +76,29 @@ class Compiled:
         self.function, self.options = known(loss)
         self.step = Value(0.0)  # the number of the training step, for what is random
         self.random = training and dropout.is_random(model)
-        self.scalar = not hasattr(rows.X[0], "__len__")  # whether an input is one number
-        self.buckets, self.places = _bucketed(rows, np)
-        self.counts = np.array([self._weight(y) for y in rows.y], dtype=float)
+        self.scalar = not getattr(
+            rows.first(), "shape", hasattr(rows.first(), "__len__")
+        )  # whether an input is one number
+        self.buckets, self.places = _bucketed(rows, np, client)
+        remote = isinstance(rows, RemoteRows) and not self._weighted()
+        counts = [sizes(rows.y)] * len(rows) if remote else [self._weight(y) for y in rows.targets(None)]
+        self.counts = np.array(counts, dtype=float)
         even = bool((self.counts == self.counts[0]).all()) and len(self.buckets) == 1 and not self._weighted()
         self.even = even and self.function is not None
         self.penalty = None if penalty is None else jit(penalty, wait=True)
         reduce: Literal["mean", "sum"] = "mean" if self.even else "sum"
-        self.summed = jit(vmap(self._row, reduce=reduce), wait=True)
+        self.summed = jit(vmap(self._row, reduce=reduce, client=client), wait=True)
         alike = beside is not None and not beside.random and beside._kind() == self._kind()
-        self.forward: Any = beside.forward if beside is not None and alike else jit(vmap(self._predict), wait=True)
-        self.backward = jit(vmap(self._product, reduce="sum"), wait=True)
+        self.forward: Any = (
+            beside.forward if beside is not None and alike else jit(vmap(self._predict, client=client), wait=True)
+        )
+        self.backward = jit(vmap(self._product, reduce="sum", client=client), wait=True)
         self.same = SameParameters(modules_of(model), self.summed if self.function is not None else self.forward)
+
+    def release(self) -> None:
+        """Let go of the data that the workers of a cluster keep."""
+        for bucket in self.buckets:
+            bucket._whole = None
 
     def _kind(self) -> tuple[bool, bool]:
         """Return what the model is called with: objectives of one kind can share its compiled predictions."""
@@ -136,7 +158,7 @@ class Compiled:
         return [(self.buckets[b], rows, self.np.array(numbers)) for b, (rows, numbers) in found.items()]
 
     def _arguments(self, bucket: _Bucket, rows: Any, numbers: Any, *columns: Any) -> tuple[Any, ...]:
-        taken = [bucket.xs, *columns] if rows is None else [bucket.xs[rows], *columns]
+        taken = [bucket.whole()[0] if rows is None else bucket.xs[rows], *columns]
         return (*taken, numbers) if self.random else tuple(taken)
 
     def error(self, part: Any, step: int) -> Any:
@@ -154,7 +176,7 @@ class Compiled:
         """Return the loss where that is a mean or a sum over rows."""
         total: Any = None
         for bucket, rows, numbers in self._parts(part):
-            ys = bucket.ys if rows is None else bucket.ys[rows]
+            ys = bucket.whole()[1] if rows is None else bucket.ys[rows]
             one = self.summed(*self._arguments(bucket, rows, numbers, ys))
             total = one if total is None else total + one
         if not self.even:
@@ -177,7 +199,7 @@ class Compiled:
             return leaves[-1]
 
         shaped = [leaf(p) for p in predictions]
-        error = self.loss(shaped, self.rows.lists(part)[1])
+        error = self.loss(shaped, self.rows.targets(part))
         if self.penalty is not None:
             error = error + self.penalty()
         return Mixed(self, error, leaves, part)
@@ -201,8 +223,7 @@ class Compiled:
         found: list[Any] = [None] * (len(self.rows) if part is None else len(part))
         with no_grad():
             for bucket, rows, numbers in self._parts(part):
-                columns = self.forward(*self._arguments(bucket, rows, numbers))
-                outputs = rows_of(columns)
+                outputs = rows_of(here(self.forward(*self._arguments(bucket, rows, numbers))))
                 if len(self.buckets) == 1:
                     found = outputs
                 else:
@@ -217,7 +238,7 @@ class Compiled:
             return self.predictions(part)
         [(bucket, rows, numbers)] = self._parts(part)
         with no_grad():
-            columns = self.forward(*self._arguments(bucket, rows, numbers))
+            columns = here(self.forward(*self._arguments(bucket, rows, numbers)))
         if isinstance(columns, (list, tuple)):
             if not all(hasattr(c, "ndim") and c.ndim == 1 for c in columns):
                 return rows_of(columns)
@@ -252,11 +273,11 @@ def rows_of(columns: Any) -> list[Any]:
     return [list(row) for row in zip(*map(rows_of, columns))]
 
 
-def _bucketed(rows: Rows, np: Any) -> tuple[list[_Bucket], list[tuple[int, int]]]:
+def _bucketed(rows: Rows, np: Any, client: Any) -> tuple[list[_Bucket], list[tuple[int, int]]]:
     """Return the rows by shape, and for each row its bucket and its place there."""
     whole = rows.arrays()
     if whole is not None:
-        return [_Bucket(*whole)], []
+        return [_Bucket(*whole, client)], []
     shapes: dict[Any, tuple[int, list[Any], list[Any]]] = {}
     places = []
     for i, (x, y) in enumerate(zip(rows.X, rows.y)):
@@ -273,4 +294,4 @@ def _bucketed(rows: Rows, np: Any) -> tuple[list[_Bucket], list[tuple[int, int]]
         places.append((number, len(xs)))
         xs.append(a)
         ys.append(b)
-    return [_Bucket(np.stack(xs), np.stack(ys)) for _, xs, ys in shapes.values()], places
+    return [_Bucket(np.stack(xs), np.stack(ys), client) for _, xs, ys in shapes.values()], places

@@ -11,16 +11,18 @@ from time import perf_counter
 from typing import Any
 
 from micrograd.compile.worker import compile_first
-from micrograd.engine import Value, no_grad, set_recording
+from micrograd.engine import no_grad, set_recording
 from micrograd.nn.initial import generator
 from micrograd.optim import LBFGS, Optimizer
 from micrograd.train import checkpoints, checks
 from micrograd.train.compiled import Compiled
-from micrograd.train.history import History, Row, accuracy
+from micrograd.train.history import History, Row
 from micrograd.train.interrupt import interruptible
 from micrograd.train.lowest import Best, Lowest
-from micrograd.train.objective import Eager, Given, Rows, number_of
+from micrograd.train.measure import measure
+from micrograd.train.objective import Eager, Given, number_of
 from micrograd.train.progress import show
+from micrograd.train.remote import rows_of
 
 Loss = Callable[[Any, Any], Any]  # (predictions, targets) -> a Value; an objective takes inputs in place of predictions
 Metric = Callable[[Any, Any], float]
@@ -53,6 +55,7 @@ def fit(
     resume_settings: str = "same",
     rng: random.Random | int | None = 0,
     quiet: bool = False,
+    client: Any = None,
 ) -> History:
     """Train a model: `epochs` times through the data, with one step of the optimizer for each batch.
 
@@ -83,12 +86,15 @@ def fit(
                   The optimizer must have been made with the same settings, unless `resume_settings` is "saved" or "own"
     rng           the seed or generator of the batches; None for that of the random module
     quiet         show nothing
+    client        a client of dask.distributed, whose workers run model, loss, metrics and validation as machine code, with the
+                  same bits as compile=True on one machine; the data may then be Dask arrays, which stay on the cluster
 
     Ctrl-C ends the training after the current step, a second one at once; the history so far is returned.
     """
     return _Run(
         model, data, loss, optimizer, epochs, batch_size, steps, compile, penalty, objective, metrics, validation, clip,
         accumulate, patience, restore_best, callbacks, checkpoint, checkpoint_every, resume, resume_settings, rng, quiet,
+        client,
     ).run()  # fmt: skip
 
 
@@ -99,7 +105,7 @@ class _Run:
         self, model: Any, data: Any, loss: Any, optimizer: Any, epochs: Any, batch_size: Any, steps: Any, compile: bool,
         penalty: Any, objective: Any, metrics: Any, validation: Any, clip: Any, accumulate: Any, patience: Any,
         restore_best: bool, callbacks: Any, checkpoint: Any, checkpoint_every: Any, resume: bool, resume_settings: str,
-        rng: Any, quiet: bool,
+        rng: Any, quiet: bool, client: Any,
     ) -> None:  # fmt: skip
         recording = set_recording(True)
         set_recording(recording)
@@ -121,22 +127,26 @@ class _Run:
         self.quiet, self.checkpoint, self.resume, self.resume_settings = quiet, checkpoint, resume, resume_settings
         if checkpoint is not None:
             checks.writable(checkpoint)
-        if compile and objective is not None:
+        if objective is not None and (compile or client is not None):
             raise ValueError(
-                "fit takes compile=True or an objective of your own, not both: compile the objective itself"
+                "fit takes compile=True or client=..., or an objective of your own, not both: compile the objective itself, with "
+                "jit(vmap(f, client=client)) for a cluster"
             )
-        rows = Rows(X, y)
+        compile = compile or client is not None
+        rows = rows_of(X, y, client, size)
         self.rows = rows
         self.objective: Any = (
             Given(model, rows, objective, penalty)
             if objective is not None
-            else (Compiled if compile else Eager)(model, rows, loss, penalty)
+            else Compiled(model, rows, loss, penalty, client=client)
+            if compile
+            else Eager(model, rows, loss, penalty)
         )
         self.validation: Any = None
         if validation is not None:
-            held = Rows(*checks.data(validation, "validation data"))
+            held = rows_of(*checks.data(validation, "validation data"), client, None)
             self.validation = (
-                Compiled(model, held, loss, None, False, self.objective)  # type: ignore[arg-type]
+                Compiled(model, held, loss, None, False, self.objective, client)  # type: ignore[arg-type]
                 if compile
                 else Eager(model, held, loss, None)
             )
@@ -196,6 +206,8 @@ class _Run:
                 history.stopped = "interrupted"
             finally:
                 shown.close()
+                for objective in (self.objective, self.validation):
+                    getattr(objective, "release", lambda: None)()
                 for callback in self.callbacks:
                     getattr(callback, "close", lambda: None)()
                 history.seconds = perf_counter() - began
@@ -283,7 +295,7 @@ class _Run:
             began = perf_counter()
             self._compare(part)
             if self.metrics:
-                self._metrics(self.objective, part)
+                measure(self.metrics, self.objective, part)
             if self.validation is not None:
                 self._validate()
             self.history.compiling = perf_counter() - began
@@ -320,28 +332,9 @@ class _Run:
     def _measured(self, row: Row, parts: list[Any], lr: float) -> Row:
         if self.metrics:
             part = parts[-1]
-            row |= self._metrics(self.objective, part)
+            row |= measure(self.metrics, self.objective, part)
         row["lr"] = lr
         return row
-
-    def _metrics(self, objective: Any, part: Any) -> Row:
-        found: Row = {}
-        values: Any = None
-        for name, metric in self.metrics.items():
-            if objective.compiled and metric is accuracy:
-                _, ys = objective.rows.arrays() or (None, None)
-                if ys is not None:
-                    found[name] = accuracy(objective.measured(part), ys if part is None else ys[part])
-                    continue
-            if values is None:
-                values = objective.predictions(part)
-                if objective.compiled:
-                    values = [_as_values(p) for p in values]
-            number = metric(values, objective.rows.lists(part)[1])
-            if isinstance(number, (str, bytes)) or not hasattr(number, "__float__"):
-                raise TypeError(f"the metric {name!r} returned {number!r}: a metric returns one number")
-            found[name] = float(number)
-        return found
 
     def _validate(self) -> Row:
         model, objective = self.model, self.validation
@@ -351,7 +344,7 @@ class _Run:
         try:
             with no_grad():
                 row: Row = {"validation_loss": number_of(objective.error(None, 0))}
-                return row | {f"validation_{name}": x for name, x in self._metrics(objective, None).items()}
+                return row | {f"validation_{name}": x for name, x in measure(self.metrics, objective, None).items()}
         finally:
             if training:
                 model.train()
@@ -390,7 +383,3 @@ class _Run:
                 RuntimeWarning,
                 stacklevel=4,
             )
-
-
-def _as_values(x: Any) -> Any:
-    return [_as_values(item) for item in x] if isinstance(x, list) else Value(x)

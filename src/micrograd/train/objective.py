@@ -31,6 +31,14 @@ class Rows:
             return list(X), list(y)
         return [X[i] for i in part], [y[i] for i in part]
 
+    def targets(self, part: Any) -> list[Any]:
+        """Return the targets of some rows, as they were given."""
+        return list(self.y) if part is None else [self.y[i] for i in part]
+
+    def first(self) -> Any:
+        """Return the first input."""
+        return self.X[0]
+
     def arrays(self) -> tuple[Any, Any] | None:
         """Return inputs and targets as arrays of floats, rows first; None where rows have different shapes, or no NumPy."""
         if not self.tried:

@@ -1,0 +1,35 @@
+"""The metrics of a step and of the validation: functions of (predictions, targets) that return a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from micrograd.engine import Value
+from micrograd.train.history import Row, accuracy
+from micrograd.train.remote import here
+
+
+def measure(metrics: dict[str, Callable[..., float]], objective: Any, part: Any) -> Row:
+    """Return each metric of the rows in `part`, by name."""
+    found: Row = {}
+    values: Any = None
+    for name, metric in metrics.items():
+        if objective.compiled and metric is accuracy:
+            _, ys = objective.rows.arrays() or (None, None)
+            if ys is not None:
+                found[name] = accuracy(objective.measured(part), here(ys if part is None else ys[part]))
+                continue
+        if values is None:
+            values = objective.predictions(part)
+            if objective.compiled:
+                values = [_as_values(p) for p in values]
+        number = metric(values, objective.rows.targets(part))
+        if isinstance(number, (str, bytes)) or not hasattr(number, "__float__"):
+            raise TypeError(f"the metric {name!r} returned {number!r}: a metric returns one number")
+        found[name] = float(number)
+    return found
+
+
+def _as_values(x: Any) -> Any:
+    return [_as_values(item) for item in x] if isinstance(x, list) else Value(x)
