@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from micrograd import math
+from micrograd import math, protocols
 from micrograd.engine import Value, no_grad
 from micrograd.errors import AnomalyError, CompileError, GradientError, MicrogradError, TraceError
 from micrograd.primitive import primitive
@@ -94,4 +94,5 @@ def _shown_in_a_notebook(self: Value, include: object = None, exclude: object = 
     return notebook(self)
 
 
+protocols.attach()
 setattr(Value, "_repr_mimebundle_", _shown_in_a_notebook)  # noqa: B010  (for both twins, and nothing is imported now)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from _thread import _local
 
+from micrograd.operand import brief, foreign, has_axes, no_name, number
 from micrograd.ops import OPS, Op, partials
 
 TYPE_CHECKING = False
@@ -34,20 +35,6 @@ class _Mode(_local):
 mode = _Mode()
 
 
-def number(x: Any) -> float:
-    """Take a real number as a float; anything else is a TypeError."""
-    from numbers import Real  # NumPy's scalars and fractions are Real; arrays, strings and complex numbers are not
-
-    if isinstance(x, (float, int, Real)):
-        return float(x)
-    raise TypeError(f"a Value holds one real number (int, float or NumPy scalar), not {type(x).__name__}: {_brief(x)}")
-
-
-def _brief(x: Any) -> str:
-    text = repr(x)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
 class Value(Methods):
     """A scalar, its gradient, and the op and inputs that made it."""
 
@@ -56,6 +43,8 @@ class Value(Methods):
     label = ""
 
     def __init__(self, data: Any, _children: Iterable[Value] = (), _op: Any = "", label: str = "") -> None:
+        if isinstance(_children, str):
+            no_name(data, _children)
         self.data: float = number(data)
         self.grad: float = 0.0
         self._prev: tuple[Value, ...] = tuple(_children)  # the inputs in operand order: a*a has two
@@ -64,7 +53,7 @@ class Value(Methods):
         self._partials: tuple[float | None, ...] = ()  # d(self)/d(input), one per input; None for a plain number
         for child in self._prev:
             if not isinstance(child, Value):
-                raise TypeError(f"_children are Values, not {type(child).__name__}: {_brief(child)}")
+                raise TypeError(f"_children are Values, not {type(child).__name__}: {brief(child)}")
         if not isinstance(_op, str):  # Value(data, children, local derivatives)
             self._partials = tuple([number(p) for p in tuple(_op)])
             if len(self._partials) != len(self._prev):
@@ -210,23 +199,22 @@ def node(y: float, op: Op, inputs: Iterable[Value], slopes: Iterable[Any]) -> Va
     return out
 
 
-def _foreign(x: Any) -> bool:
-    """Whether x may know by itself what `value + x` is; plain containers and arrays do not."""
-    plain = (str, bytes, list, tuple, dict, set, complex, type(None))
-    return not isinstance(x, plain) and not hasattr(x, "__array__")
-
-
 def _operator(name: str, a: Any, b: Any) -> Value:
+    other = a if isinstance(b, Value) else b
+    if has_axes(other):
+        return NotImplemented  # type: ignore[no-any-return]
     try:
         out: Value = apply(OPS[name], a, b)
     except TypeError:
-        if _foreign(a if isinstance(b, Value) else b):
+        if foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
         raise
     return out
 
 
 def _compare(name: str, a: Value, b: Any) -> bool:
+    if has_axes(b):
+        return NotImplemented  # type: ignore[no-any-return]
     try:
         other = b if isinstance(b, Value) else number(b)
     except TypeError:

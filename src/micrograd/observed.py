@@ -11,7 +11,7 @@ import os
 from _thread import _local
 
 from micrograd import engine as plain
-from micrograd.engine import number
+from micrograd.operand import brief, has_axes, number
 from micrograd.ops import OPS, Op
 
 TYPE_CHECKING = False
@@ -107,7 +107,7 @@ class Value(plain.Value):
         children = tuple(inputs)
         for child in children:
             if not isinstance(child, plain.Value):
-                raise TypeError(f"_children are Values, not {type(child).__name__}: {plain._brief(child)}")
+                raise TypeError(f"_children are Values, not {type(child).__name__}: {brief(child)}")
         _prev.__set__(self, children)
         self._rule, self._partials = None, ()
 
@@ -187,6 +187,8 @@ def _leaving(how: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _comparison(name: str) -> Callable[[Value, Any], Any]:
     def compare(self: Value, other: Any) -> Any:
+        if has_axes(other):
+            return NotImplemented
         try:
             b = other if isinstance(other, Value) else number(other)
         except TypeError:

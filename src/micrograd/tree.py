@@ -9,6 +9,7 @@ from numbers import Number, Real
 from typing import Any
 
 from micrograd.engine import Value
+from micrograd.operand import only_number
 
 # A shape is hashable: ("*",) for one number, ("list", (shape, ...)), ("tuple", ...), ("named", class, (shape, ...)) for named
 # tuples, ("dict", keys, (shape, ...)), ("array", (2, 3)), and ("fixed", x, ...) for what is not a number: a str, a bool, None.
@@ -84,6 +85,15 @@ def flatten(x: Any, leaves: list[Any], other: Callable[[Any, list[Any]], Shape] 
             raise TypeError("an array of objects that are not numbers: convert it with .astype(float), or pass a list")
         leaves.extend(items)
         return "array", x.shape
+    if hasattr(x, "__array__") and not is_numpy_scalar(x) and hasattr(x, "item"):  # of PyTorch or JAX
+        found = only_number(x)
+        if found is not None and not len(x.shape):
+            leaves.append(found)
+            return NUMBER
+        if other is None:
+            import numpy
+
+            return flatten(numpy.asarray(x), leaves)
     return fixed(x) if other is None else other(x, leaves)
 
 

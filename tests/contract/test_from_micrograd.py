@@ -82,7 +82,7 @@ def test_the_page_lists_each_difference():
 
 
 def test_a_label_in_the_place_of_the_inputs_explains_itself(Value):
-    with pytest.raises(TypeError, match="_children are Values"):
+    with pytest.raises(TypeError, match=r"Value\(10.0, 'a'\).*\n  Give a name by keyword: Value\(10.0, label='a'\)"):
         Value(10.0, "a")
 
 

@@ -13,9 +13,9 @@ ROOT = Path(micrograd.__file__).resolve().parent
 
 # From the table down to the commands. A module may import what stands on its own line or above it.
 LAYERS = [
-    ["ops", "errors", "philox", "partials", "install"],
+    ["ops", "errors", "philox", "partials", "install", "operand"],
     ["_engine", "observed", "callsite", "scopes", "graph", "engine", "importable"],
-    ["math", "primitive", "text", "random", "anomaly", "tree", "objects", "structure"],
+    ["math", "primitive", "text", "random", "anomaly", "tree", "objects", "structure", "arrays", "protocols"],
     ["tape"],
     ["transforms", "stage"],
     ["compile"],

@@ -44,7 +44,7 @@ class TestConstructor:
         assert (v.data, v.grad) == (1.0, 0.0)
 
     def test_the_message_shows_what_came_but_not_all_of_it(self, Value):
-        with pytest.raises(TypeError, match=r"not list: \[0, 1, 2, .*\.\.\.$") as caught:
+        with pytest.raises(TypeError, match=r"not list: \[0, 1, 2, .*\.\.\.\n") as caught:
             Value(list(range(1000)))
         assert len(str(caught.value)) < 200
 
@@ -214,17 +214,6 @@ class TestNumPy:
         y = v * 2
         y.backward(np.float64(3))
         assert v.grad == 8.0
-
-    @pytest.mark.parametrize("shape", [(2,), (1,), (2, 2)])
-    @pytest.mark.parametrize("symbol", BINARY)
-    def test_arrays_are_refused_on_either_side(self, Value, np, shape, symbol):
-        array, f = np.ones(shape), BINARY[symbol]
-        with pytest.raises(TypeError, match="not ndarray"):
-            f(Value(1.0), array)
-        with pytest.raises(TypeError, match="not ndarray"):
-            f(array, Value(1.0))
-        with pytest.raises(TypeError, match="not ndarray"):
-            Value(array)
 
 
 class TestComparisons:

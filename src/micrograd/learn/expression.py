@@ -13,6 +13,7 @@ from typing import Any
 from micrograd import engine, observed
 from micrograd.engine import Value
 from micrograd.learn.grammar import MAX_DEPTH, MAX_LENGTH, MAX_NODES, ExpressionError, Line, Parser, Term
+from micrograd.operand import number
 from micrograd.ops import OPS, facts
 
 __all__ = ["MAX_DEPTH", "MAX_LENGTH", "MAX_NODES", "ExpressionError", "Program", "build", "parse", "read_values"]
@@ -43,7 +44,7 @@ class Program:
         A line `a = 2` makes a leaf, and a number given for that name takes its place. A name without a number
         takes the default, and is an error where there is none.
         """
-        given = {name: engine.number(x) for name, x in (values or {}).items()}
+        given = {name: number(x) for name, x in (values or {}).items()}
         known: dict[str, Any] = {name: Value(x, label=name) for name, x in given.items()}
         for name in given:
             if name not in self._asked_at and name not in self.assigned and not self._uses(name):

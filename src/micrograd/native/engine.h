@@ -218,6 +218,8 @@ int number(PyObject *o, double *out);        /* 0, or -1 with an error set */
 int other_number(PyObject *o, double *out);  /* 1: *out is the number; 0: not a number; -1: an error is set */
 int other_operand(PyObject *o, Operand *out);
 PyObject *refuse(PyObject *o);               /* NULL, with the TypeError that names o */
+int has_axes(PyObject *o);                   /* an array of NumPy's, which asks for each of its elements (operand.py) */
+int is_foreign(PyObject *o);                 /* whether o may know by itself what `value + o` is (operand.py) */
 const char *type_name(PyObject *o);
 int all_values(PyObject *all);               /* of a tuple, or of a list that no Python code changes in between */
 PyObject *fixed_sequence(PyObject *given);   /* its items, safe to walk: a tuple, or a list of Values and plain numbers */

@@ -6,7 +6,7 @@
 PyObject *op_rows;
 static PyObject *op_index; /* Op -> place in that list */
 static PyObject *op_class; /* micrograd.ops.Op */
-static PyObject *str_apply, *str_array;
+static PyObject *str_apply;
 static PyObject *engine_py; /* engine.py's own apply, unwatched: runs ops that are not in the table */
 
 static inline void set_input(Node *out, int i, Operand x, double partial) {
@@ -96,14 +96,6 @@ PyObject *by_hook(PyObject *owner, int op, PyObject *const *args, Py_ssize_t n) 
 
 /* ---- operators */
 
-/* Whether o may know by itself what `value + o` is; plain containers and arrays do not (engine.py: _foreign). */
-static int is_foreign(PyObject *o) {
-    if (PyUnicode_Check(o) || PyBytes_Check(o) || PyList_Check(o) || PyTuple_Check(o) || PyDict_Check(o) ||
-        PySet_Check(o) || PyComplex_Check(o) || o == Py_None)
-        return 0;
-    return !PyObject_HasAttr(o, str_array);
-}
-
 static PyObject *not_an_operand(PyObject *o) {
     if (PyErr_Occurred()) return NULL;
     if (is_foreign(o)) Py_RETURN_NOTIMPLEMENTED;
@@ -117,6 +109,7 @@ static inline PyObject *operate(int op, PyObject *left, PyObject *right) {
         b = (Operand){(Node *)right, ((Node *)right)->data};
         return make2(op, a, b);
     }
+    if (has_axes(left) || has_axes(right)) Py_RETURN_NOTIMPLEMENTED;
     if (operand(left, &a) <= 0) return not_an_operand(left);
     if (operand(right, &b) <= 0) return not_an_operand(right);
     if (a.node != NULL) a.data = a.node->data; /* the other one's __float__ may have changed it */
@@ -302,8 +295,7 @@ static int read_table(PyObject *functions) { /* the rows of ops.OPS, and a funct
 int make_init(PyObject *module) {
     PyObject *functions = PyDict_New();
     str_apply = PyUnicode_InternFromString("_apply");
-    str_array = PyUnicode_InternFromString("__array__");
-    if (functions == NULL || str_apply == NULL || str_array == NULL || read_table(functions) < 0) return -1;
+    if (functions == NULL || str_apply == NULL || read_table(functions) < 0) return -1;
     PyObject *engine = PyImport_ImportModule("micrograd.observed"); /* it is importing this module: this function is defined */
     engine_py = engine ? PyObject_GetAttrString(engine, "apply_primitive") : NULL;
     Py_XDECREF(engine);

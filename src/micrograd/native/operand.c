@@ -3,8 +3,13 @@
 #include "engine.h"
 
 static PyObject *real_abc; /* numbers.Real: NumPy's scalars are registered with it */
+static PyObject *str_array, *str_array_ufunc, *str_ndim;
 
 int operand_init(void) {
+    str_array = PyUnicode_InternFromString("__array__");
+    str_array_ufunc = PyUnicode_InternFromString("__array_ufunc__");
+    str_ndim = PyUnicode_InternFromString("ndim");
+    if (!str_array || !str_array_ufunc || !str_ndim) return -1;
     PyObject *numbers = PyImport_ImportModule("numbers");
     if (numbers == NULL) return -1;
     real_abc = PyObject_GetAttrString(numbers, "Real");
@@ -12,11 +17,22 @@ int operand_init(void) {
     return real_abc == NULL ? -1 : 0;
 }
 
+static PyObject *only_number(PyObject *o) { /* of an array of one element (operand.py); None where it is none */
+    PyObject *operands = PyImport_ImportModule("micrograd.operand");
+    PyObject *x = operands ? PyObject_CallMethod(operands, "only_number", "(O)", o) : NULL;
+    Py_XDECREF(operands);
+    return x;
+}
+
 int other_number(PyObject *o, double *out) {
     int real = PyObject_IsInstance(o, real_abc);
-    if (real <= 0) return real;
-    PyObject *x = PyNumber_Float(o);
+    if (real < 0 || (real == 0 && !PyObject_HasAttr(o, str_array))) return real;
+    PyObject *x = real ? PyNumber_Float(o) : only_number(o);
     if (x == NULL) return -1;
+    if (x == Py_None) {
+        Py_DECREF(x);
+        return 0;
+    }
     *out = PyFloat_AS_DOUBLE(x);
     Py_DECREF(x);
     return 1;
@@ -29,23 +45,34 @@ int other_operand(PyObject *o, Operand *out) {
     return 1;
 }
 
+int has_axes(PyObject *o) {
+    if (PyFloat_Check(o) || PyLong_Check(o) || is_value(o) || !PyObject_HasAttr(o, str_array_ufunc)) return 0;
+    PyObject *ndim = PyObject_GetAttr(o, str_ndim);
+    if (ndim == NULL) PyErr_Clear();
+    int some = ndim == NULL ? 0 : PyObject_IsTrue(ndim);
+    Py_XDECREF(ndim);
+    if (some < 0) PyErr_Clear();
+    return some > 0;
+}
+
+int is_foreign(PyObject *o) {
+    if (has_axes(o)) return 1;
+    if (PyUnicode_Check(o) || PyBytes_Check(o) || PyList_Check(o) || PyTuple_Check(o) || PyDict_Check(o) ||
+        PySet_Check(o) || PyComplex_Check(o) || o == Py_None)
+        return 0;
+    return !PyObject_HasAttr(o, str_array);
+}
+
 const char *type_name(PyObject *o) { /* without its module, as Python's __name__ */
     const char *name = Py_TYPE(o)->tp_name, *dot = strrchr(name, '.');
     return dot ? dot + 1 : name;
 }
 
 PyObject *refuse(PyObject *o) {
-    PyObject *text = PyObject_Repr(o);
-    if (text == NULL) return NULL;
-    if (PyUnicode_GET_LENGTH(text) > 60) {
-        PyObject *head = PyUnicode_Substring(text, 0, 57);
-        Py_SETREF(text, head ? PyUnicode_FromFormat("%U...", head) : NULL);
-        Py_XDECREF(head);
-        if (text == NULL) return NULL;
-    }
-    PyErr_Format(PyExc_TypeError, "a Value holds one real number (int, float or NumPy scalar), not %s: %U", type_name(o), text);
-    Py_DECREF(text);
-    return NULL;
+    PyObject *operands = PyImport_ImportModule("micrograd.operand");
+    PyObject *none = operands ? PyObject_CallMethod(operands, "refuse", "(O)", o) : NULL; /* it raises */
+    Py_XDECREF(operands);
+    return none;
 }
 
 int number(PyObject *o, double *out) {

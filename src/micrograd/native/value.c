@@ -13,6 +13,12 @@ static int value_init(Node *self, PyObject *args, PyObject *kwargs) {
     PyObject *data, *children = NULL, *op = NULL, *label = NULL;
     double x;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:Value", names, &data, &children, &op, &label)) return -1;
+    if (children != NULL && PyUnicode_Check(children)) { /* Value(10.0, "a") */
+        PyObject *operands = PyImport_ImportModule("micrograd.operand");
+        Py_XDECREF(operands ? PyObject_CallMethod(operands, "no_name", "OO", data, children) : NULL);
+        Py_XDECREF(operands);
+        return -1;
+    }
     if (number(data, &x) < 0) return -1;
     PyObject *partials = op != NULL && !PyUnicode_Check(op) ? op : NULL; /* Value(data, children, local derivatives) */
     if (children != NULL || partials != NULL) {
@@ -71,7 +77,7 @@ done:
 static PyObject *value_compare(PyObject *self, PyObject *other, int how) {
     static const char *const names[] = {"lt", "le", "eq", "ne", "gt", "ge"}; /* in the order of Py_LT ... Py_GE */
     Operand b;
-    int got = operand(other, &b);
+    int got = has_axes(other) ? 0 : operand(other, &b);
     if (got < 0) return NULL;
     if (got == 0) Py_RETURN_NOTIMPLEMENTED;
     double x = ((Node *)self)->data, y = b.data;
@@ -318,8 +324,7 @@ int value_init_type(PyObject *module) {
     if (!str_backward || !str_op || !str_label || collect_spec() < 0 || add_type(module, "Value", &value_spec, &ValueType) < 0) return -1;
     ValueType->tp_vectorcall = value_vectorcall;
     PyObject *empty = PyUnicode_FromString("");
-    int failed = empty == NULL || PyObject_SetAttr((PyObject *)ValueType, str_label, empty) < 0 ||
-                 PyObject_SetAttrString((PyObject *)ValueType, "__array_ufunc__", Py_None) < 0;
+    int failed = empty == NULL || PyObject_SetAttr((PyObject *)ValueType, str_label, empty) < 0;
     Py_XDECREF(empty);
     return failed ? -1 : 0;
 }

@@ -120,6 +120,8 @@ class Layer(Module):
     def forward(self, x: Any) -> Any:
         """Return the outputs of the neurons in a list; that of a single neuron is returned bare."""
         if not isinstance(x, (list, tuple)):
+            if getattr(x, "ndim", 1) > 1 and 1 in x.shape:
+                x = x.ravel()  # a column of numbers is a row to a network
             x = list(x) if hasattr(x, "__iter__") else [x]  # an array, or the bare output of a layer of one neuron
         out = _fire(self.neurons, x, Neuron)
         return out[0] if len(out) == 1 else out

@@ -11,6 +11,7 @@ from numbers import Number
 from typing import Any
 
 from micrograd import engine, graph, observed
+from micrograd.arrays import NO_ROW
 from micrograd.callsite import in_package, place, user_line
 from micrograd.callsite import user_depth as user_depth
 from micrograd.engine import Value
@@ -172,12 +173,9 @@ def trace(
         fact = next((fact for sign, fact in INTEGER_WANTED.items() if frozen and sign in str(error)), None)
         if fact is not None:
             raise _wants_integer(f, fact, error) from error
-        if "does not support ufuncs" in str(error):
-            raise TypeError(
-                f"a function of NumPy is called on a Value, at {_line_of(error)}\n"
-                f"  In {name_of(f)}, numbers among the arguments are Values, which NumPy's functions do not take.\n"
-                "  micrograd.math has those functions for numbers and Values."
-            ) from error
+        fact, _, way_out = str(error).partition("\n")
+        if fact.endswith(NO_ROW):  # a function of NumPy's (arrays.py)
+            raise TypeError(f"{fact}, at {_line_of(error)}\n{way_out}") from error
         raise
     finally:
         observed.set_watch(*outer_watch)

@@ -1,0 +1,180 @@
+"""Values among arrays: what NumPy asks of an operand that is not its own, and numbers that come as arrays of one element.
+
+NumPy hands an operation over to `Value.__array_ufunc__` where a Value stands beside an array, and to `__array_function__`
+where a function of NumPy's is called on one. The operation is then applied to each element, by the row of the op
+table that it names, and the result is an array of Values. In an array of Values NumPy works by itself, with Python's
+operators and the methods of the elements. Nothing here imports NumPy before NumPy has called.
+
+>>> import numpy as np
+>>> from micrograd import Value
+>>> x = Value(3.0)
+>>> y = np.array([1.0, 2.0]) * x + np.exp(x)
+>>> y.sum().backward()
+>>> round(x.grad, 6)  # 1 + 2 + 2·exp(3)
+43.171074
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from micrograd import engine, math
+from micrograd.engine import Value
+from micrograd.ops import OPS
+
+NO_ROW = "has no row in the op table"
+# The names of NumPy (and of scipy.special) for rows of the table, where they differ from the table's own.
+NAMES = {
+    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "floor_divide": "floordiv",
+    "remainder": "mod", "power": "pow", "float_power": "pow", "negative": "neg", "absolute": "abs", "fabs": "abs",
+    "maximum": "max", "minimum": "min", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2",
+    "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "rint": "round", "expit": "sigmoid", "gammaln": "lgamma",
+    "psi": "digamma", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq",
+    "not_equal": "ne",
+}  # fmt: skip
+# Python's operators, so that a subclass of Value that has its own is asked.
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": operator.neg,
+    "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow, "abs": operator.abs, "lt": operator.lt,
+    "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
+}  # fmt: skip
+
+
+def _most(x: Any, bound: Any) -> Any:
+    return x if bound is None else math.max(x, bound)
+
+
+def _least(x: Any, bound: Any) -> Any:
+    return x if bound is None else math.min(x, bound)
+
+
+# What takes more than one row, or none.
+OTHERS: dict[str, Callable[..., Any]] = {
+    "square": lambda x: x * x,
+    "reciprocal": lambda x: math.pow(x, -1.0),
+    "positive": lambda x: x,
+    "conjugate": lambda x: x,
+    "degrees": math.degrees,
+    "rad2deg": math.degrees,
+    "radians": math.radians,
+    "deg2rad": math.radians,
+    "logaddexp": lambda a, b: math.logsumexp([a, b]),
+    "clip": lambda x, low, high: _least(_most(x, low), high),
+    "isnan": math.isnan,
+    "isinf": math.isinf,
+    "isfinite": math.isfinite,
+}
+TRUTHS = ("lt", "le", "gt", "ge", "eq", "ne", "isnan", "isinf", "isfinite")
+# The functions that only arrange, add, multiply or compare elements, so that an array of Values goes through them unharmed.
+FUNCTIONS = {
+    "sum", "prod", "mean", "var", "std", "cumsum", "cumprod", "max", "min", "amax", "amin", "dot", "vdot", "inner",
+    "outer", "tensordot", "kron", "trace", "diff", "where", "concatenate", "stack", "hstack", "vstack", "dstack",
+    "column_stack", "append", "insert", "broadcast_to", "broadcast_arrays", "reshape", "ravel", "expand_dims",
+    "squeeze", "transpose", "atleast_1d", "atleast_2d", "atleast_3d", "repeat", "tile", "full_like", "copy",
+    "copyto", "shape", "ndim", "size", "iscomplexobj", "isrealobj", "array_repr", "array_str", "array2string",
+    "result_type",
+}  # fmt: skip
+
+
+@cache
+def elementwise(name: str) -> Callable[..., Any] | None:
+    """Return the function of numbers and Values that a ufunc of this name stands for; None where the table has none."""
+    if name in OTHERS:
+        return OTHERS[name]
+    row = OPS.get(NAMES.get(name, name))
+    if row is None or row.arity < 0:
+        return None
+    own = OPERATORS.get(row.name)
+    if own is None:
+        return lambda *args: engine.apply(row, *args)
+
+    def operate(a: Any, *b: Any) -> Any:  # two numbers have IEEE's result, where Python's operator would raise
+        return own(a, *b) if isinstance(a, Value) or (b and isinstance(b[0], Value)) else engine.apply(row, a, *b)
+
+    return operate
+
+
+def array_ufunc(self: Value, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    """What NumPy calls for `array * value`, `value * array` and `np.exp(value)`."""
+    name = ufunc.__name__
+    f = elementwise(name)
+    if f is not None and not options and len(inputs) == 2 and method == "__call__":
+        a, b = inputs
+        if b is self and isinstance(a, float):  # np.float64(2) * value, by far the most frequent
+            return f(float(a), b)
+    import numpy as np
+
+    if f is None:
+        if name in ("matmul", "matvec", "vecmat", "vecdot"):
+            raise TypeError(f"np.{name} of one Value: it has no axes; multiply with *")
+        raise TypeError(
+            f"np.{name} {NO_ROW}\n  micrograd.math lists what there is; micrograd.primitive adds a function with its "
+            f"partials; np.{name}(float(v)) takes the number alone, without a derivative."
+        )
+    if method == "__call__" and not options and all(isinstance(x, (Value, np.generic, float, int)) for x in inputs):
+        return f(*[plain(x) if isinstance(x, np.generic) else x for x in inputs])  # np.float64(2) * value
+    own = [getattr(type(x), "__array_ufunc__", None) for x in inputs if not isinstance(x, (Value, np.generic))]
+    if any(rule not in (None, np.ndarray.__array_ufunc__) for rule in own):
+        return NotImplemented  # beside a Series, for example, which knows what to do with the arrays that it holds
+    for out in options.get("out", ()):
+        if out.dtype.kind != "O":
+            raise TypeError(
+                f"an array of {out.dtype} cannot hold Values\n"
+                "  Write a = a * v in place of a *= v, or convert the array first: a = a.astype(object)."
+            )
+    if options.pop("dtype", None) not in (None, object, np.dtype(object)):
+        raise TypeError(f"np.{name} of Values gives Values: leave dtype out")
+    options = {key: x for key, x in options.items() if key not in ("casting", "order", "subok")}
+    made = getattr(np.frompyfunc(f, ufunc.nin, ufunc.nout), method)
+    result = made(*[boxed(x, np) for x in inputs], **options)
+    if NAMES.get(name, name) in TRUTHS and "out" not in options:
+        return np.asarray(result, dtype=bool)[()]
+    return result
+
+
+def plain(x: Any) -> Any:
+    """A scalar of NumPy's as Python has it: a float, where it is a real number."""
+    return float(x) if x.dtype.kind in "fiub" else x.item()
+
+
+def boxed(x: Any, np: Any) -> Any:
+    """Put a Value into an array without axes, so that NumPy does not ask us again."""
+    if not isinstance(x, Value):
+        return x
+    box = np.empty((), dtype=object)
+    box[()] = x
+    return box
+
+
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    """What np.clip is where one of its arguments is a Value."""
+    import numpy as np
+
+    low, high = a_min if min is None else min, a_max if max is None else max
+    each = np.frompyfunc(OTHERS["clip"], 3, 1)
+    return each(*[boxed(x, np) for x in (a, low, high)], **({} if out is None else {"out": out}))
+
+
+def array_function(self: Value, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """What NumPy calls for `np.sum(value)`, `np.where(mask, value, 0.0)` and the like."""
+    import numpy as np
+
+    name = function.__name__
+    if name == "clip":
+        return clip(*args, **kwargs)
+    if name not in FUNCTIONS:
+        raise TypeError(
+            f"np.{name} would take the number out of a Value and lose its gradient\n"
+            f"  Write it with micrograd.math, or give the number itself: np.{name}(float(v))."
+        )
+
+    def inside(x: Any) -> Any:
+        if isinstance(x, (list, tuple)):
+            return type(x)([inside(item) for item in x])
+        return boxed(x, np)
+
+    result = function(*[inside(a) for a in args], **{key: inside(a) for key, a in kwargs.items()})
+    return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result

@@ -1,0 +1,86 @@
+"""What may stand beside a Value: numbers, and things that know by themselves what to do. native/operand.c is its twin."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+
+def number(x: Any) -> float:
+    """Take a real number as a float; anything else is a TypeError."""
+    from numbers import Real  # NumPy's scalars and fractions are Real; arrays, strings and complex numbers are not
+
+    if isinstance(x, (float, int, Real)):
+        return float(x)
+    if hasattr(x, "__array__"):
+        found = only_number(x)
+        if found is not None:
+            return found
+    refuse(x)
+
+
+def only_number(x: Any) -> float | None:
+    """Return the number in an array of one element, of NumPy, PyTorch or JAX; None where x is no such array."""
+    import sys
+    from math import prod
+    from numbers import Real
+
+    item, shape = getattr(x, "item", None), getattr(x, "shape", None)
+    if item is None or shape is None or prod(shape) != 1:
+        return None
+    if getattr(x, "requires_grad", False) is True:
+        raise TypeError(
+            "a tensor of PyTorch that requires a gradient, which would not reach it through a Value\n"
+            "  Give its number with x.item(), or let PyTorch call the function: micrograd.to_torch(f)."
+        )
+    jax = sys.modules.get("jax")
+    if jax is not None and isinstance(x, jax.core.Tracer):
+        raise TypeError(
+            "a number that JAX is tracing, whose derivative would not pass through a Value\n"
+            "  Let JAX call the function: micrograd.to_jax(f)."
+        )
+    if hasattr(x, "mask") or getattr(getattr(x, "dtype", None), "kind", None) in ("m", "M"):
+        return None
+    found = item()
+    return float(found) if isinstance(found, (float, int, Real)) else None
+
+
+def refuse(x: Any) -> NoReturn:
+    """Raise the TypeError for something that is no number, with the way out."""
+    way_out = ""
+    if isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c":
+        way_out = "\n  Compute with its real and its imaginary part, as two Values."
+    elif hasattr(x, "__array__"):
+        way_out = "\n  Make a list, [Value(x) for x in array], or compute with an array of NumPy's: array * value."
+    elif isinstance(x, (list, tuple)):
+        way_out = "\n  Take its items one by one: [value * x for x in items]."
+    elif isinstance(x, str):
+        way_out = "\n  Convert it with float(x)."
+    name = type(x).__name__
+    raise TypeError(f"a Value holds one real number (int, float or NumPy scalar), not {name}: {brief(x)}{way_out}")
+
+
+def brief(x: Any) -> str:
+    """The repr of something, cut short for a message."""
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def no_name(data: Any, name: str) -> NoReturn:
+    """Refuse Value(10.0, "a"), where a name stands in the place of the inputs."""
+    raise TypeError(
+        f"Value({brief(data)}, {name!r}): the second argument is a tuple of the nodes that this one is made from\n"
+        f"  Give a name by keyword: Value({brief(data)}, label={name!r})."
+    )
+
+
+def has_axes(x: Any) -> bool:
+    """Whether x is an array of NumPy's: it asks for the result of each of its elements (arrays.py)."""
+    return hasattr(x, "__array_ufunc__") and bool(getattr(x, "ndim", 0))
+
+
+def foreign(x: Any) -> bool:
+    """Whether x may know by itself what `value + x` is; plain containers do not, nor do tensors."""
+    plain = (str, bytes, list, tuple, dict, set, complex, type(None))
+    return has_axes(x) or not (isinstance(x, plain) or hasattr(x, "__array__"))

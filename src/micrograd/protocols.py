@@ -1,0 +1,91 @@
+"""What both twins of Value answer to NumPy and to subclasses: set on the class here, once for both."""
+
+from __future__ import annotations
+
+from micrograd.engine import Value, apply
+from micrograd.ops import OPS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def __array_ufunc__(self: Value, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    from micrograd.arrays import array_ufunc
+
+    return array_ufunc(self, ufunc, method, *inputs, **options)
+
+
+def __array_function__(self: Value, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    from micrograd.arrays import array_function
+
+    return array_function(self, function, types, args, kwargs)
+
+
+def _mask(self: Value) -> Any:
+    """Refuse masked arrays, which ask for this: numpy.ma would take the attribute `_data` and lose the graph."""
+    import sys
+
+    if sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
+        raise TypeError(
+            "a masked array beside a Value: its mask would hide derivatives\n"
+            "  Fill it with x.filled(number), or take the unmasked numbers with x.compressed()."
+        )
+    raise AttributeError("_mask")
+
+
+# ---- subclasses: micrograd defines these operators by __add__ and __mul__, so code that overrides those two relies on it
+
+
+def _reciprocal(x: Any) -> Any:
+    return x**-1.0 if isinstance(x, Value) else apply(OPS["pow"], x, -1.0)  # of 0 too, by IEEE
+
+
+DERIVED: dict[str, dict[str, Any]] = {
+    "__mul__": {
+        "__neg__": lambda self: self * -1.0,
+        "__rmul__": lambda self, other: self * other,
+        "__truediv__": lambda self, other: self * _reciprocal(other),
+        "__rtruediv__": lambda self, other: self**-1.0 * other,
+    },
+    "__add__": {
+        "__radd__": lambda self, other: self + other,
+        "__sub__": lambda self, other: self + (-other),
+        "__rsub__": lambda self, other: (-self) + other,
+    },
+}
+
+
+def __init_subclass__(cls: Any, /, **options: Any) -> None:
+    """Derive the other operators of a subclass from its own __add__ and __mul__, where it has no other."""
+    super(Value, cls).__init_subclass__(**options)
+    for base, derived in DERIVED.items():
+        if getattr(cls, base) is getattr(Value, base):
+            continue
+        for name, rule in derived.items():
+            if getattr(cls, name) is getattr(Value, name):
+                setattr(cls, name, rule)
+
+
+# ---- what NumPy looks for in the elements of an array of objects: np.arctan(array of Values) calls .arctan()
+
+METHODS = ("arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh", "rint", "fabs", "degrees", "rad2deg",
+           "radians", "deg2rad", "conjugate")  # fmt: skip
+
+
+def _method(name: str) -> Any:
+    def method(self: Value, *args: Any) -> Any:
+        from micrograd.arrays import elementwise
+
+        return elementwise(name)(self, *args)  # type: ignore[misc]
+
+    method.__name__, method.__doc__ = name, f"np.{name} of this value, as a new node."
+    return method
+
+
+def attach() -> None:
+    """Set all of this on the class."""
+    for function in (__array_ufunc__, __array_function__, *map(_method, METHODS)):
+        setattr(Value, function.__name__, function)
+    setattr(Value, "_mask", property(_mask))  # noqa: B010
+    setattr(Value, "__init_subclass__", classmethod(__init_subclass__))  # noqa: B010
