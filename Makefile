@@ -88,6 +88,9 @@ bench: $(DEV) $(ENGINE) $(PEERS)/.all  ## time compiled functions beside hand-wr
 bench-eager: $(DEV) $(ENGINE) $(PEERS)/.ready  ## time the engine beside floats and micrograd 0.1.0; fails when a figure falls short
 	$(BIN)/python benchmarks/eager.py --peer $(PEERS)/bin/python
 
+fuzz: $(DEV) $(ENGINE)  ## run random programs in every way and compare: make fuzz PROGRAMS=1000 SEED=0
+	$(BIN)/python -m fuzz --seed $(SEED) --count $(PROGRAMS)
+
 fuzz-loaders: $(DEV)  ## feed damaged files, texts and requests to whatever reads them: make fuzz-loaders SECONDS=60
 	$(BIN)/python -m fuzz.loaders --seconds $(SECONDS)
 
@@ -100,6 +103,9 @@ trust: $(DEV)  ## write docs/trust.md from the promises in tools/trust.py and th
 accuracy: $(DEV) $(ENGINE)  ## measure every op against mpmath at 50 digits, and write docs/accuracy*.md
 	$(BIN)/python tools/accuracy.py
 	$(BIN)/python tools/accuracy_compiled.py
+
+orders: $(DEV) $(ENGINE)  ## measure every op's derivatives of orders 1 to 4 against mpmath, and write docs/orders.md
+	$(BIN)/python tools/orders.py
 
 faults: $(DEV) $(ENGINE)  ## every allocation fails once, operands turn hostile, another thread looks at all objects: in the C engine
 	$(BIN)/python -m pytest -q tests/engine/test_faults.py tests/engine/test_hostile.py tests/engine/test_by_hand.py

@@ -1,8 +1,14 @@
-"""python -m fuzz: run random programs in every way that micrograd has, and print those on which two ways disagree."""
+"""python -m fuzz: run random programs in every way that micrograd has, and print those on which two ways disagree.
+
+make fuzz PROGRAMS=1000                    the first thousand programs, one in 20 of them compiled
+python -m fuzz --seed 7 --count 1          one program again
+python -m fuzz --seconds 3600 --every 4    as many as fit into an hour, on the cheap ways most of all
+"""
 
 from __future__ import annotations
 
 import argparse
+import collections
 import json
 import os
 import random
@@ -18,16 +24,16 @@ os.environ.setdefault("MICROGRAD_CACHE", tempfile.mkdtemp(prefix="fuzz-kernels-"
 import twins  # noqa: E402, F401, I001  (loads the package twice: before anything else imports it)
 
 from fuzz.check import Failure, check  # noqa: E402
-from fuzz.generate import Program, generate, source  # noqa: E402
+from fuzz.generate import Program, generate  # noqa: E402
 from fuzz.shrink import shrink  # noqa: E402
 
 RESULTS = ROOT / "build" / "fuzz.json"
 
 
-def fails(program: Program, seed: int, thorough: bool) -> str:
+def fails(program: Program, seed: int, thorough: bool, every: int = 1) -> str:
     """What is wrong with a program; nothing where all ways agree."""
     try:
-        check(program, random.Random(seed), thorough)
+        check(program, random.Random(seed), thorough, every=every)
     except Failure as failure:
         return str(failure)
     except Exception as error:  # whatever it is, a program of plain arithmetic has to run
@@ -40,43 +46,56 @@ def kind(reason: str) -> str:
     return reason.split(":")[0].split(" at ")[0].split("[")[0]
 
 
-def report(seed: int, program: Program, reason: str, thorough: bool) -> str:
-    short = shrink(program, lambda p: kind(fails(p, seed, thorough)) == kind(reason))
-    last = fails(short, seed, thorough) or reason
+def report(seed: int, program: Program, reason: str, thorough: bool, every: int) -> str:
+    """The shortest program that fails in the same way, with its seed."""
+    short = shrink(program, lambda p: kind(fails(p, seed, thorough, every)) == kind(reason))
+    last = fails(short, seed, thorough, every) or reason
     captured = f"P = {[*short.captured]}\n" if short.captured else ""
-    return f"seed {seed}: {last}\n{captured}{source(short)}"
+    return f"seed {seed}: {last}\n{captured}{short.text}"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", type=int, default=0, help="the first program; program n of a run has seed + n")
     parser.add_argument("--count", type=int, default=1000, help="how many programs")
     parser.add_argument("--seconds", type=float, default=0.0, help="stop after so long")
-    parser.add_argument("--compiled", type=int, default=5, help="compile one program in so many")
+    parser.add_argument("--compiled", type=int, default=20, help="compile one program in so many, in every mode")
+    parser.add_argument(
+        "--every", type=int, default=1, help="take the costlier of the other ways for one program in so many"
+    )
+    parser.add_argument("--points", type=int, default=3, help="inputs for each program that is not compiled")
     parser.add_argument("--stop", type=int, default=10, help="stop after so many failures")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the counts are written")
     given = parser.parse_args()
     began, failures = time.monotonic(), []
-    counts = {"eager": 0, "compiled": 0, "refused": 0, "invalid": 0}
+    counts: collections.Counter[str] = collections.Counter()
     done = 0
+
+    def write() -> None:
+        given.results.parent.mkdir(exist_ok=True)
+        table = {"first": given.seed, "programs": done, "seconds": round(time.monotonic() - began), **counts}
+        given.results.write_text(json.dumps({**table, "failures": len(failures)}))
+
     for seed in range(given.seed, given.seed + given.count):
         thorough = seed % given.compiled == 0
         program = generate(seed)
-        reason = ""
         try:
-            counts[check(program, random.Random(seed), thorough)] += 1
+            took = check(program, random.Random(seed), thorough, given.points, given.every)
+            counts.update({name: int(n) for name, n in took.items() if name in ("points", "oracle")})
+            counts.update([name for name, n in took.items() if n and name not in ("points", "oracle")])
         except Exception as error:
             reason = str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
-        done += 1
-        if reason:
-            failures.append(report(seed, program, reason, thorough))
+            failures.append(report(seed, program, reason, thorough, given.every))
             print(failures[-1], flush=True)
+        done += 1
+        if done % 1000 == 0:
+            write()
         if len(failures) >= given.stop or (given.seconds and time.monotonic() - began > given.seconds):
             break
-    seconds = time.monotonic() - began
-    print(f"{done} programs in {seconds:.0f} s ({counts}): {len(failures)} failures")
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps({"first": given.seed, "programs": done, "seconds": round(seconds), **counts,
-                                   "failures": len(failures)}))  # fmt: skip
+    print(f"{done} programs in {time.monotonic() - began:.0f} s ({dict(counts)}): {len(failures)} failures")
+    write()
     return 1 if failures else 0
 
 

@@ -52,7 +52,11 @@ class Dual:
         self._note(op, xs, y)
         t: Any = 0.0
         for a, p, mine in zip(items, partials(op, xs, y), ours, strict=True):
-            if mine and not (isinstance(a.t, float) and a.t == 0.0):
+            if not mine:
+                continue
+            if isinstance(a.t, float) and a.t == 0.0:  # 0 * inf is nan in a reverse sweep, and here it is 0: noted
+                self.run.largest = self.run.largest if isinstance(p, Dual) or math.isfinite(p) else math.inf
+            else:
                 t = t + self.run.noisy(p) * a.t
         exact = op.name in ("neg", "where", *STEPS)
         return Dual(y if exact else self.run.noisy(y), self.run.noisy(t), self.run, level)
@@ -105,7 +109,8 @@ def _operator(name: str, turned: bool) -> Any:
 for _name, _method in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("div", "truediv"), ("pow", "pow")):
     setattr(Dual, f"__{_method}__", _operator(_name, False))
     setattr(Dual, f"__r{_method}__", _operator(_name, True))
-Dual.__neg__ = _operator("neg", False)  # type: ignore[attr-defined]
+for _name in ("neg", "abs"):
+    setattr(Dual, f"__{_name}__", _operator(_name, False))
 
 
 def number(y: Any) -> tuple[float, float]:

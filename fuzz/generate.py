@@ -1,244 +1,377 @@
-"""Programs at random: a tree of statements, and the text of a Python function for it.
+"""Programs at random: the text of a Python function with branches, loops, early returns, lists, helpers and all ops.
 
-A program is plain data, so that it can be shrunk: an expression is a name, a number or (op, operands), a statement one of
+    def f(x0, x1):      the arguments; P[0], P[1] … are Values from outside, m is the math module, grad the transform
+        ...
 
-    ("set", name, expression)                      name = expression
-    ("if", comparison, a, b, then, otherwise)      if a < b: ... else: ...
-    ("for", count, body)                           for _ in range(count): ...
-    ("while", name, limit, count, body)            a loop that ends early where name exceeds limit
-    ("return", expression)                         an early return
-    ("push", name)                                 state.append(name): a list that the function mutates
-    ("grad", name, expression, inner)              name = grad(lambda t: expression of t)(inner)
+A seed gives the same program each time. The fuzzer runs it in every way that micrograd has (check.py), the tests of merged
+branches stage it (tests/stage/programs.py).
 """
 
 from __future__ import annotations
 
 import linecache
 import random
-import re
+from types import CodeType
 from typing import Any, NamedTuple
 
 from micrograd.ops import OPS
 
 RANDOM = {"philox", "normal"}  # what they return jumps with every bit of their operands
-STEPS = {"floor", "ceil", "round", "trunc", "sign", "floordiv", "mod", "fmod", "remainder", "copysign"}
-COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
-UNARY = [n for n, op in OPS.items() if op.arity == 1 and n not in STEPS | {"neg", "probit"}]
-BINARY = [n for n, op in OPS.items() if op.arity == 2 and n not in STEPS | {"zeta"} | set(COMPARE)]
+STEPS = ["ceil", "copysign", "floor", "floordiv", "fmod", "mod", "remainder", "round", "sign", "trunc"]
+COMPARE = ["eq", "ge", "gt", "le", "lt", "ne"]
+OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+UNARY = [n for n, op in OPS.items() if op.arity == 1 and n not in (*STEPS, "neg", "probit")]
+BINARY = [n for n, op in OPS.items() if op.arity == 2 and n not in (*STEPS, *COMPARE, *OPERATORS, "zeta")]
 LISTS = [n for n, op in OPS.items() if op.arity < 0]
+POSITIVE = {"log", "log2", "log10", "sqrt", "pow", "lgamma", "gamma", "digamma", "trigamma", "cbrt", "log1p", "rsqrt",
+            "reciprocal"}  # fmt: skip
+INSIDE_1 = {"asin", "acos", "atanh", "erfinv"}
 NUMBERS = [0.0, 1.0, -1.0, 2.0, 0.5, 0.1, 0.3, -0.3, 3.0, 1 / 3, 1.5, -2.0]
 
 
 class Program(NamedTuple):
-    """Statements over `inputs` arguments x0, x1, … and `captured` Values P[0], P[1], …"""
+    """The text of a function f over so many arguments, and the numbers of the captured Values."""
 
     inputs: int
     captured: tuple[float, ...]
-    body: tuple[Any, ...]
+    text: str
     tame: bool  # operands are kept inside the domains of their ops, so that derivatives of order 4 exist
 
 
-class _Making:
-    def __init__(self, seed: int) -> None:
-        self.rng = rng = random.Random(seed)
-        self.inputs = rng.randint(1, 3)
-        self.captured = tuple(rng.choice(NUMBERS) for _ in range(rng.randint(0, 2)))
-        self.names = [f"x{i}" for i in range(self.inputs)] + [f"P[{i}]" for i in range(len(self.captured))]
-        self.tame = rng.random() < 0.6
-        self.left = rng.randint(3, 14)  # statements
+class Scope(NamedTuple):
+    """The names that a block can use, by what they hold."""
 
-    def expression(self, depth: int = 2) -> Any:
-        rng = self.rng
-        if depth == 0 or rng.random() < 0.25:
-            return rng.choice(self.names) if rng.random() < 0.8 else rng.choice(NUMBERS)
-        kind = rng.random()
-        if kind < 0.45:
-            name = rng.choice(("add", "sub", "mul", "mul", "div"))
-            return (name, self.expression(depth - 1), self.expression(depth - 1))
-        if kind < 0.75:
-            return (rng.choice(UNARY), self.expression(depth - 1))
-        if kind < 0.85:
-            return (rng.choice(BINARY), self.expression(depth - 1), self.expression(depth - 1))
-        if kind < 0.9:
-            return (rng.choice(sorted(STEPS)), *(self.expression(depth - 1) for _ in range(2)))
-        if kind < 0.95:
-            condition = (rng.choice(sorted(COMPARE)), self.expression(depth - 1), self.expression(depth - 1))
-            return ("where", condition, self.expression(depth - 1), self.expression(depth - 1))
-        return (rng.choice(LISTS), *(self.expression(depth - 1) for _ in range(rng.choice((2, 4)))))
+    numbers: list[str]
+    counters: list[str]
+    lists: list[str]
+    texts: list[str]
+    iterators: list[str]
+    helpers: list[str]
 
-    def block(self, depth: int) -> tuple[Any, ...]:
-        rng, found = self.rng, []
-        before = len(self.names)
-        for _ in range(rng.randint(1, 4)):
-            if self.left <= 0:
-                break
-            self.left -= 1
-            found.append(self.statement(depth))
-        if depth < 3:
-            del self.names[before:]  # what a block made is not there on every path
-        return tuple(found) or (("set", rng.choice(self.assignable()), self.expression()),)
+    def inner(self) -> Scope:
+        return Scope(*[list(names) for names in self])
 
-    def assignable(self) -> list[str]:
-        return [n for n in self.names if n[0] in "xv"]
 
-    def statement(self, depth: int) -> Any:
-        rng, kind = self.rng, self.rng.random()
-        if depth > 0 and kind < 0.2:
-            comparison = rng.choice(sorted(COMPARE))
-            a, b = self.expression(1), self.expression(1)
-            return ("if", comparison, a, b, self.block(depth - 1), self.block(depth - 1) if rng.random() < 0.6 else ())
-        if depth > 0 and kind < 0.32:
-            return ("for", rng.randint(1, 4), self.block(depth - 1))
-        if depth > 0 and kind < 0.4:
-            return (
-                "while",
-                rng.choice(self.assignable()),
-                rng.choice(NUMBERS),
-                rng.randint(1, 4),
-                self.block(depth - 1),
+class Writer:
+    """Writes one program, line by line."""
+
+    def __init__(self, seed: int, inputs: int | None = None) -> None:
+        self.r = r = random.Random(seed)
+        self.inputs = inputs or r.randint(1, 3)
+        self.captured = tuple(r.choice(NUMBERS) for _ in range(r.choice((0, 0, 1, 2))))
+        self.tame = r.random() < 0.5
+        self.size = r.choice((4, 8, 12, 18))  # statements
+        arguments = [f"x{i}" for i in range(self.inputs)]
+        self.scope = Scope([*arguments, *(f"P[{i}]" for i in range(len(self.captured)))], [], [], [], [], [])
+        self.lines: list[str] = []
+        self.depth = 1
+        self.loops = self.made = 0
+
+    def program(self) -> Program:
+        """The whole program; whatever it made matters for the result, and not only linearly."""
+        while self.size > 0:
+            self.statement(False)
+        s = self.scope
+        names = self.r.sample(s.numbers, min(6, len(s.numbers)))
+        parts = [self.number(1), *(f"{a} * {self.r.choice(s.numbers)}" for a in names), *s.counters[:1]]
+        parts += [f"0.125 * m.sum({name})" for name in s.lists[:2]]
+        self.write(f"return {' + '.join(parts)}")
+        head = f"def f({', '.join(f'x{i}' for i in range(self.inputs))}):"
+        return Program(self.inputs, self.captured, "\n".join([head, *self.lines]) + "\n", self.tame)
+
+    def write(self, line: str) -> None:
+        self.lines.append("    " * self.depth + line)
+
+    def new(self, kind: str) -> str:
+        self.made += 1
+        return f"{kind}{self.made}"
+
+    def assignable(self) -> str:
+        return self.r.choice([n for n in self.scope.numbers if n[0] in "xvab"] or ["x0"])
+
+    # ---- expressions
+
+    def number(self, deep: int = 0) -> str:
+        """An expression that is a number."""
+        r, s = self.r, self.scope
+        kind = r.random()
+        if deep > 2 or kind < 0.27:
+            return r.choice(s.numbers)
+        if kind < 0.35:
+            return repr(r.choice(NUMBERS))
+        if kind < 0.56:
+            return self._operator(
+                r.choice(("add", "sub", "mul", "mul", "div")), self.number(deep + 1), self.number(deep + 1)
             )
-        if depth < 3 and kind < 0.45:
-            return ("return", self.expression())
-        if kind < 0.5:
-            return ("push", rng.choice(self.names))
-        if kind < 0.54:
-            return ("grad", self.fresh(), self.expression(), rng.choice(self.names))
+        if kind < 0.72:
+            return self._op(r.choice(UNARY), self.number(deep + 1))
+        if kind < 0.77:
+            return self._op(r.choice(BINARY), self.number(deep + 1), self.number(deep + 1))
+        if kind < 0.80:
+            return self._step(r.choice(STEPS), self.number(deep + 1), self.number(deep + 1))
+        if kind < 0.84:
+            name = r.choice(("abs", "min", "max"))
+            return f"{name}({', '.join(self.number(deep + 1) for _ in range(1 if name == 'abs' else 2))})"
+        if kind < 0.87:
+            test = f"m.{r.choice(COMPARE)}({self.number(2)}, {self.number(2)})"
+            return f"m.where({test}, {self.number(deep + 1)}, {self.number(deep + 1)})"
+        if kind < 0.90:
+            return f"({self.number(deep + 1)} if {self.test(deep + 1)} else {self.number(deep + 1)})"
+        if kind < 0.93:
+            return self._list_op(r.choice((*LISTS, "sum of Python")))
+        if kind < 0.945 and s.lists:
+            return f"{r.choice(s.lists)}[{r.choice(('0', '-1'))}]"
+        if kind < 0.96 and s.counters:
+            return f"({self.number(deep + 1)} * {r.choice(s.counters)})"
+        if kind < 0.98 and s.helpers:
+            return f"{r.choice(s.helpers)}({self.number(deep + 1)}, {self.number(deep + 1)})"
+        if deep < 1:
+            return f"sorted([{self.number(2)}, {self.number(2)}, {self.number(2)}])[{r.randint(0, 2)}]"
+        return r.choice(s.numbers)
+
+    def _operator(self, name: str, a: str, b: str) -> str:
+        if self.tame and name == "div":
+            return f"({a} / (1.5 + m.sin({b})))"
+        if self.tame and name == "mul":
+            return f"({a} * m.sin({b}))"
+        return f"({a} {OPERATORS[name]} {b})"
+
+    def _op(self, name: str, *args: str) -> str:
+        """An op of the table; of a tame program, each operand inside the domain."""
+        if self.tame and name in POSITIVE:
+            args = tuple(f"(1.5 + 0.5 * m.sin({a}))" for a in args)
+        elif self.tame and name in INSIDE_1:
+            args = tuple(f"(0.75 * m.sin({a}))" for a in args)
+        elif self.tame and name == "acosh":
+            args = tuple(f"(2.5 + m.cos({a}))" for a in args)
+        elif self.tame:
+            args = tuple(a if a.startswith("m.sin") else f"(1.25 * m.sin({a}))" for a in args)
+        return f"m.{name}({', '.join(args)})"
+
+    def _step(self, name: str, a: str, b: str) -> str:
+        """Of something that is no whole number, as a rule; by numbers that are not 0."""
+        args = (f"(0.3 + 1.7 * {a})", f"(1.25 + 0.5 * m.sin({b}))")
+        return f"m.{'whole_' if name in ('floor', 'ceil', 'trunc') else ''}{name}({', '.join(args[: OPS[name].arity])})"
+
+    def _list_op(self, name: str) -> str:
+        items = [self.number(2) for _ in range(self.r.choice((2, 4)))]
+        if name == "dot":
+            half = len(items) // 2
+            return f"m.dot([{', '.join(items[:half])}], [{', '.join(items[half:])}])"
+        return f"{'sum' if name == 'sum of Python' else 'm.' + name}([{', '.join(items)}])"
+
+    def test(self, deep: int = 0) -> str:
+        """An expression that is true or false."""
+        r, s = self.r, self.scope
+        kind = r.random()
+        if kind < 0.5 or deep > 2:
+            return f"{self.number(2)} {r.choice(('<', '<=', '>', '>=', '<', '>', '==', '!='))} {self.number(2)}"
+        if kind < 0.6:
+            return f"{self.number(2)} < {self.number(2)} <= {self.number(2)}"
+        if kind < 0.7:
+            return f"({self.test(deep + 1)} {r.choice(('and', 'or'))} {self.test(deep + 1)})"
         if kind < 0.75:
-            return ("set", rng.choice(self.assignable()), self.expression())
-        value = self.expression()
-        return ("set", self.fresh(), value)
+            return f"not {self.test(deep + 1)}"
+        if kind < 0.8 and s.counters:
+            return f"{r.choice(s.counters)} {r.choice(('<', '>', '=='))} {r.randint(0, 4)}"
+        if kind < 0.83 and s.texts:
+            return f"{r.choice(s.texts)} == {r.choice(('a', 'ab', 'b'))!r}"
+        if kind < 0.86 and len(s.lists) > 1:
+            return f"{r.choice(s.lists)} is {r.choice(s.lists)}"
+        if kind < 0.9:
+            return f"{r.choice(('any', 'all'))}(v > {self.number(2)} for v in [{self.number(2)}, {self.number(2)}])"
+        if kind < 0.93:
+            return f"{r.choice(s.numbers)} in ({self.number(2)}, {self.number(2)})"
+        if kind < 0.96 and s.lists:
+            return f"len({r.choice(s.lists)}) > {r.randint(1, 3)}"
+        return f"{r.choice(s.numbers)} > 0"
 
-    def fresh(self) -> str:
-        name = f"v{len(self.names)}"
-        if name not in self.names:
-            self.names.append(name)
-        return name
+    # ---- statements
 
+    def block(self, count: int, in_loop: bool) -> None:
+        """An indented block; what is first assigned in it is not used behind it."""
+        outer, self.scope = self.scope, self.scope.inner()
+        self.depth += 1
+        for _ in range(max(count, 1)):
+            self.statement(in_loop)
+        self.depth -= 1
+        self.scope = outer
 
-def generate(seed: int) -> Program:
-    """The program of a seed, always the same one."""
-    making = _Making(seed)
-    body = making.block(3)
-    while making.left > 0:
-        body += making.block(3)
-    result = making.expression(2)
-    for name in making.names:  # whatever was made matters, and not only linearly
-        result = ("add", result, ("mul", name, making.rng.choice([name, *making.names])))
-    return Program(making.inputs, making.captured, (*body, ("return", result)), making.tame)
-
-
-# ---- as text
-
-
-def source(program: Program) -> str:
-    """A function `f` of the program; m is the math module that it runs on, P the captured Values."""
-    body: list[str] = []
-    _block(program.body, body, 1, program.tame)
-    made = sorted(set(re.findall(r"\bv\d+\b", "\n".join(body))), key=lambda name: int(name[1:]))
-    head = [f"def f({', '.join(f'x{i}' for i in range(program.inputs))}):", "    state = []"]
-    return "\n".join([*head, *(f"    {name} = 0.5" for name in made), *body]) + "\n"
-
-
-def _block(body: Any, lines: list[str], depth: int, tame: bool) -> None:
-    pad = "    " * depth
-    for s in body:
-        if s[0] == "set":
-            lines.append(f"{pad}{s[1]} = {text(s[2], tame)}")
-        elif s[0] == "return":
-            lines.append(f"{pad}return {text(s[1], tame)} + 0.125 * m.sum(state)")
-        elif s[0] == "push":
-            lines.append(f"{pad}state.append(m.tanh({s[1]}))")
-        elif s[0] == "grad":
-            inner = text(_rename(s[2], s[3], "t"), tame)
-            lines.append(f"{pad}{s[1]} = m.tanh(grad(lambda t: {inner})({s[3]}))")
-        elif s[0] == "if":
-            lines.append(f"{pad}if {text(s[2], tame)} {COMPARE[s[1]]} {text(s[3], tame)}:")
-            _block(s[4], lines, depth + 1, tame)
-            if s[5]:
-                lines.append(f"{pad}else:")
-                _block(s[5], lines, depth + 1, tame)
-        elif s[0] == "for":
-            lines.append(f"{pad}for _ in range({s[1]}):")
-            _block(s[2], lines, depth + 1, tame)
+    def statement(self, in_loop: bool) -> None:
+        r = self.r
+        self.size -= 1
+        kind = r.random()
+        if self.size <= 0 or self.depth > 4:
+            kind *= 0.48
+        if kind < 0.15:
+            self.write(f"{self.assignable()} = {self.number()}")
+        elif kind < 0.22:
+            self._assign_new(self.number())
+        elif kind < 0.27:
+            self.write(f"{self.assignable()} {r.choice(('+=', '-=', '*='))} {self.number(2)}")
+        elif kind < 0.30:
+            self._counter()
+        elif kind < 0.36:
+            self._list()
+        elif kind < 0.385:
+            self._text()
+        elif kind < 0.415:
+            a, b = self.assignable(), self.assignable()
+            self.write(f"{a}, {b} = {b}, {a}")
+        elif kind < 0.44:
+            self._iterator()
+        elif kind < 0.48:
+            self._derivative()
+        elif kind < 0.72:
+            self._if(in_loop)
+        elif kind < 0.84 and self.loops < 2:
+            self._loop()
+        elif kind < 0.90 and in_loop:
+            self._guarded(r.choice(("break", "continue")))
+        elif kind < 0.95:
+            self._guarded(f"return {self.number()}")
         else:
-            count = f"n{depth}"
-            lines.append(f"{pad}{count} = 0")
-            lines.append(f"{pad}while {count} < {s[3]} and {s[1]} <= {s[2]!r}:")
-            lines.append(f"{pad}    {count} += 1")
-            _block(s[4], lines, depth + 1, tame)
-    if not body:
-        lines.append(f"{pad}pass")
+            self._function()
+
+    def _assign_new(self, value: str) -> None:
+        name = self.new("v")
+        self.write(f"{name} = {value}")
+        self.scope.numbers.append(name)
+
+    def _guarded(self, line: str) -> None:
+        self.write(f"if {self.test()}:")
+        self.write(f"    {line}")
+
+    def _if(self, in_loop: bool) -> None:
+        self.write(f"if {self.test()}:")
+        self.block(self.r.randint(1, 3), in_loop)
+        if self.r.random() < 0.3:
+            self.write(f"elif {self.test()}:")
+            self.block(self.r.randint(1, 2), in_loop)
+        if self.r.random() < 0.5:
+            self.write("else:")
+            self.block(self.r.randint(1, 3), in_loop)
+
+    def _counter(self) -> None:
+        if self.scope.counters and self.r.random() < 0.7:
+            self.write(f"{self.r.choice(self.scope.counters)} += {self.r.randint(1, 2)}")
+        else:
+            self.scope.counters.append(self.new("n"))
+            self.write(f"{self.scope.counters[-1]} = {self.r.randint(0, 2)}")
+
+    def _text(self) -> None:
+        r, texts = self.r, self.scope.texts
+        if texts and r.random() < 0.6:
+            self.write(f"{r.choice(texts)} {r.choice(('=', '+='))} {r.choice(('a', 'b'))!r}")
+        else:
+            texts.append(self.new("t"))
+            self.write(f"{texts[-1]} = 'a'")
+
+    def _list(self) -> None:
+        r, lists = self.r, self.scope.lists
+        kind = r.random()
+        if not lists or kind < 0.3:
+            name, items = self.new("L"), f"[{self.number(2)}, {self.number(2)}]"
+            self.write(f"{name} = {items}")
+            lists.append(name)
+        elif kind < 0.5:
+            self.write(f"{r.choice(lists)}.append({self.number(2)})")
+        elif kind < 0.75:
+            self.write(f"{r.choice(lists)}[{r.choice(('0', '-1'))}] = {self.number(2)}")
+        elif kind < 0.9:
+            name, other = self.new("L"), r.choice(lists)
+            self.write(f"{name} = {other}")
+            lists.append(name)
+        else:
+            self.write(f"{self.assignable()} = sum({r.choice(lists)})")
+
+    def _iterator(self) -> None:
+        r, iterators = self.r, self.scope.iterators
+        if iterators and r.random() < 0.7:
+            self.write(f"{self.assignable()} = next({r.choice(iterators)}, {self.number(2)})")
+        else:
+            name, items = self.new("it"), f"[{self.number(2)}, {self.number(2)}, {self.number(2)}]"
+            self.write(f"{name} = iter({items})")
+            iterators.append(name)
+
+    def _derivative(self) -> None:
+        """A transform inside: of an expression, by a number of the program."""
+        at = self.r.choice(self.scope.numbers)
+        outer, self.scope = self.scope, self.scope.inner()
+        self.scope.numbers.extend(["t", "t"])
+        inner = self.number(1)
+        self.scope = outer
+        self._assign_new(f"m.tanh(grad(lambda t: {inner} + t)({at}))")
+
+    def _loop(self) -> None:
+        r, s = self.r, self.scope
+        self.loops += 1
+        kind = r.random()
+        if kind < 0.4:
+            name = self.new("i")
+            self.write(f"for {name} in range({r.randint(1, 4)}):")
+            s.counters.append(name)
+            self.block(r.randint(1, 3), True)
+            s.counters.remove(name)
+        elif kind < 0.6:
+            name = self.new("v")
+            self.write(f"for {name} in [{self.number(2)}, {self.number(2)}, {self.number(2)}]:")
+            s.numbers.append(name)
+            self.block(r.randint(1, 3), True)
+            s.numbers.remove(name)
+        else:
+            name = self.new("n")
+            self.write(f"{name} = 0")
+            self.write(f"while {name} < {r.randint(2, 5)} and {self.test()}:")
+            self.write(f"    {name} += 1")
+            self.block(r.randint(1, 3), True)
+        if r.random() < 0.15:
+            self.write("else:")
+            self.block(1, False)
+        self.loops -= 1
+
+    def _function(self) -> None:
+        """A helper of two numbers; it may assign a variable of the function around it."""
+        r = self.r
+        name = self.new("h")
+        self.write(f"def {name}(a, b):")
+        owner = self.assignable()
+        outer, self.scope = self.scope, Scope(["a", "b"], [], [], [], [], [])
+        self.depth += 1
+        if r.random() < 0.3 and owner[0] in "xv":
+            self.write(f"nonlocal {owner}")
+            self.write(f"{owner} = {r.choice((f'{owner} + a', 'b'))}")
+        self._guarded(f"return {self.number(1)}")
+        self.write(f"return {self.number(1)}")
+        self.depth -= 1
+        self.scope = outer
+        self.scope.helpers.append(name)
 
 
-def _rename(e: Any, name: str, to: str) -> Any:
-    if isinstance(e, tuple):
-        return (e[0], *(_rename(a, name, to) for a in e[1:]))
-    return to if e == name else e
+def generate(seed: int, inputs: int | None = None) -> Program:
+    """The program of a seed, always the same one."""
+    return Writer(seed, inputs).program()
 
 
-POSITIVE = {
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "sqrt",
-    "cbrt",
-    "pow",
-    "atan2",
-    "hypot",
-    "prod",
-    "gamma",
-    "lgamma",
-    "digamma",
-}
-INSIDE_1 = {"asin", "acos", "atanh"}
+# ---- a program as a function
 
-
-def text(e: Any, tame: bool) -> str:
-    """An expression in Python; of a tame program, each operand inside the domain of its op."""
-    if not isinstance(e, tuple):
-        return repr(e) if isinstance(e, float) else e
-    name = e[0]
-    args = [text(a, tame) for a in e[1:]]
-    if name in COMPARE:
-        return f"m.{name}({args[0]}, {args[1]})"
-    if tame and name == "div":
-        return f"({args[0]} / (1.5 + m.sin({args[1]})))"
-    if tame and name == "mul":
-        return f"({args[0]} * m.sin({args[1]}))"
-    if name in OPERATORS and not (tame and name == "pow"):
-        return f"({args[0]} {OPERATORS[name]} {args[1]})"
-    if tame and name in POSITIVE:
-        args = [f"(1.5 + 0.5 * m.sin({a}))" for a in args]
-    elif tame and name in INSIDE_1:
-        args = [f"(0.75 * m.sin({a}))" for a in args]
-    elif tame and name == "acosh":
-        args = [f"(2.5 + m.cos({a}))" for a in args]
-    elif tame and name not in ("where", *STEPS, *LISTS):
-        args = [f"(1.25 * m.sin({a}))" if not a.startswith("m.sin") else a for a in args]
-    op = OPS[name]
-    if op.arity < 0:
-        half = len(args) // 2
-        return (
-            f"m.dot([{', '.join(args[:half])}], [{', '.join(args[half:])}])"
-            if name == "dot"
-            else f"m.{name}([{', '.join(args)}])"
-        )
-    if name in STEPS:  # of something that is no whole number, as a rule; by numbers that are not 0
-        args = [f"(0.3 + 1.7 * {args[0]})", f"(1.25 + 0.5 * m.sin({args[1]}))"]
-    return f"m.{'whole_' if name in ('floor', 'ceil', 'trunc') else ''}{name}({', '.join(args[: op.arity])})"
-
-
-_COUNT = [0]
+_code: dict[str, CodeType] = {}
+_count = 0
 
 
 def build(program: Program, m: Any, captured: list[Any], grad: Any) -> Any:
     """The function of a program, in a file of its own as far as tracebacks and tracers of source code can see."""
-    _COUNT[0] += 1
-    name = f"<fuzz {_COUNT[0]}>"
-    written = source(program)
-    linecache.cache[name] = (len(written), None, written.splitlines(True), name)
-    space: dict[str, Any] = {"m": m, "P": captured, "grad": grad}
-    exec(compile(written, name, "exec"), space)
+    global _count
+    code = _code.get(program.text)
+    if code is None:
+        for old in [c.co_filename for c in _code.values()] if len(_code) >= 50 else ():
+            linecache.cache.pop(old, None)
+        if len(_code) >= 50:
+            _code.clear()
+        _count += 1
+        name, text = f"<fuzz {_count}>", program.text
+        linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+        code = _code[text] = compile(text, name, "exec")
+    space: dict[str, Any] = {"m": m, "P": captured, "grad": grad, "__name__": "fuzzed"}
+    exec(code, space)
     return space["f"]

@@ -35,7 +35,7 @@ def at_an_edge(program: Program, xs: list[float], rng: random.Random) -> list[fl
             build(program, Math(), [Dual(x, 0.0, run) for x in program.captured], grad_of(run))(
                 *(Dual(x, float(k == i), run) for k, x in enumerate(xs))
             )
-        except (ArithmeticError, ValueError):
+        except (ArithmeticError, ValueError, TypeError, IndexError):
             return xs
         moves = [d / t for d, t in run.margins if math.isfinite(d) and math.isfinite(t) and t and d]
         if not moves:

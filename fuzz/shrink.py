@@ -1,65 +1,69 @@
-"""A shorter program that still fails: statements and operands are dropped one by one, as long as the failure stays."""
+"""A shorter program that still fails: statements and parts of expressions are dropped as long as the failure stays."""
 
 from __future__ import annotations
 
+import ast
+import copy
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from fuzz.generate import Program
 
 
 def shrink(program: Program, fails: Callable[[Program], bool], most: int = 400) -> Program:
-    """The smallest program that was found within so many tries."""
-    tries = 0
-    changed = True
+    """The shortest program that was found within so many tries."""
+    tries, changed = 0, True
     while changed:
         changed = False
-        for smaller in _smaller(program):
+        for text in shorter(program.text):
             tries += 1
             if tries > most:
                 return program
+            smaller = program._replace(text=text)
             if fails(smaller):
                 program, changed = smaller, True
                 break
     return program
 
 
-def _smaller(program: Program) -> Iterator[Program]:
-    for body in _blocks(program.body):
-        if body and body[-1][0] == "return":
-            yield program._replace(body=body)
+def shorter(text: str) -> Iterator[str]:
+    """Every text that is a little shorter: a statement less, a body in place of its loop, an operand in place of its op."""
+    tree = ast.parse(text)
+    seen = set()
+    for change in _changes(tree):
+        try:
+            found = ast.unparse(ast.fix_missing_locations(change)) + "\n"
+        except (ValueError, RecursionError):
+            continue
+        if len(found) < len(text) and found not in seen:
+            seen.add(found)
+            yield found
 
 
-def _blocks(body: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """Every block that is a little smaller: a statement less, a loop's body in its place, a simpler statement."""
-    for i, s in enumerate(body):
-        before, after = body[:i], body[i + 1 :]
-        if after:
-            yield before + after
-        for inner in s:
-            if _is_block(inner):
-                yield before + inner + after
-        for k, part in enumerate(s):
-            if _is_block(part):
-                for smaller in _blocks(part):
-                    yield (*before, (*s[:k], smaller, *s[k + 1 :]), *after)
-            elif isinstance(part, tuple) or (isinstance(part, str) and s[0] in ("set", "return") and k == len(s) - 1):
-                for e in _expressions(part):
-                    yield (*before, (*s[:k], e, *s[k + 1 :]), *after)
-        if s[0] == "for" and s[1] > 1:
-            yield (*before, ("for", s[1] - 1, s[2]), *after)
+def _changes(tree: ast.Module) -> Iterator[ast.Module]:
+    """Copies of the tree with one change each, the largest changes first."""
+    for k, node in enumerate(ast.walk(tree)):
+        for field in ("body", "orelse"):
+            body = getattr(node, field, None)
+            if not isinstance(body, list) or isinstance(node, ast.Module):
+                continue
+            for i in range(len(body) - 1, -1, -1):
+                inside: list[list[ast.stmt]] = [[]]
+                if not isinstance(body[i], ast.FunctionDef):
+                    inside += [x for name in ("body", "orelse") if (x := getattr(body[i], name, None))]
+                for other in inside:
+                    yield _replaced(tree, k, field, body[:i] + other + body[i + 1 :])
+    for k, node in enumerate(ast.walk(tree)):
+        for field, value in ast.iter_fields(node):
+            for i, child in enumerate(value if isinstance(value, list) else [value]):
+                if isinstance(child, ast.expr) and not isinstance(getattr(child, "ctx", None), ast.Store):
+                    for part in ast.iter_child_nodes(child):
+                        if isinstance(part, ast.expr) and not isinstance(part, (ast.Compare, ast.Lambda)):
+                            new = value[:i] + [part] + value[i + 1 :] if isinstance(value, list) else part
+                            yield _replaced(tree, k, field, new)
 
 
-def _is_block(x: Any) -> bool:
-    return isinstance(x, tuple) and bool(x) and isinstance(x[0], tuple)
-
-
-def _expressions(e: Any) -> Iterator[Any]:
-    if not isinstance(e, tuple):
-        if e != "x0" and isinstance(e, str):
-            yield "x0"
-        return
-    yield from (a for a in e[1:] if not isinstance(a, tuple) or a[0] not in ("lt", "le", "gt", "ge", "eq", "ne"))
-    for k, a in enumerate(e[1:], 1):
-        for smaller in _expressions(a):
-            yield (*e[:k], smaller, *e[k + 1 :])
+def _replaced(tree: ast.Module, node: int, field: str, value: object) -> ast.Module:
+    changed = copy.deepcopy(tree)
+    target = next(n for k, n in enumerate(ast.walk(changed)) if k == node)
+    setattr(target, field, copy.deepcopy(value) or ([ast.Pass()] if field == "body" else []))
+    return changed

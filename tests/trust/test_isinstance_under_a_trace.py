@@ -206,3 +206,22 @@ def test_a_type_of_something_else_is_not_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert grad(f)(3.0) == 6.0
+
+
+class Strange:
+    """An object whose attributes raise what they like."""
+
+    def __getattr__(self, name):
+        raise KeyError(name)
+
+
+STRANGE = Strange()
+
+
+def test_objects_around_a_function_are_not_asked_for_attributes():
+    from micrograd import grad
+
+    def f(x):
+        return x * x if STRANGE is not None and isinstance(x, float) else -x
+
+    assert grad(f)(3.0) == 6.0

@@ -161,7 +161,7 @@ def look_for_types(f: Any) -> None:
         return
     _looked_at.add(code)
     for g in [f, *purity.reached(f).values()]:
-        g = getattr(g, "__func__", g)
+        g = g.__func__ if isinstance(g, MethodType) else g
         if (
             isinstance(g, FunctionType)
             and "type" in purity.words(g.__code__)
