@@ -11,6 +11,7 @@ import random
 import struct
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from fuzz import exact
@@ -63,7 +64,7 @@ class Namespace:
 
 
 def _grad(twin: Any) -> Any:
-    with in_place(twin):
+    with in_place(twin) if twin is PYTHON else nullcontext():  # the C twin is in its place, and is not to be loaded again
         from micrograd import grad
 
         return grad
@@ -156,10 +157,12 @@ def eager(program: Program, xs: Sequence[float], twin: Any) -> Seen | str:
     try:
         y = build(program, NAMESPACES[id(twin)], captured, TRANSFORMS[id(twin)])(*leaves)
         number = plain(y)
-    except (ArithmeticError, IndexError, TypeError) as error:
-        return type(error).__name__
-    if isinstance(y, twin.Value):
-        y.backward()
+        if isinstance(y, twin.Value):
+            y.backward()
+    except Exception as error:
+        if isinstance(error, (ArithmeticError, IndexError, TypeError)) or type(error).__name__ == "TraceError":
+            return type(error).__name__
+        raise
     return Seen(list(xs), number, [v.grad for v in (*leaves, *captured)])
 
 
@@ -272,9 +275,8 @@ def orders_agree(program: Program, seen: list[Seen]) -> None:
     for point in seen[:1]:
         nested: list[list[float]] = []
         for twin in (C, PYTHON):
-            with in_place(twin):
-                from micrograd import grad
-
+            with in_place(twin) if twin is PYTHON else nullcontext():
+                grad = TRANSFORMS[id(twin)]
                 f = build(program, NAMESPACES[id(twin)], [twin.Value(x) for x in program.captured], grad)
                 found = []
                 for _ in range(4):

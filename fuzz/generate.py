@@ -295,10 +295,11 @@ class Writer:
             iterators.append(name)
 
     def _derivative(self) -> None:
-        """A transform inside: of an expression, by a number of the program."""
+        """A transform inside: of an expression, by a number of the program. Helpers, which may keep it, are not called there."""
         at = self.r.choice(self.scope.numbers)
         outer, self.scope = self.scope, self.scope.inner()
         self.scope.numbers.extend(["t", "t"])
+        self.scope.helpers.clear()
         inner = self.number(1)
         self.scope = outer
         self._assign_new(f"m.tanh(grad(lambda t: {inner} + t)({at}))")

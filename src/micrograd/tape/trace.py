@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
+from functools import partial
 from numbers import Number
 from typing import Any
 
@@ -203,6 +205,9 @@ def trace(
     found.origins = origins
     if seen.asked and origins is not None:
         found.asked = {tuple(map(type, origins))}
+    if not before and not frozen and not has_aux and origins is not None:
+        del arguments, result, leaves, beside, seen
+        _mark_leaked(f, inputs, origins)
     return found
 
 
@@ -283,6 +288,21 @@ def _refuse_leaked(f: Any, captured: list[Value], inner: set[int]) -> None:
                 "  That function was run on Values of its own, so this one is only a number here, and has no derivative.\n"
                 "  Return it from there: grad(f, has_aux=True) hands on what f returns beside its result."
             )
+
+
+def _mark_leaked(f: Any, inputs: list[Value], origins: Sequence[Any]) -> None:
+    """Let backward() refuse to end at an input that f has kept, if that stands for a Value outside, which would get nothing."""
+    for k, x in enumerate(origins):
+        if isinstance(x, Value) and sys.getrefcount(inputs[k]) > 2:
+            inputs[k]._backward = partial(_refuse_to_end, name_of(f))  # type: ignore[method-assign]
+
+
+def _refuse_to_end(name: str) -> None:
+    raise TraceError(
+        f"backward() comes to a Value that {name} was run on and has kept, inside grad or the like\n"
+        "  It stands for the argument there, but is not connected with it, so its gradient would be lost.\n"
+        "  Return it from there: grad(f, has_aux=True) hands on what f returns beside its result."
+    )
 
 
 def _write_down(
