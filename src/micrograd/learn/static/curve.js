@@ -38,7 +38,7 @@ export function createCurve() {
     { class: "curve" },
     told,
     h("div", { dir: "ltr" }, svg),
-    h("h4", {}, t("theatre.histogram")),
+    h("h3", {}, t("theatre.histogram")),
     h("div", { dir: "ltr" }, bars),
   );
 

@@ -198,14 +198,9 @@ export function createNetwork(ears) {
         h(
           "p",
           { class: "legend-line" },
-          h("span", { class: "key up" }),
-          t("theatre.key_up"),
-          " ",
-          h("span", { class: "key down" }),
-          t("theatre.key_down"),
-          " ",
-          h("span", { class: "key still" }),
-          t("theatre.key_still"),
+          ["up", "down", "still"].map((way) =>
+            h("span", { class: "entry" }, h("span", { class: `key ${way}` }), t(`theatre.key_${way}`), " "),
+          ),
         ),
       );
       words.push(

@@ -125,7 +125,7 @@ export function createTheatre(element, options) {
   }
 
   // -- the parts
-  const heading = (key, extra = null) => h("div", { class: "act-head" }, h("h3", {}, t(`theatre.${key}`)), extra);
+  const heading = (key, extra = null) => h("div", { class: "act-head" }, h("h2", {}, t(`theatre.${key}`)), extra);
   const plane = createPlane({
     onOpen: (k) => openPoint(k),
     onTell: (words) => put(whisper, words),

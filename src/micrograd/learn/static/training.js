@@ -15,6 +15,7 @@ import { RULES } from "./rules.js";
 
 /** Numbers that are kept at most: 64 MB. Beyond, every second step forgets its parameters. */
 const ROOM = 8e6;
+const NOTHING = new Float64Array(0);
 
 export class Training {
   /** @param {any} scene as scene() in theatre.py packs it */
@@ -127,13 +128,13 @@ export class Training {
         which[r] = k;
       }),
     );
+    const tables = this.programs.map((program, i) => program.packed.parameters.map((id) => found[i][id] ?? NOTHING));
     for (let k = 0; k < count; k++) {
-      // the last row first, as the engine goes back
-      const columns = this.programs.map((program, i) => found[i][program.packed.parameters[k]]);
       let sum = grads[k];
       for (let r = n - 1; r >= 0; r--) {
-        const column = columns[which[r]];
-        if (column) sum += column[place[r]];
+        // the last row first, as the engine goes back
+        const column = tables[which[r]][k];
+        if (column !== NOTHING) sum += column[place[r]];
       }
       grads[k] = sum;
     }
