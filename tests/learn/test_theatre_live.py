@@ -1,0 +1,356 @@
+"""Live from Python: the record, the local page and the widget. A slow page, or none, never slows the training."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import struct
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from micrograd import Value, data, losses, nn, optim, train
+from micrograd.learn import audience, page, watch
+from micrograd.learn.live import MAX_PAGES
+from micrograd.learn.record import Record, encoded
+
+Visit = Callable[..., Any]
+
+
+def make(n: int = 30) -> Any:
+    X, y = data.moons(n, seed=0)
+    model = nn.MLP(2, [6, 2], rng=0)
+    optimizer = optim.SGD(model.parameters(), lr=0.5)
+    return model, (X, y), optimizer
+
+
+def run(steps: int, theatre: Any = None, **more: Any) -> Any:
+    model, points, optimizer = make()
+    theatre = (
+        watch(model, points, losses.cross_entropy, optimizer, scenes=False, open=False) if theatre is None else theatre
+    )
+    history = train.fit(
+        model, points, losses.cross_entropy, optimizer, steps, callbacks=[theatre], quiet=True,
+        metrics={"accuracy": train.accuracy}, **more,
+    )  # fmt: skip
+    return model, theatre, history
+
+
+def decoded(text: str) -> list[float]:
+    raw = b64decode(text)
+    return list(struct.unpack(f"<{len(raw) // 8}d", raw))
+
+
+# ---- the record
+
+
+def test_every_step_is_kept_with_its_loss_and_its_parameters() -> None:
+    seen: list[list[float]] = []
+    model, points, optimizer = make()
+    seen.append([p.data for p in model.parameters()])
+    theatre = watch(model, points, losses.cross_entropy, optimizer, open=False)
+    history = train.fit(
+        model, points, losses.cross_entropy, optimizer, 10, quiet=True,
+        callbacks=[lambda history: seen.append([p.data for p in model.parameters()]), theatre],
+    )  # fmt: skip
+    record = theatre.record
+    assert (
+        [list(one) for one in record.parameters] == seen and record.loss == history.loss and record.rate == [0.5] * 10
+    )
+    whole = record.whole(10**6)
+    assert [decoded(one) for _, one in whole["parameters"]] == seen and whole["loss"] == history.loss
+
+
+def test_memory_is_bounded_and_the_ends_are_kept() -> None:
+    p = Value(0.0)
+    record = Record([p], room=100)
+    rows: list[dict[str, float]] = []
+    for k in range(1, 1001):
+        p.data = float(k)
+        rows.append({"step": k, "loss": 1.0 / k})
+        record.append(rows)
+        assert sum(one is not None for one in record.parameters) <= 101
+    assert (
+        len(record.loss) == 1000
+        and list(record.parameters[0] or []) == [0.0]
+        and list(record.parameters[1000] or []) == [1000.0]
+    )
+    for k, one in enumerate(record.parameters):
+        assert one is None or list(one) == [float(k)]
+    small = record.whole(10)
+    assert len(small["parameters"]) <= 11 and small["parameters"][-1][0] == 1000 and len(small["loss"]) == 1000
+
+
+def test_a_reader_that_is_behind_gets_the_newest_first_and_all_of_it_in_the_end() -> None:
+    _, theatre, history = run(50)
+    record, seen, sent, messages = theatre.record, 0, {0}, []
+    record.ended = False
+    first = record.after(seen, sent, 0.0)
+    assert [k for k, _ in first["parameters"]] == [50] and first["loss"] == history.loss
+    assert record.after(50, sent, 0.0) is None
+    record.end()
+    while (message := record.after(50, sent, 0.0)) is not None:
+        messages.append(message)
+    assert sorted(k for message in messages for k, _ in message["parameters"]) == list(range(1, 50))
+
+
+def test_numbers_that_json_cannot_hold_are_left_out() -> None:
+    record = Record([Value(float("inf"))])
+    record.append([{"step": 1, "loss": float("nan"), "lr": 0.1}])
+    message = json.loads(json.dumps(record.whole(100), allow_nan=False))
+    assert message["loss"] == [None] and decoded(message["parameters"][1][1]) == [float("inf")]
+    assert decoded(encoded(record.parameters[0])) == [float("inf")]  # type: ignore[arg-type]
+
+
+# ---- the local page
+
+
+@pytest.fixture
+def served() -> Iterator[Any]:
+    model, points, optimizer = make()
+    theatre = watch(model, points, losses.cross_entropy, optimizer, scenes=False, open=False)
+    server = theatre.serve()
+    yield model, points, optimizer, theatre, server
+    server.stop()
+
+
+def get(server: Any, path: str, **headers: str) -> tuple[int, bytes]:
+    line = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    line.request("GET", path, headers=headers)
+    answer = line.getresponse()
+    return answer.status, answer.read()
+
+
+def test_the_stream_holds_the_whole_run(served: Any) -> None:
+    model, points, optimizer, theatre, server = served
+    history = train.fit(model, points, losses.cross_entropy, optimizer, 60, callbacks=[theatre], quiet=True)
+    theatre.record.end()
+    status, body = get(server, "/events")
+    assert status == 200 and body.endswith(b"event: ended\ndata: {}\n\n")
+    messages = [json.loads(line[6:]) for line in body.decode().splitlines() if line.startswith('data: {"from')]
+    assert [x for message in messages for x in message["loss"]] == history.loss
+    parameters = {k: decoded(one) for message in messages for k, one in message["parameters"]}
+    assert sorted(parameters) == list(range(1, 61)) and parameters[60] == [p.data for p in model.parameters()]
+    status, body = get(server, "/events/7")
+    assert status == 200 and json.loads(body)["parameters"][0][0] == 7
+
+
+def test_only_this_page_may_ask(served: Any) -> None:
+    server = served[-1]
+    assert get(server, "/", Host="evil.example")[0] == 403
+    assert get(server, "/events", Host="evil.example")[0] == 403
+    assert get(server, "/events", Origin="http://evil.example")[0] == 403
+    assert get(server, "/events/999")[0] == 404 and get(server, "/else")[0] == 404
+    assert get(server, "/events/1e3")[0] == 404
+    line = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    line.request("POST", "/events")
+    assert line.getresponse().status == 405
+    server.site.open = MAX_PAGES
+    assert get(server, "/events")[0] == 503
+    server.site.open = 0
+
+
+def test_a_page_that_does_not_read_does_not_stop_the_training(served: Any) -> None:
+    model, points, optimizer, theatre, server = served
+    deaf = socket.create_connection(("127.0.0.1", server.server_port))
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+    deaf.sendall(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode())
+    history = train.fit(model, points, losses.cross_entropy, optimizer, 300, callbacks=[theatre], quiet=True)
+    assert history.stopped == "epochs" and len(theatre.record) == 301
+    deaf.close()
+
+
+def test_the_local_page_follows_the_training(visit: Visit, served: Any) -> None:
+    model, points, optimizer, theatre, server = served
+    one = visit(server.url)
+    assert one.inner_text("header [role='status']") == "live from Python"
+    assert (
+        one.locator("[data-do='live'][aria-pressed='true']").is_visible()
+        and one.locator("[data-do='step']").is_disabled()
+    )
+    fit = [model, points, losses.cross_entropy, optimizer]
+    rows: list[dict[str, float]] = []
+    train.fit(
+        *fit,
+        20,
+        callbacks=[lambda history: (rows.append(history.rows[-1]), theatre.record.append(rows))[0]],
+        quiet=True,
+    )
+    one.wait_for_selector(".conductor .count:text-is('20 / 20')")
+    one.locator("[data-do='rewind']").fill("4")  # looks back, while the training goes on
+    one.wait_for_selector(".conductor .count:text-is('4 / 20')")
+    assert one.locator("[data-do='live'][aria-pressed='false']").is_visible()
+    train.fit(
+        *fit,
+        10,
+        callbacks=[lambda history: (rows.append(history.rows[-1]), theatre.record.append(rows))[0]],
+        quiet=True,
+    )
+    one.wait_for_selector(".conductor .count:text-is('4 / 30')")
+    one.click("[data-do='live']")
+    one.wait_for_selector(".conductor .count:text-is('30 / 30')")
+    theatre.record.end()
+    one.wait_for_selector("[data-do='live']", state="hidden")
+    one.click("[data-do='step']")  # and the page goes on by itself
+    assert one.inner_text(".conductor .count") == "31 / 31"
+
+
+def test_a_page_without_python_says_so(visit: Visit) -> None:
+    model, points, optimizer = make()
+    theatre = watch(model, points, losses.cross_entropy, optimizer, scenes=False, open=False)
+    server = theatre.serve()
+    one = visit(server.url, forgive="net::ERR")
+    assert server.site.open == 1 or one.wait_for_timeout(500) is None
+    server.site.record = theatre.record
+    server.shutdown()
+    server.server_close()
+    theatre.record.end()  # the stream that is open still gets its end
+    one.wait_for_selector("[data-do='live']", state="hidden")
+
+
+# ---- where it opens
+
+
+def test_it_opens_where_somebody_sees_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url))
+    monkeypatch.setattr("atexit.register", lambda f: None)
+    model, points, optimizer = make()
+    run(2, watch(model, points, losses.cross_entropy, optimizer))
+    assert opened == []  # standard output is not a terminal here
+    theatre = watch(model, points, losses.cross_entropy, optimizer, open=True)
+    train.fit(model, points, losses.cross_entropy, optimizer, 2, callbacks=[theatre], quiet=True)
+    assert len(opened) == 1 and opened[0] in capsys.readouterr().out
+
+
+def test_the_end_of_a_program_waits_for_its_page_but_not_for_ever(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    *_, theatre, server = served
+    monkeypatch.setattr(audience, "FAREWELL", 0.2)
+    one = audience.Page.__new__(audience.Page)
+    one.server = server
+    one.leave()  # nobody came
+    assert theatre.record.ended and server.wait(0.1) is False
+    assert get(server, "/events")[0] == 200
+    assert server.wait(5.0) is True
+
+
+def test_fit_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, theatre, _ = run(3)
+    assert theatre.record.ended
+
+
+# ---- the widget
+
+
+@pytest.fixture
+def widget(visit: Visit, tmp_path: Path) -> Any:
+    """The module as anywidget runs it: from one blob, with a model that syncs."""
+    model, points, optimizer = make(12)
+    play = watch(model, points, losses.cross_entropy, optimizer, scenes=False, open=False).play
+    source = json.dumps(page.module(None, page.WATCH)).replace("</", "<\\/")
+    script = f"""
+      const listeners = {{}};
+      const state = {{ play: {page._data(play)}, live: false, scene: "own", step: 2, steps: 0, rate: 0.5, zeroes: true,
+        playing: false, points: [], loss: null, accuracy: 0, parameters: [] }};
+      window.sent = [];
+      window.model = {{
+        get: (name) => state[name],
+        set: (name, x) => {{ state[name] = x; }},
+        on: (event, f) => {{ (listeners[event] ??= []).push(f); }},
+        off: (event, f) => {{ listeners[event] = (listeners[event] ?? []).filter((g) => g !== f); }},
+        save_changes: () => {{ window.sent.push(JSON.parse(JSON.stringify({{ ...state, play: 0 }}))); }},
+        send: () => {{}},
+      }};
+      window.python = (name, x) => {{ state[name] = x; for (const f of listeners["change:" + name] ?? []) f(); }};
+      window.message = (x) => {{ for (const f of listeners["msg:custom"] ?? []) f(x); }};
+      window.count = () => Object.values(listeners).flat().length;
+      const blob = new Blob([{source}], {{ type: "text/javascript" }});
+      const widget = (await import(URL.createObjectURL(blob))).default;
+      window.stop = widget.render({{ model: window.model, el: document.getElementById("here") }});
+      document.body.dataset.ready = "yes";
+    """
+    file = tmp_path / "widget.html"
+    head = f'<!doctype html><meta charset="utf-8"><style>{page.style("page", "theatre")}</style>'
+    file.write_text(f'{head}<div id="here"></div><script type="module">{script}</script>', encoding="utf-8")
+    one = visit(file.as_uri())
+    one.wait_for_selector("body[data-ready]")
+    return one
+
+
+def test_python_reads_and_drives_the_widget(widget: Any) -> None:
+    assert widget.inner_text(".conductor .count") == "2 / 2"  # where Python put it
+    widget.click("[data-do='step']")
+    widget.wait_for_function("sent.at(-1)?.step === 3")
+    state = widget.evaluate("sent.at(-1)")
+    assert (
+        state["steps"] == 3 and len(state["parameters"]) == 32 and 0 < state["loss"] < 5 and len(state["points"]) == 12
+    )
+    widget.evaluate("python('step', 10)")
+    assert widget.inner_text(".conductor .count") == "10 / 10"
+    widget.evaluate("python('rate', 0.01)")
+    assert widget.inner_text(".rate output") == "0.01"
+    widget.evaluate("python('zeroes', false)")
+    assert not widget.is_checked("[data-do='zero']")
+    widget.evaluate("python('points', [[[0, 0], 0], [[1, 1], 1]])")
+    assert widget.locator(".dot").count() == 2
+    widget.evaluate("python('playing', true)")
+    widget.wait_for_function("model.get('step') >= 12")
+    widget.evaluate("python('playing', false)")
+    widget.wait_for_function("model.get('playing') === false")
+    widget.evaluate("stop()")
+    assert widget.evaluate("count()") == 0 and widget.locator(".theatre").count() == 0
+
+
+def test_the_widget_takes_the_steps_that_python_sends(widget: Any) -> None:
+    _, theatre, _ = run(5)
+    widget.evaluate("(x) => message(x)", {"kind": "steps", **theatre.record.whole(10**6)})
+    widget.evaluate("message({ kind: 'ended' })")
+    assert widget.inner_text(".conductor .count").endswith("/ 5")
+
+
+def test_the_widget_in_python() -> None:
+    pytest.importorskip("anywidget")
+    _, theatre, _ = run(5)
+    one = theatre.widget()
+    assert one.step == one.steps == 5 and one.rate == 0.5 and len(one.points) == 30 and one.scene == "own"
+    one.step = 2
+    assert one.get_state()["step"] == 2 and "export default{render}" in one.get_state()["_esm"]
+
+
+class Paper:
+    """A widget that writes down what it is sent."""
+
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+        self.live = True
+
+    def send(self, message: Any) -> None:
+        self.messages.append(message)
+
+
+def test_a_widget_is_sent_ten_messages_a_second_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("micrograd.learn.audience.time.monotonic", lambda: now[0])
+    p = Value(0.0)
+    one = audience.Widget.__new__(audience.Widget)
+    one.record, one.widget, one.seen, one.sent, one.last = Record([p]), Paper(), 0, {0}, -1.0
+    rows: list[dict[str, float]] = []
+    for k in range(1000):
+        now[0] += 0.001
+        rows.append({"step": k + 1, "loss": 1.0})
+        one.record.append(rows)
+        one.told()
+    assert 8 <= len(one.widget.messages) <= 11
+    one.record.end()
+    one.told()
+    assert one.widget.messages[-1] == {"kind": "ended"} and not one.widget.live
+    assert sum(len(message.get("loss", ())) for message in one.widget.messages) == 1000
+    assert {k for message in one.widget.messages[:-1] for k, _ in message["parameters"]} == set(range(1, 1001))
+    one.widget.messages.clear()
+    one.asked(None, {"kind": "ready"}, [])  # a view that opened late
+    assert sum(len(message.get("loss", ())) for message in one.widget.messages) == 1000
+    one.asked(None, "something else", [])
