@@ -9,6 +9,9 @@ from micrograd.ops import Op
 MAX_SCOPE: int
 mod_address: int
 floordiv_address: int
+pause_address: int
+alloc_address: int
+free_address: int
 functions: dict[str, Callable[..., Any]]
 
 @final
@@ -62,7 +65,7 @@ def scopes_in_use() -> set[int]: ...
 
 # ---- machine code
 
-def machine_code(address: int, owner: object) -> MachineCode: ...
+def machine_code(address: int, owner: object, left: bool = False) -> MachineCode: ...
 def captured(values: list[Value]) -> Captured | list[Value]: ...
 def lay_flat(x: Any, leaves: list[Any]) -> bytes | None: ...
 def point(

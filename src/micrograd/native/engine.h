@@ -11,6 +11,7 @@
    linearize.c  a graph as a tape
    layout.c, point.c, kernel.c   machine code at one point
    rows.c, batch.c, row_call.c   machine code over the rows of arrays
+   leave.c      how machine code is left in the middle: Ctrl-C, no memory
    module.c     the module _engine
 
    Headers declare; the only functions in this one are accessors that must be inlined. */
@@ -21,6 +22,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <math.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <structmember.h>
 
@@ -325,6 +327,7 @@ int lay_again(PyObject *x, const char **key, double **to);
 
 PyObject *module_machine_code(PyObject *module, PyObject *args);
 void *code_address(PyObject *code); /* NULL with an error set where it is none */
+int code_is_left(PyObject *code); /* whether it may be left in the middle of a run */
 
 typedef struct { /* memory for one run, aligned to 64 bytes */
     size_t bytes;
@@ -336,9 +339,55 @@ void workspace_return(Workspace *w);
 
 static inline size_t in_lines(Py_ssize_t n) { return ((size_t)n + 7) & ~(size_t)7; } /* of 64 bytes, each part its own */
 
+/* ---- leave.c: machine code that can be left in the middle
+
+   Running r; int failed;
+   CALL_CODE(failed, &r, asked, with, function(...));   failed: what it returned, or CODE_INTERRUPTED or CODE_NO_MEMORY */
+
+#ifdef _WIN32 /* without unwinding, for which machine code made at run time has no tables */
+#define LONGJMP(buffer, value) (((_JUMP_BUFFER *)(buffer))->Frame = 0, longjmp(buffer, value))
+#define SETJMP(buffer) setjmp(buffer)
+#else /* without the mask of signals, which takes a system call */
+#define SETJMP(buffer) _setjmp(buffer)
+#define LONGJMP(buffer, value) _longjmp(buffer, value)
+#endif
+
+#define CODE_INTERRUPTED 0x40000001
+#define CODE_NO_MEMORY 0x40000002
+
+typedef struct Grown Grown;
+
+typedef struct Running {
+    jmp_buf back;
+    struct Running *outer;
+    Grown *grown;           /* memory that the code has, and that is freed when it is left */
+    int (*asked)(void *);   /* whether somebody wants the code to stop */
+    void *with;
+} Running;
+
+typedef struct { /* the thread that calls machine code at one point */
+    PyThreadState *caller; /* NULL: it holds the interpreter lock */
+    double looked;
+} Listening;
+
+void code_enter(Running *r, int (*asked)(void *), void *with);
+int code_left(Running *r, int how);
+int signals_raised(PyThreadState **caller, double *looked);
+int point_asked(void *listening);
+int leave_init(PyObject *module);
+
+#define CALL_CODE(failed, r, ask, with, call)                   \
+    do {                                                        \
+        code_enter(r, ask, with);                               \
+        int left_ = SETJMP((r)->back);                          \
+        failed = code_left(r, left_ != 0 ? left_ : (call));     \
+    } while (0)
+
 /* ---- point.c: one run at one point */
 
 typedef int (*PointFunction)(const double *, const double *, double *, void *);
+
+int point_call(PointFunction function, const double *in, const double *params, double *out, void *scratch, int hold);
 
 typedef struct {
     PointFunction function;

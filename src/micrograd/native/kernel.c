@@ -23,6 +23,7 @@ typedef struct {
     PyObject *given[2]; /* the results of the last two calls: see plan_refill */
     int turn;
     PointFunction function;
+    int left; /* whether it may be left in the middle of a run */
     Py_ssize_t n_in, n_out, n_scratch;
     PyObject *key; /* how the numbers of a step lie in its arguments (see lay_flat); NULL where there is none */
     PyObject *step_code;
@@ -168,7 +169,7 @@ static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t
         if (out == NULL) return PyErr_NoMemory();
         scratch = out + k->n_out;
     }
-    int failed = k->function(in_small, NULL, out, scratch);
+    int failed = k->left ? point_call(k->function, in_small, NULL, out, scratch, 1) : k->function(in_small, NULL, out, scratch) != 0;
     Plan *used = k->plan;
     const int32_t *plan = used ? used->step : NULL;
     PyObject *result = NULL;
@@ -184,7 +185,7 @@ static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t
         Py_DECREF(template);
     }
     if (out != out_small) PyMem_Free(out);
-    if (!failed) return result;
+    if (failed <= 0) return result;
 slow:
     if (k->key != NULL && kwnames == NULL && special_mode() == NULL && structure_unchanged(k->watch)) {
         PyObject *node = kernel_step(k, args, nargs);
@@ -288,6 +289,7 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
     k->n_in = n_in;
     k->n_out = n_out;
     k->n_scratch = n_scratch;
+    k->left = code_is_left(code);
     k->function = function;
     Py_RETURN_TRUE;
 }

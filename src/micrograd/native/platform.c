@@ -35,6 +35,18 @@ static void thread_join(Thread thread) {
     CloseHandle(thread);
 }
 
+typedef struct {
+    CRITICAL_SECTION lock;
+    CONDITION_VARIABLE ended;
+} Gate;
+
+static void gate_init(Gate *g) { InitializeCriticalSection(&g->lock), InitializeConditionVariable(&g->ended); }
+static void gate_free(Gate *g) { DeleteCriticalSection(&g->lock); }
+static void gate_lock(Gate *g) { EnterCriticalSection(&g->lock); }
+static void gate_unlock(Gate *g) { LeaveCriticalSection(&g->lock); }
+static void gate_signal(Gate *g) { WakeConditionVariable(&g->ended); }
+static void gate_wait(Gate *g) { SleepConditionVariableCS(&g->ended, &g->lock, 50); }
+
 #else
 
 #include <pthread.h>
@@ -81,23 +93,65 @@ static int thread_start(Thread *thread, ThreadResult (*function)(void *), void *
 
 static void thread_join(Thread thread) { pthread_join(thread, NULL); }
 
+typedef struct {
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+} Gate;
+
+static void gate_init(Gate *g) { pthread_mutex_init(&g->lock, NULL), pthread_cond_init(&g->ended, NULL); }
+static void gate_free(Gate *g) { pthread_mutex_destroy(&g->lock), pthread_cond_destroy(&g->ended); }
+static void gate_lock(Gate *g) { pthread_mutex_lock(&g->lock); }
+static void gate_unlock(Gate *g) { pthread_mutex_unlock(&g->lock); }
+static void gate_signal(Gate *g) { pthread_cond_signal(&g->ended); }
+
+static void gate_wait(Gate *g) { /* 50 ms at most */
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 50000000;
+    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+    pthread_cond_timedwait(&g->ended, &g->lock, &until);
+}
+
 #endif
 
 typedef struct {
     void (*work)(void *);
     void *argument;
+    Gate gate;
+    int working;
 } Job;
 
-static ThreadResult THREAD_CALL thread_main(void *job) {
-    ((Job *)job)->work(((Job *)job)->argument);
+static ThreadResult THREAD_CALL thread_main(void *given) {
+    Job *job = given;
+    job->work(job->argument);
+    gate_lock(&job->gate);
+    job->working--;
+    gate_signal(&job->gate);
+    gate_unlock(&job->gate);
     return 0;
 }
 
-void run_threads(int threads, void (*work)(void *), void *argument, void (*mine)(void *)) {
+void run_threads(int threads, void (*work)(void *), void *argument, void (*mine)(void *), int (*wait)(void *)) {
+    if (threads <= 1) {
+        mine(argument);
+        return;
+    }
     Thread started[MAX_THREADS];
-    Job job = {work, argument};
+    Job job = {.work = work, .argument = argument, .working = 0};
     int n = 0;
-    while (n < threads - 1 && n < MAX_THREADS && thread_start(&started[n], thread_main, &job)) n++;
+    gate_init(&job.gate);
+    gate_lock(&job.gate);
+    while (n < threads - 1 && n < MAX_THREADS && thread_start(&started[n], thread_main, &job)) n++, job.working++;
+    gate_unlock(&job.gate);
     mine(argument);
+    gate_lock(&job.gate);
+    while (job.working > 0) {
+        gate_wait(&job.gate);
+        gate_unlock(&job.gate);
+        wait(argument); /* it may run Python code: without the lock */
+        gate_lock(&job.gate);
+    }
+    gate_unlock(&job.gate);
     for (int i = 0; i < n; i++) thread_join(started[i]);
+    gate_free(&job.gate);
 }

@@ -17,6 +17,7 @@ double seconds(void); /* of a clock that never goes back */
 
 #define MAX_THREADS 64
 
-void run_threads(int threads, void (*work)(void *), void *argument, void (*mine)(void *)); /* work on threads - 1, mine here; all end */
+/* work on threads - 1, mine here; all end. While others go on, `wait` is called here now and then. */
+void run_threads(int threads, void (*work)(void *), void *argument, void (*mine)(void *), int (*wait)(void *));
 
 #endif

@@ -10,26 +10,32 @@
 /* ---- machine code: a capsule that owns it */
 
 #define CODE_NAME "micrograd.machine_code"
+#define LEFT_NAME "micrograd.machine_code that is left in the middle"
 
 static void code_free(PyObject *capsule) { Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule)); }
 
-/* machine_code(address, owner) -> what runs it takes; the owner (of the memory that the code is in) lives as long */
+/* machine_code(address, owner, left=False) -> what runs it takes; the owner (of the memory that the code is in) lives as long.
+   left: whether it calls mg_pause or mg_alloc (leave.c) */
 PyObject *module_machine_code(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *number, *owner;
-    if (!PyArg_ParseTuple(args, "O!O:machine_code", &PyLong_Type, &number, &owner)) return NULL;
+    int left = 0;
+    if (!PyArg_ParseTuple(args, "O!O|p:machine_code", &PyLong_Type, &number, &owner, &left)) return NULL;
     void *address = PyLong_AsVoidPtr(number);
     if (address == NULL) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "machine_code(): there is no code at 0");
-    PyObject *capsule = PyCapsule_New(address, CODE_NAME, code_free);
+    PyObject *capsule = PyCapsule_New(address, left ? LEFT_NAME : CODE_NAME, code_free);
     if (capsule != NULL && PyCapsule_SetContext(capsule, owner) == 0) Py_INCREF(owner);
     return capsule;
 }
 
 void *code_address(PyObject *code) {
-    if (PyCapsule_IsValid(code, CODE_NAME)) return PyCapsule_GetPointer(code, CODE_NAME);
+    for (int left = 0; left < 2; left++)
+        if (PyCapsule_IsValid(code, left ? LEFT_NAME : CODE_NAME)) return PyCapsule_GetPointer(code, left ? LEFT_NAME : CODE_NAME);
     PyErr_Format(PyExc_TypeError, "expected what machine_code() gives, not %s", type_name(code));
     return NULL;
 }
+
+int code_is_left(PyObject *code) { return PyCapsule_IsValid(code, LEFT_NAME); }
 
 /* Memory for one run. The last run's is kept for the next: to get 300 kB from the system and give them back takes 40 µs. */
 static _Atomic(Workspace *) spare_workspace;
@@ -75,6 +81,17 @@ static PyObject *point_node(const Point *p, double y, const double *partials) {
     return make_many(p->op, y, block);
 }
 
+/* A guard failed (1), an error is set (-1), or neither (0). A function of its own, for setjmp leaves variables that change unknown. */
+int point_call(PointFunction function, const double *in, const double *params, double *out, void *scratch, int hold) {
+    Running running;
+    Listening listening = {.caller = hold ? NULL : PyEval_SaveThread(), .looked = 0.0};
+    int failed;
+    CALL_CODE(failed, &running, point_asked, &listening, function(in, params, out, scratch));
+    if (listening.caller != NULL) PyEval_RestoreThread(listening.caller);
+    if (failed == CODE_NO_MEMORY) PyErr_NoMemory();
+    return failed == CODE_NO_MEMORY || failed == CODE_INTERRUPTED ? -1 : failed != 0;
+}
+
 /* 1: results holds n_out new references; 0: a guard failed; -1: an error is set. The code gives n_out values, and then for each
    its partials. */
 int point_run(const Point *p, Workspace *space, PyObject **results) {
@@ -94,13 +111,10 @@ int point_run(const Point *p, Workspace *space, PyObject **results) {
             params[i] = o.data;
         }
     }
-    int failed;
-    Py_BEGIN_ALLOW_THREADS
-    failed = p->function(in, params, out, scratch);
-    Py_END_ALLOW_THREADS
+    int failed = point_call(p->function, in, params, out, scratch, 0);
     if (failed) {
         if (direct != NULL) shared_free(direct);
-        return 0;
+        return failed < 0 ? -1 : 0;
     }
     if (direct != NULL) return (results[0] = make_shared(p->op, out[0], direct)) != NULL ? 1 : -1;
     for (Py_ssize_t i = 0; i < p->n_out; i++) {

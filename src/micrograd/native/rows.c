@@ -31,15 +31,25 @@ typedef struct {
     double looked;         /* when it last asked whether somebody wants it to stop, in seconds */
 } Batch;
 
-/* Ten times a second, let Python handle its signals; whether a handler raised, as that of Ctrl-C does. */
-static int interrupted(Batch *b) {
-    double now = seconds();
-    if (now - b->looked < 0.1) return 0;
-    b->looked = now;
-    PyEval_RestoreThread(b->caller);
-    if (PyErr_CheckSignals() < 0) b->stop = 1;
-    b->caller = PyEval_SaveThread();
-    return b->stop;
+/* In the thread that called: whether to stop, asked of Python now and then. */
+static int interrupted(void *batch) {
+    Batch *b = batch;
+    if (!b->stop && !b->no_memory && signals_raised(&b->caller, &b->looked)) b->stop = 1;
+    return b->stop || b->no_memory;
+}
+
+static int told_to_stop(void *batch) { /* in another thread */
+    Batch *b = batch;
+    return b->stop || b->no_memory;
+}
+
+/* Whether a guard failed, or machine code was left. A function of its own, for setjmp leaves variables that change unknown. */
+static int batch_call(Batch *b, int calling, void **columns, void **outs, Py_ssize_t n, void *acc, uint8_t *bad, void *scratch) {
+    Running running;
+    int failed;
+    CALL_CODE(failed, &running, calling ? interrupted : told_to_stop, b, b->function(columns, b->params, outs, n, acc, bad, scratch));
+    if (failed == CODE_NO_MEMORY) b->no_memory = 1;
+    return failed;
 }
 
 static double column_read(const Column *c, Py_ssize_t row) {
@@ -112,7 +122,7 @@ static void batch_groups(Batch *b, int calling) {
     Py_ssize_t until = 0;
     for (Py_ssize_t group = 0;; group++) {
         if (group == until) group = batch_next(b, groups, &until);
-        if (group >= groups || b->stop || (calling && group % 4 == 0 && interrupted(b))) break;
+        if (group >= groups || b->stop || b->no_memory || (calling && group % 4 == 0 && interrupted(b))) break;
         Py_ssize_t first = group * GROUP_ROWS, last = first + GROUP_ROWS < b->rows ? first + GROUP_ROWS : b->rows;
         memset(acc, 0, acc_bytes);
         for (Py_ssize_t from = first; from < last; from += step) {
@@ -127,7 +137,9 @@ static void batch_groups(Batch *b, int calling) {
                 }
             }
             for (Py_ssize_t o = 0; o < b->n_outs; o++) outs[o] = b->outs[o] + from * b->item;
-            if (b->function(columns, b->params, outs, n, acc, b->bad + from / b->width * ((b->width + 7) / 8), scratch)) b->any_bad = 1;
+            uint8_t *bad = b->bad + from / b->width * ((b->width + 7) / 8);
+            if (batch_call(b, calling, columns, outs, n, acc, bad, scratch)) b->any_bad = 1;
+            if (b->stop || b->no_memory) break;
         }
         for (Py_ssize_t i = 0; i < b->n_acc; i++) b->sums[group * b->n_acc + i] = lanes_sum(acc + i * vector, b->width, b->item);
     }
@@ -142,7 +154,7 @@ static void batch_run(Batch *b, int threads) {
     if (threads > groups) threads = (int)groups;
     if (threads > MAX_THREADS) threads = MAX_THREADS;
     b->threads = threads > 0 ? threads : 1;
-    run_threads(b->threads, work_on_groups, b, work_and_listen);
+    run_threads(b->threads, work_on_groups, b, work_and_listen, interrupted);
 }
 
 char buffer_kind(const Py_buffer *view) { /* 0 where it holds no real numbers in this machine's order */
@@ -241,7 +253,7 @@ static PyObject *list_of(const double *numbers, Py_ssize_t n) {
 
 static int run_groups(Batch *b, int threads) { /* 0, or -1 with an error set */
     if (threads <= 1 && b->rows <= 4096) { /* not worth giving the lock away */
-        batch_groups(b, 0);
+        batch_groups(b, 1);
     } else {
         b->looked = seconds();
         b->caller = PyEval_SaveThread();

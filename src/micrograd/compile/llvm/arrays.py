@@ -54,27 +54,21 @@ grow:
   %wanted = select i1 %least, i64 %twice, i64 %bytes
   %up = add i64 %wanted, 63
   %size = and i64 %up, -64
-  %new = call ptr @aligned_alloc(i64 64, i64 %size)
-  %none = icmp eq ptr %new, null
-  br i1 %none, label %fail, label %move
-fail:
-  call void @abort()
-  unreachable
-move:
+  %new = call ptr @mg_alloc(i64 %size)
   call void @llvm.memcpy.p0.p0.i64(ptr %new, ptr %old, i64 %used, i1 false)
   %own = getelementptr i8, ptr %slot, i64 16
   %mine = load ptr, ptr %own, align 8
-  call void @free(ptr %mine)
+  call void @mg_free(ptr %mine)
   store ptr %new, ptr %slot, align 8
   store i64 %size, ptr %end, align 8
   store ptr %new, ptr %own, align 8
   br label %done
 done:
-  %now = phi ptr [ %old, %0 ], [ %new, %move ]
+  %now = phi ptr [ %old, %0 ], [ %new, %grow ]
   ret ptr %now
 }
 """
-NEEDED = ["declare ptr @aligned_alloc(i64, i64)", "declare void @free(ptr)", "declare void @abort() noreturn",
+NEEDED = ["declare ptr @mg_alloc(i64)", "declare void @mg_free(ptr)",  # without memory, mg_alloc leaves the kernel
           "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]  # fmt: skip
 
 
@@ -98,7 +92,7 @@ def epilogue(memory: Memory) -> list[str]:
     """The lines at its end: buffers that have grown are freed."""
     lines = []
     for name, _, _ in memory.buffers:
-        lines += [f"  {name}f = load ptr, ptr {name}o, align 8", f"  call void @free(ptr {name}f)"]
+        lines += [f"  {name}f = load ptr, ptr {name}o, align 8", f"  call void @mg_free(ptr {name}f)"]
     return lines
 
 

@@ -110,8 +110,8 @@ def llvm() -> Any:
     binding.initialize_native_asmprinter()
     if vector_functions() is not None:
         binding.load_library_permanently("libmvec.so.1")
-    binding.add_symbol("mg_mod", _engine.mod_address)
-    binding.add_symbol("mg_floordiv", _engine.floordiv_address)
+    for name in ("mod", "floordiv", "pause", "alloc", "free"):
+        binding.add_symbol(f"mg_{name}", getattr(_engine, f"{name}_address"))
     return binding
 
 
@@ -124,11 +124,11 @@ def host_features_text() -> str:
 class Code:
     """Machine code of one kernel: `machine_code` is what the C engine runs, and owns LLVM's engine that keeps it in memory."""
 
-    def __init__(self, engine: Any, address: int, scratch: int) -> None:
+    def __init__(self, engine: Any, address: int, scratch: int, left: bool) -> None:
         from micrograd import _engine
 
         self.engine, self.address, self.scratch = engine, address, scratch
-        self.machine_code = _engine.machine_code(address, engine)
+        self.machine_code = _engine.machine_code(address, engine, left)
 
 
 def target_machine(level: int, bits: int) -> Any:
@@ -176,4 +176,5 @@ def compile_text(source: str, scratch: int, target: Target, level: int = 2) -> C
     engine.finalize_object()
     if kept is None and fresh:
         cache_file.save(key, fresh[0])
-    return Code(engine, engine.get_function_address("kernel"), scratch)
+    left = "@mg_pause" in source or "@mg_alloc" in source  # it may be left in the middle of a run
+    return Code(engine, engine.get_function_address("kernel"), scratch, left)

@@ -10,6 +10,9 @@ from micrograd.compile.llvm.nested import Nested
 from micrograd.tape.decisions import Decisions
 from micrograd.tape.tape import Loop
 
+PAUSE = 4096  # turns between two questions, a power of two: of the shortest body, they take longer than the question
+PAUSING = "declare void @mg_pause() cold nounwind memory(inaccessiblemem: readwrite)"
+
 
 class LoopText:
     """One loop, being written."""
@@ -154,6 +157,12 @@ class LoopText:
             if x != old:
                 arrays.copy(t, x, old.base, old.base, mask)
             results.append(old)
+        if op.turns is None or op.turns > PAUSE:  # now and then, whoever calls may want to stop: Ctrl-C
+            t.declared[PAUSING] = PAUSING
+            tick, due = t.fresh(), t.fresh()
+            t.line(f"{tick} = and i64 {self.turn}, {PAUSE - 1}")
+            t.line(f"{due} = icmp eq i64 {tick}, {PAUSE - 1}")
+            t.lines += [f"  br i1 {due}, label %pause{n}, label %latch{n}", f"pause{n}:", "  call void @mg_pause()"]
         t.lines += [f"  br label %latch{n}", f"latch{n}:"]
         for j, x in enumerate(results):
             if not isinstance(x, Array):
