@@ -129,8 +129,8 @@ class _Run:
             checks.writable(checkpoint)
         if objective is not None and (compile or client is not None):
             raise ValueError(
-                "fit takes compile=True or client=..., or an objective of your own, not both: compile the objective itself, with "
-                "jit(vmap(f, client=client)) for a cluster"
+                "fit takes compile=True or client=..., or an objective of your own, not both: compile the objective itself, "
+                "with jit(vmap(f, client=client)) for a cluster"
             )
         compile = compile or client is not None
         rows = rows_of(X, y, client, size)
