@@ -126,6 +126,55 @@ def backwards_by_index(x, y, z):
     return total
 
 
+def by_the_index_of_an_outer_loop(x, y, z):
+    values = [x + 0.1 * k * y for k in range(20)]
+    total = z
+    for i in range(20):
+        for j in range(12):
+            total = total * 0.9 + values[i] * 0.1 - values[j] * 0.05
+    return total
+
+
+def over_a_list_of_pairs(x, y, z):
+    pairs = [(x * k, y + k) for k in range(25)]
+    total = z
+    for a, b in pairs:
+        total = total * 0.5 + a * b * 0.01
+    return total
+
+
+def state_in_a_list(x, y, z):
+    def slope(state):
+        a, b = state
+        return [b, -math.sin(a) * z]
+
+    state = [x, y]
+    h = 0.05
+    for _ in range(20):
+        k1 = slope(state)
+        k2 = slope([s + h * k for s, k in zip(state, k1)])
+        state = [s + 0.5 * h * (p + q) for s, p, q in zip(state, k1, k2)]
+    state[0] = state[0] * 2.0
+    return state[0] + state[1]
+
+
+def state_in_a_tuple_of_tuples(x, y, z):
+    state = ((x, y), z)
+    for k in range(20):
+        (a, b), c = state
+        state = ((b * 0.9, a + c * 0.1), c * 0.99 + k * 0.001)
+    return state[0][0] * state[1] + state[0][1]
+
+
+def counts_what_it_meets(x, y, z):
+    count = 0
+    for k in range(24):
+        x = x * 0.9 + 0.1 * math.sin(k * y)
+        if x > z:
+            count += 2
+    return x * count + y
+
+
 def nested(x, y, z):
     for i in range(15):
         inner = z
@@ -185,7 +234,8 @@ PROGRAMS = [
     only_values, counter, counter_divided, powers_and_remainders, every_third_turn, value_to_a_counter, begins_with_a_number,
     begins_with_an_int, plain_time, temporaries_are_used_behind, two_variables_change_places, over_a_list, over_made_values,
     zipped_and_counted, by_index, backwards_by_index, nested, helper_and_closure, two_loops, captured_parameter,
-    choice_behind, choice_inside,
+    state_in_a_list, state_in_a_tuple_of_tuples, counts_what_it_meets, choice_behind, choice_inside,
+    by_the_index_of_an_outer_loop, over_a_list_of_pairs,
 ]  # fmt: skip
 
 
@@ -258,6 +308,38 @@ def test_values_as_arguments_get_their_gradients():
     assert (x.grad, r.grad) == pytest.approx((u.grad, s.grad), rel=1e-12)
 
 
+def by_position(s, z):
+    total = 0.0
+    for i in range(len(z)):
+        s = s + z[i] * math.tanh(s)
+        total = total + s * z[i - 1]
+    return total
+
+
+def in_two_dimensions(s, z):
+    for i in range(len(z)):
+        s = s * 0.9 + z[i, 0] * z[i, 1]
+    return s
+
+
+@pytest.mark.parametrize("shape", [(30,), (30, 2)])
+def test_arrays_are_indexed_by_the_number_of_the_turn(shape):
+    f = by_position if len(shape) == 1 else in_two_dimensions
+    rows = np.random.default_rng(1).standard_normal((5, *shape)) * 0.3
+    start = np.linspace(0.1, 1.0, 5)
+    batch = vmap(value_and_grad(f, (0, 1)))
+    values, (by_start, by_rows) = batch(start, rows)
+    assert all(loops(v.trace.tape) for v in batch.variants)
+    assert len(list(batch.variants)) == 1
+    for k in range(5):
+        want, (a, b) = value_and_grad(f, (0, 1))(float(start[k]), rows[k])
+        assert float(values[k]) == pytest.approx(want, rel=1e-12)
+        np.testing.assert_allclose(by_start[k], a, rtol=1e-11)
+        np.testing.assert_allclose(np.asarray(by_rows[k], float), np.asarray(b, float), rtol=1e-11, atol=1e-13)
+    point = jit(value_and_grad(f, (0, 1)), wait=True)(float(start[0]), rows[0])
+    assert point[0] == pytest.approx(float(values[0]), rel=1e-12)
+
+
 def test_a_short_loop_is_written_out(monkeypatch):
     monkeypatch.setattr(TUNING, "rolled_work", default_work())
     assert loops(jit(only_values).tape(0.5, 2.0, -1.0)) == 0
@@ -293,6 +375,48 @@ def test_an_effect_inside_a_long_loop_is_still_refused():
 
     with pytest.raises(TraceError, match="seen"):
         jit(keeps)(1.0)
+
+
+def fibonacci(x, y, z):
+    a, b = 1, 1
+    for _ in range(90):
+        a, b = b, a + b
+        x = x * 0.5 + y / b
+    return x * z + (a % 1000)
+
+
+def doubles(x, y, z):
+    n = 1
+    for _ in range(70):
+        n = n * 3 + 1
+        x = x * 0.5 + y * (n % 7)
+    return x * z
+
+
+def one_list_with_two_names(x, y, z):
+    a = b = [x, y]
+    for _ in range(30):
+        c = [a[0] * 0.9, a[1] + z * 0.1]
+        a = b = c
+    b[0] = y
+    return a[0] * a[1]
+
+
+def list_of_the_turn_before(x, y, z):
+    a = [x, y]
+    for _ in range(30):
+        b = a
+        a = [b[0] * 0.9, b[1] + z * 0.1]
+    b[0] = z
+    return a[0] * b[0] + b[1]
+
+
+@pytest.mark.parametrize(
+    "f", [fibonacci, doubles, one_list_with_two_names, list_of_the_turn_before], ids=lambda f: f.__name__
+)
+def test_what_cannot_be_rolled_gives_what_plain_python_gives(f):
+    for row in ROWS:
+        assert jit(f, wait=True)(*row) == pytest.approx(f(*row), rel=1e-12)
 
 
 def asks_for_the_class(x, y, z):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import calls, iterate, lanes
+from micrograd.stage import calls, elements, iterate, lanes
 from micrograd.stage.errors import Lost, StaleRead, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Frame, Machine
@@ -251,20 +251,12 @@ def item(m: Machine, x: Any, index: Any) -> Any:
         raise TypeError(f"'{type(x).__name__}' object is not subscriptable")
     if isinstance(index, slice) and any(type(part) is Summary for part in (index.start, index.stop, index.step)):
         return m.lift(lambda *ends: item(m, x, slice(*ends)), index.start, index.stop, index.step)
-    if type(index) is Lane:
-        return _by_turn(m, x, index)
+    if type(index) is Lane or (type(index) is tuple and any(type(i) is Lane for i in index)):
+        return elements.by_turn(x, index)
     result = x[index]
     if type(x) is list and type(result) is list and isinstance(index, slice):
         m.made(result)
     return result
-
-
-def _by_turn(m: Machine, x: Any, index: Lane) -> Any:
-    """x[a * turn + b], in a loop of the tape: an element of an array that the loop runs over."""
-    if m.rolling is None or m.rolling.items is None or index.affine is None or type(x) not in (list, tuple):
-        raise Unsupported("an index that changes from turn to turn")
-    step, start = index.affine
-    return m.rolling.element([x[step * turn + start] for turn in range(m.rolling.items.turns)])
 
 
 def _slice(node: Any, scope: Scope) -> Run:

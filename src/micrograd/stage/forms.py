@@ -1,11 +1,12 @@
-"""The forms that the variables of a rolled loop take: Values, a few constants, or plain numbers that change."""
+"""The forms that the variables of a rolled loop take: Values, a few constants, plain numbers that change, lists of such."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage.errors import StaleRead, Unsupported
+from micrograd.stage.errors import NotYet, StaleRead, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import TRUE
@@ -23,6 +24,8 @@ class Form:
         self.constants: list[Any] = []
         self.value = False  # a Value
         self.lane: type | None = None  # a plain number that changes
+        self.parts: list[Form] | None = None  # of a list or tuple of one length: the forms of its items
+        self.kind: type = tuple
 
     def admit(self, x: Any) -> bool:
         """Let a variable hold x too; whether that is new."""
@@ -31,6 +34,8 @@ class Form:
             return any(news)
         if x is STALE:
             raise StaleRead
+        if self.parts is not None or holds_numbers(x):
+            return self._admit_items(x)
         if isinstance(x, Value):
             new, self.value = not self.value, True
         elif type(x) is Lane:
@@ -53,6 +58,21 @@ class Form:
             self.constants = []
         return new
 
+    def _admit_items(self, x: Any) -> bool:
+        items: list[Any] = list(x) if type(x) in (list, tuple) else []
+        if self.parts is None:
+            if self.constants or self.value or self.lane is not None:
+                raise NotYet
+            self.parts, self.kind = [Form() for _ in items], type(x)
+        elif type(x) is not self.kind or len(items) != len(self.parts):
+            raise Unsupported("a variable holds lists of different lengths, or a list and something else")
+        news = [part.admit(item) for part, item in zip(self.parts, items)]
+        return any(news)
+
+    def leaves(self) -> list[Form]:
+        """The forms of the numbers in it."""
+        return [self] if self.parts is None else [leaf for part in self.parts for leaf in part.leaves()]
+
     def _widen(self) -> None:
         kinds = {type(c) for c in self.constants}
         if kinds not in ({int}, {float}) or self.value:
@@ -66,6 +86,8 @@ class Form:
     @property
     def count(self) -> int:
         """How many numbers are carried for the variable."""
+        if self.parts is not None:
+            return sum([part.count for part in self.parts])
         return 0 if self.fixed else 1 if self.lane is not None else self.value + self.coded
 
     @property
@@ -74,6 +96,8 @@ class Form:
 
     def carried(self, m: Machine, x: Any) -> list[Any]:
         """What is carried for a variable that holds x: its number, and which of the alternatives it is."""
+        if self.parts is not None:
+            return self._carried_items(m, x)
         if self.fixed:
             return []
         if self.lane is not None:
@@ -94,12 +118,29 @@ class Form:
             found.append(number(m, code))
         return found
 
-    def rebuilt(self, m: Machine, carried: list[Any]) -> Any:
-        """What a variable holds, from what is carried for it."""
+    def _carried_items(self, m: Machine, x: Any) -> list[Any]:
+        assert self.parts is not None
+        found: list[Any] = []
+        for k, part in enumerate(self.parts):
+            item = join(m, [(mask, None, y[k]) for mask, y in x.alternatives]) if type(x) is Summary else x[k]
+            found += part.carried(m, item)
+        return found
+
+    def rebuilt(self, m: Machine, carried: list[Any], inside: bool = False) -> Any:
+        """What a variable holds, from what is carried for it; inside of the loop, at the beginning of a turn.
+
+        A list is a new one. Inside, it may not be changed: outside it may have other names.
+        """
+        if self.parts is not None:
+            items, at = [], 0
+            for part in self.parts:
+                items.append(part.rebuilt(m, carried[at : at + part.count], inside))
+                at += part.count
+            return m.made(items) if self.kind is list and not inside else self.kind(items)
         if self.fixed:
             return self.constants[0]
         if self.lane is not None:
-            return Lane(self.lane, carried[0])
+            return Lane(self.lane, carried[0], more=0 if inside else None)
         if not self.coded:
             return carried[0]
         code, alternatives, rest = carried[-1], [], TRUE
@@ -110,6 +151,38 @@ class Form:
         if self.value:
             alternatives.append((rest, carried[0]))
         return Summary(alternatives)
+
+
+def holds_numbers(x: Any) -> bool:
+    """Whether a list or tuple has Values in it, or numbers that change from turn to turn."""
+    if type(x) not in (list, tuple):
+        return False
+    return any(isinstance(item, (Value, Summary)) or holds_numbers(item) for item in x)
+
+
+def lists_in(x: Any) -> Iterator[Any]:
+    """The lists in what a variable holds."""
+    if type(x) is Summary:
+        for _, y in x.alternatives:
+            yield from lists_in(y)
+    elif holds_numbers(x):
+        if type(x) is list:
+            yield x
+        for item in x:
+            yield from lists_in(item)
+
+
+def growth(x: Any) -> int:
+    """By how much a whole number that is carried grows in a turn, at most."""
+    if type(x) is Summary:
+        return max([growth(y) for _, y in x.alternatives], default=0)
+    if type(x) in (list, tuple):
+        return max([growth(item) for item in x], default=0)
+    if type(x) is not Lane or x.kind is not int or x.affine is not None:
+        return 0
+    if x.more is None:
+        raise Unsupported("a whole number that is carried from turn to turn grows otherwise than by a constant")
+    return abs(x.more)
 
 
 def _without_lanes(x: Summary) -> Summary:

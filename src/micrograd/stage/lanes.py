@@ -14,23 +14,40 @@ from micrograd.stage.summary import Summary
 
 SIMPLE = (operator.add, operator.sub, operator.mul)
 EXACT = 2**53  # whole numbers below are floats
+CARRIED = 2**45  # what a whole number that is carried from turn to turn is never more than
 
 
 class Lane(Summary):
     """An int or a float of the program that is a number on the tape. Only what cannot raise is computed with it.
 
-    `affine` is (a, b) for an int that is a * turn + b in the loop that runs, of so many turns, so that it may be an index.
+    `affine` is (a, b) for an int that is a * turn + b in a `loop` (a Roll), so that it may be an index there. An int is never
+    more than `most`, since floats hold whole numbers up to 2**53 only. `more` says by how much it is more than an int that the
+    turn was given, if it was made from one by sums with constants alone: so much it grows in a turn.
     """
 
-    __slots__ = ("affine", "kind", "turns", "value")
+    __slots__ = ("affine", "kind", "loop", "more", "most", "value")
 
-    def __init__(self, kind: type, value: Any, affine: tuple[int, int] | None = None, turns: int = 0) -> None:
+    def __init__(
+        self,
+        kind: type,
+        value: Any,
+        affine: tuple[int, int] | None = None,
+        loop: Any = None,
+        most: int = CARRIED,
+        more: int | None = None,
+    ) -> None:
         super().__init__([])
-        self.kind, self.value, self.affine, self.turns = kind, value, affine, turns
+        self.kind, self.value, self.affine, self.loop = kind, value, affine, loop
+        ends = self.ends()
+        self.most, self.more = most if ends is None else max(map(abs, ends)), more
+        if kind is int and self.most >= EXACT:
+            raise Unsupported("a whole number that changes from turn to turn may become too large for a float")
 
     def ends(self) -> tuple[int, int] | None:
         """The numbers in the first and in the last turn; the others are between them."""
-        return None if self.affine is None else (self.affine[1], self.affine[0] * (self.turns - 1) + self.affine[1])
+        if self.affine is None:
+            return None
+        return self.affine[1], self.affine[0] * (self.loop.items.turns - 1) + self.affine[1]
 
 
 def binary(op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
@@ -46,12 +63,22 @@ def binary(op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     divides = type(b) in (int, float) and 0 < abs(b) < EXACT
     if op is operator.truediv and divides:
         return Lane(float, x / y)
-    if op in (operator.floordiv, operator.mod) and divides and kinds == {int} and a.affine is not None:
+    if op in (operator.floordiv, operator.mod) and divides and kinds == {int}:
         return _whole_division(op, a, b)
     if op not in SIMPLE:
         raise Unsupported("an operation on a plain number that changes from turn to turn")
-    turns = max([x.turns for x in (a, b) if type(x) is Lane])
-    return Lane(float if float in kinds else int, op(x, y), _affine(op, a, b), turns)
+    loops = [x.loop for x in (a, b) if type(x) is Lane]
+    affine = _affine(op, a, b) if loops[0] is loops[-1] else None
+    if float in kinds:
+        return Lane(float, op(x, y), affine, loops[0])
+    sizes = [n.most if type(n) is Lane else abs(n) for n in (a, b)]
+    most = sizes[0] * sizes[1] if op is operator.mul else sum(sizes)
+    more = None
+    if op is not operator.mul and type(b) is int and a.more is not None:
+        more = a.more + (b if op is operator.add else -b)
+    elif op is operator.add and type(a) is int and b.more is not None:
+        more = b.more + a
+    return Lane(int, op(x, y), affine, loops[0], most, more)
 
 
 def _finite_power(base: Any, exponent: Lane) -> bool:
@@ -67,11 +94,9 @@ def _finite_power(base: Any, exponent: Lane) -> bool:
 
 def _whole_division(op: Callable[[Any, Any], Any], a: Lane, b: int) -> Any:
     """a // b or a % b. Of whole numbers below 2**53, the rounded quotient is on the right side of each whole number."""
-    ends = a.ends()
-    if ends is None or max(map(abs, ends)) >= EXACT:
-        raise Unsupported("a division of large whole numbers that change from turn to turn")
     whole = engine.apply(OPS["floor"], a.value / float(b))
-    return Lane(int, whole if op is operator.floordiv else a.value - whole * float(b))
+    most = a.most if op is operator.floordiv else abs(b)
+    return Lane(int, whole if op is operator.floordiv else a.value - whole * float(b), most=most)
 
 
 def _affine(op: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[int, int] | None:

@@ -15,9 +15,11 @@ from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
 from micrograd.stage import iterate
+from micrograd.stage.elements import listed
 from micrograd.stage.errors import NotYet, StaleRead, Unsupported
-from micrograd.stage.forms import Form
-from micrograd.stage.lanes import Lane
+from micrograd.stage.forms import Form, growth, lists_in
+from micrograd.stage.lanes import CARRIED, Lane
+from micrograd.stage.limits import Limits
 from micrograd.stage.machine import Exits, Frame, Machine, undo
 from micrograd.stage.masks import FALSE, TRUE, Mask
 from micrograd.stage.sample import sampled, work
@@ -31,6 +33,7 @@ from micrograd.tape.tape import Loop as Region
 
 linearize: Any = getattr(tracing, "linearize", graph.linearize)
 WHERE = OPS["where"]
+MANY = 2**32  # turns that a loop with a condition does not take
 PASSES = 14  # runs of the body, until it is known which forms the variables take
 
 
@@ -55,7 +58,7 @@ class Items:
         if isinstance(source.source, range):
             r = source.source[at:]
             return lambda roll: roll.index(r.step, r.start), len(r)
-        rest = list(source.source[at:])
+        rest = [listed(x) for x in source.source[at:]]
         return lambda roll: roll.element(rest), len(rest)
 
 
@@ -74,23 +77,25 @@ class Roll:
 
     def index(self, step: int, start: int) -> Lane:
         """The int start + step * turn."""
-        turns = self.items.turns if self.items is not None else 0
         value = self.turn if step == 1 else self.turn * float(step)
-        return Lane(int, value + float(start) if start else value, (step, start), turns)
+        return Lane(int, value + float(start) if start else value, (step, start), self)
 
-    def element(self, items: list[Any]) -> Any:
-        """One item of a list in each turn."""
-        turns = self.items.turns if self.items is not None else None
-        if turns is None:
+    def element(self, items: Any) -> Any:
+        """One item of a list in each turn; of a list of lists, a list of such items."""
+        if self.items is None:
             raise Unsupported("an element by the number of the turn, in a loop of unknown length")
-        items = items[:turns]
+        items = list(items[: self.items.turns])
+        if all(type(x) in (list, tuple) and len(x) == len(items[0]) and type(x) is type(items[0]) for x in items):
+            return type(items[0])([self.element(column) for column in zip(*items)])
         values = all(isinstance(x, Value) for x in items)
         if not values and not all(type(x) is float for x in items):
             raise Unsupported("a loop over other things than Values")
         for known, placeholder in self.arrays:
             if len(known) == len(items) and all(a is b for a, b in zip(known, items)):
                 return placeholder if values else Lane(float, placeholder)
+        inner = observed.set_trace(self.serial)  # that of an inner loop, which is given an element of this one
         placeholder = self._placeholder(items[0]._data if values else items[0])
+        observed.set_trace(inner)
         self.arrays.append((items, placeholder))
         return placeholder if values else Lane(float, placeholder)
 
@@ -109,7 +114,7 @@ class Roll:
         begin = m.here
         for lost in m.lost:  # a row that is lost may hold anything, and must not keep the loop running
             begin = m.masks.without(begin, lost)
-        passes = 0
+        passes, atoms = 0, len(m.masks.atoms)
         while passes < PASSES:
             try:
                 if self._once(test, body, store, entry):
@@ -122,12 +127,14 @@ class Roll:
                     self.forms[name] = Form()
                     self._begin(name, entry[name])
                 continue
-            if first and any(form.value and form.coded for form in self.forms.values()):
+            if first and any(leaf.value and leaf.coded for form in self.forms.values() for leaf in form.leaves()):
                 raise NotYet
             passes += 1
         else:
             raise Unsupported("the variables of a loop take too many forms")
-        if self.items is not None and self.items.turns * work(self.body) < m.limits.work:
+        turns = MANY if self.items is None else self.items.turns
+        chooses = len(m.masks.atoms) > atoms and turns >= Limits.turns
+        if turns * work(self.body) < m.limits.work and not chooses:
             raise Unsupported("there are few instructions in all turns together")
         self._emit(entry, begin)
 
@@ -143,7 +150,7 @@ class Roll:
     def _once(self, test: Any, body: Any, store: Any, entry: dict[str, Any]) -> bool:
         """Interpret the body on placeholders; False where a variable takes a form that was not known."""
         m, frame, names = self.m, self.frame, self.frame.variables
-        serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
+        serial = self.serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
         before = observed.set_trace(serial)
         kept = m.here, m.bystanders, m.lost, m.lost_at, frame.exits, frame.level, m.rolling
         loops = {key: names.get(key) for key in (".break", ".continue")}
@@ -164,7 +171,7 @@ class Roll:
             for name, form in self.forms.items():
                 places[name] = [self._placeholder(1.0) for _ in range(form.count)]
                 self.carried += places[name]
-                self.begun[name] = STALE if form.fresh else form.rebuilt(m, places[name])
+                self.begun[name] = STALE if form.fresh else form.rebuilt(m, places[name], inside=True)
                 m.assign(frame, name, self.begun[name])
             how = Value(0.0)
             returned = Value(0.0)
@@ -249,6 +256,10 @@ class Roll:
                 forms_known = False
         if not forms_known:
             return False
+        self._check_lists(finals)
+        turns = MANY if self.items is None else self.items.turns
+        if max(map(growth, finals.values()), default=0) * turns > CARRIED // 2:
+            raise Unsupported("a whole number that is carried from turn to turn becomes too large")
         carried: list[Any] = []
         for name in self.names:
             carried += self.forms[name].carried(m, finals[name])
@@ -272,6 +283,16 @@ class Roll:
         elements = [placeholder for _, placeholder in self.arrays]
         self._write(serial, carried, inputs, elements)
         return True
+
+    def _check_lists(self, finals: dict[str, Any]) -> None:
+        """Refuse lists that have another name, or may be those of the turn before: a change to one would not be seen."""
+        found = [x for value in finals.values() for x in lists_in(value)]
+        if len({id(x) for x in found}) < len(found):
+            raise Unsupported("a list has two names")
+        for x in found:
+            born = self.m.births.get(id(x))
+            if born is None or born[2] != self.m.level:
+                raise Unsupported("a list of a turn before, or from outside, is given another name")
 
     def _write(self, serial: int, carried: list[Any], inputs: list[Value], elements: list[Value]) -> None:
         """The tapes of body and condition, and the Values from outside that they read."""

@@ -1,0 +1,35 @@
+"""Elements of lists and arrays by an index that changes from turn to turn of a loop in the tape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from micrograd.stage.errors import Unsupported
+from micrograd.stage.lanes import Lane
+from micrograd.tree import is_array
+
+
+def by_turn(x: Any, index: Any) -> Any:
+    """x[a * turn + b], or of an array x[a * turn + b, c]: an element of an array that the loop runs over."""
+    parts = index if type(index) is tuple else (index,)
+    changing = [i for i in parts if type(i) is Lane]
+    loop = changing[0].loop
+    if any(i.affine is None or i.loop is not loop for i in changing) or loop is None or loop.items is None:
+        raise Unsupported("an index that changes from turn to turn")
+    if not (is_array(x) or (type(x) in (list, tuple) and type(index) is Lane)):
+        raise Unsupported("an index that changes from turn to turn")
+    found = []
+    for turn in range(loop.items.turns):
+        at = [i.affine[0] * turn + i.affine[1] if type(i) is Lane else i for i in parts]
+        found.append(listed(x[tuple(at)] if type(index) is tuple else x[at[0]]))
+    return loop.element(found)
+
+
+def listed(x: Any) -> Any:
+    """A number of an array as a float; a row of one as it is not: code that is not interpreted would see placeholders."""
+    if is_array(x):
+        raise Unsupported("a row of an array that changes from turn to turn")
+    return float(x) if type(x).__module__ == "numpy" and isinstance(x, float) else x
+
+
+__all__ = ["by_turn"]
