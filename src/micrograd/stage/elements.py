@@ -20,7 +20,7 @@ def by_turn(x: Any, index: Any) -> Any:
         raise Unsupported("an index that changes from turn to turn")
     found = []
     for turn in range(loop.items.turns):
-        at = [i.affine[0] * turn + i.affine[1] if type(i) is Lane else i for i in parts]
+        at = [i.at(turn) if type(i) is Lane else i for i in parts]
         found.append(listed(x[tuple(at)] if type(index) is tuple else x[at[0]]))
     return loop.element(found)
 

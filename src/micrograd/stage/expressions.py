@@ -167,6 +167,7 @@ def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
         return found if kind is ast.In else m.answer(m.masks.without(m.here, m.truth(found)))
     how, plain = COMPARE[kind]
     if type(a) is Lane or type(b) is Lane:
+        m.by_turn += not (isinstance(a, Value) or isinstance(b, Value))
         a, b = lanes.plain(a), lanes.plain(b)
         if not all(isinstance(x, (Value, float, int)) for x in (a, b)):
             raise Unsupported("a comparison of a plain number that changes from turn to turn")

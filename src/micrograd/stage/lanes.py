@@ -43,11 +43,16 @@ class Lane(Summary):
         if kind is int and self.most >= EXACT:
             raise Unsupported("a whole number that changes from turn to turn may become too large for a float")
 
+    def at(self, turn: int) -> int:
+        """The number in a turn, where it is affine."""
+        assert self.affine is not None
+        return self.affine[0] * turn + self.affine[1]
+
     def ends(self) -> tuple[int, int] | None:
         """The numbers in the first and in the last turn; the others are between them."""
         if self.affine is None:
             return None
-        return self.affine[1], self.affine[0] * (self.loop.items.turns - 1) + self.affine[1]
+        return self.at(0), self.at(self.loop.items.turns - 1)
 
 
 def binary(op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:

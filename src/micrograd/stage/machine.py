@@ -75,6 +75,7 @@ class Machine:
         self.calls: dict[Any, int] = {}
         self.rolling: Any = None  # the loop whose body is interpreted on placeholders
         self.unrolled: set[int] = set()  # loops that cannot be rolled
+        self.by_turn = 0  # how many comparisons were made of plain numbers that change from turn to turn
         self.rolled = 0  # how many loops are in the tape
         self.sampled = (
             True  # whether the Values have the numbers of the row at hand, or zeros since a loop that is too long
@@ -197,7 +198,9 @@ class Machine:
 
     def truth(self, x: Any) -> Mask:
         """The rows here in which an object counts as true."""
-        x = lanes.plain(self.now(x))
+        x = self.now(x)
+        self.by_turn += type(x) is lanes.Lane
+        x = lanes.plain(x)
         if isinstance(x, Value):
             return self.masks.both_of(self.here, self.masks.compare("ne", x, 0.0))
         if type(x) is not Summary:

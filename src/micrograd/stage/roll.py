@@ -114,7 +114,7 @@ class Roll:
         begin = m.here
         for lost in m.lost:  # a row that is lost may hold anything, and must not keep the loop running
             begin = m.masks.without(begin, lost)
-        passes, atoms = 0, len(m.masks.atoms)
+        passes, before = 0, len(m.masks.atoms) - m.by_turn
         while passes < PASSES:
             try:
                 if self._once(test, body, store, entry):
@@ -133,7 +133,7 @@ class Roll:
         else:
             raise Unsupported("the variables of a loop take too many forms")
         turns = MANY if self.items is None else self.items.turns
-        chooses = len(m.masks.atoms) > atoms and turns >= Limits.turns
+        chooses = len(m.masks.atoms) - m.by_turn > before and turns >= Limits.turns
         if turns * work(self.body) < m.limits.work and not chooses:
             raise Unsupported("there are few instructions in all turns together")
         self._emit(entry, begin)
