@@ -13,6 +13,7 @@ from typing import Any
 
 from micrograd import data, install, losses, nn, optim
 from micrograd.cli import BadArgument
+from micrograd.cli.asked import Asked, Kept
 from micrograd.engine import NATIVE, no_grad
 from micrograd.train import History, accuracy, fit
 from micrograd.train.compiled import missing as compiler_missing
@@ -36,6 +37,9 @@ def add_arguments(parser: Any) -> None:
         "--jit",
         action=argparse.BooleanOptionalAction,
         help="compile the training step (default: where it pays, with the time of the eager engine beside it)",
+    )
+    parser.add_argument(
+        "--watch", action="store_true", help="draw boundary, loss and gradients in the terminal as it learns"
     )
     parser.add_argument("--quiet", action="store_true", help="show the result alone, without progress")
 
@@ -61,8 +65,10 @@ def run(args: Any) -> int:
     missing = compiler_missing()
     if args.jit and (missing or args.task not in COMPILED):
         raise BadArgument(f"--jit: {missing or f'{args.task} is trained eagerly'}")
-    jit = args.task in COMPILED and not missing if args.jit is None else args.jit
-    task = TASKS[args.task](args.steps, args.seed, args.quiet, jit)
+    if args.watch and args.jit:
+        raise BadArgument("--watch shows every gradient, which compiled code does not keep; leave --jit out")
+    jit = args.task in COMPILED and not missing and not args.watch if args.jit is None else args.jit
+    task = TASKS[args.task](Asked(args.steps, args.seed, args.quiet, jit, args.watch))
     history = task.history
     print()
     if history.rows:
@@ -70,13 +76,16 @@ def run(args: Any) -> int:
         mean = f" (mean of the last {len(recent)})" if len(recent) > 1 else ""
         print(task.timing or f"{len(history)} steps in {history.seconds:.1f} s on the {ENGINE} engine")
         print(f"loss {sum(recent) / len(recent):.4f}{mean}, {task.result}")
-    for line in task.shown:
+    for line in task.shown if not (args.watch and task.theatre) else [""]:
         print(line)
     saved = out / f"{args.task}.json"
     task.model.save(saved)
     wide = max(len(os.fspath(out / f"{args.task}-{name}.png")) for name in task.pictures)
     _draw(out, args.task, task.pictures, wide)
     print(f"wrote {os.fspath(saved):<{wide}}  the parameters: {task.maker}.load({os.fspath(saved)!r})")
+    if task.theatre is not None and history.rows:
+        told = task.theatre.save(out / f"{args.task}-watch.html")
+        print(f"wrote {told:<{wide}}  this run to watch, step by step: open it in a browser")
     return 130 if history.stopped == "interrupted" else 0
 
 
@@ -103,8 +112,9 @@ class Trained:
         pictures: dict[str, Picture],
         window: int = 1,
         timing: str = "",
+        theatre: Any = None,
     ) -> None:
-        self.model, self.maker, self.history = model, maker, history
+        self.model, self.maker, self.history, self.theatre = model, maker, history, theatre
         self.result, self.shown, self.pictures, self.timing = result, shown, pictures, timing
         self.window = window  # steps to take the mean of the loss over, where a step sees a part of the data
 
@@ -123,12 +133,19 @@ def train(
     penalty: Callable[[Any], Any] | None,
     optimizer: Callable[[Any], optim.Optimizer],
     steps: int,
-    quiet: bool,
-    jit: bool,
-) -> tuple[History, str]:
-    """Fit a model to points: eagerly, or compiled and then a copy of it eagerly too, for the time of both."""
+    asked: Asked,
+) -> tuple[History, str, Any]:
+    """Fit a model to points: eagerly, or compiled and then a copy of it eagerly too, for the time of both.
 
-    def run(model: Any, compile: bool, quiet: bool) -> History:
+    Returns the history, what to say about the time, and the run as a page.
+    """
+    from micrograd.learn import watch
+
+    decay = None if penalty is None else lambda: penalty(model)
+    theatre = watch(model, points, loss, optimizer(model), penalty=decay, steps=steps, open=False)
+    kept = Kept(theatre)
+
+    def run(model: Any, compile: bool, quiet: bool, callbacks: Any = ()) -> History:
         return fit(
             model,
             points,
@@ -139,62 +156,65 @@ def train(
             penalty=None if penalty is None else lambda: penalty(model),
             metrics={"accuracy": accuracy},
             quiet=quiet,
+            callbacks=callbacks,
         )
 
-    if not jit:
-        return run(model, False, quiet), ""
+    if not asked.jit:
+        history = run(model, False, asked.hushed, [kept, *asked.callbacks(model, points, steps)])
+        return history, "", theatre
     twin = copy.deepcopy(model)
-    history = run(model, True, quiet)
+    history = run(model, True, asked.quiet, [kept])
     beside = run(twin, False, True).seconds
-    running = history.seconds - history.compiling
-    return history, (
+    running = history.seconds - history.compiling - kept.seconds
+    told = (
         f"{len(history)} steps in {running:.3f} s as machine code, after {history.compiling:.1f} s of compiling;\n"
         f"the same steps on the {ENGINE} engine: {beside:.2f} s, {beside / running:.0f} times as long"
     )
+    return history, told, theatre
 
 
-def moons(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
+def moons(asked: Asked) -> Trained:
     """micrograd's recipe: two half circles, max-margin, a learning rate that falls from 1 to 0.1."""
-    X, y = data.moons(100, noise=0.1, seed=seed)
+    X, y = data.moons(100, noise=0.1, seed=asked.seed)
     signs = [2 * c - 1 for c in y]
     maker = "nn.MLP(2, [16, 16, 1])"
-    model = nn.MLP(2, [16, 16, 1], rng=seed)
+    model = nn.MLP(2, [16, 16, 1], rng=asked.seed)
     _introduce("moons: tell 100 points on two half circles apart", model, maker)
-    steps = steps or 100
-    history, timing = train(
+    steps = asked.steps or 100
+    history, timing, theatre = train(
         model,
         (X, signs),
         losses.max_margin,
         lambda model: losses.l2(model.parameters(), 1e-4),
         lambda model: optim.SGD(model.parameters(), lr=optim.linear(1.0, 0.1, steps)),
         steps,
-        quiet,
-        jit,
+        asked,
     )
-    return _points(model, maker, history, timing, X, signs)
+    return _points(model, maker, history, timing, X, signs, theatre)
 
 
-def spirals(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
+def spirals(asked: Asked) -> Trained:
     """Three arms that wind around each other: three classes, cross-entropy, Adam."""
-    X, y = data.spirals(150, seed=seed)
+    X, y = data.spirals(150, seed=asked.seed)
     maker = 'nn.MLP(2, [16, 16, 3], activation="tanh")'
-    model = nn.MLP(2, [16, 16, 3], activation="tanh", init="xavier", rng=seed)
+    model = nn.MLP(2, [16, 16, 3], activation="tanh", init="xavier", rng=asked.seed)
     _introduce("spirals: tell 150 points on three arms apart", model, maker)
-    steps = steps or 300
-    history, timing = train(
+    steps = asked.steps or 300
+    history, timing, theatre = train(
         model,
         (X, y),
         losses.cross_entropy,
         None,
         lambda model: optim.Adam(model.parameters(), lr=optim.cosine(0.05, 0.001, steps)),
         steps,
-        quiet,
-        jit,
+        asked,
     )
-    return _points(model, maker, history, timing, X, y)
+    return _points(model, maker, history, timing, X, y, theatre)
 
 
-def _points(model: nn.Module, maker: str, history: History, timing: str, X: list[list[float]], y: list[int]) -> Trained:
+def _points(
+    model: nn.Module, maker: str, history: History, timing: str, X: list[list[float]], y: list[int], theatre: Any
+) -> Trained:
     from micrograd import plots
 
     with no_grad():
@@ -203,7 +223,9 @@ def _points(model: nn.Module, maker: str, history: History, timing: str, X: list
         "boundary": ("what the model decides where", lambda ax: plots.decision_boundary(model, X, y, ax)),
         "loss": ("how the loss fell", lambda ax: plots.loss_curve(history, ax)),
     }
-    return Trained(model, maker, history, f"accuracy {share:.1%}", text_map(model, X, y), pictures, timing=timing)
+    return Trained(
+        model, maker, history, f"accuracy {share:.1%}", text_map(model, X, y), pictures, timing=timing, theatre=theatre
+    )
 
 
 def text_map(model: Any, X: list[list[float]], y: list[int], width: int = 60, height: int = 18) -> list[str]:
@@ -227,14 +249,14 @@ def _decide(output: Any) -> int:
     return int(float(output) > 0)
 
 
-def digits(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
+def digits(asked: Asked) -> Trained:
     """Handwritten digits of 8 by 8 pixels: 1,000 to learn from, 200 others to be tested on."""
-    X, y = data.digits(1200, seed=seed)
+    X, y = data.digits(1200, seed=asked.seed)
     seen, unseen = (X[:1000], y[:1000]), (X[1000:], y[1000:])
     maker = "nn.MLP(64, [32, 10])"
-    model = nn.MLP(64, [32, 10], init="kaiming", rng=seed)
+    model = nn.MLP(64, [32, 10], init="kaiming", rng=asked.seed)
     _introduce("digits: read 1,000 handwritten digits of 8 by 8 pixels", model, maker)
-    steps = steps or 500
+    steps = asked.steps or 500
     history = fit(
         model,
         seen,
@@ -244,8 +266,9 @@ def digits(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
         steps=steps,
         batch_size=32,
         metrics={"accuracy": accuracy},
-        rng=seed,
-        quiet=quiet,
+        rng=asked.seed,
+        quiet=asked.hushed,
+        callbacks=asked.callbacks(model, seen, steps),
     )
     from micrograd import plots
 
@@ -278,15 +301,15 @@ def _sheet(ax: Any, images: list[list[float]], classes: list[int], guesses: list
     ax.axis("off")
 
 
-def names(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
+def names(asked: Asked) -> Trained:
     """A transformer that reads one name at each step, and then makes up its own."""
     words = data.names()
     letters = data.Alphabet(words)
     tokens = [letters.encode(word) for word in words]
     maker = f"nn.GPT({len(letters)})"
-    model = nn.GPT(len(letters), rng=seed)
+    model = nn.GPT(len(letters), rng=asked.seed)
     _introduce(f"names: learn how {len(words):,} names are made, letter by letter", model, maker)
-    steps = steps or 2000
+    steps = asked.steps or 2000
     history = fit(
         model,
         ([t[:-1] for t in tokens], [t[1:] for t in tokens]),
@@ -295,12 +318,13 @@ def names(steps: int | None, seed: int, quiet: bool, jit: bool) -> Trained:
         epochs=steps,
         steps=steps,
         batch_size=1,
-        rng=seed,
-        quiet=quiet,
+        rng=asked.seed,
+        quiet=asked.hushed,
+        callbacks=asked.callbacks(model, (tokens, tokens), steps),
     )
     from micrograd import plots
 
-    rng = random.Random(seed)
+    rng = random.Random(asked.seed)
     made: list[str] = []
     while len(made) < 20:
         name = letters.decode(model.generate([letters.end], letters.end, 0.6, rng))
@@ -316,7 +340,7 @@ COMPILED = (
     "moons",
     "spirals",
 )  # the others take batches or names of many lengths, each with code of its own to wait for
-TASKS: dict[str, Callable[[int | None, int, bool, bool], Trained]] = {
+TASKS: dict[str, Callable[[Asked], Trained]] = {
     "moons": moons,
     "spirals": spirals,
     "digits": digits,
