@@ -91,7 +91,7 @@ def test_without_matplotlib_the_demo_trains_and_says_how_to_get_pictures(microgr
     code, out, err = micrograd("demo", "--steps", "2")
     assert (code, err) == (0, "")
     assert install.command("train") in out
-    assert os.listdir("demo-output") == ["moons.json"]
+    assert sorted(os.listdir("demo-output")) == ["moons-watch.html", "moons.json"]
 
 
 def test_without_scikit_learn_digits_say_so_in_one_line(micrograd, monkeypatch):
