@@ -92,6 +92,40 @@ def endless_until_return(x, y, z):
         z = z * 0.5
 
 
+def bisection_between_plain_floats(x, y, z):
+    low, high = 0.0, 10.0
+    below = low**3 - x * low - abs(y)
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        here = middle**3 - x * middle - abs(y)
+        if (here > 0) == (below > 0):
+            low, below = middle, here
+        else:
+            high = middle
+    return middle * z + here
+
+
+def floats_or_values(x, y, z):
+    t, step, turns = 0.0, 0.25, 0
+    while t < 2.0 and turns < 40:
+        step = min(step, 2.0 - t)
+        error = abs(step * x * 0.125)
+        if error < 0.05:
+            t += step
+            y = y + step * z * math.cos(y)
+        step = step * min(2.0, max(0.5, 0.05 / max(error, 1e-3)))
+        turns += 1
+    return y + turns / 16
+
+
+def divided_by_plain_floats(x, y, z):
+    k, total = 1.0, x
+    for _ in range(30):
+        total = total + y / k + (7.0 % k) * 0.01 + (100.0 // k) * z
+        k = k * 1.25 if total > 1 else k + 0.5
+    return total
+
+
 def for_break(x, y, z):
     for i in range(6):
         x = x + y * 0.5
@@ -239,7 +273,8 @@ def shared_before_the_choice(x, y, z):
 
 CONSTRUCTS = [
     if_else, elif_chain, conditional_expression, and_or_not, chained, builtin_min_max, builtin_abs, builtin_sorted,
-    sorted_with_key, any_all, contained, while_loop, endless_until_return, for_break, for_continue,
+    sorted_with_key, any_all, contained, while_loop, endless_until_return, bisection_between_plain_floats,
+    floats_or_values, divided_by_plain_floats, for_break, for_continue,
     early_return_in_a_loop, nested, helper, closure,
     method, comprehension, lists_changed_in_arms, counters, tuples_and_swaps, strings_and_dicts, iterator_in_one_arm,
     recursion, shared_before_the_choice,

@@ -259,7 +259,7 @@ def _isinstance(m: Machine, x: Any, classes: Any) -> Any:
 
 
 def _absolute(m: Machine, x: Any) -> Any:
-    return m.lift(abs, x)
+    return m.lift(lambda y: Lane(y.kind, abs(y.value)) if type(y) is Lane else abs(y), x)
 
 
 RULES: dict[Any, Callable[..., Any]] = {

@@ -35,7 +35,7 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     if type(a) is Summary or type(b) is Summary:
         return m.lift(lambda x, y: binary(m, op, x, y), a, b)
     if type(a) is Lane or type(b) is Lane:
-        return lanes.binary(op, a, b)
+        return lanes.binary(m, op, a, b)
     result = op(a, b)
     if type(result) is list:
         m.made(result)
@@ -112,7 +112,7 @@ def _unary(node: Any, scope: Scope) -> Run:
 
         return negate
     op = UNARY[type(node.op)]
-    return lambda m, frame: m.lift(lambda x: lanes.unary(op, x) if type(x) is Lane else op(x), operand(m, frame))
+    return lambda m, frame: m.lift(lambda x: lanes.unary(m, op, x) if type(x) is Lane else op(x), operand(m, frame))
 
 
 def _bool_op(node: Any, scope: Scope) -> Run:

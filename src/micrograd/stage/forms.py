@@ -7,12 +7,12 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.stage.errors import NotYet, StaleRead, Unsupported
-from micrograd.stage.lanes import Lane
+from micrograd.stage.lanes import Lane, plain
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import TRUE
 from micrograd.stage.summary import STALE, Summary, _constant_key, join, number
 
-FEW = {int: 3}  # numbers that a variable may take as constants, by their type
+FEW = {int: 3, float: 4}  # numbers that a variable may take as constants, by their type
 OTHERS = 9
 
 
@@ -40,22 +40,15 @@ class Form:
             new, self.value = not self.value, True
         elif type(x) is Lane:
             new = self.lane is not x.kind
-            if new and self.lane is not None:
-                raise Unsupported("a variable is an int in one turn and a float in another")
-            self.lane = x.kind
+            self._widen(x.kind)
+        elif self.lane is type(x):
+            new = False
         else:
-            if self.lane is type(x):
-                return False
-            keys = [_constant_key(c) for c in self.constants]
-            new = _constant_key(x) not in keys
+            new = _constant_key(x) not in [_constant_key(c) for c in self.constants]
             if new:
                 self.constants.append(x)
-                if len(self.constants) > FEW.get(type(x), OTHERS):
-                    self._widen()
-        if self.lane is not None and (self.value or any(type(c) is not self.lane for c in self.constants)):
-            raise Unsupported("a variable holds a plain number in one turn and something else in another")
-        if self.lane is not None:
-            self.constants = []
+                if sum(type(c) is type(x) for c in self.constants) > FEW.get(type(x), OTHERS):
+                    self._widen(type(x))
         return new
 
     def _admit_items(self, x: Any) -> bool:
@@ -73,11 +66,14 @@ class Form:
         """The forms of the numbers in it."""
         return [self] if self.parts is None else [leaf for part in self.parts for leaf in part.leaves()]
 
-    def _widen(self) -> None:
-        kinds = {type(c) for c in self.constants}
-        if kinds not in ({int}, {float}) or self.value:
+    def _widen(self, kind: type) -> None:
+        """Let a variable hold any number of this type."""
+        if kind not in (int, float):
             raise Unsupported("a variable holds too many different things from turn to turn")
-        self.lane = kinds.pop()
+        if self.lane not in (None, kind):
+            raise Unsupported("a variable is an int in one turn and a float in another")
+        self.lane = kind
+        self.constants = [c for c in self.constants if type(c) is not kind]
 
     @property
     def fixed(self) -> bool:
@@ -88,11 +84,22 @@ class Form:
         """How many numbers are carried for the variable."""
         if self.parts is not None:
             return sum([part.count for part in self.parts])
-        return 0 if self.fixed else 1 if self.lane is not None else self.value + self.coded
+        return 0 if self.fixed else self.value + (self.lane is not None) + self.coded
 
     @property
     def coded(self) -> bool:
-        return len(self.constants) + self.value > 1 if self.lane is None else False
+        """Whether a number must say which of the alternatives it is."""
+        return len(self.constants) + self.value + (self.lane is not None) > 1
+
+    def _of_lane(self, x: Any) -> bool:
+        return type(x) is Lane or (self.lane is not None and type(x) is self.lane)
+
+    def _code(self, x: Any) -> float:
+        if isinstance(x, Value):
+            return -1.0
+        if self._of_lane(x):
+            return -2.0
+        return float([_constant_key(c) for c in self.constants].index(_constant_key(x)))
 
     def carried(self, m: Machine, x: Any) -> list[Any]:
         """What is carried for a variable that holds x: its number, and which of the alternatives it is."""
@@ -100,21 +107,17 @@ class Form:
             return self._carried_items(m, x)
         if self.fixed:
             return []
-        if self.lane is not None:
-            if type(x) is Summary:
-                x = Lane(self.lane, number(m, _without_lanes(x)))
-            return [x.value if type(x) is Lane else float(x)]
         parts = x.alternatives if type(x) is Summary else [(TRUE, x)]
         found: list[Any] = []
         if self.value:
             values = [(mask, None, y) for mask, y in parts if isinstance(y, Value)]
             found.append(join(m, values) if values else 0.0)  # type: ignore[arg-type]
+        if self.lane is not None:
+            plains = [(mask, plain(y)) for mask, y in parts if self._of_lane(y)]
+            plains = [(mask, y if isinstance(y, Value) else float(y)) for mask, y in plains]
+            found.append(0.0 if not plains else plains[0][1] if len(plains) == 1 else number(m, Summary(plains)))
         if self.coded:
-            keys = [_constant_key(c) for c in self.constants]
-            codes = [
-                (mask, None, -1.0 if isinstance(y, Value) else float(keys.index(_constant_key(y)))) for mask, y in parts
-            ]
-            code = join(m, codes)  # type: ignore[arg-type]
+            code = join(m, [(mask, None, self._code(y)) for mask, y in parts])
             found.append(number(m, code))
         return found
 
@@ -139,18 +142,21 @@ class Form:
             return m.made(items) if self.kind is list and not inside else self.kind(items)
         if self.fixed:
             return self.constants[0]
+        given = list(carried)
+        others: list[tuple[float, Any]] = []
+        if self.value:
+            others.append((-1.0, given.pop(0)))
         if self.lane is not None:
-            return Lane(self.lane, carried[0], more=0 if inside else None)
+            others.append((-2.0, Lane(self.lane, given.pop(0), more=0 if inside else None)))
         if not self.coded:
-            return carried[0]
-        code, alternatives, rest = carried[-1], [], TRUE
-        for k, c in enumerate(self.constants):
-            mask = m.masks.compare("eq", code, float(k))
+            return others[0][1]
+        alternatives, rest = [], TRUE
+        choices = [(float(k), c) for k, c in enumerate(self.constants)] + others
+        for code, c in choices[:-1]:
+            mask = m.masks.compare("eq", given[0], code)
             alternatives.append((mask, c))
             rest = m.masks.without(rest, mask)
-        if self.value:
-            alternatives.append((rest, carried[0]))
-        return Summary(alternatives)
+        return Summary([*alternatives, (rest, choices[-1][1])])
 
 
 def holds_numbers(x: Any) -> bool:
@@ -183,7 +189,3 @@ def growth(x: Any) -> int:
     if x.more is None:
         raise Unsupported("a whole number that is carried from turn to turn grows otherwise than by a constant")
     return abs(x.more)
-
-
-def _without_lanes(x: Summary) -> Summary:
-    return Summary([(mask, y.value if type(y) is Lane else y) for mask, y in x.alternatives])

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from micrograd import engine
 from micrograd.engine import Value
 from micrograd.ops import OPS
 from micrograd.stage.errors import Unsupported
+from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.summary import Summary
 
+if TYPE_CHECKING:
+    from micrograd.stage.machine import Machine
+
 SIMPLE = (operator.add, operator.sub, operator.mul)
+DIVISIONS = {operator.truediv: "div", operator.floordiv: "floordiv", operator.mod: "mod"}
 EXACT = 2**53  # whole numbers below are floats
 CARRIED = 2**45  # what a whole number that is carried from turn to turn is never more than
 
@@ -55,8 +60,8 @@ class Lane(Summary):
         return self.at(0), self.at(self.loop.items.turns - 1)
 
 
-def binary(op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """a op b, where one is a Lane."""
+def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """a op b, where one is a Lane. Rows in which Python would raise are lost."""
     x, y = plain(a), plain(b)
     if isinstance(a, Value) or isinstance(b, Value):
         return op(x, y)
@@ -65,11 +70,13 @@ def binary(op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         return Lane(float, engine.apply(OPS["pow"], x, y))
     if not kinds <= {int, float}:
         raise Unsupported("an operation on a plain number that changes from turn to turn")
-    divides = type(b) in (int, float) and 0 < abs(b) < EXACT
-    if op is operator.truediv and divides:
-        return Lane(float, x / y)
-    if op in (operator.floordiv, operator.mod) and divides and kinds == {int}:
-        return _whole_division(op, a, b)
+    if op is operator.pow and float in kinds:
+        y = engine.apply(OPS["pow"], x, y)
+        finite = m.masks.compare("lt", abs(y), float("inf"))
+        _lose(m, m.masks.negate(finite), "a power of plain numbers without a finite result")
+        return Lane(float, y)
+    if op in DIVISIONS:
+        return _division(m, op, a, b, kinds)
     if op not in SIMPLE:
         raise Unsupported("an operation on a plain number that changes from turn to turn")
     loops = [x.loop for x in (a, b) if type(x) is Lane]
@@ -97,11 +104,30 @@ def _finite_power(base: Any, exponent: Lane) -> bool:
         return False
 
 
-def _whole_division(op: Callable[[Any, Any], Any], a: Lane, b: int) -> Any:
-    """a // b or a % b. Of whole numbers below 2**53, the rounded quotient is on the right side of each whole number."""
-    whole = engine.apply(OPS["floor"], a.value / float(b))
-    most = a.most if op is operator.floordiv else abs(b)
-    return Lane(int, whole if op is operator.floordiv else a.value - whole * float(b), most=most)
+def _division(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any, kinds: set[type]) -> Any:
+    """a / b, a // b or a % b. Of whole numbers below 2**53, the rounded quotient is on the right side of each whole number."""
+    x, y = plain(a), plain(b)
+    if type(b) is Lane:
+        _lose(m, m.masks.compare("eq", y, 0.0), "a division of plain numbers by zero")
+    elif not 0 < abs(b) < EXACT:
+        raise Unsupported("a division of plain numbers by zero, or by a very large one")
+    if op is operator.truediv:
+        return Lane(float, engine.apply(OPS["div"], x, y))
+    if float in kinds:
+        return Lane(float, engine.apply(OPS[DIVISIONS[op]], x, y))
+    whole = engine.apply(OPS["floor"], engine.apply(OPS["div"], x, y))
+    sizes = [n.most if type(n) is Lane else abs(n) for n in (a, b)]
+    if op is operator.floordiv:
+        return Lane(int, whole, most=sizes[0])
+    return Lane(int, x - whole * y, most=sizes[1])
+
+
+def _lose(m: Machine, rows: Mask, why: str) -> None:
+    rows = m.masks.both_of(m.here, rows)
+    if rows is m.here:
+        raise Unsupported(why)
+    if rows is not FALSE:
+        m.lose(rows, why)
 
 
 def _affine(op: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[int, int] | None:
@@ -115,12 +141,12 @@ def _affine(op: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[int, int] | 
     return (p + r, q + s) if op is operator.add else (p - r, q - s)
 
 
-def unary(op: Callable[[Any], Any], a: Lane) -> Any:
+def unary(m: Machine, op: Callable[[Any], Any], a: Lane) -> Any:
     """op a"""
     if op is operator.pos:
         return a
     if op is operator.neg:
-        return binary(operator.mul, a, -1)
+        return binary(m, operator.mul, a, -1)
     raise Unsupported("an operation on a plain number that changes from turn to turn")
 
 

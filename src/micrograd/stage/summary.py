@@ -43,6 +43,8 @@ class Summary:
     """
 
     __slots__ = ("alternatives",)
+    kind: Any  # of a Lane
+    value: Any
 
     def __init__(self, alternatives: list[tuple[Mask, Any]]) -> None:
         self.alternatives = alternatives
@@ -78,14 +80,14 @@ def join(m: Machine, entries: list[Entry]) -> Any:
         elif mask is not FALSE:
             flat.append((mask, selector, x))
     values = [e for e in flat if isinstance(e[2], Value)]
+    flat = _join_lanes(m, [e for e in flat if not isinstance(e[2], Value)])
     groups: dict[Any, list[Any]] = {}
     for mask, _, x in flat:
-        if not isinstance(x, Value):
-            key = _constant_key(x)
-            if key in groups:
-                groups[key][0] = masks.either(groups[key][0], mask)
-            else:
-                groups[key] = [mask, x]
+        key = _constant_key(x)
+        if key in groups:
+            groups[key][0] = masks.either(groups[key][0], mask)
+        else:
+            groups[key] = [mask, x]
     found: list[tuple[Mask, Any]] = [(mask, x) for mask, x in _join_tuples(m, list(groups.values()))]
     if values:
         rows = values[0][0]
@@ -114,6 +116,22 @@ def _join_values(m: Machine, entries: list[Entry]) -> Any:
             selector = masks.restrict(rows, mask)
         total = engine.apply(PICK, masks.value(selector), x, total)
     return total
+
+
+def _join_lanes(m: Machine, entries: list[Entry]) -> list[Entry]:
+    """Floats that change from turn to turn become one, and so do constants beside them. (An int must say how it grows.)"""
+    alike = [k for k, (_, _, x) in enumerate(entries) if (x.kind if isinstance(x, Summary) else type(x)) is float]
+    lanes = [entries[k][2] for k in alike if isinstance(entries[k][2], Summary)]
+    if not lanes or all(entries[k][2] is lanes[0] for k in alike):
+        return entries
+    rows = entries[alike[0]][0]
+    for k in alike[1:]:
+        rows = m.masks.either(rows, entries[k][0])
+    numbers: list[Entry] = []
+    for mask, by, x in [entries[k] for k in alike]:
+        numbers.append((mask, by, x.value if isinstance(x, Summary) else x))
+    joined = type(lanes[0])(float, _join_values(m, numbers))
+    return [*(e for k, e in enumerate(entries) if k not in alike), (rows, None, joined)]
 
 
 def _join_tuples(m: Machine, groups: list[list[Any]]) -> list[tuple[Mask, Any]]:
