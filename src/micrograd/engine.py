@@ -138,8 +138,6 @@ class Value(Methods):
     def __abs__(self) -> Value:
         return apply(OPS["abs"], self)  # type: ignore[no-any-return]
 
-    # ---- numbers that leave the graph
-
     __hash__ = object.__hash__  # by identity: two Values of equal data are two keys
 
     def __bool__(self) -> bool:
@@ -158,7 +156,7 @@ def topological(root: Value) -> list[Value]:
         elif id(v) not in seen:
             seen.add(id(v))
             stack.append((v, True))
-            stack.extend((child, False) for child in reversed(v._prev))
+            stack += [(child, False) for child in reversed(v._prev)]
     return order
 
 
@@ -178,14 +176,14 @@ def apply(op: Op, *args: Any) -> Any:
             if not isinstance(x, Value) and hasattr(x, "_apply"):  # a place on a tape: it knows what to do with an op
                 return x._apply(op, (items,) if op.arity < 0 else tuple(items))
         raise
+    is_value = [isinstance(x, Value) for x in inputs]
     data = [x.data if isinstance(x, Value) else x for x in inputs]
     y = op.value(data) if op.arity < 0 else op.value(*data)
-    if not any(isinstance(x, Value) for x in inputs):
+    if True not in is_value:
         return y
     if not mode.recording:
         return Value(y)
-    slopes = partials(op, data, y)
-    slopes = [p if isinstance(x, Value) else None for x, p in zip(inputs, slopes, strict=True)]
+    slopes = [p if given else None for p, given in zip(partials(op, data, y), is_value, strict=True)]
     return node(y, op, [x if isinstance(x, Value) else Value(x) for x in inputs], slopes)
 
 
@@ -193,23 +191,22 @@ def node(y: float, op: Op, inputs: Iterable[Value], slopes: Iterable[Any]) -> Va
     """Make a node of which value and partials are known."""
     given = tuple(slopes)
     out = Value(y, inputs, op.symbol)
+    out._rule, out._partials = op, tuple([p if p is None else number(p) for p in given])
     if len(given) != len(out._prev):
         raise ValueError("node() needs one slope for each input")
-    out._rule, out._partials = op, tuple([None if p is None else number(p) for p in given])
     return out
 
 
 def _operator(name: str, a: Any, b: Any) -> Value:
     other = a if isinstance(b, Value) else b
-    if has_axes(other):
+    if not isinstance(other, Value) and has_axes(other):
         return NotImplemented  # type: ignore[no-any-return]
     try:
-        out: Value = apply(OPS[name], a, b)
+        return apply(OPS[name], a, b)  # type: ignore[no-any-return]
     except TypeError:
         if foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
         raise
-    return out
 
 
 def _compare(name: str, a: Value, b: Any) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from _thread import _local
+from types import CodeType, FunctionType
 
 from micrograd import engine as plain
 from micrograd.operand import brief, has_axes, number
@@ -34,9 +35,8 @@ class _State(_local):
 
 state = _State()
 tracing = 0  # how many threads are inside a trace
-_data: Any = vars(plain.Value)["data"]  # the attributes of engine.py as they are, unseen by a watcher
-_grad: Any = vars(plain.Value)["grad"]
-_prev: Any = vars(plain.Value)["_prev"]
+UNWATCHED = {"data": "_data", "grad": "_grad", "_prev": "_inputs"}  # the attributes of engine.py, under a second name
+_data, _grad, _inputs = [vars(plain.Value)[name] for name in UNWATCHED]
 _class: Any = vars(object)["__class__"]
 _class_of: Callable[[Any], Any] | None = None  # told which class a Value of a trace stands for: tape/kinds.py
 
@@ -46,32 +46,33 @@ def _tell(how: str, v: Any, other: Any = None, result: Any = None) -> None:
         state.watcher(how, v, other, result)
 
 
-def _unwatched(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Run code of engine.py, which reads numbers as everybody does: that is no news for a watcher."""
+def _unwatched(function: Any) -> Any:
+    """Return a function of engine.py that reads and writes the attributes under their second names.
 
-    def quiet(*args: Any, **kwargs: Any) -> Any:
-        watcher = state.watcher
-        if watcher is None:
-            return function(*args, **kwargs)
-        state.watcher = None
-        try:
-            return function(*args, **kwargs)
-        finally:
-            state.watcher = watcher
+    Users read and write `data` and `grad` through properties, which tell the watcher and check what is assigned. The engine's
+    own code needs neither, and would take three times as long with them, so its functions are copied with the names exchanged.
+    """
+    return FunctionType(_rename(function.__code__), function.__globals__, function.__name__, function.__defaults__)
 
-    return quiet
+
+def _rename(code: CodeType) -> CodeType:
+    inner = [
+        _rename(const) if isinstance(const, CodeType) else const for const in code.co_consts
+    ]  # list comprehensions
+    return code.replace(co_names=tuple([UNWATCHED.get(n, n) for n in code.co_names]), co_consts=tuple(inner))
 
 
 class Value(plain.Value):
     """A scalar, its gradient, and the op and inputs that made it."""
 
     __slots__ = ("_scope", "_trace")
-    _data, _grad = _data, _grad
+    _data, _grad, _inputs = _data, _grad, _inputs
+    _backward = _unwatched(plain.Value._backward)
 
     def __init__(self, data: Any, _children: Iterable[Value] = (), _op: Any = "", label: str = "") -> None:
         self._scope, self._trace = state.scope, state.trace
         _initialise(self, data, _children, _op, label)
-        if tracing and not state.trace and any(child._trace for child in self._prev):
+        if tracing and not state.trace and any(child._trace for child in self._inputs):
             self._trace = ELSEWHERE
 
     @property
@@ -83,7 +84,7 @@ class Value(plain.Value):
     @data.setter
     def data(self, x: Any) -> None:
         _tell("data =", self)
-        _data.__set__(self, number(x))
+        self._data = number(x)
 
     @property
     def grad(self) -> float:  # type: ignore[override]
@@ -94,22 +95,17 @@ class Value(plain.Value):
     @grad.setter
     def grad(self, x: Any) -> None:
         _tell("grad =", self)
-        _grad.__set__(self, number(x))
+        self._grad = number(x)
 
-    @property
-    def _prev(self) -> tuple[plain.Value, ...]:  # type: ignore[override]
-        """the inputs in operand order: a*a has two"""
-        return _prev.__get__(self)  # type: ignore[no-any-return]
-
-    @_prev.setter
-    def _prev(self, inputs: Iterable[plain.Value]) -> None:
+    def _set_prev(self, inputs: Iterable[plain.Value]) -> None:
         """Other inputs than those that an op has used: a node made by hand from now on."""
         children = tuple(inputs)
         for child in children:
             if not isinstance(child, plain.Value):
                 raise TypeError(f"_children are Values, not {type(child).__name__}: {brief(child)}")
-        _prev.__set__(self, children)
-        self._rule, self._partials = None, ()
+        self._inputs, self._rule, self._partials = children, None, ()
+
+    _prev = property(_inputs.__get__, _set_prev, doc="the inputs in operand order: a*a has two")
 
     def _get_class(self) -> Any:
         if state.trace and self._trace and _class_of is not None:
@@ -170,17 +166,16 @@ _initialise = _unwatched(plain.Value.__init__)
 _backward = _unwatched(plain.Value.backward)
 _zero_grad = _unwatched(plain.Value.zero_grad)
 _repr = _unwatched(plain.Value.__repr__)
-_plain_apply, _plain_node = plain.apply, plain.node
-apply = _unwatched(_plain_apply)
+_plain_apply = plain.apply
+_node = _unwatched(plain.node)
+apply = _unwatched(plain.apply)
 apply.__doc__ = plain.apply.__doc__
 
 
-def _leaving(how: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    quiet = _unwatched(method)
-
+def _leaving(how: str, method: str) -> Callable[..., Any]:
     def leave(self: Value, *args: Any) -> Any:
         _tell(how, self)
-        return quiet(self, *args)
+        return getattr(self._data, method)(*args)
 
     return leave
 
@@ -200,22 +195,22 @@ def _comparison(name: str) -> Callable[[Value, Any], Any]:
     return compare
 
 
-_rounds, _rounds_to = [_leaving(_how, plain.Value.__round__) for _how in ("round()", "round() to digits")]
+_rounds, _rounds_to = [_leaving(_how, "__round__") for _how in ("round()", "round() to digits")]
 setattr(Value, "__round__", lambda self, n=None: _rounds(self) if n is None else _rounds_to(self, n))  # noqa: B010
 for _how in ("float", "int"):
-    setattr(Value, f"__{_how}__", _leaving(f"{_how}()", getattr(plain.Value, f"__{_how}__")))
+    setattr(Value, f"__{_how}__", _leaving(f"{_how}()", f"__{_how}__"))
 for _how in ("floor", "ceil", "trunc"):
-    setattr(Value, f"__{_how}__", _leaving(f"math.{_how}()", getattr(plain.Value, f"__{_how}__")))
+    setattr(Value, f"__{_how}__", _leaving(f"math.{_how}()", f"__{_how}__"))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Value, f"__{_name}__", _comparison(_name))
-_format = _leaving("format()", plain.Value.__format__)
+_format = _leaving("format()", "__format__")
 setattr(Value, "__format__", lambda self, spec: _format(self, spec) if spec else str(self))  # noqa: B010
 Value.__module__ = "micrograd.engine"
 
 
 def node(y: float, op: Op, inputs: Iterable[Value], slopes: Iterable[Any]) -> Any:
     """Make a node of which value and partials are known."""
-    out: Any = _plain_node(y, op, inputs, slopes)
+    out: Any = _node(y, op, inputs, slopes)
     if state.maker is not None:
         state.maker(out)
     return out
@@ -265,7 +260,7 @@ def zero_grads(values: list[Any]) -> None:
     for v in values[:1]:
         _tell("grad =", v)
     for v in values:
-        _grad.__set__(v, 0.0)
+        v._grad = 0.0
 
 
 def attributes(v: Any) -> dict[str, Any]:

@@ -9,9 +9,13 @@ if TYPE_CHECKING:
 
 def number(x: Any) -> float:
     """Take a real number as a float; anything else is a TypeError."""
+    if type(x) is float:  # nearly always
+        return x
+    if isinstance(x, (float, int)):
+        return float(x)
     from numbers import Real  # NumPy's scalars and fractions are Real; arrays, strings and complex numbers are not
 
-    if isinstance(x, (float, int, Real)):
+    if isinstance(x, Real):
         return float(x)
     if hasattr(x, "__array__"):
         found = only_number(x)
