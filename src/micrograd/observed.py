@@ -263,6 +263,29 @@ def zero_grads(values: list[Any]) -> None:
         v._grad = 0.0
 
 
+def take_values(holder: Any, into: list[Any]) -> bool:
+    """Append the Values that a list holds, or the public attributes in a `__dict__` and the lists among them.
+
+    Numbers and strings are passed over. Where there is anything else, nothing is appended, and the answer is False.
+    """
+    attributes = type(holder) is dict
+    found: list[Any] = []
+    for x in [x for name, x in holder.items() if name[:1] != "_"] if attributes else holder:
+        if isinstance(x, plain.Value):
+            found.append(x)
+        elif x is None or isinstance(x, (float, int, str)):
+            continue
+        elif not (attributes and type(x) in (list, tuple) and take_values(x, found)):
+            return False
+    into += found
+    return True
+
+
+def unique_leaves(values: list[Any]) -> list[Any]:
+    """Those that no op has made, each once."""
+    return list({id(v): v for v in values if not v._prev}.values())
+
+
 def attributes(v: Any) -> dict[str, Any]:
     """What somebody has set on a Value: label, a _backward of its own ... as a dict of its own."""
     return dict(vars(v))
@@ -310,7 +333,7 @@ if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
     try:
         from micrograd._engine import Value, apply, attributes, node  # noqa: F401, I001
         from micrograd._engine import scopes_in_use, set_class_of, set_recording, set_scope  # noqa: F401
-        from micrograd._engine import set_trace, set_watch, zero_grads  # noqa: F401
+        from micrograd._engine import set_trace, set_watch, take_values, unique_leaves, zero_grads  # noqa: F401
 
         NATIVE = True
     except ImportError as reason:

@@ -238,3 +238,56 @@ def test_scopes_have_paths():
     assert scopes.path(inner) == ("outer", "inner")
     with pytest.raises(ValueError, match="cannot be put inside"):
         scopes.adopt(outer, inner, "loop")
+
+
+class TestALayerThatHasRunBefore:
+    """A layer reads the parts of its neurons in one look-up; what changes between two calls counts all the same."""
+
+    def setup_method(self):
+        self.layer = nn.Layer(2, 2, rng=1)
+        self.before = [v.data for v in self.layer([1.0, 2.0])]
+        self.layer([1.0, 2.0])
+
+    def outputs(self):
+        return [v.data for v in self.layer([1.0, 2.0])]
+
+    def test_another_bias_and_other_weights(self):
+        neuron = self.layer.neurons[0]
+        neuron.w, neuron.b = [Value(1.0), Value(2.0)], Value(0.5)
+        assert self.outputs() == [5.5, self.before[1]]
+        neuron.w[0] = Value(3.0)
+        assert self.outputs() == [7.5, self.before[1]]
+
+    def test_another_activation(self):
+        neuron = self.layer.neurons[1]
+        neuron.w, neuron.activation = [Value(-1.0), Value(-1.0)], "linear"
+        assert self.outputs()[1] == -3.0
+        neuron.nonlin = True
+        neuron.activation = "relu"
+        assert self.outputs()[1] == 0.0
+
+    def test_another_neuron(self):
+        class Constant(nn.Neuron):
+            def forward(self, x):
+                return Value(7.0)
+
+        self.layer.neurons[1] = Constant(2)
+        self.layer.neurons.append(lambda x: Value(8.0))
+        assert self.outputs() == [self.before[0], 7.0, 8.0]
+
+    def test_another_forward(self, monkeypatch):
+        monkeypatch.setattr(nn.Neuron, "forward", lambda self, x: Value(9.0))
+        assert self.outputs() == [9.0, 9.0]
+
+    def test_nodes_have_the_scopes_of_their_neurons(self):
+        root = math.sum(self.layer([1.0, 2.0]))
+        made = {v._scope for v in topological(root) if v._prev and v is not root}
+        assert made == {neuron._scope for neuron in self.layer.neurons} and root._scope == 0
+
+    def test_a_copy_has_its_own_parts(self):
+        other = copy.deepcopy(self.layer)
+        other.neurons[0].b.data += 1.0
+        other.neurons[0].activation = "linear"
+        assert self.outputs() == self.before
+        made = {v._scope for v in topological(other([1.0, 2.0])[0]) if v._prev}
+        assert made == {other.neurons[0]._scope}

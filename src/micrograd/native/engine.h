@@ -7,6 +7,8 @@
    mode.c       what the current thread is doing: no_grad, scopes, traces, watchers
    make.c, lists.c   one op, a node out: operators, methods, the functions of micrograd.math
    sweep.c      the sort and the backward sweep
+   parameters.c lists of Values in one go
+   layer.c      the neurons of a layer in one go
    attributes.c, value.c   the class Value
    linearize.c  a graph as a tape
    layout.c, point.c, kernel.c   machine code at one point
@@ -268,6 +270,7 @@ extern int tracing_threads;
 int tell(const char *how, PyObject *v, PyObject *other, PyObject *result); /* whoever watches this thread; -1 where that raised */
 PyObject *finish(Node *out); /* a new node, where somebody is drawing, tracing or looking for nan */
 int is_of_a_trace(Node *n);  /* made from what a trace has made */
+int enter_scope(unsigned long scope); /* -1 where there is no such scope, with an error set */
 extern PyMethodDef mode_methods[];
 
 static inline Mode *special_mode(void) { return special_threads && thread_mode.special ? &thread_mode : NULL; }
@@ -300,7 +303,11 @@ void unmark_suspended(void); /* before marks are set by somebody else than a swe
 PyObject *value_backward(Node *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *value_push(Node *self, PyObject *unused);
 PyObject *value_zero_grad(Node *root, PyObject *unused);
-extern PyMethodDef sweep_methods[];
+
+/* ---- parameters.c, layer.c */
+
+extern PyMethodDef parameter_methods[], layer_methods[];
+int layer_init(void);
 
 /* ---- attributes.c and value.c */
 

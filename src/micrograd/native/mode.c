@@ -56,13 +56,20 @@ static PyObject *module_set_recording(PyObject *module, PyObject *on) {
     return PyBool_FromLong(before);
 }
 
+int enter_scope(unsigned long scope) {
+    if (scope > MAX_SCOPE) {
+        PyErr_Format(PyExc_OverflowError, "a scope is a number up to %u", MAX_SCOPE);
+        return -1;
+    }
+    thread_mode.scope = (uint32_t)scope;
+    mode_changed();
+    return 0;
+}
+
 static PyObject *module_set_scope(PyObject *module, PyObject *scope) {
     (void)module;
     unsigned long want = PyLong_AsUnsignedLong(scope), before = thread_mode.scope;
-    if (PyErr_Occurred()) return NULL;
-    if (want > MAX_SCOPE) return PyErr_Format(PyExc_OverflowError, "a scope is a number up to %u", MAX_SCOPE);
-    thread_mode.scope = (uint32_t)want;
-    mode_changed();
+    if (PyErr_Occurred() || enter_scope(want) < 0) return NULL;
     return PyLong_FromUnsignedLong(before);
 }
 

@@ -377,29 +377,3 @@ PyObject *value_zero_grad(Node *root, PyObject *unused) {
     if (failed) return NULL;
     Py_RETURN_NONE;
 }
-
-/* ---- parameters in one go: what optimizers do to lists of Values */
-
-static int tell_of_all(const char *how, PyObject *list) { /* of the first: a watcher that minds one minds all */
-    if (PyList_GET_SIZE(list) == 0 || !is_value(PyList_GET_ITEM(list, 0))) return 0;
-    PyObject *first = Py_NewRef(PyList_GET_ITEM(list, 0));
-    int failed = tell(how, first, Py_None, Py_None);
-    Py_DECREF(first);
-    return failed;
-}
-
-static PyObject *module_zero_grads(PyObject *module, PyObject *values) {
-    (void)module;
-    if (!PyList_Check(values)) {
-        PyErr_SetString(PyExc_TypeError, "zero_grads() takes a list of Values");
-        return NULL;
-    }
-    if (tell_of_all("grad =", values) < 0 || !all_values(values)) return NULL;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); i++) ((Node *)PyList_GET_ITEM(values, i))->grad = 0.0;
-    Py_RETURN_NONE;
-}
-
-PyMethodDef sweep_methods[] = {
-    {"zero_grads", module_zero_grads, METH_O, "zero_grads(values)"},
-    {NULL, NULL, 0, NULL},
-};

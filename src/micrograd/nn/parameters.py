@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from micrograd.engine import Value
+from micrograd.observed import take_values, unique_leaves
 from micrograd.tree import is_array
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _NEVER = (str, bytes, bytearray, range, memoryview)  # collections that cannot h
 
 
 def _is_module(x: Any) -> bool:
-    return hasattr(x, "_scope") and hasattr(x, "named_parameters")
+    return hasattr(x, "_lists_parameters")
 
 
 def _items(name: str, value: Any) -> list[tuple[str, Any]] | None:
@@ -85,28 +86,32 @@ def _own_list(module: Any) -> list[Value] | None:
 
 def collect(module: Any) -> list[Value]:
     """Return every parameter once: what `tensors` finds, without the names, which take most of its time."""
-    order: dict[int, Value] = {}
-    _collect([value for _, value in _public(module)], order, [module])
-    return list(order.values())
+    values: list[Value] = []
+    _collect_inside(module, values, [])
+    return unique_leaves(values)
 
 
-def _collect(items: Any, order: dict[int, Value], inside: list[Any]) -> None:
+def _collect_inside(module: Any, values: list[Value], inside: list[Any]) -> None:
+    _enter(module, inside)
+    _collect([value for _, value in _public(module)], values, inside)
+    inside.pop()
+
+
+def _collect(items: Any, values: list[Value], inside: list[Any]) -> None:
     for item in items:
         if isinstance(item, Value):
-            if not item._prev:
-                order[id(item)] = item
-        elif isinstance(item, (list, tuple)):
-            _collect(item, order, inside)
+            values.append(item)
         elif _is_module(item):
             own = _own_list(item)
-            if own is None:
-                _enter(item, inside)
-                _collect([value for _, value in _public(item)], order, inside)
-                inside.pop()
-            else:
-                _collect(own, order, inside)
+            if own is not None:
+                _collect(own, values, inside)
+            elif not take_values(vars(item), values):  # there are other modules in it, or collections of another kind
+                _collect_inside(item, values, inside)
+        elif isinstance(item, (list, tuple)):
+            if not take_values(item, values):
+                _collect(item, values, inside)
         elif not isinstance(item, (float, int, str)):
-            _collect([part for _, part in _items("an attribute", item) or []], order, inside)
+            _collect([part for _, part in _items("an attribute", item) or []], values, inside)
 
 
 def _enter(module: Any, inside: list[Any]) -> None:
