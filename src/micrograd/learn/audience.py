@@ -13,10 +13,14 @@ OFTEN = 0.1  # seconds between two messages to a widget
 FAREWELL = 5.0  # seconds that a program waits at its end until the page that it opened has the run
 
 
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs this code."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None
+
+
 def gather(theatre: Any, record: Record, open: bool | None) -> Any:
     """Open what fits the place: the result is told about every step."""
-    from micrograd.learn.theatre import in_notebook
-
     if open is False:
         return Nobody()
     if in_notebook():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from micrograd.errors import MicrogradError
-from micrograd.learn import page, texts
+from micrograd.learn import audience, page, texts
 from micrograd.learn.record import Record
 from micrograd.learn.scene import scene
 from micrograd.learn.scenes import presets
@@ -118,7 +118,7 @@ class Theatre:
 
     def show(self) -> None:
         """Show the page: below the cell in a notebook, in the browser elsewhere."""
-        if in_notebook():
+        if audience.in_notebook():
             sys.modules["IPython"].display.display(self)
             return
         import tempfile
@@ -153,8 +153,6 @@ class Theatre:
             self._live = None
 
     def _begin(self) -> Any:
-        from micrograd.learn import audience
-
         assert self.record is not None
         self.record.ended = False
         return audience.gather(self, self.record, self._open)
@@ -184,9 +182,3 @@ def used(scenes: list[dict[str, Any]]) -> frozenset[str]:
     return frozenset(
         {"mean", "sum", *(node["op"] for graph in graphs for node in graph["timeline"]["nodes"] if "op" in node)}
     )
-
-
-def in_notebook() -> bool:
-    """Whether a notebook's kernel runs this code."""
-    shell = sys.modules.get("IPython")
-    return shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None
