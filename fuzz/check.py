@@ -64,7 +64,9 @@ class Namespace:
 
 
 def _grad(twin: Any) -> Any:
-    with in_place(twin) if twin is PYTHON else nullcontext():  # the C twin is in its place, and is not to be loaded again
+    with (
+        in_place(twin) if twin is PYTHON else nullcontext()
+    ):  # the C twin is in its place, and is not to be loaded again
         from micrograd import grad
 
         return grad

@@ -295,7 +295,7 @@ class Writer:
             iterators.append(name)
 
     def _derivative(self) -> None:
-        """A transform inside: of an expression, by a number of the program. Helpers, which may keep it, are not called there."""
+        """A transform inside: of an expression, by a number of the program. Helpers, which might keep it, are not called."""
         at = self.r.choice(self.scope.numbers)
         outer, self.scope = self.scope, self.scope.inner()
         self.scope.numbers.extend(["t", "t"])
