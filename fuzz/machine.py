@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.check import NOISE, REFUSED, Seen, bound, function, near, plain, same, second_by_duals, unit
+from fuzz.check import NOISE, REFUSED, SAMPLES, Seen, bound, function, near, plain, same, second_by_duals, unit, within
 from fuzz.generate import Program
 from twins import C
 
@@ -50,9 +50,8 @@ def _flat(g: Any, xs: Sequence[float]) -> list[float]:
 def _within(what: str, program: Program, point: Seen, got: Sequence[float]) -> None:
     """Value and gradient, as closely as rounding allows."""
     for i in range(program.inputs):
-        b = bound(program, point.xs, unit(i, program.inputs))
-        near(f"{what} value at {point.xs}", got[0], point.y, b.room)
-        near(f"{what} gradient by x{i} at {point.xs}", got[1 + i], point.grads[i], b.slope_room)
+        both = (got[0], got[1 + i]), (point.y, point.grads[i])
+        within(f"by {what}, by x{i}", program, point.xs, unit(i, program.inputs), *both)
 
 
 def jit_agrees(program: Program, seen: list[Seen]) -> None:
@@ -98,9 +97,8 @@ def modes_agree(program: Program, seen: list[Seen]) -> None:
     for point in seen:
         if all(math.isfinite(x) and x != 0.0 for x in point.xs):
             got = _flat(fast, point.xs)
-            b = bound(program, point.xs, unit(0, program.inputs), 64 * NOISE)
-            near(f"fastmath value at {point.xs}", got[0], point.y, b.room)
-            near(f"fastmath gradient at {point.xs}", got[1], point.grads[0], b.slope_room)
+            both = got[:2], (point.y, point.grads[0])
+            within("by fastmath", program, point.xs, unit(0, program.inputs), *both, ulps=64 * NOISE)
 
 
 def vmap_agrees(program: Program, seen: list[Seen], rng: random.Random) -> None:
@@ -119,7 +117,7 @@ def vmap_agrees(program: Program, seen: list[Seen], rng: random.Random) -> None:
     same("rows with exact=True", run(vmap(f, exact=True), rows), [point.y for point in seen])
     ordered = run(vmap(f), rows)
     for point, got in zip(seen, ordered):
-        near(f"row {point.xs}", got, point.y, bound(program, point.xs, unit(0, program.inputs)).room)
+        within("of a row", program, point.xs, unit(0, program.inputs), (got, 0.0), (point.y, 0.0))
     for first in range(len(rows)):  # every row is the first one once
         turned = [*order[first:], *order[:first]]
         got = run(vmap(f), [rows[i] for i in turned])
@@ -132,7 +130,8 @@ def vmap_agrees(program: Program, seen: list[Seen], rng: random.Random) -> None:
     single = run(vmap(f, float32=True), rows)
     for point, got in zip(seen, single):
         if [float(np.float32(x)) for x in point.xs] == point.xs and abs(point.y) < 1e30:
-            room = 4 * bound(program, point.xs, unit(0, program.inputs), NOISE * 2**29).room + 1e-4 * abs(point.y)
+            b = bound(program, point.xs, unit(0, program.inputs), NOISE * 2**29, 8 * SAMPLES)
+            room = 4 * b.room + 1e-4 * abs(point.y)
             near(f"float32 row {point.xs}", got, point.y, room)
 
 

@@ -1,0 +1,163 @@
+"""Allocation number n fails, for every n, in the C entry points of compiled code, traces and optimizers.
+
+Each ends in a MemoryError or in the right result; Values and arrays are as before; nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import itertools
+import sys
+
+import pytest
+
+from random_programs import needs_llvm
+from twins import NATIVE, C
+
+_testcapi = pytest.importorskip("_testcapi", reason="CPython's own test helpers make allocations fail")
+np = pytest.importorskip("numpy")
+pytestmark = [needs_llvm, pytest.mark.skipif(not NATIVE, reason="the C twin is not built")]
+
+# What needs no new memory, as a rule: a node comes from a slab that is there.
+WITHOUT = {"point with plain numbers", "point with captured Values", "point with Values", "norm of gradients",
+           "numbers of slots", "scopes_in_use", "attributes", "point itself"}  # fmt: skip
+ROWS = 5_000  # several blocks, and more than one thread
+
+
+class Place:
+    """Values and arrays that operations read; `state` tells whether one of them has changed."""
+
+    def __init__(self):
+        self.w = [C.Value(0.1 * k) for k in range(1, 4)]
+        self.x = [C.Value(0.5), C.Value(-1.5)]
+        self.rows = np.linspace(-2.0, 2.0, ROWS)
+        self.nested = (1.0, [2.0, [self.w[0], 3.0]], (4.0, 5.0))
+
+    def state(self):
+        return [(v.data, v.grad) for v in [*self.w, *self.x]], self.rows.tobytes()
+
+
+def operations(p):
+    from micrograd import _engine, jit, math, vmap
+    from micrograd.optim.slots import Slots
+
+    w, x = p.w, p.x
+
+    def scalar(a, b):
+        return math.tanh(a * w[0] + w[1]) * b + w[2]
+
+    def branching(a):
+        return a * w[0] if a > 0.0 else math.exp(a) * w[1]
+
+    point, plain = jit(scalar, wait=True), jit(lambda a, b: [a * b, (a + b, {"c": a})], wait=True)
+    by_row, summed, chosen = vmap(lambda a: math.sin(a) * a), vmap(scalar, reduce="mean"), vmap(branching, reduce="sum")
+    root = scalar(*x)
+    graph = [root * v for v in w]
+    slots = Slots(w)
+    kept = np.zeros(len(w))
+    yield "point with plain numbers", lambda: plain(1.0, 2.0)
+    yield "point with captured Values", lambda: point(1.0, 2.0)
+    yield "point with Values", lambda: point(*x)
+    yield "gradients of a point", lambda: point.tape(1.0, 2.0) and None
+    yield "rows", lambda: by_row(p.rows)
+    yield "rows, summed, with gradients", lambda: summed(p.rows, p.rows)
+    yield "rows on several paths", lambda: chosen(p.rows)
+    yield "lay_flat", lambda: _engine.lay_flat(p.nested, [])
+    yield "captured", lambda: _engine.captured(w)
+    yield "linearize", lambda: _engine.linearize(graph, x, 0, _sources())
+    for entry, call in (("point", lambda: point(*x)), ("batch", lambda: summed(p.rows, p.rows))):
+        yield f"{entry} itself", _itself(_engine, entry, call)
+    yield "scopes_in_use", _engine.scopes_in_use
+    yield "attributes", lambda: _engine.attributes(root)
+    yield "slots", lambda: Slots(w)
+    yield "norm of gradients", slots.norm
+    yield "numbers of slots", lambda: slots.copy("read", kept)
+
+
+def _itself(engine, name, call):
+    """A C entry point with the arguments that compiled code gives it: CPython itself leaks where its frames find no memory."""
+    seen, entry = [], getattr(engine, name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, name, lambda *args: seen.append(args) or entry(*args))
+        call()
+    return functools.partial(entry, *seen[-1])
+
+
+def _sources():
+    from micrograd.tape.tape import SOURCES
+
+    return SOURCES
+
+
+NAMES = [name for name, _ in operations(Place())] if NATIVE and sys.platform != "win32" else []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_allocation_fails_once(name):
+    place = Place()
+    operation = dict(operations(place))[name]
+    for _ in range(3):
+        operation()  # whatever is made the first times only
+    before, failed, ends = place.state(), 0, 0
+    gc.collect()
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        for n in range(1, 4_000):
+            error = None
+            _testcapi.set_nomemory(n, n + 1)
+            try:
+                operation()
+            except MemoryError:
+                error = "MemoryError"
+            except BaseException as other:  # kept until memory is back
+                error = other
+            finally:
+                _testcapi.remove_mem_hooks()
+            assert error is None or error == "MemoryError" or _came_of_memory(error), repr(error)
+            assert place.state() == before, f"allocation {n} failed, and something has changed"
+            failed += error is not None
+            ends = 0 if error is not None else ends + 1
+            if ends > 40:  # the operation needs fewer allocations than that
+                break
+        else:
+            pytest.fail("it never came to an end")
+    finally:
+        if enabled:
+            gc.enable()
+    operation()
+    assert failed > 0 or name in WITHOUT, "nothing failed"
+
+
+def _came_of_memory(error):
+    """NumPy and others answer a failed allocation with an error of their own, which has the MemoryError behind it."""
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+@pytest.mark.parametrize("name", ["point itself", "batch itself", "linearize", "lay_flat", "captured", "slots"])
+def test_what_fails_leaves_nothing_behind(name):
+    place = Place()
+    operation = dict(operations(place))[name]
+    for _ in range(3):
+        operation()
+
+    def every_failure():
+        for n in range(1, 60):
+            _testcapi.set_nomemory(n, n + 1)
+            try:
+                operation()
+            except MemoryError:
+                pass
+            finally:
+                _testcapi.remove_mem_hooks()
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    every_failure()
+    counts = [every_failure() for _ in range(4)]
+    assert min(b - a for a, b in itertools.pairwise(counts)) <= 2, counts  # a leak would show in every round
