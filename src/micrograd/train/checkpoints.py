@@ -2,7 +2,8 @@
 
 A checkpoint is a JSON file with the state, and beside it a file of the same name with the ending `.history`, to which the
 rows of the history are appended: the cost of a checkpoint does not grow with the length of the run. The state says how many
-bytes of the history belong to it, so that a crash between the two writes does no harm. Both have a checksum.
+bytes of the history belong to it, so that a crash between the two writes does no harm. A run that starts anew over the
+checkpoint of another one writes its history behind that one's, which stays good until it is replaced. Both have a checksum.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class Saved:
         self.path = path
         self.beside = f"{os.path.realpath(path)}.history"
         self.rows = self.bytes = self.check = 0  # of the history that is on disk
+        self.start = 0  # where it begins in its file: behind the history of another run, which this one replaces
 
     def exists(self) -> bool:
         """Whether there is a checkpoint."""
@@ -97,7 +99,7 @@ class Saved:
             "optimizer": moments,
             "stopped": history.stopped,
             "best": best,
-            "history": {"rows": new[0], "bytes": new[1], "check": new[2]},
+            "history": {"start": self.start, "rows": new[0], "bytes": new[1], "check": new[2]},
         }
         text = json.dumps(content)
         check = zlib.crc32(text.encode())
@@ -109,14 +111,17 @@ class Saved:
         text = "".join(json.dumps(row) + "\n" for row in rows[self.rows :]).encode()
         handle = os.open(self.beside, os.O_RDWR | os.O_CREAT, 0o666)
         with os.fdopen(handle, "r+b") as file:
-            file.truncate(self.bytes)  # what a run that was killed wrote behind its last checkpoint
-            file.seek(self.bytes)
+            if not self.bytes:
+                self.start = os.fstat(file.fileno()).st_size if self.exists() else 0
+            end = self.start + self.bytes
+            file.truncate(end)  # what a run that was killed wrote behind its last checkpoint
+            file.seek(end)
             try:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
             except OSError:
-                file.truncate(self.bytes)
+                file.truncate(end)
                 raise
         return len(rows), self.bytes + len(text), zlib.crc32(text, self.check)
 
@@ -156,6 +161,7 @@ class Saved:
         rng.setstate(state)
         at.epoch, at.batch, at.seed = content["epoch"], content["batch"], content["seed"]
         kept = content["history"]
+        self.start = kept.get("start", 0)
         self.rows, self.bytes, self.check = kept["rows"], kept["bytes"], kept["check"]
         return rows, content["stopped"], best
 
@@ -175,8 +181,9 @@ class Saved:
         for name in ("items", "epoch", "batch", "seed", "accumulate"):
             if content[name] < 0:
                 raise self._damaged(f"{name} is {content[name]}")
-        for name in ("rows", "bytes", "check"):
-            if not isinstance(content["history"].get(name), int) or content["history"][name] < 0:
+        for name in ("start", "rows", "bytes", "check"):
+            number = content["history"].get(name, 0 if name == "start" else None)
+            if not isinstance(number, int) or number < 0:
                 raise self._damaged(f"its history has no {name}")
         if len(content["rng"]) != 3 or not isinstance(content["rng"][1], list):
             raise self._damaged("the state of its generator is none")
@@ -190,6 +197,7 @@ class Saved:
     def _history(self, kept: dict[str, int]) -> list[Row]:
         try:
             with open(self.beside, "rb") as file:
+                file.seek(kept.get("start", 0))
                 text = file.read(kept["bytes"])
         except FileNotFoundError:
             raise ValueError(f"{self.path} belongs to {self.beside}, which has the history and is not there") from None
