@@ -18,7 +18,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.tree import NUMBER, Shape, fixed, is_array
+from micrograd.tree import NUMBER, Shape, fixed, has, is_array
 
 # What cannot change: it is told apart by its value or its identity alone.
 CONSTANT = (
@@ -128,7 +128,7 @@ def _flatten(x: Any, leaves: list[Any] | None, above: tuple[int, ...]) -> Shape:
         return "named", type(x), tuple([_flatten(item, leaves, above) for item in x])
     if type(x) is dict:
         return "dict", tuple(x), tuple([_flatten(item, leaves, above) for item in x.values()])
-    if is_array(x) or hasattr(x, "__array__"):
+    if is_array(x) or has(x, "__array__"):
         return "held", Held(x), _contents(x)
     if _is_plain(x):
         found = attributes(x)

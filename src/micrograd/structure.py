@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from micrograd.engine import NATIVE, Value
+from micrograd.tree import has
 
 CHANGES = [0]  # counts assignments to attributes of modules, in the whole process; C compares the number by identity
 DATA = 256  # plain numbers in a container, from which on they are data
@@ -183,13 +184,13 @@ def modules_of(f: Any) -> list[Any]:
             found[id(x)] = x
         elif isinstance(x, functools.partial):
             stack += [x.func, *x.args, *x.keywords.values()]
-        elif isinstance(getattr(x, "__self__", None), Structured):
+        elif has(x, "__self__") and isinstance(x.__self__, Structured):
             stack.append(x.__self__)
-        elif hasattr(x, "__code__"):
+        elif has(x, "__code__"):
             cells = [cell.cell_contents for cell in x.__closure__ or () if _is_filled(cell)]
             names = [x.__globals__[name] for name in x.__code__.co_names if name in x.__globals__]
             stack += [c for c in [*cells, *names, *(x.__defaults__ or ())] if _may_hold(c)]
-        elif hasattr(x, "__wrapped__"):
+        elif has(x, "__wrapped__"):
             stack.append(x.__wrapped__)
     return list(found.values())
 

@@ -40,6 +40,14 @@ def is_number(x: Any) -> bool:
     return isinstance(x, (int, Real))
 
 
+def has(x: Any, name: str) -> bool:
+    """Whether x has an attribute. One whose __getattr__ raises another error has none: dicts with attribute access do that."""
+    try:
+        return hasattr(x, name)
+    except Exception:
+        return False
+
+
 def name_of(f: Any) -> str:
     """The name of a function; for a callable object (a model, a partial) that of its class, since its repr may be long."""
     return str(getattr(f, "__qualname__", type(f).__name__))

@@ -225,3 +225,26 @@ def test_objects_around_a_function_are_not_asked_for_attributes():
         return x * x if STRANGE is not None and isinstance(x, float) else -x
 
     assert grad(f)(3.0) == 6.0
+
+
+class Settings(dict):
+    """A dict with attribute access, as it is often written: a name that it has not got is a KeyError."""
+
+    __getattr__ = dict.__getitem__
+
+
+SETTINGS = Settings(scale=2.0)
+
+
+@pytest.mark.parametrize("how", ["grad", "jit", "vmap"])
+def test_a_dict_with_attributes_may_lie_around(how):
+    import micrograd
+
+    def f(x):
+        return x * SETTINGS.scale if x > 0.0 else x
+
+    argument = pytest.importorskip("numpy").array([3.0]) if how == "vmap" else 3.0
+    assert float(
+        getattr(micrograd, how)(f)(argument).item() if how == "vmap" else getattr(micrograd, how)(f)(argument)
+    ) == (2.0 if how == "grad" else 6.0)
+    assert micrograd.jit(lambda x, p: x * p["scale"])(3.0, Settings(scale=2.0)) == 6.0

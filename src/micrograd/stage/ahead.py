@@ -20,6 +20,7 @@ from micrograd.stage.staged import Arrange, stage
 from micrograd.tape import trace as tracing
 from micrograd.tape.trace import Trace
 from micrograd.transforms import Derived
+from micrograd.tree import has
 
 FUNCTIONS = 100  # that are looked at, of those that a function calls by name
 BACKWARD = {code for name, code in dis.opmap.items() if name == "FOR_ITER" or "BACKWARD" in name}
@@ -71,7 +72,7 @@ def has_loops(f: Any) -> bool:
         if isinstance(g, partial):
             waiting += [g.func, *g.args]
             continue
-        if hasattr(g, "__wrapped__"):
+        if has(g, "__wrapped__"):
             waiting.append(g.__wrapped__)
         owner, g = getattr(g, "__self__", None), getattr(g, "__func__", g)
         if not isinstance(g, FunctionType):
@@ -103,7 +104,7 @@ def _called(g: FunctionType, owner: Any) -> Iterator[Any]:
             continue
     reached = [*(g.__globals__[n] for n in names if n in g.__globals__), *cells, *(g.__defaults__ or ()), owner]
     for x in reached:
-        if isinstance(x, (FunctionType, MethodType, partial, Derived)) or hasattr(x, "__wrapped__"):
+        if isinstance(x, (FunctionType, MethodType, partial, Derived)) or has(x, "__wrapped__"):
             yield x
         elif isinstance(x, ModuleType):
             if x.__name__.split(".")[0] != "micrograd":

@@ -27,6 +27,7 @@ from micrograd import observed
 from micrograd.callsite import place
 from micrograd.engine import Value
 from micrograd.tape import purity
+from micrograd.tree import has
 
 PASSING_ON = {"abc", "_py_abc", "typing"}  # modules that ask on behalf of whoever called them
 HONEST = {"micrograd", "copy", "copyreg", "pickle"}  # modules that are told the truth
@@ -154,7 +155,7 @@ _looked_at: set[CodeType] = set()
 
 def look_for_types(f: Any) -> None:
     """Warn, once for each function, where f or a function that it calls by name compares type(x) with a class of numbers."""
-    while isinstance(f, MethodType) or hasattr(f, "__wrapped__"):
+    while isinstance(f, MethodType) or has(f, "__wrapped__"):
         f = f.__func__ if isinstance(f, MethodType) else f.__wrapped__
     code = getattr(f, "__code__", None)
     if code is None or code in _looked_at:

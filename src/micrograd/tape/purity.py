@@ -10,7 +10,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.tree import is_array
+from micrograd.tree import has, is_array
 
 LOOKED_AT = 1000  # items of a container that are compared one by one, 0.2 µs each
 FUNCTIONS = 100  # of the user's own that are gone through
@@ -28,7 +28,7 @@ def reached(f: Any) -> dict[str, Any]:
         if id(g) in seen:
             continue
         seen.add(id(g))
-        if hasattr(g, "__wrapped__"):
+        if has(g, "__wrapped__"):
             waiting.append(g.__wrapped__)
             if type(g).__module__.split(".")[0] == "micrograd":  # jit, vmap, grad: nothing of the user's
                 continue
@@ -54,7 +54,7 @@ def _names(f: Any) -> dict[str, Any]:
     if isinstance(f, partial):
         return {f"args[{i}]": a for i, a in enumerate(f.args)} | f.keywords
     owner, f = getattr(f, "__self__", None), getattr(f, "__func__", f)
-    if not hasattr(f, "__code__") and hasattr(type(f).__call__, "__code__"):  # an instance that is called
+    if not has(f, "__code__") and hasattr(type(f).__call__, "__code__"):  # an instance that is called
         owner, f = f, type(f).__call__
     code = getattr(f, "__code__", None)
     if not isinstance(code, CodeType):
@@ -87,7 +87,7 @@ def items(f: Any) -> dict[str, Any]:
             found |= {f"{name}[{key!r}]": item for key, item in (x.items() if isinstance(x, dict) else enumerate(x))}
         elif is_array(x) and x.dtype == object and x.size <= LOOKED_AT:
             found |= {f"{name}.flat[{k}]": item for k, item in enumerate(x.flat)}
-        elif hasattr(x, "__dict__") and not isinstance(x, (ModuleType, Value)) and _module(x) not in BUSY:
+        elif has(x, "__dict__") and not isinstance(x, (ModuleType, Value)) and _module(x) not in BUSY:
             found |= {f"{name}.{key}": item for key, item in list(vars(x).items())}
     return found
 
