@@ -17,7 +17,8 @@ from micrograd.learn.terminal import print_all, print_order
 Visit = Callable[..., Any]
 LEARN = Path(page.__file__).parent
 SOURCES = {
-    path.name: path.read_text(encoding="utf-8") for path in [*LEARN.glob("*.py"), *(LEARN / "static").glob("*.js")]
+    path.name: path.read_text(encoding="utf-8")
+    for path in [*LEARN.glob("*.py"), *(LEARN / "course").glob("*.py"), *(LEARN / "static").glob("*.js")]
 }
 
 
@@ -61,7 +62,7 @@ def test_every_entry_is_used() -> None:
     source = "\n".join(SOURCES.values())
     dynamic = ("presets.", "quizzes.", "ideas.", "numbers.", "spoken.ops.", "terminal.kinds.", "tabs.", "keys.",
                "terminal.order_columns", "frames.", "orders.", "labs.", "theatre.scenes.", "theatre.tell_", "theatre.phase_",
-               "theatre.point_about_", "theatre.key_")  # fmt: skip
+               "theatre.point_about_", "theatre.key_", "course.kinds.", "course.skills.", "course.links.")  # fmt: skip
     for key in ENGLISH:
         name = key.rsplit(".", 1)[-1]
         assert (

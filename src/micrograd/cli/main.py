@@ -12,10 +12,12 @@ from typing import Any, NoReturn
 from micrograd import install
 
 COMMANDS = {  # name -> (module with add_arguments(parser) and run(args) -> exit code, what it does)
+    "learn": ("micrograd.cli.learn", "start here: a course in twelve chapters, in the browser"),
     "demo": ("micrograd.cli.demo", "train a small network, and look at the result"),
     "step": ("micrograd.learn.terminal", "step through a backward pass in the terminal"),
     "explore": ("micrograd.learn.server", "step through a backward pass in a web page"),
     "workshop": ("micrograd.cli.workshop", "build your own micrograd: exercises with a check at each save"),
+    "lesson": ("micrograd.cli.lesson", "write a lesson of your own: start it, check its numbers, build its page"),
     "cluster-demo": ("micrograd.cli.cluster", "price an option with all Greeks on the workers of a cluster"),
     "info": ("micrograd.cli.info", "show the version, the engine and the extras"),
 }

@@ -75,7 +75,7 @@ class Explorer:
             "presets": presets,
             "first": presets[0]["key"],
             "quizzes": [quiz.as_dict() for quiz in QUIZZES],
-            "texts": {key: words for key, words in texts.current().items() if key not in ("terminal", "theatre")},
+            "texts": {key: words for key, words in texts.current().items() if key not in ("terminal", "theatre", "course")},
             "ideas": texts.lesson()["ideas"],
         }
 

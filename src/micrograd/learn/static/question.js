@@ -19,6 +19,9 @@ export function questionCard(session) {
   const el = h("section", { class: "ask", "aria-label": t("page.predict"), hidden: true, onkeydown: pressed });
   let asked = null;
 
+  /** Keep an answer, with the mark of the host that asked. @param {any} answer */
+  const record = (answer) => session.record(asked.task ? { ...answer, task: asked.task } : answer);
+
   /** The signs have keys of their own. @param {KeyboardEvent} event */
   function pressed(event) {
     const sign = { "-": "negative", 0: "zero", "+": "positive" }[event.key];
@@ -54,7 +57,7 @@ export function questionCard(session) {
     const name = graph.nodes[frame.input].name, out = graph.nodes[frame.node].name, question = `${name}.grad from ${out}`;
     const value = valueRow(t("page.grad_after", { target: `${name}.grad` }), (said) => {
       const found = judge(graph, numbers, frame, said);
-      session.record({ question, asked: "value", answer: said, wanted: frame.after, right: found.right,
+      record({ question, asked: "value", answer: said, wanted: frame.after, right: found.right,
         misconception: found.key, told: found.text });
       if (found.right) return session.reveal();
       put(value.told, verdict(false, found.text, { "data-misconception": found.key }));
@@ -67,7 +70,7 @@ export function questionCard(session) {
     function answer(said) {
       const wanted = Math.sign(frame.product), right = said === wanted;
       const told = right ? "" : speakOf(graph, numbers, frame, "which_sign");
-      session.record({ question, asked: "sign", answer: said, wanted, right, misconception: right ? "" : "sign", told });
+      record({ question, asked: "sign", answer: said, wanted, right, misconception: right ? "" : "sign", told });
       if (!right) {
         put(value.told, verdict(false, told));
         return value.told.scrollIntoView({ block: "nearest" });
@@ -87,7 +90,7 @@ export function questionCard(session) {
 
   /** The answer is given up: a host that asked is told so. @param {string} question @param {number} wanted */
   function give(question, wanted) {
-    if (asked.task) session.record({ question, asked: "given", answer: null, wanted, right: false, misconception: "given" });
+    if (asked.task) record({ question, asked: "given", answer: null, wanted, right: false, misconception: "given" });
     session.reveal();
   }
 
@@ -102,7 +105,7 @@ export function questionCard(session) {
       const idea = listed ?? (right || !asked.find ? null : [said, ...asked.find(said, wanted)]);
       const told = right ? "" : idea?.[2] ?? asked.hint ?? t("ideas.other.text"), mine = asked;
       tries += 1;
-      session.record({ question: what, asked: asked.kind, answer: said, wanted, right, misconception: idea?.[1] ?? "", told });
+      record({ question: what, asked: asked.kind, answer: said, wanted, right, misconception: idea?.[1] ?? "", told });
       if (asked !== mine) return; // the host went on to another question
       if (right) {
         put(value.told, verdict(true, asked.why ?? ""), button(t("page.go_on"), () => session.reveal(), { class: "strong" }));

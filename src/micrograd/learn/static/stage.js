@@ -38,7 +38,8 @@ import { t } from "./texts.js";
 import { transport } from "./transport.js";
 
 /**
- * @param {{presets: import("./session.js").Preset[], first?: string}} host
+ * @param {{presets: import("./session.js").Preset[], first?: string, whole?: number}} host whole: the smallest scale at
+ *   which a graph is still shown as a whole
  */
 export function createStage(host) {
   const session = new Session(host.presets, host.first);
@@ -132,7 +133,7 @@ export function createStage(host) {
   function resize() {
     if (!shown.length || !shown[0].picture.el.clientWidth) return;
     const best = whole(), { zoom } = session.state; // 0: as it reads well; -1: all of it
-    const scale = zoom > 0 ? zoom : zoom < 0 || best >= 0.6 ? Math.min(1.25, best) : 0.72;
+    const scale = zoom > 0 ? zoom : zoom < 0 || best >= (host.whole ?? 0.6) ? Math.min(1.25, best) : 0.72;
     for (const view of shown) {
       view.picture.size(scale);
       view.map.update();

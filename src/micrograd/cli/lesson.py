@@ -1,0 +1,82 @@
+"""micrograd lesson: write a lesson in Markdown, check its numbers, and build it into one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from micrograd.cli.main import BadArgument
+
+ACTIONS = ("new", "check", "build")
+
+
+def add_arguments(parser: Any) -> None:
+    """The action and the files."""
+    parser.add_argument(
+        "action", choices=ACTIONS, help="new starts a file; check computes its numbers; build makes a page"
+    )
+    parser.add_argument(
+        "files", nargs="+", metavar="file", help="lesson files (.md); several are built into one course"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="build: the page to write (default: beside the first file)"
+    )
+
+
+def run(args: Any) -> int:
+    """Do it; gives the exit code."""
+    paths = [Path(name) for name in args.files]
+    if args.output and args.action != "build":
+        raise BadArgument(f"--output belongs to build, not to {args.action}")
+    if args.action == "new":
+        return _new(paths)
+    return _check(paths) if args.action == "check" else _build(paths, args.output)
+
+
+def _new(paths: list[Path]) -> int:
+    from micrograd.learn.course.page import CHAPTERS
+
+    template = (CHAPTERS.parent / "template.md").read_text(encoding="utf-8")
+    for path in paths:
+        if path.exists():
+            raise BadArgument(f"{path} is there already, and is kept as it is")
+        path.write_text(template, encoding="utf-8")
+        print(f"wrote {path}\nnext: micrograd lesson check {path}; micrograd lesson build {path}")
+    return 0
+
+
+def _check(paths: list[Path]) -> int:
+    from micrograd.learn.course import LessonError, read
+    from micrograd.learn.course.check import check
+
+    wrong = 0
+    for path in paths:
+        try:
+            problems = check(read(path))
+        except LessonError as error:
+            problems = error.problems
+        for problem in problems:
+            print(f"{path}:{problem.line}: {problem.text}")
+        wrong += len(problems)
+        if not problems:
+            print(f"{path}: every number is right")
+    return int(wrong > 0)
+
+
+def _build(paths: list[Path], output: str | None) -> int:
+    import sys
+
+    from micrograd.learn.course import LessonError, read
+    from micrograd.learn.course.page import html
+
+    try:
+        lessons = [read(path) for path in paths]
+        name = lessons[0].key if len(lessons) == 1 else paths[0].resolve().parent.name
+        text = html(lessons, name, lessons[0].title)
+    except LessonError as error:
+        print(error, file=sys.stderr)
+        return 1
+    target = Path(output) if output else paths[0].with_suffix(".html")
+    target.write_text(text, encoding="utf-8")
+    print(f"wrote {target} ({len(text.encode()) // 1000} kB); micrograd lesson check computes its numbers")
+    return 0

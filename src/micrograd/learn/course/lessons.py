@@ -1,0 +1,275 @@
+"""A lesson file: front matter, then steps that begin with `## `, with prose and fenced blocks.
+
+    ---
+    title: Used twice
+    ---
+    ## Two arrows
+    The node `a` has two arrows.
+    ```graph
+    expression: b = a * a
+    values: a=3
+    ```
+    ```ask
+    of: a.grad
+    answer: 6
+    ```
+
+Every mistake is reported with its line; nothing in a file is executed here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# The fields of each block; those with a star may occur more than once.
+BLOCKS = {
+    "graph": ("name", "use", "expression", "values", "step", "lab", "predict", "leaves"),
+    "ask": ("question", "of", "number", "goal", "order", "answer", "right", "choice*", "wrong*", "why", "hint"),
+    "curve": ("over", "from", "to", "nudge", "tangent"),
+    "train": ("data", "model", "loss", "rate", "preset", "about"),
+    "code": None,
+    "output": None,
+    "text": None,
+}
+FRONT = ("title", "about", "minutes", "drill")
+_FENCE = re.compile(r"^```\s*([\w-]*)\s*([\w-]*)\s*$")
+_FIELD = re.compile(r"^([a-z]+):\s?(.*)$")
+_STEP = re.compile(r"^## (.*?)\s*(\{milestone\})?\s*$")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a lesson, and in which line."""
+
+    line: int
+    text: str
+
+
+class LessonError(ValueError):
+    """A lesson that cannot be read; `problems` has all that was found, with lines."""
+
+    def __init__(self, name: str, problems: list[Problem]) -> None:
+        super().__init__("\n".join(f"{name}:{problem.line}: {problem.text}" for problem in problems))
+        self.problems = problems
+
+
+@dataclass
+class Entry:
+    """One field of a block: its text and its line."""
+
+    text: str
+    line: int
+
+
+@dataclass
+class Block:
+    """A fenced block. `fields` has its entries by name; the blocks of code and text have `body` alone."""
+
+    kind: str
+    line: int
+    body: str = ""
+    word: str = ""  # the word after the kind, such as `hidden`
+    fields: dict[str, list[Entry]] = field(default_factory=dict)
+
+    def get(self, name: str) -> str:
+        """The text of a field, or ""."""
+        return self.fields[name][0].text if name in self.fields else ""
+
+    def line_of(self, name: str) -> int:
+        """The line of a field, or that of the block."""
+        return self.fields[name][0].line if name in self.fields else self.line
+
+
+@dataclass
+class Prose:
+    """Lines of text between blocks."""
+
+    text: str
+    line: int
+
+
+@dataclass
+class Step:
+    """One screen of a lesson: its title, and prose and blocks in order."""
+
+    title: str
+    line: int
+    milestone: bool = False
+    parts: list[Prose | Block] = field(default_factory=list)
+
+    def blocks(self, *kinds: str) -> Iterator[Block]:
+        """The blocks of these kinds, in order."""
+        return (part for part in self.parts if isinstance(part, Block) and part.kind in kinds)
+
+    @property
+    def graph(self) -> Block | None:
+        """The block that sets the stage for this step, if it has one."""
+        return next(self.blocks("graph"), None)
+
+
+@dataclass
+class Lesson:
+    """A lesson file, read."""
+
+    key: str
+    title: str
+    steps: list[Step]
+    about: str = ""
+    minutes: int = 0
+    drill: list[str] = field(default_factory=list)
+    name: str = ""  # of the file, for messages
+
+
+def read(path: str | Path) -> Lesson:
+    """Read a lesson file; raises LessonError with all problems and their lines."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise LessonError(str(path), [Problem(1, f"the file is not UTF-8 text ({error.reason})")]) from None
+    return parse(text, str(path))
+
+
+def parse(text: str, name: str = "lesson.md") -> Lesson:
+    """Read a lesson from its text.
+
+    >>> from micrograd.learn.course import parse
+    >>> lesson = parse("---\\ntitle: Sums\\n---\\n## One\\nA sum copies its gradient.\\n")
+    >>> lesson.title, [step.title for step in lesson.steps]
+    ('Sums', ['One'])
+    """
+    return _Reader(text, name).lesson()
+
+
+class _Reader:
+    def __init__(self, text: str, name: str) -> None:
+        self.lines = text.replace("\r\n", "\n").split("\n")
+        self.name = name
+        self.problems: list[Problem] = []
+
+    def wrong(self, line: int, text: str) -> None:
+        self.problems.append(Problem(line, text))
+
+    def lesson(self) -> Lesson:
+        start, front = self.front()
+        steps = self.body(start)
+        key = re.sub(r"^\d+-", "", Path(self.name).stem)
+        minutes = front.get("minutes", Entry("0", 1))
+        if not minutes.text.isdigit():
+            self.wrong(minutes.line, f"minutes is a whole number, not {minutes.text!r}")
+        if "title" not in front:
+            self.wrong(1, "the front matter needs a title: a line `title: ...` between two lines of ---")
+        if not steps:
+            self.wrong(len(self.lines), "there is no step: a step begins with a line `## Its title`")
+        if self.problems:
+            raise LessonError(self.name, sorted(self.problems, key=lambda problem: problem.line))
+        return Lesson(
+            key,
+            front["title"].text,
+            steps,
+            front.get("about", Entry("", 1)).text,
+            int(minutes.text),
+            front.get("drill", Entry("", 1)).text.replace(",", " ").split(),
+            self.name,
+        )
+
+    def front(self) -> tuple[int, dict[str, Entry]]:
+        found: dict[str, Entry] = {}
+        if self.lines[0].strip() != "---":
+            self.wrong(1, "a lesson begins with its front matter: a line ---, then `title: ...`, then a line ---")
+            return 0, found
+        for k, text in enumerate(self.lines[1:], 2):
+            if text.strip() == "---":
+                return k, found
+            match = _FIELD.match(text)
+            if match is None or match[1] not in FRONT:
+                known = ", ".join(FRONT)
+                self.wrong(k, f"{text.strip()[:40]!r} is not a line of the front matter, which knows: {known}")
+            else:
+                found[match[1]] = Entry(match[2].strip(), k)
+        self.wrong(1, "the front matter has no end: a second line --- is missing")
+        return len(self.lines), found
+
+    def body(self, start: int) -> list[Step]:
+        steps: list[Step] = []
+        prose: list[str] = []
+        at, first = start, start + 1
+
+        def flush() -> None:
+            text = "\n".join(prose).strip("\n")
+            if text.strip() and steps:
+                skipped = next(k for k, line in enumerate(prose) if line.strip())
+                steps[-1].parts.append(Prose(text, first + skipped))
+            elif text.strip():
+                self.wrong(first, "text before the first step: a step begins with a line `## Its title`")
+            prose.clear()
+
+        while at < len(self.lines):
+            line, number = self.lines[at], at + 1
+            heading, fence = _STEP.match(line), line.startswith("```")
+            if heading is None and not fence:
+                if line.startswith("# "):
+                    self.wrong(number, "the title stands in the front matter; a step begins with two signs: `## `")
+                if not prose:
+                    first = number
+                prose.append(line)
+                at += 1
+                continue
+            flush()
+            if heading is not None:
+                if not heading[1]:
+                    self.wrong(number, "a step needs a title after ##")
+                steps.append(Step(heading[1], number, bool(heading[2])))
+                at += 1
+                continue
+            end = next((k for k in range(at + 1, len(self.lines)) if self.lines[k].rstrip() == "```"), None)
+            if end is None:
+                self.wrong(number, "this block has no end: a line ``` is missing")
+                break
+            block = self.block(at, end)
+            if block is not None and steps:
+                if block.kind == "graph" and steps[-1].graph is not None:
+                    self.wrong(number, "this step has a graph already; the next graph needs a step of its own")
+                steps[-1].parts.append(block)
+            elif block is not None:
+                self.wrong(number, "a block before the first step: a step begins with a line `## Its title`")
+            at = end + 1
+        flush()
+        return steps
+
+    def block(self, start: int, end: int) -> Block | None:
+        match = _FENCE.match(self.lines[start])
+        kind = match[1] if match else ""
+        if match is None or kind not in BLOCKS:
+            self.wrong(start + 1, f"there is no block {kind or self.lines[start]!r}; there are: {', '.join(BLOCKS)}")
+            return None
+        block = Block(kind, start + 1, "\n".join(self.lines[start + 1 : end]), match[2])
+        if match[2] and (kind, match[2]) != ("code", "hidden"):
+            self.wrong(start + 1, f"{match[2]!r} after {kind}: only code can be `hidden`")
+        known = BLOCKS[kind]
+        if known is not None:
+            self.fields(block, start + 1, end, known)
+        return block
+
+    def fields(self, block: Block, start: int, end: int, known: tuple[str, ...]) -> None:
+        names = [name.rstrip("*") for name in known]
+        last: Entry | None = None
+        for k in range(start, end):
+            text, number = self.lines[k], k + 1
+            if not text.strip():
+                continue
+            match = _FIELD.match(text)
+            if match is None and text[0] in " \t" and last is not None:
+                last.text = (last.text + "\n" + text.strip()).strip()
+            elif match is None:
+                self.wrong(number, f"a line of a {block.kind} block is `field: text`; a long text goes on indented")
+            elif match[1] not in names:
+                self.wrong(number, f"a {block.kind} block has no field {match[1]!r}; it has: {', '.join(names)}")
+            elif match[1] in block.fields and f"{match[1]}*" not in known:
+                self.wrong(number, f"{match[1]!r} is given twice in this block")
+            else:
+                last = Entry(match[2].strip(), number)
+                block.fields.setdefault(match[1], []).append(last)

@@ -1,0 +1,154 @@
+"""Lessons as one HTML file that needs nothing else: the texts as HTML, the graphs for the stage, the front-end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from micrograd.learn import page, texts
+from micrograd.learn.course import markdown
+from micrograd.learn.course.asks import Ask, number, read_ask
+from micrograd.learn.course.drill import SKILLS, Shape, shapes
+from micrograd.learn.course.lessons import Block, Lesson, LessonError, Problem, Prose, Step, read
+from micrograd.learn.course.scenes import Scene, scenes
+from micrograd.learn.expression import parse
+from micrograd.learn.frames import frames
+
+CHAPTERS = Path(__file__).parent / "chapters"
+MODULES = (*page.STAGE, "leaves", "diagnose", "slope", "progress", "tasks", "drill", "course")
+_START = (
+    'startCourse(JSON.parse(document.getElementById("lesson").textContent),document.getElementById("micrograd"));\n'
+)
+
+
+def chapters(language: str = "en") -> list[Lesson]:
+    """The chapters of the course, in order."""
+    return [read(path) for path in sorted((CHAPTERS / language).glob("*.md"))]
+
+
+def data(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str] | None = None) -> dict[str, Any]:
+    """What the page shows, as plain data; raises LessonError where a lesson cannot be shown."""
+    graphs: dict[str, dict[str, Any]] = {}
+    rows = [_chapter(lesson, graphs) for lesson in lessons]
+    if not graphs:
+        _add(graphs, Scene("none", "y = x + 1", (("x", 1.0),), ()))
+    return {
+        "name": name,
+        "title": title,
+        "chapters": rows,
+        "graphs": list(graphs.values()),
+        "texts": {key: words for key, words in texts.current().items() if key not in ("terminal", "quizzes", "keys")},
+        "ideas": texts.lesson()["ideas"],
+        "links": links or {},
+    }
+
+
+def html(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str] | None = None) -> str:
+    """One self-contained page with these lessons."""
+    course = data(lessons, name, title, links)
+    used = frozenset(node["op"] for graph in course["graphs"] for node in graph["timeline"]["nodes"] if "op" in node)
+    script = page.module(used, MODULES) + _START
+    return page.document(course, script, style(), title)
+
+
+@cache
+def style() -> str:
+    """The style of the stage, and that of the course around it."""
+    return page.style("page", "course")
+
+
+def _chapter(lesson: Lesson, graphs: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    problems: list[Problem] = []
+    steps: list[dict[str, Any]] = []
+    for step, scene in scenes(lesson, problems):
+        if scene is not None:
+            _add(graphs, scene)
+        shown = None if scene is None else _scene(scene)
+        parts = _parts(step, scene, problems)
+        steps.append({"title": step.title, "milestone": step.milestone, "parts": parts, "scene": shown})
+    unknown = [skill for skill in lesson.drill if skill not in SKILLS]
+    if unknown:
+        problems.append(Problem(1, f"there is no skill {unknown[0]!r} to drill; there are: {', '.join(SKILLS)}"))
+    if problems:
+        raise LessonError(lesson.name, problems)
+    drill = [_drill(lesson.key, k, shape, graphs) for k, shape in enumerate(shapes(lesson.drill, lesson.key))]
+    row = {"key": lesson.key, "title": lesson.title, "about": lesson.about, "minutes": lesson.minutes}
+    return {**row, "steps": steps, "drill": drill}
+
+
+def _add(graphs: dict[str, dict[str, Any]], scene: Scene) -> None:
+    if scene.key not in graphs:
+        root = parse(scene.expression).build(dict(scene.given))
+        graphs[scene.key] = {"key": scene.key, "title": "", "timeline": page.pack(frames(root, names={}).nodes)}
+
+
+def _scene(scene: Scene) -> dict[str, Any]:
+    return {
+        "graph": scene.key,
+        "values": scene.changed,
+        "place": scene.place,
+        "lab": scene.lab,
+        "predict": scene.predict,
+        "leaves": scene.leaves,
+    }
+
+
+def _drill(key: str, k: int, shape: Shape, graphs: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    given = tuple((name, pool[-1]) for name, pool in shape.pools.items())
+    scene = Scene(f"{key}-drill-{k}", shape.expression, given, given)
+    _add(graphs, scene)
+    return {"skill": shape.skill, "graph": scene.key, "pools": shape.pools, "asks": shape.asks}
+
+
+def _parts(step: Step, scene: Scene | None, problems: list[Problem]) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = []
+    for part in step.parts:
+        if isinstance(part, Prose):
+            parts.append({"html": markdown.html(part.text)})
+        elif part.kind == "ask":
+            asked = read_ask(part, scene, problems)
+            if asked is not None:
+                parts.append({"task": _task(asked)})
+        elif part.kind == "curve":
+            parts.append({"curve": _curve(part)})
+        elif part.kind == "train":
+            parts.append({"train": {name: part.get(name) for name in part.fields}})
+        elif part.kind == "output":
+            parts.append({"output": part.body})
+        elif part.kind in ("code", "text") and part.word != "hidden":
+            parts.append({"code": part.body})
+    return parts
+
+
+def _task(ask: Ask) -> dict[str, Any]:
+    block = ask.block
+    asked = block.get("question")
+    if not asked:
+        asked = texts.say("page.what_is", what=f"`{ask.node}.{'data' if ask.kind == 'data' else 'grad'}`")
+        if ask.kind == "contribution":
+            asked = texts.say("course.what_arrives", out=f"`{ask.source}`", name=f"`{ask.node}`")
+    task: dict[str, Any] = {
+        "kind": ask.kind,
+        "question": markdown.html(asked),
+        "why": markdown.html(block.get("why")),
+        "hint": markdown.html(block.get("hint")),
+        "wrong": [[said, markdown.html(text)] for said, _, text, _ in ask.wrong],
+    }
+    more: dict[str, Any] = {"node": ask.node, "source": ask.source, "goal": ask.goal}
+    if ask.answer:
+        more["answer"] = number(ask.answer)
+    if ask.choices:
+        more["choices"] = [[right, markdown.inline(text), markdown.html(said)] for right, text, said in ask.choices]
+    return task | {key: x for key, x in more.items() if x}
+
+
+def _curve(block: Block) -> dict[str, Any]:
+    def of(name: str, default: float) -> float:
+        return number(block.get(name)) if block.get(name) else default
+
+    row: dict[str, Any] = {"over": block.get("over"), "from": of("from", -5.0), "to": of("to", 5.0)}
+    if block.get("nudge"):
+        row["nudge"] = of("nudge", 0.1)
+    return row | {"tangent": block.get("tangent") != "no"}

@@ -1,0 +1,315 @@
+// The course: chapters on the left, the text of one step in the middle, the stage on the right. The text drives the stage,
+// and the questions of a step open the next one.
+import { button, h, put } from "./dom.js";
+import { slopeFigure } from "./slope.js";
+import { drillScreen, otherNumbers, randomFrom } from "./drill.js";
+import { leavesPanel } from "./leaves.js";
+import { courseProgress, saveFile } from "./progress.js";
+import { createStage } from "./stage.js";
+import { prose, taskCard } from "./tasks.js";
+import { t, text, useTexts } from "./texts.js";
+
+/**
+ * What Python sends. A part of a step is one of {html}, {task}, {curve}, {code, output}, {train}.
+ * @typedef {{graph: string, values: Record<string, number>, place: any, lab: any, predict: boolean, leaves: boolean}} Scene
+ * @typedef {{title: string, milestone: boolean, parts: any[], scene: Scene | null}} CourseStep
+ * @typedef {{key: string, title: string, about: string, minutes: number, steps: CourseStep[], drill: any[]}} Chapter
+ * @typedef {{name: string, title: string, chapters: Chapter[], graphs: any[], texts: any, ideas: any[],
+ *            links: Record<string, string>}} Course
+ */
+
+/** @param {Course} course @param {any} place */
+export function startCourse(course, place) {
+  useTexts(course.texts, course.ideas);
+  const single = course.chapters.length === 1, progress = courseProgress(course.name);
+  const stage = createStage({ presets: course.graphs, first: course.graphs[0]?.key, whole: 0.45 }), { session } = stage;
+  const root = h("div", { class: "mg whole course", dir: text("direction"), lang: text("language") });
+
+  // -- listeners of one step end with it
+  let hooks = [];
+  const scoped = { ...stage, on: (event, ear) => hooks.push(stage.on(event, ear)),
+    listen: (ear) => hooks.push(session.store.listen(ear)) };
+
+  // -- a screen after the last step of every chapter: the drill; between any two: what has to come back
+  const screens = (chapter) => {
+    const plain = chapter.steps.filter((step) => !step.milestone), last = chapter.steps.filter((step) => step.milestone);
+    const drill = chapter.drill.length ? [{ drill: true, title: t("course.drill"), parts: [], scene: null }] : [];
+    return [...plain, ...drill, ...last];
+  };
+  const idOf = (chapter, at, k) => `${chapter.key}/${at}/${k}`;
+  const tasksOf = (screen) => screen.parts.filter((part) => part.task);
+  const isOpen = (chapter, at) => at <= progress.reached(chapter.key);
+  const isFinished = (chapter, at) => {
+    const screen = screens(chapter)[at];
+    if (screen.drill) return progress.drills(chapter.key) > 0;
+    return tasksOf(screen).every((_, k) => progress.solved(idOf(chapter, at, k)));
+  };
+  const isDone = (chapter) => screens(chapter).every((_, at) => isOpen(chapter, at) && isFinished(chapter, at));
+
+  // -- the frame
+  const file = h("input", { type: "file", accept: ".json", hidden: true, "aria-label": t("course.load"), onchange: load });
+  const status = h("span", { class: "small quiet", role: "status" });
+  const menu = button("☰", () => openMenu(nav.hidden), { class: "icon menu", "data-do": "menu", "aria-expanded": "false",
+    "aria-label": t("course.chapters") });
+  const files = (props) => [button(t("course.save"), save, { ...props, "data-do": "save" }),
+    button(t("course.load"), () => file.click(), { ...props, "data-do": "load" })];
+  const links = (props) => Object.entries(course.links).map(([key, to]) => (
+    h("a", { ...props, href: to, "data-link": key }, t(`course.links.${key}`))));
+  const heading = h("header", { class: "top" }, single ? "" : menu,
+    h("h1", { class: "brand" }, single ? course.title : ["micrograd ", h("span", { class: "quiet" }, t("course.brand"))]),
+    h("span", { class: "grow" }), status, links({ class: "wordy" }), files({ class: "small wordy" }), file,
+    button("◐", theme, { class: "icon", "data-do": "theme", "aria-label": t("page.theme"), title: t("page.theme") }));
+  const list = h("ol", { class: "chapters" }), again = h("p", { class: "again small" });
+  const nav = h("nav", { class: "contents", "aria-label": t("course.chapters") }, list, again,
+    h("div", { class: "files" }, files({ class: "small" }), links({})));
+  const article = h("article", { class: "text" }), side = h("div", { class: "side-stage" }, stage.el);
+  const leaves = leavesPanel(session);
+  leaves.el.classList.add("course-leaves");
+  const main = h("main", {}, article, side);
+  root.append(heading, h("div", { class: "columns" }, single ? "" : nav, main));
+  let chapter = course.chapters[0], at = 0, review = "";
+
+  // -- the stage follows the text
+  /** @param {Scene} scene */
+  function show(scene) {
+    const first = { start: 0, forward: session.seed, backward: session.seed + 1, end: 1e9 };
+    session.ask(false);
+    stage.show({ graph: scene.graph, values: scene.values ?? {}, lab: null, question: null });
+    stage.el.dataset.graph = scene.graph;
+    Object.assign(first, { forward: session.seed, backward: session.seed + 1, end: session.total });
+    stage.show({ step: typeof scene.place === "number" ? scene.place : first[scene.place] ?? 0 });
+    if (scene.predict) session.ask(true);
+    if (scene.lab) stage.show({ lab: scene.lab });
+    if (scene.leaves) stage.slot.append(leaves.el);
+    else leaves.el.remove();
+    leaves.update();
+  }
+
+  // -- one step
+  function open(key, to, again = true) {
+    chapter = course.chapters.find((one) => one.key === key) ?? course.chapters[0];
+    at = Math.max(0, Math.min(to, progress.reached(chapter.key), screens(chapter).length - 1));
+    progress.reach(chapter.key, at);
+    const due = again ? progress.due() : "";
+    review = due && !due.startsWith(`${chapter.key}/${at}/`) && find(due) ? due : "";
+    render();
+  }
+  function find(id) {
+    const [key, step, k] = id.split("/"), found = course.chapters.find((one) => one.key === key);
+    const screen = found && screens(found)[Number(step)];
+    const part = screen && tasksOf(screen)[Number(k)];
+    return part ? { chapter: found, screen, task: part.task } : null;
+  }
+
+  /** @type {(() => void)[]} */
+  let waiting = [];
+  function render() {
+    for (const end of [...hooks, ...waiting]) end();
+    [hooks, waiting] = [[], []];
+    session.pause();
+    const screen = screens(chapter)[at], title = h("h2", { tabindex: -1, id: "step" });
+    const body = h("div", { class: "body" });
+    put(article, dots(), h("div", { class: "sheet-of-text" }, title, body));
+    if (review) return renderReview(title, body);
+    put(title, screen.milestone ? h("span", { class: "medal", "aria-hidden": "true" }, "★ ") : "", screen.title);
+    if (screen.scene) show(screen.scene);
+    side.hidden = !screen.scene && !screen.drill;
+    if (screen.drill) renderDrill(body);
+    else renderParts(screen, body);
+    placeFoot();
+    settle();
+    title.focus({ preventScroll: true });
+    article.scrollTop = 0;
+    if (root.classList.contains("slim")) scrollTo(0, 0);
+  }
+
+  function renderParts(screen, body) {
+    const cards = [];
+    for (const part of screen.parts) {
+      if (part.html) body.append(prose(part.html));
+      if (part.code) body.append(h("pre", { class: "code", dir: "ltr", tabindex: 0 }, h("code", {}, part.code)));
+      if (part.output) body.append(h("pre", { class: "code output", dir: "ltr", tabindex: 0 }, part.output));
+      if (part.curve) body.append(slopeFigure(scoped, part.curve).el);
+      if (part.task) {
+        const id = idOf(chapter, at, cards.length);
+        const card = taskCard({ stage: scoped, task: part.task, solved: progress.solved(id), onSolved: (clean) => {
+          progress.answered(id, clean);
+          settle();
+          queueMicrotask(() => cards.find((one) => !one.done)?.open()); // after the stage has shown this answer
+        } });
+        cards.push(card);
+        waiting.push(() => card.close?.());
+        body.append(card.el);
+      }
+    }
+    cards.find((one) => !one.done)?.open();
+  }
+
+  function renderDrill(body) {
+    const seed = progress.count + 1 + chapter.key.length * 1000;
+    const drill = drillScreen({ stage: scoped, shapes: chapter.drill, seed, show, onDone: () => {
+      progress.drilled(chapter.key);
+      settle();
+    } });
+    body.append(prose(t("course.drill_about"), "p"), drill.el);
+    drill.start();
+  }
+
+  /** A question that was answered wrong before, on its graph, with other numbers where any will do. */
+  function renderReview(title, body) {
+    const id = review, { chapter: from, screen, task } = /** @type {any} */ (find(id));
+    put(title, t("course.again"));
+    foot.remove();
+    side.hidden = !screen.scene;
+    if (screen.scene) show(screen.scene);
+    let asked = task;
+    const other = task.kind === "gradient" ? otherNumbers(session, randomFrom(progress.count + 7)) : null;
+    if (other) {
+      show({ ...screen.scene, values: other, place: "forward", lab: null });
+      asked = { ...task, wrong: [], question: `<p>${t("page.what_is", { what: `${task.node}.grad` })}</p>`, why: "" };
+    }
+    const card = taskCard({ stage: scoped, task: asked, solved: false, onSolved: (clean) => {
+      progress.answered(id, clean);
+      settle();
+      const go = button(t("course.go_on"), () => open(chapter.key, at), { class: "strong", "data-do": "after-review" });
+      body.append(go);
+      go.focus();
+    } });
+    waiting.push(() => card.close?.());
+    body.append(h("p", { class: "quiet" }, t("course.again_about", { title: from.title })), card.el);
+    settle();
+    card.open();
+    title.focus({ preventScroll: true });
+  }
+
+  // -- forward and back
+  const next = button(t("course.next"), () => go(1), { class: "strong next", "data-do": "next-step" });
+  const back = button(t("course.back"), () => go(-1), { class: "quiet", "data-do": "back-step" });
+  const why = h("p", { class: "quiet small gate", id: "gate" });
+  const foot = h("footer", { class: "foot" }, h("div", { class: "row" }, back, h("span", { class: "grow" }), next), why);
+  /** The way on stands under the text; where the stage stands below the text, under the stage. */
+  const placeFoot = () => (root.classList.contains("slim") ? main : article.querySelector(".body"))?.append(foot);
+
+  function go(by) {
+    const all = screens(chapter), to = at + by, k = course.chapters.indexOf(chapter);
+    if (by > 0 && !isFinished(chapter, at)) return;
+    if (to >= all.length) {
+      const after = course.chapters[k + 1];
+      if (after) visit(after.key, progress.reached(after.key) && isDone(after) ? 0 : progress.reached(after.key));
+      else finish();
+      return;
+    }
+    if (to < 0) return;
+    if (by > 0) progress.reach(chapter.key, to);
+    visit(chapter.key, to, by > 0);
+  }
+  function finish() {
+    status.textContent = t(single ? "course.lesson_over" : "course.over");
+  }
+
+  /** What depends on progress: ticks, dots, the way forward. */
+  function settle() {
+    const done = isFinished(chapter, at), last = at === screens(chapter).length - 1, k = course.chapters.indexOf(chapter);
+    next.disabled = !done;
+    const after = course.chapters[k + 1];
+    next.textContent = t(!last ? "course.next" : after ? "course.next_chapter" : "course.finish", { title: after?.title });
+    back.disabled = at === 0;
+    why.textContent = done ? "" : t(screens(chapter)[at].drill ? "course.gate_drill" : "course.gate");
+    if (done && last) progress.reach(chapter.key, at);
+    const begun = progress.count > 0 || course.chapters.some((one) => progress.reached(one.key) > 0);
+    put(list, course.chapters.map((one, n) => {
+      const ticked = isDone(one), now = one === chapter;
+      const tick = h("span", { class: ticked ? "tick done" : "tick", "aria-hidden": "true" }, ticked ? "✓" : String(n + 1));
+      const start = !begun && n === 0 && h("span", { class: "start" }, t("course.start_here"));
+      const time = h("span", { class: "minutes quiet" }, t("course.minutes", { n: String(one.minutes) }));
+      const words = h("span", { class: "grow" }, one.title, start || time,
+        ticked && h("span", { class: "spoken" }, t("course.chapter_done")));
+      return h("li", {}, button([tick, words], () => visit(one.key, ticked ? 0 : progress.reached(one.key)), {
+        class: now ? "chapter now" : "chapter", "data-chapter": one.key, "aria-current": now ? "true" : null }));
+    }));
+    const back_to = progress.waiting().length;
+    put(again, back_to ? t("course.waiting", { n: String(back_to) }) : "");
+    const line = article.querySelector(".dots");
+    if (line) line.replaceWith(dots());
+  }
+
+  function dots() {
+    const all = screens(chapter), reached = progress.reached(chapter.key);
+    const where = [single ? "" : `${chapter.title} · `, t("course.step_of", { k: String(at + 1), n: String(all.length) })];
+    const dot = (screen, k) => button(k <= reached && isFinished(chapter, k) ? "●" : "○", () => visit(chapter.key, k, false), {
+      class: k === at ? "dot now" : "dot", disabled: k > reached, title: screen.title,
+      "aria-current": k === at ? "step" : null,
+      "aria-label": t("course.step_named", { k: String(k + 1), title: screen.title }) });
+    return h("div", { class: "dots" }, h("p", { class: "quiet small" }, where),
+      h("div", { class: "line", role: "group", "aria-label": t("course.steps") }, all.map(dot)));
+  }
+
+  // -- the address, files, the theme, keys
+  function visit(key, to, again = true) {
+    openMenu(false);
+    open(key, to, again);
+    const hash = `#${chapter.key}/${at + 1}`;
+    if (location.hash !== hash) {
+      try {
+        history.pushState(null, "", hash);
+      } catch {
+        // a frame without an address of its own
+      }
+    }
+  }
+  function follow() {
+    const [key, step] = decodeURIComponent(location.hash.slice(1)).split("/");
+    const open_one = course.chapters.find((one) => !isDone(one)) ?? course.chapters[0];
+    const known = course.chapters.find((one) => one.key === key) ?? open_one;
+    open(known.key, step ? Number(step) - 1 || 0 : progress.reached(known.key), false);
+  }
+  function save() {
+    saveFile(progress.text(), `${course.name}-progress.json`);
+  }
+  async function load() {
+    const chosen = file.files[0];
+    if (!chosen) return;
+    const taken = progress.take(await chosen.text());
+    status.textContent = t(taken ? "course.loaded" : "course.not_loaded");
+    file.value = "";
+    if (taken) follow();
+  }
+  function theme() {
+    const now = root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    root.dataset.theme = now === "dark" ? "light" : "dark";
+  }
+  /** @param {boolean} shown */
+  function openMenu(shown) {
+    const narrow = root.classList.contains("narrow");
+    nav.hidden = narrow && !shown;
+    menu.setAttribute("aria-expanded", String(narrow && shown));
+  }
+  function arrange() {
+    const w = root.clientWidth;
+    root.classList.toggle("narrow", w < 1000);
+    root.classList.toggle("slim", w < 820);
+    openMenu(false);
+    placeFoot();
+    menu.hidden = w >= 1000;
+  }
+  session.store.listen(() => { if (leaves.el.isConnected) leaves.update(); });
+  stage.on("step", () => stage.el.classList.toggle("asked", Boolean(session.state.question)));
+  document.addEventListener("keydown", (event) => {
+    const { tagName } = /** @type {any} */ (event.target);
+    if (tagName === "INPUT" || tagName === "SELECT" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (/** @type {any} */ (event.target).closest?.(".mg-scroll")) return;
+    if (event.key === "ArrowRight") session.forward();
+    else if (event.key === "ArrowLeft") session.back();
+    else if (event.key === "Escape") openMenu(false);
+  });
+  addEventListener("popstate", follow);
+  place.append(root);
+  arrange();
+  new ResizeObserver(() => {
+    const was = root.className;
+    const w = root.clientWidth;
+    if ((w < 1000) !== was.includes("narrow") || (w < 820) !== was.includes("slim")) arrange();
+  }).observe(root);
+  follow();
+  return { stage, progress, visit };
+}

@@ -1,0 +1,214 @@
+// The questions of a lesson: on the stage (a gradient, a value, a contribution, an order, a goal), or beside the text (a
+// number, a choice). Each says when it is solved, and whether there was a wrong try.
+import { button, h, onEnter, put, unique, verdict } from "./dom.js";
+import { diagnose } from "./diagnose.js";
+import { movable } from "./orders.js";
+import { near } from "./judge.js";
+import { parseNumber, show } from "./numbers.js";
+import { compareOrder } from "./stage.js";
+import { t } from "./texts.js";
+
+/**
+ * A question as Python sends it.
+ * @typedef {{kind: string, question: string, node?: string, source?: string, answer?: number, why: string, hint: string,
+ *            wrong: [number, string][], choices?: [boolean, string, string][], goal?: [string, string, number, number]}} Task
+ * @typedef {{stage: any, task: Task, solved: boolean, onSolved: (clean: boolean) => void}} Host
+ */
+
+const PATIENCE = 2; // wrong tries after which the answer is offered
+
+/** @param {string} markup made by markdown.py, which escapes everything */
+export function prose(markup, tag = "div", props = {}) {
+  const el = h(tag, props);
+  el.innerHTML = markup;
+  return el;
+}
+
+/** @param {Host} host */
+export function taskCard(host) {
+  const { stage, task } = host, { session } = stage;
+  const told = h("div", { role: "status", "aria-live": "polite", class: "told" }), body = h("div", {});
+  const sign = h("span", { class: "tick", "aria-hidden": "true" });
+  const el = h("section", { class: "task", "data-kind": task.kind, "aria-label": t("course.question") },
+    h("div", { class: "task-head" }, sign, h("span", { class: "quiet small" }, t(`course.kinds.${task.kind}`))),
+    prose(task.question, "div", { class: "asks" }), body, told);
+  const onTheStage = ["gradient", "data", "contribution"].includes(task.kind); // there the stage offers the answer
+  let tries = 0, done = host.solved;
+
+  function solve(text = task.why) {
+    done = true;
+    paint();
+    put(told, text ? said(true, text) : "");
+    host.onSolved(tries === 0);
+  }
+  /** @param {string} text @param {string} [key] */
+  function miss(text, key = "") {
+    tries += 1;
+    const offer = tries >= PATIENCE && !onTheStage;
+    put(told, said(false, text, key), offer && button(t("page.show_me"), () => give(), { class: "quiet", "data-do": "give" }));
+  }
+  /** The learner gives up: the answer is shown, and the question will come back. */
+  function give(wanted = task.answer) {
+    tries = Math.max(tries, 1);
+    if (task.kind === "order") compareOrder(session, "reverse");
+    if (session.state.question?.task === task) stage.show({ question: null });
+    const right = task.choices?.find(([good]) => good)?.[1] ?? (Number.isFinite(wanted) ? show(Number(wanted)) : "");
+    solve(`<p>${t("course.the_answer")} <strong>${right}</strong></p>${task.why}`);
+  }
+  function paint() {
+    el.classList.toggle("done", done);
+    sign.textContent = done ? "✓" : "?";
+  }
+  const kinds = { gradient: onStage, data: onStage, contribution: onStage, number: numeric, choice, goal, order };
+  const live = kinds[task.kind]({ stage, session, task, body, told, solve, miss, give, isDone: () => done });
+  paint();
+  if (done) put(told, task.why ? said(true, task.why) : "");
+  return {
+    el,
+    get done() {
+      return done;
+    },
+    /** The learner is at this question now. */
+    open: () => { if (!done) live.open?.(); },
+    close: () => live.close?.(),
+  };
+}
+
+/** A text as markup. @param {string} text */
+export function escaped(text) {
+  return h("p", {}, text).innerHTML;
+}
+
+/** What is said to an answer, with its markup. @param {boolean} good @param {string} text @param {string} [key] */
+function said(good, text, key = "") {
+  const el = h("div", { class: good ? "verdict good" : "verdict bad", "data-misconception": key });
+  el.append(h("span", { class: "sign-word", "aria-hidden": "true" }, good ? "✓ " : "✗ "), prose(text));
+  return el;
+}
+
+/** A gradient, a value or a contribution: the question stands on the stage. */
+function onStage({ stage, session, task, body, solve, miss, give, isDone }) {
+  const go = button(t("course.on_stage"), () => {
+    open();
+    stage.el.querySelector(".ask input, .ask button")?.focus();
+    stage.el.querySelector(".ask")?.scrollIntoView({ block: "nearest" });
+  }, { class: "small", "data-do": "on-stage" });
+  put(body, go);
+  stage.on("answer", (answer) => {
+    if (isDone() || answer.task !== task || (answer.asked === "sign" && answer.right)) return;
+    if (!answer.right && answer.asked !== "given") return miss(escaped(answer.told), answer.misconception);
+    go.hidden = true;
+    if (answer.right) solve();
+    else give(answer.wanted);
+  });
+  function open() {
+    if (isDone() || session.state.question?.task === task) return;
+    if (task.kind === "contribution") {
+      const at = session.find({ into: task.node, from: task.source }) - 1;
+      session.store.set({ frontier: Math.max(session.state.frontier, at) });
+      stage.show({ step: at, question: { kind: "contribution", task } });
+      return;
+    }
+    const plain = (markup) => prose(markup).textContent;
+    const find = (x, wanted) => {
+      const listed = task.wrong.find(([number]) => near(x, number));
+      if (listed) return ["listed", plain(listed[1])];
+      if (task.kind === "data") return ["", plain(task.hint) || t("course.step_forward")];
+      const { graph, numbers } = session.state, node = graph.nodes.find((one) => one.name === task.node);
+      const { key, text } = diagnose(graph, numbers, node.id, wanted, x);
+      return [key, key || !task.hint ? text : plain(task.hint)];
+    };
+    stage.show({ question: { kind: task.kind, node: task.node, text: plain(task.question), why: plain(task.why), find, task,
+      patience: PATIENCE } });
+  }
+  return { open };
+}
+
+/** A number beside the text. */
+function numeric({ task, body, solve, miss, told }) {
+  const act = () => {
+    const x = parseNumber(field.value);
+    if (x === null) return put(told, said(false, t("page.number_needed")));
+    if (near(x, task.answer)) {
+      field.disabled = check.disabled = true;
+      return solve();
+    }
+    const listed = task.wrong.find(([number]) => near(x, number));
+    const hint = near(-x, task.answer) ? t("ideas.sign.text") : task.hint || t("course.think_again");
+    miss(listed?.[1] ?? hint, listed ? "listed" : "");
+    field.select();
+  };
+  const props = { type: "text", inputmode: "decimal", size: 9, "aria-label": t("course.your_number") };
+  const field = h("input", { ...props, onkeydown: onEnter(act) });
+  const check = button(t("page.check"), act, { class: "strong", "data-do": "check" });
+  put(body, h("div", { class: "row" }, field, check));
+  return {};
+}
+
+/** One of several answers. */
+function choice({ task, body, solve, miss }) {
+  const group = unique("choice");
+  const rows = task.choices.map(([right, text, reply]) => {
+    const act = () => {
+      if (!right) return miss(reply);
+      for (const input of body.querySelectorAll("input")) input.disabled = true;
+      solve(reply || task.why);
+    };
+    return h("label", { class: "choice" }, h("input", { type: "radio", name: group, onchange: act }), prose(text, "span"));
+  });
+  put(body, h("div", { class: "choices", role: "radiogroup", "aria-label": t("course.choices") }, rows));
+  return {};
+}
+
+/** Move the leaves until something holds. */
+function goal({ stage, session, task, body, solve, isDone }) {
+  const now = h("output", { class: "goal-now" });
+  put(body, now);
+  const compared = { "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b };
+  let armed = false;
+  function look() {
+    const [what, sign, wanted, within] = task.goal, { graph, numbers } = session.state;
+    const node = graph.nodes.find((one) => one.name === task.node);
+    if (!node || !armed) return;
+    const got = what === "data" ? numbers.data[node.id] : session.right()[node.id];
+    const read = { what: `${task.node}.${what}`, x: got, sign: sign.replace("<=", "≤").replace(">=", "≥"), wanted };
+    now.textContent = t("course.goal_now", read);
+    const holds = sign in compared ? compared[sign](got, wanted) : Math.abs(got - wanted) <= within + 1e-12;
+    if (holds && !isDone()) solve();
+  }
+  stage.listen(() => look());
+  return { open: () => { armed = true; look(); }, close: () => { armed = false; } };
+}
+
+/** Put the nodes into an order in which they may pass on their gradients. */
+function order({ stage, session, task, body, solve, miss, isDone }) {
+  let chosen = [], armed = false;
+  const line = h("ol", { class: "chips", "aria-label": t("orders.own") }), pool = h("div", { class: "chips pool" });
+  const run = button(t("page.run"), () => {
+    compareOrder(session, chosen);
+    const { wrong } = session.state.lab;
+    if (wrong.first < 0) return solve();
+    miss(wrong.reason, "order");
+  }, { class: "strong", "data-do": "run" });
+  const clear = button(t("page.clear"), () => { chosen = []; session.leaveLab(); paint(); }, { class: "quiet" });
+  put(body, line, pool, h("div", { class: "row" }, run, clear));
+  function place(id) {
+    if (!armed || isDone() || chosen.includes(id) || !movable(session.state.graph).includes(id)) return;
+    chosen = [...chosen, id];
+    if (session.state.lab) session.leaveLab();
+    paint();
+  }
+  function paint() {
+    const { graph } = session.state, name = (id) => graph.nodes[id].name;
+    const left = movable(graph).filter((id) => !chosen.includes(id));
+    const placed = chosen.map((id, k) => h("li", {}, button(`${k + 1}. ${name(id)} ×`, () => {
+      chosen = chosen.filter((one) => one !== id);
+      paint();
+    }, { class: "chip placed", "aria-label": t("course.take_out", { name: name(id) }) })));
+    put(line, chosen.length ? placed : h("li", { class: "quiet small" }, t("course.tap_nodes")));
+    put(pool, left.map((id) => button(`+ ${name(id)}`, () => place(id), { class: "chip", "data-place": name(id) })));
+    run.disabled = chosen.length === 0;
+  }
+  stage.on("node", ({ id }) => place(id));
+  return { open: () => { armed = true; paint(); }, close: () => { armed = false; } };
+}
