@@ -124,7 +124,7 @@ def walk(page: Any, lesson: Lesson) -> int:
     """Answer everything in a chapter; says how many questions there were."""
     count = 0
     for k, (step, scene) in enumerate(screens(lesson)):
-        assert f"step {k + 1} of" in page.inner_text(".dots")
+        assert f"step {k + 1} of" in page.inner_text(".trail")
         if step is None:
             drill(page, lesson)
         else:

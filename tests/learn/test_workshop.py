@@ -76,7 +76,45 @@ def test_an_early_node_ends_the_timeline(solved):
     text = BY_NAME["e06_backward"].solution.replace("reversed(topological(self))", "topological(self)")
     (solved / "e06_backward.py").write_text(text)
     verdict = judge("e06_backward", solved)
-    assert verdict.timeline[-1].endswith("passes on 0")
+    assert verdict.timeline[-2].endswith("passes on 0") and verdict.timeline[-1].endswith("my_timeline.html")
+    order = verdict.replay["open"]["lab"]["order"]  # the learner's, with the root last
+    assert order[-1] == verdict.replay["graph"]["timeline"]["nodes"][-1]["name"]
+
+
+# The exercises with a backward pass, and where the page of a typical error opens: the sentence of the frame shown last.
+OPENS = [
+    ("e04_rules", "self.grad += other.data * out.grad", "self.grad += self.data * out.grad", "_backward() adds"),
+    ("e09_power", "n * self.data ** (n - 1)", "n * self.data ** n", "f._backward() adds"),
+    ("e10_exp_log", "out.data * out.grad", "self.data * out.grad", "f._backward() adds"),
+    ("e11_tanh_relu", "1 - out.data**2", "1 - self.data**2", "f._backward() adds"),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "words"), OPENS)
+def test_the_page_of_a_failure_opens_at_the_first_wrong_contribution(solved, name, right, wrong, words):
+    text = BY_NAME[name].solution
+    assert right in text
+    (solved / f"{name}.py").write_text(text.replace(right, wrong))
+    verdict = judge(name, solved)
+    assert not verdict.passed and verdict.replay is not None
+    timeline, step = verdict.replay["graph"]["timeline"], verdict.replay["open"]["step"]
+    frame = timeline["words"][step - 1]
+    assert frame["kind"] == "backward" and words in frame["sentence"]
+    page = (solved / "my_timeline.html").read_text()
+    assert f'"open":{{"graph":"own","step":{step}}}' in page
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [(name, right, wrong) for name, right, wrong, _ in WRONG if name in ("e05_order", "e06_backward")],
+)
+def test_a_wrong_order_opens_beside_the_right_one(solved, name, right, wrong):
+    (solved / f"{name}.py").write_text(BY_NAME[name].solution.replace(right, wrong))
+    verdict = judge(name, solved)
+    assert not verdict.passed
+    if "too early" in verdict.message or "twice" in verdict.message or "stands before" in verdict.message:
+        nodes = {node["name"] for node in verdict.replay["graph"]["timeline"]["nodes"] if "op" in node}
+        assert set(verdict.replay["open"]["lab"]["order"]) <= nodes
 
 
 def test_the_milestone_draws_the_learners_graph(solved):

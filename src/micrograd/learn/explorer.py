@@ -75,7 +75,11 @@ class Explorer:
             "presets": presets,
             "first": presets[0]["key"],
             "quizzes": [quiz.as_dict() for quiz in QUIZZES],
-            "texts": {key: words for key, words in texts.current().items() if key not in ("terminal", "theatre", "course")},
+            "texts": {
+                key: words
+                for key, words in texts.current().items()
+                if key not in ("terminal", "theatre", "course", "bench")
+            },
             "ideas": texts.lesson()["ideas"],
         }
 

@@ -30,6 +30,8 @@ STAGE = ("special", "ops", "numbers", "texts", "dom", "graph", "orders", "judge"
          "picture", "minimap", "transport", "question", "stage")  # fmt: skip
 THEATRE = ("rules", "program", "training", "plane", "curve", "network", "riddle", "conductor", "theatre")  # after STAGE
 WATCH = (*STAGE, *THEATRE, "help", "watch")
+BENCH = (*STAGE, "progress", "bench")
+COURSE = (*STAGE, *THEATRE, "leaves", "diagnose", "slope", "progress", "tasks", "drill", "course")
 MODULES = (*STAGE, "code", "leaves", "labs", "lesson", "expression", "link", "help", "app")
 
 _ROW = re.compile(r"^  (\w+): \{ symbol: .*\},\n", re.M)
@@ -103,8 +105,13 @@ def html(lesson: dict[str, Any], title: str = "micrograd explore") -> str:
     return document(lesson, script, style(), title, "'self'" if lesson.get("post") else "'none'")
 
 
-def document(data: dict[str, Any], script: str, sheet: str, title: str, reach: str = "'none'") -> str:
-    """A page with one script, one style sheet and one block of data; `reach` is where the script may connect to."""
+def document(
+    data: dict[str, Any], script: str, sheet: str, title: str, reach: str = "'none'", more: tuple[str, ...] = ()
+) -> str:
+    """A page with one script, one style sheet and one block of data; `reach` is where the script may connect to.
+
+    `more` are further directives of its Content-Security-Policy.
+    """
     words = texts.current()
     sheet = "body { margin: 0; }\n.mg { min-height: 100vh; }\n" + sheet
     policy = [
@@ -114,6 +121,7 @@ def document(data: dict[str, Any], script: str, sheet: str, title: str, reach: s
         f"connect-src {reach}",
         "base-uri 'none'",
         "form-action 'none'",
+        *more,
     ]
     return _HEAD.format(
         policy="; ".join(policy),

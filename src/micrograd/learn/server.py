@@ -1,7 +1,7 @@
 """The local page: `micrograd explore "tanh(x1*w1 + x2*w2 + b)" x1=2 …`.
 
-It listens on the loopback interface only, answers only requests that name it by a loopback host, and does two things:
-it gives out the page, and it parses an expression. Everything else is a 4xx.
+It listens on the loopback interface only, answers only requests that name it by a loopback host, and does three things:
+it gives out the page and the course, and it parses an expression. Everything else is a 4xx.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from email.message import Message
+from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import BoundedSemaphore, Lock
 from typing import Any, cast
@@ -79,9 +80,10 @@ def graph_of(body: bytes) -> dict[str, Any]:
 
 
 class Site:
-    """What is served: one page and one question. `answer` knows nothing of sockets, so tests can ask it directly."""
+    """What is served: two pages and one question. `answer` knows nothing of sockets, so tests can ask it directly."""
 
     def __init__(self, explorer: Explorer, port: int) -> None:
+        explorer.lesson["course"] = "/course"
         self.page = explorer.page(post="/graph").encode()
         self.hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
 
@@ -93,13 +95,20 @@ class Site:
                 if method != "POST":
                     raise BadRequest(405, "an expression is sent by POST")
                 return 200, _JSON, _dump(graph_of(self.body(headers, body)))
-            if path != "/":
-                raise BadRequest(404, "there is nothing here but /")
+            if path not in ("/", "/course"):
+                raise BadRequest(404, "there is nothing here but / and /course")
             if method not in ("GET", "HEAD"):
                 raise BadRequest(405, "the page is fetched by GET")
-            return 200, _HTML, self.page
+            return 200, _HTML, self.page if path == "/" else self.course
         except BadRequest as bad:
             return bad.status, _JSON, _dump(bad.more)
+
+    @cached_property
+    def course(self) -> bytes:
+        """The course, made when somebody asks for it."""
+        from micrograd.learn.course.site import course
+
+        return course({"explore": "/"}).encode()
 
     def check(self, headers: Headers) -> None:
         """Refuse what does not come from this page itself: another name for this host (DNS rebinding), another site."""

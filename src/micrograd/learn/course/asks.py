@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from micrograd.learn.course.lessons import Block, Entry, Problem
+from micrograd.learn.course.lessons import Block, Entry, Problem, Step
 from micrograd.learn.course.scenes import Scene
 
 NODE = re.compile(r"^([^\W\d]\w*)\.(grad|data)$")
 EDGE = re.compile(r"^contribution into (\S+) from (\S+)$")
 GOAL = re.compile(r"^([^\W\d]\w*)\.(grad|data)\s*(<=|>=|<|>|=)\s*([−-]?[\d.]+)(?:\s+within\s+([\d.]+))?$")
+TRAINED = re.compile(r"^(loss|accuracy)\s*(<=|>=|<|>)\s*([\d.]+%?)$")  # of a network that is trained in this step
 NUMBER = r"[−+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[−+-]?\d+)?"
 KINDS = ("of", "number", "goal", "order", "right")
 
@@ -36,7 +37,7 @@ def number(text: str) -> float:
     return float(plain[:-1]) / 100 if plain.endswith("%") else float(plain)
 
 
-def read_ask(block: Block, scene: Scene | None, problems: list[Problem]) -> Ask | None:
+def read_ask(block: Block, scene: Scene | None, problems: list[Problem], step: Step | None = None) -> Ask | None:
     """The question of an `ask` block; problems are added to the list."""
 
     def wrong(name: str, text: str) -> None:
@@ -47,6 +48,9 @@ def read_ask(block: Block, scene: Scene | None, problems: list[Problem]) -> Ask 
         wrong("ask", f"a question has exactly one of {', '.join(KINDS)}; this one has {', '.join(kinds) or 'none'}")
         return None
     names = [node.name for node in scene.timeline().nodes] if scene else []
+    trained = TRAINED.match(block.get("goal")) if step is not None and any(step.blocks("train")) else None
+    if trained is not None:
+        return Ask("goal", block, goal=(trained[1], trained[2], number(trained[3]), 0.0))
     if kinds[0] != "right" and scene is None and kinds[0] != "number":
         wrong(kinds[0], "this question needs a graph on the stage, in this step or one before it")
         return None

@@ -17,6 +17,7 @@ from micrograd.learn.course.formulas import agrees, evaluate, facts, functions
 from micrograd.learn.course.lessons import Block, Lesson, Problem, Prose, Step
 from micrograd.learn.course.markdown import STATED
 from micrograd.learn.course.scenes import Scene, place_of, scenes
+from micrograd.learn.course.training import training
 from micrograd.learn.sentences import show
 
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -34,7 +35,7 @@ def check(lesson: Lesson) -> list[Problem]:
         known |= {name: x for name, x in code.items() if not name.startswith("__")}
         if scene is not None and (step.graph is not None or not any(step.blocks("code"))):
             known |= facts(scene)
-        asked = [read_ask(block, scene, problems) for block in step.blocks("ask")]
+        asked = [read_ask(block, scene, problems, step) for block in step.blocks("ask")]
         asks = [one for one in asked if one is not None]
         for one in asks:
             _check_ask(one, scene, known, problems)
@@ -91,7 +92,7 @@ def _check_ask(ask: Ask, scene: Scene | None, known: dict[str, Any], problems: l
             problems.append(Problem(block.line_of("answer"), told))
     if scene is not None and (shown := _shown(ask, scene)):
         problems.append(Problem(block.line_of("of"), shown))
-    if ask.kind == "goal" and scene is not None and _reached(ask, scene):
+    if ask.kind == "goal" and scene is not None and ask.node and _reached(ask, scene):
         problems.append(Problem(block.line_of("goal"), "the goal is reached before the learner does anything"))
     for said, how, _, entry in ask.wrong:
         if how:
@@ -206,6 +207,8 @@ def _is_formula(text: str, known: dict[str, Any]) -> bool:
 
 
 def _check_blocks(step: Step, scene: Scene | None, problems: list[Problem]) -> None:
+    for block in step.blocks("train"):
+        training(block, problems)
     for block in step.blocks("curve"):
         names = [node.name for node in scene.timeline().nodes if not node.inputs] if scene else []
         if block.get("over") not in names:

@@ -102,35 +102,39 @@ def _order(rng: random.Random) -> Shape:
 
 def _neuron(rng: random.Random) -> Shape:
     n = rng.choice([2, 2, 3])
-    terms = " + ".join(f"w{k}*x{k}" for k in range(1, n + 1))
+    lines = "; ".join(f"p{k} = w{k}*x{k}" for k in range(1, n + 1))
+    terms = " + ".join(f"p{k}" for k in range(1, n + 1))
     names = " ".join(f"w{k} x{k}" for k in range(1, n + 1))
     return _shape(
-        "neuron", f"z = {terms} + b; o = relu(z)", f"{names} b", " ".join(f"w{k}" for k in range(1, n + 1)) + " b"
+        "neuron",
+        f"{lines}; s = {terms}; z = s + b; o = relu(z)",
+        f"{names} b",
+        " ".join(f"w{k}" for k in range(1, n + 1)) + " b",
     )
 
 
 def _loss(rng: random.Random) -> Shape:
     ways = [
-        ("e = w*x - t; L = e**2", "w x t", "w"),
-        ("p = w*x + b; e = p - t; L = e**2", "w x b t", "w b"),
-        ("e1 = w*x1 - t1; e2 = w*x2 - t2; L = e1**2 + e2**2", "w x1 t1 x2 t2", "w"),
+        ("p = w*x; e = p - t; L = e**2", "w x t", "w"),
+        ("m = w*x; p = m + b; e = p - t; L = e**2", "w x b t", "w b"),
+        ("p1 = w*x1; e1 = p1 - t1; p2 = w*x2; e2 = p2 - t2; L1 = e1**2; L2 = e2**2; L = L1 + L2", "w x1 t1 x2 t2", "w"),
     ]
     return _shape("loss", *rng.choice(ways))
 
 
 def _network(rng: random.Random) -> Shape:
-    lines = "h1 = relu(u1*x); h2 = relu(u2*x); y = v1*h1 + v2*h2; L = y - t"
-    return _shape("network", lines, "x u1 u2 v1 v2 t", rng.choice(["u1 u2", "v1 v2", "u1 v1", "u2 v2"]))
+    lines = "z1 = u1*x; h1 = relu(z1); z2 = u2*x; h2 = relu(z2); p1 = w1*h1; p2 = w2*h2; y = p1 + p2; L = y - t"
+    return _shape("network", lines, "x u1 u2 w1 w2 t", rng.choice(["u1 u2", "w1 w2", "u1 w1", "u2 w2"]))
 
 
 def _softmax(rng: random.Random) -> Shape:
     right = rng.choice([1, 2, 3])
-    lines = f"e1 = exp(z1); e2 = exp(z2); e3 = exp(z3); s = e1 + e2 + e3; p = e{right} / s; L = -log(p)"
+    lines = f"e1 = exp(z1); e2 = exp(z2); e3 = exp(z3); s = e1 + e2 + e3; p = e{right} / s; l = log(p); L = -l"
     return _shape("softmax", lines, "z1 z2 z3", f"z{right} p", LOGITS)
 
 
 def _attention(rng: random.Random) -> Shape:
-    lines = "e1 = exp(s1); e2 = exp(s2); t = e1 + e2; a1 = e1 / t; a2 = e2 / t; out = a1*v1 + a2*v2"
+    lines = "e1 = exp(s1); e2 = exp(s2); t = e1 + e2; a1 = e1 / t; a2 = e2 / t; m1 = a1*v1; m2 = a2*v2; out = m1 + m2"
     return Shape(
         "attention",
         lines,

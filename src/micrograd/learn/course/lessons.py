@@ -29,7 +29,7 @@ BLOCKS = {
     "graph": ("name", "use", "expression", "values", "step", "lab", "predict", "leaves"),
     "ask": ("question", "of", "number", "goal", "order", "answer", "right", "choice*", "wrong*", "why", "hint"),
     "curve": ("over", "from", "to", "nudge", "tangent"),
-    "train": ("data", "model", "loss", "rate", "preset", "about"),
+    "train": ("preset", "data", "points", "layers", "activation", "rate"),
     "code": None,
     "output": None,
     "text": None,

@@ -13,11 +13,12 @@ from micrograd.learn.course.asks import Ask, number, read_ask
 from micrograd.learn.course.drill import SKILLS, Shape, shapes
 from micrograd.learn.course.lessons import Block, Lesson, LessonError, Problem, Prose, Step, read
 from micrograd.learn.course.scenes import Scene, scenes
+from micrograd.learn.course.training import training
 from micrograd.learn.expression import parse
 from micrograd.learn.frames import frames
+from micrograd.learn.theatre import used
 
 CHAPTERS = Path(__file__).parent / "chapters"
-MODULES = (*page.STAGE, "leaves", "diagnose", "slope", "progress", "tasks", "drill", "course")
 _START = (
     'startCourse(JSON.parse(document.getElementById("lesson").textContent),document.getElementById("micrograd"));\n'
 )
@@ -39,7 +40,7 @@ def data(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str]
         "title": title,
         "chapters": rows,
         "graphs": list(graphs.values()),
-        "texts": {key: words for key, words in texts.current().items() if key not in ("terminal", "quizzes", "keys")},
+        "texts": {key: words for key, words in texts.current().items() if key not in ("terminal", "quizzes", "bench")},
         "ideas": texts.lesson()["ideas"],
         "links": links or {},
     }
@@ -48,15 +49,22 @@ def data(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str]
 def html(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str] | None = None) -> str:
     """One self-contained page with these lessons."""
     course = data(lessons, name, title, links)
-    used = frozenset(node["op"] for graph in course["graphs"] for node in graph["timeline"]["nodes"] if "op" in node)
-    script = page.module(used, MODULES) + _START
+    played = [
+        part["train"]
+        for row in course["chapters"]
+        for step in row["steps"]
+        for part in step["parts"]
+        if "train" in part
+    ]
+    ops = {node["op"] for graph in course["graphs"] for node in graph["timeline"]["nodes"] if "op" in node}
+    script = page.module(frozenset(ops | used(played)), page.COURSE).replace("export default{startCourse};\n", _START)
     return page.document(course, script, style(), title)
 
 
 @cache
 def style() -> str:
     """The style of the stage, and that of the course around it."""
-    return page.style("page", "course")
+    return page.style("page", "theatre", "course")
 
 
 def _chapter(lesson: Lesson, graphs: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -108,13 +116,15 @@ def _parts(step: Step, scene: Scene | None, problems: list[Problem]) -> list[dic
         if isinstance(part, Prose):
             parts.append({"html": markdown.html(part.text)})
         elif part.kind == "ask":
-            asked = read_ask(part, scene, problems)
+            asked = read_ask(part, scene, problems, step)
             if asked is not None:
                 parts.append({"task": _task(asked)})
         elif part.kind == "curve":
             parts.append({"curve": _curve(part)})
         elif part.kind == "train":
-            parts.append({"train": {name: part.get(name) for name in part.fields}})
+            played = training(part, problems)
+            if played is not None:
+                parts.append({"train": played})
         elif part.kind == "output":
             parts.append({"output": part.body})
         elif part.kind in ("code", "text") and part.word != "hidden":

@@ -15,7 +15,8 @@ import { t, text, useTexts } from "./texts.js";
 /**
  * What Python sends: graphs, the one to open, quizzes, texts, ideas, and where to post an expression (the local page).
  * @typedef {{presets: import("./session.js").Preset[], first: string, quizzes: any[], texts: any, ideas: any[],
- *            post?: string}} Lesson
+ *            post?: string, open?: any, course?: string}} Lesson
+ * open: what the stage shows first, as show() takes it; course: where the course is
  */
 
 /** @param {{model: any, el: any}} host */
@@ -35,10 +36,11 @@ function render({ model, el }) {
     return button(sign, () => page[name](), props);
   };
   const copy = tool("copy", t("page.link_word"), "c"), told = h("span", { class: "small quiet", role: "status" });
+  const toCourse = lesson.course && h("a", { class: "to-course", href: lesson.course }, t("page.course"));
   const heading = h("header", { class: "top" },
     h("h1", { class: "brand" }, "micrograd ", h("span", { class: "quiet" }, t("page.brand"))),
     h("label", { class: "inline" }, h("span", { class: "quiet wordy" }, t("page.graph")), choose),
-    h("span", { class: "grow" }), told, copy, tool("theme", "◐", "d"), tool("help", "?", "?"));
+    h("span", { class: "grow" }), told, toCourse, copy, tool("theme", "◐", "d"), tool("help", "?", "?"));
   const typed = lesson.post ? expressionForm(session, lesson.post) : null;
   const panels = {
     leaves: leavesPanel(session), order: orderPanel(session), bugs: bugPanel(session),
@@ -166,6 +168,7 @@ function render({ model, el }) {
   update();
   tell();
   address?.start();
+  if (lesson.open && location.hash.length < 2) stage.show(lesson.open);
   return () => {
     stage.destroy();
     watch.disconnect();

@@ -7,6 +7,7 @@ import { leavesPanel } from "./leaves.js";
 import { courseProgress, saveFile } from "./progress.js";
 import { createStage } from "./stage.js";
 import { prose, taskCard } from "./tasks.js";
+import { createTheatre } from "./theatre.js";
 import { t, text, useTexts } from "./texts.js";
 
 /**
@@ -22,12 +23,13 @@ import { t, text, useTexts } from "./texts.js";
 export function startCourse(course, place) {
   useTexts(course.texts, course.ideas);
   const single = course.chapters.length === 1, progress = courseProgress(course.name);
-  const stage = createStage({ presets: course.graphs, first: course.graphs[0]?.key, whole: 0.45 }), { session } = stage;
+  const stage = createStage({ presets: course.graphs, first: course.graphs[0]?.key, whole: 0.55 }), { session } = stage;
   const root = h("div", { class: "mg whole course", dir: text("direction"), lang: text("language") });
 
   // -- listeners of one step end with it
   let hooks = [];
-  const scoped = { ...stage, on: (event, ear) => hooks.push(stage.on(event, ear)),
+  let trained = [];
+  const scoped = { ...stage, on: (event, ear) => (event === "trained" ? trained.push(ear) : hooks.push(stage.on(event, ear))),
     listen: (ear) => hooks.push(session.store.listen(ear)) };
 
   // -- a screen after the last step of every chapter: the drill; between any two: what has to come back
@@ -105,15 +107,19 @@ export function startCourse(course, place) {
   let waiting = [];
   function render() {
     for (const end of [...hooks, ...waiting]) end();
-    [hooks, waiting] = [[], []];
+    [hooks, waiting, trained] = [[], [], []];
     session.pause();
     const screen = screens(chapter)[at], title = h("h2", { tabindex: -1, id: "step" });
     const body = h("div", { class: "body" });
-    put(article, dots(), h("div", { class: "sheet-of-text" }, title, body));
+    put(article, trail(), h("div", { class: "sheet-of-text" }, title, body));
     if (review) return renderReview(title, body);
     put(title, screen.milestone ? h("span", { class: "medal", "aria-hidden": "true" }, "★ ") : "", screen.title);
     if (screen.scene) show(screen.scene);
-    side.hidden = !screen.scene && !screen.drill;
+    const play = screen.parts.find((part) => part.train);
+    side.hidden = !screen.scene && !screen.drill && !play;
+    side.classList.toggle("playhouse", Boolean(play));
+    put(side, play ? "" : stage.el);
+    if (play) perform(play.train);
     if (screen.drill) renderDrill(body);
     else renderParts(screen, body);
     placeFoot();
@@ -121,6 +127,14 @@ export function startCourse(course, place) {
     title.focus({ preventScroll: true });
     article.scrollTop = 0;
     if (root.classList.contains("slim")) scrollTo(0, 0);
+  }
+
+  /** A network that is trained takes the place of the stage. @param {any} scene */
+  function perform(scene) {
+    const theatre = createTheatre(side, { scenes: [scene], choose: false });
+    if (!theatre.el.isConnected) side.append(theatre.el);
+    theatre.on("step", (run) => { for (const ear of trained) ear(run); });
+    waiting.push(() => theatre.destroy());
   }
 
   function renderParts(screen, body) {
@@ -161,6 +175,8 @@ export function startCourse(course, place) {
     put(title, t("course.again"));
     foot.remove();
     side.hidden = !screen.scene;
+    side.classList.remove("playhouse");
+    put(side, stage.el);
     if (screen.scene) show(screen.scene);
     let asked = task;
     const other = task.kind === "gradient" ? otherNumbers(session, randomFrom(progress.count + 7)) : null;
@@ -229,19 +245,20 @@ export function startCourse(course, place) {
     }));
     const back_to = progress.waiting().length;
     put(again, back_to ? t("course.waiting", { n: String(back_to) }) : "");
-    const line = article.querySelector(".dots");
-    if (line) line.replaceWith(dots());
+    const line = article.querySelector(".trail");
+    if (line) line.replaceWith(trail());
   }
 
-  function dots() {
+  function trail() {
     const all = screens(chapter), reached = progress.reached(chapter.key);
     const where = [single ? "" : `${chapter.title} · `, t("course.step_of", { k: String(at + 1), n: String(all.length) })];
-    const dot = (screen, k) => button(k <= reached && isFinished(chapter, k) ? "●" : "○", () => visit(chapter.key, k, false), {
-      class: k === at ? "dot now" : "dot", disabled: k > reached, title: screen.title,
+    const sign = (k) => (k <= reached && isFinished(chapter, k) ? "●" : "○");
+    const stop = (screen, k) => button(sign(k), () => visit(chapter.key, k, false), {
+      class: k === at ? "stop now" : "stop", disabled: k > reached, title: screen.title,
       "aria-current": k === at ? "step" : null,
       "aria-label": t("course.step_named", { k: String(k + 1), title: screen.title }) });
-    return h("div", { class: "dots" }, h("p", { class: "quiet small" }, where),
-      h("div", { class: "line", role: "group", "aria-label": t("course.steps") }, all.map(dot)));
+    return h("div", { class: "trail" }, h("p", { class: "quiet small" }, where),
+      h("div", { class: "line", role: "group", "aria-label": t("course.steps") }, all.map(stop)));
   }
 
   // -- the address, files, the theme, keys
@@ -313,3 +330,5 @@ export function startCourse(course, place) {
   follow();
   return { stage, progress, visit };
 }
+
+export default { startCourse };

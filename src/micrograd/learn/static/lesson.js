@@ -11,7 +11,8 @@ export function lessonPanel(stage, quizzes, progress) {
   const count = h("p", { class: "quiet small", role: "status" });
   const rows = quizzes.map((quiz) => section(quiz));
   const save = button(t("page.export"), () => progress.save(), { class: "small", "data-do": "export" });
-  const el = h("div", { class: "panel lesson" }, rows.map((row) => row.el), h("div", { class: "row wrap" }, count, save));
+  const hint = h("p", { class: "quiet small" }, t("page.course_hint"));
+  const el = h("div", { class: "panel lesson" }, hint, rows.map((row) => row.el), h("div", { class: "row wrap" }, count, save));
   let open = "";
 
   /** @param {any} quiz */

@@ -5,14 +5,14 @@ import { evaluate, leavesOf } from "./graph.js";
 import { show } from "./numbers.js";
 import { t } from "./texts.js";
 
-const BROAD = 460, TALL = 230, RIM = 34;
+const FIGURE_WIDTH = 460, FIGURE_HEIGHT = 230, FIGURE_RIM = 34;
 
 /**
  * @param {any} stage @param {{over: string, from: number, to: number, nudge?: number, tangent: boolean}} what
  */
 export function slopeFigure(stage, what) {
   const { session } = stage, told = h("figcaption", { class: "quiet small" });
-  const svg = s("svg", { class: "curve", viewBox: `0 0 ${BROAD} ${TALL}`, role: "img" });
+  const svg = s("svg", { class: "slopes", viewBox: `0 0 ${FIGURE_WIDTH} ${FIGURE_HEIGHT}`, role: "img" });
   const el = h("figure", { class: "figure" }, svg, told);
 
   function update() {
@@ -24,8 +24,8 @@ export function slopeFigure(stage, what) {
     const points = Array.from({ length: 121 }, (_, k) => from + ((to - from) * k) / 120).map((one) => [one, at(one)])
       .filter(([, value]) => Number.isFinite(value));
     const heights = points.map(([, value]) => value), low = Math.min(0, ...heights), high = Math.max(...heights, low + 1);
-    const px = (one) => RIM + ((one - from) / (to - from || 1)) * (BROAD - 1.4 * RIM);
-    const py = (one) => TALL - RIM + 8 - ((one - low) / (high - low || 1)) * (TALL - 1.5 * RIM);
+    const px = (one) => FIGURE_RIM + ((one - from) / (to - from || 1)) * (FIGURE_WIDTH - 1.4 * FIGURE_RIM);
+    const py = (one) => FIGURE_HEIGHT - FIGURE_RIM + 8 - ((one - low) / (high - low || 1)) * (FIGURE_HEIGHT - 1.5 * FIGURE_RIM);
     const line = (x1, y1, x2, y2, name) => s("line", { x1: px(x1), y1: py(y1), x2: px(x2), y2: py(y2), class: name });
     const label = (one, other, words, name, anchor) => (
       s("text", { x: one, y: other, class: name, "text-anchor": anchor }, words));
@@ -40,7 +40,7 @@ export function slopeFigure(stage, what) {
       step && !hides ? [line(x, y, x + step, y, "run"), line(x + step, y, x + step, moved, "rise"),
         s("circle", { cx: px(x + step), cy: py(moved), r: 4, class: "second" })] : "",
       s("circle", { cx: px(x), cy: py(y), r: 5.5, class: "dot" }),
-      label(BROAD - 6, py(low) + 17, what.over, "words", "end"), label(RIM - 8, 14, root, "words", "end"),
+      label(FIGURE_WIDTH - 6, py(low) + 17, what.over, "words", "end"), label(FIGURE_RIM - 8, 14, root, "words", "end"),
       label(px(x), py(low) + 17, show(x), "words data", "middle"));
     const facts = { x, y, name: what.over, root, slope, step: step ?? 0, rise: moved - y };
     told.textContent = hides || (!what.tangent && !step) ? t("course.curve_closed", facts)

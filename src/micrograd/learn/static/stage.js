@@ -142,15 +142,19 @@ export function createStage(host) {
 
   /** Bring the present node into sight where the drawing is larger than its window. */
   function reveal() {
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    session.sights().forEach((sight, k) => {
-      const frame = sight.active, view = shown[k]?.picture.el;
-      const spot = frame && shown[k]?.picture.spot(frame.kind === "backward" ? frame.input : frame.node);
-      if (!spot || (view.scrollWidth <= view.clientWidth + 1 && view.scrollHeight <= view.clientHeight + 1)) return;
-      const zoom = shown[k].picture.svg.clientWidth / layout.width;
-      view.scrollTo({ left: (spot.x + spot.w / 2) * zoom - view.clientWidth / 2,
-        top: (spot.y + spot.h / 2) * zoom - view.clientHeight / 2, behavior: calm ? "auto" : "smooth" });
+    session.sights().forEach(({ active: frame }, k) => {
+      if (frame) scrollTo(k, frame.kind === "backward" ? frame.input : frame.node);
     });
+  }
+
+  /** @param {number} k which of the views @param {number} id of the node */
+  function scrollTo(k, id) {
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches, view = shown[k]?.picture.el;
+    const spot = shown[k]?.picture.spot(id);
+    if (!spot || (view.scrollWidth <= view.clientWidth + 1 && view.scrollHeight <= view.clientHeight + 1)) return;
+    const zoom = shown[k].picture.svg.clientWidth / layout.width;
+    view.scrollTo({ left: (spot.x + spot.w / 2) * zoom - view.clientWidth / 2,
+      top: (spot.y + spot.h / 2) * zoom - view.clientHeight / 2, behavior: calm ? "auto" : "smooth" });
   }
 
   // -- what can be done to the drawing
@@ -181,6 +185,11 @@ export function createStage(host) {
     fit: () => {
       session.store.set({ zoom: -1 });
       resize();
+    },
+    /** Bring a node into sight. @param {string} name */
+    look: (name) => {
+      const id = session.state.graph.nodes.findIndex((node) => node.name === name);
+      if (id >= 0) shown.forEach((_, k) => scrollTo(k, id));
     },
   };
 

@@ -15,7 +15,7 @@ import { t } from "./texts.js";
  * @typedef {{stage: any, task: Task, solved: boolean, onSolved: (clean: boolean) => void}} Host
  */
 
-const PATIENCE = 2; // wrong tries after which the answer is offered
+const WRONG_TRIES = 2; // wrong tries after which the answer is offered
 
 /** @param {string} markup made by markdown.py, which escapes everything */
 export function prose(markup, tag = "div", props = {}) {
@@ -28,9 +28,9 @@ export function prose(markup, tag = "div", props = {}) {
 export function taskCard(host) {
   const { stage, task } = host, { session } = stage;
   const told = h("div", { role: "status", "aria-live": "polite", class: "told" }), body = h("div", {});
-  const sign = h("span", { class: "tick", "aria-hidden": "true" });
+  const sign = h("span", { class: "tick", "aria-hidden": "true" }), kind = task.goal && !task.node ? "train" : task.kind;
   const el = h("section", { class: "task", "data-kind": task.kind, "aria-label": t("course.question") },
-    h("div", { class: "task-head" }, sign, h("span", { class: "quiet small" }, t(`course.kinds.${task.kind}`))),
+    h("div", { class: "task-head" }, sign, h("span", { class: "quiet small" }, t(`course.kinds.${kind}`))),
     prose(task.question, "div", { class: "asks" }), body, told);
   const onTheStage = ["gradient", "data", "contribution"].includes(task.kind); // there the stage offers the answer
   let tries = 0, done = host.solved;
@@ -44,7 +44,7 @@ export function taskCard(host) {
   /** @param {string} text @param {string} [key] */
   function miss(text, key = "") {
     tries += 1;
-    const offer = tries >= PATIENCE && !onTheStage;
+    const offer = tries >= WRONG_TRIES && !onTheStage;
     put(told, said(false, text, key), offer && button(t("page.show_me"), () => give(), { class: "quiet", "data-do": "give" }));
   }
   /** The learner gives up: the answer is shown, and the question will come back. */
@@ -119,7 +119,8 @@ function onStage({ stage, session, task, body, solve, miss, give, isDone }) {
       return [key, key || !task.hint ? text : plain(task.hint)];
     };
     stage.show({ question: { kind: task.kind, node: task.node, text: plain(task.question), why: plain(task.why), find, task,
-      patience: PATIENCE } });
+      patience: WRONG_TRIES } });
+    stage.api.look(task.node);
   }
   return { open };
 }
@@ -160,23 +161,25 @@ function choice({ task, body, solve, miss }) {
   return {};
 }
 
-/** Move the leaves until something holds. */
+/** Move the leaves, or train the network, until something holds. */
 function goal({ stage, session, task, body, solve, isDone }) {
-  const now = h("output", { class: "goal-now" });
+  const now = h("output", { class: "goal-now" }), [what, sign, wanted, within] = task.goal;
   put(body, now);
   const compared = { "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b };
   let armed = false;
-  function look() {
-    const [what, sign, wanted, within] = task.goal, { graph, numbers } = session.state;
-    const node = graph.nodes.find((one) => one.name === task.node);
-    if (!node || !armed) return;
-    const got = what === "data" ? numbers.data[node.id] : session.right()[node.id];
-    const read = { what: `${task.node}.${what}`, x: got, sign: sign.replace("<=", "≤").replace(">=", "≥"), wanted };
-    now.textContent = t("course.goal_now", read);
+  /** @param {string} name @param {number} got */
+  function judgeGoal(name, got) {
+    now.textContent = t("course.goal_now", { what: name, x: got, sign: sign.replace("<=", "≤").replace(">=", "≥"), wanted });
     const holds = sign in compared ? compared[sign](got, wanted) : Math.abs(got - wanted) <= within + 1e-12;
     if (holds && !isDone()) solve();
   }
-  stage.listen(() => look());
+  function look() {
+    const { graph, numbers } = session.state, node = graph.nodes.find((one) => one.name === task.node);
+    if (!armed || !node) return;
+    judgeGoal(`${task.node}.${what}`, what === "data" ? numbers.data[node.id] : session.right()[node.id]);
+  }
+  if (task.node) stage.listen(() => look());
+  else stage.on("trained", (run) => { if (armed) judgeGoal(t(`theatre.${what}`), run[what]); });
   return { open: () => { armed = true; look(); }, close: () => { armed = false; } };
 }
 

@@ -144,7 +144,9 @@ def e05_order(load: Load) -> None:
                 if ids.index(id(child)) > ids.index(id(v)):
                     me, other = names[id(v)], names[id(child)]
                     message = f"{me} stands before {other}, which it is made from. Append a node after its operands."
-                    raise Fault(message, [program.text(), "your order: " + ", ".join(names[i] for i in ids)])
+                    mine = [names[i] for i in ids]
+                    lines = [program.text(), "your order: " + ", ".join(mine)]
+                    raise Fault(message, lines, order=(program, mine[::-1]))
     chain = make(1.0)
     for _ in range(5000):
         chain = chain + 1.0
@@ -180,13 +182,14 @@ def _watched(program: Program, make: Any) -> tuple[list[Any], list[int], list[st
 def _order_fault(program: Program, values: list[Any], log: list[int], lines: list[str]) -> None:
     names, leaves = program.names(), len(program.leaves)
     root = len(values) - 1
+    order = (program, [names[k] for k in log])
     if not log:
         raise Fault("backward() called no _backward at all. Call it for every node of the topological order.", lines)
     if all(v.grad == 0.0 for v in values[:-1]) and values[-1].grad == 0.0:
         raise Fault("All gradients are 0: the root must start with the gradient 1.0.", lines)
     if log[0] != root:
         message = f"the pass started at {names[log[0]]}, and must start at the root: go through the order in reverse."
-        raise Fault(message, lines[:2])
+        raise Fault(message, lines[:2], order=order)
     for at, k in enumerate(log):
         users = [leaves + r for r, (_, i, j) in enumerate(program.rows) if k in (i, j)]
         late = [u for u in users if u not in log[:at]]
@@ -195,12 +198,15 @@ def _order_fault(program: Program, values: list[Any], log: list[int], lines: lis
                 f"{names[k]} passed on its gradient too early: {names[late[0]]}, which uses it, had not spoken. "
                 "A node waits until all its users have passed on theirs.",
                 lines[: at + 2],
+                order=order,
             )
         if k in log[:at]:
-            raise Fault(f"{names[k]} passed on its gradient twice. Each node speaks once in a pass.", lines[: at + 2])
+            message = f"{names[k]} passed on its gradient twice. Each node speaks once in a pass."
+            raise Fault(message, lines[: at + 2], order=order)
     silent = [names[k] for k in range(leaves, root + 1) if k not in log]
     if silent:
-        raise Fault(f"{', '.join(silent)} never passed on a gradient. Call _backward of every node.", lines)
+        message = f"{', '.join(silent)} never passed on a gradient. Call _backward of every node."
+        raise Fault(message, lines, order=order)
 
 
 def e06_backward(load: Load) -> None:
@@ -214,7 +220,8 @@ def e06_backward(load: Load) -> None:
         _order_fault(program, values, log, lines)
         for name, v, true in zip(program.names(), values, want):
             if not close(v.grad, true):
-                raise Fault(f"{name} got {show(v.grad)}, should get {show(true)}.", lines)
+                graph = dict(zip(program.names(), values))
+                raise Fault(f"{name} got {show(v.grad)}, should get {show(true)}.", lines, graph, name)
 
         def f(*xs: float, program: Program = program) -> float:
             return float(Program(list(xs), program.rows).run(float)[-1])
@@ -246,4 +253,4 @@ def e07_again(load: Load) -> None:
                     message += "you cleared the leaves too. Their gradients must add up over passes."
                 else:
                     message += "an intermediate node kept its gradient of the pass before and passed it on again."
-                raise Fault(message, [program.text()])
+                raise Fault(message, [program.text()], dict(zip(names, values)), names[k])

@@ -34,7 +34,8 @@ def function(make: Any, told: str, f: Callable[[Any], Any], x: float, values: li
         raise Fault(f"{told} fails at {x:g}: {reason}.") from None
     require(isinstance(out, make), f"{told} gave a {type(out).__name__}, not a Value: it forgot where it came from.")
     compare(f"{told} at {x:g}", out.data, result.data, values)
-    (out * above).backward()
+    root = out * above
+    root.backward()
     general = [
         (true.grad / above, "the gradient from above is left out. Multiply the local slope by out.grad."),
         (-true.grad, "the size is right, the sign is not."),
@@ -42,12 +43,23 @@ def function(make: Any, told: str, f: Callable[[Any], Any], x: float, values: li
         (0.0, "no gradient arrives. Assign the function to out._backward, and build on Values, not on their data."),
     ]
     ideas = [(slope * above, idea) for slope, idea in slopes]
-    compare(f"the gradient of {told} at {x:g}, with {above} above,", v.grad, true.grad, ideas + general)
+    compare(
+        f"the gradient of {told} at {x:g}, with {above} above,",
+        v.grad,
+        true.grad,
+        ideas + general,
+        1e-6,
+        {"x": v, "f": out, "L": root},
+        "x",
+    )
     again = make(x)
-    (f(again) + f(again)).backward()
+    twice = f(again) + f(again)
+    twice.backward()
     slope = true.grad / above
     parts = [(slope, "you wrote = where += is needed. A gradient arrives in parts, one for each use.")]
-    compare(f"the gradient of {told} + {told} at {x:g}", again.grad, 2 * slope, parts)
+    compare(
+        f"the gradient of {told} + {told} at {x:g}", again.grad, 2 * slope, parts, 1e-6, {"x": again, "L": twice}, "x"
+    )
 
 
 def e08_numbers(load: Load) -> None:

@@ -81,8 +81,12 @@ def e14_mlp(load: Load) -> None:
     want = sum(w.data * h for w, h in zip(last.w, hidden)) + last.b.data
     plain = math.tanh(want)
     compare("MLP(2, [3, 1])", net([0.5, -1.5]).data, want, [(plain, "the last layer must not be active.")])
-    net([0.5, -1.5]).backward()
-    require(all(p.grad != 0 for p in net.parameters()), "A parameter gets no gradient: is every layer used?")
+    out = net([0.5, -1.5])
+    out.backward()
+    for n, p in enumerate(net.parameters()):
+        if p.grad == 0:
+            graph = {**{f"p{m}": one for m, one in enumerate(net.parameters())}, "out": out}
+            raise Fault("A parameter gets no gradient: is every layer used?", (), graph, f"p{n}")
 
 
 def e15_loss(load: Load) -> None:
@@ -103,7 +107,8 @@ def e15_loss(load: Load) -> None:
         compare(f"mse of {n} outputs", loss.data, total / n, ideas)
         loss.backward()
         for i, out in enumerate(outs):
-            compare("the gradient of an output", out.grad, 2 * (xs[i] - ys[i]) / n)
+            graph = {**{f"out{k}": one for k, one in enumerate(outs)}, "L": loss}
+            compare("the gradient of an output", out.grad, 2 * (xs[i] - ys[i]) / n, [], 1e-6, graph, f"out{i}")
 
 
 def e16_step(load: Load) -> None:
@@ -189,7 +194,8 @@ def e18_softmax(load: Load) -> None:
             lost = "no gradient arrives: use the exp and the division of your Value, not of plain numbers."
             alone = "the denominator was taken as a constant. Raise one logit, and the other probabilities fall."
             ideas = [(0.0, lost if i == 0 else alone), (true[0], alone)]
-            compare(f"the gradient of probability 0 for logit {i}", logits[i].grad, want, ideas)
+            graph = {**{f"z{k}": one for k, one in enumerate(logits)}, "p0": got[0]}
+            compare(f"the gradient of probability 0 for logit {i}", logits[i].grad, want, ideas, 1e-6, graph, f"z{i}")
     try:
         large = softmax([make(1000.0), make(0.0)])
     except OverflowError:
@@ -218,7 +224,9 @@ def e19_cross_entropy(load: Load) -> None:
         compare(f"the loss of logits {zs}, target {target},", loss.data, true.data, ideas)
         loss.backward()
         for i in range(3):
-            compare(f"the gradient of logit {i} (probability, minus 1 at the target)", logits[i].grad, real[i].grad)
+            graph = {**{f"z{k}": one for k, one in enumerate(logits)}, "L": loss}
+            told = f"the gradient of logit {i} (probability, minus 1 at the target)"
+            compare(told, logits[i].grad, real[i].grad, [], 1e-6, graph, f"z{i}")
     try:
         big = cross([make(1000.0), make(-1000.0)], 1)
     except (OverflowError, ValueError, ZeroDivisionError) as reason:
@@ -264,7 +272,8 @@ def e20_attention(load: Load) -> None:
             compare(f"component {i} of position {t}", out[t][i].data, expected(t)[i], ideas)
     values = [[make(x) for x in row] for row in v]
     queries = [[make(x) for x in row] for row in q]
-    attention(queries, [[make(x) for x in row] for row in k], values)[1][0].backward()
+    second = attention(queries, [[make(x) for x in row] for row in k], values)[1][0]
+    second.backward()
     require(
         all(x.grad == 0.0 for x in values[2]),
         "Position 1 has a gradient for a value of position 2: it sees the future.",
@@ -278,7 +287,8 @@ def e20_attention(load: Load) -> None:
         return result
 
     for i in range(size):
-        compare("the gradient of a query", queries[1][i].grad, difference(moved, q0, i), tolerance=1e-5)
+        graph = {**{f"q{n}": one for n, one in enumerate(queries[1])}, "out": second}
+        compare("the gradient of a query", queries[1][i].grad, difference(moved, q0, i), [], 1e-5, graph, f"q{i}")
 
 
 def m1_draw(load: Load) -> str:

@@ -34,6 +34,7 @@ class Verdict:
     passed: bool
     message: str
     timeline: list[str] = field(default_factory=list)
+    replay: dict[str, Any] | None = None  # the learner's graph, and where its first wrong contribution is
 
 
 def judge(name: str, folder: Path) -> Verdict:
@@ -46,7 +47,8 @@ def judge(name: str, folder: Path) -> Verdict:
         told = CHECKS[name](import_module)
         return Verdict(True, told or "")
     except Fault as fault:
-        return Verdict(False, str(fault), fault.timeline + _page(fault, folder))
+        told, found = _page(fault, folder)
+        return Verdict(False, str(fault), fault.timeline + told, found)
     except MemoryError:
         return Verdict(False, "Your code needs too much memory. Does a list or a loop grow without end?")
     except (Exception, SystemExit) as error:
@@ -59,24 +61,24 @@ def judge(name: str, folder: Path) -> Verdict:
                 del sys.modules[module]
 
 
-def _page(fault: Fault, folder: Path) -> list[str]:
-    """Save the learner's own pass as a page to step through, where there is one; gives the line that tells it."""
-    if fault.graph is None:
-        return []
-    from micrograd.learn import explore
-    from micrograd.learn.workshop.mirror import mirror
+def _page(fault: Fault, folder: Path) -> tuple[list[str], dict[str, Any] | None]:
+    """The learner's own pass as a page that opens at the first wrong contribution, where there is one.
+
+    Gives the line that tells it, and the graph with the place to open it at, for a page that has a stage of its own.
+    """
+    from micrograd.learn.explorer import Explorer
+    from micrograd.learn.workshop.replay import replay
 
     try:
-        nodes = list(fault.graph.values())
-        for node in nodes:
-            node.grad = 0.0
-        copies = mirror(nodes[-1], live=True)
-        for name, node in fault.graph.items():
-            copies[id(node)].label = name
-        explore(copies[id(nodes[-1])]).save(folder / PAGE)
+        found = replay(fault)
+        if found is None:
+            return [], None
+        explorer = Explorer([found["graph"]])
+        explorer.lesson["open"] = found["open"]
+        explorer.save(folder / PAGE)
     except Exception:  # a later rule of the learner fails: the first fault is told, and a page cannot be made
-        return []
-    return [f"the whole pass with your rules, step by step, as a page: {PAGE}"]
+        return [], None
+    return [f"your pass, step by step, opened at the first wrong contribution, as a page: {PAGE}"], found
 
 
 def _of_the_learner(error: BaseException, folder: Path) -> str:

@@ -17,12 +17,22 @@ Idea = tuple[float, str]
 class Fault(Exception):
     """What is wrong with the learner's code, in words; `timeline` holds the steps that led there.
 
-    `graph` holds the learner's nodes by name, root last, where their own rules can be stepped through on a page.
+    `graph` holds the learner's nodes by name, root last, where their own rules can be stepped through on a page, and
+    `node` names the one whose gradient is wrong. `order` holds a program and the order in which the learner visits it.
+    `seed` is the gradient with which the pass starts.
     """
 
-    def __init__(self, message: str, timeline: Sequence[str] = (), graph: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        timeline: Sequence[str] = (),
+        graph: dict[str, Any] | None = None,
+        node: str = "",
+        order: tuple[Program, list[str]] | None = None,
+        seed: float = 1.0,
+    ) -> None:
         super().__init__(message)
-        self.timeline, self.graph = list(timeline), graph
+        self.timeline, self.graph, self.node, self.order, self.seed = list(timeline), graph, node, order, seed
 
 
 def require(fact: bool, message: str) -> None:
@@ -38,14 +48,25 @@ def close(a: Any, b: float, tolerance: float = 1e-6) -> bool:
     return a == b or abs(a - b) <= tolerance * max(abs(a), abs(b), 1e-9)
 
 
-def compare(what: str, got: Any, want: float, ideas: Iterable[Idea] = (), tolerance: float = 1e-6) -> None:
-    """Raise a Fault unless got is want. `ideas` are the numbers that typical errors give, each with its explanation."""
+def compare(
+    what: str,
+    got: Any,
+    want: float,
+    ideas: Iterable[Idea] = (),
+    tolerance: float = 1e-6,
+    graph: dict[str, Any] | None = None,
+    node: str = "",
+) -> None:
+    """Raise a Fault unless got is want. `ideas` are the numbers that typical errors give, each with its explanation.
+
+    `graph` is the learner's graph in which `node` got this gradient.
+    """
     if close(got, want, tolerance):
         return
     for number, idea in ideas:
         if close(got, number, tolerance) and not close(number, want, tolerance):
-            raise Fault(f"{what} is {show(got)}, should be {show(want)}: {idea}")
-    raise Fault(f"{what} is {show(got)}, should be {show(want)}.")
+            raise Fault(f"{what} is {show(got)}, should be {show(want)}: {idea}", (), graph, node)
+    raise Fault(f"{what} is {show(got)}, should be {show(want)}.", (), graph, node)
 
 
 def show(x: Any) -> str:

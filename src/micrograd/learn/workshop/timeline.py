@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from micrograd import Value
+from micrograd.engine import topological
 from micrograd.learn.workshop.programs import OPS, Fault, Program, close, show
 
 
@@ -16,15 +17,17 @@ def local_slopes(op: str, a: float, b: float) -> tuple[float, float]:
 
 
 def first_wrong_contribution(program: Program, make: Any, seed: float = 1.0) -> None:
-    """Run the learner's rules in the right order, and raise a Fault at the first wrong contribution."""
+    """Run the learner's rules in the order of the engine, and raise a Fault at the first wrong contribution."""
     values, names, lines = program.run(make), program.names(), [program.text()]
-    graph = dict(zip(names, values)) if seed == 1.0 else None  # a page starts its pass with 1
+    graph = dict(zip(names, values))
     for v in values:
         v.grad = 0.0
     values[-1].grad = seed
     lines.append(f"{names[-1]}.grad = {show(seed)}, where the pass starts")
     leaves = len(program.leaves)
-    for k in range(len(program.rows) - 1, -1, -1):
+    real = program.run(Value)
+    place = {id(v): k - leaves for k, v in enumerate(real)}
+    for k in [place[id(v)] for v in reversed(topological(real[-1])) if place[id(v)] >= 0]:  # as a page steps through it
         op, i, j = program.rows[k]
         out = values[leaves + k]
         if not callable(out._backward):
@@ -46,7 +49,8 @@ def first_wrong_contribution(program: Program, make: Any, seed: float = 1.0) -> 
             if not close(after, want):
                 mine = [slope for place, slope in zip((i, j), slopes) if place == at]
                 reason = diagnose(op, after, before[at], mine, out.grad, values[at].data)
-                raise Fault(f"{names[at]} got {show(after)}, should get {show(want)}: {reason}", lines, graph)
+                message = f"{names[at]} got {show(after)}, should get {show(want)}: {reason}"
+                raise Fault(message, lines, graph, names[at], seed=seed)
 
 
 def diagnose(op: str, after: Any, before: float, slopes: list[float], arrived: float, own: float) -> str:
@@ -56,7 +60,7 @@ def diagnose(op: str, after: Any, before: float, slopes: list[float], arrived: f
         return (
             f"_backward of {op!r} does nothing for it. Assign the function to out._backward, and serve both operands."
         )
-    if close(after, last):
+    if close(after, last) or (before and close(after, total)):  # what was there, or the other part, is gone
         return "you wrote = where += is needed. A gradient arrives in parts, one for each use."
     gain = after - before
     if close(gain, sum(slopes)):

@@ -1,0 +1,40 @@
+"""The checker for a page that runs Python in the browser: files come and verdicts go as JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from micrograd.learn.workshop.catalog import BY_NAME
+from micrograd.learn.workshop.judge import judge
+
+SHOWN = 2000  # characters of the learner's own output
+
+
+def check(name: str, files: str) -> str:
+    """Judge one exercise; `files` has the learner's files by exercise, and missing ones are the untouched tasks.
+
+    >>> import json
+    >>> from micrograd.learn.workshop.browser import check
+    >>> from micrograd.learn.workshop.catalog import BY_NAME
+    >>> json.loads(check("e01_slope", json.dumps({"e01_slope": BY_NAME["e01_slope"].solution})))["passed"]
+    True
+    """
+    given = json.loads(files)
+    printed = io.StringIO()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for exercise in BY_NAME.values():
+            if not exercise.milestone:
+                (folder / exercise.file).write_text(given.get(exercise.name, exercise.task), encoding="utf-8")
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            verdict = judge(name, folder)
+        drawn = folder / "my_graph.svg"
+        picture = drawn.read_text(encoding="utf-8") if drawn.exists() else ""
+    if verdict.replay is not None:  # the page has a stage of its own, and there is no file to open
+        verdict.timeline = verdict.timeline[:-1]
+    return json.dumps({**asdict(verdict), "printed": printed.getvalue()[:SHOWN], "picture": picture})
