@@ -15,27 +15,31 @@ if TYPE_CHECKING:
     from micrograd.checks import check_grad, detect_anomaly
     from micrograd.compile.jit import jit
     from micrograd.compile.vmap import vmap
+    from micrograd.custom import custom_vjp
     from micrograd.interop.c import export_c
     from micrograd.interop.jax import to_jax
     from micrograd.interop.onnx import export_onnx
     from micrograd.interop.scipy import least_squares, minimize, root
-    from micrograd.interop.sparse import sparse_hessian, sparse_jacobian
+    from micrograd.interop.text import export_text, import_text
     from micrograd.interop.torch import to_torch
+    from micrograd.jacobians import hessian, jacfwd, jacobian, jacrev, sparse_hessian, sparse_jacobian
     from micrograd.learn import draw_dot, explore
     from micrograd.learn.frames import frames  # type: ignore[no-redef]
     from micrograd.nn import MLP, Layer, Neuron
-    from micrograd.transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
+    from micrograd.rematerialize import remat
+    from micrograd.transforms import grad, hvp, jvp, linearize, value_and_grad, vjp
 
 __version__ = "1.0.0.dev0"
 
 # The public API, in reading order.
 __all__ = [
     "Value", "math", "no_grad", "primitive",
-    "grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "hvp",
+    "grad", "value_and_grad", "jacobian", "jacfwd", "jacrev", "hessian", "jvp", "vjp", "hvp", "linearize",
+    "custom_vjp", "remat",
     "jit", "vmap",
     "check_grad", "detect_anomaly",
     "sparse_jacobian", "sparse_hessian", "minimize", "least_squares", "root",
-    "to_torch", "to_jax", "export_c", "export_onnx",
+    "to_torch", "to_jax", "export_c", "export_onnx", "export_text", "import_text",
     "Neuron", "Layer", "MLP", "nn", "optim", "losses", "data", "random", "train", "plots",
     "learn", "draw_dot", "explore", "frames",
     "MicrogradError", "TraceError", "CompileError", "AnomalyError", "GradientError",
@@ -43,14 +47,17 @@ __all__ = [
 
 # What `import micrograd` need not wait for: name -> the module that has it, or that it is.
 _LAZY = {
-    **dict.fromkeys(["grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "hvp"], "transforms"),
+    **dict.fromkeys(["grad", "value_and_grad", "jvp", "vjp", "hvp", "linearize"], "transforms"),
+    **dict.fromkeys(["jacobian", "jacfwd", "jacrev", "hessian", "sparse_jacobian", "sparse_hessian"], "jacobians"),
+    "custom_vjp": "custom",
+    "remat": "rematerialize",
     **dict.fromkeys(["check_grad", "detect_anomaly"], "checks"),
-    **dict.fromkeys(["sparse_jacobian", "sparse_hessian"], "interop.sparse"),
     **dict.fromkeys(["minimize", "least_squares", "root"], "interop.scipy"),
     "to_torch": "interop.torch",
     "to_jax": "interop.jax",
     "export_c": "interop.c",
     "export_onnx": "interop.onnx",
+    **dict.fromkeys(["export_text", "import_text"], "interop.text"),
     "jit": "compile.jit",
     "vmap": "compile.vmap",
     **dict.fromkeys(["draw_dot", "explore", "frames"], "learn"),

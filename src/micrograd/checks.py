@@ -35,7 +35,7 @@ def check_grad(
     if not isinstance(order, int) or order < 1:
         raise ValueError(f"order={order!r}: it must be a whole number; the first derivative is order 1")
     wanted = _wanted(args, argnums)
-    from micrograd.transforms import jacobian
+    from micrograd.jacobians import jacobian
 
     for k in range(1, order + 1):
         problem = _Problem(f, args, wanted)
@@ -152,7 +152,7 @@ class _Problem:
 
     def by_transform(self) -> list[list[float]]:
         """The derivatives by the transform jacobian."""
-        from micrograd.transforms import jacobian
+        from micrograd.jacobians import jacobian
 
         def results(*args: Any) -> list[Any]:
             leaves: list[Any] = []

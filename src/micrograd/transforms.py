@@ -1,4 +1,4 @@
-"""grad, value_and_grad, jacobian, hessian, jvp, vjp, hvp: transforms from functions to functions of their derivatives.
+"""grad, jacobian, hessian, jvp, vjp and their relatives: transforms from functions to functions of their derivatives.
 
     >>> from micrograd import grad, math
     >>> grad(lambda x: math.sin(x) * x)(0.0)
@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, update_wrapper
-from itertools import islice
-from math import prod
 from typing import Any, ParamSpec, TypeVar
 
 from micrograd import anomaly
@@ -35,7 +33,6 @@ from micrograd.tree import (
     flatten,
     map_values,
     name_of,
-    rebuild,
     size,
     unflatten,
     wants_function,
@@ -47,7 +44,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class _Call:
+class Call:
     """One call of a function to differentiate: its arguments as a flat list, and what is asked for."""
 
     def __init__(
@@ -124,6 +121,20 @@ class _Call:
         flat = iter(python.run(tape, self.leaves, found.captured))
         return map_values(found.aux, lambda _: next(flat))
 
+    def unchanged(self, name: str) -> Callable[[], None]:
+        """A check that no Value has changed since now, after which the derivative would be that at another point."""
+        read = [x for x in [*self.leaves, *self.trace.captured] if isinstance(x, Value)]
+        before = peek(read)
+
+        def check() -> None:
+            if any(x != y and x == x for x, y in zip(before, peek(read))):
+                raise ValueError(
+                    f"the data of a Value has changed since {name}, and the derivative is that at the old one\n"
+                    f"  Take all derivatives before the numbers change, or call {name} again."
+                )
+
+        return check
+
     def run(self, tape: Any, extra: tuple[Any, ...] = ()) -> list[Any]:
         leaves = [*self.leaves, *as_floats(extra)]
         if anomaly.looking and anomaly.here():
@@ -178,10 +189,15 @@ class Derived:
 
 
 def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
-    """The value of f and its gradient with respect to the arguments argnums, in one call."""
+    """The value of f and its gradient with respect to the arguments argnums, in one call.
+
+    >>> from micrograd import value_and_grad
+    >>> value_and_grad(lambda x, y: x * x * y, argnums=(0, 1))(3.0, 2.0)
+    (18.0, (12.0, 9.0))
+    """
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        call = _Call(f, args, kwargs, argnums, has_aux)
+        call = Call(f, args, kwargs, argnums, has_aux)
         call.scalar("grad")
         tape = derived(call.trace.tape, passes.adjoint, call.places())
         y, *flat = call.run(tape)
@@ -191,7 +207,12 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
 
 
 def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
-    """The gradient of f with respect to the arguments argnums; with has_aux, f returns (result, aux) and so does this."""
+    """The gradient of f with respect to the arguments argnums; with has_aux, f returns (result, aux) and so does this.
+
+    >>> from micrograd import grad
+    >>> grad(lambda p: p["a"] * p["b"] ** 2)({"a": 2.0, "b": 3.0})
+    {'a': 9.0, 'b': 12.0}
+    """
     both = value_and_grad(f, argnums, has_aux)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -201,55 +222,19 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Ca
     return Derived(gradient, grad, f, argnums, has_aux)
 
 
-def jacobian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
-    """The derivative of every result with respect to every number in the arguments argnums.
-
-    The result has the structure of f's result, and each number in it is a gradient. An array gives a gradient of arrays: of
-    its own dimensions, and behind them those of the argument's arrays.
-    """
-
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        call = _Call(f, args, kwargs, argnums, has_aux)
-        count, width = size(call.trace.shape), sum(len(span) for span in call.wrt)
-        sweeps = passes.columns if width < count else passes.adjoint
-        tape = derived(call.trace.tape, sweeps, call.places())
-        flat = call.run(tape)[count:]
-        rows = [call.gradient(flat, i * width) for i in range(count)]
-        each = iter(rows)
-        result = rebuild(call.trace.shape, each.__next__, lambda d: _laid_on_each_other(list(islice(each, prod(d))), d))
-        return call.with_aux(result)
-
-    return Derived(jacobian_of, jacobian, f, argnums, has_aux)
-
-
-def _laid_on_each_other(rows: list[Any], dimensions: tuple[int, ...]) -> Any:
-    """Stack gradients of one structure, one for each number of an array, into that structure with arrays for numbers."""
-    leaves: list[Any] = []
-    shapes = [flatten(row, leaves) for row in rows]
-    shape = shapes[0] if rows else NUMBER
-    columns = iter([leaves[k :: size(shape)] for k in range(size(shape))])
-
-    def array(inner: tuple[int, ...]) -> Any:
-        parts = zip(*[next(columns) for _ in range(prod(inner))])
-        return unflatten(("array", (*dimensions, *inner)), iter([x for part in parts for x in part]))
-
-    return rebuild(shape, lambda: array(()), array)
-
-
-def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
-    """The second derivatives of f: the jacobian of its gradient."""
-    return jacobian(grad(f, argnums, has_aux), argnums, has_aux)
-
-
 def jvp(
     f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False
 ) -> tuple[Any, ...]:
     """The result of f at primals, and its derivative in the direction tangents: one forward sweep.
 
     With has_aux, f returns (result, aux), and aux comes third here.
+
+    >>> from micrograd import jvp
+    >>> jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))
+    (6.0, 3.0)
     """
     _matching("jvp", primals, tangents)
-    call = _Call(f, tuple(primals), {}, tuple(range(len(primals))), has_aux)
+    call = Call(f, tuple(primals), {}, tuple(range(len(primals))), has_aux)
     directions: list[Any] = []
     flatten(tuple(tangents), directions)
     tape, seeds = call.trace.tape.with_inputs(len(directions))
@@ -259,23 +244,50 @@ def jvp(
     return results
 
 
+def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The result of f at primals, and its derivative there as a linear function of the tangents; f itself runs once.
+
+    >>> from micrograd import linearize
+    >>> y, push = linearize(lambda x: x**3, 2.0)
+    >>> y, push(1.0), push(10.0)
+    (8.0, 12.0, 120.0)
+    """
+    call = Call(f, primals, {}, tuple(range(len(primals))), False)
+    shape, count = call.trace.shape, size(call.trace.shape)
+    result = unflatten(shape, iter(call.run(call.trace.tape)))
+    tape, seeds = call.trace.tape.with_inputs(sum(len(span) for span in call.wrt))
+    swept = derived(tape, passes.tangent, call.places(), seeds)
+    unchanged = call.unchanged("linearize")
+
+    def push(*tangents: Any) -> Any:
+        unchanged()
+        _matching("linearize", primals, tangents)
+        flat: list[Any] = []
+        flatten(tangents, flat)
+        return unflatten(shape, iter(call.run(swept, tuple(flat))[count:]))
+
+    return result, push
+
+
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The result of f at primals, and a function from its cotangent to those of the primals: reverse sweeps.
 
     With has_aux, f returns (result, aux), and aux comes third here.
+
+    >>> from micrograd import vjp
+    >>> y, pull = vjp(lambda x, y: (x * y, x + y), 2.0, 3.0)
+    >>> y, pull((1.0, 10.0))
+    ((6.0, 5.0), (13.0, 12.0))
     """
-    call = _Call(f, primals, {}, tuple(range(len(primals))), has_aux)
+    call = Call(f, primals, {}, tuple(range(len(primals))), has_aux)
     count = size(call.trace.shape)
     result = unflatten(call.trace.shape, iter(call.run(call.trace.tape)))
     tape, seeds = call.trace.tape.with_inputs(count)
     swept = derived(tape, passes.adjoint, call.places(), seeds)
-    read = [x for x in [*call.leaves, *call.trace.captured] if isinstance(x, Value)]
-    before = peek(read)
+    unchanged = call.unchanged("vjp")
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
-        if any(x != y and x == x for x, y in zip(before, peek(read))):
-            raise ValueError("the data of a Value has changed since vjp, and the derivative is that at the old one\n"
-                             "  Pull all cotangents before the numbers change, or call vjp again.")  # fmt: skip
+        unchanged()
         flat: list[Any] = []
         shape = flatten(cotangent, flat)
         if shape != call.trace.shape:
@@ -293,6 +305,10 @@ def hvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ..
     """The Hessian of f times a vector, without the Hessian: the derivative of the gradient in a direction.
 
     With has_aux, f returns (result, aux), and this the product and aux.
+
+    >>> from micrograd import hvp
+    >>> hvp(lambda x: x[0] ** 2 * x[1], ([2.0, 3.0],), ([1.0, 0.0],))
+    [6.0, 4.0]
     """
     _matching("hvp", primals, tangents)
     single = len(primals) == 1

@@ -13,7 +13,7 @@ from micrograd import install, math
 
 MODULES = sorted({*micrograd._LAZY.values(), "install"})
 NEEDS = {"interop.torch": "torch", "interop.jax": "jax", "interop.onnx": "onnx", "interop.scipy": "scipy",
-         "interop.sparse": "scipy", "compile.jit": "llvmlite", "compile.vmap": "llvmlite", "plots": "matplotlib"}  # fmt: skip
+         "sparse": "scipy", "compile.jit": "llvmlite", "compile.vmap": "llvmlite", "plots": "matplotlib"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -17,7 +17,7 @@ LAYERS = [
     ["_engine", "observed", "callsite", "scopes", "graph", "engine", "importable"],
     ["math", "primitive", "text", "random", "anomaly", "tree", "objects", "structure", "arrays", "protocols"],
     ["tape"],
-    ["transforms", "stage"],
+    ["sparse", "transforms", "jacobians", "custom", "rematerialize", "stage"],
     ["compile"],
     ["checks", "cluster"],
     ["nn", "losses", "optim", "data", "plots", "interop"],

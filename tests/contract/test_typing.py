@@ -43,9 +43,13 @@ MISTAKES = [  # each line is an error to mypy and to pyright
     "nn.MLP(2)",
     "nn.MLP('2', [1])",
     "nn.MLP(2, [1]).paramters()",
+    "jit(nn.MLP(2, [1])).paramters()",
+    "v9: int = jit(nn.MLP(2, [1])).parameters()",
+    "remat(area)('a', 2.0)",
+    "jacfwd(area)(1.0)",
     "v8: int = nn.MLP(2, [1]).parameters()",
 ]
-START = """from micrograd import Value, grad, jit, math, nn, value_and_grad, vmap
+START = """from micrograd import Value, grad, jacfwd, jit, math, nn, remat, value_and_grad, vmap
 
 
 def area(w: float, h: float) -> float:

@@ -8,20 +8,27 @@ import micrograd
 from micrograd import (
     Value,
     check_grad,
+    custom_vjp,
     data,
     detect_anomaly,
+    export_text,
     grad,
     hessian,
     hvp,
+    import_text,
+    jacfwd,
     jacobian,
+    jacrev,
     jit,
     jvp,
+    linearize,
     losses,
     math,
     nn,
     no_grad,
     optim,
     primitive,
+    remat,
     train,
     value_and_grad,
     vjp,
@@ -108,6 +115,16 @@ out, tangent = jvp(area, (1.0, 2.0), (1.0, 0.0))
 out, pull = vjp(area, 1.0, 2.0)
 hv = hvp(lambda x: x**3, (2.0,), (1.0,))
 check_grad(area, 1.0, 2.0)
+columns = jacfwd(area)(1.0, 2.0), jacrev(area)(1.0, height=2.0)
+sparse = jacobian(lambda x: [x[0]], sparse=True)([2.0])
+linear, push = linearize(area, 1.0, 2.0)
+again = remat(area)
+kept: float = again(1.0, 2.0)
+ruled = custom_vjp(area)
+ruled.defvjp(lambda w, h: (w * h, h), lambda h, c: (c * h, None))
+imported: Callable[..., object] = import_text(export_text(area, 1.0, 2.0))
+nested = vmap(lambda p: p["a"], in_axes=({"a": 1},), out_axes=1)(np.ones((2, 3)))
+array = np.array([1.0, 2.0]) * a
 with detect_anomaly():
     area(1.0, 2.0)
 
@@ -119,6 +136,12 @@ X, targets = data.moons(20, seed=0)
 optimizer = optim.SGD(model.parameters(), lr=0.1)
 history = train.fit(model, (X, targets), losses.max_margin, optimizer, epochs=1, quiet=True)
 final: float = history.loss[-1]
+
+
+quick = jit(model)
+quick.zero_grad()
+compiled_weights: list[Value] = quick.parameters()
+quick_text: str = quick.source([1.0, 2.0])
 
 
 class Line(nn.Module):

@@ -152,6 +152,9 @@ def distribute(v: Vmap, client: Any, progress: Any = None) -> ClusterVmap:
         )
     if getattr(client, "asynchronous", False):
         raise TypeError("client=...: an asynchronous client cannot be waited for; connect with Client(address)")
+    nested = isinstance(v.in_axes, tuple) and any(isinstance(axis, (dict, list, tuple)) for axis in v.in_axes)
+    if nested or v.out_axes != 0:
+        raise TypeError("client=...: on a cluster in_axes has one axis for each argument, and out_axes is 0")
     found = ClusterVmap(v.f, v.in_axes, v.reduce, v.threads, v.batch_size, v.options, v.static)
     found.client, found.progress = client, progress
     functools.update_wrapper(found, v.f, updated=())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from micrograd.compile import backend as backends
@@ -9,7 +10,7 @@ from micrograd.compile import pipeline
 from micrograd.compile.kernel import Kernel
 from micrograd.compile.variants import Variant
 from micrograd.tape.tape import Tape
-from micrograd.tape.trace import Trace
+from micrograd.tape.trace import Trace, user_depth
 
 LONGEST = 40  # lines of a tape that are printed in full
 
@@ -112,3 +113,15 @@ def _shortened(lines: list[str]) -> list[str]:
 
 def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def warn_of_paths(owner: Any, row: int, found: Trace, most: int) -> None:
+    """Warn of rows that take more paths than are compiled."""
+    warnings.warn(
+        f"the rows of {owner!r} take more than {most:,} different paths through its branches, "
+        f"as row {row} does at {branch_line(found)}\n"
+        "  Each path is compiled on its own. The rows that are left are run in Python, one by one, which is slow.\n"
+        "  Write the choice as micrograd.math.where(condition, a, b).",
+        RuntimeWarning,
+        stacklevel=user_depth(),
+    )

@@ -24,7 +24,7 @@ from micrograd.compile import explain, llvm, worker
 from micrograd.compile.kernel import RESULT
 from micrograd.compile.options import Options
 from micrograd.compile.point import PointVariant
-from micrograd.compile.protocol import Compiled, P, R
+from micrograd.compile.protocol import Compiled, CompiledModel, Model, P, R
 from micrograd.compile.signature import (
     Fixed,
     Known,
@@ -268,6 +268,11 @@ class Jit:
         return by_name(self.kernel, self.f) or (compiled, (self.f, self.options, self.given))
 
 
+@overload
+def jit(
+    f: Model[P, R], *, exact: bool = False, fastmath: bool = False, wait: bool = False,
+    float32: bool = False, width: int | None = None, static_argnums: int | tuple[int, ...] = (), backend: str = "llvm",
+) -> CompiledModel[P, R]: ...  # fmt: skip
 @overload
 def jit(
     f: Callable[P, R], *, exact: bool = False, fastmath: bool = False, wait: bool = False,

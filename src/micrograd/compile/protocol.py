@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from micrograd.engine import Value
     from micrograd.tape.tape import Tape
 
 P = ParamSpec("P")
@@ -50,3 +51,28 @@ class Compiled(Protocol[P, R_co]):
     def __get__(self, instance: None, owner: Any = None) -> Self: ...
     @overload
     def __get__(self, instance: object, owner: Any = None) -> Callable[..., R_co]: ...
+
+
+class Model(Protocol[P, R_co]):
+    """A function with parameters: an `nn.Module`, or an object of one's own with these methods."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Call the model."""
+        ...
+
+    def parameters(self) -> list[Value]:
+        """Return the parameters."""
+        ...
+
+    def zero_grad(self) -> None:
+        """Set the gradients of the parameters to zero."""
+        ...
+
+
+class CompiledModel(Compiled[P, R_co], Model[P, R_co], Protocol[P, R_co]):
+    """What `jit` makes of a model: compiled, and with the parameters of the model.
+
+    >>> from micrograd import jit, nn
+    >>> len(jit(nn.MLP(2, [3, 1])).parameters())
+    13
+    """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from micrograd import install
+from micrograd.compile import axes as axes_of
 from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.objects import flatten_object, static_shape
@@ -33,17 +34,15 @@ class Rows:
         self.uniform: list[Any] = []
         self.by_eager = False  # an array of Values: part of an outer graph
         self.np = np
-        parts = []
+        parts: list[Any] = []
         taken = {n % len(args) for n in static if -len(args) <= n < len(args)}
         for i, (a, axis) in enumerate(zip(args, axes)):
             if i in taken:
                 if axis is not None:
                     raise TypeError(f"argument {i} is static, so it is the same in all rows: give in_axes=None for it")
                 parts.append(("uniform", static_shape(a)))
-            elif axis is None:
-                parts.append(("uniform", flatten(a, self.uniform, flatten_object)))
             else:
-                parts.append(("rows", self._take(a, axis, f"argument {i}")))
+                parts.append(self._part(a, axis, f"argument {i}"))
         for name, a in kwargs.items():
             parts.append(("rows", self._take(a, 0, f"argument {name!r}")))
         self.names = tuple(kwargs)
@@ -51,7 +50,7 @@ class Rows:
         try:
             hash(self.key)
         except TypeError:
-            raise not_told_apart(("tuple", tuple(shape for _, shape in parts)), "an argument") from None
+            raise not_told_apart(("tuple", tuple(_shapes(parts))), "an argument") from None
         if not self.arrays:
             raise TypeError("vmap needs an argument with rows: a NumPy array, or a list or dict of them")
         self.rows = self.arrays[0].shape[self.axes[0]]
@@ -60,6 +59,17 @@ class Rows:
                 raise ValueError(f"the arguments have different numbers of rows: {self.rows} and {a.shape[axis]}")
         if self.rows == 0:
             raise ValueError("the batch is empty: vmap needs at least one row to run the function on")
+
+    def _part(self, a: Any, axis: Any, what: str) -> tuple[Any, ...]:
+        """How an argument is arranged: ("uniform", shape), ("rows", shape), or a structure of these."""
+        if axis is None:
+            return "uniform", flatten(a, self.uniform, flatten_object)
+        if isinstance(axis, int):
+            return "rows", self._take(a, axis, what)
+        inner = tuple([self._part(x, part, f"a part of {what}") for x, part in axes_of.parts(a, axis, what)])
+        if isinstance(a, dict):
+            return "dict", tuple(a), inner
+        return ("named", type(a), inner) if hasattr(a, "_fields") else (type(a).__name__, inner)
 
     def _take(self, a: Any, axis: int, what: str) -> Shape:
         if isinstance(a, tuple) and hasattr(a, "_fields"):
@@ -127,9 +137,26 @@ class Rows:
     def arrange(self, leaves: list[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of the function for one row, by position and by name, from its numbers (or Values)."""
         varying, uniform = iter(leaves), iter(leaves[len(leaves) - len(self.uniform) :])
-        args = [unflatten(shape, varying if kind == "rows" else uniform) for kind, shape in self.key[0]]
+
+        def build(part: Any) -> Any:
+            if part[0] in ("rows", "uniform"):
+                return unflatten(part[1], varying if part[0] == "rows" else uniform)
+            inner = [build(x) for x in part[-1]]
+            if part[0] == "dict":
+                return dict(zip(part[1], inner))
+            return part[1](*inner) if part[0] == "named" else tuple(inner) if part[0] == "tuple" else inner
+
+        args = [build(part) for part in self.key[0]]
         count = len(args) - len(self.names)
         return args[:count], dict(zip(self.names, args[count:]))
+
+
+def _shapes(parts: Any) -> list[Shape]:
+    """The shapes in the arrangement of arguments."""
+    found: list[Shape] = []
+    for part in parts:
+        found += [part[1]] if part[0] in ("rows", "uniform") else _shapes(part[-1])
+    return found
 
 
 def _holds_more(a: Any) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
 from micrograd import anomaly, engine
+from micrograd.compile import axes, explain, llvm
 from micrograd.compile import backend as backends
-from micrograd.compile import explain, llvm
 from micrograd.compile.batch import (
     ByVariant,
     RowsVariant,
@@ -32,7 +31,7 @@ from micrograd.compile.variants import Variants, is_recording, trace_rolled, tra
 from micrograd.engine import Value
 from micrograd.importable import attribute_of, by_name
 from micrograd.tape.tape import Tape
-from micrograd.tape.trace import Trace, is_tracing, user_depth
+from micrograd.tape.trace import Trace, is_tracing
 from micrograd.tree import NUMBER, Shape, name_of, unflatten, wants_function
 
 CORES = os.cpu_count() or 1
@@ -66,15 +65,11 @@ class Vmap:
 
     def __init__(
         self, f: Callable[..., Any], in_axes: Any, reduce: str | None, threads: int | None, batch_size: int | None,
-        options: Options, static: tuple[int, ...] = (),
+        options: Options, static: tuple[int, ...] = (), out_axes: Any = 0,
     ) -> None:  # fmt: skip
-        in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
-        for axis in in_axes if isinstance(in_axes, tuple) else (in_axes,):
-            if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
-                raise TypeError(
-                    f"in_axes={in_axes!r}: an axis is a whole number, or None for an argument that is the same in all rows; "
-                    "a tuple has one for each argument"
-                )
+        self.in_axes, self.out_axes = axes.checked("in_axes", in_axes), axes.checked("out_axes", out_axes)
+        if reduce is not None and out_axes != 0:
+            raise ValueError(f"out_axes={out_axes!r}: with reduce={reduce!r} the result has no rows")
         if reduce not in (None, "sum", "mean"):
             raise ValueError(f'reduce={reduce!r}: it must be None, "sum" or "mean"')
         for name, least in (("batch_size", batch_size), ("threads", threads)):
@@ -83,7 +78,7 @@ class Vmap:
         wants_function(f, "map over rows")
         functools.update_wrapper(self, f, updated=())
         self.f, self.reduce, self.threads = f, reduce, threads
-        self.in_axes, self.static = in_axes, static
+        self.static = static
         self.batch_size, self.options = batch_size, options
         self.variants: Variants[RowsVariant] = Variants()
         self.plans: dict[Any, Plan] = {}
@@ -96,15 +91,18 @@ class Vmap:
         return attribute_of(self, name)
 
     def __reduce__(self) -> Any:
-        how = self.in_axes, self.reduce, self.threads, self.batch_size, self.options, self.static
-        return by_name(self, self.f) or (Vmap, (self.f, *how))
+        return by_name(self, self.f) or (Vmap, self._made_of(self.options))
+
+    def _made_of(self, options: Options) -> tuple[Any, ...]:
+        how = self.f, self.in_axes, self.reduce, self.threads, self.batch_size
+        return *how, options, self.static, self.out_axes
 
     def __dir__(self) -> list[str]:
         return explain.public_names(self.f)
 
     def _with_options(self, options: Options) -> Vmap:
         """The same, compiled with other options: what jit(vmap(f)) is."""
-        return Vmap(self.f, self.in_axes, self.reduce, self.threads, self.batch_size, options, self.static)
+        return Vmap(*self._made_of(options))
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         repeat = self.repeat
@@ -112,7 +110,10 @@ class Vmap:
             result = repeat(*args)
             if result is not None:
                 return result
-        rows = Rows(args, kwargs, self.in_axes, self.static)
+        result = self._on(Rows(args, kwargs, self.in_axes, self.static), args)
+        return result if self.out_axes == 0 else axes.place_rows(result, self.out_axes)
+
+    def _on(self, rows: Rows, args: tuple[Any, ...]) -> Any:
         if rows.by_eager or is_tracing():
             return run_eagerly(self, rows)
         run = functools.partial(self._settled, args) if engine.NATIVE else functools.partial(run_eagerly, self)
@@ -209,7 +210,7 @@ class Vmap:
             if variant is None:
                 row = work.first()
                 if found >= TUNING.max_variants:
-                    self._warn_of_paths(rows, row)
+                    explain.warn_of_paths(self, row, self._trace(rows, row), TUNING.max_variants)
                     while not work.done():
                         work.run_eagerly(self._traced(rows, work.first(), plan), work.first())
                     break
@@ -317,16 +318,6 @@ class Vmap:
             self.variants.read(modules)
         return variant, True
 
-    def _warn_of_paths(self, rows: Rows, row: int) -> None:
-        warnings.warn(
-            f"the rows of {self!r} take more than {TUNING.max_variants:,} different paths through its branches, "
-            f"as row {row} does at {explain.branch_line(self._trace(rows, row))}\n"
-            "  Each path is compiled on its own. The rows that are left are run in Python, one by one, which is slow.\n"
-            "  Write the choice as micrograd.math.where(condition, a, b).",
-            RuntimeWarning,
-            stacklevel=user_depth(),
-        )
-
     # ---- looking inside
 
     def source(self, /, *args: Any, **kwargs: Any) -> str:
@@ -351,25 +342,29 @@ class Vmap:
 
 @overload
 def vmap(
-    f: Callable[..., Any], *, in_axes: Any = 0, reduce: Literal["sum", "mean"] | None = None, threads: int | None = None,
-    batch_size: int | None = None, exact: bool = False, fastmath: bool = False, float32: bool = False,
-    width: int | None = None, backend: str = "llvm", client: Any = None, progress: Any = None,
+    f: Callable[..., Any], *, in_axes: Any = 0, out_axes: Any = 0,
+    reduce: Literal["sum", "mean"] | None = None, threads: int | None = None, batch_size: int | None = None,
+    exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
+    client: Any = None, progress: Any = None,
 ) -> Compiled[..., Any]: ...  # fmt: skip
 @overload
 def vmap(
-    f: None = None, *, in_axes: Any = 0, reduce: Literal["sum", "mean"] | None = None, threads: int | None = None,
-    batch_size: int | None = None, exact: bool = False, fastmath: bool = False, float32: bool = False,
-    width: int | None = None, backend: str = "llvm", client: Any = None, progress: Any = None,
+    f: None = None, *, in_axes: Any = 0, out_axes: Any = 0,
+    reduce: Literal["sum", "mean"] | None = None, threads: int | None = None, batch_size: int | None = None,
+    exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
+    client: Any = None, progress: Any = None,
 ) -> Callable[[Callable[..., Any]], Compiled[..., Any]]: ...  # fmt: skip
 def vmap(
-    f: Callable[..., Any] | None = None, *, in_axes: Any = 0, reduce: str | None = None, threads: int | None = None,
-    batch_size: int | None = None, exact: bool = False, fastmath: bool = False, float32: bool = False,
-    width: int | None = None, backend: str = "llvm", client: Any = None, progress: Any = None,
+    f: Callable[..., Any] | None = None, *, in_axes: Any = 0, out_axes: Any = 0,
+    reduce: str | None = None, threads: int | None = None, batch_size: int | None = None,
+    exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
+    client: Any = None, progress: Any = None,
 ) -> Any:  # fmt: skip
     """Map a function of one row over the rows of NumPy arrays, as machine code.
 
-    - in_axes: the axis along which the rows of each argument run; None for an argument that is the same in all rows. For
-      keyword arguments, rows always run along axis 0.
+    - in_axes: the axis along which the rows of each argument run; None for an argument that is the same in all rows; a dict,
+      list or tuple of axes for an argument that is such a structure. For keyword arguments, rows always run along axis 0.
+    - out_axes: the axis along which the rows of the result run, or a structure of them.
     - reduce: None gives a result for each row; "sum" and "mean" add them up inside the machine code, gradients included.
     - threads: the number of cores; all of them by default. It changes no bit of the result.
     - batch_size: about how many rows to run at once, in multiples of 2,048. It changes no bit of the result.
@@ -382,7 +377,7 @@ def vmap(
     """
     if f is None:
         return functools.partial(
-            vmap, in_axes=in_axes, reduce=reduce, threads=threads, batch_size=batch_size, exact=exact,
+            vmap, in_axes=in_axes, out_axes=out_axes, reduce=reduce, threads=threads, batch_size=batch_size, exact=exact,
             fastmath=fastmath, float32=float32, width=width, backend=backend, client=client,
             progress=progress)  # fmt: skip
     function: Any = f
@@ -392,7 +387,7 @@ def vmap(
         exact = exact or (inner.exact and not (fastmath or float32))
         fastmath = fastmath or (inner.fastmath and not exact)
     options = Options(exact, fastmath, float32, width, True, backend)
-    found = Vmap(function, in_axes, reduce, threads, batch_size, options, static)
+    found = Vmap(function, in_axes, reduce, threads, batch_size, options, static, out_axes)
     if client is None:
         return found
     from micrograd.cluster.vmap import distribute

@@ -14,7 +14,8 @@ from typing import Any
 
 from micrograd import install
 from micrograd.compile.jit import jit
-from micrograd.transforms import hessian, hvp, jacobian, value_and_grad
+from micrograd.jacobians import hessian, jacobian
+from micrograd.transforms import hvp, value_and_grad
 from micrograd.tree import flatten, unflatten
 
 PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")  # methods that take Hessian times vector

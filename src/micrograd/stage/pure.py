@@ -7,7 +7,7 @@ import operator
 from types import FunctionType
 from typing import Any
 
-from micrograd import engine, math, transforms
+from micrograd import engine, jacobians, math, transforms
 from micrograd.primitive import Primitive
 from micrograd.transforms import Derived
 
@@ -36,7 +36,8 @@ PURE |= {
     slice,
     format,
 }
-PURE |= {x for x in vars(transforms).values() if isinstance(x, FunctionType) and x.__module__ == transforms.__name__}
+for module in (transforms, jacobians):
+    PURE |= {x for x in vars(module).values() if isinstance(x, FunctionType) and x.__module__ == module.__name__}
 PURE -= _INTERPRETED
 
 

@@ -1,10 +1,10 @@
 """Sparse Jacobians and Hessians: find the pattern on the tape, colour the columns, and sweep once for each colour.
 
 >>> import numpy as np
->>> from micrograd import sparse_jacobian
+>>> from micrograd import jacobian
 >>> def second_difference(x):
 ...     return [x[i - 1] - 2.0 * x[i] + x[i + 1] for i in range(1, len(x) - 1)]
->>> J = sparse_jacobian(second_difference)
+>>> J = jacobian(second_difference, sparse=True)
 >>> J(np.arange(5.0)).toarray().tolist()
 [[1.0, -2.0, 1.0, 0.0, 0.0], [0.0, 1.0, -2.0, 1.0, 0.0], [0.0, 0.0, 1.0, -2.0, 1.0]]
 >>> J.sweeps
@@ -21,8 +21,7 @@ from micrograd.errors import TraceError
 from micrograd.tape import interpret, passes
 from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
 from micrograd.tape.trace import Trace, derived, is_tracing, peek, trace
-from micrograd.transforms import grad
-from micrograd.tree import Shape, as_floats, flatten, name_of, size
+from micrograd.tree import Shape, as_floats, flatten, name_of, size, wants_function
 
 
 def pattern(tape: Tape) -> list[list[int]]:
@@ -60,14 +59,23 @@ def colour(rows: list[list[int]], columns: int) -> list[int]:
 
 
 class SparseJacobian:
-    """A function of a list or an array of numbers, to the Jacobian as a `scipy.sparse.csr_array`."""
+    """The Jacobian of f by one of its arguments, a list or an array of numbers, as a `scipy.sparse.csr_array`."""
 
-    def __init__(self, f: Callable[..., Any]) -> None:
-        self.f = f
+    def __init__(self, f: Callable[..., Any], argnum: int = 0) -> None:
+        wants_function(f, "differentiate")
+        if not isinstance(argnum, int):
+            raise TypeError(f"argnums={argnum!r}: a sparse Jacobian is by one argument, whose number is given")
+        self.f, self.argnum = f, argnum
         self.sweeps = 0  # how many the last call took: one for each colour
 
-    def __call__(self, x: Any, *args: Any) -> Any:
-        """The Jacobian of f at x, by as many forward sweeps as there are colours."""
+    def __repr__(self) -> str:
+        return f"<sparse jacobian of {name_of(self.f)}>"
+
+    def __reduce__(self) -> Any:
+        return SparseJacobian, (self.f, self.argnum)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """The Jacobian of f at these arguments, by as many forward sweeps as there are colours."""
         if is_tracing():
             raise TraceError(
                 "a sparse Jacobian is no number, and cannot be part of a compiled function; use jacobian there"
@@ -77,9 +85,11 @@ class SparseJacobian:
             from scipy.sparse import csr_array
         except ImportError:
             raise ImportError(f"sparse Jacobians are SciPy's: {install.command('scipy')}") from None
+        if not -len(args) <= self.argnum < len(args):
+            raise TypeError(f"argnums={self.argnum} asks for an argument that did not come by position")
         leaves: list[Any] = []
-        shape: Shape = ("tuple", (flatten(x, leaves),))
-        found = self._trace(shape, as_floats(peek(leaves)), args)
+        shape: Shape = ("tuple", (flatten(args[self.argnum], leaves),))
+        found = self._trace(shape, as_floats(peek(leaves)), args, kwargs)
         rows = pattern(found.tape)
         colours = colour(rows, len(leaves))
         self.sweeps = 1 + max(colours, default=-1)
@@ -88,9 +98,11 @@ class SparseJacobian:
         data = self._sweep(found, as_floats(peek(leaves)), rows, colours, np)
         return csr_array((data, index, ends), shape=(size(found.shape), len(leaves)))
 
-    def _trace(self, shape: Shape, numbers: list[Any], args: tuple[Any, ...]) -> Trace:
+    def _trace(self, shape: Shape, numbers: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trace:
         def run(x: Any) -> Any:
-            return self.f(x, *args)
+            given = list(args)
+            given[self.argnum] = x
+            return self.f(*given, **kwargs)
 
         run.__qualname__ = name_of(self.f)
         return trace(run, shape, numbers, frozen=False)
@@ -106,25 +118,3 @@ class SparseJacobian:
             direction = (each == k).astype(float).tolist()
             slopes.append(interpret.run(swept, [*numbers, *direction], params)[count:])
         return np.array([slopes[colours[c]][r] for r, row in enumerate(rows) for c in row], dtype=float)
-
-
-def sparse_jacobian(f: Callable[..., Any]) -> SparseJacobian:
-    """Return the function that computes the Jacobian of f by its first argument, as a SciPy CSR array.
-
-    The first argument is a list or an array of numbers, and f returns a list or an array of numbers.
-
-    >>> from micrograd import sparse_jacobian
-    >>> sparse_jacobian(lambda x: [v * v for v in x])([1.0, 2.0, 3.0]).toarray().tolist()
-    [[2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 6.0]]
-    """
-    return SparseJacobian(f)
-
-
-def sparse_hessian(f: Callable[..., Any]) -> SparseJacobian:
-    """Return the function that computes the Hessian of f by its first argument, as a SciPy CSR array.
-
-    >>> from micrograd import sparse_hessian
-    >>> sparse_hessian(lambda x: x[0] * x[1] + x[2] ** 3)([1.0, 2.0, 3.0]).toarray().tolist()
-    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 18.0]]
-    """
-    return SparseJacobian(grad(f))

@@ -1,0 +1,109 @@
+"""custom_vjp: a function with a reverse rule of its own, for several inputs and results at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, update_wrapper
+from typing import Any
+
+from micrograd.engine import Value, apply
+from micrograd.math import stop_gradient
+from micrograd.ops import Op
+from micrograd.tape.trace import is_tracing
+from micrograd.tree import Shape, flatten, map_values, name_of, size, unflatten, wants_function, written
+
+# attach(y, x, slope) is y, and its derivative with respect to x is slope: the rule of a function, input by input, as an op that
+# every sweep and every backend knows already. The slope is part of the program, so that it has derivatives of its own.
+ATTACH = Op(
+    "attach",
+    lambda y, x, slope: y,
+    [lambda y, x, slope, out: 1.0, lambda y, x, slope, out: slope, lambda y, x, slope, out: 0.0],
+)
+
+
+class CustomVjp:
+    """A function whose derivative is computed by a rule, made by `custom_vjp`."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        wants_function(f, "give a rule to")
+        update_wrapper(self, f, updated=())
+        self.f = f
+        self.forward: Callable[..., Any] | None = None
+        self.backward: Callable[..., Any] | None = None
+
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        """Set the rule: `forward(*args)` returns the result and what `backward(kept, cotangent)` needs of it.
+
+        backward returns a tuple: for each argument the cotangent, arranged as the argument is; None stands for zero.
+        """
+        wants_function(forward, "run forward")
+        wants_function(backward, "run backward")
+        self.forward, self.backward = forward, backward
+
+    def __repr__(self) -> str:
+        return f"<custom_vjp of {name_of(self.f)}>"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else partial(self, instance)
+
+    def __call__(self, /, *args: Any) -> Any:
+        if self.forward is None or self.backward is None:
+            raise TypeError(f"{self!r} has no rule yet: set it with {name_of(self.f)}.defvjp(forward, backward)")
+        leaves: list[Any] = []
+        shapes = [flatten(a, leaves) for a in args]
+        if not any(isinstance(x, Value) for x in leaves):
+            return self.f(*args)
+        cut = iter([stop_gradient(x) if isinstance(x, Value) else x for x in leaves])
+        inside = [unflatten(shape, cut) for shape in shapes]
+        made = self.forward(*inside if not is_tracing() else args)
+        if not isinstance(made, tuple) or len(made) != 2:
+            raise TypeError(f"the forward rule of {self!r} returns (result, kept), not {type(made).__name__}")
+        numbers: list[Any] = []
+        shape = flatten(made[0], numbers)
+        outputs = [self._attached(k, y, leaves, shapes, shape, made[1]) for k, y in enumerate(numbers)]
+        return unflatten(shape, iter(outputs))
+
+    def _attached(self, k: int, y: Any, leaves: list[Any], shapes: list[Shape], shape: Shape, kept: Any) -> Any:
+        """Result k, with its slopes by all inputs: the rule is linear in the cotangent, and runs on a unit vector."""
+        assert self.backward is not None
+        unit = unflatten(shape, iter([1.0 if i == k else 0.0 for i in range(size(shape))]))
+        found = self.backward(kept, unit)
+        if not isinstance(found, tuple) or len(found) != len(shapes):
+            raise TypeError(
+                f"the backward rule of {self!r} returns a tuple with a cotangent for each of its {len(shapes)} arguments"
+            )
+        slopes: list[Any] = []
+        for number, (cotangent, wanted) in enumerate(zip(found, shapes)):
+            if cotangent is None:
+                slopes += [0.0] * size(wanted)
+            elif flatten(cotangent, slopes) != wanted:
+                raise TypeError(
+                    f"the backward rule of {self!r} arranges the cotangent of argument {number} otherwise than the argument, "
+                    f"which is {written(wanted)}"
+                )
+        out = stop_gradient(y)
+        for x, slope in zip(leaves, slopes):
+            if isinstance(x, Value):
+                out = apply(ATTACH, out, x, slope if is_tracing() else map_values(slope, lambda v: v.data))
+        return out
+
+
+def custom_vjp(f: Callable[..., Any]) -> CustomVjp:
+    """Give a function a reverse rule of its own, in place of the derivative of its code.
+
+    The rule is that of `jax.custom_vjp`. It holds in eager code, in every transform, and in compiled functions; derivatives
+    of higher order are those of the code of the rule.
+
+    >>> from micrograd import custom_vjp, grad, math
+    >>> @custom_vjp
+    ... def log1pexp(x):
+    ...     return math.log(1.0 + math.exp(x))
+    >>> def forward(x):
+    ...     return log1pexp.f(x), x
+    >>> def backward(x, cotangent):
+    ...     return (cotangent * math.sigmoid(x),)
+    >>> log1pexp.defvjp(forward, backward)
+    >>> grad(log1pexp)(0.0), grad(grad(log1pexp))(0.0)
+    (0.5, 0.25)
+    """
+    return CustomVjp(f)
