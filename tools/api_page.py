@@ -14,10 +14,11 @@ import micrograd
 
 GROUPS = {  # heading -> names of micrograd.__all__
     "Values": ["Value", "no_grad", "primitive", "math"],
-    "Derivatives": ["grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "hvp", "sparse_jacobian", "sparse_hessian",
-                    "check_grad", "detect_anomaly"],
+    "Derivatives": ["grad", "value_and_grad", "jacobian", "jacfwd", "jacrev", "hessian", "jvp", "vjp", "hvp", "linearize",
+                    "sparse_jacobian", "sparse_hessian", "custom_vjp", "remat", "check_grad", "detect_anomaly"],
     "Compiled functions": ["jit", "vmap"],
-    "Other libraries and languages": ["minimize", "least_squares", "root", "to_torch", "to_jax", "export_c", "export_onnx"],
+    "Other libraries and languages": ["minimize", "least_squares", "root", "to_torch", "to_jax", "export_c", "export_onnx",
+                                      "export_text", "import_text"],
     "Training": ["nn", "optim", "losses", "data", "random", "train", "plots"],
     "Learning": ["learn", "draw_dot", "explore", "frames"],
     "Errors": ["MicrogradError", "TraceError", "CompileError", "AnomalyError", "GradientError"],

@@ -33,6 +33,14 @@ class detect_anomaly:
     `with detect_anomaly():` for a block. A nan is always one; an inf is where no input of the op was infinite, so that
     -inf as a mask or a start value is no alarm. Compiled functions are run as they are, and once more in Python when a
     result is not finite, to find the place. Ops inside no_grad() are not seen.
+
+    >>> from micrograd import AnomalyError, Value, detect_anomaly, math
+    >>> try:
+    ...     with detect_anomaly():
+    ...         math.sqrt(Value(-1.0))
+    ... except AnomalyError as error:
+    ...     print(str(error).split(", at")[0])
+    sqrt gives nan
     """
 
     def __enter__(self) -> detect_anomaly:

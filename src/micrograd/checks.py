@@ -30,6 +30,10 @@ def check_grad(
 
     Checked are backward() and the transforms; of a compiled function, its machine code. order=2 also checks the second
     derivatives, and so on. argnums says which arguments; all that hold numbers by default.
+
+    >>> from micrograd import check_grad, math
+    >>> check_grad(lambda x, y: math.sin(x) * y**3, 0.5, 2.0, order=2)
+    True
     """
     wants_function(f, "check")
     if not isinstance(order, int) or order < 1:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, update_wrapper
+from math import isfinite
 from typing import Any
 
 from micrograd.engine import Value, apply
 from micrograd.math import stop_gradient
 from micrograd.ops import Op
-from micrograd.tape.trace import is_tracing
+from micrograd.tape.trace import is_tracing, peek
 from micrograd.tree import Shape, flatten, map_values, name_of, size, unflatten, wants_function, written
 
 # attach(y, x, slope) is y, and its derivative with respect to x is slope: the rule of a function, input by input, as an op that
@@ -19,6 +20,18 @@ ATTACH = Op(
     lambda y, x, slope: y,
     [lambda y, x, slope, out: 1.0, lambda y, x, slope, out: slope, lambda y, x, slope, out: 0.0],
 )
+
+
+FACTORS = (
+    -(2.0**40),
+    2.0**-40,
+)  # a rule is tried with these cotangents too: powers of two, by which rounding does not change
+
+
+def _is_multiple(a: float, b: float, factor: float) -> bool:
+    """Whether a is factor·b, or one of them lies beyond the range of floats."""
+    expected = factor * b
+    return not (isfinite(a) and isfinite(expected)) or abs(a - expected) <= 1e-9 * abs(expected) + 1e-290
 
 
 class CustomVjp:
@@ -65,9 +78,26 @@ class CustomVjp:
 
     def _attached(self, k: int, y: Any, leaves: list[Any], shapes: list[Shape], shape: Shape, kept: Any) -> Any:
         """Result k, with its slopes by all inputs: the rule is linear in the cotangent, and runs on a unit vector."""
+        slopes = self._pulled(kept, shape, k, 1.0, shapes)
+        numbers = peek(slopes)
+        for factor in FACTORS:
+            scaled = peek(self._pulled(map_values(kept, lambda v: v._data), shape, k, factor, shapes))
+            if not all(_is_multiple(a, b, factor) for a, b in zip(scaled, numbers)):
+                raise ValueError(
+                    f"the backward rule of {self!r} is not linear in the cotangent: {factor:.3g} times the cotangent gives "
+                    "another multiple of its result\n"
+                    "  A rule is the derivative of a function. To clip or round gradients, change them where they are used."
+                )
+        out = stop_gradient(y)
+        for x, slope in zip(leaves, slopes):
+            if isinstance(x, Value):
+                out = apply(ATTACH, out, x, slope if is_tracing() else map_values(slope, lambda v: v.data))
+        return out
+
+    def _pulled(self, kept: Any, shape: Shape, k: int, cotangent: float, shapes: list[Shape]) -> list[Any]:
+        """What the rule gives for all inputs, where the cotangent of result k is this number and the others are zero."""
         assert self.backward is not None
-        unit = unflatten(shape, iter([1.0 if i == k else 0.0 for i in range(size(shape))]))
-        found = self.backward(kept, unit)
+        found = self.backward(kept, unflatten(shape, iter([cotangent * (i == k) for i in range(size(shape))])))
         if not isinstance(found, tuple) or len(found) != len(shapes):
             raise TypeError(
                 f"the backward rule of {self!r} returns a tuple with a cotangent for each of its {len(shapes)} arguments"
@@ -81,18 +111,15 @@ class CustomVjp:
                     f"the backward rule of {self!r} arranges the cotangent of argument {number} otherwise than the argument, "
                     f"which is {written(wanted)}"
                 )
-        out = stop_gradient(y)
-        for x, slope in zip(leaves, slopes):
-            if isinstance(x, Value):
-                out = apply(ATTACH, out, x, slope if is_tracing() else map_values(slope, lambda v: v.data))
-        return out
+        return slopes
 
 
 def custom_vjp(f: Callable[..., Any]) -> CustomVjp:
     """Give a function a reverse rule of its own, in place of the derivative of its code.
 
     The rule is that of `jax.custom_vjp`. It holds in eager code, in every transform, and in compiled functions; derivatives
-    of higher order are those of the code of the rule.
+    of higher order are those of the code of the rule. The rule must be linear in the cotangent, and is called once for each
+    number in the result, with a unit cotangent.
 
     >>> from micrograd import custom_vjp, grad, math
     >>> @custom_vjp

@@ -2,6 +2,11 @@
 
 The points come as `X, y`: a list of [x0, x1] and a list of classes, 0 and up. The same seed gives the same points
 everywhere; nothing but the standard library is used (digits are scikit-learn's).
+
+>>> from micrograd import data
+>>> X, y = data.moons(100)
+>>> len(X), sorted(set(y))
+(100, [0, 1])
 """
 
 from __future__ import annotations

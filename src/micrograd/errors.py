@@ -2,19 +2,52 @@
 
 
 class MicrogradError(Exception):
-    """The base class of all exceptions of this package, apart from plain TypeErrors and ValueErrors."""
+    """The base class of all exceptions of this package, apart from plain TypeErrors and ValueErrors.
+
+    >>> from micrograd import MicrogradError, jit
+    >>> try:
+    ...     jit(lambda x: float(x))(1.0)
+    ... except MicrogradError as error:
+    ...     print(type(error).__name__)
+    TraceError
+    """
 
 
 class TraceError(MicrogradError):
-    """A function to be compiled does something that a trace cannot record."""
+    """A function to be compiled does something that a trace cannot record.
+
+    >>> from micrograd import TraceError, jit
+    >>> try:
+    ...     jit(lambda x: x.data * 2.0)(1.0)
+    ... except TraceError as error:
+    ...     print(str(error).split(", at")[0])
+    .data of a Value read inside a compiled function
+    """
 
 
 class CompileError(MicrogradError):
-    """A tape could not be turned into machine code."""
+    """A tape could not be turned into machine code.
+
+    >>> from micrograd import CompileError, export_c
+    >>> try:
+    ...     export_c(lambda x: None, 1.0)
+    ... except CompileError as error:
+    ...     print(error)
+    <lambda> returns no numbers, so there is nothing to export
+    """
 
 
 class AnomalyError(MicrogradError):
-    """A nan or an inf appeared inside detect_anomaly()."""
+    """A nan or an inf appeared inside detect_anomaly().
+
+    >>> from micrograd import AnomalyError, Value, detect_anomaly, math
+    >>> try:
+    ...     with detect_anomaly():
+    ...         math.log(Value(0.0))
+    ... except AnomalyError as error:
+    ...     print(str(error).splitlines()[1])
+      log(0.0) = -inf
+    """
 
 
 class ClusterError(MicrogradError):
@@ -22,4 +55,15 @@ class ClusterError(MicrogradError):
 
 
 class GradientError(MicrogradError, AssertionError):
-    """check_grad found a derivative that differs from finite differences."""
+    """check_grad found a derivative that differs from finite differences.
+
+    >>> from micrograd import GradientError, check_grad, primitive
+    >>> @primitive(lambda x, y: 2.0 * x * x)
+    ... def cube(x):
+    ...     return x * x * x
+    >>> try:
+    ...     check_grad(cube, 2.0)
+    ... except GradientError as error:
+    ...     print(str(error).splitlines()[1])
+      argument 0: backward() gives 8, finite differences 12
+    """

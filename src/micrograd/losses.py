@@ -5,6 +5,10 @@ depend on the size of the batch), "sum", or "none" to get them in a list.
 
 A target that is a plain number is checked, and one that makes no sense is an error. A target that is a Value, which is
 what compiled code has, cannot be: there it gives nan. Values are within 4 ulp of the exact loss (docs/training.md).
+
+>>> from micrograd import losses
+>>> losses.mse([1.0, 3.0], [0.0, 1.0])
+2.5
 """
 
 from __future__ import annotations

@@ -1,6 +1,12 @@
 """A drop-in for the standard library's math, over numbers and Values.
 
 A number in gives a number out; a Value in gives a Value out. The functions are the rows of the table in `ops.py`.
+
+>>> from micrograd import Value, math
+>>> math.exp(0.0), math.exp(Value(0.0))
+(1.0, Value(data=1.0, grad=0.0))
+>>> math.dot([1.0, 2.0], [Value(3.0), 4.0])
+Value(data=11.0, grad=0.0)
 """
 
 from __future__ import annotations

@@ -303,7 +303,15 @@ set_recording = plain.set_recording
 
 
 class no_grad(plain.no_grad):
-    """Record nothing: `with no_grad():` for a block, `@no_grad()` for a function. Results are leaves."""
+    """Record nothing: `with no_grad():` for a block, `@no_grad()` for a function. Results are leaves.
+
+    >>> from micrograd import Value, no_grad
+    >>> x = Value(3.0)
+    >>> with no_grad():
+    ...     y = x * x
+    >>> y.data, y._prev
+    (9.0, ())
+    """
 
     def __enter__(self) -> None:
         watch = set_watch(None, None)

@@ -1,6 +1,10 @@
 """Pictures of training, with matplotlib: the loss over the steps, what a model decides, how large its gradients are.
 
 Each function draws into `ax`, or into a new figure, and returns the axes; matplotlib is imported when one is called.
+
+>>> from micrograd import plots
+>>> plots.colour(0)
+'#2f6fde'
 """
 
 from __future__ import annotations

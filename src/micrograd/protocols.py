@@ -83,8 +83,29 @@ def _method(name: str) -> Any:
     return method
 
 
+DOC = """A number that remembers how it was made: its `data`, its gradient `grad`, and the op and inputs that made it.
+
+Operators and the functions of `micrograd.math` make new Values. `backward()` fills in the gradients of all that a Value was
+made from; those of leaves accumulate until they are set to zero.
+
+>>> from micrograd import Value
+>>> a, b = Value(2.0, label="a"), Value(-3.0)
+>>> c = a * b + a**2
+>>> c.backward()
+>>> c.data, a.grad, b.grad
+(-2.0, 1.0, 2.0)
+>>> a
+Value(data=2.0, grad=1.0, label='a')
+
+- data: a real number; arrays of one element and the scalars of NumPy, PyTorch and JAX are numbers too.
+- _children, _op: for nodes that are made by hand: the inputs, and the name of the op or the local derivatives.
+- label: a name, for drawings.
+"""
+
+
 def attach() -> None:
     """Set all of this on the class."""
+    Value.__doc__ = DOC
     for function in (__array_ufunc__, __array_function__, *map(_method, METHODS)):
         setattr(Value, function.__name__, function)
     setattr(Value, "_mask", property(_mask))  # noqa: B010

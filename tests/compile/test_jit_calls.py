@@ -125,3 +125,12 @@ class TestCalls:
         assert compiled.width == 2
         with pytest.raises(AttributeError, match="no attribute 'depth'"):
             compiled.depth  # noqa: B018
+
+
+@needs_llvm
+def test_a_function_without_a_module():
+    """What exec makes where the globals have no __name__, as doctest does."""
+    scope: dict = {"__name__": None}
+    exec("def f(x):\n    for _ in range(3):\n        x = x * 2.0\n    return x if x > 1.0 else -x", scope)
+    assert scope["f"].__module__ is None
+    assert jit(scope["f"], wait=True)(1.0) == 8.0 and grad(scope["f"])(1.0) == 8.0

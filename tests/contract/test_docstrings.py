@@ -26,9 +26,25 @@ def test_examples_run(name, tmp_path, monkeypatch):
     assert found.failed == 0
 
 
-def test_every_public_name_has_a_docstring():
-    for name in micrograd.__all__:
-        assert (inspect.getdoc(getattr(micrograd, name)) or "").strip(), name
+@pytest.mark.parametrize("name", micrograd.__all__)
+def test_every_public_name_has_an_example_that_runs(name, tmp_path, monkeypatch):
+    if micrograd._LAZY.get(name) in NEEDS:
+        pytest.importorskip(NEEDS[micrograd._LAZY[name]])
+    monkeypatch.chdir(tmp_path)
+    thing = getattr(micrograd, name)
+    text = inspect.getdoc(thing) or ""
+    test = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+    assert test.examples, name
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    assert runner.run(test).failed == 0
+
+
+def test_help_of_value_reads_well():
+    import pydoc
+
+    text = pydoc.plain(pydoc.render_doc(micrograd.Value))
+    assert "A number that remembers how it was made" in text and ">>> c.backward()" in text
+    assert str(inspect.signature(micrograd.Value)) == "(data, _children=(), _op='', label='')"
 
 
 def test_install_and_math_have_docstrings():

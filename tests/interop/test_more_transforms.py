@@ -207,6 +207,23 @@ class TestCustomVjp:
         with pytest.raises(TypeError, match=r"has no rule yet: set it with"):
             custom_vjp(lambda x: x)(1.0)
 
+    @pytest.mark.parametrize(
+        "rule",
+        [
+            lambda c: math.max(-5.0, math.min(5.0, c)),
+            lambda c: math.max(c, 0.0),
+            lambda c: c + 1.0,
+            lambda c: math.sign(c),
+            lambda c: c * c,
+        ],
+    )
+    def test_a_rule_that_is_not_linear_is_refused(self, rule):
+        f = custom_vjp(lambda x: x * 2.0)
+        f.defvjp(lambda x: (x * 2.0, None), lambda _, c: (rule(c),))
+        for call in (lambda: f(Value(1.0)), lambda: grad(f)(1.0), lambda: jit(grad(f), wait=True)(1.0)):
+            with pytest.raises(ValueError, match="is not linear in the cotangent"):
+                call()
+
     def test_a_method(self):
         class Model:
             def __init__(self):

@@ -297,6 +297,7 @@ def jit(
       batched. The function is compiled once for each of their values.
     - backend: what compiles and runs it.
 
+    >>> from micrograd import jit
     >>> jit(lambda x: x * x, wait=True)(3.0)
     9.0
     """

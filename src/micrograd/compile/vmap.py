@@ -372,6 +372,7 @@ def vmap(
       Dask arrays too, and `progress` is called after each chunk of rows.
 
     >>> import numpy as np
+    >>> from micrograd import vmap
     >>> vmap(lambda x, y: x * y)(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()
     [3.0, 8.0]
     """

@@ -1,4 +1,11 @@
-"""See every gradient flow: frames of a forward and a backward pass, drawings, pages and a terminal that show them."""
+"""See every gradient flow: frames of a forward and a backward pass, drawings, pages and a terminal that show them.
+
+>>> from micrograd import Value, learn
+>>> a = Value(2.0, label="a")
+>>> steps = learn.frames(a * a + 1.0)
+>>> len(steps) > 4
+True
+"""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,5 +1,10 @@
 """Neural networks out of Values: Neuron, Layer and MLP, Sequential, and the parts of a small transformer.
 
+>>> from micrograd import nn
+>>> model = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+>>> len(model.parameters())
+33
+
 `module.py` has what all modules share, `parameters.py` the definition of what their parameters are, `mlp.py` the perceptron,
 `transformer.py` the parts of a transformer, `sequential.py` and `dropout.py` what is put between layers.
 """

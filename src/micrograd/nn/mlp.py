@@ -25,7 +25,13 @@ RELU = Value.relu  # as it came with the package; code for micrograd may put a f
 
 
 class Neuron(Module):
-    """activation(Σ w·x + b)."""
+    """activation(Σ w·x + b).
+
+    >>> from micrograd import Neuron
+    >>> n = Neuron(2)
+    >>> n, len(n.parameters())
+    (ReLUNeuron(2), 3)
+    """
 
     activation = "relu"  # of a subclass whose __init__ does not call this one
     _activate: Any = staticmethod(relu)
@@ -117,7 +123,13 @@ if not TYPE_CHECKING and NATIVE:
 
 
 class Layer(Module):
-    """Neurons that have the same inputs."""
+    """Neurons that have the same inputs.
+
+    >>> from micrograd import Layer
+    >>> layer = Layer(2, 3)
+    >>> len(layer([1.0, -2.0])), len(layer.parameters())
+    (3, 9)
+    """
 
     def __init__(
         self,

@@ -4,6 +4,16 @@ SGD, Adam, AdamW, NAdam, RMSprop, Adagrad and Lion take one step for each gradie
 search. A learning rate is a number, or a function of the number of steps taken: `constant`, `linear`, `cosine`, `step`,
 `exponential`, `warm_restarts`, `one_cycle` and `warmup` make the usual ones. `clip_norm` and `clip_value` bound the
 gradients before a step.
+
+>>> from micrograd import Value, optim
+>>> x = Value(3.0)
+>>> optimizer = optim.SGD([x], lr=0.25)
+>>> for _ in range(2):
+...     optimizer.zero_grad()
+...     (x * x).backward()
+...     optimizer.step()
+>>> x.data
+0.75
 """
 
 from micrograd.optim.clip import clip_norm, clip_value

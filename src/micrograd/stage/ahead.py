@@ -77,7 +77,7 @@ def has_loops(f: Any) -> bool:
         owner, g = getattr(g, "__self__", None), getattr(g, "__func__", g)
         if not isinstance(g, FunctionType):
             owner, g = g, vars(type(g)).get("__call__")
-        if not isinstance(g, FunctionType) or g.__module__.split(".")[0] == "micrograd":
+        if not isinstance(g, FunctionType) or (g.__module__ or "").split(".")[0] == "micrograd":
             continue
         if any(code.co_code[k] in BACKWARD for code in _codes(g.__code__) for k in range(0, len(code.co_code), 2)):
             return True

@@ -166,7 +166,7 @@ def look_for_types(f: Any) -> None:
         if (
             isinstance(g, FunctionType)
             and "type" in purity.words(g.__code__)
-            and g.__module__.split(".")[0] not in HONEST
+            and (g.__module__ or "").split(".")[0] not in HONEST
         ):
             _looked_at.add(g.__code__)
             for line in _lines_with_types(g.__code__):
