@@ -23,9 +23,13 @@ def user_line() -> str:
     return "an unknown line" if frame is None else place(frame, frame.f_lineno)
 
 
+def _module(frame: Any) -> str:
+    return str(frame.f_globals.get("__name__") or "")  # exec may leave it out, or None
+
+
 def in_package(frame: Any) -> bool:
     """Whether a frame runs code of this package (or of what it stands on, to copy and pickle)."""
-    return frame.f_globals.get("__name__", "").split(".")[0] in (
+    return _module(frame).split(".")[0] in (
         "micrograd",
         "copy",
         "contextlib",
@@ -42,6 +46,6 @@ def place(frame: Any, line: int) -> str:
 def user_site(above: int) -> tuple[str, int, str] | None:
     """Return (file, line, function) of the innermost caller outside of micrograd, at least `above` frames up; None for none."""
     frame: Any = sys._getframe(above + 1)
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "micrograd":
+    while frame is not None and _module(frame).split(".")[0] == "micrograd":
         frame = frame.f_back
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)

@@ -26,7 +26,7 @@ def _mask(self: Value) -> Any:
     """Refuse masked arrays, which ask for this: numpy.ma would take the attribute `_data` and lose the graph."""
     import sys
 
-    if sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
+    if str(sys._getframe(1).f_globals.get("__name__")).startswith("numpy.ma"):
         raise TypeError(
             "a masked array beside a Value: its mask would hide derivatives\n"
             "  Fill it with x.filled(number), or take the unmasked numbers with x.compressed()."
