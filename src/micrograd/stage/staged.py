@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from micrograd import observed
-from micrograd.engine import Value, topological
+from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
 from micrograd.stage.calls import call
 from micrograd.stage.errors import Lost, Unsupported
@@ -113,10 +113,15 @@ def _depends(m: Machine, leaves: list[Any]) -> frozenset[int]:
     if not m.derivatives:
         return frozenset()
     depends: dict[int, bool] = {}
-    for leaf in leaves:
-        for v in topological(leaf) if isinstance(leaf, Value) else ():
-            if id(v) not in depends:
-                depends[id(v)] = id(v) in m.derivatives or any(depends[id(c)] for c in v._prev)
+    waiting = [leaf for leaf in leaves if isinstance(leaf, Value)]
+    while waiting:
+        v = waiting[-1]
+        missing = [] if id(v) in depends or id(v) in m.derivatives else [c for c in v._prev if id(c) not in depends]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        depends[id(v)] = depends.get(id(v)) or id(v) in m.derivatives or any(depends[id(c)] for c in v._prev)
     return frozenset([k for k, x in enumerate(leaves) if depends.get(id(x))])
 
 
