@@ -51,7 +51,8 @@ def _load(name: str, pure: str) -> Twin:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a machine without a C compiler
-            importlib.import_module("micrograd.graph")
+            for module in ("graph", "install"):
+                importlib.import_module(f"micrograd.{module}")
         return Twin(name, _loaded())
     finally:
         if variable is None:

@@ -79,13 +79,20 @@ def __getattr__(name: str) -> Any:
 
 def _look_beside() -> None:
     """Warn where the original micrograd is installed into the same folder."""
-    from micrograd import install
+    import os
 
-    told = install.original_beside()
-    if told:
+    try:
+        beside = os.listdir(os.path.dirname(__path__[0]))
+    except OSError:  # inside a zip file
+        return
+    if any(name.startswith("micrograd-") for name in beside):  # it seldom is: nothing is imported until then
         import warnings
 
-        warnings.warn(told, RuntimeWarning, stacklevel=3)
+        from micrograd import install
+
+        told = install.original_beside()
+        if told:
+            warnings.warn(told, RuntimeWarning, stacklevel=3)
 
 
 _look_beside()

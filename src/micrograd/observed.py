@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from _thread import _local
-from types import CodeType, FunctionType
 
 from micrograd import engine as plain
 from micrograd.operand import brief, has_axes, number
@@ -52,13 +51,12 @@ def _unwatched(function: Any) -> Any:
     Users read and write `data` and `grad` through properties, which tell the watcher and check what is assigned. The engine's
     own code needs neither, and would take three times as long with them, so its functions are copied with the names exchanged.
     """
-    return FunctionType(_rename(function.__code__), function.__globals__, function.__name__, function.__defaults__)
+    copy = type(function)  # types.FunctionType, without the import
+    return copy(_rename(function.__code__), function.__globals__, function.__name__, function.__defaults__)
 
 
-def _rename(code: CodeType) -> CodeType:
-    inner = [
-        _rename(const) if isinstance(const, CodeType) else const for const in code.co_consts
-    ]  # list comprehensions
+def _rename(code: Any) -> Any:
+    inner = [_rename(x) if isinstance(x, type(code)) else x for x in code.co_consts]  # the code of comprehensions
     return code.replace(co_names=tuple([UNWATCHED.get(n, n) for n in code.co_names]), co_consts=tuple(inner))
 
 
