@@ -22,6 +22,7 @@ from micrograd.math import abs as absolute
 from micrograd.math import dot, eq, exp, expm1, ge, le, log1p, logsumexp, mean, relu, softplus, where
 from micrograd.math import min as least
 from micrograd.math import sum as total
+from micrograd.tape.trace import is_tracing
 
 REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {"mean": mean, "sum": total, "none": lambda losses: losses}
 LARGEST = 1.7976931348623157e308
@@ -195,10 +196,10 @@ def _cross_entropy_of(
         if not isinstance(target, Value) and c:
             gaps.append(0.0)
             continue
-        gap, correction = _difference(x, at)
+        gap = x - at
         part = exp(gap - rise)
         parts.append(where(c, 0.0, part) if isinstance(target, Value) else part)
-        corrections.append(1.0 + correction)
+        corrections.append(1.0 + _rounding_error(x, at))
         gaps.append(gap)
     others = dot(parts, corrections) if parts else 0.0
     surprise = rise + log1p(others + expm1(-rise))  # log(1 + Σ exp(gap)), with every digit where the loss is small
@@ -214,12 +215,17 @@ def _cross_entropy_of(
     return loss, factor
 
 
-def _difference(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return a - b rounded, and the rounding error: the exponential of a difference of 700 would show it in 3 digits."""
+def _rounding_error(a: Any, b: Any) -> Any:
+    """Return what rounding takes from a - b: the exponential of a difference of 700 would show it in 3 digits.
+
+    Its derivatives are 0, so that nodes are made for it only where a trace has to write down how it is computed.
+    """
+    if isinstance(a, Value) and isinstance(b, Value) and not is_tracing():
+        a, b = a.data, b.data
     gap = a - b
     back = gap - a
     lost = (a - (gap - back)) - (b + back)
-    return gap, where(eq(lost, lost), lost, 0.0)  # nan where a or b is infinite
+    return where(eq(lost, lost), lost, 0.0)  # nan where a or b is infinite
 
 
 def _class_weights(weight: Any, classes: int) -> list[float]:

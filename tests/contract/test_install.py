@@ -112,7 +112,7 @@ print(sorted(set(sys.modules) - before))
             "llvmlite",
         }
         assert not loaded & slow
-        core = {"engine", "observed", "_engine", "math", "ops", "errors", "primitive", "install", "philox"}
+        core = {"engine", "observed", "operand", "protocols", "_engine", "math", "ops", "errors", "primitive", "philox"}
         assert {name.removeprefix("micrograd.") for name in loaded if name.startswith("micrograd.")} <= core
 
 
