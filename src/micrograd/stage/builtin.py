@@ -153,7 +153,12 @@ def _sorted(m: Machine, source: Any, key: Any = None, reverse: Any = False) -> A
 
 
 def _list(m: Machine, *source: Any) -> Any:
-    return m.made(list(iterate.items(m, source[0])) if source else [])
+    from micrograd.stage.calls import extend
+
+    made = m.made([])
+    if source:
+        extend(m, made, source[0])
+    return made
 
 
 def _tuple(m: Machine, *source: Any) -> Any:
@@ -228,7 +233,8 @@ def _zip(m: Machine, *sources: Any, strict: bool = False) -> Any:
         if len({len(x) for x in lists}) > 1:
             raise ValueError("zip() arguments have different lengths")
         return m.made(iterate.Sequence(list(zip(*lists))))
-    return m.made(iterate.Together([_iter(m, s) for s in sources]))
+    own = not any(isinstance(m.now(s), iterate.Iterator) for s in sources)
+    return m.made(iterate.Together([_iter(m, s) for s in sources], None, own))
 
 
 def _map(m: Machine, f: Any, *sources: Any) -> Any:
@@ -237,7 +243,8 @@ def _map(m: Machine, f: Any, *sources: Any) -> Any:
 
 
 def _enumerate(m: Machine, source: Any, start: int = 0) -> Any:
-    return m.made(iterate.Counted(_iter(m, source), start))
+    own = not isinstance(m.now(source), iterate.Iterator)
+    return m.made(iterate.Counted(_iter(m, source), start, own))
 
 
 def _reversed(m: Machine, source: Any) -> Any:
@@ -269,3 +276,5 @@ RULES: dict[Any, Callable[..., Any]] = {
     reversed: _reversed, getattr: _getattr, abs: _absolute, isinstance: _isinstance, id: _refuse, input: _refuse, open: _refuse,
     sys.getrecursionlimit: _refuse,
 }  # fmt: skip
+LAZY = (any, all, sum)  # they take items one by one from a generator expression
+OF_ITEMS = {min, max, any, all, sum, sorted, list, tuple, set, dict, len, bool}

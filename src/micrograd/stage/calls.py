@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, BuiltinMethodType, FunctionType, MethodTy
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import builtin, iterate
+from micrograd.stage import builtin, iterate, ragged
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.functions import Function, enter
 from micrograd.stage.lanes import Lane
@@ -73,8 +73,7 @@ def attribute(m: Machine, x: Any, name: str) -> Any:
 
 def change(m: Machine, x: Any, function: Callable[[Any], Any]) -> Any:
     """Change a list, dict or set of the program's."""
-    m.touch(x)
-    return function(x)
+    return ragged.change(m, x, function)
 
 
 def set_item(m: Machine, x: Any, index: Any, value: Any) -> None:
@@ -82,9 +81,11 @@ def set_item(m: Machine, x: Any, index: Any, value: Any) -> None:
     if type(x) not in (list, dict):
         raise Unsupported(f"an item of a {type(x).__name__} is assigned")
     if isinstance(index, slice):
-        value = iterate.items(m, value)
-    m.touch(x)
-    x[index] = value
+        value = m.lift(lambda y: iterate.items(m, y), ragged.settle(m, m.now(value)))
+        if type(value) is Summary:
+            each(m, lambda y: ragged.change(m, x, lambda held: operator.setitem(held, index, y)), value)
+            return
+    ragged.change(m, x, lambda y: operator.setitem(y, index, value))
 
 
 def set_attribute(m: Machine, x: Any, name: str, value: Any) -> None:
@@ -109,13 +110,35 @@ def in_place(m: Machine, op: Any, old: Any, value: Any) -> Any:
     if type(old) is list:
         if op is not operator.add:
             raise Unsupported("a list is changed in place")
-        more = iterate.items(m, value)
-        m.touch(old)
-        old.extend(more)
+        extend(m, old, value)
         return old
     if not _is_plain(old) and type(old) is not Summary:
         raise Unsupported(f"a {type(old).__name__} is changed in place")
     return binary(m, op, old, value)
+
+
+def extend(m: Machine, x: list[Any], more: Any) -> None:
+    """x.extend(more)"""
+    source = iterate.iterator(m, more)
+    here, around, found = m.here, m.bystanders, []
+    while True:
+        rows, item = source.advance(m)
+        if rows is FALSE:
+            break
+        m.bystanders = m.masks.either(m.bystanders, m.masks.without(m.here, rows))
+        m.here = rows
+        found.append((rows, item))
+    m.here, m.bystanders = here, around
+    tail = ragged.collected(m, found, here)
+    several = ragged.ragged(tail)
+    if several is None:
+        ragged.change(m, x, lambda y: y.extend(tail))
+        return
+    m.touch(x)
+    mine, both_of = ragged.ragged(x), m.masks.both_of
+    heads = [(here, list(x))] if mine is None else mine.alternatives
+    pairs = [(both_of(both_of(p, q), here), [*a, *b]) for p, a in heads for q, b in several.alternatives]
+    ragged.put(x, ragged.contents(m, [pair for pair in pairs if pair[0] is not FALSE]))
 
 
 def _is_plain(x: Any) -> bool:
@@ -136,7 +159,7 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return call(m, f.func, [*f.args, *args], {**f.keywords, **kwargs})
     rule = builtin.RULES.get(f) if kind in (BuiltinFunctionType, BuiltinMethodType, type) else None
     if rule is not None:
-        return rule(m, *args, **kwargs)
+        return _by_rule(m, f, rule, args, kwargs)
     if kind in (BuiltinMethodType, BuiltinFunctionType) and type(getattr(f, "__self__", None)) in MUTATORS:
         return _method(m, f, args, kwargs)
     if is_pure(f):
@@ -156,6 +179,16 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if m.here is not TRUE or m.rolling is not None:
         raise Unsupported(f"a call of {getattr(f, '__qualname__', kind.__name__)}, which may have an effect")
     return native(m, f, args, kwargs)
+
+
+def _by_rule(m: Machine, f: Any, rule: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A builtin; of lists whose lengths differ by row, for each length."""
+    if f in builtin.OF_ITEMS:
+        args = [m.made(a.collect(m)) if isinstance(a, iterate.Comprehension) and f not in builtin.LAZY else a for a in args]
+        seen = [ragged.settle(m, m.now(a)) for a in args]
+        if any(type(a) is Summary and any(isinstance(y, iterate.FINITE) for _, y in a.alternatives) for a in seen):
+            return m.lift(lambda *given: rule(m, *given, **kwargs), *seen)
+    return rule(m, *args, **kwargs)
 
 
 def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -183,6 +216,7 @@ def _new(m: Machine, result: Any) -> Any:
 
 def plainly(m: Machine, x: Any) -> Any:
     """An argument for code that is not interpreted: containers without Summaries in them."""
+    x = ragged.settle(m, x)
     if type(x) in (list, tuple):
         if any(type(i) in (Summary, list, tuple, dict) for i in x):
             parts = [number(m, plainly(m, i)) for i in x]
@@ -203,20 +237,23 @@ def _method(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A method of a list, dict or set."""
     owner, name = f.__self__, f.__name__
     if type(owner) is list and name == "sort":
-        found = builtin.sort(m, list(owner), **kwargs)
-        m.touch(owner)
-        owner[:] = found
+        ragged.change(m, owner, lambda y: ragged.put(y, builtin.sort(m, list(y), **kwargs)))
         return None
     compares = type(owner) is list and name in ("index", "count", "remove")
-    if compares and any(isinstance(x, (Value, Summary)) for x in [*owner, *args]):
+    several = ragged.ragged(owner)
+    parts = [owner] if several is None else [held for _, held in several.alternatives]
+    if compares and any(isinstance(x, (Value, Summary)) for x in [*(x for part in parts for x in part), *args]):
         raise Unsupported(f"list.{name} of Values")
     if name in MUTATORS[type(owner)]:
-        if name in ("extend", "update"):
+        if name == "extend":
+            return extend(m, owner, *args)
+        if name == "update":
             args = [a if isinstance(a, dict) else iterate.items(m, a) for a in args]
+            if any(ragged.ragged(a) is not None for a in args):
+                raise Unsupported("an update by what differs by row")
 
         def run(*given: Any) -> Any:
-            m.touch(owner)
-            return f(*given, **kwargs)
+            return ragged.change(m, owner, lambda y: getattr(y, name)(*given, **kwargs))
 
         switches = name in (
             "insert",
@@ -229,7 +266,9 @@ def _method(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
             return each(m, lambda first: run(first, *args[1:]), args[0])
         return run(*args)
     if name in READERS[type(owner)]:
-        return m.now(m.lift(lambda *given: _new(m, f(*given, **kwargs)), *args))
+        seen = ragged.settle(m, owner)
+        args = [ragged.settle(m, a) for a in args]
+        return m.now(m.lift(lambda y, *given: _new(m, getattr(y, name)(*given, **kwargs)), seen, *args))
     raise Unsupported(f"{type(owner).__name__}.{name}")
 
 

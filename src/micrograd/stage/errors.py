@@ -19,5 +19,9 @@ class NotYet(BaseException):
     """A loop can be rolled after another turn, when its variables hold what they hold from then on."""
 
 
+class Outside(Unsupported):
+    """Something older is changed inside of a loop that is rolled: the loop is written turn by turn instead."""
+
+
 class Lost(BaseException):
     """No row is left: every one of them raises, or does something that is not merged."""

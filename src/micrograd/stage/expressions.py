@@ -13,6 +13,7 @@ from micrograd.stage.errors import Lost, StaleRead, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Frame, Machine
 from micrograd.stage.masks import FALSE
+from micrograd.stage.ragged import settle
 from micrograd.stage.scope import Scope, comprehension_scope
 from micrograd.stage.summary import STALE, UNBOUND, Summary, join
 
@@ -30,8 +31,12 @@ COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
 }  # fmt: skip
 
 
+FRESH = ("enumerate", "zip", "range")  # calls that give an iterator that nobody else holds
+
+
 def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """a op b for what may differ by row."""
+    a, b = settle(m, a), settle(m, b)
     if type(a) is Summary or type(b) is Summary:
         return m.lift(lambda x, y: binary(m, op, x, y), a, b)
     if type(a) is Lane or type(b) is Lane:
@@ -156,6 +161,8 @@ def _conditional(node: Any, scope: Scope) -> Run:
 
 def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
     """One comparison, as a bool or a Summary of bools."""
+    if kind is not ast.Is and kind is not ast.IsNot:
+        a, b = settle(m, a), settle(m, b)
     if type(a) is Summary or type(b) is Summary:
         return m.lift(lambda x, y: compare(m, kind, x, y), a, b)
     if kind is ast.Is or kind is ast.IsNot:
@@ -252,6 +259,9 @@ def item(m: Machine, x: Any, index: Any) -> Any:
         raise TypeError(f"'{type(x).__name__}' object is not subscriptable")
     if isinstance(index, slice) and any(type(part) is Summary for part in (index.start, index.stop, index.step)):
         return m.lift(lambda *ends: item(m, x, slice(*ends)), index.start, index.stop, index.step)
+    x = settle(m, x)
+    if type(x) is Summary:
+        return m.lift(lambda y: item(m, y, index), x)
     if type(index) is Lane or (type(index) is tuple and any(type(i) is Lane for i in index)):
         return elements.by_turn(x, index)
     result = x[index]
@@ -267,17 +277,26 @@ def _slice(node: Any, scope: Scope) -> Run:
 
 def _sequence(node: Any, scope: Scope) -> Run:
     kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
+    stars = any(isinstance(e, ast.Starred) for e in node.elts)
     parts = [(isinstance(e, ast.Starred), expression(e.value if isinstance(e, ast.Starred) else e, scope))
              for e in node.elts]  # fmt: skip
 
     def run(m: Machine, frame: Frame) -> Any:
         items: list[Any] = []
+        if stars and kind is list:
+            m.made(items)
         for starred, part in parts:
             value = part(m, frame)
-            if starred:
+            if starred and kind is list:
+                calls.extend(m, items, value)
+            elif starred:
                 items += iterate.items(m, value)
+            elif stars and kind is list:
+                calls.extend(m, items, [value])
             else:
                 items.append(value)
+        if stars and kind is list:
+            return items
         if kind is tuple:
             return tuple(items)
         return m.made(kind(items))
@@ -340,6 +359,7 @@ def _lambda(node: Any, scope: Scope) -> Run:
 def _comprehension(node: Any, scope: Scope) -> Run:
     inner = comprehension_scope(node, scope)
     source = expression(node.generators[0].iter, scope)
+    fresh = isinstance(node.generators[0].iter, ast.Call) and getattr(node.generators[0].iter.func, "id", "") in FRESH
     from micrograd.stage.statements import target
 
     loops = []
@@ -355,13 +375,16 @@ def _comprehension(node: Any, scope: Scope) -> Run:
         element = expression(node.elt, inner)
 
     def run(m: Machine, frame: Frame) -> Any:
-        made = iterate.Comprehension(m, frame, source(m, frame), loops, element)
+        first = source(m, frame)
+        if fresh:
+            iterate.release(m, first)
+        made = iterate.Comprehension(m, frame, first, loops, element)
         if isinstance(node, ast.GeneratorExp):
             frame.captured = True
             return made
-        items = made.items(m)
         if isinstance(node, ast.ListComp):
-            return m.made(items)
+            return m.made(made.collect(m))
+        items = made.items(m)
         return m.made(set(items) if isinstance(node, ast.SetComp) else dict(items))
 
     return run

@@ -147,7 +147,7 @@ def enter(m: Machine, function: Any, args: list[Any], kwargs: dict[str, Any]) ->
             while len(m.journals) > exits.index + 1:  # the rows that have returned already go on
                 undo(m.journals.pop())
             m.bystanders = around
-            m.lose(exits.alive, reason)
+            m.fail(exits.alive, reason)
             m.here = FALSE
         result = finish(m, frame, exits)
     finally:

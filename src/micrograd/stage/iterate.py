@@ -9,9 +9,12 @@ from micrograd.engine import Value
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.machine import Frame, Machine
 from micrograd.stage.masks import FALSE, Mask
+from micrograd.stage.ragged import collected, contents, ragged, settle
 from micrograd.stage.summary import Summary
 from micrograd.tree import is_array
 
+FINITE = (list, tuple, dict, set, frozenset, str, range, type({}.keys()), type({}.values()), type({}.items()))
+EXHAUSTED = 1 << 62  # the position of an iterator that has ended: it stays ended, even if the list grows
 NOTHING: tuple[Mask, Any] = (FALSE, None)
 
 
@@ -37,9 +40,12 @@ class Sequence(Iterator):
 
     def advance(self, m: Machine) -> tuple[Mask, Any]:
         self._moves(m)
-        at, source = m.now(self.position), self.source
+        at, source = m.now(self.position), settle(m, self.source)
+        if type(source) is Summary:
+            return self._of_several(m, source, at)
         if type(at) is not Summary:
             if at >= len(source) or (self.size is not None and at >= self.size):
+                self.position = EXHAUSTED
                 return NOTHING
             self.position = at + 1
             return m.here, m.now(source[self.size - 1 - at if self.size is not None else at])
@@ -53,8 +59,22 @@ class Sequence(Iterator):
         m.here = rows
         item = m.lift(lambda k: source[self.size - 1 - k if self.size is not None else k], at)
         m.here = here
-        self.position = m.lift(lambda k: k + 1 if k < len(source) else k, at)
+        self.position = m.lift(lambda k: k + 1 if k < len(source) else EXHAUSTED, at)
         return m.masks.both_of(rows, m.here), item
+
+
+    def _of_several(self, m: Machine, sources: Any, at: Any) -> tuple[Mask, Any]:
+        """The next item of lists whose lengths differ by row."""
+        if self.size is not None:
+            raise Unsupported("reversed() of a list whose length differs by row")
+        rows, here = m.truth(m.lift(lambda s, k: k < len(s), sources, at)), m.here
+        if rows is FALSE:
+            return NOTHING
+        m.here = rows
+        item = m.lift(lambda s, k: s[k], sources, at)
+        m.here = here
+        self.position = m.lift(lambda s, k: k + 1 if k < len(s) else EXHAUSTED, sources, at)
+        return rows, item
 
 
 class Keys(Sequence):
@@ -73,23 +93,27 @@ class Keys(Sequence):
 class Together(Iterator):
     """zip and map."""
 
-    def __init__(self, parts: list[Iterator], function: Callable[..., Any] | None = None) -> None:
-        self.parts, self.function = parts, function
+    def __init__(self, parts: list[Iterator], function: Callable[..., Any] | None = None, own: bool = False) -> None:
+        self.parts, self.function, self.own = parts, function, own  # own: nobody else advances the parts
 
     def advance(self, m: Machine) -> tuple[Mask, Any]:
         self._moves(m)
         found = []
+        here = m.here
         for part in self.parts:
             rows, item = part.advance(m)
             if rows is FALSE:
+                m.here = here
                 return NOTHING
-            if rows is not m.here:
-                raise Unsupported("zip of lists whose lengths differ by row")
+            if rows is not m.here and (self.function is not None or not self.own):
+                raise Unsupported("zip of iterators that end at different places by row, or map over them")
+            m.here = rows
             found.append(item)
+        rows, m.here = m.here, here
         if not self.parts:
             return NOTHING
         if self.function is None:
-            return m.here, tuple(found)
+            return rows, tuple(found)
         result = self.function(found)
         return m.here, result
 
@@ -97,8 +121,8 @@ class Together(Iterator):
 class Counted(Iterator):
     """enumerate."""
 
-    def __init__(self, part: Iterator, start: int) -> None:
-        self.part, self.number = part, start
+    def __init__(self, part: Iterator, start: int, own: bool = False) -> None:
+        self.part, self.number, self.own = part, start, own
 
     def advance(self, m: Machine) -> tuple[Mask, Any]:
         self._moves(m)
@@ -106,8 +130,8 @@ class Counted(Iterator):
         if rows is FALSE:
             return NOTHING
         number = m.now(self.number)
-        if rows is not m.here or type(number) is Summary:
-            raise Unsupported("enumerate of a list whose length differs by row")
+        if type(number) is Summary:
+            raise Unsupported("enumerate() with a number that differs by row")
         self.number = number + 1
         return rows, (number, item)
 
@@ -132,12 +156,15 @@ class Comprehension:
             self.used = True
         store, source, tests = self.loops[k]
         items = iterator(m, self.first if source is None else source(m, self.frame))
+        before = m.here, m.bystanders
         while True:
             rows, item = items.advance(m)
             if rows is FALSE:
+                m.here, m.bystanders = before
                 return
-            if rows is not m.here:
-                raise Unsupported("a comprehension over a list whose length differs by row")
+            if rows is not m.here:  # of lists whose lengths differ by row, some have ended
+                m.bystanders = m.masks.either(m.bystanders, m.masks.without(m.here, rows))
+                m.here = rows
             here, around = m.here, m.bystanders
             store(m, self.frame, item)
             for test in tests:
@@ -153,17 +180,30 @@ class Comprehension:
                 m.here = m.masks.without(m.here, self.stopped)
                 m.bystanders = m.masks.either(m.bystanders, self.stopped)
                 if m.here is FALSE:
+                    m.here, m.bystanders = before
                     return
+
+    def collect(self, m: Machine) -> Any:
+        """What a list of all items holds; rows may have different ones."""
+        here = m.here
+        found = [(m.here, item) for item in self.walk(m)]
+        return collected(m, found, here)
 
     def items(self, m: Machine) -> list[Any]:
         """All items, as a list."""
-        here = m.here
-        found = []
-        for item in self.walk(m):
-            if m.here is not here:
-                raise Unsupported("a comprehension whose length differs by row")
-            found.append(item)
+        found: list[Any] = self.collect(m)
+        if ragged(found) is not None:
+            raise Unsupported("a comprehension whose length differs by row")
         return found
+
+
+def release(m: Machine, x: Any) -> None:
+    """Say that nobody but the code that runs holds an iterator, so that it may be advanced for some of the rows."""
+    if isinstance(x, (Together, Counted)) and x.own:
+        for part in x.parts if isinstance(x, Together) else [x.part]:
+            m.births.pop(id(part), None)
+    if isinstance(x, Sequence) or getattr(x, "own", False):
+        m.births.pop(id(x), None)
 
 
 def iterator(m: Machine, x: Any) -> Iterator:
@@ -172,9 +212,9 @@ def iterator(m: Machine, x: Any) -> Iterator:
     if isinstance(x, Iterator):
         return x
     if isinstance(x, Comprehension):
-        return Sequence(x.items(m))
-    if type(x) is Summary:
-        return Sequence(items(m, x))
+        return Sequence(x.collect(m))
+    if type(x) is Summary or (ragged(x) is not None and type(x) is not list):
+        return Sequence(_lists(m, settle(m, x)))
     if isinstance(x, (list, tuple, range, str, bytes)):
         return Sequence(x)
     if isinstance(x, dict):
@@ -188,18 +228,29 @@ def iterator(m: Machine, x: Any) -> Iterator:
     raise Unsupported(f"an iteration over {type(x).__name__}")
 
 
+def _lists(m: Machine, x: Any) -> list[Any]:
+    """What a list of the items of several containers holds, of which each row has one."""
+    if type(x) is not Summary:
+        return list(x)
+    if not all(isinstance(y, FINITE) for _, y in x.alternatives):
+        raise Unsupported("an iteration over what differs by row")
+    masks = m.masks
+    held: list[Any] = contents(m, [(masks.both_of(mask, m.here), list(y)) for mask, y in x.alternatives])
+    return held
+
+
 def items(m: Machine, x: Any) -> list[Any]:
     """All items of x."""
-    x = m.now(x)
+    x = settle(m, m.now(x))
     if isinstance(x, Comprehension):
         return x.items(m)
     if type(x) is Summary:
-        lengths = {len(y) if isinstance(y, (list, tuple)) else -1 for _, y in x.alternatives}
-        if lengths == {-1} or len(lengths) > 1:
+        found = _lists(m, x)
+        if ragged(found) is not None:
             raise Unsupported("an iteration over lists whose lengths differ by row")
-        return [m.lift(lambda y, k=k: y[k], x) for k in range(lengths.pop())]
+        return found
     source = iterator(m, x)
-    found: list[Any] = []
+    found = []
     while True:
         rows, item = source.advance(m)
         if rows is FALSE:

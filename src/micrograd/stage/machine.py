@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import lanes
-from micrograd.stage.errors import Lost, StaleRead, Unsupported
+from micrograd.stage import lanes, ragged
+from micrograd.stage.errors import Lost, Outside, StaleRead, Unsupported
 from micrograd.stage.limits import Limits
 from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
 from micrograd.stage.summary import STALE, UNBOUND, Entry, Summary, join
@@ -108,7 +108,7 @@ class Machine:
 
     def _private(self, birth: Mask, level: int) -> None:
         if level != self.level:
-            raise Unsupported("something outside of a differentiated function is changed inside of it")
+            raise (Unsupported if self.rolling is None else Outside)("something outside of a differentiated function is changed inside of it")
         if self.bystanders is not FALSE and self.masks.both_of(birth, self.bystanders) is not FALSE:
             raise Unsupported("something is changed while a choice is being evaluated")
 
@@ -158,6 +158,12 @@ class Machine:
         self.lost.append(mask)
         self.lost_at.append(self.line)
 
+    def fail(self, mask: Mask, why: BaseException) -> None:
+        """Some rows raise an exception, or do what is not merged."""
+        if isinstance(why, Outside) and self.rolling is not None:
+            raise why
+        self.lose(mask, why)
+
     def lift(self, function: Callable[..., Any], *args: Any) -> Any:
         """Apply a function that changes nothing to each combination of alternatives, and join the results."""
         if not any(type(a) is Summary for a in args):
@@ -187,7 +193,7 @@ class Machine:
                 result = function(*row)
             except (Exception, Unsupported) as reason:
                 error = reason
-                self.lose(mask, reason)
+                self.fail(mask, reason)
                 continue
             entries.append((mask, None, result))
         self.here, self.bystanders = here, around
@@ -198,7 +204,7 @@ class Machine:
 
     def truth(self, x: Any) -> Mask:
         """The rows here in which an object counts as true."""
-        x = self.now(x)
+        x = ragged.settle(self, self.now(x))
         self.by_turn += type(x) is lanes.Lane
         x = lanes.plain(x)
         if isinstance(x, Value):
@@ -245,7 +251,7 @@ class Machine:
                 self.depth, self.bystanders = depth, around
                 while len(self.journals) > count:
                     undo(self.journals.pop())
-                self.lose(mask, reason)
+                self.fail(mask, reason)
                 continue
             journal = self.journals.pop()
             if self.here is not FALSE:
@@ -338,16 +344,16 @@ class Machine:
     def _join_contents(self, x: Any, entries: list[Entry]) -> Any:
         first = entries[0][2]
         if isinstance(x, list):
-            if any(len(e[2]) != len(first) for e in entries):
-                raise Unsupported("a list has different lengths after a choice")
+            if any(len(e[2]) != len(first) or ragged.ragged(e[2]) is not None for e in entries):
+                return ragged.contents(self, [(mask, c) for mask, _, c in entries])
             return [join(self, [(mask, by, c[k]) for mask, by, c in entries]) for k in range(len(first))]
         if isinstance(first, dict):
-            if any(list(e[2]) != list(first) for e in entries):
-                raise Unsupported("a dict or an object has different keys after a choice")
+            if any(list(e[2]) != list(first) or ragged.ragged(e[2]) is not None for e in entries):
+                if not isinstance(x, dict):
+                    raise Unsupported("an object has different attributes after a choice")
+                return ragged.contents(self, [(mask, c) for mask, _, c in entries])
             return {key: join(self, [(mask, by, c[key]) for mask, by, c in entries]) for key in first}
-        if any(e[2] != first for e in entries):
-            raise Unsupported("a set has different items after a choice")
-        return first
+        return ragged.contents(self, [(mask, c) for mask, _, c in entries])
 
 
 def plain_truth(x: Any) -> bool:

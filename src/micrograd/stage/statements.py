@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from micrograd.stage import calls, iterate
+from micrograd.stage import calls, iterate, ragged
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.expressions import BINARY, binary, expression
 from micrograd.stage.functions import definition
@@ -95,22 +95,23 @@ def _unpack(node: Any, scope: Scope) -> Store:
     stars = [k for k, e in enumerate(node.elts) if isinstance(e, ast.Starred)]
     count = len(stores)
 
+    def split(m: Machine, value: Any) -> list[Any]:
+        found = iterate.items(m, value)
+        if not stars:
+            return calls.exactly(found, count)
+        at, behind = stars[0], count - stars[0] - 1
+        if len(found) < count - 1:
+            raise ValueError("not enough values to unpack")
+        middle = m.made(list(found[at : len(found) - behind]))
+        return [*found[:at], middle, *found[len(found) - behind :]]
+
     def store(m: Machine, frame: Frame, value: Any) -> None:
-        value = m.now(value)
+        value = ragged.settle(m, m.now(value))
         if type(value) is Summary:
-            if stars:
-                raise Unsupported("a starred assignment of what differs by row")
-            parts = m.lift(lambda x: tuple(calls.exactly(iterate.items(m, x), count)), value)
+            parts = m.lift(lambda x: tuple(split(m, x)), value)
             items = list(parts) if type(parts) is tuple else calls.exactly([], count)
-        elif stars:
-            found = iterate.items(m, value)
-            at, behind = stars[0], count - stars[0] - 1
-            if len(found) < count - 1:
-                raise ValueError("not enough values to unpack")
-            middle = m.made(list(found[at : len(found) - behind]))
-            items = [*found[:at], middle, *found[len(found) - behind :]]
         else:
-            items = calls.exactly(iterate.items(m, value), count)
+            items = split(m, value)
         for part, item in zip(stores, items):
             part(m, frame, item)
 

@@ -169,11 +169,13 @@ def number(m: Machine, x: Any) -> Any:
 
 def lower(m: Machine, x: Any) -> Any:
     """A result without Summaries: Values and containers that are the same in all rows."""
+    from micrograd.stage.ragged import settle
+
     x = m.now(x)
     several = x.alternatives if type(x) is Summary else [] if not isinstance(x, Summary) else [(None, x)]
     if m.keep_types and any(type(y) is int or isinstance(y, Summary) for _, y in several):
         raise Unsupported("a whole number is a result, and not the same in all rows")
-    x = number(m, x)
+    x = settle(m, number(m, x))
     if type(x) is Summary:
         parts = [y for _, y in x.alternatives]
         kind = type(parts[0])
