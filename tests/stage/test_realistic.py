@@ -8,12 +8,6 @@ import pytest
 from micrograd import Value, grad, jit, no_grad, value_and_grad, vmap
 from stage.realistic import PROGRAMS
 
-APART = {
-    "quick_sort", "filtered_list", "appended_in_arms", "match_statement", "class_with_methods", "inheritance",
-    "named_tuples", "generator_expression", "generator_function", "generator_that_stops", "try_except",
-    "exception_through_a_helper", "lookup_error_as_control_flow", "with_statement", "with_contextmanager",
-    "itertools_pairs", "sets_and_slices", "dicts_of_lists", "default_dict", "logistic_map_cycle", "bubble_sort",
-}  # fmt: skip
 ORDERS = ("value", "gradient", "second")
 
 
@@ -56,8 +50,7 @@ def test_rows_have_the_results_of_eager_code(name, order):
             h = vmap(g)
             found = batch(h, rows[first:] + rows[:first])
             np.testing.assert_allclose(found, np.roll(wanted, -first, axis=0), rtol=1e-11, atol=1e-13)
-            if name not in APART:
-                assert [v.trace.merged for v in h.variants] == [True]
+            assert [v.trace.merged for v in h.variants] == [True]
         shuffled = np.random.default_rng(len(rows)).permutation(len(rows))
         again = batch(h, [rows[k] for k in shuffled])
         np.testing.assert_array_equal(again, np.roll(found, first, axis=0)[shuffled])

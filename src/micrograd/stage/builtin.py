@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -59,6 +60,8 @@ def _extreme(kind: type) -> Callable[..., Any]:
 def _any(stops_at: bool) -> Callable[..., Any]:
     def rule(m: Machine, source: Any) -> Any:
         source = m.now(source)
+        if isinstance(source, iterate.Iterator):
+            raise Unsupported("any() or all() of an iterator, of which they leave items")
         here, around = m.here, m.bystanders
         total = FALSE
         if isinstance(source, iterate.Comprehension):
@@ -269,6 +272,25 @@ def _absolute(m: Machine, x: Any) -> Any:
     return m.lift(lambda y: Lane(y.kind, abs(y.value)) if type(y) is Lane else abs(y), x)
 
 
+def _listed(f: Any) -> Callable[..., Any]:
+    """A function of itertools that arranges items, of lists."""
+
+    def rule(m: Machine, *args: Any, **options: Any) -> Any:
+        given = [a if type(a) in (int, type(None)) else iterate.items(m, a) for a in args]
+        return m.made(iterate.Sequence(list(f(*given, **options))))
+
+    return rule
+
+
+def _count(m: Machine, start: Any = 0, step: Any = 1) -> Any:
+    if type(start) is not int or type(step) is not int or step < 1:
+        raise Unsupported("itertools.count() of other numbers than whole ones")
+    return m.made(iterate.Sequence(range(start, start + (1 << 60), step)))
+
+
+ARRANGED = [itertools.combinations, itertools.combinations_with_replacement, itertools.permutations, itertools.product,
+            itertools.pairwise, itertools.chain, itertools.zip_longest, itertools.islice]  # fmt: skip
+
 RULES: dict[Any, Callable[..., Any]] = {
     min: _extreme(ast.Lt), max: _extreme(ast.Gt), any: _any(True), all: _any(False), sum: _sum, sorted: _sorted,
     list: _list, tuple: _tuple, set: _set, dict: _dict, next: _next, iter: _iter, bool: _bool, len: _len, type: _type,
@@ -276,5 +298,5 @@ RULES: dict[Any, Callable[..., Any]] = {
     reversed: _reversed, getattr: _getattr, abs: _absolute, isinstance: _isinstance, id: _refuse, input: _refuse, open: _refuse,
     sys.getrecursionlimit: _refuse,
 }  # fmt: skip
-LAZY = (any, all, sum)  # they take items one by one from a generator expression
+RULES |= {f: _listed(f) for f in ARRANGED} | {itertools.count: _count}
 OF_ITEMS = {min, max, any, all, sum, sorted, list, tuple, set, dict, len, bool}

@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, BuiltinMethodType, FunctionType, MethodTy
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import builtin, iterate, ragged
+from micrograd.stage import builtin, iterate, managers, ragged
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.functions import Function, enter
 from micrograd.stage.lanes import Lane
@@ -68,6 +68,9 @@ def attribute(m: Machine, x: Any, name: str) -> Any:
     """x.name"""
     if isinstance(x, (iterate.Iterator, iterate.Comprehension, Function)):
         raise Unsupported(f"the attribute {name} of a {type(x).__name__}")
+    by_class = getattr(type(x), name, None)
+    if type(by_class) is property and type(by_class.fget) is FunctionType and type(x) is not super:
+        return call(m, by_class.fget, [x], {})
     return getattr(x, name)
 
 
@@ -164,6 +167,10 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return _method(m, f, args, kwargs)
     if is_pure(f):
         return native(m, f, args, kwargs)
+    if f is tuple.__new__ and args and hasattr(args[0], "_fields"):
+        return tuple.__new__(args[0], iterate.items(m, args[1]))
+    if kind is FunctionType and f.__code__ is managers.HELPER:
+        return managers.Managed(m, f.__wrapped__, args, kwargs)
     if kind is FunctionType:
         return enter(m, f, args, kwargs)
     inner: Any = f
@@ -184,11 +191,19 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def _by_rule(m: Machine, f: Any, rule: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A builtin; of lists whose lengths differ by row, for each length."""
     if f in builtin.OF_ITEMS:
-        args = [m.made(a.collect(m)) if isinstance(a, iterate.Comprehension) and f not in builtin.LAZY else a for a in args]
+        whole: tuple[type, ...] = () if f in (any, all) else (iterate.Iterator, iterate.Comprehension)
+        whole = whole[:1] if f is sum else whole  # which takes the items of a generator expression one by one
+        args = [_as_list(m, a) if isinstance(a, whole) else a for a in args]
         seen = [ragged.settle(m, m.now(a)) for a in args]
         if any(type(a) is Summary and any(isinstance(y, iterate.FINITE) for _, y in a.alternatives) for a in seen):
             return m.lift(lambda *given: rule(m, *given, **kwargs), *seen)
     return rule(m, *args, **kwargs)
+
+
+def _as_list(m: Machine, x: Any) -> Any:
+    made: Any = m.made([])
+    extend(m, made, x)
+    return made
 
 
 def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

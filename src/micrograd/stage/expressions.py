@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import calls, elements, iterate, lanes
+from micrograd.stage import calls, elements, iterate, lanes, managers
 from micrograd.stage.errors import Lost, StaleRead, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Frame, Machine
@@ -29,9 +29,6 @@ COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Lt: ("lt", operator.lt), ast.LtE: ("le", operator.le), ast.Gt: ("gt", operator.gt), ast.GtE: ("ge", operator.ge),
     ast.Eq: ("eq", operator.eq), ast.NotEq: ("ne", operator.ne),
 }  # fmt: skip
-
-
-FRESH = ("enumerate", "zip", "range")  # calls that give an iterator that nobody else holds
 
 
 def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
@@ -204,6 +201,8 @@ def _identical(a: Any, b: Any) -> bool:
 
 def contains(m: Machine, items: Any, x: Any) -> Any:
     """x in items, as CPython asks: item by item, for the same object or an equal one."""
+    if isinstance(items, (iterate.Iterator, iterate.Comprehension)):
+        raise Unsupported("`in` of an iterator, of which it leaves items")
     if type(items) not in (list, tuple):
         return m.lift(operator.contains, items, x)
     total, here = FALSE, m.here
@@ -323,9 +322,11 @@ def _dict(node: Any, scope: Scope) -> Run:
 
 def _call(node: Any, scope: Scope) -> Run:
     function = expression(node.func, scope)
-    args = [(isinstance(a, ast.Starred), expression(a.value if isinstance(a, ast.Starred) else a, scope))
+    args = [(isinstance(a, ast.Starred), alone(a, expression(a.value if isinstance(a, ast.Starred) else a, scope)))
             for a in node.args]  # fmt: skip
     named = [(k.arg, expression(k.value, scope)) for k in node.keywords]
+    if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and scope.hops("super") is None:
+        return _super
     if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "eval", "exec", "vars"):
         raise Unsupported(f"{node.func.id}() is not merged")
 
@@ -345,9 +346,33 @@ def _call(node: Any, scope: Scope) -> Run:
                 names.update(value)
             else:
                 names[name] = value
-        return m.now(calls.call(m, f, given, names))
+        result = m.now(calls.call(m, f, given, names))
+        m.called = f
+        return result
 
     return run
+
+
+def alone(node: ast.expr, value: Run) -> Run:
+    """An expression; of a call of a generator function, what it gives is held by nobody else."""
+    if not isinstance(node, ast.Call):
+        return value
+
+    def run(m: Machine, frame: Frame) -> Any:
+        found = value(m, frame)
+        if isinstance(found, managers.Generator) and managers.makes(m.called, found):
+            m.births.pop(id(found), None)
+        elif m.called is zip or m.called is enumerate:
+            iterate.release(m, found)
+        return found
+
+    return run
+
+
+def _super(m: Machine, frame: Frame) -> Any:
+    if frame.code is None or not frame.code.positional:
+        raise Unsupported("super() inside of a comprehension")
+    return super(frame.lookup("__class__"), frame.variables[frame.code.positional[0]])
 
 
 def _lambda(node: Any, scope: Scope) -> Run:
@@ -358,8 +383,7 @@ def _lambda(node: Any, scope: Scope) -> Run:
 
 def _comprehension(node: Any, scope: Scope) -> Run:
     inner = comprehension_scope(node, scope)
-    source = expression(node.generators[0].iter, scope)
-    fresh = isinstance(node.generators[0].iter, ast.Call) and getattr(node.generators[0].iter.func, "id", "") in FRESH
+    source = alone(node.generators[0].iter, expression(node.generators[0].iter, scope))
     from micrograd.stage.statements import target
 
     loops = []
@@ -376,8 +400,6 @@ def _comprehension(node: Any, scope: Scope) -> Run:
 
     def run(m: Machine, frame: Frame) -> Any:
         first = source(m, frame)
-        if fresh:
-            iterate.release(m, first)
         made = iterate.Comprehension(m, frame, first, loops, element)
         if isinstance(node, ast.GeneratorExp):
             frame.captured = True

@@ -10,8 +10,9 @@ from typing import Any
 
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.machine import Exits, Frame, Machine, undo
+from micrograd.stage.managers import Generator, only_statements
 from micrograd.stage.masks import FALSE
-from micrograd.stage.scope import Scope, scope_of
+from micrograd.stage.scope import Scope, _own_nodes, scope_of
 from micrograd.stage.source import tree_of
 
 MAX_DEPTH = 120  # calls inside of each other
@@ -21,12 +22,18 @@ MAX_RECURSION = 12  # calls of one function inside of each other, beyond which o
 class Code:
     """A compiled function: its parameters and its body."""
 
-    def __init__(self, node: Any, parent: Scope | None, filename: str, name: str) -> None:
+    def __init__(self, node: Any, parent: Scope | None, filename: str, name: str, yields: bool = False) -> None:
         from micrograd.stage.expressions import expression
         from micrograd.stage.statements import block
 
         self.name, self.filename = name, filename
-        scope = scope_of(node, parent, filename)
+        self.generator = _yields(node)
+        if self.generator and not yields and not only_statements(node):
+            raise Unsupported(f"{name} asks for what is sent to it")
+        scope = scope_of(node, parent, filename, yields or self.generator)
+        self.names = {
+            n.id for n in ast.walk(node) if isinstance(n, ast.Name)
+        } - scope.own  # those of functions around it
         a = node.args
         self.positional = [x.arg for x in [*a.posonlyargs, *a.args]]
         self.by_position_only = {x.arg for x in a.posonlyargs}
@@ -44,6 +51,12 @@ class Code:
             self.body: Callable[[Machine, Frame], None] = body
         else:
             self.body = block(node.body, scope)
+
+
+def _yields(node: Any) -> bool:
+    """Whether a function is a generator function."""
+    parts = node.body if isinstance(node.body, list) else [node.body]
+    return any(isinstance(n, (ast.Yield, ast.YieldFrom)) for part in parts for n in _own_nodes(part))
 
 
 class Function:
@@ -92,8 +105,8 @@ def code_of(function: FunctionType) -> Code:
     """The compiled form of a function of the user's."""
     key = function.__code__
     if key not in _compiled:
-        if key.co_flags & 0x2A0:  # a generator or a coroutine
-            raise Unsupported(f"{function.__qualname__} is a generator")
+        if key.co_flags & 0x280:
+            raise Unsupported(f"{function.__qualname__} is a coroutine")
         _compiled[key] = Code(tree_of(function), None, key.co_filename, function.__qualname__)
     return _compiled[key]
 
@@ -131,6 +144,8 @@ def enter(m: Machine, function: Any, args: list[Any], kwargs: dict[str, Any]) ->
         defaults, named = list(function.__defaults__ or ()), dict(function.__kwdefaults__ or {})
     frame = Frame(code, parent, lookup, m.here, m.level)
     bind(m, code, frame, args, kwargs, defaults, named)
+    if code.generator:
+        return m.made(Generator(code, frame))
     deep = m.calls.get(code, 0)
     if m.depth >= MAX_DEPTH or (deep >= MAX_RECURSION and not m.masks.holds(m.here)):
         raise Unsupported(f"{code.name} calls itself too often")

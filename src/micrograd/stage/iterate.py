@@ -13,7 +13,18 @@ from micrograd.stage.ragged import collected, contents, ragged, settle
 from micrograd.stage.summary import Summary
 from micrograd.tree import is_array
 
-FINITE = (list, tuple, dict, set, frozenset, str, range, type({}.keys()), type({}.values()), type({}.items()))
+FINITE: tuple[type, ...] = (
+    list,
+    tuple,
+    dict,
+    set,
+    frozenset,
+    str,
+    range,
+    type({}.keys()),
+    type({}.values()),
+    type({}.items()),
+)
 EXHAUSTED = 1 << 62  # the position of an iterator that has ended: it stays ended, even if the list grows
 NOTHING: tuple[Mask, Any] = (FALSE, None)
 
@@ -61,7 +72,6 @@ class Sequence(Iterator):
         m.here = here
         self.position = m.lift(lambda k: k + 1 if k < len(source) else EXHAUSTED, at)
         return m.masks.both_of(rows, m.here), item
-
 
     def _of_several(self, m: Machine, sources: Any, at: Any) -> tuple[Mask, Any]:
         """The next item of lists whose lengths differ by row."""

@@ -40,10 +40,12 @@ class Frame:
 class Exits:
     """The states that wait at the end of a function, a loop or a turn of one."""
 
-    __slots__ = ("alive", "index", "states")
+    __slots__ = ("alive", "index", "level", "states", "whole")
 
-    def __init__(self, index: int, alive: Mask) -> None:
+    def __init__(self, index: int, alive: Mask, level: int = -1) -> None:
         self.index, self.alive = index, alive  # the first journal of this part, and the rows that have not left it
+        self.level = level  # of a `try`: the differentiated function that it is in
+        self.whole = False  # whether the variables of a function that ends are kept for what runs behind it
         self.states: list[State] = []
 
 
@@ -74,6 +76,8 @@ class Machine:
         self.depth = 0
         self.calls: dict[Any, int] = {}
         self.rolling: Any = None  # the loop whose body is interpreted on placeholders
+        self.called: Any = None  # the function whose call was evaluated last
+        self.handlers: list[Exits] = []  # the `try` statements that are running
         self.unrolled: set[int] = set()  # loops that cannot be rolled
         self.by_turn = 0  # how many comparisons were made of plain numbers that change from turn to turn
         self.rolled = 0  # how many loops are in the tape
@@ -108,7 +112,9 @@ class Machine:
 
     def _private(self, birth: Mask, level: int) -> None:
         if level != self.level:
-            raise (Unsupported if self.rolling is None else Outside)("something outside of a differentiated function is changed inside of it")
+            raise (Unsupported if self.rolling is None else Outside)(
+                "something outside of a differentiated function is changed inside of it"
+            )
         if self.bystanders is not FALSE and self.masks.both_of(birth, self.bystanders) is not FALSE:
             raise Unsupported("something is changed while a choice is being evaluated")
 
@@ -162,7 +168,43 @@ class Machine:
         """Some rows raise an exception, or do what is not merged."""
         if isinstance(why, Outside) and self.rolling is not None:
             raise why
+        handler = self.handler()
+        if handler is not None and isinstance(why, Exception):
+            here, self.here = self.here, mask
+            self.leave(handler, why)
+            self.here = self.masks.without(here, mask)
+            return
+        if handler is not None and isinstance(why, Lost):
+            mask = self.uncaught(mask)
+            if mask is FALSE:
+                return
         self.lose(mask, why)
+
+    def handler(self) -> Exits | None:
+        """Where rows wait that raise an exception; None where no `try` of this differentiated function is around."""
+        found = self.handlers[-1] if self.handlers else None
+        return found if found is not None and found.level == self.level else None
+
+    def uncaught(self, mask: Mask) -> Mask:
+        """Rows without those that wait at a `try`."""
+        for exits in self.handlers:
+            for state in exits.states:
+                mask = self.masks.without(mask, state.mask)
+        return mask
+
+    def interrupted(self, rows: Mask, why: BaseException, journals: int) -> None:
+        """A statement raised an exception inside of a `try`, or no row is left of those that it ran for."""
+        if isinstance(why, Exception) and self.here is rows:
+            handler = self.handler()
+            assert handler is not None
+            self.leave(handler, why)
+        else:
+            rows = self.uncaught(rows)
+            if rows is not FALSE:
+                self.lose(rows, why)
+        while len(self.journals) > journals:
+            undo(self.journals.pop())
+        self.here = FALSE
 
     def lift(self, function: Callable[..., Any], *args: Any) -> Any:
         """Apply a function that changes nothing to each combination of alternatives, and join the results."""
@@ -186,7 +228,7 @@ class Machine:
         here, around = self.here, self.bystanders
         entries: list[Entry] = []
         error: BaseException | None = None
-        lost = len(self.lost)
+        lost, handler = len(self.lost), self.handler()
         for mask, row in combinations:
             self.here, self.bystanders = mask, self.masks.either(around, self.masks.without(here, mask))
             try:
@@ -197,7 +239,11 @@ class Machine:
                 continue
             entries.append((mask, None, result))
         self.here, self.bystanders = here, around
+        if handler is not None:
+            self.here = self.uncaught(here)
         if not entries:
+            if handler is not None:
+                raise Lost
             del self.lost[lost:], self.lost_at[lost:]
             raise error or Lost()
         return join(self, entries)
@@ -254,6 +300,8 @@ class Machine:
                 self.fail(mask, reason)
                 continue
             journal = self.journals.pop()
+            if self.handlers:
+                self.here = self.uncaught(self.here)
             if self.here is not FALSE:
                 states.append(State(self.here, None, changes([journal]), result))
             undo(journal)
@@ -268,7 +316,11 @@ class Machine:
 
     def leave(self, exits: Exits, result: Any = None, without: Frame | None = None) -> None:
         """Let the rows that are here wait, as they are, at the end of a part of the program."""
-        made = changes(self.journals[exits.index :], without)
+        if self.handlers:  # rows that wait at a `try` have left already
+            self.here = self.uncaught(self.here)
+            if self.here is FALSE:
+                return
+        made = changes(self.journals[exits.index :], None if exits.whole else without)
         exits.states.append(State(self.here, self.masks.restrict(self.here, exits.alive), made, result))
         exits.alive = self.masks.without(exits.alive, self.here)
         self.here = FALSE
@@ -292,7 +344,7 @@ class Machine:
         undo(journal)
         return self._go_on_with(states)
 
-    def rejoin(self, exits: Exits) -> None:
+    def rejoin(self, exits: Exits) -> Any:
         """Go on with the rows that wait, joined with those that are here, inside the same part of the program."""
         if exits.states:
             journal = self.journals[-1]
@@ -300,7 +352,8 @@ class Machine:
             if self.here is not FALSE:
                 states = [*states, State(self.here, None, changes([journal]))]
             undo(journal)
-            self._go_on_with(states)
+            return self._go_on_with(states)
+        return None
 
     def _go_on_with(self, states: list[State]) -> Any:
         self._join_states(states)

@@ -72,7 +72,9 @@ def contents(m: Machine, entries: list[tuple[Mask, Any]]) -> Any:
     for mask, held in flat:
         groups.setdefault(_arrangement(held), []).append((mask, held))
     if len(groups) > MAX_SIZES:
-        raise Unsupported(f"a {type(flat[0][1]).__name__} has more than {MAX_SIZES} different arrangements after a choice")
+        raise Unsupported(
+            f"a {type(flat[0][1]).__name__} has more than {MAX_SIZES} different arrangements after a choice"
+        )
     joined = [_join_alike(m, alike) for alike in groups.values()]
     if len(joined) == 1:
         return joined[0][1]

@@ -34,7 +34,7 @@ class Scope:
         return None
 
 
-def scope_of(node: Any, parent: Scope | None, filename: str) -> Scope:
+def scope_of(node: Any, parent: Scope | None, filename: str, yields: bool = False) -> Scope:
     """The scope of a function or lambda."""
     scope = Scope(parent, filename)
     arguments = node.args
@@ -53,9 +53,9 @@ def scope_of(node: Any, parent: Scope | None, filename: str) -> Scope:
                 scope.outer |= set(inner.names)
             elif isinstance(inner, ast.Nonlocal):
                 nonlocals |= set(inner.names)
-            elif isinstance(inner, (ast.Yield, ast.YieldFrom, ast.Await)):
+            elif isinstance(inner, (ast.Yield, ast.YieldFrom, ast.Await)) and not yields:
                 raise Unsupported("a generator or a coroutine")
-            elif isinstance(inner, ast.ExceptHandler) and inner.name:
+            elif isinstance(inner, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and inner.name:
                 scope.own.add(inner.name)
     scope.own -= nonlocals | scope.outer
     inside = [inner for part in ast.walk(node) if isinstance(part, ast.Nonlocal) for inner in part.names]

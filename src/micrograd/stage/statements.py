@@ -8,8 +8,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from micrograd.stage import calls, iterate, ragged
-from micrograd.stage.errors import Unsupported
+from micrograd.stage import calls, iterate, managers, matching, outcomes, ragged
+from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.expressions import BINARY, binary, expression
 from micrograd.stage.functions import definition
 from micrograd.stage.loops import loop_for, loop_while
@@ -33,7 +33,16 @@ def block(body: list[ast.stmt], scope: Scope) -> Step:
             m.statements += 1
             if m.statements > (MAX_STATEMENTS if m.rolled else m.limits.statements):
                 raise Unsupported("the program is too long to merge its paths")
-            step(m, frame)
+            here, journals, around, depth = m.here, len(m.journals), m.bystanders, m.depth
+            try:
+                step(m, frame)
+            except (Exception, Lost) as why:
+                if m.handler() is None:
+                    raise
+                m.bystanders, m.depth = around, depth
+                m.interrupted(here, why, journals)
+            if m.handlers:
+                m.here = m.uncaught(m.here)
             if m.here is FALSE:
                 return
 
@@ -175,6 +184,9 @@ def _augmented(node: Any, scope: Scope) -> Step:
 
 
 def _expression(node: Any, scope: Scope) -> Step:
+    if isinstance(node.value, (ast.Yield, ast.YieldFrom)):
+        found: Step = managers.yield_(node.value, scope)
+        return found
     value = expression(node.value, scope)
 
     def run(m: Machine, frame: Frame) -> None:
@@ -220,26 +232,6 @@ def _leave(which: str) -> Callable[[Any, Scope], Step]:
         return run
 
     return make
-
-
-def _raise(node: Any, scope: Scope) -> Step:
-    def run(m: Machine, frame: Frame) -> None:
-        m.lose(m.here, "an exception is raised")
-        m.here = FALSE
-
-    return run
-
-
-def _assert(node: Any, scope: Scope) -> Step:
-    test = expression(node.test, scope)
-
-    def run(m: Machine, frame: Frame) -> None:
-        fails = m.masks.without(m.here, m.truth(test(m, frame)))
-        if fails is not FALSE:
-            m.lose(fails, "an assertion fails")
-            m.here = m.masks.without(m.here, fails)
-
-    return run
 
 
 def _delete(node: Any, scope: Scope) -> Step:
@@ -294,8 +286,9 @@ def _nothing(node: Any, scope: Scope) -> Step:
 
 _STATEMENTS: dict[type, Callable[[Any, Scope], Step]] = {
     ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Expr: _expression, ast.If: _if,
-    ast.Return: _return, ast.Break: _leave(".break"), ast.Continue: _leave(".continue"), ast.Raise: _raise,
-    ast.Assert: _assert, ast.Delete: _delete, ast.FunctionDef: _define, ast.Import: _import, ast.ImportFrom: _import,
+    ast.Return: _return, ast.Break: _leave(".break"), ast.Continue: _leave(".continue"), ast.Raise: outcomes.raise_,
+    ast.Assert: outcomes.assert_, ast.Try: outcomes.try_, ast.With: outcomes.with_,
+    ast.Match: matching.match, ast.Delete: _delete, ast.FunctionDef: _define, ast.Import: _import, ast.ImportFrom: _import,
     ast.Pass: _nothing, ast.Nonlocal: _nothing, ast.Global: _nothing, ast.For: loop_for, ast.While: loop_while,
 }  # fmt: skip
 

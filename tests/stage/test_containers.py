@@ -1,0 +1,187 @@
+"""Lists, dicts and sets that hold different numbers of things in different rows."""
+
+import numpy as np
+import pytest
+
+from micrograd import value_and_grad, vmap
+
+ROWS = [(1.0, 2.0), (-1.0, 2.0), (1.0, -2.0), (-1.0, -2.0), (0.2, 0.4), (0.0, 0.0), (3.0, 0.1)]
+
+
+def aliases_and_a_stack(x, y):
+    L = [x]
+    K = L
+    if x > 0:
+        L.append(y)
+    if y > 0:
+        K.append(x * y)
+    M = L + [y]
+    if len(M) > 3:
+        M.pop(0)
+    while M:
+        x = x * 0.5 + M.pop()
+    return x + len(L)
+
+
+def extend_and_sort(x, y):
+    L = [x, y]
+    if x > 0:
+        L.extend([x * 2, y * 2] if y > 0 else [x])
+    if y > 0:
+        L += [v for v in L if v > 0.5]
+    L.sort()
+    return sum(v * (k + 1) for k, v in enumerate(L)) + L[-1] * len(L)
+
+
+def dict_keys(x, y):
+    d = {}
+    if x > 0:
+        d["a"] = x
+    if y > 0:
+        d["b"] = y
+    t = 0.0
+    for k, v in d.items():
+        t = t + v * (2.0 if k == "a" else 3.0)
+    d.pop("a", None)
+    for k in d:
+        t = t + d[k]
+    return t + d.get("b", x) + len(d)
+
+
+def insert_and_pop(x, y):
+    out = []
+    for v in (x, y, x * y):
+        if v > 0:
+            out.insert(0, v)
+        else:
+            out.append([v][0])
+        if len(out) > 2 and v < 0.5:
+            out.pop()
+    a, *r = out
+    return a * 2 + sum(r) + max(out) - min(out, default=0.0)
+
+
+def stars_and_groups(x, y):
+    groups = [[], []]
+    for v in (x, y, x - y, x * y):
+        groups[v > 0].append(v)
+    both = [*groups[0], *groups[1]]
+    n = [len(g) for g in groups]
+    return sum(b * (k + 1) for k, b in enumerate(both)) + n[0] * x - n[1] * y
+
+
+def sets_of_ints(x, y):
+    s = set()
+    for k, v in enumerate((x, y, x + y)):
+        if v > 0:
+            s.add(k)
+    s.discard(1)
+    r = 0.0
+    for k in sorted(s):
+        r = r + k * x
+    return r + len(s) * y + (x if {0} <= s else y)
+
+
+def a_closure_that_pushes(x, y):
+    L = [x, y]
+
+    def push(v):
+        if v > 0:
+            L.append(v)
+
+    push(x)
+    push(y)
+    push(x - y)
+    z = list(zip(L, L[1:]))  # noqa: RUF007
+    return sum(a * b for a, b in z) + len(z)
+
+
+def depth_first_search(x, y):
+    q = [(x, 0)]
+    t = 0.0
+    while q:
+        v, d = q.pop()
+        t = t + v
+        if d < 3 and v > 0.3:
+            q.append((v * 0.5, d + 1))
+            if y > 0:
+                q.append((v * 0.25 + 0.05 * y, d + 1))
+    return t
+
+
+def filter_then_loop(x, y):
+    L = [x, y, -x]
+    pos = [v for v in L if v > 0]
+    if pos:
+        best = pos[0]
+        for v in pos[1:]:
+            if v > best:
+                best = v
+    else:
+        best = y
+    pos2 = [v * 2 for v in pos]
+    if pos == []:
+        best = best + 1
+    t = tuple(pos2)
+    L[1:] = pos2
+    return best + sum(L) + len(t)
+
+
+def lists_of_lists(x, y):
+    rows = [[x, y], [y]]
+    if x > 0:
+        rows.append([x, x, y])
+    if y > 0:
+        rows[0] = rows[1]
+    rows[0].append(1.0)
+    return sum(sum(r) * len(r) for r in rows) + rows[-1][-1]
+
+
+def any_and_all(x, y):
+    items = [x, -x]
+    if x > 0:
+        items.append(2.0)
+    return (x if any(items) else y) + (4.0 * y if all(v > -1 for v in items) else 8.0)
+
+
+def any_leaves_items_in_an_iterator(x, y):
+    it = iter([x, y, 3.0])
+    found = any(it)
+    return next(it, 50.0) * (2.0 if found else 1.0) if x > 0 else y
+
+
+def an_iterator_that_has_ended_stays_ended(x, y):
+    items = [x, y]
+    it = iter(items)
+    n = 0
+    for _ in it:
+        n += 1
+    items.append(x)
+    if x > 0:
+        items.append(2.0)
+    return next(it, x * 10.0) + n + len(items)
+
+
+PROGRAMS = [
+    aliases_and_a_stack, extend_and_sort, dict_keys, insert_and_pop, stars_and_groups, sets_of_ints,
+    a_closure_that_pushes, depth_first_search, filter_then_loop, lists_of_lists, any_and_all,
+    any_leaves_items_in_an_iterator, an_iterator_that_has_ended_stays_ended,
+]  # fmt: skip
+APART = {any_leaves_items_in_an_iterator}
+
+
+def flat(result):
+    return [result[0], *result[1]] if isinstance(result, tuple) else [result]
+
+
+@pytest.mark.parametrize("order", ["value", "gradient"])
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.filterwarnings("error")
+def test_rows_have_the_results_of_eager_code(f, order):
+    g = f if order == "value" else value_and_grad(f, (0, 1))
+    for rows in (ROWS, ROWS[3:] + ROWS[:3]):
+        h = vmap(g)
+        found = np.stack([np.asarray(c) for c in flat(h(*np.array(rows).T))], axis=1)
+        np.testing.assert_allclose(found, [[float(y) for y in flat(g(*row))] for row in rows], rtol=1e-12)
+        assert all(v.trace.merged for v in h.variants) is (f not in APART)
+        assert f in APART or len(list(h.variants)) <= 2
