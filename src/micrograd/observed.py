@@ -342,6 +342,12 @@ if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
         from micrograd._engine import set_trace, set_watch, take_values, unique_leaves, zero_grads  # noqa: F401
 
         NATIVE = True
+        import gc
+
+        from micrograd._engine import after_collection
+
+        if after_collection not in gc.callbacks:  # gc.collect() gives the memory of nodes back that are not in use
+            gc.callbacks.append(after_collection)
     except ImportError as reason:
         if os.environ.get("MICROGRAD_REQUIRE_NATIVE", "0") not in ("", "0"):
             raise

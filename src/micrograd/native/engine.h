@@ -134,6 +134,7 @@ extern Slab *slab_now; /* the slab that nodes come from; its ring holds the othe
 
 Node *node_memory_slow(void); /* NULL without memory, with the error set */
 void node_memory_back(Node *n);
+void release_slabs(void); /* give all memory back to the system in which no node is */
 int for_each_node(int (*visit)(Node *n, void *argument), void *argument); /* of our own memory, alive; stops where visit gives not 0 */
 void advise_huge(void *memory, size_t bytes);
 

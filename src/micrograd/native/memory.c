@@ -33,6 +33,8 @@ void node_memory_back(Node *n) {
     PyObject_Free(link);
 }
 
+void release_slabs(void) {}
+
 int for_each_node(int (*visit)(Node *, void *), void *argument) {
     for (Link *link = all.next; link != &all; link = link->next) {
         Node *n = (Node *)((char *)(link + 1) + gc_head);
@@ -45,7 +47,8 @@ int for_each_node(int (*visit)(Node *, void *), void *argument) {
 
 /* How many empty slabs are kept for the next graph: as many as two graphs in a row have needed. A graph that is
    built once gives its memory back; a training loop gets it from the system in the first two steps only (in 4 kB pages, that is
-   a third of the time of a step). A graph ends where less than half of its slabs are in use. */
+   a third of the time of a step). A graph ends where less than half of its slabs are in use. A full collection, such as that
+   of gc.collect(), gives all of them back. */
 
 static Slab *all_slabs;
 static size_t in_use, empty_slabs, kept = 1;
@@ -137,6 +140,14 @@ static void slab_is_empty(void) {
         next = s->all_next;
         if (s->live == 0) slab_free(s);
     }
+}
+
+void release_slabs(void) {
+    for (Slab *s = all_slabs, *next; s != NULL; s = next) {
+        next = s->all_next;
+        if (s->live == 0) slab_free(s);
+    }
+    kept = 1;
 }
 
 void node_memory_back(Node *n) {

@@ -7,6 +7,16 @@
 #include "engine.h"
 #include "optim.h"
 
+/* One of gc.callbacks: a full collection has ended, after which memory that is not in use goes back to the system. */
+static PyObject *after_collection(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
+    (void)module;
+    if (nargs != 2 || !PyUnicode_Check(args[0]) || !PyDict_Check(args[1])) Py_RETURN_NONE;
+    if (PyUnicode_CompareWithASCIIString(args[0], "stop") != 0) Py_RETURN_NONE;
+    PyObject *generation = PyDict_GetItemString(args[1], "generation");
+    if (generation != NULL && PyLong_Check(generation) && PyLong_AsLong(generation) == 2) release_slabs();
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef module_methods[] = {
     {"linearize", module_linearize, METH_VARARGS, "linearize(roots, inputs, trace, sources): the graph between them as flat arrays"},
     {"captured", module_captured, METH_O, "captured(values) -> the same, for results to share; or the list itself"},
@@ -16,6 +26,7 @@ static PyMethodDef module_methods[] = {
     {"batch", module_batch, METH_VARARGS, "batch(code, ...): run machine code over the rows of arrays"},
     {"row_call", module_row_call, METH_VARARGS, "row_call(...): the same for arrays of kinds that are known, as a callable"},
     {"unchanged", module_unchanged, METH_O, "unchanged(key of a Watch) -> whether it still describes what is there"},
+    {"after_collection", CAST(after_collection), METH_FASTCALL, "after_collection(phase, info): one of gc.callbacks, which gives memory back"},
     {NULL, NULL, 0, NULL},
 };
 
