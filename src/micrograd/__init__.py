@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from micrograd.interop.text import export_text, import_text
     from micrograd.interop.torch import to_torch
     from micrograd.jacobians import hessian, jacfwd, jacobian, jacrev, sparse_hessian, sparse_jacobian
-    from micrograd.learn import draw_dot, explore
+    from micrograd.learn import draw_dot, explore, watch
     from micrograd.learn.frames import frames  # type: ignore[no-redef]
     from micrograd.nn import MLP, Layer, Neuron
     from micrograd.rematerialize import remat
@@ -41,7 +41,7 @@ __all__ = [
     "sparse_jacobian", "sparse_hessian", "minimize", "least_squares", "root",
     "to_torch", "to_jax", "export_c", "export_onnx", "export_text", "import_text",
     "Neuron", "Layer", "MLP", "nn", "optim", "losses", "data", "random", "train", "plots",
-    "learn", "draw_dot", "explore", "frames",
+    "learn", "draw_dot", "explore", "frames", "watch",
     "MicrogradError", "TraceError", "CompileError", "AnomalyError", "GradientError",
 ]  # fmt: skip
 
@@ -60,7 +60,7 @@ _LAZY = {
     **dict.fromkeys(["export_text", "import_text"], "interop.text"),
     "jit": "compile.jit",
     "vmap": "compile.vmap",
-    **dict.fromkeys(["draw_dot", "explore", "frames"], "learn"),
+    **dict.fromkeys(["draw_dot", "explore", "frames", "watch"], "learn"),
     **dict.fromkeys(["Neuron", "Layer", "MLP"], "nn"),
     **{name: name for name in ("nn", "optim", "losses", "data", "random", "train", "plots", "learn")},
 }

@@ -188,6 +188,14 @@ def test_the_rules_of_the_page_are_those_of_the_optimizers() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_layers_in_a_sequence_are_a_network_too() -> None:
+    model = nn.Sequential(nn.Layer(2, 3, activation="tanh", rng=0), nn.Layer(3, 2, nonlin=False, rng=1))
+    made = scene(model, data.moons(10))
+    assert made["shape"] == [2, 3, 2] and len(made["graphs"][0]["neurons"]) == 5
+    other = scene(nn.Sequential(nn.Layer(2, 3, rng=0), nn.Linear(3, 2, rng=0)), data.moons(10))
+    assert other["shape"] is None
+
+
 def test_what_cannot_be_watched_says_why() -> None:
     model, X, y = nn.MLP(2, [3, 1], rng=0), [[0.0, 1.0], [1.0, 0.0]], [0, 1]
     with pytest.raises(MicrogradError, match="each point has one"):

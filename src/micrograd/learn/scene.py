@@ -122,13 +122,7 @@ def _classes(targets: list[float] | None, outputs: int) -> list[float]:
 
 def _network(model: Any, parameters: list[Value]) -> tuple[list[list[dict[str, Any]]] | None, dict[str, Value]]:
     """Layers of neurons, each with the places of its weights and its bias; and a name for every parameter."""
-    parts = (
-        model.layers
-        if isinstance(model, MLP)
-        else list(getattr(model, "layers", []))
-        if isinstance(model, Sequential)
-        else []
-    )
+    parts = model.layers if isinstance(model, MLP) else list(model) if isinstance(model, Sequential) else []
     place = {id(p): k for k, p in enumerate(parameters)}
     names: dict[str, Value] = {}
     layers: list[list[dict[str, Any]]] = []

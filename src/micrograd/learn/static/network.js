@@ -137,7 +137,10 @@ export function createNetwork(ears) {
       const w = parameters[parameter],
         g = grads[parameter],
         way = g > 0 ? "up" : g < 0 ? "down" : "still";
-      path.setAttribute("class", `wire ${way}`);
+      if (path.dataset.way !== way) {
+        path.dataset.way = way;
+        path.setAttribute("class", `wire ${way}`);
+      }
       path.setAttribute("stroke-width", (0.5 + (5.5 * Math.min(Math.abs(w) || 0, most)) / most).toFixed(2));
       path.setAttribute(
         "stroke-opacity",

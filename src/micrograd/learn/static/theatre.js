@@ -23,7 +23,7 @@ import { createStage } from "./stage.js";
 import { t, text } from "./texts.js";
 import { Training } from "./training.js";
 
-const PATIENCE = 12; // ms of one frame that go into steps
+const PATIENCE = 12; // ms of one frame that go into steps, at least
 
 /**
  * @param {any} element
@@ -39,7 +39,8 @@ export function createTheatre(element, options) {
     isLive = Boolean(options.live),
     owed = 0,
     last = 0,
-    frame = 0;
+    frame = 0,
+    patience = PATIENCE;
   /** @type {any} */
   let stage = null;
   /** @type {Record<string, ((what: any) => void)[]>} */
@@ -105,11 +106,13 @@ export function createTheatre(element, options) {
     last = now;
     const began = performance.now(),
       before = training.at;
-    while (owed >= 1 && performance.now() - began < PATIENCE && !training.stuck) {
+    while (owed >= 1 && performance.now() - began < patience && !training.stuck) {
       training.next();
       owed -= 1;
     }
+    const between = performance.now();
     if (training.at !== before) draw(true);
+    patience = Math.max(PATIENCE, Math.min(performance.now() - between, 100)); // at least half of the time goes into steps
     if (training.stuck) return pause();
     frame = requestAnimationFrame(tick);
   }

@@ -74,23 +74,18 @@ export class Training {
     this.phase = "forward";
     if (this.known === step) return step.loss;
     this.known = step;
-    this.rowsOf = split(this.programs, points);
     const losses = new Float64Array(points.length);
     this.guesses = new Array(points.length);
     let right = 0;
-    this.rowsOf.forEach((rows, k) => {
+    this.parts = this.parts?.points === points ? this.parts : split(this.programs, points);
+    this.parts.each.forEach(({ rows, columns, targets }, k) => {
       if (!rows.length) return;
       const program = this.programs[k],
-        columns = program.packed.x.map((_, i) => Float64Array.from(rows, (r) => points[r].x[i]));
-      const data = program.forward(
-        this.parameters,
-        columns,
-        Float64Array.from(rows, (r) => points[r].y),
-      );
+        data = program.forward(this.parameters, columns, targets);
+      const read = (id, i) => data[id][data[id].length > 1 ? i : 0];
       rows.forEach((r, i) => {
-        losses[r] = data[program.root][data[program.root].length > 1 ? i : 0];
-        const scores = program.packed.outputs.map((id) => data[id][data[id].length > 1 ? i : 0]);
-        this.guesses[r] = this.decides(scores);
+        losses[r] = read(program.root, i);
+        this.guesses[r] = this.decides(program.packed.outputs.map((id) => read(id, i)));
         if (this.guesses[r] === points[r].y) right += 1;
       });
     });
@@ -119,15 +114,8 @@ export class Training {
       });
     }
     const seed = this.scene.reduction === "mean" ? OPS.mean.partials[0](n) : 1;
-    const found = this.programs.map((program, k) => (this.rowsOf[k].length ? program.backward(seed) : []));
-    const place = new Int32Array(n),
-      which = new Int32Array(n);
-    this.rowsOf.forEach((rows, k) =>
-      rows.forEach((r, i) => {
-        place[r] = i;
-        which[r] = k;
-      }),
-    );
+    const { each, place, which } = this.parts;
+    const found = this.programs.map((program, k) => (each[k].rows.length ? program.backward(seed) : []));
     const tables = this.programs.map((program, i) => program.packed.parameters.map((id) => found[i][id] ?? NOTHING));
     for (let k = 0; k < count; k++) {
       let sum = grads[k];
@@ -313,11 +301,26 @@ function matches(program, point) {
   return program.packed.target === null || program.packed.target === point.y;
 }
 
-/** Which rows each program takes. @param {Program[]} programs @param {Point[]} points */
+/** Which rows each program takes, and their columns; and of each row its program and its place there.
+ * @param {Program[]} programs @param {Point[]} points */
 function split(programs, points) {
-  const rows = programs.map(() => /** @type {number[]} */ ([]));
-  points.forEach((point, r) => rows[programs.findIndex((program) => matches(program, point))]?.push(r));
-  return rows;
+  const place = new Int32Array(points.length),
+    which = new Int32Array(points.length),
+    taken = programs.map(() => []);
+  points.forEach((point, r) => {
+    const k = Math.max(
+      0,
+      programs.findIndex((program) => matches(program, point)),
+    );
+    [place[r], which[r]] = [taken[k].length, k];
+    taken[k].push(r);
+  });
+  const each = taken.map((rows, k) => ({
+    rows,
+    targets: Float64Array.from(rows, (r) => points[r].y),
+    columns: programs[k].packed.x.map((_, i) => Float64Array.from(rows, (r) => points[r].x[i])),
+  }));
+  return { points, each, place, which };
 }
 
 /** What the rule reads: the settings, and what follows from the rate and the number of the step.
