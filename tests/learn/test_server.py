@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from micrograd.learn import explore
+from micrograd.learn import explore, loopback
 from micrograd.learn import server as module
 from micrograd.learn.server import MAX_BODY, Server, Site
 from micrograd.ops import OPS
@@ -367,7 +367,7 @@ def test_a_request_has_a_limit_in_all_and_not_for_each_read() -> None:
     now = 0.0
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        reader = module.Deadline(ours, 10.0, clock=lambda: now)
+        reader = loopback.Deadline(ours, 10.0, clock=lambda: now)
         buffer = bytearray(1)
         for second in range(10):
             now = float(second)
@@ -381,7 +381,7 @@ def test_a_request_has_a_limit_in_all_and_not_for_each_read() -> None:
 
 
 def test_a_slow_client_is_cut_off_while_it_sends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SECONDS", 0.2)
+    monkeypatch.setattr(loopback, "SECONDS", 0.2)
     one = Server(explore("a*b", a=2, b=3))
     thread = threading.Thread(target=one.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()

@@ -6,27 +6,26 @@ so it never waits for a page.
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
+from micrograd.learn.loopback import HTML, JSON, SECONDS, Answer, BadRequest, Headers, LocalServer, LocalSite, dump
 from micrograd.learn.record import Record
-from micrograd.learn.server import SECONDS, Answer, BadRequest, Headers, Server, Site
 
 MAX_PAGES = 8  # that are served at once
 PAUSE = 0.05  # seconds between two messages to one page
 SILENCE = 10.0  # seconds without news after which a page is told that the run goes on
 
 
-class LiveSite(Site):
+class LiveSite(LocalSite):
     """The page, the stream of steps, and the parameters of any one step."""
 
     def __init__(self, page: Callable[[], str], record: Record, port: int) -> None:
+        super().__init__(port)
         self._page, self.record = page, record
-        self.hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
         self.open = 0  # pages that are reading
         self.served = 0  # pages that have everything
 
@@ -37,12 +36,12 @@ class LiveSite(Site):
             if method not in ("GET", "HEAD"):
                 raise BadRequest(405, "a run is only looked at: GET")
             if path == "/":
-                return 200, "text/html", self._page().encode()
+                return 200, HTML, self._page().encode()
             if found := re.fullmatch(r"/events/([0-9]{1,9})", path):
-                return 200, "application/json", _dump(self.step(int(found[1])))
+                return 200, JSON, dump(self.step(int(found[1])))
             raise BadRequest(404, "there is nothing here but / and /events")
         except BadRequest as bad:
-            return bad.status, "application/json", _dump(bad.more)
+            return bad.status, JSON, dump(bad.more)
 
     def step(self, k: int) -> dict[str, Any]:
         """The parameters of one step, or of the nearest that is kept."""
@@ -65,7 +64,7 @@ class LiveAnswer(Answer):
             if site.open >= MAX_PAGES:
                 raise BadRequest(503, f"{MAX_PAGES} pages are open already")
         except BadRequest as bad:
-            self.send(bad.status, "application/json", _dump(bad.more))
+            self.send(bad.status, JSON, dump(bad.more))
             return
         self.server.was_read(self.connection)
         self.connection.settimeout(SECONDS)  # a page that does not read for so long is gone
@@ -88,7 +87,7 @@ class LiveAnswer(Answer):
             message = record.after(seen, sent, SILENCE)
             if message is not None:
                 seen += len(message["loss"])
-                self.wfile.write(b"data: " + _dump(message) + b"\n\n")
+                self.wfile.write(b"data: " + dump(message) + b"\n\n")
             elif record.ended:
                 self.wfile.write(b"event: ended\ndata: {}\n\n")
                 site.served += 1
@@ -100,11 +99,11 @@ class LiveAnswer(Answer):
                 time.sleep(PAUSE)
 
 
-class LiveServer(Server):
+class LiveServer(LocalServer):
     """The local page of one run, in a thread of its own."""
 
     def __init__(self, page: Callable[[], str], record: Record, port: int = 0) -> None:
-        super().__init__(None, port, LiveAnswer, lambda bound: LiveSite(page, record, bound))
+        super().__init__(lambda bound: LiveSite(page, record, bound), port, LiveAnswer)
         self.record = record
         Thread(target=self.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True, name="micrograd watch").start()
 
@@ -121,7 +120,3 @@ class LiveServer(Server):
         self.record.end()
         self.shutdown()
         self.server_close()
-
-
-def _dump(x: dict[str, Any]) -> bytes:
-    return json.dumps(x, allow_nan=False, separators=(",", ":")).encode()

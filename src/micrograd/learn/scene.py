@@ -78,6 +78,14 @@ def scene(
     return made
 
 
+def used(scenes: list[dict[str, Any]]) -> frozenset[str]:
+    """The ops that the page needs for these scenes."""
+    graphs = [graph for one in scenes for graph in (*one["graphs"], one["penalty"]) if graph]
+    return frozenset(
+        {"mean", "sum", *(node["op"] for graph in graphs for node in graph["timeline"]["nodes"] if "op" in node)}
+    )
+
+
 def _points(data: Any) -> tuple[list[list[float]], list[float]]:
     try:
         X, y = data

@@ -12,7 +12,7 @@ from typing import Any
 from micrograd.errors import MicrogradError
 from micrograd.learn import audience, page, texts
 from micrograd.learn.record import Record
-from micrograd.learn.scene import scene
+from micrograd.learn.scene import scene, used
 from micrograd.learn.scenes import presets
 from micrograd.optim import Optimizer
 
@@ -174,11 +174,3 @@ class Theatre:
             return f"<watch: {len(presets())} scenes>"
         parameters, points = len(self.scene["start"]), len(self.scene["points"])
         return f"<watch: {parameters:,} parameters, {points:,} points, {len(self.record) - 1:,} steps>"
-
-
-def used(scenes: list[dict[str, Any]]) -> frozenset[str]:
-    """The ops that the page needs for these scenes."""
-    graphs = [graph for one in scenes for graph in (*one["graphs"], one["penalty"]) if graph]
-    return frozenset(
-        {"mean", "sum", *(node["op"] for graph in graphs for node in graph["timeline"]["nodes"] if "op" in node)}
-    )

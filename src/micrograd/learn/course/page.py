@@ -16,7 +16,7 @@ from micrograd.learn.course.scenes import Scene, scenes
 from micrograd.learn.course.training import training
 from micrograd.learn.expression import parse
 from micrograd.learn.frames import frames
-from micrograd.learn.theatre import used
+from micrograd.learn.scene import used
 
 CHAPTERS = Path(__file__).parent / "chapters"
 _START = (
