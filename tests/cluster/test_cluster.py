@@ -409,6 +409,25 @@ def _pretend_to_have_short_vectors():
     build.vector_bits = lambda: 128
 
 
+class TestChunks:
+    @pytest.mark.parametrize("rows", [1, 2047, 2048, 100_000, 3_000_001, 10**9])
+    @pytest.mark.parametrize("threads", [1, 2, 7, 64, 1000])
+    def test_they_cover_all_rows_in_whole_blocks_and_are_few(self, rows, threads):
+        from micrograd.cluster.columns import LARGEST_RANGE, shrinking
+
+        found = shrinking(rows, threads, LARGEST_RANGE)
+        assert [stop for _, stop in found[:-1]] == [start for start, _ in found[1:]]
+        assert found[0][0] == 0 and found[-1][1] == rows
+        assert all(start % 2048 == 0 and 0 < stop - start <= LARGEST_RANGE for start, stop in found)
+        assert len(found) <= max(20 * threads, rows // LARGEST_RANGE + 8 * threads) and len(found) <= 1200
+
+    def test_the_last_ones_are_small(self):
+        from micrograd.cluster.columns import LARGEST_RANGE, shrinking
+
+        sizes = [stop - start for start, stop in shrinking(20_000_000, 4, LARGEST_RANGE)]
+        assert sizes == sorted(sizes, reverse=True) and sizes[-1] <= 20_000_000 / 256 + 2048
+
+
 class TestWhatTravels:
     def test_a_program_is_compiled_once_by_each_worker(self, client):
         f = greeks(client)

@@ -8,15 +8,37 @@ from micrograd.compile.backend import BLOCK
 from micrograd.compile.rows import Rows
 from micrograd.tree import is_array
 
-# Rows of a chunk: whole blocks, by the number of rows alone. At least SMALLEST, so that the scheduler's 0.2 ms a task do not
-# show; about MOST chunks of a batch, until they reach LARGEST. 64 chunks instead of 256 cut the overhead of 10 s of work on two
-# cores from 26 % to 15 % (benchmarks/cluster.py).
+# Rows of a chunk are whole blocks, so that no bit of a result depends on how rows are cut into chunks. Each task costs the
+# scheduler, the caller and the worker about 10 ms together on a busy machine (benchmarks/cluster.py), so there are few of them:
+# SMALLEST rows or more, and of a Dask array about MOST chunks until they reach LARGEST, which bounds the memory of a task.
 SMALLEST, LARGEST, MOST = 16 * BLOCK, 1024 * BLOCK, 64
+LARGEST_RANGE = 4096 * BLOCK  # where only the ends of a range travel: 64 MB of row numbers on the worker
 
 
 def chunk_rows(rows: int) -> int:
-    """How many rows a chunk has, in a batch of so many rows."""
+    """How many rows a chunk of a Dask array of so many rows has."""
     return min(LARGEST, max(SMALLEST, -(-rows // (MOST * BLOCK)) * BLOCK))
+
+
+def shrinking(rows: int, threads: int, largest: int) -> list[tuple[int, int]]:
+    """Cut rows into chunks, each with a share of the rows that are left: few tasks, and small ones in the end.
+
+    So workers end at about the same time, whatever their speed.
+
+    >>> [stop - start for start, stop in shrinking(3_000_000, 2, LARGEST)][::5]
+    [751616, 178176, 43008]
+    """
+    least = max(SMALLEST, _whole_blocks(rows // min(64 * threads, 512)))
+    found, start = [], 0
+    while start < rows:
+        size = min(largest, max(least, _whole_blocks((rows - start) // (2 * threads))))
+        found.append((start, min(rows, start + size)))
+        start += size
+    return found
+
+
+def _whole_blocks(rows: int) -> int:
+    return -(-rows // BLOCK) * BLOCK
 
 
 def is_collection(x: Any) -> bool:

@@ -12,10 +12,10 @@ import statistics
 import warnings
 from collections.abc import Callable
 from itertools import count
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
-from micrograd.cluster.columns import ClusterRows, chunk_rows
+from micrograd.cluster.columns import LARGEST, LARGEST_RANGE, ClusterRows, Numbers, chunk_rows, shrinking
 from micrograd.cluster.worker import Done, Program, describe, run_chunk, unpack
 from micrograd.errors import ClusterError
 
@@ -23,8 +23,11 @@ RETRIES = 3  # further attempts for a chunk whose task failed or whose worker wa
 SLOW = 20.0  # a chunk that takes this many times as long as the median of the others ...
 AT_LEAST = 30.0  # ... and at least so many seconds is given to a second worker
 GATHER = 30.0  # seconds to wait for a result that is ready
-POLL = 0.01  # seconds between two looks at what is done
-AHEAD = 4  # chunks for each thread of the cluster that are handed out before the first of them is done
+LOOK = 1.0  # seconds between two looks at chunks that may be stuck
+# Chunks that are handed out before the first of them is done: for each thread of the cluster, where they carry data of the
+# caller, and in all, where they do not. Many at once are cheap: 64 tasks take the scheduler 0.1 s in one graph, and 0.3 s one
+# by one, which is 2 % of 10 s of work on two cores (benchmarks/cluster.py).
+AHEAD, MOST_AHEAD = 4, 512
 
 _names = count()
 
@@ -91,10 +94,14 @@ def _processor(found: dict[str, Any]) -> str:
 class Run:
     """The chunks of one call."""
 
-    def __init__(self, client: Any, rows: ClusterRows, program: Program, params: list[float], progress: Any) -> None:
+    def __init__(
+        self, client: Any, rows: ClusterRows, program: Program, params: list[float], progress: Any, threads: int,
+        spans: list[tuple[int, int]] | None = None,
+    ) -> None:  # fmt: skip
         self.client, self.rows, self.program = client, rows, program
-        self.size = chunk_rows(rows.rows)
-        self.chunks = -(-rows.rows // self.size)
+        self.threads = max(1, threads)
+        self.spans = self._cut() if spans is None else spans  # the first row of each chunk, and the one behind its last
+        self.chunks = len(self.spans)
         self.progress = Progress(self.chunks, rows.rows, progress)
         self.name = f"micrograd-{program.digest[:8]}-{next(_names)}"
         self.params = params
@@ -102,6 +109,7 @@ class Run:
         self.results: dict[int, tuple[Done, Any]] = {}  # by number of the chunk; with the future, where rows stay there
         self.running: dict[Any, tuple[int, float]] = {}  # future -> number of the chunk, and since when
         self.eagerly: dict[int, dict[int, int]] = {}
+        self.seen: dict[str, tuple[str, float]] = {}  # key of a task -> the worker that has it, and since when we know
 
     def _shared(self, attempt: str) -> list[Any]:
         """The tasks that make what all chunks need: the program and the parameters."""
@@ -112,42 +120,59 @@ class Run:
             for what, x in (("program", self.program), ("parameters", self.params))
         ]
 
+    def _cut(self) -> list[tuple[int, int]]:
+        count = self.rows.rows
+        if not self.rows.local:  # as Dask arrays are cut
+            size = chunk_rows(count)
+            return [(start, min(count, start + size)) for start in range(0, count, size)]
+        return shrinking(count, self.threads, LARGEST_RANGE if self._only_ranges() else LARGEST)
+
+    def _only_ranges(self) -> bool:
+        return all(isinstance(column, Numbers) for column in self.rows.columns)
+
     def span(self, number: int) -> tuple[int, int]:
         """The first row of a chunk, and the one behind its last."""
-        return number * self.size, min(self.rows.rows, (number + 1) * self.size)
+        return self.spans[number]
 
     def run(self, numbers: list[int], keep: bool = False) -> None:
         """Run these chunks; with `keep`, results by row stay on the cluster. All or nothing: an error ends the others."""
         from distributed import as_completed
 
-        waiting, missing = list(reversed(numbers)), set(numbers)
-        threads = sum(w["nthreads"] for w in self.client.scheduler_info(n_workers=-1)["workers"].values())
+        waiting, missing = list(numbers), set(numbers)
         ready = as_completed(loop=self.client.loop)
         times: list[float] = []
-        looked = monotonic()
+        looked, room = monotonic(), self._window()
         try:
             while missing:
-                while waiting and len(self.running) < max(8, AHEAD * threads):
-                    ready.add(self._submit(waiting.pop(), ()))
+                if waiting and 2 * len(self.running) <= room:
+                    part = waiting[: room - len(self.running)]
+                    del waiting[: len(part)]
+                    ready.update(self._submit_all(part))
                 batch = ready.next_batch(block=False)
                 if not batch:
-                    sleep(POLL)
-                    if monotonic() - looked > 1.0:
-                        looked = monotonic()
-                        ready.update(self._second_attempts(times))
+                    with ready.thread_condition:  # a chunk that is done wakes it
+                        if not ready.has_ready():
+                            ready.thread_condition.wait(LOOK / 4)
+                if monotonic() - looked > LOOK:
+                    looked = monotonic()
+                    ready.update(self._second_attempts(times))
                 for future in batch:
                     if future not in self.running:
                         continue  # another worker was first
-                    number, since = self.running.pop(future)
+                    number, _ = self.running.pop(future)
                     later = self._note(future, number, keep)
                     if later is not None:
                         ready.add(later)
                         continue
-                    times.append(monotonic() - since)
+                    times.append(self.results[number][0].seconds)
                     missing.discard(number)
                     self._cancel([other for other, (same, _) in self.running.items() if same == number])
         finally:
             self._cancel(list(self.running))
+
+    def _window(self) -> int:
+        """How many chunks may be handed out at a time."""
+        return MOST_AHEAD if self._only_ranges() else max(8, AHEAD * self.threads)
 
     def _cancel(self, futures: list[Any]) -> None:
         """End attempts that are not needed any more."""
@@ -172,39 +197,55 @@ class Run:
         self.progress.add(done)
         return None
 
-    def _submit(self, number: int, avoid: tuple[str, ...]) -> Any:
+    def _task(self, number: int, shared: list[Any], again: str) -> Any:
         from dask import delayed
 
         start, stop = self.span(number)
         columns = [column.chunk(start, stop) for column in self.rows.columns]
-        shared = self._shared(f"-again-{next(_names)}") if avoid else self.shared  # not from a worker that is stuck
-        again = f"-again-{next(_names)}" if avoid or number in self.eagerly else ""
-        task = delayed(run_chunk, pure=False)(
+        return delayed(run_chunk, pure=False)(
             *shared, number, self.rows.axes, self.eagerly.get(number, {}), *columns,
             dask_key_name=f"{self.name}-rows-{number}{again}",
         )  # fmt: skip
-        workers = [w for w in self.client.scheduler_info(n_workers=-1)["workers"] if w not in avoid] if avoid else None
-        future = self.client.compute(task, retries=RETRIES, workers=workers)
+
+    def _submit_all(self, numbers: list[int]) -> list[Any]:
+        """Hand out chunks for the first time, in one graph."""
+        tasks = [
+            self._task(number, self.shared, f"-again-{next(_names)}" if number in self.eagerly else "")
+            for number in numbers
+        ]
+        futures = self.client.compute(tasks, retries=RETRIES)
+        self.running.update((future, (number, monotonic())) for future, number in zip(futures, numbers))
+        return futures  # type: ignore[no-any-return]
+
+    def _submit(self, number: int, avoid: tuple[str, ...]) -> Any:
+        """Hand out a chunk once more, to other workers than those, from which nothing is to be waited for."""
+        name = f"-again-{next(_names)}"
+        workers = [w for w in self.client.scheduler_info(n_workers=-1)["workers"] if w not in avoid]
+        future = self.client.compute(
+            self._task(number, self._shared(name), name), retries=RETRIES, workers=workers or None
+        )
         self.running[future] = number, monotonic()
         return future
 
     def _second_attempts(self, times: list[float]) -> list[Any]:
         """Hand chunks that take far too long to other workers."""
-        if not times and all(monotonic() - since < 10 * AT_LEAST for _, since in self.running.values()):
-            return []
         limit = max(AT_LEAST, SLOW * statistics.median(times)) if times else 10 * AT_LEAST
-        late = [(f, number) for f, (number, since) in self.running.items() if monotonic() - since > limit]
-        if not late:
+        if all(monotonic() - since <= limit for _, since in self.running.values()):
             return []
         where = {key: worker for worker, keys in self.client.processing().items() for key in keys}
+        now = monotonic()
+        self.seen = {key: self.seen.get(key, (worker, now)) for key, worker in where.items()}
+        late = []
+        for future, (number, since) in self.running.items():
+            keys = [key for key in (future.key, *(task.key for task in self.shared)) if key in where]
+            # A chunk that waits for a free thread is nowhere; the time before it was first seen at a worker does not count.
+            if keys and now - max(since, self.seen[keys[0]][1] if times else since) > limit:
+                late.append((future, number, [where[key] for key in keys]))
         attempts: dict[int, int] = {}
         for number, _ in self.running.values():
             attempts[number] = attempts.get(number, 0) + 1
         found = []
-        for future, number in late:
-            there = [where[key] for key in (future.key, *(task.key for task in self.shared)) if key in where]
-            if not there:  # it waits for a free thread
-                continue
+        for future, number, there in late:
             worker = there[0]
             if attempts[number] > RETRIES:
                 raise ClusterError(

@@ -27,6 +27,7 @@ class ClusterVmap(Vmap):
     client: Any = None
     progress: Any = None
     last_run: run.Progress | None = None
+    _threads = 1  # of all workers, when they were last looked at
 
     def __repr__(self) -> str:
         return super().__repr__().replace("<vmap", "<vmap on a cluster")
@@ -119,7 +120,7 @@ class ClusterVmap(Vmap):
                     variants = self._variants_of(rows)
                     if not new:
                         work.eagerly.setdefault(number, {})[r] = variants.index(variant)
-            again = self._begin(rows, plan, variants)
+            again = self._begin(rows, plan, variants, work.spans)
             again.results, again.eagerly, again.progress = work.results, work.eagerly, work.progress
             again.progress.chunks += len(missed)
             work = again
@@ -130,13 +131,16 @@ class ClusterVmap(Vmap):
     def _variants_of(self, rows: ClusterRows) -> list[RowsVariant]:
         return list(self.variants.of(rows.key))
 
-    def _begin(self, rows: ClusterRows, plan: Plan, variants: list[RowsVariant]) -> run.Run:
+    def _begin(self, rows: ClusterRows, plan: Plan, variants: list[RowsVariant], spans: Any = None) -> run.Run:
         program = Program.of(tuple(v.tape for v in variants), plan.goal)
-        return run.Run(self.client, rows, program, peek([*plan.captured, *rows.uniform]), self.progress)
+        params = peek([*plan.captured, *rows.uniform])
+        return run.Run(self.client, rows, program, params, self.progress, self._threads, spans)
 
     def _check(self) -> None:
         """Look at the workers once, and at new ones when they appear."""
-        workers = frozenset(self.client.scheduler_info(n_workers=-1)["workers"])
+        found = self.client.scheduler_info(n_workers=-1)["workers"]
+        self._threads = sum(w["nthreads"] for w in found.values())
+        workers = frozenset(found)
         if not workers or not workers <= _checked.get(self.client, frozenset()):
             run.check(self.client)
             _checked[self.client] = workers
