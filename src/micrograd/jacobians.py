@@ -14,7 +14,7 @@ from typing import Any, ParamSpec
 
 from micrograd.sparse import SparseJacobian
 from micrograd.tape import passes
-from micrograd.tape.trace import derived
+from micrograd.tape.twice import derived
 from micrograd.transforms import Argnums, Call, Derived, grad
 from micrograd.tree import NUMBER, flatten, rebuild, size, unflatten
 

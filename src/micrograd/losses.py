@@ -22,7 +22,7 @@ from micrograd.math import abs as absolute
 from micrograd.math import dot, eq, exp, expm1, ge, le, log1p, logsumexp, mean, relu, softplus, where
 from micrograd.math import min as least
 from micrograd.math import sum as total
-from micrograd.tape.trace import is_tracing
+from micrograd.tape.trace import is_tracing, peek
 
 REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {"mean": mean, "sum": total, "none": lambda losses: losses}
 LARGEST = 1.7976931348623157e308
@@ -221,7 +221,7 @@ def _rounding_error(a: Any, b: Any) -> Any:
     Its derivatives are 0, so that nodes are made for it only where a trace has to write down how it is computed.
     """
     if isinstance(a, Value) and isinstance(b, Value) and not is_tracing():
-        a, b = a.data, b.data
+        a, b = peek([a, b])
     gap = a - b
     back = gap - a
     lost = (a - (gap - back)) - (b + back)

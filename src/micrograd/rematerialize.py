@@ -9,7 +9,8 @@ from typing import Any, ParamSpec, TypeVar
 from micrograd.engine import Value
 from micrograd.tape import interpret, passes
 from micrograd.tape.tape import INPUT, PARAM, Tape
-from micrograd.tape.trace import Trace, derived, is_tracing, peek, trace
+from micrograd.tape.trace import Trace, is_tracing, peek, trace
+from micrograd.tape.twice import derived
 from micrograd.tree import Shape, as_floats, flatten, name_of, unflatten, wants_function
 
 P = ParamSpec("P")

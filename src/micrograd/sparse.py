@@ -20,7 +20,8 @@ from micrograd import install
 from micrograd.errors import TraceError
 from micrograd.tape import interpret, passes
 from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
-from micrograd.tape.trace import Trace, derived, is_tracing, peek, trace
+from micrograd.tape.trace import Trace, is_tracing, peek, trace
+from micrograd.tape.twice import derived
 from micrograd.tree import Shape, as_floats, flatten, name_of, size, wants_function
 
 

@@ -24,7 +24,8 @@ from micrograd.tape import interpret as python
 from micrograd.tape import kinds, passes
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import INPUT
-from micrograd.tape.trace import Trace, derived, peek, trace
+from micrograd.tape.trace import Trace, peek, trace
+from micrograd.tape.twice import derived
 from micrograd.tree import (
     NUMBER,
     Shape,

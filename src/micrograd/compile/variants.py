@@ -21,7 +21,8 @@ from micrograd.compile.tuning import TUNING
 from micrograd.structure import Watch, modules_of, noting
 from micrograd.tape import kinds
 from micrograd.tape.tape import Tape
-from micrograd.tape.trace import Trace, peek, same_way, trace_twice
+from micrograd.tape.trace import Trace, peek
+from micrograd.tape.twice import same_way, trace_twice
 from micrograd.tree import Shape
 
 _clock = count(1)

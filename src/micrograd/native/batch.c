@@ -1,6 +1,6 @@
 /* batch(): machine code over the rows of the arrays of one call. */
 
-#include "engine.h"
+#include "code.h"
 
 typedef struct {
     PyObject *code, *arrays, *axes, *uniform, *outs, *bad, *op, *blocks;

@@ -1,6 +1,6 @@
 /* A Kernel object: machine code, called from Python without a frame on the way. */
 
-#include "engine.h"
+#include "code.h"
 
 /* A template of tuples alone as numbers, quicker to follow: k >= 0 is the k-th output, -1 - n begins a tuple of n. Those of
    before stay, for a call that is still at work when another is installed. */

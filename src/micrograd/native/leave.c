@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "engine.h"
+#include "code.h"
 #include "platform.h"
 
 struct Grown {

@@ -4,7 +4,7 @@
    The state of the engine (the type, the slabs, the table) is the process's: an op must find the type of its operands without a
    detour. So the module belongs to one interpreter, and needs the interpreter lock. */
 
-#include "engine.h"
+#include "code.h"
 #include "optim.h"
 
 /* One of gc.callbacks: a full collection has ended, after which memory that is not in use goes back to the system. */

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "engine.h"
+#include "code.h"
 #include "platform.h"
 
 /* ---- machine code: a capsule that owns it */

@@ -2,7 +2,7 @@
    the look takes longer than the machine code does for 100 rows of a small network (benchmarks/compiled.py, a moons step: 8.5 µs
    with it, 26 µs without). */
 
-#include "engine.h"
+#include "code.h"
 
 typedef struct {
     int ndim;

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "engine.h"
+#include "code.h"
 #include "platform.h"
 
 #define PACK_ROWS 512   /* strided rows are laid out as columns this many at a time: 64 columns fit the level-2 cache */

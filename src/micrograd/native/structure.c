@@ -2,7 +2,7 @@
    call. A key is a tuple: a list whose only item changes with every assignment to a module, that item, and then each container
    with a tuple of what was in it. */
 
-#include "engine.h"
+#include "code.h"
 #include <string.h>
 
 int structure_check(PyObject *key) {

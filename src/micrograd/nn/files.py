@@ -16,8 +16,7 @@ from os import PathLike
 from typing import Any
 
 from micrograd import install
-from micrograd.nn.module import State
-from micrograd.nn.parameters import shape
+from micrograd.nn.parameters import State, shape
 
 FORMAT = "micrograd parameters 1"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from micrograd import scopes, structure
 from micrograd.engine import Value
 from micrograd.nn import parameters as found
+from micrograd.nn.parameters import State
 from micrograd.observed import set_scope, zero_grads
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ def _is_part(x: Any) -> bool:
 
 
 M = TypeVar("M", bound="Module")
-State = dict[str, Any]  # the name of a parameter -> a float, or nested lists of floats
 
 
 class Module(structure.Structured):

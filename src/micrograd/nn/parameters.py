@@ -17,6 +17,7 @@ from micrograd.tree import is_array
 if TYPE_CHECKING:
     from micrograd.nn.module import Module
 
+State = dict[str, Any]  # the name of a parameter -> a float, or nested lists of floats
 _NEVER = (str, bytes, bytearray, range, memoryview)  # collections that cannot hold a Value
 
 

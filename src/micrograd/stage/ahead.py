@@ -17,8 +17,8 @@ from micrograd.stage.attempt import verified
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.limits import Limits
 from micrograd.stage.staged import Arrange, stage
-from micrograd.tape import trace as tracing
 from micrograd.tape.trace import Trace
+from micrograd.tape.twice import twice
 from micrograd.transforms import Derived
 from micrograd.tree import has
 
@@ -45,7 +45,7 @@ def rolled(
         return None
     row = [float(x) for x in values]
     try:
-        found = tracing.twice(partial(stage, user, arrange, row, keep_types, origins, limits), user, user)
+        found = twice(partial(stage, user, arrange, row, keep_types, origins, limits), user, user)
     except (Unsupported, Exception):  # the trace finds out what there is to be said about it
         return None
     found.origins = origins

@@ -1,4 +1,4 @@
-"""LLVM IR: one instruction of a tape after the other, as text. pieces.py makes functions of them, llvm.py machine code."""
+"""LLVM IR: one instruction of a tape after the other, as text. chunk.py makes functions of them, build.py machine code."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from micrograd.compile.llvm import math as inline
-from micrograd.compile.llvm import philox, same_exp
-from micrograd.compile.llvm.build import Target, host_features, vector_name
+from micrograd.compile.llvm import library, philox
+from micrograd.compile.llvm.build import Target
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder, Ref
 from micrograd.tape.decisions import decisions
 from micrograd.tape.tape import CONST, INPUT, PARAM, PICK, Tape
 
 LIBRARY = {op.name: op.llvm[1:] for op in OPS.values() if op.llvm.startswith("@") and not op.llvm.startswith("@llvm.")}
-
-OURS = ("mg_mod", "mg_floordiv")  # in ops.h, over doubles alone
 
 
 def spelled(op: Op) -> bool:
@@ -318,81 +315,8 @@ class Text:
         return self.get((call, tape.outputs[0]))
 
     def call(self, function: str, operands: list[str]) -> str:
-        """A function of the C library: of vectors where there is one (and bits may differ, or do not), else lane by lane."""
-        n = len(operands)
-        if not self.point and not self.target.exact and not self.one_by_one_calls and function not in OURS:
-            if function == "exp" and not self.target.float32 and self.target.bits >= 256 and host_features().get("fma"):
-                return inline.exp(self, operands[0])
-            lanes = self.target.bits // (32 if self.target.float32 else 64)
-            vector = vector_name(function, n, self.target.bits, self.target.float32)
-            if vector is not None and self.width % lanes == 0:
-                return self.call_vector(vector, operands, lanes)
-        wide = not self.point and self.scalar == "double" and self.lanes == self.width > 1
-        if function == "exp" and wide and same_exp.usable(self.target.bits):
-            return same_exp.call(self, operands[0])
-        scalar = self.scalar if function not in OURS else "double"
-        name = function + ("f" if scalar == "float" else "")
-        declare = f"declare {scalar} @{name}({', '.join([scalar] * n)}) nounwind willreturn memory(none)"
-        self.declared[declare] = declare
-
-        def one(xs: list[str]) -> str:
-            if scalar != self.scalar:
-                wide = [self.fresh() for _ in xs]
-                for w, x in zip(wide, xs):
-                    self.line(f"{w} = fpext float {x} to double")
-                xs = wide
-            r = self.fresh()
-            self.line(f"{r} = call {scalar} @{name}({', '.join(f'{scalar} {x}' for x in xs)})")
-            if scalar != self.scalar:
-                narrow = self.fresh()
-                self.line(f"{narrow} = fptrunc double {r} to float")
-                return narrow
-            return r
-
-        if self.point:
-            return one(operands)
-        result = "poison"
-        for lane in range(self.lanes):
-            xs = []
-            for x in operands:
-                e = self.fresh()
-                self.line(f"{e} = extractelement {self.T} {x}, i64 {lane}")
-                xs.append(e)
-            y, r = one(xs), self.fresh()
-            self.line(f"{r} = insertelement {self.T} {result}, {self.scalar} {y}, i64 {lane}")
-            result = r
-        return result
-
-    def call_vector(self, name: str, operands: list[str], lanes: int) -> str:
-        V = f"<{lanes} x {self.scalar}>"
-        declare = f"declare {V} @{name}({', '.join([V] * len(operands))}) nounwind willreturn memory(none)"
-        self.declared[declare] = declare
-        parts = []
-        for first in range(0, self.width, lanes):
-            xs = []
-            for x in operands:
-                if lanes == self.width:
-                    xs.append(x)
-                    continue
-                s = self.fresh()
-                indices = ", ".join(f"i32 {i}" for i in range(first, first + lanes))
-                self.line(f"{s} = shufflevector {self.T} {x}, {self.T} poison, <{lanes} x i32> <{indices}>")
-                xs.append(s)
-            r = self.fresh()
-            self.line(f"{r} = call {V} @{name}({', '.join(f'{V} {x}' for x in xs)})")
-            parts.append(r)
-        while len(parts) > 1:  # halves are joined pairwise
-            joined = []
-            for a, b in zip(parts[::2], parts[1::2]):
-                s = self.fresh()
-                indices = ", ".join(f"i32 {i}" for i in range(2 * lanes))
-                self.line(
-                    f"{s} = shufflevector <{lanes} x {self.scalar}> {a}, <{lanes} x {self.scalar}> {b}, "
-                    f"<{2 * lanes} x i32> <{indices}>"
-                )
-                joined.append(s)
-            parts, lanes = joined, lanes * 2
-        return parts[0]
+        """Call a function of the C library."""
+        return library.call(self, function, operands)
 
     # ---- results
 

@@ -1,0 +1,128 @@
+/* What the units share that run the machine code of compiled functions: layout.c, leave.c, point.c, kernel.c, rows.c, batch.c,
+   row_call.c and structure.c. */
+
+#ifndef MICROGRAD_CODE_H
+#define MICROGRAD_CODE_H
+
+#include "engine.h"
+#include <setjmp.h>
+
+/* ---- the machine code of compiled functions: a capsule that owns it */
+
+PyObject *module_machine_code(PyObject *module, PyObject *args);
+void *code_address(PyObject *code); /* NULL with an error set where it is none */
+int code_is_left(PyObject *code); /* whether it may be left in the middle of a run */
+
+typedef struct { /* memory for one run, aligned to 64 bytes */
+    size_t bytes;
+    _Alignas(64) char memory[];
+} Workspace;
+
+Workspace *workspace_take(size_t bytes); /* NULL without memory */
+void workspace_return(Workspace *w);
+
+static inline size_t in_lines(Py_ssize_t n) { return ((size_t)n + 7) & ~(size_t)7; } /* of 64 bytes, each part its own */
+
+/* ---- leave.c: machine code that can be left in the middle
+
+   Running r; int failed;
+   CALL_CODE(failed, &r, asked, with, function(...));   failed: what it returned, or CODE_INTERRUPTED or CODE_NO_MEMORY */
+
+#ifdef _WIN32 /* without unwinding, for which machine code made at run time has no tables */
+#define LONGJMP(buffer, value) (((_JUMP_BUFFER *)(buffer))->Frame = 0, longjmp(buffer, value))
+#define SETJMP(buffer) setjmp(buffer)
+#else /* without the mask of signals, which takes a system call */
+#define SETJMP(buffer) _setjmp(buffer)
+#define LONGJMP(buffer, value) _longjmp(buffer, value)
+#endif
+
+#define CODE_INTERRUPTED 0x40000001
+#define CODE_NO_MEMORY 0x40000002
+
+typedef struct Grown Grown;
+
+typedef struct Running {
+    jmp_buf back;
+    struct Running *outer;
+    Grown *grown;           /* memory that the code has, and that is freed when it is left */
+    int (*asked)(void *);   /* whether somebody wants the code to stop */
+    void *with;
+} Running;
+
+typedef struct { /* the thread that calls machine code at one point */
+    PyThreadState *caller; /* NULL: it holds the interpreter lock */
+    double looked;
+} Listening;
+
+void code_enter(Running *r, int (*asked)(void *), void *with);
+int code_left(Running *r, int how);
+int signals_raised(PyThreadState **caller, double *looked);
+int point_asked(void *listening);
+int leave_init(PyObject *module);
+
+#define CALL_CODE(failed, r, ask, with, call)                   \
+    do {                                                        \
+        code_enter(r, ask, with);                               \
+        int left_ = SETJMP((r)->back);                          \
+        failed = code_left(r, left_ != 0 ? left_ : (call));     \
+    } while (0)
+
+/* ---- point.c: one run at one point */
+
+typedef int (*PointFunction)(const double *, const double *, double *, void *);
+
+int point_call(PointFunction function, const double *in, const double *params, double *out, void *scratch, int hold);
+
+typedef struct {
+    PointFunction function;
+    Py_ssize_t n_in, n_params, n_out, n_scratch;
+    PyObject **params, **first; /* first: the arguments that are Values; outputs are nodes over those and the params */
+    Py_ssize_t n_first;
+    Captured *shared; /* the params, where they are one */
+    int op;           /* of the nodes; -1: outputs are plain numbers */
+} Point;
+
+Workspace *point_space(const Point *p); /* it begins with n_in numbers, which the caller fills in */
+int point_run(const Point *p, Workspace *space, PyObject **results); /* 1: n_out new references; 0: a guard failed; -1: an error */
+PyObject *module_point(PyObject *module, PyObject *args);
+extern PyType_Spec kernel_spec; /* kernel.c */
+
+/* ---- rows.c: machine code over the rows of arrays; batch.c and row_call.c call it */
+
+#define GROUP_ROWS 2048 /* 49 groups of 100,000 rows: cores get even shares, and 300 sums a group cost 1 % */
+
+typedef int (*BatchFunction)(void **, const void *, void **, int64_t, void *, uint8_t *, void *);
+
+typedef struct { /* what machine code there is, and what is to be done with it */
+    BatchFunction function;
+    Py_ssize_t width, item, n_acc, scratch;
+    int threads, op; /* op: of the node that is made; -1 for a list of sums */
+} RowCode;
+
+typedef struct { /* where rows come from, and where results go */
+    const Py_buffer *views;
+    Py_ssize_t n_views;
+    const int *axes;   /* of each view; NULL where all are 0 */
+    PyObject *uniform; /* what is the same in each row: a tuple of numbers and Values, or a Captured */
+    Py_ssize_t rows;
+    char **outs;
+    Py_ssize_t n_outs;
+    uint8_t *bad; /* a bit for each row that took another way */
+    double scale; /* of the node */
+    double *blocks; /* NULL, or room for the sums of each group of GROUP_ROWS rows, in order */
+} RowData;
+
+PyObject *run_rows(const RowCode *code, const RowData *data, int *any_bad); /* a node, or a list of sums */
+char buffer_kind(const Py_buffer *view); /* 0 where it holds no real numbers in this machine's order */
+PyObject *module_batch(PyObject *module, PyObject *args);
+PyObject *module_row_call(PyObject *module, PyObject *args);
+
+/* ---- structure.c: whether the modules that a compiled function has read are as they were (structure.py) */
+
+int structure_check(PyObject *key);     /* whether it is a key; an error is set where it is none */
+int structure_unchanged(PyObject *key); /* NULL: there is nothing to watch */
+PyObject *module_unchanged(PyObject *module, PyObject *key);
+extern PyTypeObject *RowCallType;
+extern PyType_Spec row_call_spec;
+
+#endif
