@@ -248,11 +248,15 @@ class Text:
         if self.target.fastmath or self.target.exact:
             yield
             return
-        flags, self.one_by_one_calls = self.F, any(p in self.decided.places for p in places)
+        flags, self.one_by_one_calls = self.F, any(self.decides(p) for p in places)
         if self.one_by_one_calls:
             self.F = ""
         yield
         self.F, self.one_by_one_calls = flags, False
+
+    def decides(self, place: int) -> bool:
+        """Whether a place decides something, and is rounded as eager code rounds it."""
+        return place in self.decided.places
 
     def operate(self, place: Any, op: Op, args: Sequence[Any]) -> None:
         """Write an op over operands that `get` knows; its result can be had by `get(place)` afterwards."""

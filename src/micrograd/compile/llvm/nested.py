@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from micrograd.compile.llvm import nearly
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.llvm.emit import Text
+from micrograd.ops import Op
 from micrograd.tape.check import shapes
 from micrograd.tape.decisions import Decisions
 from micrograd.tape.tape import SOURCES, Tape
@@ -36,6 +38,7 @@ class Nested(Text):
         self.live = ""  # the lanes (for a point: the condition) for which we are there; all where it is empty
         self.memory = Memory()
         self.tables: list[str] = []  # arrays of constants
+        self.compared = nearly.compared(self)  # calls of functions that are compared, and decide nothing else
 
     def label(self) -> int:
         """A number for names of blocks."""
@@ -44,15 +47,30 @@ class Nested(Text):
 
     def enter(self, tape: Tape, decided: Decisions) -> tuple[Any, ...]:
         """Write about a body of a region from now on; returns what `leave` wants back."""
-        around = self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided
+        parts = self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided
+        around = *parts, self.compared
         self.tape, self.decided, self.depth = tape, decided, self.depth + 1
         self.names, self.masks, self.arrays, self.results, self.columns = {}, {}, {}, {}, {}
+        self.compared = nearly.compared(self)
         return around
 
     def leave(self, around: tuple[Any, ...]) -> None:
         """Write about the tape around it again."""
-        self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided = around
+        *parts, self.compared = around
+        self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided = parts
         self.depth -= 1
+
+    def decides(self, place: int) -> bool:
+        """Whether a place must be rounded as eager code rounds it: not if it is only compared."""
+        return super().decides(place) and place not in self.compared
+
+    def operate(self, place: Any, op: Op, args: Sequence[Any]) -> None:
+        """Write an op; the comparison of a call has the outcome of eager code."""
+        called = op.llvm.startswith("fcmp") and not self.compared.isdisjoint(args)
+        if called and place in self.decided.places:
+            self.masks[place] = nearly.compare(self, op, (args[0], args[1]))
+        else:
+            super().operate(place, op, args)
 
     def is_outermost(self) -> bool:
         """Whether this is the tape itself, and not a body in it."""

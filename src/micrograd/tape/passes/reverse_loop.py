@@ -17,7 +17,7 @@ from micrograd.tape.builder import Builder
 from micrograd.tape.check import NUMBER, Shape
 from micrograd.tape.passes.arrays import Reach, either, flag, inputs_at, is_flag, single_inputs
 from micrograd.tape.passes.derivatives import active_inputs
-from micrograd.tape.tape import INPUT, Loop, Tape, pad, result
+from micrograd.tape.tape import INPUT, SOURCES, Loop, Tape, pad, result
 
 if TYPE_CHECKING:
     from micrograd.tape.passes.reverse import Sweep
@@ -36,11 +36,24 @@ def with_states(op: Loop) -> Loop:
 
 
 def dear(op: Loop) -> list[int]:
-    """The places of a body that are kept rather than computed once more: calls of functions, where the turns are few."""
+    """The places of a body that are kept rather than computed once more: calls of functions, where the turns are few.
+
+    Of a call that is only compared, the outcome is kept, so that the reverse loop decides as the forward one did.
+    """
     if op.turns is None or op.turns > KEPT:
         return []
     body = single_inputs(op.body)
-    return [i for i, o in enumerate(body.ops) if o.llvm.startswith("@") and not o.llvm.startswith("@llvm.")]
+    calls = {i for i, o in enumerate(body.ops) if o.llvm.startswith("@") and not o.llvm.startswith("@llvm.")}
+    others = set(body.outputs)  # what is used otherwise than in a comparison
+    for o, args in zip(body.ops, body.args):
+        if o not in SOURCES and not o.llvm.startswith("fcmp"):
+            others.update(args)
+    outcomes = {
+        i
+        for i, (o, args) in enumerate(zip(body.ops, body.args))
+        if o not in SOURCES and o.llvm.startswith("fcmp") and any(a in calls and a not in others for a in args)
+    }
+    return sorted((calls & others) | outcomes)
 
 
 class Turn(NamedTuple):
