@@ -77,6 +77,7 @@ def _signature(thing: Any) -> str:
     except (TypeError, ValueError):
         return "(...)" if not inspect.isclass(thing) else ""
     text = re.sub(r"\(self(, /)?(, )?", "(", text)
+    text = re.sub(r"= ?''", '=""', text)  # an empty string as a default; the other quotes are those of annotations
     return "(...)" if "<" in text or len(text) > 400 else text.replace("'", "").replace("\n", " ")
 
 
