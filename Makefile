@@ -24,7 +24,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help demo test test-slow test-core test-dist test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize ops setup clean
+.PHONY: help site demo test test-slow test-core test-dist test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -51,6 +51,11 @@ docs: $(DEV) $(ENGINE)  ## build the documentation site into docs/_build/html; a
 	@$(BIN)/python -c 'import sphinx, myst_parser, pydata_sphinx_theme, sphinx_design, sphinx_copybutton' 2>/dev/null || $(INSTALL) --no-build-isolation --editable ".[docs]"
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
+
+site: $(DEV) $(ENGINE)  ## build the course, the explorer, the theatre and the browser workshop into build/site (needs npm)
+	mkdir -p build/pyodide && cd build/pyodide && test -d package || (npm pack --silent pyodide && tar -xzf pyodide-*.tgz)
+	$(BIN)/python -m micrograd learn --site build/site --pyodide build/pyodide/package
+	@echo "serve it: python3 -m http.server --directory build/site"
 
 docs-links: docs  ## ask every address in the documentation whether it answers
 	$(BIN)/python -m sphinx --quiet -b linkcheck docs docs/_build/linkcheck

@@ -46,8 +46,8 @@ def screens(lesson: Lesson) -> list[tuple[Step | None, Scene | None]]:
     return [*plain, *([(None, None)] if lesson.drill else []), *last]
 
 
-def ask_of(block: Block, scene: Scene | None) -> Ask:
-    ask = read_ask(block, scene, [])
+def ask_of(block: Block, scene: Scene | None, step: Step) -> Ask:
+    ask = read_ask(block, scene, [], step)
     assert ask is not None
     return ask
 
@@ -90,6 +90,14 @@ def answer(page: Any, card: Any, ask: Ask, scene: Scene | None) -> None:
         card.locator("input").press("Enter")
     elif ask.kind == "choice":
         card.locator("input").nth([right for right, *_ in ask.choices].index(True)).check()
+    elif ask.kind == "goal" and not ask.node:
+        page.select_option("[data-do='speed']", index=-1 + page.locator("[data-do='speed'] option").count())
+        if page.locator("[data-do='rate']").evaluate("(e) => 10 ** Number(e.value)") > 1:
+            page.locator("[data-do='rate']").evaluate(
+                "(e) => { e.value = Math.log10(0.5); e.dispatchEvent(new Event('input')); }"
+            )
+        page.click("[data-do='play']")
+        card.and_(page.locator(".done")).wait_for(timeout=60_000)
     elif ask.kind == "goal":
         for name, x in GOALS[ask.block.get("goal")].items():
             field = page.locator(f".leaf[data-leaf='{name}'] input[type='text']")
@@ -129,11 +137,11 @@ def walk(page: Any, lesson: Lesson) -> int:
             drill(page, lesson)
         else:
             assert step.title in page.inner_text(".text h2")
-            asks = [ask_of(block, scene) for block in step.blocks("ask")]
+            asks = [ask_of(block, scene, step) for block in step.blocks("ask")]
             cards = page.locator(".task")
             assert cards.count() == len(asks)
             for i, ask in enumerate(asks):
-                assert page.locator("[data-do='next-step']").is_disabled()
+                assert page.locator("[data-do='next-step']").is_disabled(), (step.title, i)
                 answer(page, cards.nth(i), ask, scene)
                 assert "done" in cards.nth(i).get_attribute("class"), (step.title, ask.kind, ask.node)
                 count += 1
@@ -150,3 +158,179 @@ def test_a_learner_finishes_the_chapter(visit: Visit, course_file: Path, key: st
     assert page.locator(f"[data-chapter='{key}'] .tick.done").count() == 1
     kept = json.loads(page.evaluate("localStorage.getItem('micrograd.course.micrograd-course')"))
     assert len(kept["solved"]) == asked and kept["drills"] == {key: 1} and kept["reviews"] == []
+
+
+# ---- wrong answers
+
+
+def test_a_wrong_answer_meets_its_misconception_and_comes_back(visit: Visit, course_file: Path) -> None:
+    page = visit(f"{course_file.as_uri()}#used-twice/1", reduced_motion="reduce")
+    type_answer(page, 3.0)
+    assert "one of the two parts" in page.inner_text(".task .verdict.bad")
+    assert page.locator("[data-do='next-step']").is_disabled()
+    type_answer(page, 6.0)
+    kept = json.loads(page.evaluate("localStorage.getItem('micrograd.course.micrograd-course')"))
+    assert kept["reviews"] == [{"id": "used-twice/0/0", "due": 4, "box": 0}]
+    assert "come back: 1" in page.inner_text(".contents")
+    for k, (step, scene) in enumerate(screens(CHAPTERS["used-twice"])[:4]):
+        if k:
+            assert step is not None
+            for i, block in enumerate(step.blocks("ask")):
+                answer(page, page.locator(".task").nth(i), ask_of(block, scene, step), scene)
+        page.click("[data-do='next-step']")
+    assert page.inner_text(".text h2") == "Once more"  # on the same graph, with another number
+    assert page.locator("[data-do='next-step']").count() == 0
+    x = leaves(page)["a"]
+    assert x != 3.0
+    type_answer(page, 2 * x)
+    page.click("[data-do='after-review']")
+    assert page.inner_text(".text h2") == "It is the normal case"
+    kept = json.loads(page.evaluate("localStorage.getItem('micrograd.course.micrograd-course')"))
+    assert [one["box"] for one in kept["reviews"]] == [1]
+
+
+@pytest.mark.parametrize(
+    ("place", "said", "key", "words"),
+    [
+        ("used-twice/4", 100.0, "", "Multiply along a path"),
+        ("used-twice/4", 1.0, "upstream", "how fast c moves"),
+        ("order/1", 7.0, "listed", "straight from"),
+        ("sums-and-products/4", 2.0, "listed", "swaps"),
+        ("chain-rule/3", 6.0, "own", "A product swaps"),
+        ("neuron/1", -4.0, "sign", "sign is not"),
+        ("picture-to-code/9", 1.0, "", ""),
+    ],
+)
+def test_any_wrong_gradient_is_explained(
+    visit: Visit, course_file: Path, place: str, said: float, key: str, words: str
+) -> None:
+    page = open_at(visit, course_file, place)
+    type_answer(page, said)
+    verdict = page.locator(".stage .ask .verdict.bad")
+    assert words in verdict.inner_text()
+    if key:
+        assert verdict.get_attribute("data-misconception") == key
+
+
+def open_at(visit: Visit, file: Path, place: str, **more: Any) -> Any:
+    """The course at a step, with every step before it open."""
+    page = visit(file.as_uri(), reduced_motion="reduce", **more)
+    reached = dict.fromkeys(CHAPTERS, 99)
+    state = {
+        "version": 1,
+        "course": "micrograd-course",
+        "solved": {},
+        "reached": reached,
+        "drills": {},
+        "reviews": [],
+        "count": 0,
+    }
+    page.evaluate("(x) => localStorage.setItem('micrograd.course.micrograd-course', x)", json.dumps(state))
+    page.goto("about:blank")
+    page.goto(f"{file.as_uri()}#{place}")
+    return page
+
+
+def test_after_two_wrong_tries_the_answer_is_offered(visit: Visit, course_file: Path) -> None:
+    page = open_at(visit, course_file, "used-twice/1")
+    type_answer(page, 100.0)
+    assert page.locator(".ask [data-do='show']").count() == 0
+    type_answer(page, 101.0)
+    page.click(".ask [data-do='show']")
+    assert "The answer is: 6" in page.inner_text(".task.done").replace("\n", " ")
+    assert page.locator("[data-do='next-step']").is_enabled()
+    page.goto(f"{course_file.as_uri()}#slope/5")
+    for k in (0, 2):
+        page.locator(".task input").nth(k).check()
+    page.click(".task [data-do='give']")
+    assert "It shrinks" in page.inner_text(".task.done .verdict")
+
+
+def test_nothing_shows_the_answer_before_it_is_given(visit: Visit, course_file: Path) -> None:
+    page = open_at(visit, course_file, "nudge/2")
+    assert "?" in page.inner_text(".leaf[data-leaf='a'] output")
+    assert page.locator(".leaf [data-do='nudge']").first.is_disabled()
+    step = page.inner_text(".stage .count")
+    page.click(".stage [data-do='to_end']")
+    assert page.inner_text(".stage .count") == step
+    page = open_at(visit, course_file, "sums-and-products/1")
+    label = page.locator(".stage .node", has_text="a").first.get_attribute("aria-label")
+    assert "gradient not known yet" in label
+
+
+# ---- moving about
+
+
+def test_progress_is_kept_saved_and_loaded(visit: Visit, course_file: Path, tmp_path: Path) -> None:
+    page = visit(course_file.as_uri(), reduced_motion="reduce")
+    assert "start here" in page.inner_text(".contents")
+    assert page.locator(".trail .stop:enabled").count() == 1
+    type_answer(page, 7.0)
+    page.click("[data-do='next-step']")
+    assert page.url.endswith("#slope/2") and page.locator(".trail .stop:enabled").count() == 2
+    page.reload()
+    assert page.inner_text(".text h2") == "Turn the knob"
+    with page.expect_download() as saving:
+        page.click("header [data-do='save']")
+    saving.value.save_as(tmp_path / "mine.json")
+    assert saving.value.suggested_filename == "micrograd-course-progress.json"
+    page.evaluate("localStorage.clear()")
+    page.goto("about:blank")
+    page.goto(course_file.as_uri())
+    assert page.inner_text(".text h2") == "A machine with one knob"
+    page.set_input_files("input[type='file']", tmp_path / "mine.json")
+    page.get_by_text("Progress loaded.").wait_for()
+    assert page.inner_text(".text h2") == "Turn the knob"
+    for text in (
+        b"nothing",
+        b"{}",
+        b'{"version": 1, "course": "other"}',
+        b"[]",
+        b'{"version":1,"course":"micrograd-course","solved":[]}',
+    ):
+        page.set_input_files("input[type='file']", {"name": "x.json", "mimeType": "application/json", "buffer": text})
+        page.get_by_text("not progress of this course").wait_for()
+        assert page.inner_text(".text h2") == "Turn the knob"
+
+
+def test_links_chapters_and_the_browsers_back(visit: Visit, course_file: Path) -> None:
+    page = visit(f"{course_file.as_uri()}#slope/7", reduced_motion="reduce")
+    assert page.inner_text(".text h2") == "A machine with one knob"  # a link does not skip what is not reached
+    page.click("[data-chapter='softmax']")
+    assert page.inner_text(".text h2") == "Scores, not probabilities" and page.url.endswith("#softmax/1")
+    page.go_back()
+    assert page.inner_text(".text h2") == "A machine with one knob"
+    page.go_forward()
+    assert page.inner_text(".text h2") == "Scores, not probabilities"
+    page.goto(f"{course_file.as_uri()}#nonsense/x")
+    assert page.inner_text(".text h2") == "A machine with one knob"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (768, 1024), (360, 740)])
+def test_nothing_is_wider_than_the_screen(visit: Visit, course_file: Path, width: int, height: int) -> None:
+    page = open_at(visit, course_file, "slope/1", width=width, height=height)
+    for place in ("slope/4", "order/2", "order/4", "picture-to-code/4", "network/8", "softmax/3", "attention/8"):
+        page.goto(f"{course_file.as_uri()}#{place}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, place
+        assert page.locator("[data-do='next-step']").count() == 1
+    if width < 1000:
+        assert not page.locator(".contents").is_visible()
+        page.click("[data-do='menu']")
+        page.click("[data-chapter='slope']")
+        assert not page.locator(".contents").is_visible() and "Slope" in page.inner_text(".trail")
+
+
+def test_a_lesson_of_ones_own_is_a_page(visit: Visit, tmp_path: Path) -> None:
+    from micrograd.cli import main
+
+    file = tmp_path / "mine.md"
+    assert main(["lesson", "new", str(file)]) == 0 and main(["lesson", "build", str(file)]) == 0
+    page = visit(file.with_suffix(".html").as_uri(), reduced_motion="reduce")
+    assert page.inner_text("h1") == "My first lesson" and not page.locator(".contents").count()
+    type_answer(page, 2.0)
+    assert "That is the value of a" in page.inner_text(".task .verdict.bad")
+    type_answer(page, -1.0)
+    page.click("[data-do='next-step']")
+    page.locator(".leaf[data-leaf='a'] input[type='text']").fill("-20")
+    page.locator(".leaf[data-leaf='a'] input[type='text']").press("Enter")
+    assert page.locator("[data-do='next-step']").is_enabled()

@@ -12,6 +12,7 @@ from micrograd.learn.course import LessonError, markdown, parse
 from micrograd.learn.course.check import check
 from micrograd.learn.course.drill import SKILLS, shapes
 from micrograd.learn.course.formulas import agrees, evaluate, functions
+from micrograd.learn.course.lessons import BLOCKS
 from micrograd.learn.course.page import CHAPTERS, chapters, data, html
 from micrograd.learn.expression import parse as expression
 from micrograd.learn.frames import frames
@@ -151,7 +152,7 @@ def test_a_long_field_goes_on_indented_and_lines_end_as_they_like() -> None:
         ("```graph\nuse: other\n```\n", 6, "has the name 'other'"),
         (GRAPH.replace("forward", "into c from a"), 8, "there is no frame"),
         (GRAPH.replace("step: forward", "lab: order never"), 8, "there is no lab"),
-        (GRAPH.replace("step: forward", "leaves: maybe"), 8, "leaves is yes or no"),
+        (GRAPH.replace("step: forward", "leaves: maybe"), 8, "leaves is yes, no, or some of a, b"),
         (GRAPH + "```curve\nover: z\n```\n", 11, "over a leaf of the graph"),
         ("```code\nprint(1)\n```\n```output\n2\n```\n", 8, "the code prints '1', not '2'"),
         ("```code\nprint(1)\n```\n", 5, "no output block after it states what"),
@@ -194,6 +195,7 @@ def test_lists_tables_and_notes() -> None:
     )
     assert "<ul><li>one more</li><li>two</li></ul>" in made and "<ol><li>first</li></ol>" in made
     assert '<th scope="col">a</th>' in made and "<td>2</td>" in made
+    assert markdown.html("") == "" == markdown.html(" \n\n")
     assert '<p class="note">note</p>' in made and "<h3>head</h3><p>text</p>" in made
 
 
@@ -257,3 +259,18 @@ def test_learn_writes_the_course(
     assert "start here" in capsys.readouterr().out
     assert main(["learn", "--save", str(tmp_path / "c.html")]) == 0 and len(opened) == 1
     assert "Used twice" in (tmp_path / "c.html").read_text(encoding="utf-8")
+
+
+# ---- docs/course.md
+
+
+def test_the_lesson_of_the_docs_is_right() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "course.md").read_text(encoding="utf-8")
+    found = re.search(r"^````markdown\n(.*?)^````", text, re.S | re.M)
+    assert found and check(parse(found[1], "diamond.md")) == []
+    wrong = found[1].replace("answer: 15", "answer: 16")
+    (problem,) = check(parse(wrong, "diamond.md"))
+    assert f"diamond.md:{problem.line}: {problem.text}" in text
+    for kind, fields in BLOCKS.items():
+        assert f"`{kind}`" in text and all(f"`{field.rstrip('*')}" in text for field in fields or ()), kind
+    assert all(f"`{skill}`" in text for skill in SKILLS)

@@ -200,7 +200,7 @@ def _forward(node: Node, nodes: list[Node]) -> Frame:
         return Frame("forward", node.id, line=node.line, **words)
     figures = [show(i.data) for i in inputs]
     infix = len(figures) == 2 and not node.symbol.isidentifier()
-    numbers = spell(node.symbol, [_in_brackets(text) for text in figures] if infix else figures)
+    numbers = spell(node.symbol, [_in_brackets(text) for text in figures] if infix or node.op == "neg" else figures)
     names = [i.name for i in inputs]
     shown = {"name": node.name, "code": spell(node.symbol, names), "numbers": numbers, "y": show(node.data)}
     spoken = {

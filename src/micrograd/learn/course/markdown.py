@@ -56,7 +56,7 @@ def html(text: str) -> str:
         lines = [line.strip() for line in piece.strip("\n").split("\n")]
         while lines and lines[0].startswith("### "):
             out.append(f"<h3>{inline(lines.pop(0)[4:])}</h3>")
-        if not lines:
+        if not any(lines):
             continue
         if all(line.startswith("|") for line in lines):
             out.append(_table(lines))

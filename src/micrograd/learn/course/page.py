@@ -99,7 +99,7 @@ def _scene(scene: Scene) -> dict[str, Any]:
         "place": scene.place,
         "lab": scene.lab,
         "predict": scene.predict,
-        "leaves": scene.leaves,
+        "leaves": list(scene.leaves),
     }
 
 

@@ -28,7 +28,7 @@ class Scene:
     place: Any = "start"
     lab: Any = None
     predict: bool = False
-    leaves: bool = False
+    leaves: tuple[str, ...] = ()  # the sliders that are shown
 
     def timeline(self, **changed: float) -> Timeline:
         """The frames, with some leaves changed."""
@@ -93,11 +93,20 @@ def _scene(
         except ExpressionError as error:
             wrong("values", error.message)
             return None
-    scene = replace(scene, lab=None, predict=block.get("predict") == "yes", leaves=block.get("leaves") == "yes")
-    for name in ("predict", "leaves"):
-        if block.get(name) not in ("", "yes", "no"):
-            wrong(name, f"{name} is yes or no, not {block.get(name)!r}")
-    names = [node.name for node in scene.timeline().nodes]
+    scene = replace(scene, lab=None, predict=block.get("predict") == "yes", leaves=())
+    if block.get("predict") not in ("", "yes", "no"):
+        wrong("predict", f"predict is yes or no, not {block.get('predict')!r}")
+    nodes = scene.timeline().nodes
+    names, movable = (
+        [node.name for node in nodes],
+        [node.name for node in nodes if not node.inputs and not node.constant],
+    )
+    sliders = block.get("leaves")
+    if sliders not in ("", "no"):
+        chosen = movable if sliders == "yes" else sliders.replace(",", " ").split()
+        if not set(chosen) <= set(movable):
+            wrong("leaves", f"leaves is yes, no, or some of {', '.join(movable)}, not {sliders!r}")
+        scene = replace(scene, leaves=tuple(chosen))
     if block.get("step"):
         place = _place(block.get("step"), scene)
         if place is None:

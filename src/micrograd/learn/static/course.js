@@ -12,7 +12,7 @@ import { t, text, useTexts } from "./texts.js";
 
 /**
  * What Python sends. A part of a step is one of {html}, {task}, {curve}, {code, output}, {train}.
- * @typedef {{graph: string, values: Record<string, number>, place: any, lab: any, predict: boolean, leaves: boolean}} Scene
+ * @typedef {{graph: string, values: Record<string, number>, place: any, lab: any, predict: boolean, leaves: string[]}} Scene
  * @typedef {{title: string, milestone: boolean, parts: any[], scene: Scene | null}} CourseStep
  * @typedef {{key: string, title: string, about: string, minutes: number, steps: CourseStep[], drill: any[]}} Chapter
  * @typedef {{name: string, title: string, chapters: Chapter[], graphs: any[], texts: any, ideas: any[],
@@ -82,9 +82,10 @@ export function startCourse(course, place) {
     stage.show({ step: typeof scene.place === "number" ? scene.place : first[scene.place] ?? 0 });
     if (scene.predict) session.ask(true);
     if (scene.lab) stage.show({ lab: scene.lab });
-    if (scene.leaves) stage.slot.append(leaves.el);
+    if (scene.leaves?.length) stage.slot.append(leaves.el);
     else leaves.el.remove();
     leaves.update();
+    for (const row of leaves.el.querySelectorAll(".leaf")) row.hidden = !scene.leaves?.includes(row.dataset.leaf);
   }
 
   // -- one step

@@ -29,7 +29,7 @@ export function taskCard(host) {
   const { stage, task } = host, { session } = stage;
   const told = h("div", { role: "status", "aria-live": "polite", class: "told" }), body = h("div", {});
   const sign = h("span", { class: "tick", "aria-hidden": "true" }), kind = task.goal && !task.node ? "train" : task.kind;
-  const el = h("section", { class: "task", "data-kind": task.kind, "aria-label": t("course.question") },
+  const el = h("div", { class: "task", role: "group", "data-kind": task.kind, "aria-label": t("course.question") },
     h("div", { class: "task-head" }, sign, h("span", { class: "quiet small" }, t(`course.kinds.${kind}`))),
     prose(task.question, "div", { class: "asks" }), body, told);
   const onTheStage = ["gradient", "data", "contribution"].includes(task.kind); // there the stage offers the answer
@@ -207,7 +207,7 @@ function order({ stage, session, task, body, solve, miss, isDone }) {
     const placed = chosen.map((id, k) => h("li", {}, button(`${k + 1}. ${name(id)} ×`, () => {
       chosen = chosen.filter((one) => one !== id);
       paint();
-    }, { class: "chip placed", "aria-label": t("course.take_out", { name: name(id) }) })));
+    }, { class: "chip placed", title: t("course.take_out", { name: name(id) }) })));
     put(line, chosen.length ? placed : h("li", { class: "quiet small" }, t("course.tap_nodes")));
     put(pool, left.map((id) => button(`+ ${name(id)}`, () => place(id), { class: "chip", "data-place": name(id) })));
     run.disabled = chosen.length === 0;

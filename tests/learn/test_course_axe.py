@@ -1,0 +1,80 @@
+"""axe-core finds nothing on the pages of the course and the workshop, in any state, light and dark, wide and narrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_axe import AXE, wrong
+from test_course_browser import CHAPTERS, course_file, open_at, type_answer
+
+from micrograd.learn.course import site
+
+__all__ = ["course_file"]  # a fixture of the other file
+Visit = Callable[..., Any]
+pytestmark = pytest.mark.skipif(AXE is None, reason="axe-core is not installed (npm install axe-core, or AXE_PATH)")
+
+
+def answered(page: Any) -> None:
+    type_answer(page, 6.0)
+
+
+def missed(page: Any) -> None:
+    type_answer(page, 3.0)
+
+
+def chosen(page: Any) -> None:
+    page.locator(".task input").first.check()
+
+
+STATES: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "prediction": ("used-twice/1", lambda page: None),
+    "wrong": ("used-twice/1", missed),
+    "right": ("used-twice/1", answered),
+    "curve and sliders": ("slope/4", lambda page: None),
+    "table": ("nudge/5", lambda page: None),
+    "number": ("slope/3", lambda page: None),
+    "choice": ("slope/5", chosen),
+    "contribution": ("chain-rule/2", lambda page: page.click(".ask [data-sign='negative']")),
+    "lab": ("order/2", lambda page: None),
+    "order": ("order/4", lambda page: page.click(".task [data-place] >> nth=0")),
+    "code": ("picture-to-code/4", lambda page: None),
+    "training": ("network/8", lambda page: page.click("[data-do='step']")),
+    "drill": ("slope/7", lambda page: None),
+    "milestone": ("slope/8", lambda page: None),
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (360, 740)])
+def test_axe_finds_nothing_in_the_course(visit: Visit, course_file: Path, width: int, height: int, scheme: str) -> None:
+    page = open_at(visit, course_file, "slope/1", width=width, height=height, scheme=scheme)
+    for name, (place, act) in STATES.items():
+        page.goto("about:blank")
+        page.goto(f"{course_file.as_uri()}#{place}")
+        act(page)
+        assert not wrong(page), name
+    if width < 1000:
+        page.click("[data-do='menu']")
+        assert not wrong(page), "menu"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (360, 740)])
+def test_axe_finds_nothing_in_the_workshop(visit: Visit, tmp_path: Path, width: int, height: int, scheme: str) -> None:
+    file = tmp_path / "workshop.html"
+    file.write_text(site.workshop({"course": "index.html"}), encoding="utf-8")
+    page = visit(file.as_uri(), width=width, height=height, scheme=scheme)
+    assert not wrong(page), "start"
+    page.click("[data-do='hint']")
+    page.fill(".editor", "x = 1")
+    page.click("[data-do='solution']")
+    assert not wrong(page), "solution"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_axe_finds_nothing_with_forced_colours(visit: Visit, course_file: Path) -> None:
+    page = open_at(visit, course_file, "slope/4", forced_colors="active")
+    assert not wrong(page) and len(CHAPTERS) == 12

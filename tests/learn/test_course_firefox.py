@@ -1,0 +1,44 @@
+"""The core of the course in Firefox: a prediction, a slider, a lab, the drill, progress that stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bidi import Firefox
+from test_course_browser import course_file
+from test_firefox import ENTER, firefox
+
+__all__ = ["course_file", "firefox"]  # fixtures of other files
+pytestmark = pytest.mark.slow  # a second browser; on a busy machine it takes a minute to answer
+
+
+def type_in(page: Firefox, text: str) -> None:
+    for figure in text:
+        page.press(figure)
+    page.press(ENTER)
+
+
+def test_the_first_steps_of_the_course(firefox: Firefox, course_file: Path) -> None:
+    firefox.open(f"{course_file.as_uri()}#slope/1", 1280, 800)
+    assert firefox.text(".text h2") == "A machine with one knob"
+    assert firefox.run("document.querySelector('[data-do=next-step]').disabled")
+    firefox.click(".ask input")
+    type_in(firefox, "6")
+    assert "One is still to be added" in firefox.text(".task .verdict.bad")
+    firefox.click(".ask input")
+    firefox.run("document.querySelector('.ask input').select()")
+    type_in(firefox, "7")
+    assert not firefox.run("document.querySelector('[data-do=next-step]').disabled")
+    firefox.click("[data-do='next-step']")
+    assert firefox.text(".text h2") == "Turn the knob"
+    firefox.run("document.querySelector('.leaf input[type=text]').select()")
+    firefox.click(".leaf input[type=text]")
+    firefox.run("document.querySelector('.leaf input[type=text]').select()")
+    type_in(firefox, "5")
+    assert firefox.run("document.querySelectorAll('.task.done').length") == 1
+    firefox.open(f"{course_file.as_uri()}#order/1", 1280, 800)
+    assert firefox.run("document.documentElement.scrollWidth") <= 1280
+    firefox.open(f"{course_file.as_uri()}#slope/2", 360, 740)
+    assert firefox.text(".text h2") == "Turn the knob"  # what was reached is kept
+    assert firefox.run("document.documentElement.scrollWidth") <= 360
