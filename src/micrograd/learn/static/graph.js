@@ -153,7 +153,8 @@ export function tell(graph, numbers, frame) {
   const figures = node.inputs.map((i) => show(data[i])), names = node.inputs.map((i) => graph.nodes[i].name);
   const said = node.inputs.map((i) => (graph.nodes[i].constant ? speak(data[i]) : graph.nodes[i].name));
   return wording("forward", {
-    name, code: spell(node, names), numbers: spell(node, isInfix(node) || node.op === "neg" ? figures.map(inBrackets) : figures),
+    name, code: spell(node, names),
+    numbers: spell(node, isInfix(node) || node.op === "neg" ? figures.map(inBrackets) : figures),
     y: show(data[node.id]),
   }, {
     code: speakCall(node.symbol, said), y: speak(data[node.id]),
