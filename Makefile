@@ -88,7 +88,8 @@ test-newest:  ## run the tests with the newest versions of all dependencies, pre
 	$(PYTHON) tools/test_versions.py newest
 
 bench: $(DEV) $(ENGINE) $(PEERS)/.all  ## time compiled functions beside hand-written C and the peers; writes benchmarks/results
-	$(BIN)/python benchmarks/compiled.py --peers $(PEERS)
+	status=0; for program in "compiled.py --peers $(PEERS)" branches.py loops.py; do \
+		$(BIN)/python benchmarks/$$program || status=1; done; exit $$status
 
 bench-eager: $(DEV) $(ENGINE) $(PEERS)/.ready  ## time the engine beside floats and micrograd 0.1.0; fails when a figure falls short
 	$(BIN)/python benchmarks/eager.py --peer $(PEERS)/bin/python

@@ -2,9 +2,9 @@
 
     python benchmarks/loops.py       about 20 seconds
 
-For each number of steps, in a process of its own and without a cache on disk: the seconds to compile, the time of a step beside
-that of benchmarks/hand/lotka.c (which keeps the states of all stages), and the memory that the process has taken at most beyond
-what it had before. Fails where a figure misses its target.
+The program is plain Python. For each number of steps, in a process of its own and without a cache on disk: the seconds to trace
+and compile it, the time of a step beside that of benchmarks/hand/lotka.c (which keeps the states of all stages), and the
+memory that the process has taken at most beyond what it had before. Fails where a figure misses its target.
 """
 
 from __future__ import annotations
@@ -27,59 +27,52 @@ TIME = 10.0  # from the first step to the last
 RATIO, SECONDS, MEGABYTES, SPREAD = 1.3, 1.0, 200.0, 1.5  # the targets
 
 
-def tape(steps: int) -> Any:
-    """Lotka-Volterra by RK4, (x - 1)² + (y - 2)² at the end, as a tape with one loop."""
-    from micrograd.ops import OPS
-    from micrograd.tape.builder import Builder, Ref
-
-    body = Builder(7)
-    x, y, a, b, c, d = (Ref(body, body.input(k)) for k in range(6))
+def rk4(steps: int) -> Any:
+    """Lotka-Volterra by RK4, (x - 1)² + (y - 2)² at the end, in plain Python."""
     h = TIME / steps
 
-    def slope(x: Any, y: Any) -> tuple[Any, Any]:
-        return x * (a - b * y), y * (d * x - c)
+    def run(a: Any, b: Any, c: Any, d: Any, x: Any, y: Any) -> Any:
+        def slope(x: Any, y: Any) -> tuple[Any, Any]:
+            return x * (a - b * y), y * (d * x - c)
 
-    kx1, ky1 = slope(x, y)
-    kx2, ky2 = slope(x + 0.5 * h * kx1, y + 0.5 * h * ky1)
-    kx3, ky3 = slope(x + 0.5 * h * kx2, y + 0.5 * h * ky2)
-    kx4, ky4 = slope(x + h * kx3, y + h * ky3)
-    x = x + h / 6.0 * (kx1 + 2.0 * kx2 + 2.0 * kx3 + kx4)
-    y = y + h / 6.0 * (ky1 + 2.0 * ky2 + 2.0 * ky3 + ky4)
-    turn = body.finish([x.place, y.place])
-    b_ = Builder(6)
-    rates, begin = [b_.input(k) for k in range(4)], [b_.input(4), b_.input(5)]
-    ends = [Ref(b_, p) for p in b_.loop(turn, begin, rates, turns=steps)]
-    square = OPS["mul"]
-    far = [end - aim for end, aim in zip(ends, (1.0, 2.0))]
-    squares = [b_.emit(square, (e.place, e.place)) for e in far]
-    return b_.finish([b_.emit(OPS["add"], (squares[0], squares[1]))])
+        for _ in range(steps):
+            kx1, ky1 = slope(x, y)
+            kx2, ky2 = slope(x + 0.5 * h * kx1, y + 0.5 * h * ky1)
+            kx3, ky3 = slope(x + 0.5 * h * kx2, y + 0.5 * h * ky2)
+            kx4, ky4 = slope(x + h * kx3, y + h * ky3)
+            x = x + h / 6.0 * (kx1 + 2.0 * kx2 + 2.0 * kx3 + kx4)
+            y = y + h / 6.0 * (ky1 + 2.0 * ky2 + 2.0 * ky3 + ky4)
+        return (x - 1.0) ** 2 + (y - 2.0) ** 2
+
+    return run
 
 
 def one(steps: int) -> dict[str, float]:
     """The figures of one number of steps, in this process."""
-    import micrograd.compile.llvm  # noqa: F401
     from contenders import Double, Hand, _array
-    from micrograd.compile.kernel import Kernel
-    from micrograd.compile.options import Options
-    from micrograd.compile.pipeline import Goal
+    from micrograd import jit, value_and_grad
 
-    small = Kernel(tape(3), Goal(Options(), inputs=tuple(range(6))), "a warm-up of LLVM itself", True)
-    small.code.values(START, [])
+    def compiled(n: int) -> Any:
+        return jit(value_and_grad(rk4(n), tuple(range(6))), wait=True)
+
+    compiled(200)(*START)  # a warm-up of LLVM, and of what is imported late
     seconds = []
-    for _ in range(3):
+    for _ in range(5):
+        f = compiled(steps)
         start = time.perf_counter()
-        kernel = Kernel(tape(steps), Goal(Options(), inputs=tuple(range(6))), "a benchmark", True)
+        f.source(*START)  # traced, compiled, and not run
         seconds.append(time.perf_counter() - start)
-    compiled = min(seconds)
+    compile_time = min(seconds)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    result = kernel.code.values(START, [])
+    value, slopes = f(*START)
+    result = [value, *slopes]
     memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
 
     def ours() -> float:
         reps = max(1, 200_000 // steps)
         start = time.perf_counter()
         for _ in range(reps):
-            kernel.code.values(START, [])
+            f(*START)
         return (time.perf_counter() - start) / reps / steps
 
     function, out = Hand().library("lotka").time_lotka, _array([0.0] * 7)
@@ -94,7 +87,7 @@ def one(steps: int) -> dict[str, float]:
     worst = max(abs(x - y) / max(abs(y), 1e-3) for x, y in zip(result, want))
     assert worst < 1e-8, (result, want)
     mine, by_hand = (min(times) * 1e9 for times in zip(*rounds))
-    return {"compile": compiled, "ns": mine, "hand": by_hand, "memory": memory}
+    return {"compile": compile_time, "ns": mine, "hand": by_hand, "memory": memory}
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import pytest
 from micrograd import Value, grad, jit, math, value_and_grad, vmap
 from micrograd.compile.tuning import TUNING
 from micrograd.tape.tape import Loop, Tape
+from random_programs import needs_llvm
 
 ROWS = [(0.5, 2.0, -1.0), (-0.5, 1.5, 1.0), (1.3, 1.0, 0.25), (0.1, -0.3, 0.5), (1.0, 1.0, 1.0), (0.2, 0.7, -0.6)]
 SCALE = Value(0.75)
@@ -450,3 +451,29 @@ def test_what_differs_from_run_to_run_is_refused():
 
     with pytest.raises(TraceError):
         jit(f)(1.0)
+
+
+MEMORY = """
+import resource
+from micrograd import jit, value_and_grad
+
+def chain(x, rate):
+    state = [x * (k + 1) for k in range(16)]
+    for _ in range(1_000_000):
+        state = [a + 1e-6 * rate * (b - a) for a, b in zip(state, [*state[1:], state[0]])]
+    return state[0] * state[8]
+
+f = jit(value_and_grad(chain, (0, 1)), wait=True)
+jit(value_and_grad(lambda x: x * x), wait=True)(1.0)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+f(0.5, 1.5)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+@needs_llvm
+def test_the_gradient_of_a_million_turns_keeps_the_states_of_some_of_them(tmp_path, run_python):
+    """All states would be 128 MB: sixteen numbers in each of a million turns."""
+    path = tmp_path / "chain.py"
+    path.write_text(MEMORY)
+    assert float(run_python(f"import runpy; runpy.run_path({str(path)!r})").stdout) < 80.0

@@ -222,3 +222,22 @@ def test_checkpoints_keep_the_square_root_of_the_states():
     assert longest(passes.prune(passes.adjoint(logistic(1_000_003), [0, 1]))) == 1_000_003
     short = passes.checkpoint(logistic(7), 2)
     assert run(short, [0.3, 2.5]) == run(logistic(7), [0.3, 2.5])
+
+
+def test_a_loop_over_an_array_keeps_the_square_root_of_the_states_too():
+    turns = 1003
+    inner = Builder(3)
+    x, w = inner.input(0), inner.input(1)
+    grown = inner.emit(OPS["sin"], (inner.emit(OPS["add"], (inner.emit(OPS["mul"], (x, w)), inner.input(2))),))
+    b = Builder(turns + 1)
+    weights = b.emit(STACK, tuple(b.input(k + 1) for k in range(turns)))
+    tape = b.finish(b.loop(inner.finish([grown]), [b.input(0)], over=[weights], turns=turns))
+    nested = passes.checkpoint(tape, 100)
+    check(nested)
+    assert max(op.turns for op in nested.ops if isinstance(op, Loop)) < 40
+    xs = [0.3] + [0.5 + 0.0003 * k for k in range(turns)]
+    assert run(nested, xs) == run(tape, xs)
+    some = [0, 1, 500, turns]
+    swept, other = (passes.prune(passes.adjoint(t, [wrt(t)[k] for k in some])) for t in (nested, tape))
+    check(swept)
+    assert all(close(x, y, 1e-12, 1e-14) for x, y in zip(run(swept, xs), run(other, xs), strict=True))

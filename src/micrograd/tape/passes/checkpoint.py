@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from micrograd.ops import OPS
 from micrograd.tape.builder import Builder
-from micrograd.tape.tape import CONST, SOURCES, Loop, Projection, Region, Tape
+from micrograd.tape.tape import CONST, SOURCES, STACK, Loop, Projection, Region, Tape
 
 ADD, MUL = OPS["add"], OPS["mul"]
 
@@ -39,18 +39,26 @@ def checkpoint(tape: Tape, most: int) -> Tape:
 def _nested(builder: Builder, op: Loop, args: list[int], most: int) -> list[int]:
     """The results of a loop, written as a loop of loops where that saves memory and can be done."""
     turns = op.turns or 0
-    if op.condition is not None or op.elements or op.results > op.carried or turns * op.carried <= most:
+    if op.condition is not None or op.reverse or op.results > op.carried or turns * op.carried <= most:
+        return builder.region(op, args)
+    carried, invariants, arrays = op.groups(args)
+    if any(builder.ops[a] is not STACK for a in arrays):  # an array that is not made from numbers cannot be cut
         return builder.region(op, args)
     inner = int(turns**0.5)
     outer = turns // inner
-    carried, invariants, _ = op.groups(args)
-    if op.reverse:
-        return builder.region(op, args)
-    found = builder.loop(_block(op, inner), carried, invariants, turns=outer)
+    over = [_in_blocks(builder, builder.args[a][: outer * inner], inner) for a in arrays]
+    found = builder.loop(_block(op, inner), carried, invariants, over, outer)
     rest = turns - outer * inner
     if rest:
-        found = builder.loop(_from(op, float(outer * inner)), found, invariants, turns=rest)
+        over = [builder.emit(STACK, builder.args[a][outer * inner :]) for a in arrays]
+        found = builder.loop(_from(op, float(outer * inner)), found, invariants, over, rest)
     return found
+
+
+def _in_blocks(builder: Builder, places: tuple[int, ...], size: int) -> int:
+    """An array of arrays of this size."""
+    blocks = [builder.emit(STACK, places[k : k + size]) for k in range(0, len(places), size)]
+    return builder.emit(STACK, tuple(blocks))
 
 
 def _from(op: Loop, start: float) -> Tape:
@@ -63,12 +71,13 @@ def _from(op: Loop, start: float) -> Tape:
 
 def _block(op: Loop, turns: int) -> Tape:
     """A body that takes so many turns of a loop, the number of its own turn times as many on."""
-    count = op.body.inputs
+    count, numbers = op.body.inputs, op.carried + op.invariants
     inner = Builder(count + 1)
-    given = [inner.input(k) for k in range(count - 1)]
-    first, turn = inner.input(count - 1), inner.input(count)
-    body = inner.finish(inner.inline(op.body, [*given, inner.emit(ADD, (first, turn))]))
+    given = [inner.input(k) for k in range(count + 1)]  # what was given, the first turn, elements, the turn
+    turn = inner.emit(ADD, (given[numbers], given[-1]))
+    body = inner.finish(inner.inline(op.body, [*given[:numbers], *given[numbers + 1 : -1], turn]))
     b = Builder(count)
     places = [b.input(k) for k in range(count)]
     start = b.emit(MUL, (places[-1], b.const(float(turns))))
-    return b.finish(b.loop(body, places[: op.carried], [*places[op.carried : -1], start], turns=turns))
+    invariants, over = [*places[op.carried : numbers], start], places[numbers:-1]
+    return b.finish(b.loop(body, places[: op.carried], invariants, over, turns))
