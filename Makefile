@@ -113,8 +113,8 @@ accuracy: $(DEV) $(ENGINE)  ## measure every op against mpmath at 50 digits, and
 orders: $(DEV) $(ENGINE)  ## measure every op's derivatives of orders 1 to 4 against mpmath, and write docs/orders.md
 	$(BIN)/python tools/orders.py
 
-faults: $(DEV) $(ENGINE)  ## every allocation fails once, operands turn hostile, another thread looks at all objects: in the C engine
-	$(BIN)/python -m pytest -q tests/engine/test_faults.py tests/engine/test_hostile.py tests/engine/test_by_hand.py
+faults: $(DEV) $(ENGINE)  ## every allocation and every system call of files fails once, operands turn hostile, processes are killed
+	$(BIN)/python -m pytest -q tests/engine/test_faults.py tests/engine/test_faults_compiled.py tests/engine/test_hostile.py tests/engine/test_by_hand.py tests/train/test_system_calls.py
 	$(BIN)/python tools/sanitize.py --only faults,hostile,by_hand
 
 sanitize: $(DEV) $(ENGINE)  ## run the engine's tests on a C engine built with AddressSanitizer and UndefinedBehaviorSanitizer

@@ -40,8 +40,8 @@ MORE_PASSES = ["tests/tape/test_regions.py", "tests/tape/test_derivative_orders.
                "tests/contract/test_fuzz.py", "tests/compile/test_compiled_regions.py"]  # fmt: skip
 # For each file the tests that find most, and those for the mutants that survive them.
 TARGETS: dict[str, tuple[list[str], list[str]]] = {
-    "ops.py": (["tests/engine/test_ops.py", *PURE], ["tests/engine/test_random.py", "tests/engine/test_math.py",
-               "tests/tape/test_derivative_orders.py"]),
+    "ops.py": (["tests/engine/test_table.py", "tests/engine/test_ops.py", *PURE],
+               ["tests/engine/test_random.py", "tests/engine/test_math.py", "tests/tape/test_derivative_orders.py"]),
     "engine.py": (["tests/engine/test_engine.py", "tests/engine/test_backward.py", "tests/engine/test_tiny.py", *PURE],
                   ["tests/engine/test_copies.py", "tests/engine/test_primitive.py", "tests/engine/test_by_hand.py",
                    "tests/engine/test_random.py", "tests/engine/test_hostile.py"]),
