@@ -248,13 +248,18 @@ def test_fit_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def widget(visit: Visit, tmp_path: Path) -> Any:
+    """The widget of a run that the page trains itself."""
+    return widget_page(visit, tmp_path, "step: 2, fed: false")
+
+
+def widget_page(visit: Visit, tmp_path: Path, state: str) -> Any:
     """The module as anywidget runs it: from one blob, with a model that syncs."""
     model, points, optimizer = make(12)
     play = watch(model, points, losses.cross_entropy, optimizer, scenes=False, open=False).play
     source = json.dumps(page.module(None, page.WATCH)).replace("</", "<\\/")
     script = f"""
       const listeners = {{}};
-      const state = {{ play: {page._data(play)}, live: false, scene: "own", step: 2, steps: 0, rate: 0.5, zeroes: true,
+      const state = {{ play: {page._data(play)}, scene: "own", steps: 0, {state}, rate: 0.5, zeroes: true,
         playing: false, points: [], loss: null, accuracy: 0, parameters: [] }};
       window.sent = [];
       window.model = {{
@@ -263,7 +268,7 @@ def widget(visit: Visit, tmp_path: Path) -> Any:
         on: (event, f) => {{ (listeners[event] ??= []).push(f); }},
         off: (event, f) => {{ listeners[event] = (listeners[event] ?? []).filter((g) => g !== f); }},
         save_changes: () => {{ window.sent.push(JSON.parse(JSON.stringify({{ ...state, play: 0 }}))); }},
-        send: () => {{}},
+        send: (x) => {{ window.asked = x; }},
       }};
       window.python = (name, x) => {{ state[name] = x; for (const f of listeners["change:" + name] ?? []) f(); }};
       window.message = (x) => {{ for (const f of listeners["msg:custom"] ?? []) f(x); }};
@@ -305,11 +310,30 @@ def test_python_reads_and_drives_the_widget(widget: Any) -> None:
     assert widget.evaluate("count()") == 0 and widget.locator(".theatre").count() == 0
 
 
-def test_the_widget_takes_the_steps_that_python_sends(widget: Any) -> None:
+def test_the_widget_takes_the_steps_that_python_sends(visit: Visit, tmp_path: Path) -> None:
+    widget = widget_page(visit, tmp_path, "step: 0, fed: true")
+    assert widget.evaluate("asked") == {"kind": "ready"} and widget.locator("[data-do='live']").is_visible()
+    _, theatre, _ = run(5)
+    widget.evaluate("(x) => message(x)", {"kind": "steps", **theatre.record.whole(10**6)})
+    assert widget.inner_text(".conductor .count") == "5 / 5"
+    widget.wait_for_timeout(50)
+    assert widget.evaluate("sent.length") == 0  # Python knows what it trains
+    widget.evaluate("message({ kind: 'ended' })")
+    assert widget.inner_text(".conductor .count") == "5 / 5" and widget.locator("[data-do='live']").is_hidden()
+    widget.wait_for_function("sent.at(-1)?.steps === 5")
+
+
+def test_a_view_that_opens_late_goes_where_python_put_it(visit: Visit, tmp_path: Path) -> None:
+    widget = widget_page(visit, tmp_path, "step: 3, fed: true")
     _, theatre, _ = run(5)
     widget.evaluate("(x) => message(x)", {"kind": "steps", **theatre.record.whole(10**6)})
     widget.evaluate("message({ kind: 'ended' })")
-    assert widget.inner_text(".conductor .count").endswith("/ 5")
+    assert widget.inner_text(".conductor .count") == "3 / 5"
+    early = widget_page(visit, tmp_path, "step: 0, fed: true")
+    early.evaluate("python('step', 4)")  # before its steps have come
+    early.evaluate("(x) => message(x)", {"kind": "steps", **theatre.record.whole(10**6)})
+    early.evaluate("message({ kind: 'ended' })")
+    assert early.inner_text(".conductor .count") == "4 / 5"
 
 
 def test_the_widget_in_python() -> None:
@@ -326,7 +350,7 @@ class Paper:
 
     def __init__(self) -> None:
         self.messages: list[Any] = []
-        self.live = True
+        self.step = self.steps = 0
 
     def send(self, message: Any) -> None:
         self.messages.append(message)
@@ -338,6 +362,7 @@ def test_a_widget_is_sent_ten_messages_a_second_at_most(monkeypatch: pytest.Monk
     p = Value(0.0)
     one = audience.Widget.__new__(audience.Widget)
     one.record, one.widget, one.seen, one.sent, one.last = Record([p]), Paper(), 0, {0}, -1.0
+    one.running = True
     rows: list[dict[str, float]] = []
     for k in range(1000):
         now[0] += 0.001
@@ -347,10 +372,12 @@ def test_a_widget_is_sent_ten_messages_a_second_at_most(monkeypatch: pytest.Monk
     assert 8 <= len(one.widget.messages) <= 11
     one.record.end()
     one.told()
-    assert one.widget.messages[-1] == {"kind": "ended"} and not one.widget.live
+    assert one.widget.messages[-1] == {"kind": "ended"} and one.widget.step == 1000
     assert sum(len(message.get("loss", ())) for message in one.widget.messages) == 1000
     assert {k for message in one.widget.messages[:-1] for k, _ in message["parameters"]} == set(range(1, 1001))
     one.widget.messages.clear()
+    one.widget.step = 7
     one.asked(None, {"kind": "ready"}, [])  # a view that opened late
     assert sum(len(message.get("loss", ())) for message in one.widget.messages) == 1000
+    assert one.widget.step == 7  # where somebody has put it since
     one.asked(None, "something else", [])

@@ -70,9 +70,9 @@ class Widget:
         play = theatre.play
         play["scenes"][0].pop("record", None)
         self.record = record
-        self.widget = theatre.live = make_theatre(play, live=True)
+        self.widget = theatre.live = make_theatre(play, fed=True)
         self.widget.on_msg(self.asked)
-        self.seen, self.sent, self.last = 0, {0}, 0.0
+        self.seen, self.sent, self.last, self.running = 0, {0}, 0.0, True
         sys.modules["IPython"].display.display(self.widget)
 
     def told(self) -> None:
@@ -88,7 +88,9 @@ class Widget:
                 return
         if self.record.ended:
             self.widget.send({"kind": "ended"})
-            self.widget.live = False
+            if self.running:
+                self.running = False
+                self.widget.step = self.widget.steps = len(self.record) - 1
 
     def asked(self, widget: Any, content: Any, buffers: Any) -> None:
         """A view that opened late asks for everything."""

@@ -28,7 +28,18 @@ MAX_FLAT = 600  # nodes up to which all are drawn at once; larger graphs are wal
 # Each file needs only those before it: joined in this order they are one module, which a notebook widget has to be.
 STAGE = ("special", "ops", "numbers", "texts", "dom", "graph", "orders", "judge", "bugs", "session", "groups",
          "picture", "minimap", "transport", "question", "stage")  # fmt: skip
-THEATRE = ("rules", "program", "training", "plane", "curve", "network", "riddle", "conductor", "theatre")  # after STAGE
+THEATRE = (
+    "rules",
+    "program",
+    "training",
+    "plane",
+    "curve",
+    "network",
+    "riddle",
+    "conductor",
+    "opened",
+    "theatre",
+)  # after STAGE
 WATCH = (*STAGE, *THEATRE, "help", "watch")
 BENCH = (*STAGE, "progress", "bench")
 COURSE = (*STAGE, *THEATRE, "leaves", "diagnose", "slope", "progress", "tasks", "drill", "course")

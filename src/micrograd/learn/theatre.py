@@ -132,7 +132,7 @@ class Theatre:
         """A widget whose `step`, `rate`, `zeroes`, `playing` and `points` Python can read and set (needs anywidget)."""
         from micrograd.learn.widget import make_theatre
 
-        return make_theatre(self.play, live=False)
+        return make_theatre(self.play, fed=False)
 
     # ---- live, as a callback of fit
 

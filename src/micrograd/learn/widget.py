@@ -60,7 +60,7 @@ def _theatre_kind() -> Any:
         _esm = page.module(None, page.WATCH)
         _css = page.style("page", "theatre")
         play = traitlets.Dict().tag(sync=True)
-        live = traitlets.Bool(False).tag(sync=True)
+        fed = traitlets.Bool(False).tag(sync=True)
         scene = traitlets.Unicode("").tag(sync=True)
         step = traitlets.Int(0).tag(sync=True)
         steps = traitlets.Int(0).tag(sync=True)
@@ -75,12 +75,12 @@ def _theatre_kind() -> Any:
     return WatchWidget
 
 
-def make_theatre(play: dict[str, Any], live: bool) -> Any:
-    """A widget over the scenes of a play; a live one waits for steps that Python sends."""
+def make_theatre(play: dict[str, Any], fed: bool) -> Any:
+    """A widget over the scenes of a play; one that is fed asks for the steps that Python makes."""
     first = play["scenes"][0]
     rate = first["rate"][0] if isinstance(first["rate"], list) else first["rate"]
     step = len(first["record"]["loss"]) if "record" in first else 0
     return _theatre_kind()(
-        play=play, live=live, scene=first["key"], rate=rate, zeroes=first["zeroes"], points=first["points"], step=step,
+        play=play, fed=fed, scene=first["key"], rate=rate, zeroes=first["zeroes"], points=first["points"], step=step,
         steps=step, parameters=first["start"],
     )  # fmt: skip

@@ -12,14 +12,13 @@
 //   step     { scene, step, steps, phase, loss, accuracy, rate }     after every change that is drawn
 //   scene    { scene }          points  { points }          neuron  { neuron }          answer  { scene, answer, right }
 // Also: state() (what show() takes), training (the run itself, see training.js), el, destroy().
-import { button, h, put } from "./dom.js";
+import { h, put } from "./dom.js";
 import { createConductor } from "./conductor.js";
 import { createCurve } from "./curve.js";
 import { createNetwork } from "./network.js";
-import { show } from "./numbers.js";
+import { createOpened } from "./opened.js";
 import { createPlane } from "./plane.js";
 import { createRiddle } from "./riddle.js";
-import { createStage } from "./stage.js";
 import { t, text } from "./texts.js";
 import { Training } from "./training.js";
 
@@ -41,8 +40,6 @@ export function createTheatre(element, options) {
     last = 0,
     frame = 0,
     patience = PATIENCE;
-  /** @type {any} */
-  let stage = null;
   /** @type {Record<string, ((what: any) => void)[]>} */
   const ears = {};
   const say = (event, what) => {
@@ -180,67 +177,14 @@ export function createTheatre(element, options) {
     h("section", { class: "act network-act", "aria-label": t("theatre.network") }, heading("network"), network.el),
     h("section", { class: "act curve-act", "aria-label": t("theatre.curve") }, heading("curve"), curve.el),
   );
-  const dialog = h("dialog", { class: "mg opened" });
-  dialog.addEventListener("close", () => shut());
-  dialog.addEventListener("keydown", (event) => {
-    const { session } = stage ?? {},
-      target = /** @type {any} */ (event.target);
-    const does =
-      session &&
-      {
-        ArrowRight: () => session.forward(),
-        ArrowLeft: () => session.back(),
-        " ": () => session.toggle(),
-        Home: () => session.reset(),
-        End: () => session.go(session.total),
-      }[event.key];
-    const typing = ["INPUT", "SELECT"].includes(target.tagName) || (event.key === " " && target.tagName === "BUTTON");
-    if (!does || typing || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    does();
-  });
-  const el = h("div", { class: "theatre" }, bill, acts3, conductor.el, whisper, dialog);
+  const opened = createOpened();
+  const el = h("div", { class: "theatre" }, bill, acts3, conductor.el, whisper, opened.el);
 
-  // -- the stage: the graph of one point, with the numbers of this step
-  /** @param {number} k */
+  /** The graph of one point opens on the stage, with the numbers of this step. @param {number} k */
   function openPoint(k) {
     pause();
-    const point = training.step.points[k],
-      { packed, values } = training.leaves(point);
-    const title = t("theatre.point_title", { k: String(k), step: String(training.at) });
-    stage = createStage({ presets: [{ key: "point", title, about: "", timeline: packed.timeline }], first: "point" });
-    stage.show({ values });
-    const facts = { x: point.x.map(show).join(", "), y: show(point.y), n: String(training.step.points.length) };
-    const close = button(t("page.close"), () => dialog.close(), { "data-do": "close", class: "strong" });
-    put(
-      dialog,
-      h(
-        "div",
-        { class: "stage-head" },
-        h(
-          "div",
-          { class: "grow" },
-          h("h2", { tabindex: "-1" }, title),
-          h("p", { class: "quiet small" }, t(`theatre.point_about_${training.scene.reduction}`, facts)),
-        ),
-        close,
-      ),
-      stage.el,
-    );
-    const themed = el.closest("[data-theme]");
-    if (themed) dialog.dataset.theme = themed.dataset.theme;
-    dialog.dir = text("direction");
-    dialog.classList.toggle("narrow", element.clientWidth < 900);
-    dialog.setAttribute("aria-label", title);
-    dialog.showModal();
-    dialog.querySelector("h2").focus();
+    opened.show(training, k, element.clientWidth);
     say("point", { point: k });
-  }
-  function shut() {
-    stage?.destroy();
-    stage = null;
-    put(dialog);
   }
 
   /** What the cure of a scene changes. @param {any} cure */
@@ -348,12 +292,13 @@ export function createTheatre(element, options) {
       if (what.speed !== undefined) speed = what.speed;
       if (what.step !== undefined && what.step !== training.at) {
         pause();
+        follow(false);
         if (what.step < training.steps.length) training.go(what.step);
         while (training.at < what.step && !training.stuck) training.next();
       }
       if (what.neuron !== undefined) network.choose(what.neuron);
       draw(false);
-      if (what.point === null) dialog.close();
+      if (what.point === null) opened.close();
       else if (what.point !== undefined) openPoint(what.point);
       if (what.playing !== undefined && what.playing !== playing) acts.play();
     },
@@ -367,6 +312,7 @@ export function createTheatre(element, options) {
         speed,
         points: training.step.points.map(({ x, y }) => [x, y]),
         neuron: network.chosen,
+        live: isLive,
       };
     },
     /** Steps that Python has made. @param {any} message */
@@ -385,7 +331,7 @@ export function createTheatre(element, options) {
       pause();
       clearTimeout(settling);
       measure.disconnect();
-      shut();
+      opened.close();
       el.remove();
     },
   };

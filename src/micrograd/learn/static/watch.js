@@ -116,15 +116,17 @@ export function start(play) {
  * @param {{model: any, el: any}} host */
 function render({ model, el }) {
   const root = h("div", { class: "mg playhouse" }),
-    play = { ...model.get("play"), live: model.get("live") };
+    fed = Boolean(model.get("fed")), // the steps come from Python
+    play = { ...model.get("play"), live: fed };
   el.append(root);
   const { theatre, told, stop } = dress(root, play, false);
   if (play.live) told.textContent = t("theatre.live_from");
-  let hearing = false;
+  let hearing = false,
+    asked = fed ? model.get("step") : 0; // where Python put it, until the steps are there
   const names = ["scene", "step", "rate", "zeroes", "playing", "points"];
   const tell = () => {
-    if (hearing) return;
-    const { step, at, steps } = theatre.training,
+    if (hearing || theatre.state().live) return; // what Python trains it knows itself
+    const { step, steps } = theatre.training,
       now = {
         ...theatre.state(),
         steps: steps.length - 1,
@@ -137,10 +139,8 @@ function render({ model, el }) {
     );
     for (const name of wanted) model.set(name, now[name]);
     if (wanted.length) model.save_changes();
-    last = at;
   };
-  let last = 0,
-    pending = 0;
+  let pending = 0;
   const soon = () => {
     // while it plays, ten times a second is enough
     if (pending) return;
@@ -161,6 +161,7 @@ function render({ model, el }) {
       () => {
         const x = model.get(name),
           now = theatre.state()[name];
+        if (name === "step" && x >= theatre.training.steps.length && theatre.state().live) return void (asked = x);
         if (JSON.stringify(x) === JSON.stringify(now)) return;
         hearing = true;
         try {
@@ -178,11 +179,14 @@ function render({ model, el }) {
     if (message.kind !== "ended") return;
     told.textContent = "";
     theatre.ended();
+    if (asked) theatre.show({ step: asked });
+    asked = 0;
   };
   for (const [event, ear] of Object.entries(ears)) model.on(event, ear);
   model.on("msg:custom", listen);
-  if (play.live) model.send?.({ kind: "ready" }); // steps that were sent before this view was open
-  if (model.get("step")) theatre.show({ step: model.get("step") });
+  if (fed)
+    model.send({ kind: "ready" }); // steps that were sent before this view was open
+  else if (model.get("step")) theatre.show({ step: model.get("step") });
   soon();
   return () => {
     clearTimeout(pending);
