@@ -49,5 +49,15 @@ def _links(app, docname, source):
     source[0] = re.sub(r"\[([^\]]*)\]\(\.\./((?:README|CONTRIBUTING|CHANGELOG|SECURITY)\.md)\)", r"`\1`", text)
 
 
+def _course(app, exception):
+    """Put the course beside the pages; with the workshop in the browser where `make site` has fetched Pyodide."""
+    if exception is None and app.builder.name == "html":
+        from micrograd.learn.course import site
+
+        pyodide = ROOT / "build" / "pyodide" / "package"
+        list(site.build(Path(app.outdir) / "course", pyodide if pyodide.exists() else None))
+
+
 def setup(app):
     app.connect("source-read", _links)
+    app.connect("build-finished", _course)

@@ -82,6 +82,13 @@ def test_the_page_is_served_with_its_policy(server: Server) -> None:
     assert ask(server, "GET", "/?x=1")[0] == 200
 
 
+def test_the_course_is_served_beside_the_explorer(server: Server) -> None:
+    assert b'"course":"/course"' in ask(server, "GET", "/")[1]
+    status, body, _ = ask(server, "GET", "/course")
+    assert status == 200 and b"A machine with one knob" in body and b"connect-src 'none'" in body
+    assert ask(server, "POST", "/course")[0] == 405 and ask(server, "GET", "/course/x")[0] == 404
+
+
 def test_an_expression_comes_back_as_a_graph(server: Server) -> None:
     status, got = post(server, "tanh(x1*w1 + b)", "x1=2, w1=-3 b=6.5")
     assert status == 200

@@ -89,5 +89,6 @@ def _exercise(exercise: Any) -> dict[str, Any]:
     row = {"name": exercise.name, "milestone": exercise.milestone, "hints": exercise.hints}
     if exercise.milestone:
         return {**row, "title": texts.say("bench.milestone_title"), "task": "", "solution": ""}
-    title = exercise.task.split('"""')[1].split("\n")[0].split(":", 1)[1].strip().rstrip(".")
-    return {**row, "title": title, "task": exercise.task, "solution": exercise.solution}
+    head, _, told = exercise.task.split('"""')[1].partition("\n")
+    title = head.split(":", 1)[1].strip().rstrip(".")
+    return {**row, "title": title, "about": told.strip(), "task": exercise.task, "solution": exercise.solution}

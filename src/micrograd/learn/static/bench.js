@@ -5,7 +5,8 @@ import { createStage } from "./stage.js";
 import { t, text, useTexts } from "./texts.js";
 
 /**
- * @typedef {{name: string, title: string, milestone: string, task: string, hints: string[], solution: string}} Exercise
+ * @typedef {{name: string, title: string, milestone: string, about: string, task: string, hints: string[],
+ *            solution: string}} Exercise
  * @typedef {{exercises: Exercise[], texts: any, ideas: any[], links: Record<string, string>, worker: string, wheel: string,
  *            seconds: number}} Bench
  */
@@ -87,7 +88,7 @@ export function startBench(bench, place) {
     h("span", { class: "grow" }), status, links({ class: "wordy" }), files({ class: "small wordy" }), file);
   const nav = h("nav", { class: "contents", "aria-label": t("bench.exercises") }, list,
     h("div", { class: "files" }, files({ class: "small" }), links({})));
-  const title = h("h2", { tabindex: -1 }), about = h("p", { class: "quiet" });
+  const title = h("h2", { tabindex: -1 }), about = h("div", { class: "task-text" });
   const editor = h("textarea", { class: "editor", spellcheck: "false", autocapitalize: "off", autocomplete: "off", dir: "ltr",
     wrap: "off", "aria-label": t("bench.editor"), oninput: typed, onkeydown: keyed });
   const run = button(t("bench.check"), judgeNow, { class: "strong", "data-do": "check" });
@@ -187,7 +188,9 @@ export function startBench(bench, place) {
     if (!exercise) return;
     [at, hints, tries] = [exercise, 0, 0];
     put(title, exercise.title);
-    put(about, exercise.milestone ? t("bench.milestone", { what: exercise.milestone }) : "");
+    const { milestone } = exercise;
+    const paragraphs = milestone ? [t("bench.milestone", { what: milestone })] : exercise.about.split(/\n\s*\n/);
+    put(about, paragraphs.map((words) => h("p", {}, words)));
     editor.hidden = reset.hidden = hint.hidden = solution.hidden = Boolean(exercise.milestone);
     editor.value = known.files[exercise.name] ?? exercise.task;
     put(told, h("p", { class: "quiet" }, t("bench.about")));
