@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+import blocks
 from micrograd import Value, grad, jit, math, nn, value_and_grad, vmap
 from random_programs import needs_llvm
 
@@ -131,6 +132,6 @@ class TestCalls:
 def test_a_function_without_a_module():
     """What exec makes where the globals have no __name__, as doctest does."""
     scope: dict = {"__name__": None}
-    exec("def f(x):\n    for _ in range(3):\n        x = x * 2.0\n    return x if x > 1.0 else -x", scope)
+    blocks.run("def f(x):\n    for _ in range(3):\n        x = x * 2.0\n    return x if x > 1.0 else -x", "test", scope)
     assert scope["f"].__module__ is None
     assert jit(scope["f"], wait=True)(1.0) == 8.0 and grad(scope["f"])(1.0) == 8.0

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from blocks import run
+
 pytest.importorskip("numpy", reason="the pages use NumPy")
 pytest.importorskip("llvmlite", reason="the pages compile")
 
@@ -24,7 +26,7 @@ def test_the_page_runs_from_top_to_bottom(page):
     for number, (code, printed) in enumerate(found, 1):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            exec(compile(code, f"{page.name}, block {number}", "exec"), names)
+            run(code, page.name, names)
         assert out.getvalue() == printed, f"block {number} of {page.name}:\n{code}"
 
 
@@ -32,7 +34,7 @@ def test_the_front_page_runs_from_top_to_bottom():
     names = {"__name__": "page"}
     with contextlib.redirect_stdout(io.StringIO()):
         for code in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S):
-            exec(compile(code, "README.md", "exec"), names)
+            run(code, "README.md", names)
     assert set(names["L"]._prev) == set(names["model"].parameters())
 
 

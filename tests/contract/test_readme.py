@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from blocks import run
+
 README = Path(__file__).resolve().parents[2] / "README.md"
 
 
@@ -15,7 +17,7 @@ def test_every_block_of_the_front_page_runs(tmp_path, monkeypatch):
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
     assert len(blocks) == 4
     for block in blocks:
-        exec(block, names)
+        run(block, "README.md", names)
     assert (round(names["a"].grad, 4), round(names["b"].grad, 4), round(names["c"].grad, 4)) == (
         -2.3593,
         1.5729,

@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from blocks import run
 from twins import ROOT
 
 PAGES = ["index", "getting-started", "scipy", "export", "how-it-works", "from-jax", "from-micrograd"]
@@ -38,7 +39,7 @@ def test_blocks_for_torch_jax_and_onnx_run(tmp_path, monkeypatch):
         text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
         for code in re.findall(r"```\{code-block\} python\n(.*?)```", text, re.S):
             pytest.importorskip(re.match(r"import (\w+)", code)[1])
-            exec(compile(code, page, "exec"), {})
+            run(code, page, {})
 
 
 def test_every_page_is_in_the_table_of_contents():

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from blocks import run
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "training.md"
 
 
@@ -24,7 +26,7 @@ def test_the_page_runs_from_top_to_bottom(tmp_path, monkeypatch):
     for number, (code, printed) in enumerate(blocks(PAGE.read_text(encoding="utf-8")), 1):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            exec(compile(code, f"training.md, block {number}", "exec"), names)
+            run(code, "training.md", names)
         assert out.getvalue() == printed, f"block {number} of the page:\n{code}"
     assert number > 10
     assert (tmp_path / "moons.png").stat().st_size > 10_000

@@ -36,7 +36,7 @@ class RowsVariant(Variant):
     def compile(self, goal: Goal, why: str = "rows took this path") -> Kernel:
         """The kernel for a goal, compiled if it is not there; a long one is optimized later in the background."""
         if self.trace.merged:
-            goal = goal.decided()
+            goal = goal.decided(self.trace.bounded)
         found = self.kernels.get(goal)
         if found is None:
             found = self.kernel(goal, why, False)
@@ -83,7 +83,7 @@ def renumber_captured(found: Trace, first: list[Value]) -> Trace:
     tape = found.tape
     rows = [(order[id(found.captured[args[0]])],) if op is PARAM else args for op, args in zip(tape.ops, tape.args)]
     new = Trace(tape.copy(params=len(captured), args=rows), captured, found.shape)
-    new.merged, new.notes, new.sampled = found.merged, found.notes, found.sampled
+    new.merged, new.notes, new.sampled, new.bounded = found.merged, found.notes, found.sampled, found.bounded
     new.derivatives = found.derivatives
     return new
 

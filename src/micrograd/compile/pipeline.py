@@ -42,12 +42,14 @@ class Goal:
             object.__setattr__(self, "_hash", found)
         return int(found)
 
-    def decided(self) -> Goal:
+    def decided(self, bounded: bool = False) -> Goal:
         """The goal for a tape whose choices are instructions: what decides them is rounded as eager code rounds it.
 
-        tape/decisions.py finds those places, and a backend contracts nothing there; everything else is compiled as ever.
+        tape/decisions.py finds those places, and a backend contracts nothing there; everything else is compiled as ever. Where
+        two tapes may hold for one row (`bounded`), all is rounded so: the bits must not depend on which of them came first.
         """
-        return replace(self, options=replace(self.options, fastmath=False, float32=False))
+        exact = self.options.exact or bounded
+        return replace(self, options=replace(self.options, fastmath=False, float32=False, exact=exact))
 
     def __reduce__(
         self,

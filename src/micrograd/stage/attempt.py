@@ -8,7 +8,7 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.stage.agree import close, rounding, same_bits
-from micrograd.stage.errors import Unsupported
+from micrograd.stage.errors import NoSource, Unsupported
 from micrograd.stage.staged import Arrange, stage
 from micrograd.tape import interpret
 from micrograd.tape.tape import PICK, Tape
@@ -40,6 +40,8 @@ def merged(
         found = stage(user, arrange, row, keep_types, plain.origins)
     except Unsupported as reason:
         plain.notes = {"": f"not merged: {reason}"}
+        if isinstance(reason, NoSource):
+            _warn_of_source(user, reason)
         return None
     except Exception as error:  # of an arm that this row does not take, outside of any choice
         plain.notes = {"": f"not merged: {type(error).__name__}: {error}"}
@@ -65,6 +67,16 @@ def verified(
         return False
     rows = [row, *_chosen(found.tape, found.captured, others())]
     return all(_agrees(user, arrange, found, numbers) for numbers in rows)
+
+
+def _warn_of_source(user: Any, reason: NoSource) -> None:
+    warnings.warn(
+        f"{name_of(user)} is compiled once for each path through its branches, since {reason}\n"
+        "  Paths are merged by reading the source, which code from exec(), python -c or an interpreter's prompt may lack.\n"
+        "  Define the function in a file or a notebook, or write the choice as micrograd.math.where(condition, a, b).",
+        RuntimeWarning,
+        stacklevel=user_depth(),
+    )
 
 
 def _accepts(found: Trace, row: list[float]) -> list[float] | None:

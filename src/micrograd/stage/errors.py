@@ -7,6 +7,10 @@ class Unsupported(BaseException):
     """Something that cannot be shown to be right when merged. Not an Exception: the user's `except` must not see it."""
 
 
+class NoSource(Unsupported):
+    """A function is not interpreted because its source cannot be read."""
+
+
 class StaleRead(BaseException):
     """The body of a loop reads a variable that it was taken to assign first. The name is empty where it is not known."""
 

@@ -148,6 +148,7 @@ def enter(m: Machine, function: Any, args: list[Any], kwargs: dict[str, Any]) ->
         return m.made(Generator(code, frame))
     deep = m.calls.get(code, 0)
     if m.depth >= MAX_DEPTH or (deep >= MAX_RECURSION and not m.masks.holds(m.here)):
+        m.bounded = True
         raise Unsupported(f"{code.name} calls itself too often")
     m.calls[code], m.depth = deep + 1, m.depth + 1
     line = m.line

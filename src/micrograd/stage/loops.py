@@ -15,6 +15,7 @@ from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.roll import Items, Roll
 from micrograd.stage.scope import Scope, _own_nodes
 
+ROLLED = "a loop in the tape"  # how the note of a loop begins that is one
 SPARE = 8  # turns that are written in any case; then as many as the row at hand needs, rounded up to a power of two
 
 
@@ -24,6 +25,7 @@ class Loop:
     def __init__(self, m: Machine, frame: Frame, orelse: Any) -> None:
         self.m, self.frame, self.orelse = m, frame, orelse
         self.line = m.line
+        self.merged, self.turns = False, 0
 
     def __enter__(self) -> Loop:
         names = self.frame.variables
@@ -43,6 +45,7 @@ class Loop:
     def turn(self, body: Any) -> None:
         """Run the body once, for the rows that are here."""
         m, names = self.m, self.frame.variables
+        self.turns += 1
         names[".continue"] = exits = m.enter()
         body(m, self.frame)
         m.meet(exits)
@@ -54,7 +57,7 @@ class Loop:
         if done is m.here:
             return True
         if done is not FALSE:
-            m.notes.setdefault(self.line, "merged")
+            self.merged = True
             m.here = done
             m.leave(self.ends)
             m.here = go_on
@@ -63,6 +66,12 @@ class Loop:
     def finish(self) -> None:
         """Join the rows that leave the loop, after its `else` for those that did not break."""
         m = self.m
+        if not m.notes.get(self.line, "").startswith(ROLLED):
+            why = m.not_rolled.get(self.line)
+            ends = "rows that are done are masked" if self.merged else "the same in all rows"
+            m.notes[self.line] = (
+                f"a loop of {self.turns} turns, written one after the other, {ends}{f' ({why})' if why else ''}"
+            )
         if self.orelse is not None:
             self.__exit__()
             m.rejoin(self.ends)
@@ -125,7 +134,7 @@ def roll(
     except (Unsupported, Lost, Exception) as reason:
         m.unrolled.add(id(key))
         m.line = line
-        m.notes[line] = f"merged, turns one after the other: {reason}"
+        m.not_rolled[line] = str(reason) or type(reason).__name__
         return False
     return True
 
@@ -151,6 +160,7 @@ def loop_while(node: Any, scope: Scope) -> Any:
                 if loop.end(go_on):
                     break
                 if turns >= limit:
+                    m.bounded = True
                     if not m.masks.holds(m.here):
                         m.lose(m.here, f"more than {turns} turns, which the rows seen so far do not need")
                         m.here = FALSE

@@ -76,9 +76,11 @@ class Machine:
         self.depth = 0
         self.calls: dict[Any, int] = {}
         self.rolling: Any = None  # the loop whose body is interpreted on placeholders
+        self.bounded = False  # whether the row at hand decided how far loops and recursion were followed
         self.called: Any = None  # the function whose call was evaluated last
         self.handlers: list[Exits] = []  # the `try` statements that are running
         self.unrolled: set[int] = set()  # loops that cannot be rolled
+        self.not_rolled: dict[str, str] = {}  # place of a loop in the source → why it is not rolled
         self.by_turn = 0  # how many comparisons were made of plain numbers that change from turn to turn
         self.rolled = 0  # how many loops are in the tape
         self.sampled = (
@@ -269,7 +271,7 @@ class Machine:
 
     def merged(self) -> None:
         """Note that the choice at this line was merged."""
-        self.notes.setdefault(self.line, "merged")
+        self.notes.setdefault(self.line, "merged: all arms are computed, and each row picks its own (masked)")
 
     def answer(self, mask: Mask) -> Any:
         """A bool that is True in these rows, of those that are here."""

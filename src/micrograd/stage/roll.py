@@ -349,7 +349,9 @@ class Roll:
             at += sizes[name]
             if value is not UNBOUND:
                 m.assign(frame, name, value)
-        m.notes[self.line] = f"a loop in the tape, {len(self.body)} instructions a turn"
+        often = f"{turns} turns" if turns is not None else "as many turns as each row needs"
+        done = ", rows that are done are masked" if self.flagged else ""
+        m.notes[self.line] = f"a loop in the tape, {len(self.body)} instructions a turn, {often}{done}"
         if not self.flagged:
             return
         how, returned = results[at], results[at + 1]

@@ -7,7 +7,7 @@ import linecache
 from types import CodeType, FunctionType
 from typing import Any
 
-from micrograd.stage.errors import Unsupported
+from micrograd.stage.errors import NoSource, Unsupported
 
 _modules: dict[str, tuple[str, Any]] = {}  # file → (text, where its functions are)
 
@@ -17,7 +17,7 @@ def tree_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
     code = function.__code__
     found = [node for node, compiled in _functions_in(code) if _same(compiled, code)]
     if not found:
-        raise Unsupported(f"the source of {function.__qualname__} is not to be had")
+        raise NoSource(f"the source of {function.__qualname__} is not available")
     if len({ast.dump(node) for node in found}) > 1:
         raise Unsupported(f"several functions in the source look like {function.__qualname__}")
     tree: ast.FunctionDef | ast.Lambda = found[0]
@@ -30,7 +30,7 @@ def _functions_in(code: CodeType) -> list[tuple[Any, CodeType]]:
     linecache.checkcache(name)
     text = "".join(linecache.getlines(name))
     if not text:
-        raise Unsupported(f"the source of {code.co_name} is not to be had")
+        raise NoSource(f"the source of {code.co_name} is not available")
     if name not in _modules or _modules[name][0] != text:
         try:
             _modules[name] = (text, _index(text, name))

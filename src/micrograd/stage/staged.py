@@ -84,6 +84,7 @@ def stage(
         raise Unsupported("there is no long loop in it")
     found.tape = passes.prune(passes.simplify(found.tape))
     found.merged = bool(m.masks.atoms or found.tape.guards)
+    found.bounded = m.bounded
     found.sampled = m.sampled
     found.notes = dict(m.notes)
     for line, why in m.reasons.items():

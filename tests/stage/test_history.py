@@ -1,0 +1,93 @@
+"""Results depend on the row alone, not on earlier calls, on the order of rows or on the rows beside it; and what rows raise."""
+
+import numpy as np
+import pytest
+
+from micrograd import math, value_and_grad, vmap
+
+
+def grows(x):
+    """A loop that changes a list is written turn by turn, as many as the rows seen so far need."""
+    items = [x]
+    while items[-1] < 50:
+        items.append(items[-1] * 1.37 + items[-1] * 0.1 * x + math.exp(-x) * 0.3)
+    return sum(items) * x + len(items)
+
+
+def recursive(x):
+    def halve(v, depth):
+        if v < 0.01:
+            return v * depth
+        return halve(v * 0.61 + v * v * 1e-3, depth + 1) * 1.01 + 0.1 * v
+
+    return halve(x, 0)
+
+
+XS = np.array([0.02, 3.0, 0.5, 45.0, 0.011, 7.0, 60.0, 1.1, 0.005, 22.0])
+
+
+@pytest.mark.parametrize("f", [grows, recursive])
+@pytest.mark.filterwarnings("error")
+def test_bits_do_not_depend_on_what_was_called_before(f):
+    g = value_and_grad(f)
+    together = np.stack(vmap(g)(XS))
+    np.testing.assert_allclose(together.T, [g(x) for x in XS.tolist()], rtol=1e-12)
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(len(XS))
+        h = vmap(g)
+        one_by_one = np.stack([np.ravel(h(XS[k : k + 1])) for k in order], axis=1)
+        np.testing.assert_array_equal(one_by_one, together[:, order])
+        np.testing.assert_array_equal(np.stack(h(XS)), together)
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_kept_apart_have_the_same_bits_before_and_after_others_were_merged():
+    seen = []
+
+    def f(x):
+        if x > 40:
+            seen.append(None)  # an effect: kept apart, and never merged
+            seen.pop()
+        return math.sin(x) * x + x * 0.3 if x > 1 else x * x + x * 0.7
+
+    g = value_and_grad(f)
+    expected = np.stack(vmap(g)(XS))
+    for first in ([3], [0], [6, 0], [0, 6]):
+        h = vmap(g)
+        h(XS[first])
+        np.testing.assert_array_equal(np.stack(h(XS)), expected)
+
+
+def raises(x):
+    if x > 40:
+        raise ValueError(f"too large: {1.0}")
+    if x < 0.01:
+        return [1.0, x][5] * x
+    total = x
+    for _ in range(20):
+        if total > 30:
+            return 1 / 0 if x > 21 else total
+        total = total * 1.3
+    return total
+
+
+@pytest.mark.parametrize("options", [{}, {"exact": True}, {"reduce": "sum"}, {"threads": 2}])
+def test_the_exception_is_that_of_the_first_row_that_raises(options):
+    for seed in range(6):
+        order = np.random.default_rng(seed).permutation(len(XS))
+        rows = XS[order]
+        for k, x in enumerate(rows.tolist()):
+            try:
+                raises(x)
+            except Exception as error:
+                expected = type(error), k
+                break
+        h = vmap(raises, **options)
+        for _ in range(2):  # the second time, variants are known
+            with pytest.raises(expected[0]) as caught:
+                h(rows)
+            assert any(f"row {expected[1]} " in note for note in caught.value.__notes__)
+        h(XS[[0, 1, 2]])
+        with pytest.raises(expected[0]) as caught:
+            h(rows)
+        assert any(f"row {expected[1]} " in note for note in caught.value.__notes__)
