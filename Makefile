@@ -24,7 +24,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help site demo test test-slow test-core test-dist test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize ops setup clean
+.PHONY: help site demo test test-slow test-core test-dist test-pyodide test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -73,6 +73,10 @@ dist-pure: $(DEV) $(ENGINE)  ## build a wheel without the C engine, for Pyodide 
 	rm -rf dist build/lib* build/bdist*
 	CC=false CXX=false $(BIN)/python -m build --quiet --wheel --outdir dist
 	$(BIN)/python tools/check_dist.py dist
+
+test-pyodide: dist-pure  ## run the pure wheel in Pyodide, under node
+	test -e node_modules/pyodide || npm install --silent --no-save --no-package-lock pyodide
+	node tools/try_pyodide.mjs dist
 
 test-core: $(CORE) $(ENGINE)  ## the tests of the engine, with pytest alone: what a new or unusual interpreter can run
 	$(INSTALL) --no-build-isolation --editable ".[test]"

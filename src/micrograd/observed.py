@@ -351,13 +351,16 @@ if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
     except ImportError as reason:
         if os.environ.get("MICROGRAD_REQUIRE_NATIVE", "0") not in ("", "0"):
             raise
-        import warnings
+        import sys
 
-        from micrograd import install
+        if sys.platform != "emscripten":  # Pyodide has no C engine to install
+            import warnings
 
-        warnings.warn(
-            f"micrograd runs its Python engine, which gives the same results many times slower: {reason}. Install a C "
-            f"compiler, and then: {install.native_command()} (or set MICROGRAD_PURE=1 to choose this engine silently)",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+            from micrograd import install
+
+            warnings.warn(
+                f"micrograd runs its Python engine, which gives the same results many times slower: {reason}. Install a C "
+                f"compiler, and then: {install.native_command()} (or set MICROGRAD_PURE=1 to choose this engine silently)",
+                RuntimeWarning,
+                stacklevel=2,
+            )

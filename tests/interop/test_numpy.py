@@ -127,7 +127,7 @@ class TestFunctions:
     def test_clip(self, Value):
         v = Value(3.0)
         assert (
-            np.clip(v, 0.0, 1.0).data == 1.0 and np.clip(v, None, 9.0).data == 3.0 and np.clip(v, min=4.0).data == 4.0
+            np.clip(v, 0.0, 1.0).data == 1.0 and np.clip(v, None, 9.0).data == 3.0 and np.clip(v, 4.0, None).data == 4.0
         )
         assert data(np.clip(np.array([1.0, 5.0]), 0.0, v)).tolist() == [1.0, 3.0]
 
