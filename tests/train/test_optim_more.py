@@ -222,6 +222,27 @@ def test_a_plateau_lowers_the_rate_as_pytorchs(torch):
     assert mine.lr < 0.1
 
 
+def test_a_plateau_lowers_the_rate_of_every_group_as_pytorchs(torch, tmp_path):
+    a, b = torch.zeros(1, requires_grad=True), torch.zeros(1, requires_grad=True)
+    theirs = torch.optim.SGD([{"params": [a]}, {"params": [b], "lr": 0.02}], lr=0.5)
+    schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(theirs, factor=0.5, patience=0, min_lr=0.004)
+    x, y = Value(0.0), Value(0.0)
+    mine = optim.SGD([{"parameters": [x]}, {"parameters": [y], "lr": 0.02}], lr=0.5)
+    plateau, history = train.ReduceOnPlateau(mine, factor=0.5, patience=0, least=0.004), train.History()
+    for k in range(8):
+        history.rows.append({"epoch": k + 1, "step": k + 1, "loss": 1.0})
+        history.epoch_ended = True
+        plateau(history)
+        schedule.step(1.0)
+        x.data = y.data = 0.0
+        x.grad = y.grad = -1.0
+        mine.step()
+        assert [x.data, y.data] == pytest.approx([group["lr"] for group in theirs.param_groups])
+    again = optim.SGD([{"parameters": [x]}, {"parameters": [y], "lr": 0.02}], lr=0.5)
+    again.load_state_dict(mine.state_dict())
+    assert again.state_dict() == mine.state_dict()
+
+
 def test_the_search_for_a_learning_rate_leaves_everything_as_it_was():
     X, y = data.moons(30, seed=0)
     model = nn.MLP(2, [8, 1], rng=0)

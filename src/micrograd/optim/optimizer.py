@@ -141,6 +141,21 @@ class Optimizer:
     def lr(self, rate: float | Schedule) -> None:
         self._schedule = _schedule(rate)
 
+    def scale_lr(self, factor: float, least: float = 0.0) -> None:
+        """Multiply the learning rate of every group by a factor; from then on it is a number, not below `least`.
+
+        >>> from micrograd import Value, optim
+        >>> a, b = Value(1.0), Value(1.0)
+        >>> optimizer = optim.SGD([{"parameters": [a]}, {"parameters": [b], "lr": 0.5}], lr=0.1)
+        >>> optimizer.scale_lr(0.5)
+        >>> optimizer.lr, optimizer.groups[1].schedule(0)
+        (0.05, 0.25)
+        """
+        for group in self.groups:
+            if group.schedule is not None:
+                group.schedule = _schedule(max(self._rate(group.schedule) * factor, least))
+        self.lr = max(self.lr * factor, least)
+
     def _rate(self, schedule: Schedule) -> float:
         rate = schedule(self.steps)
         if not isfinite(rate) or rate < 0.0:

@@ -11,7 +11,7 @@ from micrograd.train.history import History
 
 
 class ReduceOnPlateau:
-    """Multiply the learning rate by a factor whenever the loss has not improved for `patience` epochs.
+    """Multiply the learning rate, of every group, by a factor whenever the loss has not improved for `patience` epochs.
 
     monitor   the column that counts, by its mean over an epoch: "loss", "validation_loss" or a metric
     greatest  whether a greater number is better, as with accuracy
@@ -72,7 +72,7 @@ class ReduceOnPlateau:
         if self._bad > self.patience:
             self._bad = 0
             if change:
-                self.optimizer.lr = max(self.optimizer.lr * self.factor, self.least)
+                self.optimizer.scale_lr(self.factor, self.least)
 
     def _improves(self, mean: float, best: float) -> bool:
         if self.greatest:
