@@ -40,12 +40,14 @@ class Progress:
         self.done = self.rows_done = self.bytes = self.again = 0
         self.seconds = 0.0  # of the workers, added up
         self.workers: dict[str, int] = {}  # how many chunks each has done
+        self.sizes: list[int] = []  # the rows of each chunk
 
     def add(self, done: Done) -> None:
         """Note a chunk that is done."""
         rows, size = done.counts
         self.done, self.rows_done, self.bytes = self.done + 1, self.rows_done + rows, self.bytes + size
         self.seconds += done.seconds
+        self.sizes.append(rows)
         self.workers[done.worker] = self.workers.get(done.worker, 0) + 1
         if self.tell is not None:
             self.tell(self)
