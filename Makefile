@@ -24,7 +24,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help site demo test test-slow test-core test-dist test-pyodide test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize ops setup clean
+.PHONY: help site demo test test-slow test-core test-dist test-pyodide test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize windows ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -123,6 +123,9 @@ faults: $(DEV) $(ENGINE)  ## every allocation and every system call of files fai
 
 sanitize: $(DEV) $(ENGINE)  ## run the engine's tests on a C engine built with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(BIN)/python tools/sanitize.py
+
+windows: $(DEV)  ## compile every unit of the C engine for Windows, with mingw-w64's cross compiler where it is installed
+	$(BIN)/python tools/check_windows.py
 
 ops: $(DEV) $(ENGINE)  ## write ops.h and ops.js from ops.py, and optim_rules.h from optim/rules.py, and build the C engine anew
 	$(BIN)/python tools/gen_ops_h.py

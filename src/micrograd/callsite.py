@@ -15,11 +15,17 @@ def user_depth() -> int:
     return depth
 
 
-def user_line() -> str:
-    """`file:line` of the innermost caller outside of this package."""
-    frame: Any = sys._getframe(1)
+def user_frame(above: int = 0) -> Any:
+    """Return the innermost frame outside of this package, at least `above` frames up from the caller; None for none."""
+    frame: Any = sys._getframe(above + 1)
     while frame is not None and in_package(frame):
         frame = frame.f_back
+    return frame
+
+
+def user_line() -> str:
+    """`file:line` of the innermost caller outside of this package."""
+    frame = user_frame()
     return "an unknown line" if frame is None else place(frame, frame.f_lineno)
 
 
@@ -45,7 +51,5 @@ def place(frame: Any, line: int) -> str:
 
 def user_site(above: int) -> tuple[str, int, str] | None:
     """Return (file, line, function) of the innermost caller outside of micrograd, at least `above` frames up; None for none."""
-    frame: Any = sys._getframe(above + 1)
-    while frame is not None and _module(frame).split(".")[0] == "micrograd":
-        frame = frame.f_back
+    frame = user_frame(above + 1)
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)

@@ -11,9 +11,9 @@ from itertools import islice
 from types import FrameType
 from typing import Any
 
+from micrograd.callsite import user_frame
 from micrograd.engine import Value
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _MOST_ITEMS = 2000  # of lists and dicts that are searched: a convenience must not cost a second
 _MOST_LINES = 20_000
 
@@ -21,10 +21,8 @@ _MOST_LINES = 20_000
 def caller() -> FrameType | None:
     """The nearest frame that is not this package's: the learner's own code."""
     try:
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE + os.sep):
-            frame = frame.f_back
-        return frame
+        found: FrameType | None = user_frame()
+        return found
     except Exception:
         return None
 
