@@ -65,6 +65,42 @@ def test_every_step_is_kept_with_its_loss_and_its_parameters() -> None:
     assert [decoded(one) for _, one in whole["parameters"]] == seen and whole["loss"] == history.loss
 
 
+def test_a_second_fit_goes_on_where_the_first_one_ended() -> None:
+    model, points, optimizer = make()
+    theatre = watch(model, points, losses.cross_entropy, optimizer, open=False)
+    both = [
+        train.fit(model, points, losses.cross_entropy, optimizer, n, callbacks=[theatre], quiet=True) for n in (4, 3)
+    ]
+    assert theatre.record.loss == both[0].loss + both[1].loss and len(theatre.record.parameters) == 8
+    assert None not in theatre.record.parameters
+
+
+@pytest.mark.parametrize("more", [{"batch_size": 10}, {"compile": True}, {"accumulate": 2, "batch_size": 8}])
+def test_every_way_to_train_is_kept(more: dict[str, Any]) -> None:
+    if "compile" in more:
+        pytest.importorskip("llvmlite")
+    seen: list[list[float]] = []
+    model, points, optimizer = make()
+    theatre = watch(model, points, losses.cross_entropy, optimizer, open=False)
+    history = train.fit(
+        model, points, losses.cross_entropy, optimizer, 3, quiet=True, **more,
+        callbacks=[lambda history: seen.append([p.data for p in model.parameters()]), theatre],
+    )  # fmt: skip
+    assert [list(one or []) for one in theatre.record.parameters[1:]] == seen and theatre.record.loss == history.loss
+    assert seen[0] != seen[-1] == [p.data for p in model.parameters()]
+
+
+def test_a_resumed_run_has_its_earlier_losses(tmp_path: Path) -> None:
+    model, points, optimizer = make()
+    rest = {"checkpoint": tmp_path / "run.json", "checkpoint_every": 1, "quiet": True}
+    train.fit(model, points, losses.cross_entropy, optimizer, 4, **rest)
+    theatre = watch(model, points, losses.cross_entropy, optimizer, open=False)
+    history = train.fit(model, points, losses.cross_entropy, optimizer, 6, resume=True, callbacks=[theatre], **rest)
+    record = theatre.record
+    assert record.loss == history.loss and len(record) == 7 and record.parameters[3] is None
+    assert list(record.parameters[6] or []) == [p.data for p in model.parameters()]
+
+
 def test_memory_is_bounded_and_the_ends_are_kept() -> None:
     p = Value(0.0)
     record = Record([p], room=100)

@@ -31,6 +31,10 @@ class Record:
         self.rate: list[float | None] = []
         self.ended = False
         self._held = 1
+        self._rows: Sequence[
+            dict[str, float]
+        ] = ()  # the history that is being followed, and where in the record it began
+        self._base = 0
         self._changed = Condition()
 
     def _snapshot(self) -> array[float]:
@@ -40,9 +44,11 @@ class Record:
         return len(self.parameters)
 
     def append(self, rows: Sequence[dict[str, float]]) -> None:
-        """Take what is new in the rows of a history, and the parameters as they are now."""
+        """Take what is new in the rows of a history, and the parameters as they are now. Another history goes on from there."""
         with self._changed:
-            for row in rows[len(self.loss) :]:
+            if rows is not self._rows:
+                self._rows, self._base = rows, len(self.loss)
+            for row in rows[len(self.loss) - self._base :]:
                 self.loss.append(_finite(row.get("loss")))
                 self.accuracy.append(_finite(row.get("accuracy")))
                 self.rate.append(_finite(row.get("lr")))
@@ -74,16 +80,16 @@ class Record:
         """
         with self._changed:
             self._changed.wait_for(lambda: self.ended or len(self.loss) > seen or len(self) - 1 not in sent, timeout)
-            losses = self.loss[seen : seen + MOST_LOSSES]
+            stop = min(len(self.loss), seen + MOST_LOSSES)
             last = len(self) - 1
             wanted = [last] if last not in sent else []
             room = max(1, MESSAGE // max(1, len(self._values)))
             if self.ended:
                 wanted += [k for k in range(last) if k not in sent and self.parameters[k] is not None][: room - 1]
-            if not losses and not wanted:
-                return None
-            sent.update(wanted)
-            return self.message(seen, seen + len(losses), wanted)
+        if stop <= seen and not wanted:
+            return None
+        sent.update(wanted)
+        return self.message(seen, stop, wanted)  # without the lock: training does not wait while this is put into text
 
     def message(self, start: int, stop: int, steps: Sequence[int]) -> dict[str, Any]:
         """The losses of some steps and the parameters of some, as the page reads them."""

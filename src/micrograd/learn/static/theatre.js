@@ -318,7 +318,7 @@ export function createTheatre(element, options) {
     /** Steps that Python has made. @param {any} message */
     feed(message) {
       training.feed(message);
-      if (following) training.go(training.steps.length - 1);
+      training.go(following ? training.steps.length - 1 : training.at);
       draw(true);
     },
     /** Python is done: the page may go on by itself. */

@@ -217,9 +217,10 @@ export class Training {
         this.steps.push({ p: null, g: null, loss: null, accuracy: null, points, kept, age: 0, rate: null, zeroed: true });
       return this.steps[k];
     };
-    loss.forEach((x, i) =>
-      Object.assign(at(from + i), { loss: x ?? NaN, accuracy: accuracy[i], rate: rate[i], zeroed: true }),
-    );
+    loss.forEach((x, i) => {
+      const step = at(from + i);
+      Object.assign(step, { loss: x ?? NaN, accuracy: accuracy[i] ?? step.accuracy, rate: rate[i], zeroed: true });
+    });
     for (const [k, packed] of parameters) at(k).p = unpack(packed);
     this.known = null;
   }
