@@ -364,6 +364,8 @@ def test_without_a_model_there_is_nothing_to_follow() -> None:
         watch()(train.History([{"step": 1, "loss": 1.0}]))
     with pytest.raises(MicrogradError, match="no run to follow"):
         watch().serve()
+    with pytest.raises(MicrogradError, match="needs the data"):
+        watch(nn.MLP(2, [1]))
 
 
 def test_other_models_have_what_they_can_have(visit: Visit, tmp_path: Path) -> None:

@@ -204,6 +204,12 @@ def test_what_cannot_be_watched_says_why() -> None:
         scene(lambda x: x[0], (X, y), losses.mse)
     with pytest.raises(MicrogradError, match="neither the mean nor the sum"):
         scene(model, (X, y), lambda p, t: losses.mse(p, t) ** 2)
+    before = [p.data for p in model.parameters()]
+    with pytest.raises(MicrogradError, match=r"detach\(\)"):  # the page would train with the detached weight as it was
+        scene(model, (X, y), lambda p, t: losses.mse([q * model.parameters()[0].detach() for q in p], t))
+    with pytest.raises(MicrogradError, match="the penalty reads numbers"):
+        scene(model, (X, y), penalty=lambda: model.parameters()[0] * model.parameters()[1].data)
+    assert [p.data for p in model.parameters()] == before
     with pytest.raises(MicrogradError, match="not finite"):
         scene(model, ([[0.0, float("nan")], [1.0, 0.0]], y))
     with pytest.raises(MicrogradError, match="at most"):

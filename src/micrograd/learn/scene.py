@@ -74,7 +74,7 @@ def scene(
         "rate": _rates(optimizer, lr, steps),
         "zeroes": zeroes,
     }
-    made["reduction"] = _reduction(model, X, y, loss, made, parameters)
+    made["reduction"] = _reduction(model, X, y, loss, penalty, made, parameters)
     return made
 
 
@@ -259,20 +259,52 @@ def _run(packed: dict[str, Any], parameters: list[float], xs: list[float], y: fl
     return data[-1]
 
 
-def _reduction(model: Any, X: Any, y: Any, loss: Any, made: dict[str, Any], parameters: list[Value]) -> str:
-    """How the losses of the points make up the loss of all: measured, on the model's own numbers."""
+def _reduction(
+    model: Any, X: Any, y: Any, loss: Any, penalty: Any, made: dict[str, Any], parameters: list[Value]
+) -> str:
+    """How the losses of the points make up the loss of all: measured, with the model's parameters and with others.
+
+    The other parameters find a number that was read from a parameter and is not part of the graph, such as `w.detach()`.
+    """
     some = list(range(0, len(X), max(1, len(X) // 24)))
     xs, ys = [X[k] for k in some], [y[k] for k in some]
-    whole = loss([model(x) for x in xs], ys)
-    wanted = float(whole.data if isinstance(whole, Value) else whole)
     held = [p.data for p in parameters]
-    graphs = {graph["target"]: graph for graph in made["graphs"]}
-    each = [_run(graphs[t if t in graphs else None], held, x, t) for x, t in zip(xs, ys)]
-    for name, got in (("mean", sum(each) / len(each)), ("sum", sum(each))):
-        if abs(got - wanted) <= 1e-9 * max(1.0, abs(wanted)) or (got != got and wanted != wanted):
-            return name
+    ways = {"mean", "sum"}
+    try:
+        for shift in (0.0, 0.01):
+            for k, p in enumerate(parameters):
+                p.data = held[k] + shift * (k % 7 - 3.5)
+            ways &= _ways(model, xs, ys, loss, made, parameters)
+            if penalty is not None and not _near(
+                _run(made["penalty"], [p.data for p in parameters], [], 0.0), penalty()
+            ):
+                raise MicrogradError(
+                    "the penalty reads numbers that are not part of its graph: use the parameters themselves."
+                )
+    finally:
+        for p, x in zip(parameters, held):
+            p.data = x
+    for way in ("mean", "sum"):
+        if way in ways:
+            return way
     raise MicrogradError(
         "the loss of these points is neither the mean nor the sum of the losses of single points, or the model takes "
         "another path for other points, so the page cannot train it.\n  Use a loss of micrograd.losses, and keep random "
-        "choices and branches on numbers out of the model."
+        "choices, branches on numbers and detach() out of the model."
     )
+
+
+def _ways(model: Any, xs: Any, ys: Any, loss: Any, made: dict[str, Any], parameters: list[Value]) -> set[str]:
+    """Whether the mean or the sum of the packed graphs gives the loss of the model, with its present parameters."""
+    whole = loss([model(x) for x in xs], ys)
+    held = [p.data for p in parameters]
+    graphs = {graph["target"]: graph for graph in made["graphs"]}
+    each = [_run(graphs[t if t in graphs else None], held, x, t) for x, t in zip(xs, ys)]
+    found = {"mean": sum(each) / len(each), "sum": sum(each)}
+    return {way for way, got in found.items() if _near(got, whole)}
+
+
+def _near(got: float, found: Any) -> bool:
+    """Whether a number is that of a Value, but for rounding."""
+    wanted = float(found)
+    return abs(got - wanted) <= 1e-9 * max(1.0, abs(wanted)) or (got != got and wanted != wanted)

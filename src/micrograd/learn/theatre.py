@@ -76,10 +76,10 @@ class Theatre:
         self.scene: dict[str, Any] | None = None
         self.record: Record | None = None
         if model is not None:
+            if data is None:
+                raise MicrogradError("watch(model, data) needs the data that the model learns: (inputs, targets).")
             title = title or texts.say("theatre.own")
-            self.scene = scene(
-                model, data or ((), ()), loss, optimizer, penalty=penalty, lr=lr, steps=steps, title=title
-            )
+            self.scene = scene(model, data, loss, optimizer, penalty=penalty, lr=lr, steps=steps, title=title)
             self.record = Record(model.parameters())
         self._scenes, self._open = scenes or model is None, open
         self._live: Any = None
