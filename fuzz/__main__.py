@@ -48,7 +48,8 @@ def kind(reason: str) -> str:
 
 def report(seed: int, program: Program, reason: str, thorough: bool, every: int) -> str:
     """The shortest program that fails in the same way, with its seed."""
-    short = shrink(program, lambda p: kind(fails(p, seed, thorough, every)) == kind(reason))
+    most = 40 if thorough else 400  # machine code takes seconds for each try
+    short = shrink(program, lambda p: kind(fails(p, seed, thorough, every)) == kind(reason), most)
     last = fails(short, seed, thorough, every) or reason
     captured = f"P = {[*short.captured]}\n" if short.captured else ""
     return f"seed {seed}: {last}\n{captured}{short.text}"
