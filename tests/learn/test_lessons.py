@@ -225,6 +225,30 @@ def test_the_data_of_the_page_holds_what_the_file_says() -> None:
     assert task["kind"] == "gradient" and task["answer"] == -3 and task["wrong"] == [[2.0, "<p>no</p>"]]
 
 
+def test_two_lessons_of_one_name_are_refused() -> None:
+    with pytest.raises(LessonError, match="another lesson has the key 'a' too"):
+        html([parse(HEAD + "x\n", "one/a.md"), parse(HEAD + "y\n", "two/01-a.md")], "x", "X")
+    assert "x" in html([parse(HEAD + "x\n", "one/a.md")], "x", "X")  # a lesson needs no graph
+
+
+def test_a_network_to_train_is_checked() -> None:
+    def train(fields: str) -> list[tuple[int, str]]:
+        return problems(f"```train\n{fields}\n```\n")
+
+    assert train("preset: moons") == [] == train("data: xor\nlayers: 4 1\nactivation: tanh\nrate: 0.1\npoints: 20")
+    assert "there is no preset" in train("preset: suns")[0][1] and train("preset: suns")[0][0] == 6
+    for wrong, says in [
+        ("data: suns\nlayers: 4 1", "no data set"), ("layers: many", "layers are numbers"),
+        ("data: moons", "layers are numbers"),
+        ("layers: 4 1\npoints: 1", "points is a whole number"), ("layers: 4 1\nrate: fast", "rate is a number"),
+        ("layers: 4 1\nactivation: sine", "no activation"),
+    ]:  # fmt: skip
+        assert any(says in text for _, text in train(wrong)), wrong
+    goal = "```train\npreset: moons\n```\n```ask\ngoal: accuracy >= 95%\nquestion: q\n```\n"
+    task = data([parse(HEAD + goal)], "x", "X")["chapters"][0]["steps"][0]["parts"][1]["task"]
+    assert problems(goal) == [] and task["goal"] == ("accuracy", ">=", 0.95, 0.0)
+
+
 # ---- the command line
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 SMALL = [-5.0, -4.0, -3.0, -2.0, 2.0, 3.0, 4.0, 5.0]
 POSITIVE = [2.0, 3.0, 4.0, 5.0]
 LOGITS = [-1.0, 0.0, 0.5, 1.0, 1.5, 2.0]
-EACH = 4  # graphs of each skill in a chapter
+EACH = 6  # graphs of each skill in a chapter: one more than the questions of a drill
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,18 @@ def _factor(rng: random.Random) -> int:
 
 def _line(rng: random.Random) -> Shape:
     k, m = _factor(rng), rng.randint(1, 9)
-    return _shape(
-        "line", rng.choice([f"y = {k}*x + {m}", f"y = {m} + {k}*x", f"y = {k}*x - {m}", f"y = {m} - {k}*x"]), "x"
-    )
+    return _shape("line", f"u = {k}*x; y = " + rng.choice([f"u + {m}", f"{m} + u", f"u - {m}", f"{m} - u"]), "x")
 
 
 def _curve(rng: random.Random) -> Shape:
     k, m = rng.choice([2, 3, 4]), rng.randint(1, 6)
-    return _shape("curve", rng.choice([f"y = {k}*x**2", f"y = x**2 + {m}*x", f"y = {k}*x**2 - {m}", "y = x**3"]), "x")
+    ways = [
+        f"u = x**2; y = {k}*u",
+        f"u = x**2; v = {m}*x; y = u + v",
+        f"u = x**2; y = u - {m}",
+        f"u = x + {m}; y = u**2",
+    ]
+    return _shape("curve", rng.choice(ways), "x")
 
 
 def _chain(rng: random.Random) -> Shape:

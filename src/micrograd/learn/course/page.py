@@ -32,6 +32,10 @@ def chapters(language: str = "en") -> list[Lesson]:
 def data(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str] | None = None) -> dict[str, Any]:
     """What the page shows, as plain data; raises LessonError where a lesson cannot be shown."""
     graphs: dict[str, dict[str, Any]] = {}
+    for k, lesson in enumerate(lessons):
+        if lesson.key in [other.key for other in lessons[:k]]:
+            told = f"another lesson has the key {lesson.key!r} too; the key is the name of the file, so give it another name"
+            raise LessonError(lesson.name, [Problem(1, told)])
     rows = [_chapter(lesson, graphs) for lesson in lessons]
     if not graphs:
         _add(graphs, Scene("none", "y = x + 1", (("x", 1.0),), ()))
