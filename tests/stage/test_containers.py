@@ -162,12 +162,88 @@ def an_iterator_that_has_ended_stays_ended(x, y):
     return next(it, x * 10.0) + n + len(items)
 
 
+def items_added_to(x, y):
+    L = [x]
+    if x > 0:
+        L.append(y)
+    if y > 0:
+        L[0] += 1.0
+        L[-1] *= 2.0
+    return sum(L) + (len(L) if x > 0 else 10.0 * len(L))
+
+
+def dicts_by_two_stars(x, y):
+    d = {"a": x}
+    if x > 0:
+        d["b"] = y
+    e = {**d, "c": 1.0} if x > 0 else dict(d)
+
+    def g(**k):
+        return len(k) * x
+
+    return g(**d) + sum(e.values()) if x > 0 else g(**d) + len(e)
+
+
+def a_dict_that_grows_while_it_is_iterated_over(x, y):
+    d = {"a": x}
+    try:
+        for _ in d:
+            if x > 0:
+                d["z"] = y
+    except RuntimeError:
+        return y * 5
+    return x
+
+
+def inner_lists_by_several_names(x, y):
+    L = [[x], [y]]
+    if x > 0:
+        L[0].append(y)
+    if y > 0:
+        L.append(L[0])
+    L[-1].append(2.0)
+    t = 0.0
+    for k, g in enumerate(L):
+        for v in g:
+            t = t + v * (k + 1)
+    return t
+
+
+def set_operations(x, y):
+    s = {1, 2}
+    if x > 0:
+        s.add(3)
+    t = s | {9} if y > 0 else s - {1}
+    return len(t) * x + sum(t) * y
+
+
+def an_alias_or_a_copy(x, y):
+    L = [x]
+    if x > 0:
+        L.append(y)
+    a = L if y > 0 else L[:]
+    a.append(7.0)
+    return sum(L) * len(L) + (1.0 if L is a else 2.0) + (3.0 if a == L else 4.0)
+
+
+def deleted_while_looping(x, y):
+    L = [x, y, x + y]
+    i = 0
+    while i < len(L):
+        if L[i] < 0:
+            del L[i]
+        else:
+            i += 1
+    return sum(L) * (1 + len(L)) + i
+
+
 PROGRAMS = [
-    aliases_and_a_stack, extend_and_sort, dict_keys, insert_and_pop, stars_and_groups, sets_of_ints,
-    a_closure_that_pushes, depth_first_search, filter_then_loop, lists_of_lists, any_and_all,
-    any_leaves_items_in_an_iterator, an_iterator_that_has_ended_stays_ended,
+    items_added_to, dicts_by_two_stars, a_dict_that_grows_while_it_is_iterated_over, inner_lists_by_several_names,
+    set_operations, an_alias_or_a_copy, deleted_while_looping, aliases_and_a_stack, extend_and_sort, dict_keys,
+    insert_and_pop, stars_and_groups, sets_of_ints, a_closure_that_pushes, depth_first_search, filter_then_loop,
+    lists_of_lists, any_and_all, any_leaves_items_in_an_iterator, an_iterator_that_has_ended_stays_ended,
 ]  # fmt: skip
-APART = {any_leaves_items_in_an_iterator}
+APART = {any_leaves_items_in_an_iterator, a_dict_that_grows_while_it_is_iterated_over}
 
 
 def flat(result):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from micrograd import math, value_and_grad, vmap
+from micrograd import Value, jit, math, value_and_grad, vmap
 
 
 def grows(x):
@@ -91,3 +91,47 @@ def test_the_exception_is_that_of_the_first_row_that_raises(options):
         with pytest.raises(expected[0]) as caught:
             h(rows)
         assert any(f"row {expected[1]} " in note for note in caught.value.__notes__)
+
+
+def test_captured_values_and_values_as_arguments_keep_their_gradients_in_each_arm():
+    w, v = Value(1.5), Value(-0.5)
+
+    def f(x):
+        if x > 1:
+            return w * x * x
+        if x < 0:
+            return v * w + x
+        return x * 3.0
+
+    compiled, rows = jit(f, wait=True), vmap(f)
+    for x in (2.0, -1.0, 0.5, 3.0, -2.0):
+        for g in (compiled, lambda x: rows(np.array([x]))[0], f):
+            for argument in (x, Value(x)) if g is compiled else (x,):
+                w.grad = v.grad = 0.0
+                y = g(argument)
+                if not isinstance(y, Value):
+                    assert y == x * 3.0
+                    continue
+                y.backward()
+                expected = (x * x, 0.0) if x > 1 else (v.data, w.data) if x < 0 else (0.0, 0.0)
+                assert (w.grad, v.grad) == expected
+                if isinstance(argument, Value):
+                    assert argument.grad == (2 * w.data * x if x > 1 else 1.0 if x < 0 else 3.0)
+
+
+def test_float32_with_branches_is_computed_in_double_precision():
+    """A comparison of rounded numbers would send rows down another path: 0.1 + 0.2 and 0.3 are the same in single precision."""
+
+    def f(x, y):
+        if x + y == 0.3:
+            return x
+        return (x * 1e8 + y) - x * 1e8
+
+    h = vmap(f, float32=True)
+    xs, ys = np.array([0.1, 1.0]), np.array([0.2, 0.25])
+    found = h(xs, ys)
+    assert found.dtype == np.float32
+    assert found.tolist() == [float(np.float32(f(x, y))) for x, y in zip(xs.tolist(), ys.tolist())]
+    assert found[1] == np.float32(0.25)  # and not 0.0, which single precision gives
+    straight = vmap(lambda x, y: (x * 1e8 + y) - x * 1e8, float32=True)(xs, ys)
+    assert straight[1] == 0.0

@@ -8,7 +8,7 @@ import pytest
 from micrograd import Value, grad, jit, no_grad, value_and_grad, vmap
 from stage.realistic import PROGRAMS
 
-ORDERS = ("value", "gradient", "second")
+ORDERS = ("value", "gradient", pytest.param("second", marks=pytest.mark.slow))
 
 
 def derived(f, order):

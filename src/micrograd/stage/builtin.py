@@ -14,6 +14,7 @@ from micrograd.stage.errors import Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE
+from micrograd.stage.ragged import ragged
 from micrograd.stage.summary import Summary, join
 from micrograd.tape import kinds
 
@@ -252,6 +253,8 @@ def _enumerate(m: Machine, source: Any, start: int = 0) -> Any:
 
 def _reversed(m: Machine, source: Any) -> Any:
     source = m.now(source)
+    if ragged(source) is not None:
+        raise Unsupported("reversed() of a list whose length differs by row")
     if not isinstance(source, (list, tuple, range, str)):
         source = iterate.items(m, source)
     return m.made(iterate.Sequence(source, reverse=True))

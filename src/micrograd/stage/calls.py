@@ -197,6 +197,7 @@ def _by_rule(m: Machine, f: Any, rule: Any, args: list[Any], kwargs: dict[str, A
         seen = [ragged.settle(m, m.now(a)) for a in args]
         if any(type(a) is Summary and any(isinstance(y, iterate.FINITE) for _, y in a.alternatives) for a in seen):
             return m.lift(lambda *given: rule(m, *given, **kwargs), *seen)
+        args = seen
     return rule(m, *args, **kwargs)
 
 
@@ -204,6 +205,14 @@ def _as_list(m: Machine, x: Any) -> Any:
     made: Any = m.made([])
     extend(m, made, x)
     return made
+
+
+def named(m: Machine, x: Any) -> Any:
+    """What `**x` gives."""
+    x = ragged.settle(m, m.now(x))
+    if type(x) is Summary:
+        raise Unsupported("`**` of dicts that differ by row")
+    return x
 
 
 def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -311,7 +311,7 @@ def _dict(node: Any, scope: Scope) -> Run:
         made: dict[Any, Any] = {}
         for key, value in parts:
             if key is None:
-                made.update(value(m, frame))
+                made.update(calls.named(m, value(m, frame)))
             else:
                 at = key(m, frame)
                 made[at] = value(m, frame)
@@ -343,7 +343,7 @@ def _call(node: Any, scope: Scope) -> Run:
         for name, a in named:
             value = a(m, frame)
             if name is None:
-                names.update(value)
+                names.update(calls.named(m, value))
             else:
                 names[name] = value
         result = m.now(calls.call(m, f, given, names))

@@ -95,6 +95,8 @@ class Keys(Sequence):
         self.held, self.count = source, len(source)
 
     def advance(self, m: Machine) -> tuple[Mask, Any]:
+        if ragged(self.held) is not None:
+            raise Unsupported("a dict is changed while it is iterated over")
         if len(self.held) != self.count:
             raise RuntimeError("dictionary changed size during iteration")
         return super().advance(m)

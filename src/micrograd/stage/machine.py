@@ -18,6 +18,7 @@ from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
 from micrograd.stage.summary import STALE, UNBOUND, Entry, Summary, join
 
 MAX_STATEMENTS = 400_000
+OWN = "micrograd/"  # how the place of a line of this package begins, of which users are not told
 MAX_COMBINATIONS = 4_096
 
 Key = tuple[int, Any]

@@ -18,7 +18,7 @@ from micrograd.observed import ELSEWHERE
 from micrograd.stage.calls import call
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.limits import Limits
-from micrograd.stage.machine import Machine
+from micrograd.stage.machine import OWN, Machine
 from micrograd.stage.masks import FALSE, TRUE
 from micrograd.stage.roll import node_of
 from micrograd.stage.sample import sampled
@@ -86,7 +86,7 @@ def stage(
     found.merged = bool(m.masks.atoms or found.tape.guards)
     found.bounded = m.bounded
     found.sampled = m.sampled
-    found.notes = dict(m.notes)
+    found.notes = {line: what for line, what in m.notes.items() if not line.startswith(OWN)}
     for line, why in m.reasons.items():
         found.notes[line] = "; ".join([*([m.notes[line]] if line in m.notes else []), f"rows on their own: {why}"])
     return found

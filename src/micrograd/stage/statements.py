@@ -6,17 +6,20 @@ import ast
 import contextlib
 import operator
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from micrograd.stage import calls, iterate, managers, matching, outcomes, ragged
 from micrograd.stage.errors import Lost, Unsupported
-from micrograd.stage.expressions import BINARY, binary, expression
+from micrograd.stage.expressions import BINARY, binary, expression, item
 from micrograd.stage.functions import definition
 from micrograd.stage.loops import loop_for, loop_while
-from micrograd.stage.machine import MAX_STATEMENTS, Exits, Frame, Machine
+from micrograd.stage.machine import MAX_STATEMENTS, OWN, Exits, Frame, Machine
 from micrograd.stage.masks import FALSE
 from micrograd.stage.scope import Scope
 from micrograd.stage.summary import UNBOUND, Summary
+
+PACKAGE = str(Path(__file__).resolve().parents[1])
 
 Step = Callable[[Machine, Frame], None]
 Store = Callable[[Machine, Frame, Any], None]
@@ -24,7 +27,9 @@ Store = Callable[[Machine, Frame, Any], None]
 
 def block(body: list[ast.stmt], scope: Scope) -> Step:
     """Compile statements one after the other."""
-    name = scope.filename.rsplit("/", 1)[-1]
+    name = Path(scope.filename).name
+    if scope.filename.startswith(PACKAGE):
+        name = OWN + name
     steps = [(f"{name}:{s.lineno}", statement(s, scope)) for s in body]
 
     def run(m: Machine, frame: Frame) -> None:
@@ -121,8 +126,8 @@ def _unpack(node: Any, scope: Scope) -> Store:
             items = list(parts) if type(parts) is tuple else calls.exactly([], count)
         else:
             items = split(m, value)
-        for part, item in zip(stores, items):
-            part(m, frame, item)
+        for part, one in zip(stores, items):
+            part(m, frame, one)
 
     return store
 
@@ -166,7 +171,9 @@ def _augmented(node: Any, scope: Scope) -> Step:
         def to_item(m: Machine, frame: Frame) -> None:
             x, i, v = owner(m, frame), index(m, frame), None
             v = value(m, frame)
-            calls.each(m, lambda a, k: calls.set_item(m, a, k, calls.in_place(m, op, m.now(a[k]), m.now(v))), x, i)
+            calls.each(
+                m, lambda a, k: calls.set_item(m, a, k, calls.in_place(m, op, m.now(item(m, a, k)), m.now(v))), x, i
+            )
 
         return to_item
     name = where.attr
