@@ -198,7 +198,7 @@ def test_a_wrong_answer_meets_its_misconception_and_comes_back(visit: Visit, cou
         ("sums-and-products/4", 2.0, "listed", "swaps"),
         ("chain-rule/3", 6.0, "own", "A product swaps"),
         ("neuron/1", -4.0, "sign", "sign is not"),
-        ("picture-to-code/9", 1.0, "", ""),
+        ("picture-to-code/10", 1.0, "", ""),
     ],
 )
 def test_any_wrong_gradient_is_explained(
