@@ -248,3 +248,18 @@ def test_a_dict_with_attributes_may_lie_around(how):
         getattr(micrograd, how)(f)(argument).item() if how == "vmap" else getattr(micrograd, how)(f)(argument)
     ) == (2.0 if how == "grad" else 6.0)
     assert micrograd.jit(lambda x, p: x * p["scale"])(3.0, Settings(scale=2.0)) == 6.0
+
+
+def test_functions_that_are_gone_are_not_remembered():
+    import gc
+
+    from micrograd import grad
+    from micrograd.tape import kinds
+
+    for k in range(20):
+        space: dict = {}
+        exec(compile(f"def f(x):\n    return x * {k}.0", f"<made {k}>", "exec"), space)
+        assert grad(space["f"])(3.0) == k
+    del space
+    gc.collect()
+    assert not [ref for ref in kinds._looked_at.values() if (code := ref()) and code.co_filename.startswith("<made")]

@@ -19,6 +19,7 @@ import linecache
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any
@@ -150,7 +151,17 @@ observed.set_class_of(class_of)
 
 # ---- type(x) is float, which nothing can answer for
 
-_looked_at: set[CodeType] = set()
+_looked_at: dict[int, weakref.ref[CodeType]] = {}  # by identity: the hash of a code is computed anew each time
+
+
+def _looked_before(code: CodeType) -> bool:
+    """Whether a code was looked at before; from now on it was."""
+    key = id(code)
+    known = _looked_at.get(key)
+    if known is not None and known() is code:
+        return True
+    _looked_at[key] = weakref.ref(code, lambda _: _looked_at.pop(key, None))
+    return False
 
 
 def look_for_types(f: Any) -> None:
@@ -158,9 +169,8 @@ def look_for_types(f: Any) -> None:
     while isinstance(f, MethodType) or has(f, "__wrapped__"):
         f = f.__func__ if isinstance(f, MethodType) else f.__wrapped__
     code = getattr(f, "__code__", None)
-    if code is None or code in _looked_at:
+    if code is None or _looked_before(code):
         return
-    _looked_at.add(code)
     for g in [f, *purity.reached(f).values()]:
         g = g.__func__ if isinstance(g, MethodType) else g
         if (
@@ -168,7 +178,7 @@ def look_for_types(f: Any) -> None:
             and "type" in purity.words(g.__code__)
             and (g.__module__ or "").split(".")[0] not in HONEST
         ):
-            _looked_at.add(g.__code__)
+            _looked_before(g.__code__)
             for line in _lines_with_types(g.__code__):
                 file = g.__code__.co_filename
                 warnings.warn_explicit(
