@@ -141,6 +141,9 @@ class Screen:
     def _off(self) -> str:
         return "\x1b[0m" if self.colour else ""
 
+    def _tinted(self, bars: str) -> str:
+        return f"\x1b[38;5;208m{bars}\x1b[0m" if self.colour and bars else bars
+
     def _map(self, width: int, height: int) -> list[str]:
         """What the model decides where, two cells above each other in every character, and the points."""
         low, high = ([pick(float(x[axis]) for x in self.X) for axis in (0, 1)] for pick in (min, max))
@@ -196,7 +199,8 @@ class Screen:
         for r in range(height):
             filled = height - 1 - r
             label = f"{most:8.3g}" if r == 0 else f"{0:8g}" if r == height - 1 else " " * 8
-            rows.append(f"{label} " + "".join(BLOCKS[max(0, min(8, e - 8 * filled))] for e in eighths).rstrip())
+            bars = "".join(BLOCKS[max(0, min(8, e - 8 * filled))] for e in eighths).rstrip()
+            rows.append(f"{label} {self._tinted(bars)}")
         return [texts.say("theatre.terminal.loss")[:width], *rows]
 
     def _histogram(self, width: int) -> list[str]:
@@ -210,9 +214,8 @@ class Screen:
         bars = []
         for name, count in zip(_BUCKETS, counts):
             full, part = divmod(round(8 * wide * count / most), 8)
-            bars.append(
-                f"{name:>7} {'█' * full}{' ▏▎▍▌▋▊▉'[part] if part and not self._plain else ''} {count or ''}".rstrip()
-            )
+            bar = "█" * full + (" ▏▎▍▌▋▊▉"[part] if part and not self._plain else "")
+            bars.append(f"{name:>7} {self._tinted(bar)} {count or ''}".rstrip())
         return [texts.say("theatre.terminal.gradients", n=f"{len(self.parameters):,}")[:width], *bars]
 
 
