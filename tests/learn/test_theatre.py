@@ -231,11 +231,13 @@ def test_a_run_that_leaves_the_numbers_says_so(visit: Visit, tmp_path: Path) -> 
     assert one.locator("[data-do='step']").is_enabled()
 
 
-SCREENS = [(1280, 860), (768, 1024), (360, 740)]
+SCREENS = [(1280, 860, "light"), (768, 1024, "light"), (360, 740, "dark")]
+MORE = [(1280, 860, "dark"), (768, 1024, "dark"), (360, 740, "light")]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width,height", SCREENS)
+@pytest.mark.parametrize(
+    "width,height,scheme", [*SCREENS, *(pytest.param(*screen, marks=pytest.mark.slow) for screen in MORE)]
+)
 def test_it_fits_every_screen_and_axe_finds_nothing(
     visit: Visit, play_file: Path, width: int, height: int, scheme: str
 ) -> None:
