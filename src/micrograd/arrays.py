@@ -21,7 +21,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from micrograd import engine, math
+from micrograd import engine, math, operand
 from micrograd.engine import Value
 from micrograd.ops import OPS
 
@@ -63,6 +63,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "deg2rad": math.radians,
     "logaddexp": lambda a, b: math.logsumexp([a, b]),
     "clip": lambda x, low, high: _least(_most(x, low), high),
+    "divmod": lambda a, b: (math.floordiv(a, b), math.mod(a, b)),
     "isnan": math.isnan,
     "isinf": math.isinf,
     "isfinite": math.isfinite,
@@ -99,14 +100,12 @@ def elementwise(name: str) -> Callable[..., Any] | None:
 
 def array_ufunc(self: Value, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
     """What NumPy calls for `array * value`, `value * array` and `np.exp(value)`."""
-    name = ufunc.__name__
-    f = elementwise(name)
-    if f is not None and not options and len(inputs) == 2 and method == "__call__":
-        a, b = inputs
-        if b is self and isinstance(a, float):  # np.float64(2) * value, by far the most frequent
-            return f(float(a), b)
     import numpy as np
 
+    if not operand.SCALARS:
+        know_numpy(np)
+    name = ufunc.__name__
+    f = elementwise(name)
     if f is None:
         if name in ("matmul", "matvec", "vecmat", "vecdot"):
             raise TypeError(f"np.{name} of one Value: it has no axes; multiply with *")
@@ -133,6 +132,15 @@ def array_ufunc(self: Value, ufunc: Any, method: str, *inputs: Any, **options: A
     if NAMES.get(name, name) in TRUTHS and "out" not in options:
         return np.asarray(result, dtype=bool)[()]
     return result
+
+
+def know_numpy(np: Any) -> None:
+    """Fill in what answers `np.float64(2) * value` quickly (protocols.py)."""
+    for name in ("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "less", "less_equal",
+                 "greater", "greater_equal", "equal", "not_equal"):  # fmt: skip
+        operand.UFUNCS[getattr(np, name)] = OPERATORS[NAMES.get(name, name)]
+    kinds = np.floating, np.integer
+    operand.SCALARS.update(t for t in np.sctypeDict.values() if issubclass(t, kinds) and t is not np.timedelta64)
 
 
 def plain(x: Any) -> Any:

@@ -6,6 +6,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+# What `np.float64(2) * value` needs, which loops over the numbers of arrays are full of: ufunc -> Python's operator, and the
+# types of NumPy's scalars. arrays.py fills them in, once NumPy is there.
+UFUNCS: dict[Any, Any] = {}
+SCALARS: set[type] = set()
+
 
 def number(x: Any) -> float:
     """Take a real number as a float; anything else is a TypeError."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from micrograd.engine import Value, apply
+from micrograd.operand import SCALARS, UFUNCS
 from micrograd.ops import OPS
 
 TYPE_CHECKING = False
@@ -11,6 +12,15 @@ if TYPE_CHECKING:
 
 
 def __array_ufunc__(self: Value, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    operator = UFUNCS.get(ufunc)
+    if (
+        operator is not None
+        and type(inputs[0]) in SCALARS
+        and inputs[1] is self
+        and not options
+        and method == "__call__"
+    ):
+        return operator(float(inputs[0]), self)
     from micrograd.arrays import array_ufunc
 
     return array_ufunc(self, ufunc, method, *inputs, **options)

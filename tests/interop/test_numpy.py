@@ -120,6 +120,13 @@ class TestFunctions:
             f(1.7, np.array([0.6, 0.3])).tolist()
         )
 
+    def test_divmod(self, Value):
+        for a, b in ((Value(7.0), np.float64(2)), (np.float64(7), Value(2.0)), (np.int32(7), Value(2.0))):
+            quotient, rest = divmod(a, b)
+            assert (quotient.data, rest.data) == (3.0, 1.0)
+        quotients, rests = divmod(np.array([7.0, 9.0]), Value(2.0))
+        assert data(quotients).tolist() == [3.0, 4.0] and data(rests).tolist() == [1.0, 1.0]
+
     def test_truths(self, Value):
         v = Value(1.0)
         assert (bool(np.isnan(v)), bool(np.isinf(v)), bool(np.isfinite(v))) == (False, False, True)
