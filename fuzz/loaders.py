@@ -87,7 +87,7 @@ def _with_checksum(data: bytes) -> bytes:
 
 
 def read_cache(data: bytes) -> None:
-    """A file that is not as it was written is not there."""
+    """A file that is not as it was written is not there. Atheris reads the checksum that is compared, and forges it at times."""
     from micrograd.compile import cache
 
     folder = cache.directory()
@@ -95,7 +95,7 @@ def read_cache(data: bytes) -> None:
     key = cache.name("fuzz")
     (folder / key).write_bytes(data)
     found = cache.load(key)
-    assert found is None or found == CODE, "damaged code was taken for good"
+    assert found is None or data == cache._digest(key, found) + found, "damaged code was taken for good"
 
 
 def read_request(data: bytes) -> None:

@@ -68,7 +68,9 @@ TARGETS: dict[str, tuple[list[str], list[str]]] = {
 }  # fmt: skip
 
 # Mutants that no test can see, and why: "file:line text of the mutation" -> reason.
-SURVIVORS: dict[str, str] = {}
+SURVIVORS: dict[str, str] = {
+    "tape/passes/reverse.py:283 1 -> 2": "a default that is not used: the line above returns where there is nothing to add up",
+}
 
 EXCHANGE: dict[type, type] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Div, ast.Mod: ast.Mult,
