@@ -87,7 +87,7 @@ def _with_checksum(data: bytes) -> bytes:
 
 
 def read_cache(data: bytes) -> None:
-    """A file that is not as it was written is not there. Atheris reads the checksum that is compared, and forges it at times."""
+    """A file that is not as it was written is not there. (Atheris reads the checksum that is compared, and may forge it.)"""
     from micrograd.compile import cache
 
     folder = cache.directory()
