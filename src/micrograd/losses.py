@@ -273,6 +273,7 @@ def _flat(xs: Any) -> Iterator[Any]:
     if isinstance(xs, (Value, str)):
         yield xs
         return
+    _refuse_names(xs)
     if hasattr(xs, "tolist"):  # an array or a tensor, also one without axes
         xs = xs.tolist()
     if not hasattr(xs, "__iter__"):
@@ -282,8 +283,16 @@ def _flat(xs: Any) -> Iterator[Any]:
             yield from _flat(x)
 
 
+def _refuse_names(xs: Any) -> None:
+    if isinstance(xs, (dict, set, str)):
+        raise TypeError(
+            f"a loss takes numbers in lists or arrays, not a {type(xs).__name__}: {str(xs)[:60]}; give it the part that counts"
+        )
+
+
 def _rows(xs: Any) -> Iterator[list[Any]]:
     """Give the innermost lists of nested lists in order."""
+    _refuse_names(xs)
     items = xs.tolist() if hasattr(xs, "tolist") else list(xs)
     if items and not isinstance(items[0], Value) and hasattr(items[0], "__iter__"):
         for item in items:

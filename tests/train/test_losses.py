@@ -117,6 +117,13 @@ def test_arrays_are_taken_as_lists():
     assert losses.cross_entropy(np.zeros((2, 4)), np.array([1, 2])) == pytest.approx(np.log(4.0))
 
 
+@pytest.mark.parametrize("loss", [losses.cross_entropy, losses.mse, losses.max_margin])
+@pytest.mark.parametrize("predictions", [{"a": Value(1.0)}, [{"a": Value(1.0)}]])
+def test_predictions_by_name_are_refused(loss, predictions):
+    with pytest.raises(TypeError, match="not a dict"):
+        loss(predictions, [1])
+
+
 def test_l2_prices_large_parameters():
     ps = [Value(3.0), Value(-4.0)]
     penalty = losses.l2(ps, 0.5)

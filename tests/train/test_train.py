@@ -205,6 +205,7 @@ def test_a_loss_that_is_no_number_ends_the_run_before_it_spoils_the_model():
         ({"optimizer": optim.SGD([Value(1.0)])}, ValueError, "none of the parameters of this model"),
         ({"optimizer": "SGD"}, TypeError, "one of micrograd.optim"),
         ({"compile": True, "objective": losses.mse}, ValueError, "not both"),
+        ({"resume": True}, ValueError, "without a checkpoint to resume from"),
         ({"checkpoint": "."}, OSError, "is a folder"),
         ({"checkpoint": "/no/such/folder/run.json"}, OSError, "cannot be written"),
     ],
@@ -216,6 +217,20 @@ def test_what_cannot_be_is_said(options, error, told):
     with pytest.raises(error, match=told):
         fit(model, **arguments)
     assert model.state_dict() == before
+
+
+@pytest.mark.parametrize("options", [{"clip": 1.0}, {"accumulate": 2, "batch_size": 2}])
+def test_a_line_search_takes_no_clipping_and_no_accumulation(options):
+    model, points, _ = line_problem()
+    with pytest.raises(ValueError, match=f"takes no {next(iter(options))}"):
+        fit(model, points, losses.mse, optim.LBFGS(model.parameters()), 1, quiet=True, **options)
+
+
+def test_an_optimizer_with_all_parameters_frozen_is_refused():
+    model, points, optimizer = line_problem()
+    optimizer.freeze(model.parameters())
+    with pytest.raises(ValueError, match="every parameter of the optimizer is frozen"):
+        fit(model, points, losses.mse, optimizer, 1, quiet=True)
 
 
 def test_fit_inside_no_grad_is_refused():

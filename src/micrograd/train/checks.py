@@ -12,7 +12,7 @@ from typing import Any
 
 from micrograd import losses
 from micrograd.engine import Value
-from micrograd.optim import Optimizer
+from micrograd.optim import LBFGS, Optimizer
 from micrograd.optim.clip import check_limit
 from micrograd.train.history import RESERVED
 from micrograd.train.remote import RemoteRows
@@ -89,6 +89,22 @@ def optimizer(model: Any, given: Any) -> None:
                 "the optimizer has none of the parameters of this model, which would never change: make it from "
                 "model.parameters()"
             )
+
+    if all(all(group.frozen) for group in given.groups):
+        raise ValueError(
+            "every parameter of the optimizer is frozen, so nothing would be learned: optimizer.unfreeze(...)"
+        )
+
+
+def line_search(given: Optimizer, clip: Any, accumulate: int) -> None:
+    """Refuse what an optimizer with a line search of its own would not mind."""
+    if isinstance(given, LBFGS) and (clip is not None or accumulate > 1):
+        name, instead = (
+            ("clip", "its line search bounds the step") if clip is not None else ("accumulate", "raise batch_size")
+        )
+        raise ValueError(
+            f"LBFGS evaluates the loss several times in a step and takes no {name}: leave it out, {instead}"
+        )
 
 
 def depends(error: Any, given: Optimizer) -> None:

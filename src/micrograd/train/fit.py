@@ -121,12 +121,15 @@ class _Run:
         self.patience = None if patience is None else checks.count("patience", patience)
         size = None if batch_size is None else checks.count("batch_size", batch_size)
         self.clip = checks.limit(clip)
+        checks.line_search(optimizer, clip, self.accumulate)
         self.metrics = checks.metrics(metrics)
         self.callbacks = checks.callbacks(callbacks)
         self.rng = generator(rng)
         self.quiet, self.checkpoint, self.resume, self.resume_settings = quiet, checkpoint, resume, resume_settings
         if checkpoint is not None:
             checks.writable(checkpoint)
+        elif resume:
+            raise ValueError("resume=True without a checkpoint to resume from: name its file with checkpoint=")
         if objective is not None and (compile or client is not None):
             raise ValueError(
                 "fit takes compile=True or client=..., or an objective of your own, not both: compile the objective itself, "
