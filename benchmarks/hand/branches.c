@@ -7,7 +7,7 @@
 
 #define W 8
 #define DATES 250
-#define STEPS 200
+#define STEPS 50
 typedef double vec __attribute__((vector_size(64)));
 typedef long long mask __attribute__((vector_size(64)));
 
@@ -129,7 +129,7 @@ double time_mandelbrot(const double *a, const double *b, long n, double *out, in
     TIMED(mandelbrot(a, b, n, out));
 }
 
-/* An American put in a binomial tree of 200 steps, and its derivatives by spot, strike, volatility and rate. All values of the
+/* An American put in a binomial tree of 50 steps, and its derivatives by spot, strike, volatility and rate. All values of the
    tree are stored, then swept in reverse; powers of `up` are a table. */
 void american(const double *spot, const double *strike, const double *vol, const double *rate, long n, double *out) {
     const double dt = 1.0 / STEPS, step = sqrt(1.0 / STEPS);
