@@ -38,7 +38,7 @@ ALLOWED: dict[tuple[str, str], str] = {
         "cluster.vmap",
     ): "vmap(f, client=...) hands over to the cluster, which runs the kernels of compile",
 }
-LONG = ("ops", "stage.expressions")  # the table is one list
+LONG = ("ops",)  # the table is one list
 GENERATED = ("ops.h", "optim_rules.h")
 
 

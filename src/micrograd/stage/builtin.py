@@ -28,7 +28,7 @@ def _call(m: Machine, f: Any, *args: Any) -> Any:
 
 
 def _compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
-    from micrograd.stage.expressions import compare
+    from micrograd.stage.operators import compare
 
     return compare(m, kind, m.now(a), m.now(b))
 
@@ -86,7 +86,7 @@ def _any(stops_at: bool) -> Callable[..., Any]:
 
 
 def _sum(m: Machine, source: Any, start: Any = 0) -> Any:
-    from micrograd.stage.expressions import binary
+    from micrograd.stage.operators import binary
 
     source = m.now(source)
     if isinstance(source, iterate.Comprehension):

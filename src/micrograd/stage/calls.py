@@ -105,7 +105,7 @@ def set_attribute(m: Machine, x: Any, name: str, value: Any) -> None:
 
 def in_place(m: Machine, op: Any, old: Any, value: Any) -> Any:
     """What `old op= value` leaves in old's place."""
-    from micrograd.stage.expressions import binary
+    from micrograd.stage.operators import binary
 
     old = m.now(old)
     if type(old) is Summary and any(not _is_plain(y) for _, y in old.alternatives):

@@ -9,11 +9,12 @@ from types import FunctionType
 from typing import Any
 
 from micrograd.stage.errors import Lost, Unsupported
-from micrograd.stage.machine import Exits, Frame, Machine, undo
+from micrograd.stage.machine import Machine
 from micrograd.stage.managers import Generator, only_statements
 from micrograd.stage.masks import FALSE
 from micrograd.stage.scope import Scope, _own_nodes, scope_of
 from micrograd.stage.source import tree_of
+from micrograd.stage.state import Exits, Frame, undo
 
 MAX_DEPTH = 120  # calls inside of each other
 MAX_RECURSION = 12  # calls of one function inside of each other, beyond which only the row at hand is followed

@@ -7,9 +7,10 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.stage.errors import Lost, Unsupported
-from micrograd.stage.machine import Frame, Machine
+from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.ragged import collected, contents, ragged, settle
+from micrograd.stage.state import Frame
 from micrograd.stage.summary import Summary
 from micrograd.tree import is_array
 

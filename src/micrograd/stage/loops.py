@@ -10,10 +10,11 @@ from typing import Any
 from micrograd.stage import iterate
 from micrograd.stage.errors import Lost, NotYet, Unsupported
 from micrograd.stage.expressions import expression
-from micrograd.stage.machine import Exits, Frame, Machine
+from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.roll import Items, Roll
 from micrograd.stage.scope import Scope, _own_nodes
+from micrograd.stage.state import Exits, Frame
 
 ROLLED = "a loop in the tape"  # how the note of a loop begins that is one
 SPARE = 8  # turns that are written in any case; then as many as the row at hand needs, rounded up to a power of two

@@ -15,48 +15,12 @@ from micrograd.stage import lanes, ragged
 from micrograd.stage.errors import Lost, Outside, StaleRead, Unsupported
 from micrograd.stage.limits import Limits
 from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
+from micrograd.stage.state import Exits, Frame, Journal, Key, State, changes, contents, restore, undo
 from micrograd.stage.summary import STALE, UNBOUND, Entry, Summary, join
 
 MAX_STATEMENTS = 400_000
 OWN = "micrograd/"  # how the place of a line of this package begins, of which users are not told
 MAX_COMBINATIONS = 4_096
-
-Key = tuple[int, Any]
-Journal = dict[Key, tuple[Any, Any, Any]]  # (id of the object, variable) → (object, variable, what it held)
-
-
-class Frame:
-    """The variables of one call."""
-
-    __slots__ = ("birth", "captured", "code", "exits", "level", "lookup", "parent", "variables")
-
-    def __init__(self, code: Any, parent: Any, lookup: Any, birth: Mask, level: int) -> None:
-        self.code, self.parent, self.lookup = code, parent, lookup
-        self.variables: dict[str, Any] = {}
-        self.birth, self.level = birth, level
-        self.captured = False  # whether a function was made here that may read the variables later
-        self.exits: Exits | None = None
-
-
-class Exits:
-    """The states that wait at the end of a function, a loop or a turn of one."""
-
-    __slots__ = ("alive", "index", "level", "states", "whole")
-
-    def __init__(self, index: int, alive: Mask, level: int = -1) -> None:
-        self.index, self.alive = index, alive  # the first journal of this part, and the rows that have not left it
-        self.level = level  # of a `try`: the differentiated function that it is in
-        self.whole = False  # whether the variables of a function that ends are kept for what runs behind it
-        self.states: list[State] = []
-
-
-class State:
-    """Where some rows are: what differs from the state at the fork, and a result."""
-
-    __slots__ = ("changes", "mask", "result", "selector")
-
-    def __init__(self, mask: Mask, selector: Mask | None, changes: Journal, result: Any = None) -> None:
-        self.mask, self.selector, self.changes, self.result = mask, selector, changes, result
 
 
 class Machine:
@@ -415,43 +379,3 @@ class Machine:
 def plain_truth(x: Any) -> bool:
     """bool(x), for what is no Value."""
     return bool(x)
-
-
-def contents(x: Any, name: Any = None) -> Any:
-    """What a variable or an object holds, as a copy."""
-    if isinstance(x, Frame):
-        return x.variables.get(name, UNBOUND)
-    if isinstance(x, (list, dict, set)):
-        return x.copy()
-    return dict(vars(x))
-
-
-def restore(x: Any, name: Any, what: Any) -> None:
-    """Put back what `contents` gave."""
-    if isinstance(x, Frame):
-        if what is UNBOUND:
-            x.variables.pop(name, None)
-        else:
-            x.variables[name] = what
-    elif isinstance(x, list):
-        x[:] = what
-    else:
-        held = x if isinstance(x, (dict, set)) else vars(x)
-        held.clear()
-        held.update(what)
-
-
-def changes(journals: list[Journal], without: Frame | None = None) -> Journal:
-    """What was changed according to journals, as it is now."""
-    found: Journal = {}
-    for journal in journals:
-        for key, (x, name, _) in journal.items():
-            if key not in found and x is not without:
-                found[key] = (x, name, contents(x, name))
-    return found
-
-
-def undo(journal: Journal) -> None:
-    """Put back what everything held when the journal began."""
-    for x, name, what in journal.values():
-        restore(x, name, what)

@@ -13,9 +13,10 @@ from typing import Any
 
 from micrograd.stage import iterate, ragged
 from micrograd.stage.errors import Unsupported
-from micrograd.stage.machine import Exits, Frame, Machine
+from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.scope import Scope
+from micrograd.stage.state import Exits, Frame
 
 YIELDS = ".yields"  # the variable that holds the list of what a generator has given
 MAX_REACH = 2_000  # objects that a generator may read

@@ -8,10 +8,12 @@ from typing import Any
 
 from micrograd.stage import calls, iterate, ragged
 from micrograd.stage.errors import Unsupported
-from micrograd.stage.expressions import choose, compare, expression
-from micrograd.stage.machine import Frame, Machine
+from micrograd.stage.expressions import expression
+from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE
+from micrograd.stage.operators import choose, compare
 from micrograd.stage.scope import Scope
+from micrograd.stage.state import Frame
 from micrograd.stage.summary import Summary
 
 Ask = Callable[[Machine, Frame, Any], Any]  # whether the subject matches, as a bool or a Summary of bools

@@ -16,9 +16,10 @@ from typing import Any
 from micrograd.stage import calls, managers
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.expressions import expression
-from micrograd.stage.machine import Exits, Frame, Machine
+from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.scope import Scope
+from micrograd.stage.state import Exits, Frame
 from micrograd.stage.summary import Summary, join
 
 Step = Callable[[Machine, Frame], None]

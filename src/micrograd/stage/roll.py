@@ -20,9 +20,10 @@ from micrograd.stage.errors import NotYet, StaleRead, Unsupported
 from micrograd.stage.forms import Form, growth, lists_in
 from micrograd.stage.lanes import CARRIED, Lane
 from micrograd.stage.limits import Limits
-from micrograd.stage.machine import Exits, Frame, Machine, undo
+from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
 from micrograd.stage.sample import sampled, work
+from micrograd.stage.state import Exits, Frame, undo
 from micrograd.stage.summary import STALE, UNBOUND, Summary, join
 from micrograd.tape import kinds
 from micrograd.tape import trace as tracing

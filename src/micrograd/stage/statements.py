@@ -11,12 +11,14 @@ from typing import Any
 
 from micrograd.stage import calls, iterate, managers, matching, outcomes, ragged
 from micrograd.stage.errors import Lost, Unsupported
-from micrograd.stage.expressions import BINARY, binary, expression, item
+from micrograd.stage.expressions import BINARY, expression
 from micrograd.stage.functions import definition
 from micrograd.stage.loops import loop_for, loop_while
-from micrograd.stage.machine import MAX_STATEMENTS, OWN, Exits, Frame, Machine
+from micrograd.stage.machine import MAX_STATEMENTS, OWN, Machine
 from micrograd.stage.masks import FALSE
+from micrograd.stage.operators import binary, item
 from micrograd.stage.scope import Scope
+from micrograd.stage.state import Exits, Frame
 from micrograd.stage.summary import UNBOUND, Summary
 
 PACKAGE = str(Path(__file__).resolve().parents[1])

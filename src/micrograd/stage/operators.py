@@ -1,0 +1,128 @@
+"""What operators, comparisons and subscripts do to what may differ by row, or change from turn to turn."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from micrograd.engine import Value
+from micrograd.stage import elements, iterate, lanes
+from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.lanes import Lane
+from micrograd.stage.machine import Machine
+from micrograd.stage.masks import FALSE
+from micrograd.stage.ragged import settle
+from micrograd.stage.summary import Summary
+
+COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Lt: ("lt", operator.lt), ast.LtE: ("le", operator.le), ast.Gt: ("gt", operator.gt), ast.GtE: ("ge", operator.ge),
+    ast.Eq: ("eq", operator.eq), ast.NotEq: ("ne", operator.ne),
+}  # fmt: skip
+
+
+def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """a op b for what may differ by row."""
+    a, b = settle(m, a), settle(m, b)
+    if type(a) is Summary or type(b) is Summary:
+        return m.lift(lambda x, y: binary(m, op, x, y), a, b)
+    if type(a) is Lane or type(b) is Lane:
+        return lanes.binary(m, op, a, b)
+    result = op(a, b)
+    if type(result) is list:
+        m.made(result)
+    return result
+
+
+def choose(m: Machine, mask: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+    """One of two results: that of `yes` in the rows of the mask."""
+    yes_rows, no_rows = m.masks.both_of(m.here, mask), m.masks.without(m.here, mask)
+    if no_rows is FALSE:
+        return yes()
+    if yes_rows is FALSE:
+        return no()
+    m.merged()
+    result = m.fork([(yes_rows, yes), (no_rows, no)])
+    if m.here is FALSE:
+        raise Lost
+    return result
+
+
+def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
+    """One comparison, as a bool or a Summary of bools."""
+    if kind is not ast.Is and kind is not ast.IsNot:
+        a, b = settle(m, a), settle(m, b)
+    if type(a) is Summary or type(b) is Summary:
+        return m.lift(lambda x, y: compare(m, kind, x, y), a, b)
+    if kind is ast.Is or kind is ast.IsNot:
+        return _identical(a, b) is (kind is ast.Is)
+    if kind is ast.In or kind is ast.NotIn:
+        if type(b) is Lane or (type(a) is Lane and not isinstance(b, (list, tuple))):
+            raise Unsupported("`in` with a plain number that changes from turn to turn")
+        found = contains(m, b, a)
+        return found if kind is ast.In else m.answer(m.masks.without(m.here, m.truth(found)))
+    how, plain = COMPARE[kind]
+    if type(a) is Lane or type(b) is Lane:
+        m.by_turn += not (isinstance(a, Value) or isinstance(b, Value))
+        a, b = lanes.plain(a), lanes.plain(b)
+        if not all(isinstance(x, (Value, float, int)) for x in (a, b)):
+            raise Unsupported("a comparison of a plain number that changes from turn to turn")
+    if isinstance(a, Value) or isinstance(b, Value):
+        other = b if isinstance(a, Value) else a
+        if isinstance(other, (Value, float, int)):
+            return m.answer(m.masks.compare(how, a, b))
+    return plain(a, b)
+
+
+def _identical(a: Any, b: Any) -> bool:
+    if isinstance(a, Lane) or isinstance(b, Lane):
+        if a is None or b is None:
+            return False
+        raise Unsupported("`is` with a plain number that changes from turn to turn")
+    if a is b and type(a) in (bool, type(None), Value):
+        return True
+    for x in (a, b):
+        if x is None or x is True or x is False or x is ... or isinstance(x, type):
+            return a is b
+    if type(a) is type(b) and isinstance(a, (int, float, str, bytes, tuple)):
+        raise Unsupported("`is` between numbers, texts or tuples")
+    if isinstance(a, Value) and isinstance(b, Value) and "pick" in (a._op, b._op):
+        raise Unsupported("`is` between Values that differ by row")
+    return a is b
+
+
+def contains(m: Machine, items: Any, x: Any) -> Any:
+    """x in items, as CPython asks: item by item, for the same object or an equal one."""
+    if isinstance(items, (iterate.Iterator, iterate.Comprehension)):
+        raise Unsupported("`in` of an iterator, of which it leaves items")
+    if type(items) not in (list, tuple):
+        return m.lift(operator.contains, items, x)
+    total, here = FALSE, m.here
+    for item in items:
+        if item is not x and "pick" in (getattr(x, "_op", ""), getattr(item, "_op", "")) and isinstance(x, Value):
+            m.lose(m.masks.both_of(m.here, m.masks.compare("ne", x, x)), "`in` asks whether a nan is the same object")
+        mask = m.here if item is x else m.truth(compare(m, ast.Eq, item, x))
+        total = m.masks.either(total, mask)
+        m.here = m.masks.without(m.here, mask)
+        if m.here is FALSE:
+            break
+    m.here = here
+    return m.answer(total)
+
+
+def item(m: Machine, x: Any, index: Any) -> Any:
+    """x[index]"""
+    if isinstance(x, (iterate.Iterator, Value)):
+        raise TypeError(f"'{type(x).__name__}' object is not subscriptable")
+    if isinstance(index, slice) and any(type(part) is Summary for part in (index.start, index.stop, index.step)):
+        return m.lift(lambda *ends: item(m, x, slice(*ends)), index.start, index.stop, index.step)
+    x = settle(m, x)
+    if type(x) is Summary:
+        return m.lift(lambda y: item(m, y, index), x)
+    if type(index) is Lane or (type(index) is tuple and any(type(i) is Lane for i in index)):
+        return elements.by_turn(x, index)
+    result = x[index]
+    if type(x) is list and type(result) is list and isinstance(index, slice):
+        m.made(result)
+    return result
