@@ -42,6 +42,15 @@ def command(extra: str) -> str:
     return f"{_pip()} install {wanted}"
 
 
+def native_way_out() -> str:
+    """Say how to get the C engine, where the Python engine runs."""
+    import sysconfig
+
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "The C engine needs the interpreter lock: use a build of Python that is not free-threaded"
+    return f"Install a C compiler, and then: {native_command()}"
+
+
 def native_command() -> str:
     """Return the command that builds the C engine, to be run once a C compiler is installed."""
     source, editable = _source()

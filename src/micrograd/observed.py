@@ -359,8 +359,8 @@ if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
             from micrograd import install
 
             warnings.warn(
-                f"micrograd runs its Python engine, which gives the same results many times slower: {reason}. Install a C "
-                f"compiler, and then: {install.native_command()} (or set MICROGRAD_PURE=1 to choose this engine silently)",
+                f"micrograd runs its Python engine, which gives the same results many times slower: {reason}. "
+                f"{install.native_way_out()} (or set MICROGRAD_PURE=1 to choose this engine silently)",
                 RuntimeWarning,
                 stacklevel=2,
             )

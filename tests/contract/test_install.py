@@ -163,3 +163,13 @@ def test_links_of_the_index_page_are_addresses_or_text(monkeypatch):
     assert index_page(text, "") == " b [c](https://c.org) [![badge](https://x/y)](https://z)"
     assert "(https://h/raw/main/docs/a.png) [b](https://h/blob/main/docs/b.md#x)" in index_page(text, "https://h/")
     assert not re.findall(r"\]\((?!https?:|#)", index_page())
+
+
+def test_a_free_threaded_python_is_told_what_the_c_engine_needs(monkeypatch):
+    import sysconfig
+
+    from micrograd import install
+
+    assert "compiler" in install.native_way_out()
+    monkeypatch.setattr(sysconfig, "get_config_var", lambda name: 1)
+    assert "not free-threaded" in install.native_way_out()

@@ -77,3 +77,9 @@ def lesson_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from micrograd.learn import explore
 
     return Path(explore().save(tmp_path_factory.mktemp("page") / "lesson.html"))
+
+
+@pytest.fixture
+def page(visit: Callable[..., Any], lesson_file: Path) -> Any:
+    """The lesson, open in a browser."""
+    return visit(lesson_file.as_uri())

@@ -36,6 +36,10 @@
 #define PREFETCH(address) ((void)(address))
 #endif
 
+#ifdef Py_GIL_DISABLED /* nodes lie in slabs, which the cycle collector of a free-threaded Python does not look into */
+#error "the C engine needs a Python with the interpreter lock; a free-threaded one runs the Python engine"
+#endif
+
 #define CAST(f) ((void *)(f))
 
 /* ---- the node
@@ -179,7 +183,7 @@ void release_frees(int before); /* free what has waited */
 static inline Node *node_alloc(double data) {
     Node *n = node_memory();
     if (n == NULL) return NULL;
-#if defined(Py_TRACE_REFS) || defined(Py_REF_DEBUG) || defined(Py_GIL_DISABLED)
+#if defined(Py_TRACE_REFS) || defined(Py_REF_DEBUG)
     PyObject_Init((PyObject *)n, ValueType);
 #else
     Py_SET_TYPE((PyObject *)n, ValueType);

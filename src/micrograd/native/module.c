@@ -1,8 +1,9 @@
 /* The module _engine: the C twin of engine.py, the same Value, the same results to the bit. engine.py is the definition; read it
    first. engine.h lists the parts.
 
-   The state of the engine (the type, the slabs, the table) is the process's: an op must find the type of its operands without a
-   detour. So the module belongs to one interpreter, and needs the interpreter lock. */
+   The state of the engine (the type, the slabs, the table) belongs to the process and not to the module object, because each op
+   would have to look the module up from the type of an operand. So the module is for one interpreter, which it says below, and
+   needs the interpreter lock; engine.h refuses to compile for a free-threaded Python. */
 
 #include "code.h"
 #include "optim.h"
