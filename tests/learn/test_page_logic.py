@@ -211,6 +211,8 @@ def test_numbers_read_as_in_python() -> None:
         12345.678,
         1e6,
         999999.99999,
+        1.7976931348623157e308,  # four digits of it, rounded up, are beyond the largest double
+        -1.7976931348623157e308,
         1e-4,
         0.00999999,
         123456789.0,

@@ -280,6 +280,16 @@ def test_it_fits_every_screen_and_axe_finds_nothing(
         assert not wrong(one)
 
 
+def test_forced_colours_leave_everything_visible(visit: Visit, play_file: Path) -> None:
+    one = visit(play_file.as_uri(), forced_colors="active", reduced_motion="reduce")
+    one.click("[data-do='step']")
+    look = "(name) => getComputedStyle(document.querySelector(name))"
+    assert one.evaluate(f"(({look})('.wire')).stroke") != one.evaluate(f"(({look})('.act')).backgroundColor")
+    assert one.evaluate(f"(({look})('.curve .bar')).fill") != one.evaluate(f"(({look})('.act')).backgroundColor")
+    if AXE is not None:
+        assert not wrong(one)
+
+
 @pytest.fixture
 def english() -> Iterator[None]:
     yield

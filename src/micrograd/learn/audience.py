@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import time
+from threading import Thread
 from typing import Any
 
 from micrograd.learn.record import Record
@@ -17,6 +19,13 @@ def in_notebook() -> bool:
     """Whether a notebook's kernel runs this code."""
     shell = sys.modules.get("IPython")
     return shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None
+
+
+def has_windows() -> bool:
+    """Whether a browser can open a window here: without one, a browser in the terminal would take it over."""
+    if sys.platform == "win32" or sys.platform == "darwin":
+        return True
+    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
 def gather(theatre: Any, record: Record, open: bool | None) -> Any:
@@ -45,12 +54,17 @@ class Page:
     """A local page in the browser. It reads the record by itself; only the end of the program waits for it."""
 
     def __init__(self, theatre: Any) -> None:
-        import webbrowser
-
         self.server = theatre.serve()
         print(f"watch: {self.server.url}", flush=True)
-        webbrowser.open(self.server.url)
+        if has_windows():
+            Thread(target=self.browse, daemon=True, name="micrograd browser").start()  # some browsers start slowly
         atexit.register(self.leave)
+
+    def browse(self) -> None:
+        """Open the page in the browser."""
+        import webbrowser
+
+        webbrowser.open(self.server.url)
 
     def told(self) -> None:
         """Nothing to do: the server's threads see it."""

@@ -33,7 +33,8 @@ function fixed(size) {
 
 /** Python's .4g or .6g. @param {number} size @param {number} digits */
 function general(size, digits) {
-  const cut = rounded(size, digits), exponent = Number(cut.toExponential(digits - 1).split("e")[1]);
+  const near = rounded(size, digits), cut = near < Infinity ? near : size; // 1.798e308 itself is no double
+  const exponent = Number(cut.toExponential(digits - 1).split("e")[1]);
   return exponent < -4 || exponent >= digits ? cut.toExponential(digits - 1) : cut.toPrecision(digits);
 }
 
