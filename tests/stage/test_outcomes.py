@@ -1,6 +1,7 @@
 """Exceptions, context managers, generators and patterns: merged, with the results of eager code row by row."""
 
 import contextlib
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -267,11 +268,229 @@ def an_exception_half_way(x, y):
     return sum(out) * len(out)
 
 
+def rows_that_wait_while_others_raise(x, y):
+    # exception in helper's loop after a break row waits
+    def find(items):
+        for k, v in enumerate(items):
+            if v > 1:
+                break
+            if v < -1:
+                raise LookupError(k)
+        else:
+            return -1.0 * x
+        return v * k
+
+    try:
+        return find([x, y, x * y])
+    except LookupError:
+        return y * 2
+
+
+def try_in_a_long_loop(x, y):
+    # try inside a long rolled loop
+    t = 0.0
+    for k in range(30):
+        try:
+            if x * k > 5:
+                raise OverflowError
+            t = t + x * 0.1
+        except OverflowError:
+            t = t - y * 0.01
+            if t < -0.2:
+                break
+    return t
+
+
+def a_loop_that_only_an_exception_ends(x, y):
+    # while with try around, unrolled by list
+    L = []
+    try:
+        while True:
+            x = x * 1.5 + 0.1
+            L.append(x)
+            if x > 6:
+                raise StopIteration
+            if x < -6 or len(L) > 6:
+                break
+    except StopIteration:
+        return sum(L)
+    return L[-1] + y
+
+
+def a_generator_that_is_held(x, y):
+    # generator consumed by next and for, held
+    def g():
+        yield x
+        if y > 0:
+            yield y
+        yield x * y
+
+    it = g()
+    a = next(it)
+    b = next(it)
+    r = a + 2 * b
+    for v in it:
+        r = r + 3 * v
+    return r + next(it, 10.0)
+
+
+class Node:
+    def __init__(self, v, left=None, right=None):
+        self.v, self.left, self.right = v, left, right
+
+
+def a_tree_of_objects(x, y):
+    # a tree of objects
+    root = None
+
+    def insert(n, v):
+        if n is None:
+            return Node(v)
+        if v < n.v:
+            n.left = insert(n.left, v)
+        else:
+            n.right = insert(n.right, v)
+        return n
+
+    for v in (x, y, x * y):
+        root = insert(root, v)
+
+    def walk(n, d):
+        return 0.0 if n is None else walk(n.left, d + 1) + n.v * d + walk(n.right, d + 1)
+
+    return walk(root, 1)
+
+
+def a_finally_after_the_result(x, y):
+    # finally that changes a returned variable does not change the result
+    r = x
+    try:
+        if y > 0:
+            return r
+        r = r * 2
+    finally:
+        r = r + 100.0
+    return r
+
+
+def exceptions_and_nonlocal(x, y):
+    # exceptions with else, nested function frames and nonlocal
+    n = 0
+
+    def risky(v):
+        nonlocal n
+        n += 1
+        if v > 1:
+            raise ValueError
+        n += 10
+        return v
+
+    s = 0.0
+    for v in (x, y):
+        try:
+            s = s + risky(v)
+        except ValueError:
+            s = s - 1
+        else:
+            s = s + 0.5
+    return s * n
+
+
+@dataclass
+class P:
+    a: float
+    log: list = field(default_factory=list)
+
+    def step(self, d):
+        if d > 0:
+            self.log.append(d)
+        self.a = self.a + d
+        return self
+
+
+def a_dataclass_with_a_list(x, y):
+    p = P(x).step(y).step(x * y)
+    return p.a + sum(p.log) * len(p.log)
+
+
+def suppressed_errors(x, y):
+    with contextlib.suppress(ZeroDivisionError, IndexError):
+        k = [0, 1][0 if x > 0 else 1]
+        z = 1 / k
+        return z * x
+    return y
+
+
+def a_dict_by_key(x, y):
+    d = {}
+    for k, v in zip("abca", (x, y, x * y, x - y)):
+        if v > 0:
+            d[k] = d.get(k, 0.0) + v
+    best = max(d, key=lambda k: d[k]) if d else "none"
+    return d.get(best, -1.0) + len(d) * x
+
+
+def a_finally_in_a_try(x, y):
+    try:
+        v = x
+        for _ in range(3):
+            try:
+                if v > 2:
+                    raise KeyError
+                v = v * 2
+            finally:
+                v = v + 0.25
+    except KeyError:
+        return v * 10
+    return v
+
+
+def the_end_of_an_iterator(x, y):
+    it = iter([x, y, 3.0])
+    try:
+        while True:
+            v = next(it)
+            if v < 0:
+                raise ValueError
+            x = x + v
+    except StopIteration:
+        return x
+    except ValueError:
+        return -x
+
+
+def added_in_place_or_anew(x, y):
+    a = b = [x]
+    if y > 0:
+        a = a + [y]
+    else:
+        a += [y]
+    return sum(b) * len(a) + a[-1]
+
+
+def raised_again(x, y):
+    r = 0.0
+    try:
+        try:
+            if x > 0:
+                raise ValueError("v")
+            r = 1.0 * x
+        except ValueError:
+            r = 2.0 * x
+            raise
+    except ValueError:
+        r = r + y
+    return r
+
+
 PROGRAMS = [
     clauses, try_in_a_loop, exceptions_of_a_recursive_function, nested_tries, return_with_a_finally,
     managers_that_swallow, leaving_a_loop_out_of_a_with, contextmanager_and_suppress, generators, lookup_errors,
     a_generator_with_an_effect, a_generator_whose_variable_changes, patterns, an_assertion_and_an_endless_loop,
-    an_exception_half_way,
+    an_exception_half_way, rows_that_wait_while_others_raise, try_in_a_long_loop,
+    a_loop_that_only_an_exception_ends, a_generator_that_is_held, a_tree_of_objects, a_finally_after_the_result,
+    exceptions_and_nonlocal, a_dataclass_with_a_list, suppressed_errors, a_dict_by_key, a_finally_in_a_try,
+    the_end_of_an_iterator, added_in_place_or_anew, raised_again,
 ]  # fmt: skip
 APART = {a_generator_with_an_effect, a_generator_whose_variable_changes}
 

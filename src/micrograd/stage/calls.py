@@ -312,6 +312,11 @@ def _instance(m: Machine, kind: type, args: list[Any], kwargs: dict[str, Any]) -
         and kind.__setattr__ is object.__setattr__
     ):
         begin(made, *args, **kwargs)
+        given = [id(a) for a in [*args, *kwargs.values()]]
+        for field in kind.__dataclass_fields__.values():
+            held = vars(made).get(field.name)
+            if field.default_factory in (list, dict, set) and id(held) not in given:
+                m.made(held)
     elif begin is not object.__init__:
         call(m, begin, [made, *args], kwargs)
     elif args or kwargs:
