@@ -78,7 +78,9 @@ class Tuning:
 
     # ---- loops
 
-    # A `for` loop without choices whose turns have fewer instructions than this, all together, is written out.
+    # A `for` loop without choices whose turns have fewer instructions than this, all together, is written out. RK4 of 38,000
+    # instructions took 0.14 ms rolled and 0.15 ms written out with its gradient, and 0.8 and 15 s to compile; an Asian option
+    # of 600 instructions took as long either way, and one of 2,400 14 % less when it was rolled.
     rolled_work: int = 4000
     # Statements of a function that are interpreted in search of a loop that is long enough: about 20 ms.
     searched_statements: int = 1000
