@@ -53,8 +53,8 @@ docs: $(DEV) $(ENGINE)  ## build the documentation site into docs/_build/html; a
 	@echo "open docs/_build/html/index.html"
 
 site: $(DEV) $(ENGINE)  ## build the course, the explorer, the theatre and the browser workshop into build/site (needs npm)
-	mkdir -p build/pyodide && cd build/pyodide && test -d package || (npm pack --silent pyodide && tar -xzf pyodide-*.tgz)
-	$(BIN)/python -m micrograd learn --site build/site --pyodide build/pyodide/package
+	test -e node_modules/pyodide || npm install --silent --no-save --no-package-lock pyodide
+	$(BIN)/python -m micrograd learn --site build/site --pyodide node_modules/pyodide
 	@echo "serve it: python3 -m http.server --directory build/site"
 
 docs-links: docs  ## ask every address in the documentation whether it answers

@@ -54,7 +54,7 @@ def _course(app, exception):
     if exception is None and app.builder.name == "html":
         from micrograd.learn.course import site
 
-        pyodide = ROOT / "build" / "pyodide" / "package"
+        pyodide = ROOT / "node_modules" / "pyodide"
         list(site.build(Path(app.outdir) / "course", pyodide if pyodide.exists() else None))
 
 

@@ -43,7 +43,7 @@ def build(folder: Path, pyodide: Path | None = None) -> Iterator[Path]:
     if missing:
         raise MicrogradError(
             f"{pyodide} is not the npm package pyodide: it has no {missing[0]}.\n"
-            "  `npm pack pyodide` fetches it; unpack it and name its folder `package`."
+            "  `npm install pyodide` fetches it into node_modules/pyodide."
         )
     links = {"explore": "explore.html", "watch": "watch.html"}
     if pyodide is not None:
