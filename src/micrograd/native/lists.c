@@ -61,8 +61,8 @@ static void list_partials(int op, const double *x, Py_ssize_t n, double y, doubl
     }
 }
 
-/* Read the operands of lists and tuples that hold Values, floats and ints alone, as most do: no Python code runs meanwhile, so
-   that they stay as they are. Gives how many are Values; -1 with an error set, -2 where there is something else. */
+/* Read the operands of lists and tuples that hold only Values, floats and ints, as most do: no Python code runs meanwhile, so
+   that they cannot change. Returns the number of Values; -1 with an error set, -2 if there is anything else. */
 static Py_ssize_t read_plain(PyObject *const *args, Py_ssize_t nargs, Block *block, double *x) {
     Py_ssize_t k = 0, values = 0;
     for (Py_ssize_t a = 0; a < nargs; a++) {
@@ -82,8 +82,8 @@ static Py_ssize_t read_plain(PyObject *const *args, Py_ssize_t nargs, Block *blo
     return values;
 }
 
-/* Read the operands of these sequences: their nodes to block->in, their numbers to x. Gives how many are Values; -1 where
-   reading ended, with an error set or with what an operand's own _apply gave in *result. */
+/* Read the operands of these sequences: their nodes to block->in, their numbers to x. Returns the number of Values; -1 where
+   reading ended, with an error set or with the result of an operand's own _apply in *result. */
 static Py_ssize_t read_operands(int op, PyObject *const *fast, Py_ssize_t nargs, Block *block, double *x, PyObject **result) {
     Py_ssize_t k = 0, values = 0;
     for (Py_ssize_t a = 0; a < nargs; a++) {
@@ -154,7 +154,7 @@ again:
     }
     if ((block = block_new(n)) == NULL) goto done;
     values = plain ? read_plain(args, nargs, block, x) : read_operands(op, fast, nargs, block, x, &result);
-    if (values == -2) { /* something else is among them: with copies, once more */
+    if (values == -2) { /* there is something else among them: read copies instead */
         plain = 0;
         if (x != small) PyMem_Free(x);
         PyMem_Free(block);

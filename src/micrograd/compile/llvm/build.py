@@ -18,7 +18,7 @@ _lock = threading.Lock()
 
 
 def _after_fork() -> None:
-    """The lock may have been taken by a thread that this process does not have."""
+    """Make a new lock after a fork: a thread of the parent process may have held the old one."""
     global _lock
     _lock = threading.Lock()
 
@@ -38,7 +38,7 @@ def vector_functions() -> Any:
 
 
 def vector_name(function: str, operands: int, bits: int, float32: bool) -> str | None:
-    """What libmvec calls this function for vectors of so many bits; None where it has none."""
+    """Return libmvec's name of this function for vectors of that many bits, or None."""
     library = vector_functions()
     letter = {512: "e", 256: "d", 128: "b"}.get(bits)
     if library is None or letter is None:
@@ -48,7 +48,7 @@ def vector_name(function: str, operands: int, bits: int, float32: bool) -> str |
 
 
 class Target:
-    """What the text is written for: how many rows at a time, in which precision, with vectors of how many bits."""
+    """What the text is written for: the number of rows at a time, the precision, and the width of vectors in bits."""
 
     def __init__(
         self, width: int = 1, float32: bool = False, exact: bool = False, fastmath: bool = False, bits: int = 0

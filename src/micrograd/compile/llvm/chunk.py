@@ -13,7 +13,7 @@ from micrograd.tape.tape import CONST
 
 
 class Passed(NamedTuple):
-    """What chunks pass on to each other through scratch memory."""
+    """The values that chunks hand to each other through scratch memory."""
 
     live_out: set[int] = set()  # places that later chunks read
     whole: bool = True  # whether one chunk is the whole tape

@@ -9,7 +9,7 @@ BATCH = "ptr %columns, ptr %params, ptr %outs, i64 %n, ptr %acc, ptr %bad, ptr %
 
 
 def arguments(t: Text, whole: bool) -> str:
-    """The parameters of a chunk's function; one of several chunks has a table too."""
+    """The parameters of a chunk's function; where there are several chunks, it takes a table of operands too."""
     found = POINT if t.point else BATCH.replace("i64 %n", "i64 %i, i64 %n")
     return found if whole else found + ", ptr %table"
 

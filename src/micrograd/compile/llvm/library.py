@@ -15,7 +15,7 @@ OURS = ("mg_mod", "mg_floordiv")  # in ops.h, over doubles alone
 
 
 def call(text: Text, function: str, operands: list[str]) -> str:
-    """A function of the C library: of vectors where there is one (and bits may differ, or do not), else lane by lane."""
+    """Call a function of the C library: its vector form where there is one and its bits are allowed, otherwise lane by lane."""
     n = len(operands)
     if not text.point and not text.target.exact and not text.one_by_one_calls and function not in OURS:
         if function == "exp" and not text.target.float32 and text.target.bits >= 256 and host_features().get("fma"):

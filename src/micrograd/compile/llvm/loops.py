@@ -10,7 +10,7 @@ from micrograd.compile.llvm.nested import Nested
 from micrograd.tape.decisions import Decisions
 from micrograd.tape.tape import Loop
 
-PAUSE = 4096  # turns between two questions, a power of two: of the shortest body, they take longer than the question
+PAUSE = 4096  # iterations between checks for an interruption, a power of two: of the shortest body they outlast a check
 PAUSING = "declare void @mg_pause() cold nounwind memory(inaccessiblemem: readwrite)"
 
 
@@ -37,7 +37,7 @@ class LoopText:
         return array._replace(shape=array.shape[1:]) if array.shape[1:] else "number"
 
     def _own(self, array: Array) -> Array:
-        """A carried array has memory of its own, which is written anew in each turn."""
+        """A carried array has memory of its own, which is overwritten in each iteration."""
         p = arrays.room(self.t, self.t.memory, arrays.size_of(array.shape) * self.t.bytes)
         arrays.copy(self.t, array, p)
         return Array("memory", p, (), array.shape)
@@ -157,7 +157,7 @@ class LoopText:
             if x != old:
                 arrays.copy(t, x, old.base, old.base, mask)
             results.append(old)
-        if op.turns is None or op.turns > PAUSE:  # now and then, whoever calls may want to stop: Ctrl-C
+        if op.turns is None or op.turns > PAUSE:  # a long loop checks for an interruption (Ctrl-C) from time to time
             t.declared[PAUSING] = PAUSING
             tick, due = t.fresh(), t.fresh()
             t.line(f"{tick} = and i64 {self.turn}, {PAUSE - 1}")
@@ -190,7 +190,7 @@ class LoopText:
             arrays.store(t, x, p)
 
     def _enough(self, name: str, size: str, used: str) -> str:
-        """A pointer to the buffer, which has so many bytes: it is asked to grow only where it must."""
+        """Return a pointer to the buffer with room for that many bytes; it grows only where it must."""
         t, n = self.t, self.t.label()
         end, has, enough = t.fresh(), t.fresh(), t.fresh()
         t.line(f"{end} = getelementptr i8, ptr {name}, i64 8")

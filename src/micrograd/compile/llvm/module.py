@@ -23,7 +23,7 @@ from micrograd.tape.tape import Structural, Tape
 
 
 class _Machine:
-    """What the passes ask, for a given target."""
+    """What the schedules need to know of a target."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -79,14 +79,14 @@ class _Regions(Nested):
         self.live = "" if self.point else "%mask"
 
     def end(self, result: str) -> None:
-        """End a function: buffers are freed."""
+        """End a function, and free its buffers."""
         self.lines = arrays.prologue(self.memory) + self.lines + arrays.epilogue(self.memory)
         super().end(result)
         self.scratch = max(self.scratch, self.memory.used)
 
 
 def _with_regions(t: _Regions) -> KernelText:
-    """Guards are not joined: a loop that might not end is not begun where one of those before it has failed."""
+    """Guards are checked one by one, so that a loop that might not end is not begun after a guard before it has failed."""
     functions = _one_chunk(t, split.steps(t.tape))
     return KernelText("\n".join([*functions, *t.tables, *t.declared, attributes(t.target)]), t.scratch)
 

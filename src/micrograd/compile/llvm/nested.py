@@ -34,8 +34,10 @@ class Nested(Text):
         super().__init__(tape, target, reduced, point)
         self.arrays: dict[int, Any] = {}  # place -> what is known of an array (see arrays.py)
         self.results: dict[int, list[Any]] = {}  # place of a region -> names of numbers, or arrays
-        self.depth = 0  # in how many regions we are
-        self.live = ""  # the lanes (for a point: the condition) for which we are there; all where it is empty
+        self.depth = 0  # how many regions enclose the current instruction
+        self.live = (
+            ""  # the lanes (for a point: the condition) that reach the current instruction; empty for all of them
+        )
         self.memory = Memory()
         self.tables: list[str] = []  # arrays of constants
         self.compared = nearly.compared(self)  # calls of functions that are compared, and decide nothing else
@@ -46,7 +48,7 @@ class Nested(Text):
         return self.count
 
     def enter(self, tape: Tape, decided: Decisions) -> tuple[Any, ...]:
-        """Write about a body of a region from now on; returns what `leave` wants back."""
+        """Write into the body of a region from now on; returns what `leave` takes to undo it."""
         parts = self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided
         around = *parts, self.compared
         self.tape, self.decided, self.depth = tape, decided, self.depth + 1
@@ -55,7 +57,7 @@ class Nested(Text):
         return around
 
     def leave(self, around: tuple[Any, ...]) -> None:
-        """Write about the tape around it again."""
+        """Write into the tape around it again."""
         *parts, self.compared = around
         self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided = parts
         self.depth -= 1

@@ -1,4 +1,4 @@
-"""The text of a whole plan of lanes.py: for a point, or for the rows of a batch one after the other.
+"""The LLVM text of a packed schedule (schedule/pack.py): for one point, or for the rows of a batch one after the other.
 
 A long tape over rows in lanes is bound by fetching its code anew for each vector of rows. Where its own work fills the lanes,
 the code is several times shorter, and faster although it does one row at a time: 32 names through a transformer took 24 µs a
@@ -18,7 +18,7 @@ from micrograd.tape.tape import Tape
 
 
 def _functions(t: PackedText) -> tuple[list[str], list[str], list[str]]:
-    """The functions of a plan; the names of those that only need the params, then of those that do the rest, in order."""
+    """Write the functions of a packed schedule; return the names of those that read parameters alone, then the others."""
     arguments = "ptr noalias %in, ptr noalias %params, ptr noalias %out, ptr noalias %scratch"
     made: list[str] = []
     names: list[str] = []
@@ -198,7 +198,7 @@ done:
 
 
 def _loop(name: str, count: int, then: str, body: str) -> str:
-    """Blocks that do something `count` times, with %<name>k from 0 on, and go on to `then`."""
+    """Write the blocks of a loop that runs `count` times, counts in %<name>k from 0, and continues at `then`."""
     return f"""{name}:
   br label %{name}test
 {name}test:
@@ -211,7 +211,7 @@ def _loop(name: str, count: int, then: str, body: str) -> str:
 
 
 def attempt(tape: Tape, target: Target, reduced: list[bool] | None = None) -> tuple[str, int] | None:
-    """The text of a tape in lanes, where that is worth it."""
+    """Return the packed text of a tape, where packing pays."""
     if len(tape) < (TUNING.pack_point if reduced is None else TUNING.pack_rows) or target.float32:
         return None
     worth = TUNING.pack_point_cost if reduced is None else TUNING.pack_rows_cost

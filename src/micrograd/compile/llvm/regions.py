@@ -82,7 +82,7 @@ def _choose(t: Nested, op: Choose, condition: str, operands: list[Any], decided:
 
 
 def _if_any(t: Nested, tape: Tape, operands: list[Any], decided: Decisions) -> list[Any]:
-    """What an arm returns, if a live lane needs it; arrays are made in any case."""
+    """Return the results of an arm, computed if a live lane needs them; arrays are made in any case."""
     shapes = t.shapes_of(tape, operands)
     if any(shapes[o] for o in tape.outputs):
         return body(t, tape, operands, decided)
@@ -156,7 +156,7 @@ def _pad(t: Nested, array: Array, length: int) -> Array:
 
 
 def decisions_first(t: Nested) -> None:
-    """Leave out the lanes for which a guard is known to fail by now: a loop with a condition might not end for them."""
+    """Exclude the lanes in which a guard has already failed: a loop with a condition might never end for them."""
     holds = ""
     for how, a, b, went in t.tape.guards:
         if not (t.is_known(a) and t.is_known(b)):

@@ -1,4 +1,4 @@
-"""The text of one point whose instructions go side by side in the lanes of vectors, where lanes.py found such.
+"""The LLVM text of one point whose instructions are packed into the lanes of vectors; schedule/pack.py decides which.
 
 Every result is stored: those of a pack in a row, from where a later one takes them all, or one for all its lanes.
 """
@@ -70,7 +70,7 @@ class PackedText(Text):
             )
             self.names[key] = r
         else:
-            exactly = (*key, self.lanes)  # lanes past these hold anything
+            exactly = (*key, self.lanes)  # the contents of lanes past these are arbitrary
             if exactly not in self.loaded:
                 self.loaded[exactly] = self.load(key[0])
             return self.loaded[exactly]
@@ -98,7 +98,7 @@ class PackedText(Text):
         return self.collect(operand)
 
     def collect(self, operand: Operand) -> str:
-        """The lanes of an operand, one by one; kept for the next that wants them. Params are collected before all else."""
+        """Gather the lanes of an operand one by one, and keep the vector for later uses. Parameters are gathered first."""
         key = operand, self.lanes
         if key not in self.kept:
             of_params = all(PARAMS <= pack.lane(operand, j) < INPUTS for j in range(self.lanes))
@@ -170,7 +170,7 @@ class PackedText(Text):
     # ---- packs
 
     def strip(self, packs: list[Pack]) -> None:
-        """Packs that do the same, term by term in turn: their sums do not wait for each other."""
+        """Write packs with the same operations, one term of each in turn, so that their sums do not wait for each other."""
         how, count = packs[0].how, max(len(p.roots) for p in packs)
         self.shape(self.full if count > 1 else None)
         W = self.width
@@ -202,7 +202,7 @@ class PackedText(Text):
             self.finish(p, total)
 
     def key(self, p: Pack) -> Key:
-        """What a later operand that is just this pack looks like."""
+        """Return the operand that a later pack has if it reads exactly this pack."""
         return (p.to, 0 if self.point else 1), self.width
 
     def write(self, op: str, *operands: str) -> str:
@@ -211,7 +211,7 @@ class PackedText(Text):
         return r
 
     def guarded(self, status: str, compare: str, a: int, b: int, went: bool) -> str:
-        """A status that is also not 0 when this comparison comes out another way."""
+        """Return a status that is also nonzero if this comparison has another outcome than in the trace."""
         x, y = self.number(a), self.number(b)
         holds, number, both = self.fresh(), self.fresh(), self.fresh()
         self.line(f"{holds} = {compare} double {x}, {y}")
@@ -224,7 +224,7 @@ class PackedText(Text):
         return both
 
     def finish(self, p: Pack, x: str) -> None:
-        """Store what others read, and what is returned."""
+        """Store what later packs read, and what the function returns."""
         count = len(p.roots)
         if any(p.to + j in self.read for j in range(count)):
             self.line(f"store {self.T} {x}, ptr {self.pointer(p.to)}, align 8")

@@ -1,4 +1,4 @@
-"""Outline: chunks of a tape that do the same to other operands share one function.
+"""Outline: chunks of a tape with the same instructions over different operands share one function.
 
 A loop that a trace has unrolled becomes many chunks that differ only in where their operands lie. Such chunks are written and
 compiled once; each call passes a row of a table that says where its operands lie. A simulation of 1,000 steps is then the code
@@ -17,7 +17,7 @@ from micrograd.tape.tape import SOURCES, Tape
 
 
 class Function:
-    """What one chunk does, or several: written as the first of them does it."""
+    """The form of one chunk, or of several equal ones: written with the operands of the first."""
 
     def __init__(self, first: int) -> None:
         self.first = first

@@ -1,16 +1,16 @@
-"""Which instructions of one point go side by side in the lanes of a vector.
+"""SLP packing: which instructions of one point are computed together in the lanes of a vector.
 
-A loop that a user wrote (the neurons of a layer, the places of a text) is on the tape once for each turn, over other places.
-Here the turns are found again:
+A loop that a trace has unrolled (over the neurons of a layer, or the positions of a text) is on the tape once for each
+iteration, over different places. Here the iterations are found again:
 
-    unit    an instruction, or a chain of additions with the products that nobody else needs: a·b + c·d + e, term by term in
+    unit    an instruction, or a chain of additions with the products that nothing else reads: a·b + c·d + e, term by term in
             the order of the chain, so that no bit of the result changes
-    level   1 + the highest level among what a unit is made from: units of one level do not need each other
-    run     units of one level that do the same to places at equal distances: every operand is the same in all of them, or lies
-            next to the one before, or some places further; their results get places in a row
+    level   1 + the highest level among what a unit is made from: units of one level do not depend on each other
+    run     units of one level with the same operations over evenly spaced places: each operand is the same in all of them, or
+            moves on by a fixed number of places; their results get consecutive places
     pack    as much of a run as a vector has lanes
 
-Places are numbered anew, by where they lie in memory: in scratch, among the params, the inputs, the constants.
+Places are renumbered by their position in memory: scratch, parameters, inputs, constants.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Regular = tuple[int, int]  # where the first lane lies, and how far the next one
 
 
 class Scattered(tuple[int, ...]):
-    """Where each lane of an operand lies that keeps no distance."""
+    """The places of the lanes of an operand that are not evenly spaced."""
 
 
 Operand = Regular | Scattered
@@ -48,7 +48,7 @@ Run = tuple[list[int], Any, list[Operand]]  # the places of the results, what is
 
 
 class Pack(NamedTuple):
-    """Units side by side: results at `to`, `to + 1`, …"""
+    """Equal units in the lanes of a vector; their results lie at `to`, `to + 1`, …"""
 
     roots: list[int]  # the places on the tape
     how: Any
@@ -57,10 +57,10 @@ class Pack(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What to do: strips of packs that do the same, each needing earlier strips alone."""
+    """The packed schedule: strips of packs with the same operations; a strip reads only what earlier strips have computed."""
 
     strips: list[list[Pack]]
-    floors: list[int]  # for each strip: all that lies below in scratch has been made by then
+    floors: list[int]  # for each strip: everything below this slot of scratch has been computed by then
     where: list[int]  # place on the tape -> where it lies
     constants: list[float]
     slots: int  # in scratch
@@ -69,7 +69,7 @@ class Plan(NamedTuple):
 
 
 def units(tape: Tape) -> dict[int, Unit]:
-    """Each unit by the place of its result: what it does, over which places."""
+    """Return each unit by the place of its result: its operation, and the places that it reads."""
     ops, args = tape.ops, tape.args
     uses = [0] * len(ops)
     for op, row in zip(ops, args):
@@ -200,7 +200,7 @@ class _Layout:
         return sum(-(-len(roots) // self.lanes) for roots, _, _ in runs)
 
     def cut(self, roots: list[int], level: dict[int, Unit]) -> list[Run]:
-        """Like units in this order, cut where the distances of their operands change."""
+        """Equal units in this order, split into runs where the spacing of their operands changes."""
         where = self.where
         runs: list[Run] = []
         at = 0
@@ -246,7 +246,7 @@ def work(how: Any) -> int:
 
 
 def gathered(operand: Operand) -> bool:
-    """Whether the lanes of an operand must be collected one by one."""
+    """Whether the lanes of an operand must be gathered one by one."""
     return isinstance(operand, Scattered) or (operand[1] not in (0, 1) and operand[0] < CONSTS)
 
 
@@ -323,7 +323,7 @@ def _full_packs(kinds: list[Any], lanes: int) -> int:
 
 
 def interleave(tape: Tape, strip: int) -> Tape:
-    """The tape in an order in which chains of one level grow together, up to `strip` of them, and all else comes when needed.
+    """Reorder the tape: up to `strip` chains of one level are interleaved, and everything else comes when it is needed.
 
     A chain waits for itself, some cycles an addition; others can be added to meanwhile. A network's gradients took 9 % less so.
     """
