@@ -75,6 +75,12 @@ class TestProcesses:
         assert run() == (value, 1, 0)
         assert kernel.read_bytes() == content
 
+    @pytest.mark.parametrize("word", ["off", "OFF", "no", "false", "none"])
+    def test_words_that_switch_it_off_name_no_folder(self, word, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("MICROGRAD_CACHE", word)
+        assert cache.directory() is None and not list(tmp_path.iterdir())
+
     def test_zero_switches_it_off(self, run, place):
         value, _, loaded = run(MICROGRAD_CACHE="0")
         assert loaded == 0

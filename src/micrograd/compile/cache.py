@@ -34,7 +34,7 @@ def directory() -> Path | None:
     Code is loaded from that folder, so it is not used where somebody else may write to it.
     """
     chosen = os.environ.get("MICROGRAD_CACHE")
-    if chosen == "0":
+    if chosen is not None and chosen.lower() in ("0", "off", "no", "false", "none"):  # and not a folder of that name
         return None
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
