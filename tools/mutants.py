@@ -38,6 +38,7 @@ PURE = [
 PASSES = ["tests/tape/test_passes.py", "tests/tape/test_transforms.py", "tests/tape/test_region_derivatives.py"]
 MORE_PASSES = ["tests/tape/test_regions.py", "tests/tape/test_derivative_orders.py", "tests/tape/test_tape.py",
                "tests/contract/test_fuzz.py", "tests/compile/test_compiled_regions.py"]  # fmt: skip
+MERGER = (["tests/stage/test_broken_merger.py", "-k", "nothing_is_broken"], ["tests/stage/test_traps.py"])
 # For each file the tests that find most, and those for the mutants that survive them.
 TARGETS: dict[str, tuple[list[str], list[str]]] = {
     "ops.py": (["tests/engine/test_table.py", "tests/engine/test_ops.py", *PURE],
@@ -60,6 +61,11 @@ TARGETS: dict[str, tuple[list[str], list[str]]] = {
                             ["tests/compile/test_vmap.py", "tests/trust", "tests/compile/test_jit_calls.py"]),
     "compile/signature.py": (["tests/compile/test_jit_calls.py", "tests/compile/test_jit.py"],
                              ["tests/compile/test_calls.py", "tests/compile/test_objects.py", "tests/compile/test_pickle.py"]),
+    "stage/masks.py": MERGER,
+    "stage/machine.py": MERGER,
+    "stage/summary.py": MERGER,
+    "stage/ragged.py": MERGER,
+    "stage/outcomes.py": MERGER,
     "optim/rules.py": (["tests/train/test_optim.py"], ["tests/train/test_optim_more.py", "tests/train/test_step.py"]),
     "optim/optimizer.py": (["tests/train/test_optim.py"], ["tests/train/test_optim_more.py", "tests/train/test_checkpoints.py",
                            "tests/train/test_train.py"]),
