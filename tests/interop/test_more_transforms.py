@@ -23,6 +23,7 @@ from micrograd import (
     jvp,
     linearize,
     math,
+    no_grad,
     primitive,
     remat,
     value_and_grad,
@@ -293,6 +294,21 @@ class TestRemat:
         assert jit(grad(f), wait=True)(0.5) == pytest.approx(grad(f)(0.5), rel=1e-15)
         assert vmap(f)(np.array([0.5])).tolist() == pytest.approx([float(np.sin(0.5) * 0.5)])
         assert vjp(f, 0.5)[1](1.0) == (grad(f)(0.5),) and f(0.5) == math.sin(0.5) * 0.5
+
+    def test_nothing_is_recorded_in_no_grad(self):
+        with no_grad():
+            assert remat(lambda x: x * x)(Value(3.0))._prev == ()
+
+    def test_one_value_in_several_places(self):
+        grads = []
+        for wrap in (lambda f: f, remat):
+            w, x = Value(1.5), Value(2.0)
+            f = wrap(lambda a, b, w=w: math.sin(a * w) * b * w)
+            total = f(x, x) + f(w, x) + f(x, 2.0)
+            total.backward()
+            total.backward()
+            grads.append((x.grad, w.grad))
+        assert grads[0] == pytest.approx(grads[1], rel=1e-14)
 
     def test_numbers_that_change_in_between_are_refused(self):
         x = Value(2.0)
