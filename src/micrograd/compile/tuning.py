@@ -84,8 +84,8 @@ class Tuning:
     rolled_work: int = 4000
     # Statements of a function that are interpreted in search of a loop that is long enough: about 20 ms.
     searched_statements: int = 1000
-    # Instructions of a loop that are interpreted for one result; a longer one is compiled at once. 50,000 take 15 ms.
-    interpreted_loop: int = 50_000
+    # Instructions of a loop that are interpreted for one result; a longer one is compiled at once. 10,000 take 3 ms.
+    interpreted_loop: int = 10_000
 
     # The adjoint of a loop keeps its carried values of all turns. Past so many numbers for one point (32 MB; an eighth for
     # rows, whose numbers are vectors), it keeps those of every √n-th turn, and runs the turns in between once more.
