@@ -108,6 +108,8 @@ def attributes(x: Any) -> dict[str, Any]:
         for name in (slots,) if isinstance(slots, str) else slots:
             if name not in ("__dict__", "__weakref__") and hasattr(x, name):
                 found[name] = getattr(x, name)
+    for name in getattr(type(x), "_derived", ()):  # of a Neuron
+        found.pop(name, None)
     return found
 
 

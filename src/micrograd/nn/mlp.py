@@ -36,6 +36,7 @@ class Neuron(Module):
     activation = "relu"  # of a subclass whose __init__ does not call this one
     _activate: Any = staticmethod(relu)
     _parts: tuple[int, Any, Any, Any] | None = None  # what Layer reads, in one look-up instead of four
+    _derived = ("_parts",)  # made from other attributes when it is wanted: nothing that a program has assigned
 
     def __init__(
         self,
