@@ -39,7 +39,16 @@ class Twin:
 
 
 def _loaded() -> dict[str, ModuleType]:
-    return {name: m for name, m in sys.modules.items() if name == "micrograd" or name.startswith("micrograd.")}
+    everything = sys.modules.copy()  # at once: a thread that compiles may import something meanwhile
+    return {name: m for name, m in everything.items() if name == "micrograd" or name.startswith("micrograd.")}
+
+
+def _exchange(old: dict[str, ModuleType], new: dict[str, ModuleType]) -> None:
+    """Put modules in the place of others, with no moment in which a thread would find none and import them anew."""
+    sys.modules.update(new)
+    for name in old:
+        if name not in new:
+            sys.modules.pop(name, None)
 
 
 def _load(name: str, pure: str) -> Twin:
@@ -76,12 +85,8 @@ def in_place(twin: Twin) -> Iterator[Twin]:
     """Let `import micrograd...` find this twin for a while."""
     before = _loaded()
     try:
-        for name in before:
-            del sys.modules[name]
-        sys.modules.update(twin.modules)
+        _exchange(before, twin.modules)
         yield twin
     finally:
         twin.modules = _loaded()  # modules that were imported meanwhile belong to this twin
-        for name in twin.modules:
-            del sys.modules[name]
-        sys.modules.update(before)
+        _exchange(twin.modules, before)
