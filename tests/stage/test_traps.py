@@ -136,6 +136,36 @@ def test_division_by_a_plain_zero_raises_as_in_eager_code():
         vmap(f)(np.array([1.0, -20.0]))
 
 
+def falls_to_zero(x):
+    k, total = 4.0, x
+    for _ in range(40):
+        total = total + 1.0 / k
+        k = k - 0.25 if x > 0 else k + 0.25
+    return total
+
+
+def grows_too_large(x):
+    k, total = 1.0, x
+    for _ in range(40):
+        total = total + 1.0 / k**90
+        k = k * 2.0 if x > 0 else k * 1.0625
+    return total
+
+
+@pytest.mark.parametrize(("f", "error"), [(falls_to_zero, ZeroDivisionError), (grows_too_large, OverflowError)])
+def test_plain_numbers_that_raise_in_some_turn_of_a_rolled_loop_raise_as_in_eager_code(f, error):
+    g = vmap(f)
+    np.testing.assert_allclose(g(np.array([-1.0, -2.0])), rows(f, [-1.0, -2.0]), rtol=1e-15)
+    assert [v.trace.merged for v in g.variants] == [True]
+    for xs in ([-1.0, 1.0], [1.0, -1.0]):
+        with pytest.raises(error):
+            g(np.array(xs))
+    point = jit(f, wait=True)
+    assert point(-1.0) == pytest.approx(f(-1.0), rel=1e-15)
+    with pytest.raises(error):
+        point(1.0)
+
+
 def test_nan_goes_the_way_that_eager_code_goes():
     def f(x):
         if not x < 0:
