@@ -154,14 +154,14 @@ def grows_too_large(x):
 
 @pytest.mark.parametrize(("f", "error"), [(falls_to_zero, ZeroDivisionError), (grows_too_large, OverflowError)])
 def test_plain_numbers_that_raise_in_some_turn_of_a_rolled_loop_raise_as_in_eager_code(f, error):
-    g = vmap(f)
-    np.testing.assert_allclose(g(np.array([-1.0, -2.0])), rows(f, [-1.0, -2.0]), rtol=1e-15)
+    g, fine = vmap(f), np.array([-1.0, -2.0])
+    np.testing.assert_allclose(g(fine), rows(f, fine), rtol=1e-13)
     assert [v.trace.merged for v in g.variants] == [True]
     for xs in ([-1.0, 1.0], [1.0, -1.0]):
         with pytest.raises(error):
             g(np.array(xs))
     point = jit(f, wait=True)
-    assert point(-1.0) == pytest.approx(f(-1.0), rel=1e-15)
+    assert point(-1.0) == pytest.approx(f(-1.0), rel=1e-13)
     with pytest.raises(error):
         point(1.0)
 
