@@ -181,6 +181,7 @@ def test_a_loss_that_is_no_number_ends_the_run_before_it_spoils_the_model():
         ({"data": ([[1.0]], [])}, ValueError, "1 inputs and 0 targets"),
         ({"epochs": -1}, ValueError, "not -1"),
         ({"loss": lambda p, t: 3.0}, TypeError, "a loss is a Value to call backward"),
+        ({"loss": lambda p, t: 3.0, "compile": True}, TypeError, "a loss is a Value to call backward"),
         ({"checkpoint_every": 0}, ValueError, "1 or more, not 0"),
         ({"batch_size": 0}, ValueError, "1 or more, not 0"),
         ({"batch_size": -1}, ValueError, "1 or more, not -1"),

@@ -107,10 +107,15 @@ def line_search(given: Optimizer, clip: Any, accumulate: int) -> None:
         )
 
 
-def depends(error: Any, given: Optimizer) -> None:
-    """Refuse a loss behind which no parameter of the optimizer stands."""
+def is_value(error: Any) -> None:
+    """Refuse a loss that has no derivative."""
     if not isinstance(error, Value):
         raise TypeError(f"a loss is a Value to call backward() on, not {type(error).__name__}: {error!r}")
+
+
+def depends(error: Any, given: Optimizer) -> None:
+    """Refuse a loss behind which no parameter of the optimizer stands."""
+    is_value(error)
     wanted = {id(p) for p in given.parameters}
     seen: set[int] = set()
     stack = [error]
@@ -171,7 +176,7 @@ def targets(loss: Any, rows: Any, width: int | None, what: str) -> None:
     for row, x in enumerate(rows.X):
         for v in losses._flat(x):
             if isinstance(v, float) and not isfinite(v):
-                raise ValueError(f"the input in row {row} of {what} has a {v} in it")
+                raise ValueError(f"the input in row {row} of {what} holds {v}")
 
 
 def _plain(X: Any, y: Any, function: Any, options: dict[str, Any], width: int | None) -> bool:

@@ -17,7 +17,7 @@ from micrograd.errors import CompileError
 from micrograd.math import dot
 from micrograd.nn import dropout
 from micrograd.structure import SameParameters, modules_of
-from micrograd.train.checks import known
+from micrograd.train.checks import is_value, known
 from micrograd.train.objective import Rows, as_array
 from micrograd.train.remote import RemoteRows, here, is_remote, sizes, spread
 from micrograd.tree import flatten
@@ -200,6 +200,7 @@ class Compiled:
 
         shaped = [leaf(p) for p in predictions]
         error = self.loss(shaped, self.rows.targets(part))
+        is_value(error)
         if self.penalty is not None:
             error = error + self.penalty()
         return Mixed(self, error, leaves, part)
