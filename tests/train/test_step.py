@@ -90,6 +90,18 @@ def test_what_cannot_be_a_step_is_said():
     assert w.data == 1.0
 
 
+def test_a_loss_that_is_nan_moves_no_parameter_though_its_gradients_are_finite():
+    model = nn.MLP(2, [4, 2], rng=0)
+    step = train.step(
+        lambda X, y: losses.cross_entropy([model(x) for x in X], y), optim.Adam(model.parameters(), lr=0.1)
+    )
+    step([[0.5, 1.0], [1.0, -1.0]], [0, 1])
+    before = [p.data for p in model.parameters()]
+    with pytest.raises(FloatingPointError, match="no parameter was moved"):
+        step([[0.5, 1.0], [1.0, -1.0]], [0, 7])
+    assert [p.data for p in model.parameters()] == before
+
+
 def test_an_optimizer_inside_a_compiled_function_is_refused():
     w = Value(1.0)
     optimizer = optim.Adam([w])

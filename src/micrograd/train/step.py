@@ -68,13 +68,15 @@ class Step:
             )
         if not self._checked:
             self._check(error)
-        if not self._descend(error, self.limit, optimizer.updates()):
+        value: float = error.data
+        # A target that is no class gives a nan with finite gradients, so the loss is looked at too.
+        if value != value or not self._descend(error, self.limit, optimizer.updates()):
             raise FloatingPointError(
-                f"the loss is {error.data} and a gradient is not finite at step {optimizer.steps + 1}: no parameter was "
+                f"the loss is {value} or a gradient is not finite at step {optimizer.steps + 1}: no parameter was "
                 "moved; try a lower learning rate or clip=1.0, and micrograd.detect_anomaly() to find where it comes from"
             )
         optimizer.advance()
-        return error.data  # type: ignore[no-any-return]
+        return value
 
     def _check(self, error: Any) -> None:
         """Refuse, once, a loss that is no Value or that no parameter of the optimizer has a part in."""
