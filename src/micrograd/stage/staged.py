@@ -31,11 +31,42 @@ from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace
 from micrograd.tree import Shape, flatten, map_values, unflatten
 
-DEEP = 20_000  # calls of Python inside of each other: a mask has a level for each comparison
+DEEP = 5_000  # calls of Python inside of each other: an interpreted call takes several, a mask one for each comparison
 
 _thread = threading.local()
 
 Arrange = Callable[[list[Any]], tuple[Sequence[Any], dict[str, Any]]]
+
+
+class _DeepCalls:
+    """Raises the recursion limit of the process while any thread stages a function, and puts it back after the last one.
+
+    The limit is one for all threads. If each thread put back what it had found, two that overlap would leave it raised.
+    It stays low enough that calls which pass through C reach it before the stack of a thread ends.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.before = 0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.users == 0:
+                self.before = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(self.before, DEEP))
+            self.users += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.users -= 1
+            if self.users == 0 and sys.getrecursionlimit() == max(
+                self.before, DEEP
+            ):  # nobody has set another one since
+                sys.setrecursionlimit(self.before)
+
+
+_deep_calls = _DeepCalls()
 
 
 def flat(shape: Shape) -> Arrange:
@@ -68,17 +99,15 @@ def stage(
     which is long enough, there is a trace only if there is such a loop.
     """
     m = Machine(keep_types, limits)
-    limit = sys.getrecursionlimit()
     outer, _thread.machine = machine(), m
-    sys.setrecursionlimit(max(limit, DEEP))
     try:
-        found = run(m, f, arrange, values, origins=origins)
+        with _deep_calls:
+            found = run(m, f, arrange, values, origins=origins)
     except Lost:
         raise Unsupported(next(iter(m.reasons.values()), "no row is left")) from None
     except RecursionError:
         raise Unsupported("the choices are nested too deeply") from None
     finally:
-        sys.setrecursionlimit(limit)
         _thread.machine = outer
     if m.limits.work and not m.rolled:
         raise Unsupported("there is no long loop in it")
