@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,51 @@ def test_a_typical_error_is_met_by_its_message(solved, name, right, wrong, words
     verdict = judge(name, solved)
     assert not verdict.passed
     assert words in verdict.message
+
+
+RADD = (
+    "e08_numbers",
+    "def radd(self, other):\n    return self + other",
+    "def radd(self, other):\n    return other + self",
+)
+DEEPER = """
+import sys
+
+sys.setrecursionlimit(1_000_000)
+
+def topological(root, order=None):
+    order = [] if order is None else order
+    if root not in order:
+        for child in root._prev:
+            topological(child, order)
+        order.append(root)
+    return order
+"""
+
+
+@pytest.mark.parametrize("limit", [400, 3_000_000])
+def test_a_recursion_without_end_is_met_whatever_the_limit_of_the_process(solved, limit):
+    name, right, wrong = RADD
+    (solved / f"{name}.py").write_text(BY_NAME[name].solution.replace(right, wrong))
+    (solved / "e05_order.py").write_text(DEEPER)
+    kept = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit)
+    try:
+        assert "calls itself for ever" in judge(name, solved).message
+        assert "a stack of your own" in judge("e05_order", solved).message
+        assert sys.getrecursionlimit() == limit
+    finally:
+        sys.setrecursionlimit(kept)
+
+
+def test_checks_in_two_threads_leave_the_process_as_it_was(solved):
+    before = sys.getrecursionlimit(), list(sys.path), sys.dont_write_bytecode
+    with ThreadPoolExecutor(2) as pool:
+        verdicts = list(
+            pool.map(lambda name: judge(name, solved), ["e04_rules", "e05_order", "e06_backward", "e08_numbers"])
+        )
+    assert all(verdict.passed for verdict in verdicts)
+    assert (sys.getrecursionlimit(), sys.path, sys.dont_write_bytecode) == before
 
 
 def test_each_exercise_has_three_typical_errors():
@@ -155,6 +201,12 @@ def test_memory_is_limited(solved):
 def test_code_that_ends_the_process_is_reported(solved):
     (solved / "e01_slope.py").write_text("import os\nos._exit(3)\n")
     assert "ended with code 3" in check("e01_slope", solved).verdict.message
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_code_that_crashes_python_is_told_the_usual_cause(solved):
+    (solved / "e01_slope.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
+    assert "a recursion that does not end" in check("e01_slope", solved).verdict.message
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -14,7 +15,7 @@ from typing import Any
 
 from micrograd.learn.workshop import checks_engine, checks_functions, checks_networks
 from micrograd.learn.workshop.catalog import BY_NAME
-from micrograd.learn.workshop.programs import Fault
+from micrograd.learn.workshop.programs import Fault, bounded_recursion
 
 CHECKS: dict[str, Callable[[Callable[[str], Any]], Any]] = {
     name: getattr(module, name)
@@ -25,6 +26,7 @@ CHECKS: dict[str, Callable[[Callable[[str], Any]], Any]] = {
 
 
 PAGE = "my_timeline.html"
+_ONE = threading.RLock()  # a check changes the path, the modules and the recursion limit of the process
 
 
 @dataclass
@@ -38,13 +40,24 @@ class Verdict:
 
 
 def judge(name: str, folder: Path) -> Verdict:
-    """Run one check in this process."""
+    """Run one check in this process. Checks in several threads wait for each other."""
+    with _ONE, bounded_recursion():
+        return _judge(name, folder, sys.getrecursionlimit())
+
+
+def _judge(name: str, folder: Path, limit: int) -> Verdict:
+    def load(module: str) -> Any:
+        try:
+            return import_module(module)
+        finally:
+            sys.setrecursionlimit(limit)  # a file that raises the limit would make an endless recursion a crash
+
     kept, names = list(sys.path), set(sys.modules)
     sys.path.insert(0, str(folder))
     written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     invalidate_caches()
     try:
-        told = CHECKS[name](import_module)
+        told = CHECKS[name](load)
         return Verdict(True, told or "")
     except Fault as fault:
         told, found = _page(fault, folder)

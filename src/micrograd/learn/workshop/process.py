@@ -17,6 +17,7 @@ from micrograd.learn.workshop.judge import Verdict
 SECONDS = 60  # wall clock; the longest check, the moons, takes about 2 s on an idle core
 MEMORY = 2 << 30  # bytes of address space; an interpreter with this package takes about 0.3 GB of it
 SHOWN = 2000  # characters of the learner's own output
+CRASHED = 0xC00000FD  # Windows: the stack is full
 
 
 @dataclass
@@ -45,9 +46,19 @@ def check(name: str, folder: Path, seconds: float = SECONDS, memory: int = MEMOR
                 _end(child)
         text = _read(printed)
         if not result.exists():
-            message = f"The process of your code ended with code {child.returncode} before the check was done."
-            return Run(Verdict(False, message), text)
+            return Run(Verdict(False, _ended(child.returncode)), text)
         return Run(Verdict(**json.loads(result.read_text(encoding="utf-8"))), text)
+
+
+def _ended(code: int) -> str:
+    """Why a process left no verdict."""
+    if code in (-signal.SIGSEGV, CRASHED):
+        return (
+            "Your code crashed Python. Most often this is a recursion that does not end, in a process that allows it."
+        )
+    if sys.platform != "win32" and code == -signal.SIGXCPU:
+        return "Your code was stopped: it used all of its processor time. Is there a loop that does not end?"
+    return f"The process of your code ended with code {code} before the check was done."
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

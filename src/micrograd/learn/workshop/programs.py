@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +41,24 @@ def require(fact: bool, message: str) -> None:
     """Raise a Fault with this message unless the fact holds."""
     if not fact:
         raise Fault(message)
+
+
+@contextlib.contextmanager
+def bounded_recursion(frames: int = 1000) -> Iterator[None]:
+    """Let code recurse this many frames from here, whatever limit the process has, and restore the limit afterwards.
+
+    1,000 frames raise RecursionError long before the C stack is full, also where each turn passes through a C slot such as
+    `__radd__`. A process that has raised its limit would let such a recursion go on until the interpreter crashes.
+    """
+    depth, frame = 0, sys._getframe()
+    while frame.f_back is not None:
+        depth, frame = depth + 1, frame.f_back
+    kept = sys.getrecursionlimit()
+    sys.setrecursionlimit(depth + frames)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(kept)
 
 
 def close(a: Any, b: float, tolerance: float = 1e-6) -> bool:
