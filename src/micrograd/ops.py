@@ -407,13 +407,18 @@ def _horner(x: Any, coefficients: Any) -> Any:
     return _fold(lambda acc, c: f.fma(acc, x, c), rest, first)  # one rounding a step, and the same one on every machine
 
 
-def _minus_log(x: Any) -> Any:
-    """-log(x) for 2⁻⁶³ ≤ x < 1: x is brought to [√½, √2) by exact powers of two, and the rest is a series."""
+def _split(x: Any) -> tuple[Any, Any]:
+    """x = m·2^-e for 2⁻⁶³ ≤ x < 1, with m in [√½, √2): exact, by powers of two. LLVM reads both from the bits of x."""
     exponent: Any = 0.0
     for k in (32, 16, 8, 4, 2, 1):
         small = f.lt(x, SQRT_2 * 2.0**-k)
         x = f.where(small, x * 2.0**k, x)
         exponent = exponent + f.where(small, float(k), 0.0)
+    return x, exponent
+
+
+def _minus_log(x: Any, exponent: Any) -> Any:
+    """-log(x·2^-exponent), by a series."""
     s = f.div(x - 1.0, x + 1.0)
     z = s * s
     log = 2.0 * s + s * (z * _horner(z, ATANH))
@@ -421,10 +426,14 @@ def _minus_log(x: Any) -> Any:
 
 
 def _probit(q: Any) -> Any:
+    return _probit_of(q, *_split(0.5 - f.abs(q)))
+
+
+def _probit_of(q: Any, mantissa: Any, exponent: Any) -> Any:
     side = f.abs(q)
     middle = f.le(side, 0.425)
     w = q * q
-    v = f.where(middle, 0.180625 - w, f.sqrt(_minus_log(0.5 - side)) - 1.609375)
+    v = f.where(middle, 0.180625 - w, f.sqrt(_minus_log(mantissa, exponent)) - 1.609375)
     either = [
         [f.where(middle, a, b) for a, b in zip(m, t, strict=True)] for m, t in ((MIDDLE_N, TAIL_N), (MIDDLE_D, TAIL_D))
     ]
@@ -555,6 +564,10 @@ _ROWS = [
 # fmt: on
 
 OPS: dict[str, Op] = {op.name: op for op in _ROWS}
+
+
+# probit for code that reads mantissa and exponent from the bits of 0.5 - |q|; nobody asks for its partials
+PROBIT_OF = Op("probit_of", _probit_of, [_zero, _zero, _zero])
 
 
 def facts(op: Op) -> tuple[str, ...]:

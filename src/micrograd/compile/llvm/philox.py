@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from math import nan
 from typing import Any
 
-from micrograd.ops import HALF_STEP, OPS
+from micrograd.ops import HALF_STEP, PROBIT_OF
 from micrograd.philox import INCREMENTS, MULTIPLIERS, ROUNDS, WORD
 
 TWO_32, TWO_52 = 4294967296.0, 4503599627370496.0
 MANTISSA = 0x4330000000000000  # the bits of 2^52
+BELOW_ROOT_2 = 0x3FF6A09E667F3BCC  # the bits of the last number below √2
 BELOW_1 = 1.0 - 2.0**-24  # the largest 32-bit float below 1
 
 
@@ -75,6 +76,19 @@ class _Lines:
         upper = self.real("fmul", parts[0], self.number(2.0**-32))
         return self.real("fadd", upper, self.real("fmul", parts[1], self.number(2.0**-53)))
 
+    def tail(self, q: str) -> str:
+        """0.5 - |q|."""
+        bits = self.integer("and", self.do(f"bitcast {self.T} {q} to {self.I}"), self.whole(2**63 - 1))
+        return self.real("fsub", self.number(0.5), self.do(f"bitcast {self.I} {bits} to {self.T}"))
+
+    def split(self, x: str) -> tuple[str, str]:
+        """A number in (0, 1) as m·2^-e with m in [√½, √2): what the table does by comparisons, from the bits."""
+        bits = self.do(f"bitcast {self.T} {x} to {self.I}")
+        shifted = self.integer("lshr", self.integer("sub", self.whole(BELOW_ROOT_2), bits), self.whole(52))
+        mantissa = self.integer("add", bits, self.integer("shl", shifted, self.whole(52)))
+        exponent = self.do(f"bitcast {self.I} {self.integer('or', shifted, self.whole(MANTISSA))} to {self.T}")
+        return self.do(f"bitcast {self.I} {mantissa} to {self.T}"), self.real("fsub", exponent, self.number(TWO_52))
+
     def is_whole(self, x: str) -> str:
         """Whether a number is whole and below 2^53 on either side (2^24 in 32-bit floats, which hold no larger ones)."""
         limit = 2.0**24 if self.t.float32 else 2.0**53
@@ -106,7 +120,7 @@ def normal(t: Any, operands: Sequence[Any]) -> str:
         lines = _Lines(t)
         u = _draw(lines, operands, wide)
         q = lines.real("fadd", lines.real("fsub", u, lines.number(0.5)), lines.number(HALF_STEP))
-        result = t.strict(OPS["probit"], [q])
+        result = t.strict(PROBIT_OF, [q, *lines.split(lines.tail(q))])
     return _narrowed(t, result)
 
 
