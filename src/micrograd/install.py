@@ -42,10 +42,14 @@ def command(extra: str) -> str:
     return f"{_pip()} install {wanted}"
 
 
-def native_way_out() -> str:
-    """Say how to get the C engine, where the Python engine runs."""
+def native_way_out(reason: str = "") -> str:
+    """Say how to get the C engine where the Python engine runs; reason: why the C engine was not imported."""
     import sysconfig
 
+    if "interpreter" in reason:  # module.c says so, or Python itself for a subinterpreter with a lock of its own
+        return (
+            "The first interpreter of a process that imports micrograd has the C engine: do the heavy work in that one"
+        )
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "The C engine needs the interpreter lock: use a build of Python that is not free-threaded"
     return f"Install a C compiler, and then: {native_command()}"

@@ -360,7 +360,7 @@ if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
 
             warnings.warn(
                 f"micrograd runs its Python engine, which gives the same results many times slower: {reason}. "
-                f"{install.native_way_out()} (or set MICROGRAD_PURE=1 to choose this engine silently)",
+                f"{install.native_way_out(str(reason))} (or set MICROGRAD_PURE=1 to choose this engine silently)",
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import itertools
 import math as standard
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,96 +10,13 @@ from fractions import Fraction
 import pytest
 
 import compiled_module
+from background import settle
 from micrograd import CompileError, Value, grad, jit, math, nn, no_grad, primitive, value_and_grad, vmap
-from micrograd.compile.llvm import LLVM
 from micrograd.compile.tuning import TUNING
 from random_programs import needs_llvm
 
 np = pytest.importorskip("numpy")
-worker = importlib.import_module("micrograd.compile.worker")
-point = importlib.import_module("micrograd.compile.point")
 pytestmark = needs_llvm
-
-
-def settle():
-    """Wait until the compiling thread has done what was asked of it."""
-    done = threading.Event()
-    worker.in_background(done.set)
-    assert done.wait(60)
-
-
-class TestTiers:
-    def test_the_first_result_comes_at_once_and_machine_code_later(self, monkeypatch):
-        held, jobs = [], []
-        monkeypatch.setattr(worker, "in_background", jobs.append)
-        monkeypatch.setattr(point.interpret, "run", lambda *a, run=point.interpret.run: held.append(1) or run(*a))
-        f = jit(lambda x: math.exp(x) * 2)
-        want = [math.exp(x) * 2 for x in (0.0, 1.0, 2.0)]
-        assert [f(x) for x in (0.0, 1.0)] == want[:2]
-        assert len(held) == 1  # the first came out of the trace, the second was interpreted: nothing is compiled yet
-        assert len(jobs) == 1  # and asked for once
-        jobs[0]()
-        assert f(2.0) == pytest.approx(want[2], rel=1e-15)
-        assert len(held) == 1
-
-    def test_the_switch_happens_by_itself(self):
-        f = jit(lambda x: x * x + 1)
-        assert f(2.0) == 5.0
-        settle()
-        (variant,) = f.variants
-        assert len(variant.kernels) == 1
-        assert f(3.0) == 10.0
-
-    def test_a_job_that_fails_does_not_stop_the_others(self, monkeypatch):
-        told = []
-        monkeypatch.setattr(threading, "excepthook", lambda args: told.append(args.exc_type))
-        worker.in_background(lambda: 1 // 0)
-        settle()
-        assert told == [ZeroDivisionError]
-
-    def test_wait_compiles_in_the_first_call(self):
-        f = jit(lambda x: x * x + 1, wait=True)
-        f(2.0)
-        (variant,) = f.variants
-        assert len(variant.kernels) == 1
-
-    def test_an_interrupted_compilation_is_begun_anew(self, monkeypatch):
-        def interrupt(*_):
-            raise KeyboardInterrupt
-
-        f = jit(lambda x: x * 2, wait=True)
-        with monkeypatch.context() as patch:
-            patch.setattr(LLVM, "compile", interrupt)
-            with pytest.raises(KeyboardInterrupt):
-                f(1.0)
-        assert f(1.0) == 2.0
-        [variant] = f.variants
-        assert len(variant.kernels) == 1
-
-    def test_code_is_made_once_for_each_arrangement_of_the_arguments(self):
-        runs = itertools.count()
-
-        def first(x):
-            next(runs)
-            return x[0] if isinstance(x, list) else x
-
-        f = jit(first, wait=True)
-        for x in (1.0, 2.0, 3, [1.0], [2.0], [1.0, 2.0], [3.0, 4.0]):
-            f(x)
-        assert len(list(f.variants)) == 3
-        assert next(runs) == 2 * 3 + 2  # isinstance() may tell 3 from 3.0: it is traced too, and found to be the same
-
-    def test_tape_and_source_show_what_runs(self):
-        f = jit(lambda x: math.exp(x) * 2)
-        assert "exp %0" in str(f.tape(1.0))
-        assert "define i32 @kernel" in f.source(1.0)
-        assert "@exp" in f.source(1.0)
-
-    def test_it_says_what_it_is(self):
-        assert "plain" in repr(jit(compiled_module.plain))
-        assert jit(compiled_module.plain).__name__ == "plain"
-        assert jit(compiled_module.plain).__module__ == "compiled_module"
-        assert jit(compiled_module.plain).__doc__ == compiled_module.plain.__doc__ != None  # noqa: E711
 
 
 class TestInEagerCode:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import random
-import threading
 
 import pytest
 
+from background import settle
 from micrograd import Value, jit, math, value_and_grad, vmap
 from micrograd.compile import worker
 from micrograd.compile.tuning import TUNING
@@ -160,9 +160,7 @@ def test_long_rows_round_alike_before_and_after_they_are_optimized(monkeypatch):
     for exact in (False, True):
         f = vmap(lambda x, y: smooth(0.7, x, y), exact=exact)
         first = f(X, Y)
-        done = threading.Event()
-        worker.in_background(done.set)
-        assert done.wait(60)
+        settle()
         assert (f(X, Y) == first).all()
 
 

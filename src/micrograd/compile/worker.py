@@ -37,22 +37,38 @@ def must_wait() -> bool:
 
 
 def in_background(job: Callable[[], None]) -> None:
-    """Run a job on the compiling thread, after the jobs that are already waiting."""
+    """Run a job on the compiling thread, after the jobs that are already waiting; at once where no thread can be started."""
+    if _has_worker():
+        _jobs.put(job)
+    else:
+        _run(job)
+
+
+def _has_worker() -> bool:
+    """Whether the compiling thread runs, after starting it where it does not."""
     global _worker
     with _worker_lock:
         if _worker is None:
-            _worker = threading.Thread(target=_work, name="micrograd-compile", daemon=True)
-            _worker.start()
+            thread = threading.Thread(target=_work, name="micrograd-compile", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # a limit of the system, an interpreter that is ending, an isolated subinterpreter
+                return False
+            _worker = thread
             atexit.register(_stop)
-    _jobs.put(job)
+    return True
 
 
 def _work() -> None:
     while (job := _jobs.get()) is not None:
-        try:
-            job()
-        except Exception:  # reported as for any thread; the jobs behind it are still done
-            threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
+        _run(job)
+
+
+def _run(job: Callable[[], None]) -> None:
+    try:
+        job()
+    except Exception:  # reported as for any thread; the jobs behind it are still done
+        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
 
 
 def _stop() -> None:

@@ -2,8 +2,9 @@
    first. engine.h lists the parts.
 
    The state of the engine (the type, the slabs, the table) belongs to the process and not to the module object, because each op
-   would have to look the module up from the type of an operand. So the module is for one interpreter, which it says below, and
-   needs the interpreter lock; engine.h refuses to compile for a free-threaded Python. */
+   would have to look the module up from the type of an operand. So the module is for the first interpreter that imports it: in
+   every other one the import fails, and the Python engine runs there. It needs the interpreter lock; engine.h refuses to compile
+   for a free-threaded Python. */
 
 #include "code.h"
 #include "optim.h"
@@ -65,8 +66,14 @@ static const double *leaf_partials(PyObject *root, PyObject **owner, PyObject *c
 _Static_assert(offsetof(Node, grad) == offsetof(Node, data) + sizeof(double), "optim.c reads the gradient behind the data");
 
 static int module_exec(PyObject *module) {
-    static PyObject *first; /* what a second import in the same process gets, too */
+    static PyObject *first; /* what a second import in the same interpreter gets, too */
+    static int64_t owner;   /* the interpreter that the state belongs to */
     static PyTypeObject *kernel_type;
+    int64_t here = PyInterpreterState_GetID(PyInterpreterState_Get());
+    if (first != NULL && here != owner) {
+        PyErr_SetString(PyExc_ImportError, "the C engine serves one interpreter, and another one of this process has loaded it");
+        return -1;
+    }
     if (first != NULL) return PyDict_Update(PyModule_GetDict(module), first);
     if (measure_gc_head() < 0 || operand_init() < 0 || value_init_type(module) < 0 || make_init(module) < 0 || leave_init(module) < 0 ||
         add_type(module, NULL, &captured_spec, &CapturedType) < 0 || add_type(module, NULL, &row_call_spec, &RowCallType) < 0 ||
@@ -75,6 +82,7 @@ static int module_exec(PyObject *module) {
         optim_add(module, &(ValueLayout){ValueType, offsetof(Node, data), before_update, leaf_partials}) < 0 ||
         PyModule_AddIntConstant(module, "MAX_SCOPE", MAX_SCOPE) < 0)
         return -1;
+    owner = here;
     first = PyDict_Copy(PyModule_GetDict(module));
     return first == NULL ? -1 : 0;
 }
