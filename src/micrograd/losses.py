@@ -19,13 +19,12 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.math import abs as absolute
-from micrograd.math import dot, eq, exp, expm1, ge, le, log1p, logsumexp, mean, relu, softplus, where
-from micrograd.math import min as least
+from micrograd.math import dot, eq, exp, expm1, floor, ge, gt, le, log1p, logsumexp, mean, relu, softplus, where
+from micrograd.math import max as most
 from micrograd.math import sum as total
 from micrograd.tape.trace import is_tracing, peek
 
 REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {"mean": mean, "sum": total, "none": lambda losses: losses}
-LARGEST = 1.7976931348623157e308
 
 
 def mse(predictions: Any, targets: Any, reduction: str = "mean") -> Any:
@@ -106,6 +105,9 @@ def cross_entropy(
     ignore_index     targets of this number count for nothing
     label_smoothing  the share of each target that is spread evenly over all classes
 
+    A logit of -inf masks a class. If that is the target, the loss is infinite, and the gradients are softmax minus one-hot
+    as everywhere. A logit of +inf, or -inf for all classes, gives nan, as in PyTorch.
+
     >>> from micrograd.losses import cross_entropy
     >>> round(cross_entropy([2.0, 0.0], 0), 6)
     0.126928
@@ -162,7 +164,8 @@ def l2(parameters: Iterable[Any], strength: float = 1e-4) -> Any:
 def _part(share: Any, x: Any) -> Any:
     """Return share · x, and 0 for a share of 0 of whatever x is, infinity included."""
     if isinstance(share, Value):
-        return where(eq(share, 0.0), 0.0, share * x)
+        nothing = eq(share, 0.0) * eq(absolute(x), inf)
+        return share * where(nothing, 0.0, x)  # 0 · inf would be nan; the derivative by the share stays x elsewhere
     return share * x if share else 0.0
 
 
@@ -187,32 +190,64 @@ def _cross_entropy_of(
         at = row[index]
         factor: Any = 1.0 if weights is None else weights[index]
     else:  # the target is chosen by comparison, which can be compiled
+        if ignore is not None:
+            ignored = eq(target, float(ignore))
+            row = [where(ignored, 0.0, x) for x in row]  # so that no nan or infinity in it reaches a gradient
         chosen = [eq(target, float(i)) for i in range(len(row))]
         at = total([where(c, x, 0.0) for c, x in zip(chosen, row)])
         factor = 1.0 if weights is None else dot(chosen, weights)
-    rise = least(logsumexp(row) - at, LARGEST)  # the loss but for rounding; any number would do in what follows
-    parts, corrections, gaps = [], [], []
-    for x, c in zip(row, chosen):
-        if not isinstance(target, Value) and c:
-            gaps.append(0.0)
-            continue
-        gap = x - at
-        part = exp(gap - rise)
-        parts.append(where(c, 0.0, part) if isinstance(target, Value) else part)
-        corrections.append(1.0 + _rounding_error(x, at))
-        gaps.append(gap)
-    others = dot(parts, corrections) if parts else 0.0
-    surprise = rise + log1p(others + expm1(-rise))  # log(1 + Σ exp(gap)), with every digit where the loss is small
-    loss = surprise if weights is None else factor * surprise
+    surprise, all_of_them = _surprises(row, at, chosen, isinstance(target, Value), smoothing > 0.0)
+    loss = surprise if weights is None else _part(factor, surprise)
     if smoothing:
-        spread = total([(1.0 if weights is None else weights[i]) * (surprise - g) for i, g in enumerate(gaps)])
-        loss = (1.0 - smoothing) * loss + (smoothing / len(row)) * spread
+        shares = [1.0] * len(row) if weights is None else weights
+        spread = total([w * each for w, each in zip(shares, all_of_them) if w])
+        loss = _part(1.0 - smoothing, loss) + (smoothing / len(row)) * spread
     if isinstance(target, Value):
         loss = where(total(chosen), loss, nan)
         if ignore is not None:
-            ignored = eq(target, float(ignore))
             loss, factor = where(ignored, 0.0, loss), where(ignored, 0.0, factor)
     return loss, factor
+
+
+def _surprises(row: list[Any], at: Any, chosen: list[Any], compared: bool, every: bool) -> tuple[Any, list[Any]]:
+    """Return logsumexp(row) - at with all its digits; and with `every`, the same for each logit in place of `at`.
+
+    Where the result is large, the subtraction loses nothing. Elsewhere logits are measured from `at`, and it is
+    log(1 + Σ exp(x - at)) over the others.
+    """
+    if is_tracing():
+        whole = logsumexp(row)
+        far = gt(whole - at, most(1.0, 0.5 * absolute(whole)))
+        origin = where(far, whole, at)  # so that what is computed and not taken is finite, and so are its derivatives
+        near = _log_of_sum(row, origin, floor(whole - origin), chosen, compared)
+        result = where(far, whole - at, near)
+        level = where(far, logsumexp([x - origin for x in row]), near) if every else near
+    else:  # eager code looks at the numbers, and computes one of the two
+        number, *numbers = peek([at, *row])
+        size = logsumexp(numbers)
+        if size - number > max(1.0, 0.5 * abs(size)):
+            origin = logsumexp(row)
+            result = origin - at
+            level = logsumexp([x - origin for x in row]) if every else None
+        else:
+            origin = at
+            result = level = _log_of_sum(row, at, floor(size - number), chosen, compared)
+    return result, [level - (x - origin) for x in row] if every else []
+
+
+def _log_of_sum(row: list[Any], origin: Any, rise: Any, chosen: list[Any], compared: bool) -> Any:
+    """Return log(1 + Σ exp(x - origin)) over all logits but the chosen one, with every digit where it is small.
+
+    `rise` may be any number: a rough result keeps the exponentials small, and 0 keeps all digits of a small one.
+    """
+    parts, corrections = [], []
+    for x, c in zip(row, chosen):
+        if compared or not c:
+            part = exp(x - origin - rise)
+            parts.append(where(c, 0.0, part) if compared else part)
+            corrections.append(1.0 + _rounding_error(x, origin))
+    others = dot(parts, corrections) if parts else 0.0
+    return rise + log1p(others + expm1(-rise))
 
 
 def _rounding_error(a: Any, b: Any) -> Any:
