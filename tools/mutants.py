@@ -35,7 +35,12 @@ PURE = [
     "-k",
     "not C- and not [C",
 ]  # the C engine has values and rules of its own, made from the table before it was changed
-PASSES = ["tests/tape/test_passes.py", "tests/tape/test_transforms.py", "tests/tape/test_region_derivatives.py"]
+PASSES = [
+    "tests/tape/test_passes.py",
+    "tests/tape/test_transforms.py",
+    "tests/tape/test_composition.py",
+    "tests/tape/test_region_derivatives.py",
+]
 MORE_PASSES = ["tests/tape/test_regions.py", "tests/tape/test_derivative_orders.py", "tests/tape/test_tape.py",
                "tests/contract/test_fuzz.py", "tests/compile/test_compiled_regions.py"]  # fmt: skip
 MERGER = (["tests/stage/test_broken_merger.py", "-k", "nothing_is_broken"], ["tests/stage/test_traps.py"])

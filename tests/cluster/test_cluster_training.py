@@ -11,28 +11,13 @@ pytest.importorskip("distributed", reason="the cluster needs dask and distribute
 pytest.importorskip("llvmlite", reason="workers compile")
 
 import numpy as np
-from distributed import Client, LocalCluster
 
-from micrograd import data, engine, losses, nn, optim
+from cluster.local import MARKS
+from micrograd import data, losses, nn, optim
 from micrograd.train import accuracy, fit
 
-pytestmark = [
-    pytest.mark.skipif(not engine.NATIVE, reason="workers run machine code, which needs the C engine"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.xdist_group("cluster"),
-]
+pytestmark = MARKS
 ROWS = 40_000  # two chunks
-
-
-@pytest.fixture(scope="module")
-def client():
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", host="127.0.0.1", silence_logs=50) as c,
-        Client(c) as client,
-    ):
-        yield client
 
 
 def points(rows=ROWS, seed=0):
