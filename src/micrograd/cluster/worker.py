@@ -10,11 +10,13 @@ import hashlib
 import pickle
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 from micrograd.compile import backend
+from micrograd.compile.backend import BLOCK
 from micrograd.compile.batch import ByVariant, RowsVariant
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.variants import Variant
@@ -23,6 +25,7 @@ from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace
 from micrograd.tree import NUMBER
 
+PIECE = 128 * BLOCK  # rows of a range that are made at a time: a megabyte a column stays in the processor's cache
 KEPT = 32  # programs that a worker keeps compiled; the least recently used one is dropped
 
 
@@ -137,9 +140,34 @@ def run_chunk(
 
     `eagerly` are rows whose path is known although its machine code does not accept them, with the number of the path.
     """
+    import numpy as np
+
     start = perf_counter()
-    arrays = [_array(column) for column in columns]
-    part: Any = _Part(arrays, axes, params)
+    rows = len(columns[0]) if isinstance(columns[0], range) else columns[0].shape[axes[0]]
+    at_once = rows
+    if program.goal.reduced and all(isinstance(column, range) for column in columns):
+        at_once = PIECE
+    sums: list[Any] = []
+    outs: list[Any] = []
+    missed: list[int] = []
+    for first in range(0, rows, at_once):
+        part = columns if at_once == rows else [column[first : first + at_once] for column in columns]
+        here = {row - first: variant for row, variant in eagerly.items() if first <= row < first + at_once}
+        more, outs, missed = _run_rows(program, params, axes, here, part)
+        if missed:
+            missed, sums, outs = [first + row for row in missed], [], []
+            break
+        sums.append(more)
+    total = np.concatenate(sums) if program.goal.reduced and sums else None
+    size = total.nbytes if total is not None else sum(o.nbytes for o in outs)
+    return Done(number, total, outs, missed, perf_counter() - start, _address(), (rows, size))
+
+
+def _run_rows(
+    program: Program, params: list[float], axes: list[int], eagerly: dict[int, int], columns: Sequence[Any]
+) -> tuple[Any, list[Any], list[int]]:
+    """The sums of the blocks of these rows or their results by row; and the first rows that follow none of the paths."""
+    part: Any = _Part([_array(column) for column in columns], axes, params)
     work = ByVariant(part, program.goal, 1, None)
     variants = _variants(program)
     if not program.goal.reduced:
@@ -150,18 +178,12 @@ def run_chunk(
         if work.done():
             break
         work.run(variant)
-    missed: list[int] = []
     while not work.done():
         row = work.first()
-        if row in eagerly:
-            work.run_eagerly(variants[eagerly[row]], row)
-        else:
-            missed = [r for r in work.remaining.tolist() if r not in eagerly][:64] or [row]
-            break
-    sums = work.block_sums() if program.goal.reduced and not missed else None
-    outs = [] if missed else work.outs
-    size = sums.nbytes if sums is not None else sum(o.nbytes for o in outs)
-    return Done(number, sums, outs, missed, perf_counter() - start, _address(), (part.rows, size))
+        if row not in eagerly:
+            return None, [], [r for r in work.remaining.tolist() if r not in eagerly][:64] or [row]
+        work.run_eagerly(variants[eagerly[row]], row)
+    return work.block_sums() if program.goal.reduced else None, work.outs, []
 
 
 def _array(column: Any) -> Any:
