@@ -141,8 +141,8 @@ def test_a_whole_step_in_c_is_the_python_one_to_the_bit(limit, compiled):
         groups = [{"parameters": ps[:9]}, {"parameters": ps[9:], "weight_decay": 0.1}]
         optimizer = optim.AdamW(groups, lr=0.05, amsgrad=True)
         for group in optimizer.groups:
-            group.slots = make(group.parameters)
-        optimizer.slots = make(ps)
+            vars(group)["slots"] = make(group.parameters)
+        vars(optimizer)["slots"] = make(ps)
         optimizer.freeze(ps[3:5])
         f = jit(lambda x, m=model: m(x) ** 2, exact=True, wait=True) if compiled else lambda x, m=model: m(x) ** 2
         rng = random.Random(0)

@@ -17,8 +17,9 @@ gradients before a step.
 """
 
 from micrograd.optim.clip import clip_norm, clip_value
+from micrograd.optim.groups import Group
 from micrograd.optim.lbfgs import LBFGS
-from micrograd.optim.optimizer import Group, Optimizer, decay_groups
+from micrograd.optim.optimizer import Optimizer, decay_groups
 from micrograd.optim.optimizers import SGD, Adagrad, Adam, AdamW, Lion, NAdam, RMSprop
 from micrograd.optim.schedules import (
     Schedule,

@@ -8,6 +8,7 @@ from math import inf, isfinite, sqrt
 from typing import Any
 
 from micrograd.engine import Value
+from micrograd.optim.groups import Settings
 from micrograd.optim.optimizer import Optimizer
 from micrograd.optim.slots import Slots, Update
 
@@ -34,6 +35,8 @@ class LBFGS(Optimizer):
     history_size     how many steps the curvature is estimated from
     """
 
+    assignable = Optimizer.assignable | {"evaluations"}
+
     def __init__(
         self,
         parameters: Iterable[Any],
@@ -44,26 +47,29 @@ class LBFGS(Optimizer):
         history_size: int = 10,
         max_evaluations: int = 25,
     ) -> None:
-        for name, n in (("max_iter", max_iter), ("history_size", history_size), ("max_evaluations", max_evaluations)):
-            if not isinstance(n, int) or n < 1:
-                raise ValueError(f"{name} is a whole number, 1 or more, not {n!r}")
-        for name, x in (("tolerance_grad", tolerance_grad), ("tolerance_change", tolerance_change)):
-            if not 0.0 <= x < inf:
-                raise ValueError(f"{name} is 0 or more, not {x}")
         super().__init__(
             parameters, lr, max_iter=max_iter, tolerance_grad=tolerance_grad, tolerance_change=tolerance_change,
             history_size=history_size, max_evaluations=max_evaluations,
         )  # fmt: skip
         if len(self.groups) > 1:
             raise ValueError("LBFGS minimizes over all parameters together: give it one list, not groups")
-        self._pairs: list[tuple[Any, Any]] = []  # (change of the parameters, change of the gradient), oldest first
         self.evaluations = 0  # of the closure, in all steps
+        self._pairs: list[tuple[Any, Any]] = []  # (change of the parameters, change of the gradient), oldest first
+
+    def _consistent(self, settings: Settings) -> None:
+        for name in ("max_iter", "history_size", "max_evaluations"):
+            n = settings[name]
+            if not n >= 1 or n != int(n):
+                raise ValueError(f"{name} is a whole number, 1 or more, not {n:g}")
+        for name in ("tolerance_grad", "tolerance_change"):
+            if not 0.0 <= settings[name] < inf:
+                raise ValueError(f"{name} is 0 or more, not {settings[name]}")
 
     def step(self, closure: Callable[[], Value] | None = None) -> float:
         """Run up to `max_iter` iterations and return the loss at the end; the parameters and gradients are of there."""
         if closure is None:
             raise TypeError("LBFGS evaluates the loss several times in a step: call step(closure), which returns it")
-        point, settings = _Point(self.slots, closure), self.settings
+        point, settings = _Point(self.slots, closure), self.groups[0]._settings
         loss, gradient = point.evaluate()
         if not isfinite(loss):
             raise ValueError(f"the loss is {loss} where LBFGS begins: it needs a finite one")
@@ -76,7 +82,8 @@ class LBFGS(Optimizer):
                 self._pairs.clear()
                 direction = Vector("d", [-g for g in gradient])
                 slope = Slots.dot(gradient, direction)
-            first = self.lr if self._pairs else min(1.0, 1.0 / sum(map(abs, gradient))) * self.lr
+            lr = self.groups[0].lr
+            first = lr if self._pairs else min(1.0, 1.0 / sum(map(abs, gradient))) * lr
             start = point.position()
             length, new_loss, new_gradient = _search(
                 point, start, direction, first, loss, gradient, slope, int(settings["max_evaluations"])

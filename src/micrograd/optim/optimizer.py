@@ -2,73 +2,32 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable
-from math import inf, isfinite
-from numbers import Real
+from math import isfinite
 from typing import Any
 
 from micrograd.engine import Value
+from micrograd.optim.groups import Adjustable, Group, Ready, Settings, check_betas, checked, schedule_of
 from micrograd.optim.rules import Rule
-from micrograd.optim.schedules import Schedule, constant
+from micrograd.optim.schedules import Schedule
 from micrograd.optim.slots import Slots, Update
 from micrograd.optim.state import describe_rate, load_state
 
-Settings = dict[str, float]
-RANGES = {  # setting -> (least, bound): at least the first and below the second
-    "alpha": (0.0, 1.0),
-    "beta1": (0.0, 1.0),
-    "beta2": (0.0, 1.0),
-    "dampening": (0.0, inf),
-    "eps": (0.0, inf),
-    "initial": (0.0, inf),
-    "lr_decay": (0.0, inf),
-    "momentum": (0.0, inf),
-    "momentum_decay": (0.0, inf),
-    "weight_decay": (0.0, inf),
-}
 
-
-class Ready:
-    """What stays the same from step to step as long as the settings of a group do: made once, not in each step."""
-
-    def __init__(self, settings: tuple[float, ...], group: Group, rule: Rule, fixed: Settings) -> None:
-        self.settings, self.kept, self.number = settings, group.keep(rule, fixed.get("initial", 0.0)), _number(rule)
-        self.constants = [fixed.get(name, 0.0) for name in rule.constants]
-        self.place = {name: k for k, name in enumerate(rule.constants)}
-
-
-class Group:
-    """Parameters that share their settings, and the numbers that the optimizer keeps for each of them."""
-
-    def __init__(self, parameters: list[Value], settings: Settings, schedule: Schedule | None) -> None:
-        self.parameters, self.settings = parameters, settings
-        self.schedule = schedule  # None for the optimizer's own
-        self.slots: Any = Slots(parameters)
-        self.kept: dict[str, array[float]] = {}  # one number for each parameter
-        self.numbers: dict[str, float] = {}  # one number for the group
-        self.pending: dict[str, float] | None = None  # the same after the step that is being taken
-        self.frozen = bytes(len(parameters))
-        self.ready: Ready | None = None
-
-    def keep(self, rule: Rule, initial: float = 0.0) -> tuple[array[float], ...]:
-        """Return the kept numbers of a rule, made on the first call."""
-        for name in rule.kept:
-            if name not in self.kept:
-                self.kept[name] = array("d", [initial]) * len(self.parameters)
-        return tuple([self.kept[name] for name in rule.kept])
-
-    def __repr__(self) -> str:
-        told = "".join(f", {name}={x:g}" for name, x in self.settings.items())
-        return f"Group({len(self.parameters)} parameters{told})"
-
-
-class Optimizer:
+class Optimizer(Adjustable):
     """What optimizers share.
 
     `parameters` is a list of Values, or a list of groups: dicts with "parameters" and any settings that differ from the
     optimizer's own, such as {"parameters": model.head.parameters(), "lr": 0.1, "weight_decay": 0.0}.
+
+    The learning rate and the settings are attributes, of the optimizer and of each of its `groups`, and may be assigned
+    between steps: `optimizer.weight_decay = 0.1`. A group keeps what it was given itself.
     """
+
+    assignable = frozenset({"lr", "steps"})
+    groups: list[Group]
+    parameters: list[Value]
+    slots: Any
 
     def __init__(self, parameters: Iterable[Any], lr: float | Schedule, **settings: float) -> None:
         if hasattr(parameters, "parameters"):
@@ -76,22 +35,23 @@ class Optimizer:
                 f"an optimizer takes parameters, not a {type(parameters).__name__}: pass model.parameters()"
             )
         given = list(parameters)
-        self.settings: Settings = self._checked(settings)
-        self.groups: list[Group] = []
+        self._settings = checked(settings)
+        self._consistent(self._settings)
+        groups: list[Group] = []
         if given and all(isinstance(part, dict) for part in given):
             for part in given:
-                self.groups.append(self._group(dict(part)))
+                groups.append(self._group(dict(part)))
         else:
-            self.groups.append(Group(_parameters(given), dict(self.settings), None))
-        self.parameters = [p for group in self.groups for p in group.parameters]
-        if not self.parameters:
+            groups.append(Group(self, _parameters(given), {}, None))
+        values = [p for group in groups for p in group.parameters]
+        if not values:
             raise ValueError("an optimizer needs parameters, and was given none: pass model.parameters()")
-        if len({id(p) for p in self.parameters}) < len(self.parameters):
+        if len({id(p) for p in values}) < len(values):
             raise ValueError("one parameter is in the list twice, and would be moved twice in a step")
-        self.slots: Any = Slots(self.parameters)
-        self.lr = lr  # type: ignore[assignment]
+        self.__dict__.update(groups=groups, parameters=values, slots=Slots(values))
+        self._schedule = schedule_of(lr)
         self.steps = 0
-        self.initial = self._describe()
+        self._initial = self._describe()
 
     def _group(self, part: dict[str, Any]) -> Group:
         names = [name for name in ("parameters", "params") if name in part]
@@ -102,30 +62,30 @@ class Optimizer:
         if betas is not None:
             part["beta1"], part["beta2"] = check_betas(betas)
         for name in part:
-            if name not in self.settings:
+            if name not in self._settings:
                 raise ValueError(
-                    f"{type(self).__name__} has no setting {name!r} for a group: it has lr, {', '.join(self.settings)}"
+                    f"{type(self).__name__} has no setting {name!r} for a group: it has lr, {', '.join(self._settings)}"
                 )
         if not values:
             raise ValueError("a group of parameters is empty")
-        return Group(values, self.settings | self._checked(part), None if lr is None else _schedule(lr))
+        return Group(self, values, checked(part), None if lr is None else schedule_of(lr))
 
-    def _checked(self, settings: dict[str, Any]) -> Settings:
-        checked = {}
-        for name, x in settings.items():
-            if isinstance(x, bool):
-                checked[name] = float(x)
-                continue
-            least, bound = RANGES.get(name, (-inf, inf))
-            if not isinstance(x, Real) or not least <= float(x) < bound or (name == "eps" and x == 0.0):
-                told = (
-                    "above 0"
-                    if name == "eps"
-                    else f"{least:g} or more" + (f" and below {bound:g}" if bound < inf else "")
-                )
-                raise ValueError(f"{name} is {told}, not {x!r}")
-            checked[name] = float(x)
-        return checked
+    def _adjust(self, changes: Settings) -> None:
+        taken = {id(g): {name: x for name, x in changes.items() if name not in g._own} for g in self.groups}
+        if not any(taken.values()):
+            name = " and ".join(changes)
+            raise ValueError(
+                f"every group has a {name} of its own, which it keeps: assign to the groups, in optimizer.groups"
+            )
+        self._consistent(self._settings | changes)
+        for group in self.groups:
+            self._consistent(group._settings | taken[id(group)])
+        self._settings.update(changes)
+        for group in self.groups:
+            group._settings.update(taken[id(group)])
+
+    def _consistent(self, settings: Settings) -> None:
+        """Refuse settings that contradict each other."""
 
     # ---- learning rate
 
@@ -139,7 +99,11 @@ class Optimizer:
 
     @lr.setter
     def lr(self, rate: float | Schedule) -> None:
-        self._schedule = _schedule(rate)
+        if all(group.schedule is not None for group in self.groups):
+            raise ValueError(
+                "every group has a lr of its own, which it keeps: assign to the groups, in optimizer.groups"
+            )
+        self._schedule = schedule_of(rate)
 
     def scale_lr(self, factor: float, least: float = 0.0) -> None:
         """Multiply the learning rate of every group by a factor; from then on it is a number, not below `least`.
@@ -148,13 +112,13 @@ class Optimizer:
         >>> a, b = Value(1.0), Value(1.0)
         >>> optimizer = optim.SGD([{"parameters": [a]}, {"parameters": [b], "lr": 0.5}], lr=0.1)
         >>> optimizer.scale_lr(0.5)
-        >>> optimizer.lr, optimizer.groups[1].schedule(0)
+        >>> optimizer.lr, optimizer.groups[1].lr
         (0.05, 0.25)
         """
         for group in self.groups:
             if group.schedule is not None:
-                group.schedule = _schedule(max(self._rate(group.schedule) * factor, least))
-        self.lr = max(self.lr * factor, least)
+                group.lr = max(group.lr * factor, least)
+        self._schedule = schedule_of(max(self.lr * factor, least))
 
     def _rate(self, schedule: Schedule) -> float:
         rate = schedule(self.steps)
@@ -185,13 +149,12 @@ class Optimizer:
         """Return what the next step does, one update for each group; `advance` says that it was done."""
         found = []
         for group in self.groups:
-            lr = self._rate(group.schedule or self._schedule)
-            settings = tuple(group.settings.values())
-            varying = self._varying(group, lr, self.steps + 1)
-            ready = group.ready
+            settings = tuple(group._settings.values())
+            varying = self._varying(group, group.lr, self.steps + 1)
+            ready = group._ready
             if ready is None or ready.settings != settings:
-                rule = self._rule(group.settings)
-                ready = group.ready = Ready(settings, group, rule, self._fixed(group.settings))
+                rule = self._rule(group._settings)
+                ready = group._ready = Ready(settings, group, rule, self._fixed(group._settings))
             constants = ready.constants.copy()
             for name, x in varying:
                 if name in ready.place:
@@ -203,8 +166,7 @@ class Optimizer:
         """Count a step that was taken."""
         self.steps += 1
         for group in self.groups:
-            if group.pending is not None:
-                group.numbers, group.pending = group.pending, None
+            group.advance()
 
     def _rule(self, settings: Settings) -> Rule:
         raise NotImplementedError(f"{type(self).__name__} has no update rule: use one of its subclasses, such as Adam")
@@ -249,8 +211,7 @@ class Optimizer:
 
     def set_frozen(self, group: Group, marks: bytes) -> None:
         """Say which parameters of a group stay, with a byte for each."""
-        group.frozen = marks
-        group.slots.freeze(marks)
+        group.mark(marks)
         self.slots.freeze(b"".join(g.frozen for g in self.groups))
 
     # ---- state
@@ -276,7 +237,7 @@ class Optimizer:
             }
             for group, now in zip(self.groups, self._describe())
         ]
-        return {"optimizer": type(self).__name__, "steps": self.steps, "initial": self.initial, "groups": groups}
+        return {"optimizer": type(self).__name__, "steps": self.steps, "initial": self._initial, "groups": groups}
 
     def load_state_dict(self, state: dict[str, Any], source: str = "the state", settings: str = "same") -> None:
         """Continue from a state_dict of the same kind of optimizer over as many parameters.
@@ -288,27 +249,9 @@ class Optimizer:
         load_state(self, state, source, settings)
 
     def __repr__(self) -> str:
-        told = "".join(f", {name}={x:g}" for name, x in self.settings.items())
+        told = "".join(f", {name}={x:g}" for name, x in self._settings.items())
         groups = f" in {len(self.groups)} groups" if len(self.groups) > 1 else ""
         return f"{type(self).__name__}({len(self.parameters)} parameters{groups}, lr={self.lr:g}{told})"
-
-
-_numbers: dict[str, int] = {}
-
-
-def _number(rule: Rule) -> int:
-    found = _numbers.get(rule.name)
-    if found is None:
-        found = _numbers[rule.name] = Slots.rule(rule.name)
-    return found
-
-
-def _schedule(rate: Any) -> Schedule:
-    if callable(rate):
-        return rate  # type: ignore[no-any-return]
-    if isinstance(rate, bool) or not isinstance(rate, Real) or not 0.0 <= float(rate) < inf:
-        raise ValueError(f"a learning rate is a finite number, 0 or more, or a function of the step, not {rate!r}")
-    return constant(float(rate))
 
 
 def _parameters(given: list[Any]) -> list[Value]:
@@ -322,17 +265,6 @@ def _parameters(given: list[Any]) -> list[Value]:
                 f"{p!r} has requires_grad = False, which Values do not know: leave it out, or call optimizer.freeze([p])"
             )
     return given
-
-
-def check_betas(betas: Any) -> tuple[float, float]:
-    """Return the two decay rates of an optimizer; anything else is refused."""
-    pair = tuple(betas) if isinstance(betas, (tuple, list)) else ()
-    if len(pair) != 2:
-        raise ValueError(f"betas are two numbers, such as (0.9, 0.999), not {betas!r}")
-    for beta in pair:
-        if not isinstance(beta, Real) or not 0.0 <= float(beta) < 1.0:
-            raise ValueError(f"betas are at least 0 and below 1, not {beta}")
-    return float(pair[0]), float(pair[1])
 
 
 def decay_groups(model: Any, weight_decay: float, skip: Iterable[str] = ("b", "bias", "gain")) -> list[dict[str, Any]]:

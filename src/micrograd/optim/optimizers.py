@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from math import sqrt
 from typing import Any
 
-from micrograd.optim.optimizer import Group, Optimizer, Settings, check_betas
+from micrograd.optim.groups import Group, Settings, check_betas
+from micrograd.optim.optimizer import Optimizer
 from micrograd.optim.rules import Rule, rule
 from micrograd.optim.schedules import Schedule
 
@@ -43,18 +44,20 @@ class SGD(Optimizer):
         dampening: float = 0.0,
         maximize: bool = False,
     ) -> None:
-        if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("nesterov looks ahead along the momentum: it needs momentum above 0, and dampening 0")
         super().__init__(
             parameters, lr, momentum=momentum, weight_decay=weight_decay, nesterov=nesterov, dampening=dampening,
             maximize=maximize,
         )  # fmt: skip
 
+    def _consistent(self, settings: Settings) -> None:
+        if settings["nesterov"] and (settings["momentum"] <= 0 or settings["dampening"] != 0):
+            raise ValueError("nesterov looks ahead along the momentum: it needs momentum above 0, and dampening 0")
+
     def _rule(self, settings: Settings) -> Rule:
         return rule("sgd", _decay(settings), bool(settings["momentum"]), bool(settings["nesterov"]))
 
     def _varying(self, group: Group, lr: float, step: int) -> tuple[tuple[str, float], ...]:
-        return ("lr", lr), ("fresh", 1.0 - group.settings["dampening"] if "speed" in group.kept else 1.0)
+        return ("lr", lr), ("fresh", 1.0 - group._settings["dampening"] if "speed" in group.kept else 1.0)
 
 
 class Adam(Optimizer):
@@ -97,7 +100,7 @@ class Adam(Optimizer):
         return super()._fixed(settings) | _new(settings)
 
     def _varying(self, group: Group, lr: float, step: int) -> tuple[tuple[str, float], ...]:
-        settings = group.settings
+        settings = group._settings
         size = lr / (1.0 - settings["beta1"] ** step)  # both means begin at zero: these two factors make up for it
         lift = 1.0 / sqrt(1.0 - settings["beta2"] ** step)
         return ("size", size), ("lift", lift), ("shrink", 1.0 - lr * settings["weight_decay"])
@@ -165,12 +168,12 @@ class NAdam(Optimizer):
         return super()._fixed(settings) | _new(settings)
 
     def _varying(self, group: Group, lr: float, step: int) -> tuple[tuple[str, float], ...]:
-        settings = group.settings
+        settings = group._settings
         beta1, decay = settings["beta1"], settings["momentum_decay"]
         now = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))
         ahead = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
         product = group.numbers.get("product", 1.0) * now
-        group.pending = {"product": product}
+        group._pending = {"product": product}
         return (
             ("now", lr * (1.0 - now) / (1.0 - product)),
             ("ahead", lr * ahead / (1.0 - product * ahead)),
@@ -247,7 +250,7 @@ class Adagrad(Optimizer):
         return rule("adagrad", _decay(settings))
 
     def _varying(self, group: Group, lr: float, step: int) -> tuple[tuple[str, float], ...]:
-        return (("lr", lr / (1.0 + (step - 1) * group.settings["lr_decay"])),)
+        return (("lr", lr / (1.0 + (step - 1) * group._settings["lr_decay"])),)
 
 
 class Lion(Optimizer):

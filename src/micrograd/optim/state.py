@@ -6,7 +6,7 @@ from array import array
 from math import isfinite
 from typing import Any
 
-from micrograd.optim.schedules import Schedule, constant
+from micrograd.optim.schedules import Schedule
 
 SAMPLES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
 MODES = ("same", "saved", "own")
@@ -33,21 +33,25 @@ def load_state(optimizer: Any, state: dict[str, Any], source: str, mode: str) ->
     if len(groups) != len(optimizer.groups):
         raise ValueError(f"{source} has {len(groups)} groups of parameters, and this optimizer {len(optimizer.groups)}")
     if mode == "same":
-        _compare(initial, optimizer.initial, source)
+        _compare(initial, optimizer._initial, source)
     ready = [_checked(group, mine, mode, source) for group, mine in zip(groups, optimizer.groups)]
     now = optimizer._describe()
     rates = [_rate(saved["lr"], old["lr"], mine["lr"], mode, source) for saved, old, mine in zip(groups, initial, now)]
     optimizer.steps = steps
     for k, (group, (settings, kept, numbers, marks)) in enumerate(zip(optimizer.groups, ready)):
-        group.settings, group.kept, group.numbers, group.pending, group.ready = settings, kept, numbers, None, None
+        group.put(settings, kept, numbers)
         optimizer.set_frozen(group, marks)
         rate = rates[k]
         if rate is not None and group.schedule is None:
             optimizer.lr = rate
         elif rate is not None:
-            group.schedule = constant(rate)
+            group.lr = rate
+    for name in optimizer._settings:
+        shared = [group for group in optimizer.groups if name not in group._own]
+        if shared:
+            optimizer._settings[name] = shared[0].settings[name]
     if mode == "saved":
-        optimizer.initial = initial
+        optimizer._initial = initial
 
 
 def _compare(saved: list[Any], own: list[Any], source: str) -> None:
