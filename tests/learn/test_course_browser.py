@@ -170,7 +170,7 @@ def test_a_wrong_answer_meets_its_misconception_and_comes_back(visit: Visit, cou
     assert page.locator("[data-do='next-step']").is_disabled()
     type_answer(page, 6.0)
     kept = json.loads(page.evaluate("localStorage.getItem('micrograd.course.micrograd-course')"))
-    assert kept["reviews"] == [{"id": "used-twice/0/0", "due": 4, "box": 0}]
+    assert kept["reviews"] == [{"id": "used-twice/one-node-two-arrows/a.grad", "due": 4, "box": 0}]
     assert "come back: 1" in page.inner_text(".contents")
     for k, (step, scene) in enumerate(screens(CHAPTERS["used-twice"])[:4]):
         if k:

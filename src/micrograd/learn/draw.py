@@ -8,7 +8,7 @@ from typing import Any
 from micrograd.engine import Value
 from micrograd.learn import names as naming
 from micrograd.learn.collapse import Group, Overview, collapse
-from micrograd.learn.layout import MAX_NODES, Box, GraphTooLarge, layout, measure, place
+from micrograd.learn.layout import CHARACTER, LEAST_CARD, MAX_NODES, Box, GraphTooLarge, layout, measure, place
 from micrograd.learn.nodes import Node, code_line, read
 from micrograd.learn.sentences import clean, show
 from micrograd.learn.svg import Shape, svg
@@ -255,7 +255,7 @@ def _group_box(group: Group, shape: Shape, overview: Overview) -> Box:
         symbol = shape.symbol
         return measure(Node(0, last, label=shape.name, symbol=symbol, inputs=[0] if symbol else []))
     widest = max([len(shape.name) + 1, *(len(word) + len(text) + 2 for word, text, _ in shape.rows)])
-    return Box(max(130.0, 30 + 7.5 * widest), 38 + 16.0 * len(shape.rows))
+    return Box(max(LEAST_CARD, 30 + CHARACTER * widest), 38 + 16.0 * len(shape.rows))
 
 
 def _dot_groups(shapes: list[Shape], inputs: list[list[int]], rankdir: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-WIDTH, HEIGHT = 58.0, 13.0  # px: nine characters at 10.5 px, the longest number that a drawing shows
+WIDTH, HEIGHT = 63.0, 14.0  # px: nine characters at 11.5 px, the longest number that a drawing shows
 MOST = 80  # nodes up to which labels are placed; a larger drawing shows none
 _TOUCH = 1.0  # px that two rectangles may share
 

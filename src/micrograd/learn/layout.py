@@ -22,9 +22,11 @@ from micrograd.learn.nodes import Node
 from micrograd.learn.sentences import show
 
 MAX_NODES, MAX_STAND_INS = 2000, 20_000  # about a second of work, and more than anybody can look at
-CHARACTER = 7.5  # px of a monospaced letter at 12.5 px
-CARD_HEIGHT, LEAST_CARD, CONSTANT_HEIGHT, PILL, LINK = 62.0, 130.0, 30.0, 32.0, 12.0
-GAP, STAND_IN, LAYER_GAP, LEAD, MARGIN = 26.0, 8.0, 84.0, 18.0, 16.0
+CHARACTER = 8.5  # px of a monospaced letter at 14 px
+CARD_HEIGHT, LEAST_CARD, CONSTANT_HEIGHT, PILL, LINK = 62.0, 136.0, 30.0, 32.0, 12.0
+GAP, STAND_IN, LEAD, MARGIN = 26.0, 8.0, 18.0, 16.0
+# Between two layers: a label lies along the edge from left to right, and beside it from top to bottom.
+LAYER_GAP, LAYER_GAP_DOWN = 84.0, 48.0
 ORDER_SWEEPS, PLACE_SWEEPS = 12, 16
 _WAY_OUT = (
     "  Draw it collapsed (draw_dot(root) does, without collapse=False), or draw a part: any node can be the root."
@@ -309,7 +311,7 @@ def _picture(
     top = min((cell.y - cell.size / 2 for cell in cells), default=0.0)
     for cell in cells:
         cell.y += MARGIN - top
-    starts, widths = _columns(layers, cells, extents, chains)
+    starts, widths = _columns(layers, cells, extents, chains, LAYER_GAP_DOWN if across else LAYER_GAP)
     xs = [starts[layer[i]] + widths[layer[i]] - extents[i][0] for i in range(len(boxes))]  # cards end on one line
 
     def point(x: float, y: float) -> list[float]:
@@ -340,7 +342,7 @@ def _picture(
 
 
 def _columns(
-    layers: list[list[int]], cells: list[_Cell], extents: list[tuple[float, float]], chains: _Chains
+    layers: list[list[int]], cells: list[_Cell], extents: list[tuple[float, float]], chains: _Chains, gap: float
 ) -> tuple[list[float], list[float]]:
     """Start and width of each layer; steep edges get more room to turn in."""
     widths = [max((extents[cells[c].node][0] for c in row if cells[c].node >= 0), default=0.0) for row in layers]
@@ -351,7 +353,7 @@ def _columns(
             steepest[column[v]] = max(steepest[column[v]], abs(cells[u].y - cells[v].y))
     starts, x = [], MARGIN
     for k, w in enumerate(widths):
-        x += (LAYER_GAP + min(90.0, steepest[k] * 0.16)) if k else 0.0
+        x += (gap + min(90.0, steepest[k] * 0.16)) if k else 0.0
         starts.append(x)
         x += w
     return starts, widths

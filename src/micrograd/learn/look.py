@@ -37,9 +37,9 @@ _GRAPH = f"""
 .mg-grad{{fill:$grad}}
 .mg-local{{fill:$local}}
 .mg-halo{{fill:none;stroke:$card;stroke-width:4px;stroke-linejoin:round}}
-.mg-drawing text{{font-family:{MONO};font-size:12.5px}}
-.mg-drawing .mg-word{{font-size:11px}}
-.mg-drawing .mg-local,.mg-drawing .mg-halo{{font-size:10.5px}}
+.mg-drawing text{{font-family:{MONO};font-size:14px}}
+.mg-drawing .mg-word{{font-size:12px}}
+.mg-drawing .mg-local,.mg-drawing .mg-halo{{font-size:11.5px}}
 """
 
 

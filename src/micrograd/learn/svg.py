@@ -8,6 +8,7 @@ from typing import Any
 from xml.sax import saxutils
 
 from micrograd.learn import look
+from micrograd.learn.layout import CHARACTER
 from micrograd.learn.sentences import clean
 
 SIGNS = {"*": "×", "-": "−", "neg": "−", "/": "÷"}
@@ -81,7 +82,7 @@ def _shape(shape: Shape, box: dict[str, Any], rankdir: str) -> str:
         w, h = w - 6, h - 6
     look = "mg-card" + (" mg-leaf" if shape.kind == "leaf" else "") + (" mg-root" if shape.root else "")
     out.append(f'<rect class="{look}" x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" rx="8"/>')
-    out.append(_text(x + 10, y + 17, clipped(shape.name, int((w - 16) / 7.5)), "mg-name"))
+    out.append(_text(x + 10, y + 17, clipped(shape.name, int((w - 16) / CHARACTER)), "mg-name"))
     out.append(f'<path class="mg-rule" d="M{x + 1:g},{y + 24:g}h{w - 2:g}"/>')
     for k, (word, text, look) in enumerate(shape.rows):
         line = y + 39 + 16 * k

@@ -30,6 +30,12 @@ class Ask:
     wrong: list[tuple[float, str, str, Entry]] = field(default_factory=list)  # number, formula, what is said
     choices: list[tuple[bool, str, str]] = field(default_factory=list)  # right, text, what is said
 
+    @property
+    def name(self) -> str:
+        """The question in saved progress, which stays the same where words and numbers of a lesson are changed."""
+        own = {"gradient": f"{self.node}.grad", "data": f"{self.node}.data", "contribution": f"{self.node}-from-{self.source}"}
+        return own.get(self.kind, self.kind)
+
 
 def number(text: str) -> float:
     """A number as a lesson writes it: with a minus sign of print, thousands separators or a percent sign."""

@@ -20,7 +20,7 @@ Every mistake is reported with its line; nothing in a file is executed here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,7 +37,7 @@ BLOCKS = {
 FRONT = ("title", "about", "minutes", "drill")
 _FENCE = re.compile(r"^```\s*([\w-]*)\s*([\w-]*)\s*$")
 _FIELD = re.compile(r"^([a-z]+):\s?(.*)$")
-_STEP = re.compile(r"^## (.*?)\s*(\{milestone\})?\s*$")
+_STEP = re.compile(r"^## (.*?)\s*(?:\{#([\w-]+)\})?\s*(\{milestone\})?\s*$")
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,7 @@ class Step:
     title: str
     line: int
     milestone: bool = False
+    key: str = ""  # its name in saved progress: from `{#name}`, otherwise from the title; no two steps share one
     parts: list[Prose | Block] = field(default_factory=list)
 
     def blocks(self, *kinds: str) -> Iterator[Block]:
@@ -121,6 +122,19 @@ class Lesson:
     minutes: int = 0
     drill: list[str] = field(default_factory=list)
     name: str = ""  # of the file, for messages
+
+
+def slug(text: str) -> str:
+    """A name made from a text: its letters and digits, in lower case."""
+    return re.sub(r"[^\w]+", "-", text.lower()).strip("-") or "step"
+
+
+def unused(name: str, taken: Collection[str]) -> str:
+    """The name, or the first of name-2, name-3, ... that is not taken."""
+    found, k = name, 2
+    while found in taken:
+        found, k = f"{name}-{k}", k + 1
+    return found
 
 
 def read(path: str | Path) -> Lesson:
@@ -222,7 +236,10 @@ class _Reader:
             if heading is not None:
                 if not heading[1]:
                     self.wrong(number, "a step needs a title after ##")
-                steps.append(Step(heading[1], number, bool(heading[2])))
+                key = unused(heading[2] or slug(heading[1]), {step.key for step in steps})
+                if heading[2] and key != heading[2]:
+                    self.wrong(number, f"another step has the name {heading[2]!r} too")
+                steps.append(Step(heading[1], number, bool(heading[3]), key))
                 at += 1
                 continue
             end = next((k for k in range(at + 1, len(self.lines)) if self.lines[k].rstrip() == "```"), None)

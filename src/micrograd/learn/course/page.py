@@ -11,7 +11,7 @@ from micrograd.learn import page, texts
 from micrograd.learn.course import markdown
 from micrograd.learn.course.asks import Ask, number, read_ask
 from micrograd.learn.course.drill import SKILLS, Shape, shapes
-from micrograd.learn.course.lessons import Block, Lesson, LessonError, Problem, Prose, Step, read
+from micrograd.learn.course.lessons import Block, Lesson, LessonError, Problem, Prose, Step, read, unused
 from micrograd.learn.course.scenes import Scene, scenes
 from micrograd.learn.course.training import training
 from micrograd.learn.expression import parse
@@ -79,7 +79,7 @@ def _chapter(lesson: Lesson, graphs: dict[str, dict[str, Any]]) -> dict[str, Any
             _add(graphs, scene)
         shown = None if scene is None else _scene(scene)
         parts = _parts(step, scene, problems)
-        steps.append({"title": step.title, "milestone": step.milestone, "parts": parts, "scene": shown})
+        steps.append({"key": step.key, "title": step.title, "milestone": step.milestone, "parts": parts, "scene": shown})
     unknown = [skill for skill in lesson.drill if skill not in SKILLS]
     if unknown:
         problems.append(Problem(1, f"there is no skill {unknown[0]!r} to drill; there are: {', '.join(SKILLS)}"))
@@ -116,13 +116,15 @@ def _drill(key: str, k: int, shape: Shape, graphs: dict[str, dict[str, Any]]) ->
 
 def _parts(step: Step, scene: Scene | None, problems: list[Problem]) -> list[dict[str, Any]]:
     parts: list[dict[str, Any]] = []
+    names: set[str] = set()
     for part in step.parts:
         if isinstance(part, Prose):
             parts.append({"html": markdown.html(part.text)})
         elif part.kind == "ask":
             asked = read_ask(part, scene, problems, step)
             if asked is not None:
-                parts.append({"task": _task(asked)})
+                names.add(name := unused(asked.name, names))
+                parts.append({"task": {"key": name, **_task(asked)}})
         elif part.kind == "curve":
             parts.append({"curve": _curve(part)})
         elif part.kind == "train":

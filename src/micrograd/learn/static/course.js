@@ -13,17 +13,19 @@ import { t, text, useTexts } from "./texts.js";
 /**
  * What Python sends. A part of a step is one of {html}, {task}, {curve}, {code, output}, {train}.
  * @typedef {{graph: string, values: Record<string, number>, place: any, lab: any, predict: boolean, leaves: string[]}} Scene
- * @typedef {{title: string, milestone: boolean, parts: any[], scene: Scene | null}} CourseStep
+ * @typedef {{key: string, title: string, milestone: boolean, parts: any[], scene: Scene | null}} CourseStep
  * @typedef {{key: string, title: string, about: string, minutes: number, steps: CourseStep[], drill: any[]}} Chapter
  * @typedef {{name: string, title: string, chapters: Chapter[], graphs: any[], texts: any, ideas: any[],
  *            links: Record<string, string>}} Course
  */
 
+const DRILL = "*drill"; // no step of a lesson has such a name
+
 /** @param {Course} course @param {any} place */
 export function startCourse(course, place) {
   useTexts(course.texts, course.ideas);
-  const single = course.chapters.length === 1, progress = courseProgress(course.name);
-  const stage = createStage({ presets: course.graphs, first: course.graphs[0]?.key, whole: 0.55 }), { session } = stage;
+  const single = course.chapters.length === 1;
+  const stage = createStage({ presets: course.graphs, first: course.graphs[0]?.key, whole: 0.62 }), { session } = stage;
   const root = h("div", { class: "mg whole course", dir: text("direction"), lang: text("language") });
 
   // -- listeners of one step end with it
@@ -35,11 +37,16 @@ export function startCourse(course, place) {
   // -- a screen after the last step of every chapter: the drill; between any two: what has to come back
   const screens = (chapter) => {
     const plain = chapter.steps.filter((step) => !step.milestone), last = chapter.steps.filter((step) => step.milestone);
-    const drill = chapter.drill.length ? [{ drill: true, title: t("course.drill"), parts: [], scene: null }] : [];
+    const drill = chapter.drill.length ? [{ drill: true, key: DRILL, title: t("course.drill"), parts: [], scene: null }] : [];
     return [...plain, ...drill, ...last];
   };
-  const idOf = (chapter, at, k) => `${chapter.key}/${at}/${k}`;
   const tasksOf = (screen) => screen.parts.filter((part) => part.task);
+  const idOf = (chapter, at, k) => {
+    const screen = screens(chapter)[at];
+    return `${chapter.key}/${screen.key}/${tasksOf(screen)[k].task.key}`;
+  };
+  const progress = courseProgress(course.name, Object.fromEntries(course.chapters.map((chapter) => [chapter.key,
+    screens(chapter).map((screen) => ({ key: screen.key, tasks: tasksOf(screen).map((part) => part.task.key) }))])), () => settle());
   const isOpen = (chapter, at) => at <= progress.reached(chapter.key);
   const isFinished = (chapter, at) => {
     const screen = screens(chapter)[at];
@@ -81,7 +88,10 @@ export function startCourse(course, place) {
     Object.assign(first, { forward: session.seed, backward: session.seed + 1, end: session.total });
     stage.show({ step: typeof scene.place === "number" ? scene.place : first[scene.place] ?? 0 });
     if (scene.predict) session.ask(true);
-    if (scene.lab) stage.show({ lab: scene.lab });
+    if (scene.lab) {
+      stage.show({ lab: scene.lab });
+      session.go(0); // the learner steps until the two passes part
+    }
     if (scene.leaves?.length) stage.slot.append(leaves.el);
     else leaves.el.remove();
     leaves.update();
@@ -94,13 +104,13 @@ export function startCourse(course, place) {
     at = Math.max(0, Math.min(to, progress.reached(chapter.key), screens(chapter).length - 1));
     progress.reach(chapter.key, at);
     const due = again ? progress.due() : "";
-    review = due && !due.startsWith(`${chapter.key}/${at}/`) && find(due) ? due : "";
+    review = due && !due.startsWith(`${chapter.key}/${screens(chapter)[at].key}/`) && find(due) ? due : "";
     render();
   }
   function find(id) {
-    const [key, step, k] = id.split("/"), found = course.chapters.find((one) => one.key === key);
-    const screen = found && screens(found)[Number(step)];
-    const part = screen && tasksOf(screen)[Number(k)];
+    const [key, step, name] = id.split("/"), found = course.chapters.find((one) => one.key === key);
+    const screen = found && screens(found).find((one) => one.key === step);
+    const part = screen && tasksOf(screen).find((one) => one.task.key === name);
     return part ? { chapter: found, screen, task: part.task } : null;
   }
 
@@ -150,7 +160,14 @@ export function startCourse(course, place) {
         const card = taskCard({ stage: scoped, task: part.task, solved: progress.solved(id), onSolved: (clean) => {
           progress.answered(id, clean);
           settle();
-          queueMicrotask(() => cards.find((one) => !one.done)?.open()); // after the stage has shown this answer
+          queueMicrotask(() => { // after the stage has shown this answer
+            const after = cards.find((one) => !one.done);
+            after?.open();
+            const here = document.activeElement, lost = !here || here === document.body || here.closest(".ask");
+            const asked = stage.el.querySelector(".ask :is(input, button):enabled");
+            const to = after ? session.state.question && asked || after.el.querySelector("input, button") : next;
+            if (lost) to?.focus({ preventScroll: true });
+          });
         } });
         cards.push(card);
         waiting.push(() => card.close?.());
@@ -221,7 +238,10 @@ export function startCourse(course, place) {
     visit(chapter.key, to, by > 0);
   }
   function finish() {
-    status.textContent = t(single ? "course.lesson_over" : "course.over");
+    const words = t(single ? "course.lesson_over" : "course.over").split("`").map((part, k) => (k % 2 ? h("code", {}, part) : part));
+    const to = !single && course.links.workshop;
+    put(why, h("span", { class: "note finish", role: "status" }, words,
+      to ? [" ", h("a", { href: to }, t("course.links.workshop"))] : ""));
   }
 
   /** What depends on progress: ticks, dots, the way forward. */
@@ -329,6 +349,7 @@ export function startCourse(course, place) {
     if ((w < 1000) !== was.includes("narrow") || (w < 820) !== was.includes("slim")) arrange();
   }).observe(root);
   follow();
+  if (progress.unread) status.textContent = t("course.unread");
   return { stage, progress, visit };
 }
 

@@ -187,12 +187,12 @@ function arrangeChildren(graph, item, measure) {
 
 /** @param {import("./graph.js").Node} node */
 function cardWidth(node) {
-  return node.constant ? Math.max(36, 18 + 7.5 * node.name.length) : Math.max(130, 28 + 7.5 * Math.min(node.label.length, 28));
+  return node.constant ? Math.max(36, 18 + 8.5 * node.name.length) : Math.max(136, 28 + 8.5 * Math.min(node.label.length, 28));
 }
 
 /** @param {import("./graph.js").Node} node */
 function nodeSize(node) {
-  const pill = node.inputs.length ? Math.max(PILL, 14 + 7.5 * node.symbol.length) + LINK : 0;
+  const pill = node.inputs.length ? Math.max(PILL, 14 + 8.5 * node.symbol.length) + LINK : 0;
   return { w: cardWidth(node) + pill, h: node.constant ? PLAIN : CARD };
 }
 

@@ -16,7 +16,8 @@ import { t } from "./texts.js";
  */
 
 const SIGNS = { "*": "×", "-": "−", neg: "−", "/": "÷" };
-const LETTER = 6.4; // px of a monospaced letter at 10.5 px
+const LETTER = 7; // px of a monospaced letter at 11.5 px
+const CHARACTER = 8.5; // px of one at 14 px
 const LONGEST = 9; // letters that a label has room for
 const FLIGHT = 650; // ms that a packet is under way
 
@@ -141,7 +142,7 @@ function drawNode(graph, box, ears) {
   el.append(card);
   if (node.constant) el.append(text("mg-data", x + w / 2, y + height / 2 + 4.5, "middle", show(node.data)));
   else {
-    el.append(text("mg-name", left, y + 17, "start", clip(node.label, Math.floor((w - 16) / 7.5))),
+    el.append(text("mg-name", left, y + 17, "start", clip(node.label, Math.floor((w - 16) / CHARACTER))),
       s("path", { class: "mg-rule", d: `M${x + 1},${y + 24}h${w - 2}` }),
       text("mg-word", left, y + 39, "start", t("page.data")), data,
       text("mg-word", left, y + 55, "start", t("page.grad")), grad, note, landing.el);
@@ -201,7 +202,7 @@ function drawGroup(graph, group, ears) {
   const text = (role, tx, ty, anchor, words = "") => // the space keeps words apart where they are read one after another
     s("text", { class: role, x: tx, y: ty, "text-anchor": anchor }, `${words} `);
   const title = text("mg-name", x + 10, y + 17, "start",
-    clip(`${open ? "▾" : "▸"} ${item.title}`, Math.floor((w - 16) / 7.5)));
+    clip(`${open ? "▾" : "▸"} ${item.title}`, Math.floor((w - 16) / CHARACTER)));
   const [mean, zeros] = [55, 71].map((dy) => text("mg-grad", x + w - 16, y + dy, "end"));
   const bars = Array.from({ length: 13 }, (_, k) =>
     s("rect", { class: "bar", x: x + 12 + k * ((w - 30) / 13), width: (w - 30) / 13 - 2 }));

@@ -146,16 +146,28 @@ function numeric({ task, body, solve, miss, told }) {
   return {};
 }
 
-/** One of several answers. */
-function choice({ task, body, solve, miss }) {
+/** One of several answers. Arrow keys only move among them: there, Enter or the space bar gives the answer. */
+function choice({ task, body, told, solve, miss }) {
   const group = unique("choice");
+  let moved = false;
   const rows = task.choices.map(([right, text, reply]) => {
     const act = () => {
+      moved = false;
       if (!right) return miss(reply);
       for (const input of body.querySelectorAll("input")) input.disabled = true;
       solve(reply || task.why);
     };
-    return h("label", { class: "choice" }, h("input", { type: "radio", name: group, onchange: act }), prose(text, "span"));
+    const onkeydown = (event) => {
+      if (event.key.startsWith("Arrow")) moved = true;
+      else if (event.key === "Enter" || (event.key === " " && event.target.checked)) {
+        event.preventDefault();
+        event.target.checked = true;
+        act();
+      } else moved = false;
+    };
+    const onchange = () => (moved ? put(told, h("p", { class: "quiet small" }, t("course.press_enter"))) : act());
+    const props = { type: "radio", name: group, onchange, onkeydown };
+    return h("label", { class: "choice", onpointerdown: () => { moved = false; } }, h("input", props), prose(text, "span"));
   });
   put(body, h("div", { class: "choices", role: "radiogroup", "aria-label": t("course.choices") }, rows));
   return {};
