@@ -18,7 +18,18 @@ from micrograd.learn.course.page import chapters, data, html
 
 NODE = shutil.which("node")
 KEPT = "micrograd.course.micrograd-course"
-STEP = "## {title}\nText.\n```graph\nexpression: c = a * b\nvalues: a=2 b=3\nstep: forward\n```\n```ask\nof: a.grad\nanswer: 3\n```\n"
+STEP = """## {title}
+Text.
+```graph
+expression: c = a * b
+values: a=2 b=3
+step: forward
+```
+```ask
+of: a.grad
+answer: 3
+```
+"""
 Visit = Callable[..., Any]
 
 
@@ -58,11 +69,13 @@ def node(script: str) -> Any:
     return json.loads(done.stdout)
 
 
-PLAN = 'const plan = {c: [{key: "x", tasks: ["a.grad"]}, {key: "y", tasks: ["choice", "choice-2"]}, {key: "*drill", tasks: []}]};'
-OLD = (
-    'const old = {version: 1, course: "m", solved: {"c/0/0": 1, "c/1/1": 0, "c/7/0": 1, "gone/0/0": 1},'
-    ' reached: {c: 99, gone: 2}, drills: {c: 1}, reviews: [{id: "c/1/1", due: 5, box: 0}, {id: "c/9/9", due: 5, box: 0}], count: 3};'
-)
+PLAN = """
+const plan = {c: [{key: "x", tasks: ["a.grad"]}, {key: "y", tasks: ["choice", "choice-2"]}, {key: "*drill", tasks: []}]};
+"""
+OLD = """
+const old = {version: 1, course: "m", solved: {"c/0/0": 1, "c/1/1": 0, "c/7/0": 1, "gone/0/0": 1}, reached: {c: 99, gone: 2},
+  drills: {c: 1}, reviews: [{id: "c/1/1", due: 5, box: 0}, {id: "c/9/9", due: 5, box: 0}], count: 3};
+"""
 
 
 def test_progress_that_counted_steps_is_read_by_names() -> None:

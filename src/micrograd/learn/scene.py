@@ -228,7 +228,7 @@ def _optimizer(optimizer: optim.Optimizer | None, parameters: list[Value]) -> di
     settings = one.groups[0].settings
     return {
         "rule": one._rule(settings).name,
-        "settings": one._fixed(settings),
+        "settings": one._fixed(dict(settings)),
         "name": type(one).__name__,
         "own": known,
     }

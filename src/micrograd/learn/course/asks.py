@@ -33,7 +33,11 @@ class Ask:
     @property
     def name(self) -> str:
         """The question in saved progress, which stays the same where words and numbers of a lesson are changed."""
-        own = {"gradient": f"{self.node}.grad", "data": f"{self.node}.data", "contribution": f"{self.node}-from-{self.source}"}
+        own = {
+            "gradient": f"{self.node}.grad",
+            "data": f"{self.node}.data",
+            "contribution": f"{self.node}-from-{self.source}",
+        }
         return own.get(self.kind, self.kind)
 
 

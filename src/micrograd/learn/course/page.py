@@ -79,7 +79,9 @@ def _chapter(lesson: Lesson, graphs: dict[str, dict[str, Any]]) -> dict[str, Any
             _add(graphs, scene)
         shown = None if scene is None else _scene(scene)
         parts = _parts(step, scene, problems)
-        steps.append({"key": step.key, "title": step.title, "milestone": step.milestone, "parts": parts, "scene": shown})
+        steps.append(
+            {"key": step.key, "title": step.title, "milestone": step.milestone, "parts": parts, "scene": shown}
+        )
     unknown = [skill for skill in lesson.drill if skill not in SKILLS]
     if unknown:
         problems.append(Problem(1, f"there is no skill {unknown[0]!r} to drill; there are: {', '.join(SKILLS)}"))
