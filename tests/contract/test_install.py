@@ -101,6 +101,7 @@ print(sorted(set(sys.modules) - before))
         assert "micrograd.engine" in loaded
         slow = {
             "typing",
+            "numbers",
             "dataclasses",
             "inspect",
             "collections.abc",

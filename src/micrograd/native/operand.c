@@ -2,19 +2,25 @@
 
 #include "engine.h"
 
-static PyObject *real_abc; /* numbers.Real: NumPy's scalars are registered with it */
+static PyObject *real_abc; /* numbers.Real, once it was asked for: importing it takes a tenth of the package's time */
 static PyObject *str_array, *str_array_ufunc, *str_ndim;
 
 int operand_init(void) {
     str_array = PyUnicode_InternFromString("__array__");
     str_array_ufunc = PyUnicode_InternFromString("__array_ufunc__");
     str_ndim = PyUnicode_InternFromString("ndim");
-    if (!str_array || !str_array_ufunc || !str_ndim) return -1;
-    PyObject *numbers = PyImport_ImportModule("numbers");
-    if (numbers == NULL) return -1;
-    real_abc = PyObject_GetAttrString(numbers, "Real");
-    Py_DECREF(numbers);
-    return real_abc == NULL ? -1 : 0;
+    return str_array && str_array_ufunc && str_ndim ? 0 : -1;
+}
+
+static int is_real(PyObject *o) { /* NumPy's scalars are registered with numbers.Real; -1 with an error set */
+    if (real_abc == NULL) {
+        PyObject *numbers = PyImport_ImportModule("numbers");
+        PyObject *found = numbers ? PyObject_GetAttrString(numbers, "Real") : NULL;
+        Py_XDECREF(numbers);
+        if (found == NULL) return -1;
+        Py_XSETREF(real_abc, found); /* another thread may have been faster */
+    }
+    return PyObject_IsInstance(o, real_abc);
 }
 
 static PyObject *only_number(PyObject *o) { /* of an array of one element (operand.py); None where it is none */
@@ -25,7 +31,7 @@ static PyObject *only_number(PyObject *o) { /* of an array of one element (opera
 }
 
 int other_number(PyObject *o, double *out) {
-    int real = PyObject_IsInstance(o, real_abc);
+    int real = is_real(o);
     if (real < 0 || (real == 0 && !PyObject_HasAttr(o, str_array))) return real;
     PyObject *x = real ? PyNumber_Float(o) : only_number(o);
     if (x == NULL) return -1;
