@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import math
 import os
 import shutil
 import subprocess
@@ -16,32 +15,14 @@ import tempfile
 
 import numpy as np
 
-from micrograd import Value, engine
+from micrograd import Value, c_text, engine
 from micrograd.compile import backend as backends
 from micrograd.compile.backend import BLOCK, Text
 from micrograd.compile.kernel import RESULT
-from micrograd.ops import OPS
 from micrograd.tape.tape import CONST, INPUT, PARAM
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-SPELLED = {name: op.c for name, op in OPS.items() if op.c and op.arity >= 0}
 SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-HEAD = """#include <math.h>
-static double mg_mod(double a, double b) {
-    double m = fmod(a, b);
-    return m == 0 ? copysign(0.0, b) : (b < 0) != (m < 0) ? m + b : m;
-}
-static double mg_floordiv(double a, double b) {
-    double m = fmod(a, b), q = (a - m) / b - (m != 0 && (b < 0) != (m < 0));
-    return b == 0 ? floor(a / b) : q == 0 ? copysign(0.0, a / b) : floor(q) + (q - floor(q) > 0.5);
-}
-"""
-
-
-def literal(x):
-    if math.isnan(x):
-        return "NAN"
-    return ("-" if x < 0 else "") + "INFINITY" if math.isinf(x) else f"({float(x).hex()})"
 
 
 class C:
@@ -51,7 +32,7 @@ class C:
     regions = False  # no choices and loops: each path is compiled on its own
 
     def spells(self, op):
-        return op.name in SPELLED and op is OPS[op.name]
+        return c_text.spells(op)
 
     def registers(self, goal):
         return 8
@@ -61,19 +42,20 @@ class C:
 
     def text(self, tape, goal):
         real = "float" if goal.options.float32 else "double"
-        lines = [HEAD, f"typedef {real} real;", "int kernel(const real *in, const real *params, real *out) {"]
+        lines = [f"typedef {real} real;", "int kernel(const real *in, const real *params, real *out) {"]
         for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
             if op is CONST:
-                value = literal(args[0])
+                value = f"({c_text.literal(args[0])})"
             elif op is INPUT or op is PARAM:
                 value = f"{'in' if op is INPUT else 'params'}[{args[0]}]"
             else:
-                value = SPELLED[op.name].format(*[f"v{a}" for a in args])
+                value = op.c.format(*[f"v{a}" for a in args])
             lines.append(f"    const real v{i} = {value};")
         for how, a, b, went in tape.guards:
             lines.append(f"    if ((v{a} {SIGNS[how]} v{b}) != {int(went)}) return 1;")
         lines += [f"    out[{k}] = v{place};" for k, place in enumerate(tape.outputs)]
-        return Text("\n".join([*lines, "    return 0;", "}", ""]))
+        body = "\n".join([*lines, "    return 0;", "}", ""])
+        return Text(c_text.HEADERS + c_text.helpers(body) + body)
 
     def levels(self, text, goal, wait):
         return 2, 2

@@ -8,7 +8,6 @@ Values and partials are run on text: each operation that a rule performs becomes
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,62 +15,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
+from micrograd.c_text import HELPERS, literal  # noqa: E402
 from micrograd.ops import OPS, facts  # noqa: E402
 from micrograd.text import Page  # noqa: E402
 
 HEADER = """\
 /* Made by tools/gen_ops_h.py from ops.py: change the table there and run `make ops`. */
 #define OP_COUNT {count}
-
-/* Python's // and %: the sign of the divisor; IEEE results where Python raises. */
-static inline double mg_mod(double a, double b) {{
-    if (b == 0.0) return NAN;
-    double mod = fmod(a, b);
-    if (mod == 0.0) return copysign(0.0, b);
-    return (b < 0.0) != (mod < 0.0) ? mod + b : mod;
-}}
-
-static inline double mg_floordiv(double a, double b) {{
-    if (b == 0.0) return floor(a / b);
-    double mod = fmod(a, b), div = (a - mod) / b;
-    if (mod != 0.0 && (b < 0.0) != (mod < 0.0)) div -= 1.0;
-    if (div == 0.0) return copysign(0.0, a / b);
-    double whole = floor(div);
-    return div - whole > 0.5 ? whole + 1.0 : whole;
-}}
-
-/* Philox 4x32-10: see philox.py. */
-static inline double mg_philox(double key, double row, double draw) {{
-    const double all[3] = {{key, row, draw}};
-    for (int i = 0; i < 3; i++)
-        if (!(all[i] > -9007199254740992.0 && all[i] < 9007199254740992.0) || all[i] != floor(all[i])) return NAN;
-    int64_t number = (int64_t)draw;
-    uint64_t k = (uint64_t)(int64_t)key, r = (uint64_t)(int64_t)row;
-    uint64_t pair = ((uint64_t)number & ~(uint64_t)1) >> 1 | ((uint64_t)number & (uint64_t)1 << 63);
-    uint32_t c[4] = {{(uint32_t)pair, (uint32_t)(pair >> 32), (uint32_t)r, (uint32_t)(r >> 32)}};
-    uint32_t k0 = (uint32_t)k, k1 = (uint32_t)(k >> 32);
-    for (int round = 0; round < 10; round++) {{
-        uint64_t left = (uint64_t)0xD2511F53u * c[0], right = (uint64_t)0xCD9E8D57u * c[2];
-        c[0] = (uint32_t)(right >> 32) ^ c[1] ^ k0;
-        c[1] = (uint32_t)right;
-        c[2] = (uint32_t)(left >> 32) ^ c[3] ^ k1;
-        c[3] = (uint32_t)left;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }}
-    int odd = (int)(number & 1);
-    uint64_t word = (uint64_t)c[odd * 2] << 32 | c[odd * 2 + 1];
-    return (double)(word >> 11) * 0x1p-53;
-}}
 """
-
-
-def literal(x: float) -> str:
-    if math.isnan(x):
-        return "NAN"
-    if math.isinf(x):
-        return "INFINITY" if x > 0 else "-INFINITY"
-    return repr(float(x))
 
 
 def function(name: str, parameters: tuple[str, ...], rule: Any) -> str:
@@ -89,7 +40,7 @@ def text() -> str:
     ops = list(OPS.values())
     fixed = [op for op in ops if op.arity > 0]
     lists = [op for op in ops if op.arity < 0]
-    out = [HEADER.format(count=len(ops))]
+    out = [HEADER.format(count=len(ops)), *(f"static inline {helper}" for helper in HELPERS.values())]
     out.append("enum {\n" + "".join(f"    OP_{op.name.upper()},\n" for op in ops) + "};\n")
     for op in fixed:
         inputs = ("a", "b", "c")[: op.arity]

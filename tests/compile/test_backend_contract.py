@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from micrograd import CompileError, Value, grad, jit, math, no_grad, value_and_grad, vmap
+from micrograd import CompileError, Value, grad, jit, math, no_grad, random, value_and_grad, vmap
 from micrograd.compile import backend as backends
 from micrograd.compile.llvm import LLVM
 from micrograd.compile.pipeline import Goal, lower
@@ -110,11 +110,18 @@ class TestRows:
         rows[1].backward()
         assert k.grad == pytest.approx(grad(energy, 2)(*POINTS[1][:2], 1.2), rel=1e-12)
 
+    def test_random_numbers_are_those_of_eager_code(self, how):
+        def f(x, row):
+            return x * random.normal(random.key(7), draw=3, row=row) + random.uniform(random.key(8), row=row)
 
-SPELLED = [name for name, op in OPS.items() if 0 < op.arity <= 3 and op.llvm and op.c and "mg_random" not in op.c]
+        rows = np.arange(40.0)
+        assert vmap(f, exact=True, **how)(np.ones(40), rows).tolist() == [f(1.0, r) for r in rows]
 
 
-@pytest.mark.parametrize("name", [n for n in SPELLED if n not in ("uniform", "normal", "philox")])
+SPELLED = [name for name, op in OPS.items() if 0 < op.arity <= 3 and op.llvm and op.c]
+
+
+@pytest.mark.parametrize("name", SPELLED)
 def test_every_op_with_the_bits_of_the_table(how, name):
     """Also at its special points: zeros of both signs, infinities, nan, kinks."""
     op = OPS[name]

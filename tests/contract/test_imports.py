@@ -15,7 +15,7 @@ ROOT = Path(micrograd.__file__).resolve().parent
 LAYERS = [
     ["ops", "errors", "philox", "partials", "install", "operand"],
     ["_engine", "observed", "callsite", "scopes", "graph", "engine", "importable"],
-    ["math", "primitive", "text", "random", "anomaly", "tree", "objects", "structure", "arrays", "protocols"],
+    ["math", "primitive", "text", "c_text", "random", "anomaly", "tree", "objects", "structure", "arrays", "protocols"],
     ["tape"],
     ["sparse", "transforms", "jacobians", "custom", "rematerialize", "stage"],
     ["compile"],

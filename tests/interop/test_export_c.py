@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from micrograd import CompileError, Value, export_c, grad, jit, math, nn
+from micrograd import CompileError, Value, c_text, export_c, grad, jit, math, nn, random
 from micrograd.interop import c as exporter
 from micrograd.ops import OPS
 from micrograd.tape import interpret, passes
@@ -58,8 +58,8 @@ EXAMPLES = {
     "atanh": (0.3,),
     "zeta": (2.5, 1.3),
     "probit": (0.2,),
-    "philox": None,
-    "normal": None,
+    "philox": (7.0, 12.0, 3.0),
+    "normal": (7.0, 12.0, 3.0),
 }
 
 
@@ -67,8 +67,6 @@ def test_every_op_of_the_table(tmp_path):
     texts, want = [], {}
     for op in OPS.values():
         numbers = EXAMPLES.get(op.name, (0.7, 1.3, 0.2)[: op.arity] if op.arity > 0 else (0.7, 1.3, 0.2, 0.4))
-        if numbers is None:
-            continue
         f = (
             (lambda *xs, op=op: engine_apply(op, xs))
             if op.arity > 0
@@ -79,7 +77,7 @@ def test_every_op_of_the_table(tmp_path):
             text if not texts else re.sub(r"#include <.*>\n|static double mg_\w+\(.*?\n}\n", "", text, flags=re.S)
         )
         want[op.name] = numbers, f(*numbers), grad(f, tuple(range(len(numbers))))(*numbers)
-    helpers = "#include <math.h>\n#include <string.h>\n" + "".join(exporter.HELPERS.values())
+    helpers = c_text.HEADERS + "#include <string.h>\n" + "".join(f"static {h}" for h in c_text.HELPERS.values())
     body = "".join(re.sub(r"#include <.*>\n|static double mg_\w+\(.*?\n}\n", "", t, flags=re.S) for t in texts)
     library = build(helpers + body, tmp_path)
     for name, (numbers, value, slopes) in want.items():
@@ -182,6 +180,16 @@ def test_loops_and_choices_stay_loops_and_choices(tmp_path, point):
     code, out, slopes = call(library.g, point, 2, 4)
     assert code == 0 and [*out, *slopes] == pytest.approx(want, rel=1e-14)
     assert call(library.v, point, 2)[1] == pytest.approx(want[:2], rel=1e-15)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_draws_are_those_of_the_engine(tmp_path, compiler):
+    def f(x, row):
+        return x * random.normal(random.key(7), draw=3, row=row) + random.uniform(random.key(8), draw=2, row=row)
+
+    library = build(export_c(f, 1.5, 2.0), tmp_path, compiler)
+    for row in (0.0, 1.0, 12345.0, 2.0**40):
+        assert call(library.f, (1.5, row), 1) == (0, [f(1.5, row)])
 
 
 def test_what_cannot_be_exported_is_refused():

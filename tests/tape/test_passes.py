@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from micrograd import Value
 from micrograd.compile.llvm.emit import spelled
 from micrograd.compile.schedule import pack
-from micrograd.ops import OPS
+from micrograd.ops import OPS, Op, call, f
 from micrograd.tape import interpret as python
 from micrograd.tape import passes
 from micrograd.tape.builder import Builder
@@ -59,6 +59,19 @@ def test_a_pass_keeps_every_bit(name, data):
                 run(new, numbers_in, params)
         else:
             assert all(map(same, run(new, numbers_in, params), want))
+
+
+@pytest.mark.parametrize("name", [n for n, op in OPS.items() if op.arity > 0 and not spelled(op)])
+def test_expand_goes_into_what_a_primitive_makes_of_its_inputs(name):
+    """A composite op of the results of spelled ones: exp is written as it is, and what is made of it is expanded too."""
+    op = OPS[name]
+    inside = Op("inside", lambda *xs: call(op, *[f.exp(x) for x in xs]), [lambda *_: 0.0] * op.arity)
+    builder = Builder(op.arity)
+    tape = builder.finish([builder.emit(inside, tuple([builder.input(k) for k in range(op.arity)]))])
+    new = passes.expand(tape, spelled)
+    assert all(o in (INPUT, CONST) or spelled(o) for o in new.ops)
+    numbers_in = [-0.7, 0.3, -1.1][: op.arity]
+    assert same(run(new, numbers_in, [])[0], run(tape, numbers_in, [])[0])
 
 
 @given(data=st.data())

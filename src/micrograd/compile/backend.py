@@ -2,7 +2,7 @@
 
 A backend receives a tape whose ops it can spell and a Goal that says what to compute. `text` writes the program, which can be
 printed and tested on any machine; `compile` makes it runnable. Everything else (tracing, passes, variants, guards, the
-arrangement of results) is shared. tests/compile/c_backend.py is a complete small one, in C through the system's compiler.
+arrangement of results) is shared. tests/c_backend.py is a complete small one, in C through the system's compiler.
 """
 
 from __future__ import annotations

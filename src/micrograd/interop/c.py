@@ -13,35 +13,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from math import isinf, isnan
 from typing import Any
 
+from micrograd import c_text
+from micrograd.c_text import literal
 from micrograd.errors import CompileError
 from micrograd.interop.traced import Traced
-from micrograd.ops import Op
 from micrograd.tape import passes
 from micrograd.tape.check import shapes
 from micrograd.tape.tape import CONST, INPUT, PARAM, STACK, Choose, Loop, Projection, Structural, Tape
 from micrograd.tree import written
 
-HELPERS = {
-    "mg_mod": """static double mg_mod(double a, double b) {
-    double mod = fmod(a, b);
-    if (b == 0.0) return NAN;
-    if (mod == 0.0) return copysign(0.0, b);
-    return (b < 0.0) != (mod < 0.0) ? mod + b : mod;
-}
-""",
-    "mg_floordiv": """static double mg_floordiv(double a, double b) {
-    double mod = fmod(a, b), div = (a - mod) / b, whole;
-    if (b == 0.0) return floor(a / b);
-    if (mod != 0.0 && (b < 0.0) != (mod < 0.0)) div -= 1.0;
-    if (div == 0.0) return copysign(0.0, a / b);
-    whole = floor(div);
-    return div - whole > 0.5 ? whole + 1.0 : whole;
-}
-""",
-}
 COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
@@ -74,20 +56,15 @@ def export_c(f: Callable[..., Any], *args: Any, name: str = "f", gradient: bool 
         bodies.append(_function(f"{name}_gradient", traced, lower(traced.with_gradient()), traced.used()))
         heads.append(f"int {name}_gradient(const double *in, double *out, double *gradient);")
     text = "\n".join(bodies)
-    helpers = [HELPERS[h] for h in HELPERS if f"{h}(" in text]
-    top = ["#include <math.h>", "#include <string.h>", "", *heads, ""]
-    return "\n".join([_comment(name, traced, gradient), *top, *helpers, text])
+    helpers = c_text.helpers(text)
+    top = [*(["#include <stdint.h>"] if "uint64_t" in helpers else []), "#include <string.h>", "", *heads, ""]
+    parts = [_comment(name, traced, gradient), "#include <math.h>", *top, *([helpers] if helpers else []), text]
+    return "\n".join(parts)
 
 
 def lower(tape: Tape) -> Tape:
     """The tape in ops that C can spell, without what is not needed."""
-    return passes.prune(passes.expand(tape, spells, False, powers=False))
-
-
-def spells(op: Op) -> bool:
-    """Whether C can write an op as it is."""
-    called = re.match(r"mg_\w+", op.c or "")
-    return bool(op.c) and (called is None or called[0] in HELPERS)
+    return passes.prune(passes.expand(tape, c_text.spells, False, powers=False))
 
 
 def _comment(name: str, traced: Traced, gradient: bool) -> str:
@@ -252,12 +229,3 @@ def _flat(shape: Any) -> Iterator[Any]:
             yield from x
         else:
             yield x
-
-
-def literal(x: float) -> str:
-    """A number as C writes it."""
-    if isnan(x):
-        return "NAN"
-    if isinf(x):
-        return "INFINITY" if x > 0 else "-INFINITY"
-    return repr(float(x))

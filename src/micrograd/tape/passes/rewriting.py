@@ -71,8 +71,8 @@ class _Expanding(Ref):
 
 
 def _expanded(builder: Builder, op: Op, refs: list[Ref], spelled: Any) -> Ref:
-    if spelled(op):
-        return Ref(builder, builder.emit(op, tuple([r.place for r in refs])))
+    if spelled(op):  # what a rule does with the result is expanded too
+        return _Expanding(builder, builder.emit(op, tuple([r.place for r in refs])), spelled)
     inner = [_Expanding(builder, r.place, spelled) for r in refs]
     try:
         result = op.value(inner) if op.arity < 0 else op.value(*inner)
