@@ -61,6 +61,8 @@ class ReduceOnPlateau:
         self._seen = len(history.rows)
         if history.epoch_ended and self._count:
             self._end_of_epoch(change=True)
+        elif history.epoch_ended and new:
+            history[self.monitor]  # raises KeyError, with the columns that there are, where none of the rows has it
 
     def _end_of_epoch(self, change: bool) -> None:
         mean = self._sum / self._count

@@ -20,6 +20,7 @@ from typing import Any
 from micrograd.nn.files import read_json, remove_leftovers, write
 from micrograd.optim import Optimizer
 from micrograd.train.history import History, Row
+from micrograd.train.identity import Identity, check
 
 FORMAT = "micrograd checkpoint 2"
 Path = str | PathLike[str]
@@ -60,8 +61,8 @@ class Place:
 class Saved:
     """The checkpoint of one run, on disk."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, identity: Identity | None = None) -> None:
+        self.path, self.identity = path, identity or {}
         self.beside = f"{os.path.realpath(path)}.history"
         self.rows = self.bytes = self.check = 0  # of the history that is on disk
         self.start = 0  # where it begins in its file: behind the history of another run, which this one replaces
@@ -99,6 +100,7 @@ class Saved:
             "optimizer": moments,
             "stopped": history.stopped,
             "best": best,
+            "run": self.identity,
             "history": {"start": self.start, "rows": new[0], "bytes": new[1], "check": new[2]},
         }
         text = json.dumps(content)
@@ -137,6 +139,10 @@ class Saved:
                 raise ValueError(
                     f"{self.path} is of a run with {name}={content[name]}, and this one has {name}={getattr(at, name)}"
                 )
+        saved = content.get("run", {})
+        if not isinstance(saved, dict):
+            raise self._damaged("it does not say of which run it is")
+        check(saved, self.identity, self.path, settings)
         if content["batch"] >= at.batches:
             raise self._damaged(f"batch {content['batch']} of {at.batches}")
         if content["history"]["rows"] != content["epoch"] * at.batches + content["batch"]:
@@ -160,6 +166,8 @@ class Saved:
             raise
         rng.setstate(state)
         at.epoch, at.batch, at.seed = content["epoch"], content["batch"], content["seed"]
+        if settings == "saved":
+            self.identity = self.identity | saved
         kept = content["history"]
         self.start = kept.get("start", 0)
         self.rows, self.bytes, self.check = kept["rows"], kept["bytes"], kept["check"]

@@ -78,6 +78,20 @@ def callbacks(given: Any) -> list[Callable[..., Any]]:
     return found
 
 
+def monitors(given: list[Any], metrics: dict[str, Any], validated: bool) -> None:
+    """Refuse a callback that watches a column which the history will not have."""
+    columns = ["loss", "lr", *metrics]
+    if validated:
+        columns += ["validation_loss", *(f"validation_{name}" for name in metrics)]
+    for callback in given:
+        monitor = getattr(callback, "monitor", "loss")
+        if isinstance(monitor, str) and monitor not in columns:
+            raise ValueError(
+                f"{type(callback).__name__} watches {monitor!r}, which is no column of this history: it has "
+                f"{', '.join(columns)}"
+            )
+
+
 def optimizer(model: Any, given: Any) -> None:
     """Refuse an optimizer of none of the model's parameters."""
     if not isinstance(given, Optimizer):

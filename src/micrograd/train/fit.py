@@ -17,6 +17,7 @@ from micrograd.optim import LBFGS, Optimizer
 from micrograd.train import checkpoints, checks
 from micrograd.train.compiled import Compiled
 from micrograd.train.history import History, Row
+from micrograd.train.identity import identity
 from micrograd.train.interrupt import interruptible
 from micrograd.train.lowest import Best, Lowest
 from micrograd.train.measure import measure
@@ -83,7 +84,8 @@ def fit(
     callbacks     called with the history after each step; one that returns True ends the training
     checkpoint    a .json file to write every `checkpoint_every` epochs and at the end. With `resume=True` it is read
                   first, and training goes on as if it had never stopped, to the last bit (draw what is random from `rng`).
-                  The optimizer must have been made with the same settings, unless `resume_settings` is "saved" or "own"
+                  Data, model, loss, clip and the optimizer's settings must be those of that run, unless `resume_settings`
+                  is "own", to go on with what is given now, or "saved", to take settings and clip from the file
     rng           the seed or generator of the batches; None for that of the random module
     quiet         show nothing
     client        a client of dask.distributed, whose workers run model, loss, metrics and validation as machine code, with the
@@ -165,7 +167,12 @@ class _Run:
         )
         self.started = self.depends = False
         self.penalty = penalty
-        self.saved = checkpoints.Saved(checkpoint) if checkpoint is not None else None
+        checks.monitors(self.callbacks, self.metrics, validation is not None)
+        self.saved = None
+        if checkpoint is not None:
+            beside = None if self.validation is None else self.validation.rows
+            same = identity(model, rows, beside, loss, objective, penalty, self.clip, compile, rng)
+            self.saved = checkpoints.Saved(checkpoint, same)
 
     # ---- the loop
 
@@ -203,7 +210,7 @@ class _Run:
                             break
                     if self.saved is not None and at.batch == 0 and at.epoch % self.every == 0:
                         self._save()
-                history.stopped = history.stopped or ("epochs" if at.epoch == self.epochs else "steps")
+                history.stopped = history.stopped or ("epochs" if at.epoch >= self.epochs else "steps")
                 self._save()
             except KeyboardInterrupt:  # the second Ctrl-C, or one from a callback: no checkpoint of half a step
                 history.stopped = "interrupted"
@@ -363,6 +370,7 @@ class _Run:
         history.rows, stopped, best = self.saved.load(
             self.model, self.optimizer, self.rng, self.at, self.resume_settings
         )
+        self.clip = self.saved.identity["clip"]
         if self.best is not None:
             self.best.load(best)
         batches = self.at.batches
@@ -371,7 +379,10 @@ class _Run:
         if stopped in ENDED:
             history.stopped = stopped
             return [f"{self.checkpoint} is of a run that has ended ({stopped}): no further step is taken"]
-        return [f"resumed from {self.checkpoint}, after step {len(history)}"]
+        notes = [f"resumed from {self.checkpoint}, after step {len(history)}"]
+        if len(history) >= (self.limit or 0):
+            notes.append(f"it has all of the {self.limit} steps that are asked for: no further step is taken")
+        return notes
 
     def _save(self) -> None:
         if self.saved is None:

@@ -1,0 +1,97 @@
+"""What a training run is: the things that have to be the same for a resumed run to go on as if it had never stopped."""
+
+from __future__ import annotations
+
+import functools
+import zlib
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+from micrograd.engine import Value
+from micrograd.train.checks import known
+from micrograd.train.objective import Rows
+from micrograd.train.remote import RemoteRows
+
+Identity = dict[str, Any]
+WORDS = {"data": "on other data", "validation": "with other validation data", "model": "of another model"}
+
+
+def identity(
+    model: Any, rows: Rows, validation: Rows | None, loss: Any, objective: Any, penalty: Any, clip: float | None,
+    compiled: bool, rng: Any,
+) -> Identity:  # fmt: skip
+    """Describe a run. None is what cannot be told, such as data that are no numbers or stay on a cluster."""
+    text = repr(model)
+    return {
+        "data": checksum(rows),
+        "validation": 0 if validation is None else checksum(validation),
+        "model": None if " at 0x" in text else zlib.crc32(text.encode()),
+        "loss": "" if objective is not None else name_of(loss),
+        "objective": name_of(objective),
+        "penalty": name_of(penalty),
+        "clip": clip,
+        "compile": compiled,
+        "rng": rng if isinstance(rng, int) else None,
+    }
+
+
+def check(saved: Identity, own: Identity, path: Any, mode: str) -> None:
+    """Refuse to resume a run that is another one; `mode` is that of `load_state_dict`."""
+    taken = {"same": (), "saved": ("clip", "rng"), "own": tuple(own)}.get(mode, ())
+    for name, mine in own.items():
+        theirs = saved.get(name, mine)  # a file of an earlier version does not have all of them
+        if name in taken or theirs == mine or (None in (theirs, mine) and name != "clip"):
+            continue
+        fact = WORDS.get(name) or f"with {name}={theirs!r}, and this one has {name}={mine!r}"
+        raise ValueError(
+            f"{path} is of a run {fact}, so that it would not go on as if it had never stopped: give fit what that run "
+            'had, or resume_settings="own" to go on with what it has now'
+        )
+
+
+def name_of(function: Any) -> str:
+    """Return the name of a function with the options that functools.partial has given it; "" for None."""
+    if function is None:
+        return ""
+    options = dict(known(function)[1])
+    while isinstance(function, functools.partial):
+        options = dict(function.keywords) | options
+        function = function.func
+    name = getattr(function, "__name__", type(function).__name__)
+    told = ", ".join(f"{key}={options[key]!r}" for key in sorted(options) if " at 0x" not in repr(options[key]))
+    return f"{name}({told})" if told else str(name)
+
+
+def checksum(rows: Rows) -> int | None:
+    """Return a number that tells data apart; None where they are something else than numbers and text."""
+    if isinstance(rows, RemoteRows):
+        return None
+    arrays = rows.arrays()
+    if arrays is not None:
+        return zlib.crc32(arrays[1].tobytes(), zlib.crc32(arrays[0].tobytes()))
+    found = 0
+    for part in (rows.X, rows.y):
+        for x in _leaves(part):
+            if isinstance(x, str):
+                found = zlib.crc32(x.encode("utf-8", "surrogatepass"), found)
+            elif hasattr(x, "__float__"):
+                found = zlib.crc32(array("d", [float(x)]).tobytes(), found)
+            else:
+                return None
+    return found
+
+
+def _leaves(xs: Any) -> Iterator[Any]:
+    if isinstance(xs, (str, Value)):
+        yield xs
+        return
+    if hasattr(xs, "tolist"):
+        xs = xs.tolist()
+    if isinstance(xs, dict):
+        xs = list(xs.items())
+    if not hasattr(xs, "__iter__"):
+        yield xs
+    else:
+        for x in xs:
+            yield from _leaves(x)

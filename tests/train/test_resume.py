@@ -1,0 +1,149 @@
+"""A run is resumed as the run that it was: what differs is an error, and what is said about its end is true."""
+
+import functools
+import json
+
+import pytest
+
+from micrograd import losses, nn, optim, train
+from micrograd.train import fit, identity
+from micrograd.train.objective import Rows
+from random_programs import needs_llvm
+
+X = [[0.1 * k, 1.0 - 0.2 * k] for k in range(8)]
+Y = [0.3 * k - 1.0 for k in range(8)]
+OTHER = [*Y[:-1], 9.0]
+
+
+def run(path, epochs=4, data=(X, Y), loss=losses.mse, activation="tanh", rng=0, **options):
+    model = nn.MLP(2, [3, 1], activation=activation, rng=1)
+    optimizer = optim.SGD(model.parameters(), lr=0.05)
+    history = fit(
+        model, data, loss, optimizer, epochs, batch_size=4, rng=rng, checkpoint=path, **({"quiet": True} | options)
+    )
+    return history, model.state_dict()
+
+
+def penalty():
+    return 0.0
+
+
+DIFFERENT = {
+    "data": ({"data": (X, OTHER)}, "on other data"),
+    "inputs": ({"data": ([[0.0, 0.0], *X[1:]], Y)}, "on other data"),
+    "validation": ({"validation": (X, OTHER)}, "with other validation data"),
+    "no validation": ({"validation": None}, "with other validation data"),
+    "clip": ({"clip": 0.5}, "with clip=1.0, and this one has clip=0.5"),
+    "no clip": ({"clip": None}, "with clip=1.0, and this one has clip=None"),
+    "loss": ({"loss": losses.mae}, "with loss='mse', and this one has loss='mae'"),
+    "options": ({"loss": functools.partial(losses.huber, delta=2.0)}, r"this one has loss='huber\(delta=2.0\)'"),
+    "penalty": ({"penalty": penalty}, "with penalty='', and this one has penalty='penalty'"),
+    "objective": ({"objective": lambda xs, ys: None}, "with loss='mse', and this one has loss=''"),
+    "model": ({"activation": "relu"}, "of another model"),
+    "rng": ({"rng": 7}, "with rng=0, and this one has rng=7"),
+}
+
+
+@pytest.mark.parametrize("changes, told", DIFFERENT.values(), ids=DIFFERENT.keys())
+def test_what_differs_from_the_run_is_an_error(tmp_path, changes, told):
+    path = tmp_path / "run.json"
+    before = {"validation": (X, Y), "clip": 1.0}
+    run(path, 2, **before)
+    kept = path.read_bytes()
+    with pytest.raises(ValueError, match=told):
+        run(path, 4, resume=True, **(before | changes))
+    assert path.read_bytes() == kept
+
+
+@needs_llvm
+def test_a_compiled_run_is_not_resumed_eagerly(tmp_path):
+    run(tmp_path / "run.json", 2, compile=True)
+    with pytest.raises(ValueError, match="with compile=True, and this one has compile=False"):
+        run(tmp_path / "run.json", 4, resume=True)
+
+
+@pytest.mark.parametrize("name", [name for name in DIFFERENT if name not in ("objective", "penalty")])
+def test_what_differs_is_taken_when_asked(tmp_path, name):
+    path = tmp_path / "run.json"
+    run(path, 2, validation=(X, Y), clip=1.0)
+    options = {"validation": (X, Y), "clip": 1.0} | DIFFERENT[name][0]
+    history, _ = run(path, 4, resume=True, resume_settings="own", **options)
+    assert len(history) == 8 and history.stopped == "epochs"
+    again, _ = run(path, 5, resume=True, **options)  # from now on it is that run
+    assert len(again) == 10
+
+
+def test_the_clip_of_the_file_is_taken_when_asked(tmp_path):
+    _, wanted = run(tmp_path / "whole.json", 4, clip=0.01)
+    run(tmp_path / "run.json", 2, clip=0.01)
+    _, got = run(tmp_path / "run.json", 4, resume=True, resume_settings="saved")
+    assert got == wanted
+
+
+def test_lists_and_arrays_of_the_same_numbers_are_the_same_data(tmp_path):
+    np = pytest.importorskip("numpy", reason="for arrays")
+    run(tmp_path / "run.json", 2)
+    history, _ = run(tmp_path / "run.json", 4, data=(np.array(X), np.array(Y)), resume=True)
+    assert len(history) == 8
+
+
+def test_checksums_tell_data_apart():
+    texts = Rows(["ab", "cde"], [0, 1])
+    assert identity.checksum(texts) == identity.checksum(Rows(["ab", "cde"], [0, 1]))
+    assert identity.checksum(texts) != identity.checksum(Rows(["ab", "cdf"], [0, 1]))
+    ragged = Rows([[1.0], [2.0, 3.0]], [0, 1])
+    assert identity.checksum(ragged) != identity.checksum(Rows([[1.0], [2.0, 3.5]], [0, 1]))
+    assert identity.checksum(Rows([object()], [0])) is None
+
+
+def test_a_checkpoint_of_an_earlier_version_is_resumed(tmp_path):
+    path = tmp_path / "run.json"
+    run(path, 2)
+    table = json.loads(path.read_text())
+    del table["content"]["run"]
+    import zlib
+
+    table["check"] = zlib.crc32(json.dumps(table["content"]).encode())
+    path.write_text(json.dumps(table))
+    history, _ = run(path, 4, resume=True)
+    assert len(history) == 8
+
+
+@pytest.mark.parametrize("asked", [{"epochs": 2}, {"epochs": 8}, {"epochs": 2, "steps": 3}])
+def test_a_run_that_has_all_steps_says_so(tmp_path, capsys, asked):
+    path = tmp_path / "run.json"
+    _, before = run(path, 8)
+    history, after = run(path, resume=True, quiet=False, **asked)
+    assert history.stopped == "epochs" and len(history) == 16 and before == after
+    assert "no further step is taken" in capsys.readouterr().out
+
+
+def test_a_run_that_ended_by_steps_says_so(tmp_path):
+    run(tmp_path / "run.json", 8, steps=5)
+    history, _ = run(tmp_path / "run.json", 8, steps=3, resume=True)
+    assert history.stopped == "steps" and len(history) == 5
+
+
+# ---- callbacks that watch a column
+
+
+@pytest.mark.parametrize("monitor, options, told", [
+    ("nope", {}, "watches 'nope', which is no column of this history: it has loss, lr$"),
+    ("validation_loss", {"metrics": {"size": lambda p, t: 1.0}}, "it has loss, lr, size$"),
+    ("validation_sizes", {"metrics": {"size": lambda p, t: 1.0}, "validation": (X, Y)},
+     "it has loss, lr, size, validation_loss, validation_size$"),
+])  # fmt: skip
+def test_a_column_that_is_not_there_is_no_plateau(monitor, options, told):
+    model = nn.MLP(2, [3, 1], rng=0)
+    optimizer = optim.SGD(model.parameters(), lr=0.05)
+    plateau = train.ReduceOnPlateau(optimizer, monitor=monitor)
+    with pytest.raises(ValueError, match=told):
+        fit(model, (X, Y), losses.mse, optimizer, 2, callbacks=[plateau], quiet=True, **options)
+
+
+def test_a_column_that_is_not_there_is_no_plateau_outside_of_fit():
+    optimizer = optim.SGD(nn.MLP(2, [3, 1]).parameters(), lr=0.05)
+    history = train.History([{"epoch": 1, "step": 1, "loss": 1.0}])
+    history.epoch_ended = True
+    with pytest.raises(KeyError, match="'nope' is not in this history; it has epoch, step, loss"):
+        train.ReduceOnPlateau(optimizer, monitor="nope")(history)
