@@ -7,8 +7,8 @@ the place in the row (`micrograd.random`), so that eager and compiled training d
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from micrograd import random as draws
@@ -48,14 +48,16 @@ def is_random(model: Any) -> bool:
     return any(isinstance(part, Dropout) and part.training and part.p for _, part in model.modules())
 
 
-def each(model: Any, xs: Sequence[Any], step: int) -> list[Any]:
-    """Return the outputs of a model for each row of a batch, in a training step."""
-    if not is_random(model):
-        return [model(x) for x in xs]
-    out = []
-    for row, x in enumerate(xs):
-        with at(step, row):
-            out.append(model(x))
+def each(model: Any, xs: Sequence[Any], step: int, failed: Callable[[Exception, int], None]) -> list[Any]:
+    """Return the outputs of a model for each row of a batch, in a training step; `failed` is told where it raises."""
+    random, out = is_random(model), []
+    try:
+        for row, x in enumerate(xs):
+            with at(step, row) if random else nullcontext():
+                out.append(model(x))
+    except Exception as error:
+        failed(error, len(out))
+        raise
     return out
 
 

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable
 from math import isfinite
 from operator import index
+from textwrap import shorten
 from typing import Any
 
 from micrograd import losses
@@ -35,9 +36,17 @@ def limit(clip: Any) -> float | None:
 
 
 def data(given: Any, what: str) -> tuple[Any, Any]:
-    """Return inputs and targets; each input has one target."""
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise TypeError(f"{what} are (inputs, targets), a pair of lists or arrays, not {type(given).__name__}")
+    """Return inputs and targets, given as two lists or as a list of pairs; each input has one target."""
+    if isinstance(given, zip):
+        given = list(given)
+    form = f"{what} are (inputs, targets), a pair of lists or arrays, or a list of tuples (input, target), not"
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"{form} {type(given).__name__}")
+    if _are_rows(given, what):
+        given = [x for x, _ in given], [y for _, y in given]
+    if given and len(given) != 2:
+        raise TypeError(f"{form} a {type(given).__name__} of {len(given)} items")
+    given = given or ((), ())
     X, y = (part.tolist() if hasattr(part, "detach") else part for part in given)  # tensors of PyTorch, as lists
     for part, name in ((X, "inputs"), (y, "targets")):
         if not hasattr(part, "__len__") or not hasattr(part, "__getitem__") or isinstance(part, (str, dict)):
@@ -49,6 +58,41 @@ def data(given: Any, what: str) -> tuple[Any, Any]:
     if len(X) != len(y):
         raise ValueError(f"there are {len(X)} inputs and {len(y)} targets: each input has one")
     return X, y
+
+
+def _are_rows(given: Any, what: str) -> bool:
+    """Whether data are a list of (input, target); two rows that may as well be inputs and targets are refused."""
+    if not given or not all(isinstance(row, (tuple, list)) and len(row) == 2 for row in given):
+        return False
+    if len(given) != 2:
+        return all(isinstance(row, tuple) for row in given)
+    kinds = [[_depth(x) for x in row] for row in given]
+    if kinds[0][0] == kinds[1][0] != kinds[0][1] == kinds[1][1]:
+        return True
+    if isinstance(given, list) and all(isinstance(row, tuple) for row in given):
+        raise ValueError(
+            f"{what} are a list of two pairs, which can be read as inputs and targets or as two rows: give a tuple "
+            "(inputs, targets)"
+        )
+    return False
+
+
+def _depth(x: Any) -> int:
+    """How deep lists are nested, judged by first items; 0 for a number."""
+    shape = getattr(x, "shape", None)
+    if shape is not None:
+        return len(shape)
+    return 1 + _depth(x[0]) if isinstance(x, (list, tuple)) and x else 0
+
+
+def penalty(given: Any) -> Any:
+    """Return the penalty; anything but a function, or None, is refused."""
+    if given is not None and not callable(given):
+        raise TypeError(
+            f"penalty is a function without arguments that returns a Value, not {type(given).__name__}: write "
+            "penalty=lambda: losses.l2(model.parameters())"
+        )
+    return given
 
 
 def metrics(given: Any) -> dict[str, Callable[..., float]]:
@@ -124,7 +168,9 @@ def line_search(given: Optimizer, clip: Any, accumulate: int) -> None:
 def is_value(error: Any) -> None:
     """Refuse a loss that has no derivative."""
     if not isinstance(error, Value):
-        raise TypeError(f"a loss is a Value to call backward() on, not {type(error).__name__}: {error!r}")
+        way_out = '; reduction="mean" or "sum" makes one Value of them' if isinstance(error, list) else ""
+        told = shorten(repr(error), 100)
+        raise TypeError(f"a loss is a Value to call backward() on, not {type(error).__name__}: {told}{way_out}")
 
 
 def depends(error: Any, given: Optimizer) -> None:

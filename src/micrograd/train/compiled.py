@@ -8,17 +8,20 @@ predictions, and its gradient is handed back to the rows. Both give what the eag
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from textwrap import shorten
 from typing import Any, Literal
 
 from micrograd import install, losses
+from micrograd.compile.explain import add_note
 from micrograd.engine import NATIVE, Value, no_grad
 from micrograd.errors import CompileError
 from micrograd.math import dot
 from micrograd.nn import dropout
 from micrograd.structure import SameParameters, modules_of
 from micrograd.train.checks import is_value, known
-from micrograd.train.objective import Rows, as_array
+from micrograd.train.objective import Rows, as_array, with_penalty
 from micrograd.train.remote import RemoteRows, here, is_remote, sizes, spread
 from micrograd.tree import flatten
 
@@ -36,9 +39,18 @@ def missing() -> str:
 class _Bucket:
     """The rows of one shape, as arrays."""
 
-    def __init__(self, xs: Any, ys: Any, client: Any) -> None:
-        self.xs, self.ys, self.client = xs, ys, client
+    def __init__(self, xs: Any, ys: Any, client: Any, name: str) -> None:
+        self.xs, self.ys, self.client, self.name = xs, ys, client, name
         self._whole: Any = None
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Say in an error which rows it is about."""
+        try:
+            yield
+        except Exception as error:
+            add_note(error, f"in {self.name}")
+            raise
 
     def whole(self) -> tuple[Any, Any]:
         """Return all inputs and targets; on a cluster, from where they are kept on the workers."""
@@ -79,7 +91,8 @@ class Compiled:
         self.scalar = not getattr(
             rows.first(), "shape", hasattr(rows.first(), "__len__")
         )  # whether an input is one number
-        self.buckets, self.places = _bucketed(rows, np, client)
+        what = "the data" if training else "the validation data"
+        self.buckets, self.places = _bucketed(rows, np, client, what)
         remote = isinstance(rows, RemoteRows) and not self._weighted()
         counts = [sizes(rows.y)] * len(rows) if remote else [self._weight(y) for y in rows.targets(None)]
         self.counts = np.array(counts, dtype=float)
@@ -177,7 +190,8 @@ class Compiled:
         total: Any = None
         for bucket, rows, numbers in self._parts(part):
             ys = bucket.whole()[1] if rows is None else bucket.ys[rows]
-            one = self.summed(*self._arguments(bucket, rows, numbers, ys))
+            with bucket.named():
+                one = self.summed(*self._arguments(bucket, rows, numbers, ys))
             total = one if total is None else total + one
         if not self.even:
             counted = self.counts.sum() if part is None else self.counts[self.np.asarray(part)].sum()
@@ -185,7 +199,7 @@ class Compiled:
                 total = total * (1.0 / float(counted)) if counted else total * float("nan")
         elif self.options.get("reduction") == "sum":
             total = total * float(self.counts[0] * (len(self.rows) if part is None else len(part)))
-        return total if self.penalty is None else total + self.penalty()
+        return with_penalty(total, self.penalty)
 
     def _mixed(self, part: Any) -> Any:
         """Return the loss of predictions that were computed by machine code, with a backward() that reaches the model."""
@@ -201,9 +215,7 @@ class Compiled:
         shaped = [leaf(p) for p in predictions]
         error = self.loss(shaped, self.rows.targets(part))
         is_value(error)
-        if self.penalty is not None:
-            error = error + self.penalty()
-        return Mixed(self, error, leaves, part)
+        return Mixed(self, with_penalty(error, self.penalty), leaves, part)
 
     def hand_back(self, leaves: list[Value], part: Any) -> None:
         """Add to the parameters what the gradients of the predictions mean for them."""
@@ -224,7 +236,8 @@ class Compiled:
         found: list[Any] = [None] * (len(self.rows) if part is None else len(part))
         with no_grad():
             for bucket, rows, numbers in self._parts(part):
-                outputs = rows_of(here(self.forward(*self._arguments(bucket, rows, numbers))))
+                with bucket.named():
+                    outputs = rows_of(here(self.forward(*self._arguments(bucket, rows, numbers))))
                 if len(self.buckets) == 1:
                     found = outputs
                 else:
@@ -274,25 +287,33 @@ def rows_of(columns: Any) -> list[Any]:
     return [list(row) for row in zip(*map(rows_of, columns))]
 
 
-def _bucketed(rows: Rows, np: Any, client: Any) -> tuple[list[_Bucket], list[tuple[int, int]]]:
+def _bucketed(rows: Rows, np: Any, client: Any, what: str) -> tuple[list[_Bucket], list[tuple[int, int]]]:
     """Return the rows by shape, and for each row its bucket and its place there."""
     whole = rows.arrays()
     if whole is not None:
-        return [_Bucket(*whole, client)], []
-    shapes: dict[Any, tuple[int, list[Any], list[Any]]] = {}
+        return [_Bucket(*whole, client, f"a row of {what}")], []
+    shapes: dict[Any, tuple[int, list[Any], list[Any], str]] = {}
     places = []
     for i, (x, y) in enumerate(zip(rows.X, rows.y)):
-        try:
-            a, b = as_array(x), as_array(y)
-        except (TypeError, ValueError):
-            a = b = None
-        if a is None or b is None:
-            raise CompileError(
-                f"fit(compile=True): row {i} of the data holds something else than numbers: {type(x).__name__} and "
-                f"{type(y).__name__}"
-            )
-        number, xs, ys = shapes.setdefault((a.shape, b.shape), (len(shapes), [], []))
+        a, b = _numbers(x, "input", i, what), _numbers(y, "target", i, what)
+        new = len(shapes), list[Any](), list[Any](), f"rows of the shape of row {i} of {what}"
+        number, xs, ys, _ = shapes.setdefault((a.shape, b.shape), new)
         places.append((number, len(xs)))
         xs.append(a)
         ys.append(b)
-    return [_Bucket(np.stack(xs), np.stack(ys), client) for _, xs, ys in shapes.values()], places
+    return [_Bucket(np.stack(xs), np.stack(ys), client, name) for _, xs, ys, name in shapes.values()], places
+
+
+def _numbers(x: Any, kind: str, row: int, what: str) -> Any:
+    """Return an input or a target as an array."""
+    try:
+        found = as_array(x)
+    except (TypeError, ValueError):
+        found = None
+    if found is None:
+        listed = isinstance(x, (list, tuple))
+        told = "holds something else than numbers" if listed else f"is a {type(x).__name__}, not a number"
+        raise TypeError(
+            f"the {kind} in row {row} of {what} {told}: {shorten(repr(x), 60)}; compiled code takes numbers alone"
+        )
+    return found

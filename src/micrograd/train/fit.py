@@ -68,7 +68,7 @@ def fit(
     History(30 steps, loss 0.7418 -> 0.1855, stopped: epochs)
 
     model         anything that is called with one input and returns a prediction
-    data          (inputs, targets), two lists or arrays
+    data          (inputs, targets), two lists or arrays; or a list of pairs (input, target)
     loss          a function of (predictions, targets) that returns a Value
     batch_size    rows in a step; all of them by default. Each epoch draws its batches anew, from `rng`
     steps         end after this many steps, wherever in the data that is
@@ -115,6 +115,7 @@ class _Run:
             raise RuntimeError("fit inside no_grad(): nothing can be learned there; call it outside")
         X, y = checks.data(data, "data")
         checks.optimizer(model, optimizer)
+        self.penalty = checks.penalty(penalty)
         self.model, self.optimizer, self.loss = model, optimizer, loss
         self.epochs = checks.count("epochs", epochs, 0)
         self.limit = None if steps is None else checks.count("steps", steps, 0)
@@ -153,7 +154,7 @@ class _Run:
             self.validation = (
                 Compiled(model, held, loss, None, False, self.objective, client)  # type: ignore[arg-type]
                 if compile
-                else Eager(model, held, loss, None)
+                else Eager(model, held, loss, None, "the validation data")
             )
         self.at = checkpoints.Place(len(X), size, self.accumulate)
         self.history = History()
@@ -166,7 +167,6 @@ class _Run:
             self.epochs * self.at.batches if self.limit is None else min(self.limit, self.epochs * self.at.batches)
         )
         self.started = self.depends = False
-        self.penalty = penalty
         checks.monitors(self.callbacks, self.metrics, validation is not None)
         self.saved = None
         if checkpoint is not None:

@@ -7,8 +7,11 @@ and `backward()`, and `predictions(part)`, for metrics of the same rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Real
+from textwrap import shorten
 from typing import Any
 
+from micrograd.compile.explain import add_note
 from micrograd.engine import Value, no_grad
 from micrograd.nn import dropout
 
@@ -59,26 +62,50 @@ def as_array(x: Any) -> Any:
     return array.astype(float) if array.dtype.kind in "fiub" else None
 
 
+def with_penalty(error: Any, penalty: Callable[[], Any] | None) -> Any:
+    """Return a loss with the penalty, if there is one, added to it."""
+    if penalty is None or not isinstance(error, Value):  # such a loss is refused by those who take it
+        return error
+    extra = penalty()
+    if isinstance(extra, Value) or (isinstance(extra, Real) and extra == 0):
+        return error + extra
+    told = "which has no derivative" if isinstance(extra, Real) else "which is no Value"
+    raise TypeError(
+        f"the penalty returned {shorten(repr(extra), 80)}, {told}: return a Value computed from the parameters, such as "
+        "losses.l2(model.parameters()), without .data or float()"
+    )
+
+
 class Eager:
     """Model and loss run on Values, row by row."""
 
     compiled = False
 
-    def __init__(self, model: Any, rows: Rows, loss: Callable[..., Any], penalty: Callable[[], Any] | None) -> None:
-        self.model, self.rows, self.loss, self.penalty = model, rows, loss, penalty
+    def __init__(
+        self,
+        model: Any,
+        rows: Rows,
+        loss: Callable[..., Any],
+        penalty: Callable[[], Any] | None,
+        what: str = "the data",
+    ) -> None:
+        self.model, self.rows, self.loss, self.penalty, self.what = model, rows, loss, penalty, what
         self._last: tuple[Any, list[Any]] = (None, [])
         self.look: Callable[[Any], None] | None = None  # called once, with the first prediction
 
     def error(self, part: Any, step: int) -> Any:
         """Return the loss of some rows."""
         xs, ys = self.rows.lists(part)
-        predictions = dropout.each(self.model, xs, step)
+
+        def failed(error: Exception, k: int) -> None:
+            add_note(error, f"in row {k if part is None else part[k]} of {self.what}")
+
+        predictions = dropout.each(self.model, xs, step, failed)
         self._last = part, predictions
         if self.look is not None:
             look, self.look = self.look, None
             look(predictions[0])
-        error = self.loss(predictions, ys)
-        return error if self.penalty is None else error + self.penalty()
+        return with_penalty(self.loss(predictions, ys), self.penalty)
 
     def predictions(self, part: Any) -> Any:
         """Return the predictions that the last loss of these rows was computed from."""
@@ -104,7 +131,7 @@ class Given:
             xs, ys = self.arrays if part is None else (self.arrays[0][part], self.arrays[1][part])
         with dropout.at(step, 0):
             error = self.objective(xs, ys)
-        return error if self.penalty is None else error + self.penalty()
+        return with_penalty(error, self.penalty)
 
     def predictions(self, part: Any) -> Any:
         """Run the model on these rows once more, without a graph."""

@@ -1,0 +1,142 @@
+"""What goes wrong with data, losses and penalties in fit: the same clear error in eager and in compiled training."""
+
+import functools
+import re
+
+import pytest
+
+from micrograd import Value, losses, nn, optim, train
+from micrograd.train import fit
+from random_programs import needs_llvm
+
+X = [[0.1 * k, 1.0 - 0.2 * k] for k in range(8)]
+Y = [0.3 * k - 1.0 for k in range(8)]
+WIDE = [*X[:5], [1.0, 2.0, 3.0], *X[6:]]
+BOTH_WAYS = pytest.mark.parametrize("compile", [False, pytest.param(True, marks=needs_llvm)])
+
+
+def run(data=(X, Y), loss=losses.mse, epochs=2, **options):
+    model = nn.MLP(2, [3, 1], rng=0)
+    history = fit(model, data, loss, optim.SGD(model.parameters(), lr=0.1), epochs, quiet=True, **options)
+    return history.loss, model.state_dict()
+
+
+def notes(error):
+    return "\n".join([str(error), *getattr(error, "__notes__", [])])
+
+
+# ---- losses that are no Value
+
+RETURNED = {
+    "list": (lambda p, t: [losses.mse(p, t)], "not list: .*; reduction="),
+    "none": (functools.partial(losses.mse, reduction="none"), "not list: .*; reduction="),
+    "None": (lambda p, t: None, "not NoneType: None"),
+    "tuple": (lambda p, t: (losses.mse(p, t), 1.0), "not tuple"),
+    "number": (lambda p, t: 1.5, "not float: 1.5"),
+    "dict": (lambda p, t: {"loss": losses.mse(p, t)}, "not dict"),
+}
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("batch_size", [None, 3])
+@pytest.mark.parametrize("loss, told", RETURNED.values(), ids=RETURNED.keys())
+def test_a_loss_that_is_no_value(loss, told, batch_size, compile):
+    with pytest.raises(TypeError, match=f"a loss is a Value to call backward\\(\\) on, {told}") as caught:
+        run(loss=loss, batch_size=batch_size, compile=compile)
+    assert len(str(caught.value)) < 250
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("loss, told", RETURNED.values(), ids=RETURNED.keys())
+def test_a_step_down_a_loss_that_is_no_value(loss, told, compile):
+    w = Value(1.0)
+    step = train.step(lambda x: loss([w * x], [0.0]), optim.SGD([w], lr=0.1), compile=compile)
+    with pytest.raises(TypeError, match=f"a loss is a Value to call backward\\(\\) on, {told}"):
+        step(2.0)
+    assert w.data == 1.0
+
+
+# ---- penalties
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("loss", [losses.mse, lambda p, t: losses.mse(p, t)], ids=["by rows", "mixed"])
+@pytest.mark.parametrize("penalty, told", [
+    (lambda: None, "the penalty returned None, which is no Value"),
+    (lambda: [Value(1.0)], r"the penalty returned \[Value"),
+    (lambda: 0.5, "the penalty returned 0.5, which has no derivative"),
+    (0.5, "penalty is a function without arguments that returns a Value, not float"),
+])  # fmt: skip
+def test_a_penalty_that_is_none(penalty, told, loss, compile):
+    with pytest.raises(TypeError, match=told):
+        run(loss=loss, penalty=penalty, compile=compile)
+
+
+@BOTH_WAYS
+def test_a_penalty_of_nothing_is_nothing(compile):
+    assert run(penalty=lambda: 0, compile=compile) == run(compile=compile)
+
+
+# ---- rows
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("labels, row, told", [
+    (["a", "b"] * 4, 0, "is a str, not a number"),
+    ([0.0, 1.0, None, *Y[3:]], 2, "is a NoneType, not a number"),
+])  # fmt: skip
+def test_a_target_that_is_no_number_is_named(labels, row, told, compile):
+    with pytest.raises(TypeError, match=f"the target in row {row} of the data {told}"):
+        run((X, labels), compile=compile)
+
+
+@needs_llvm
+@pytest.mark.parametrize("options, told", [
+    ({"data": ([*X[:3], ["a", 1.0], *X[4:]], Y)}, "the input in row 3 of the data holds something else"),
+    ({"validation": (X, ["a"] * 8)}, "the target in row 0 of the validation data is a str"),
+])  # fmt: skip
+def test_compiled_training_names_what_is_no_number(options, told):
+    with pytest.raises(TypeError, match=told):
+        run(compile=True, loss=lambda p, t: losses.mse(p, Y), **options)
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("options, told", [
+    ({"data": (WIDE, Y)}, "row 5 of the data"),
+    ({"data": (WIDE, Y), "batch_size": 2}, "row 5 of the data"),
+    ({"data": ([[1.0, 2.0, 3.0]] * 8, Y)}, "row 0 of the data"),
+    ({"validation": (WIDE, Y)}, "row 5 of the validation data"),
+    ({"validation": ([[1.0, 2.0, 3.0]] * 8, Y)}, "row (0 )?of the validation data"),
+])  # fmt: skip
+def test_an_input_of_another_width_is_named(options, told, compile):
+    with pytest.raises(ValueError, match="takes 2 inputs, and was given 3") as caught:
+        run(compile=compile, **options)
+    assert re.search(told, notes(caught.value))
+
+
+# ---- a list of pairs
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("count", [1, 2, 3, 8])
+@pytest.mark.parametrize("make", [list, zip, tuple], ids=["list", "zip", "tuple"])
+def test_pairs_are_rows(make, count, compile):
+    xs, ys = X[:count], Y[:count]
+    pairs = zip(xs, ys) if make is zip else make(zip(xs, ys))
+    assert run(pairs, compile=compile, validation=list(zip(X, Y))) == run((xs, ys), compile=compile, validation=(X, Y))
+
+
+def test_two_lists_are_inputs_and_targets_also_in_a_list():
+    assert run([X[:2], Y[:2]]) == run((X[:2], Y[:2]))
+
+
+@pytest.mark.parametrize("data, error, told", [
+    ([(1.0, 2.0), (3.0, 4.0)], ValueError, "can be read as inputs and targets or as two rows"),
+    ([([1.0, 2.0], [0.0]), ([3.0, 4.0], [1.0])], ValueError, "can be read as inputs and targets or as two rows"),
+    ([X, Y, Y], TypeError, r"a list of tuples \(input, target\), not a list of 3 items"),
+    ({"X": X, "y": Y}, TypeError, r"a list of tuples \(input, target\), not dict"),
+    ([], ValueError, "there are no data to learn from"),
+])  # fmt: skip
+def test_data_that_can_be_read_in_two_ways_are_refused(data, error, told):
+    with pytest.raises(error, match=told):
+        run(data)
