@@ -334,3 +334,19 @@ def test_a_lesson_of_ones_own_is_a_page(visit: Visit, tmp_path: Path) -> None:
     page.locator(".leaf[data-leaf='a'] input[type='text']").fill("-20")
     page.locator(".leaf[data-leaf='a'] input[type='text']").press("Enter")
     assert page.locator("[data-do='next-step']").is_enabled()
+
+
+@pytest.mark.parametrize("key", CHAPTERS)
+def test_code_is_read_without_scrolling(visit: Visit, course_file: Path, key: str) -> None:
+    page = open_at(visit, course_file, f"{key}/1", height=800)
+    for at, (step, _) in enumerate(screens(CHAPTERS[key]), 1):
+        if step is not None and any(step.blocks("code", "output", "text")):
+            page.goto(f"{course_file.as_uri()}#{key}/{at}")
+            hidden = "els => els.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"
+            assert page.eval_on_selector_all(".text pre.code", hidden) == [], step.title
+
+
+def test_the_card_that_passes_on_has_plain_letters(visit: Visit, course_file: Path) -> None:
+    page = open_at(visit, course_file, "picture-to-code/1")
+    strokes = page.eval_on_selector_all(".node.source text", "els => els.map((e) => getComputedStyle(e).stroke)")
+    assert strokes and set(strokes) <= {"none", "rgb(255, 255, 255)"}  # the outline of a remark is that of the paper

@@ -129,6 +129,7 @@ export function startCourse(course, place) {
     const play = screen.parts.find((part) => part.train);
     side.hidden = !screen.scene && !screen.drill && !play;
     side.classList.toggle("playhouse", Boolean(play));
+    main.classList.toggle("coded", screen.parts.some((part) => part.code || part.output)); // lines of code need room
     put(side, play ? "" : stage.el);
     if (play) perform(play.train);
     if (screen.drill) renderDrill(body);
@@ -194,6 +195,7 @@ export function startCourse(course, place) {
     foot.remove();
     side.hidden = !screen.scene;
     side.classList.remove("playhouse");
+    main.classList.remove("coded");
     put(side, stage.el);
     if (screen.scene) show(screen.scene);
     let asked = task;
