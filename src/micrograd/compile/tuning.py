@@ -56,6 +56,13 @@ class Tuning:
     shortest_span: int = 16
     longest_span: int = 64
 
+    # ---- vectors of rows at a time
+
+    # A `while` loop whose body and condition have at most so many instructions each runs over two vectors of rows at a time: a
+    # turn waits for the results of the turn before, so that one vector leaves half of the processor idle. 1,000 turns of
+    # Mandelbrot took 260 ms with one vector, 170 with two and 142 with four, which costs more where rows end at different turns.
+    waiting_loop: int = 24
+
     # ---- rematerialization (computing a value again instead of reading it from memory)
 
     # Values made fewer chunks ago than this are still in a near cache.

@@ -48,7 +48,7 @@ class LLVM:
 
     def compile(self, text: Text, tape: Tape, goal: Goal, level: int) -> Any:
         """Machine code from LLVM text: out of the cache on disk where it was made before."""
-        target = Target.of(goal)
+        target = Target.of(goal, tape)
         code = build.compile_text(text.source, text.scratch, target, level)
         return run.Rows(code, tape, goal, target) if goal.rows else run.Point(code, tape)
 

@@ -12,7 +12,10 @@ from micrograd import install
 from micrograd.compile import cache as cache_file
 from micrograd.compile import worker
 from micrograd.compile.pipeline import Goal
+from micrograd.compile.tuning import TUNING
 from micrograd.errors import CompileError
+from micrograd.ops import Op
+from micrograd.tape.tape import CONST, INPUT, PARAM, Loop, Tape
 
 _lock = threading.Lock()
 
@@ -57,14 +60,28 @@ class Target:
         self.bits = bits or vector_bits()
 
     @classmethod
-    def of(cls, goal: Goal) -> Target:
-        """The target for a goal on this processor."""
+    def of(cls, goal: Goal, tape: Tape | None = None) -> Target:
+        """The target for a goal on this processor. A tape whose loops wait for their own results gets two vectors at a time."""
         options = goal.options
         if not goal.rows:
             return cls(1, False, options.exact, options.fastmath)
         bits, item = vector_bits(), 32 if options.float32 else 64
-        width = options.width or bits // item
+        vectors = 2 if tape is not None and waits(tape) else 1
+        width = options.width or vectors * bits // item
         return cls(width, options.float32, options.exact, options.fastmath, min(bits, max(width * item, 128)))
+
+
+def waits(tape: Tape) -> bool:
+    """Whether the tape has a short `while` loop of plain arithmetic, whose turn waits for the results of the turn before."""
+    loops = [op for op in tape.ops if isinstance(op, Loop)]
+    short = [op for op in loops if op.condition is not None and all(_is_short(body) for body in op.bodies())]
+    return bool(short) and len(short) == len(loops)
+
+
+def _is_short(tape: Tape) -> bool:
+    steps = [op for op in tape.ops if op not in (INPUT, CONST, PARAM)]
+    plain = all(type(op) is Op and (op.kind != "call" or op.llvm.startswith("@llvm.")) for op in steps)
+    return plain and len(steps) <= TUNING.waiting_loop
 
 
 @cache

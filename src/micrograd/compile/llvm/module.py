@@ -41,7 +41,7 @@ def text(tape: Tape, goal: Goal, target: Target | None = None) -> KernelText:
     At one point the entry is `int kernel(in, params, out, scratch)`. Over rows it is `int kernel(columns, params, outs, n, acc,
     bad, scratch)`: each output is stored by row, or (where the goal is reduced) summed into acc.
     """
-    target = target or Target.of(goal)
+    target = target or Target.of(goal, tape)
     reduced = [goal.reduced] * len(tape.outputs) if goal.rows else []
     if tape.has_regions():
         return _with_regions(_Regions(tape, target, reduced, not goal.rows))
