@@ -116,7 +116,7 @@ def _dual(program: Program, xs: Sequence[float], direction: Sequence[float], see
     run = Run(seed, ulps)
     captured = [Dual(x, 0.0, run) for x in program.captured]
     leaves = [Dual(x, d, run) for x, d in zip(xs, direction)]
-    x, t = numbers_of(build(program, Math(), captured, grad_of(run))(*leaves))
+    x, t = numbers_of(build(program, Math(run), captured, grad_of(run))(*leaves))
     return x, t, run
 
 
@@ -313,7 +313,7 @@ def second_by_duals(program: Program, xs: list[float]) -> tuple[float, float]:
     for k in range(1 + SAMPLES):
         run = Run(k, NOISE if k else 0.0)
         d = grad_of(run)
-        inner = build(program, Math(), [Dual(x, 0.0, run) for x in program.captured], d)
+        inner = build(program, Math(run), [Dual(x, 0.0, run) for x in program.captured], d)
         y = numbers_of(d(d(lambda t, g=inner, r=xs[1:]: g(t, *r)))(xs[0]))[0]
         values.append((y, run.path, run.jumps, run.largest))
     certain = all(v[1:3] == values[0][1:3] and v[3] < LARGE for v in values)

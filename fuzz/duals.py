@@ -35,6 +35,7 @@ class Run:
 
 STEPS = {"floor", "ceil", "round", "trunc", "sign", "floordiv", "mod", "fmod", "remainder", "copysign", "lt", "le", "gt",
          "ge", "eq", "ne", "min", "max", "relu", "leaky_relu", "elu", "abs"}  # fmt: skip
+EXACT = {"neg", "where", *STEPS}
 
 
 class Dual:
@@ -58,8 +59,7 @@ class Dual:
                 self.run.largest = self.run.largest if isinstance(p, Dual) or math.isfinite(p) else math.inf
             else:
                 t = t + self.run.noisy(p) * a.t
-        exact = op.name in ("neg", "where", *STEPS)
-        return Dual(y if exact else self.run.noisy(y), self.run.noisy(t), self.run, level)
+        return Dual(y if op.name in EXACT else self.run.noisy(y), self.run.noisy(t), self.run, level)
 
     def _note(self, op: Any, xs: list[Any], y: Any) -> None:
         """Which side of a jump or a kink this is, for comparisons of runs."""
@@ -137,7 +137,13 @@ def grad_of(run: Run) -> Any:
 
 
 class Math:
-    """The functions of micrograd.math for Duals (and for anything else that knows `_apply`)."""
+    """The functions of micrograd.math for Duals (and for anything else that knows `_apply`).
+
+    A function of constants is rounded too, so that it gets the noise of a run.
+    """
+
+    def __init__(self, run: Run | None = None) -> None:
+        self.run = run
 
     def __getattr__(self, name: str) -> Any:
         op = OPS[name.removeprefix("whole_")]
@@ -147,6 +153,7 @@ class Math:
             for a in items:
                 if isinstance(a, Dual):
                     return a._apply(op, (list(items),) if op.arity < 0 else tuple(items))
-            return engine.apply(op, *args)
+            y = engine.apply(op, *args)
+            return y if self.run is None or op.name in EXACT or not isinstance(y, float) else self.run.noisy(y)
 
         return function

@@ -60,7 +60,7 @@ class Tuning:
 
     # A `while` loop whose body and condition have at most so many instructions each runs over two vectors of rows at a time: a
     # turn waits for the results of the turn before, so that one vector leaves half of the processor idle. 1,000 turns of
-    # Mandelbrot took 260 ms with one vector, 170 with two and 142 with four, which costs more where rows end at different turns.
+    # Mandelbrot took 260 ms with one vector, 170 with two and 142 with four, which cost more where rows end apart.
     waiting_loop: int = 24
 
     # ---- rematerialization (computing a value again instead of reading it from memory)
