@@ -128,11 +128,11 @@ windows: $(DEV)  ## compile every unit of the C engine for Windows, with mingw-w
 	$(BIN)/python tools/check_windows.py
 
 ops: $(DEV) $(ENGINE)  ## write ops.h and ops.js from ops.py, and optim_rules.h from optim/rules.py, and build the C engine anew
-	$(BIN)/python tools/gen_ops_h.py
-	$(BIN)/python tools/gen_ops_js.py
-	$(BIN)/python tools/gen_math_pyi.py
-	$(BIN)/python tools/gen_optim_h.py
-	$(BIN)/python tools/gen_optim_js.py
+	MICROGRAD_PURE=1 $(BIN)/python tools/gen_ops_h.py
+	MICROGRAD_PURE=1 $(BIN)/python tools/gen_ops_js.py
+	MICROGRAD_PURE=1 $(BIN)/python tools/gen_math_pyi.py
+	MICROGRAD_PURE=1 $(BIN)/python tools/gen_optim_h.py
+	MICROGRAD_PURE=1 $(BIN)/python tools/gen_optim_js.py
 	$(BIN)/python setup.py --quiet build_ext --inplace
 
 setup: $(DEV) $(ENGINE)  ## the environment for development, and nothing else

@@ -50,6 +50,8 @@ def native_way_out(reason: str = "") -> str:
         return (
             "The first interpreter of a process that imports micrograd has the C engine: do the heavy work in that one"
         )
+    if "built from" in reason:
+        return f"In a clone, run `make ops`; elsewhere: {native_command()}"
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "The C engine needs the interpreter lock: use a build of Python that is not free-threaded"
     return f"Install a C compiler, and then: {native_command()}"

@@ -28,9 +28,3 @@ def test_the_front_page_s_picture_is_what_draw_dot_gives_for_its_example(twin):
                 name,
                 number,
             )
-
-
-def test_the_count_of_ops_is_right():
-    from micrograd.ops import OPS
-
-    assert f"{len(OPS)} ops" in (ROOT / "CHANGELOG.md").read_text()

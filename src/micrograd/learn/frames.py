@@ -140,7 +140,7 @@ def frames(root: Value, names: dict[str, Value] | None = None, rankdir: str = "L
 
     >>> from micrograd import Value
     >>> from micrograd.learn import frames
-    >>> a = Value(3.0)
+    >>> a = Value(3.0, label="a")
     >>> print(frames(a * a)[-1].sentence)
     a.grad += a.data * out.grad → 3 + (3)(1) = 6
     """

@@ -284,7 +284,7 @@ static int read_table(PyObject *functions) { /* the rows of ops.OPS, and a funct
     op_index = PyDict_New();
     if (op_rows == NULL || op_index == NULL || op_class == NULL) return -1;
     if (PyList_GET_SIZE(op_rows) != OP_COUNT) {
-        PyErr_SetString(PyExc_ImportError, "_engine was built from another ops.py: run `make ops` and build again");
+        PyErr_SetString(PyExc_ImportError, "the C engine was built from another ops.py");
         return -1;
     }
     for (int i = 0; i < OP_COUNT; i++)
