@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from micrograd import data, jit, losses, math, nn, optim, vmap
+from micrograd import Value, data, jit, losses, math, nn, optim, vmap
 from micrograd.train import accuracy, fit
 from random_programs import needs_llvm
 
@@ -199,3 +199,70 @@ def test_what_a_trace_would_freeze_is_found_before_the_first_step():
     with pytest.raises(Exception, match=r"compiled loss of the first rows|computes something else"):
         fit(model, ([[1.0], [2.0]], [1.0, 2.0]), losses.mse, optim.SGD(model.parameters()), 3, compile=True, quiet=True)
     assert model.state_dict() == before
+
+
+# ---- numbers that change after compiling
+
+
+@pytest.mark.parametrize("where", ["penalty", "model"])
+def test_a_number_that_changes_after_compiling_is_told(where):
+    w, strength = Value(0.5), [1.0]
+
+    def change(history):
+        if len(history) == 3:
+            strength[0] = 5.0
+
+    def model(x):
+        return w * x * (strength[0] if where == "model" else 1.0)
+
+    penalty = (lambda: losses.l2([w], strength[0])) if where == "penalty" else None
+    with pytest.warns(RuntimeWarning, match="uses a number that has changed since it was compiled") as caught:
+        fit(
+            model, ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), losses.mse, optim.SGD([w], lr=0.0), 20, compile=True,
+            penalty=penalty, callbacks=change, quiet=True,
+        )  # fmt: skip
+    assert len(caught) == 1 and caught[0].filename == __file__
+
+
+def test_what_compiled_training_follows():
+    """The probability of Dropout, the mode, attributes of modules: a compiled run goes on as the eager one does."""
+
+    class Scaled(nn.Module):
+        def __init__(self):
+            self.inner = nn.Sequential(nn.Linear(2, 4, rng=0), nn.Dropout(0.5, rng=0), nn.Linear(4, 1, rng=1))
+            self.scale = 1.0
+
+        def forward(self, x):
+            return self.inner(x)[0] * self.scale
+
+    def run(compile):
+        model = Scaled()
+
+        def change(history):
+            step = len(history)
+            if step in (2, 4):
+                model.inner.parts[1].p = 0.0 if step == 2 else 0.8
+            model.train(step not in (6, 7))
+            model.scale = 1.0 if step < 9 else 2.5
+
+        X, y = [[0.1 * k, 1.0] for k in range(6)], [1.0, -1.0] * 3
+        optimizer = optim.SGD(model.parameters(), lr=0.05)
+        return fit(model, (X, y), losses.mse, optimizer, 12, compile=compile, callbacks=change, quiet=True).loss
+
+    assert run(True) == pytest.approx(run(False), rel=1e-12)
+
+
+def test_lbfgs_on_batches_parts_from_the_eager_run_by_rounding_alone():
+    """A step of LBFGS multiplies a difference; the compiled run differs no more than an eager one that began an ulp away."""
+    X, y = data.moons(60, seed=0)
+
+    def run(compile=False, factor=1.0):
+        model = nn.MLP(2, [8, 2], activation="tanh", rng=0)
+        model.parameters()[0].data *= factor
+        optimizer = optim.LBFGS(model.parameters(), max_iter=5)
+        return fit(model, (X, y), losses.cross_entropy, optimizer, 3, batch_size=16, compile=compile, quiet=True).loss
+
+    eager, compiled, moved = run(), run(True), run(factor=1.0 + 2.0**-52)
+    assert compiled[:3] == pytest.approx(eager[:3], rel=1e-12)
+    for a, b, c in zip(eager, compiled, moved):
+        assert abs(b - a) <= 100.0 * abs(c - a) + 1e-13 * abs(a)

@@ -14,7 +14,7 @@ from micrograd.compile.worker import compile_first
 from micrograd.engine import no_grad, set_recording
 from micrograd.nn.initial import generator
 from micrograd.optim import LBFGS, Optimizer
-from micrograd.train import checkpoints, checks
+from micrograd.train import checkpoints, checks, look
 from micrograd.train.compiled import Compiled
 from micrograd.train.history import History, Row
 from micrograd.train.identity import identity
@@ -166,7 +166,7 @@ class _Run:
         self.limit = (
             self.epochs * self.at.batches if self.limit is None else min(self.limit, self.epochs * self.at.batches)
         )
-        self.started = self.depends = False
+        self.started = self.depends = self.drifted = False
         checks.monitors(self.callbacks, self.metrics, validation is not None)
         self.saved = None
         if checkpoint is not None:
@@ -208,8 +208,11 @@ class _Run:
                         self._after_step(is_interrupted)
                         if history.stopped or len(history) == self.limit:
                             break
+                    if at.batch == 0 and at.epoch & (at.epoch - 1) == 0:  # a power of two: often enough, and seldom
+                        look.again(self)
                     if self.saved is not None and at.batch == 0 and at.epoch % self.every == 0:
                         self._save()
+                look.again(self)
                 history.stopped = history.stopped or ("epochs" if at.epoch >= self.epochs else "steps")
                 self._save()
             except KeyboardInterrupt:  # the second Ctrl-C, or one from a callback: no checkpoint of half a step
@@ -245,7 +248,8 @@ class _Run:
         """Take one step; return its row of the history, or None where the loss or a gradient was not finite."""
         optimizer, number = self.optimizer, len(self.history) + 1
         if not self.started:
-            self._first(parts[0])
+            self.started = True
+            look.first(self, parts[0])
         row: Row = {"epoch": self.at.epoch + 1, "step": number}
         if isinstance(optimizer, LBFGS):
             row["loss"] = optimizer.step(lambda: self.objective.error(parts[0], number))
@@ -253,7 +257,7 @@ class _Run:
         if len(parts) == 1:
             error = self.objective.error(parts[0], number)
             if not self.depends:
-                self._check_error(error)
+                look.depends(self, error)
             if not isfinite(error.data):
                 self._diverged(f"the loss is {error.data}")
                 return None
@@ -295,47 +299,6 @@ class _Run:
             RuntimeWarning,
             stacklevel=5,
         )
-
-    def _first(self, part: Any) -> None:
-        """Look once at the data, and at what compiled code makes of them."""
-        self.started = True
-        if isinstance(self.objective, Eager):
-            self.objective.look = self._look
-        elif self.objective.compiled:
-            began = perf_counter()
-            self._compare(part)
-            if self.metrics:
-                measure(self.metrics, self.objective, part)
-            if self.validation is not None:
-                self._validate()
-            self.history.compiling = perf_counter() - began
-
-    def _look(self, prediction: Any) -> None:
-        """Check the targets against the first prediction, which says how many classes there are."""
-        while isinstance(prediction, (list, tuple)) and prediction and isinstance(prediction[0], (list, tuple)):
-            prediction = prediction[0]
-        width = len(prediction) if isinstance(prediction, (list, tuple)) else None
-        checks.targets(self.loss, self.rows, width, "the data")
-        if self.validation is not None:
-            checks.targets(self.loss, self.validation.rows, width, "the validation data")
-
-    def _compare(self, part: Any) -> None:
-        """Compare the compiled loss of some rows with the eager one, so that a number frozen by the trace is found."""
-        some = list(range(len(self.rows)) if part is None else part)[:32]
-        eager = Eager(self.model, self.rows, self.loss, self.penalty)
-        eager.look = self._look
-        wanted, got = eager.error(some, 1), self.objective.error(some, 1)
-        checks.depends(wanted, self.optimizer)
-        if not abs(got.data - wanted.data) <= 1e-6 * max(1.0, abs(wanted.data)) and isfinite(wanted.data):
-            raise RuntimeError(
-                f"the compiled loss of the first rows is {got.data}, and the eager one {wanted.data}: does the model or the "
-                "loss use something that changes from call to call, such as random numbers or a counter?"
-            )
-        self.depends = True
-
-    def _check_error(self, error: Any) -> None:
-        checks.depends(getattr(error, "value", error), self.optimizer)
-        self.depends = True
 
     # ---- numbers for the history
 
