@@ -150,6 +150,47 @@ def test_the_page_of_a_failure_opens_at_the_first_wrong_contribution(solved, nam
     assert f'"open":{{"graph":"own","step":{step}}}' in page
 
 
+VALUES = (
+    "wrong order",
+    "bias is not added",
+    "that is the sum",
+    "exp alone",
+    "minus is missing",
+    "not divided by the square root",
+)
+FORWARD = [row[:3] for row in WRONG if row[3] in VALUES]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong"), FORWARD)
+def test_a_wrong_value_opens_the_learners_forward_pass(solved, name, right, wrong):
+    (solved / f"{name}.py").write_text(BY_NAME[name].solution.replace(right, wrong))
+    verdict = judge(name, solved)
+    assert not verdict.passed and verdict.timeline[-1].startswith("your graph, with the values that it computed")
+    timeline, step = verdict.replay["graph"]["timeline"], verdict.replay["open"]["step"]
+    frame = timeline["words"][step - 1]
+    assert frame["kind"] == "forward" and timeline["words"][step]["kind"] == "seed"
+    assert timeline["nodes"][-1]["name"] in frame["sentence"]
+    assert verdict.message.split(":")[0] in (solved / "my_timeline.html").read_text().replace("\\u0027", "'")
+
+
+CALLS = [  # exercises without a graph: the steps of the learner's code are told in lines
+    ("e01_slope", "(2 * h)", "h", "f(2.8) = "),
+    ("e02_partials", None, None, "f("),
+    ("e12_checker", None, None, "by nudging"),
+    ("e16_step", None, None, "step 1: w went from 0 to "),
+    ("e17_adam", None, None, "step 1: gradient "),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "words"), CALLS)
+def test_a_failure_without_a_graph_tells_the_steps_of_the_code(solved, name, right, wrong, words):
+    if right is None:
+        right, wrong = next((a, b) for key, a, b, _ in WRONG if key == name)
+    (solved / f"{name}.py").write_text(BY_NAME[name].solution.replace(right, wrong))
+    verdict = judge(name, solved)
+    assert verdict.timeline and any(words in line for line in verdict.timeline), verdict.timeline
+
+
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
     [(name, right, wrong) for name, right, wrong, _ in WRONG if name in ("e05_order", "e06_backward")],
@@ -179,8 +220,10 @@ def test_a_milestone_fails_with_a_broken_engine(solved):
 def test_an_exception_names_the_learners_line(solved):
     (solved / "e01_slope.py").write_text("def slope(f, x, h=1e-5):\n    return undefined_name\n")
     assert "e01_slope.py:2: return undefined_name" in judge("e01_slope", solved).message
-    (solved / "e01_slope.py").write_text("def slope(f, x:\n")
-    assert "SyntaxError" in judge("e01_slope", solved).message
+    (solved / "e01_slope.py").write_text("def slope(f, x)\n    return 1\n")
+    assert judge("e01_slope", solved).message == "SyntaxError: expected ':', at e01_slope.py:1: def slope(f, x)"
+    (solved / "e01_slope.py").write_text("def slope(f, x, h=1e-5):\n    return slope(f, x, h)\n")
+    assert "calls itself without end" in judge("e01_slope", solved).message
     (solved / "e01_slope.py").write_text("raise SystemExit(0)\n")
     assert not judge("e01_slope", solved).passed
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.learn.workshop import programs
-from micrograd.learn.workshop.programs import Fault, Program, close, compare, difference, number, require, show
+from micrograd.learn.workshop.programs import Fault, Program, close, compare, difference, number, require, show, watched
 from micrograd.learn.workshop.timeline import first_wrong_contribution
 
 Load = Callable[[str], Any]  # gives the learner's module of this name
@@ -31,10 +31,12 @@ def e01_slope(load: Load) -> None:
             ((down - up) / (2 * h), "the sign is turned. Take the value above minus the value below."),
         ]
         what = f"slope of {a} x³ + {b} x at {x} with h = {h}"
-        compare(what, slope(f, x, h), (up - down) / (2 * h), ideas)
-        got = slope(f, x)
+        calls: list[str] = []
+        compare(what, slope(watched(f, calls), x, h), (up - down) / (2 * h), ideas, lines=calls)
+        calls.clear()
+        got = slope(watched(f, calls), x)
         why = "your default h is too small: x + h equals x in floating point, so nothing moved. Try 1e-5."
-        compare("with your default h, the slope", got, true, [(0.0, why)], 1e-6)
+        compare("with your default h, the slope", got, true, [(0.0, why)], 1e-6, lines=calls)
 
 
 def e02_partials(load: Load) -> None:
@@ -46,7 +48,8 @@ def e02_partials(load: Load) -> None:
         def f(a: float, b: float, c: float) -> float:
             return a * b + c * c * a
 
-        kept, got = list(args), partials(f, args)
+        calls: list[str] = []
+        kept, got = list(args), partials(watched(f, calls), args)
         require(args == kept, f"partials changed the list args from {kept} to {args}. Put every argument back.")
         what = f"for a*b + c*c*a at {kept}"
         require(
@@ -64,6 +67,7 @@ def e02_partials(load: Load) -> None:
                     *[(true[k], f"that is the slope of argument {k}.") for k in range(3)],
                 ],
                 1e-5,
+                lines=calls,
             )
 
 
@@ -84,7 +88,7 @@ def e03_value(load: Load) -> None:
                 f"a {op} b gave {show(out)}, a {type(out).__name__} that forgot where it came from. Return a Value."
             )
             require(isinstance(out, make), message)
-            compare(f"{x} {op} {y}", out.data, f(x, y))
+            compare(f"{x} {op} {y}", out.data, f(x, y), graph={"a": a, "b": b, "c": out})
             twice = f(a, a)
             message = (
                 f"a {op} a has {len(twice._prev)} operand in your graph. It has two, and both are a: keep a tuple."

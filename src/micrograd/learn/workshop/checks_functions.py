@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import Value
-from micrograd.learn.workshop.programs import Fault, Idea, compare, number, require
+from micrograd.learn.workshop.programs import Fault, Idea, compare, difference, number, require
 
 Load = Callable[[str], Any]
 
@@ -33,7 +33,7 @@ def function(make: Any, told: str, f: Callable[[Any], Any], x: float, values: li
     except TypeError as reason:
         raise Fault(f"{told} fails at {x:g}: {reason}.") from None
     require(isinstance(out, make), f"{told} gave a {type(out).__name__}, not a Value: it forgot where it came from.")
-    compare(f"{told} at {x:g}", out.data, result.data, values)
+    compare(f"{told} at {x:g}", out.data, result.data, values, graph={"x": v, "f": out})
     root = out * above
     root.backward()
     general = [
@@ -182,7 +182,7 @@ def e12_checker(load: Load) -> None:
             else "equal numbers are too strict"
         )
         message = f"check rejects {told}, which is right: {limit}. Differences agree to about 8 digits, not exactly."
-        require(check(f, xs) is True, message)
+        require(check(f, xs) is True, message, _compared(make, f, xs))
     tiny = rule(lambda x: 1e-7 * x * x, lambda x: 3e-7 * x)
     near = "the slope 0.75 for 0.786 has the right sign, and is wrong. Compare the numbers."
     wrong: list[tuple[str, Callable[..., Any], list[float], str]] = [
@@ -208,4 +208,14 @@ def e12_checker(load: Load) -> None:
         ),
     ]
     for told, f, xs, idea in wrong:
-        require(check(f, xs) is False, f"check accepts {told}: {idea}")
+        require(check(f, xs) is False, f"check accepts {told}: {idea}", _compared(make, f, xs))
+
+
+def _compared(make: Any, f: Callable[..., Any], xs: list[float]) -> list[str]:
+    """What the learner's checker has to compare: each gradient, and the difference that it should be close to."""
+    values = [make(x) for x in xs]
+    f(*values).backward()
+    slopes = [difference(lambda *ys: f(*[make(y) for y in ys]).data, xs, i) for i in range(len(xs))]
+    return [
+        f"argument {i}: gradient {v.grad:.10g}, by nudging {d:.10g}" for i, (v, d) in enumerate(zip(values, slopes))
+    ]

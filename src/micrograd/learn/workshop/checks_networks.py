@@ -17,7 +17,7 @@ Load = Callable[[str], Any]
 def e13_neuron(load: Load) -> None:
     """n weights and one bias, all of them in use."""
     module, rng = load("e13_neuron"), random.Random(13)
-    for n in (1, 3, 5):
+    for n in (3, 5, 1):
         neuron = module.Neuron(n)
         count = len(neuron.parameters())
         if count == n:
@@ -42,7 +42,9 @@ def e13_neuron(load: Load) -> None:
                 ),
             ]
             out = neuron(xs)
-            compare(f"Neuron({n}, {active}) at {xs}", out.data, math.tanh(total) if active else total, ideas)
+            graph = {**{f"w{k}": w for k, w in enumerate(neuron.w)}, "b": neuron.b, "out": out}
+            want = math.tanh(total) if active else total
+            compare(f"Neuron({n}, {active}) at {xs}", out.data, want, ideas, graph=graph)
         try:
             neuron(xs + [1.0])
         except ValueError:
@@ -80,8 +82,8 @@ def e14_mlp(load: Load) -> None:
     last = net.layers[-1].neurons[0]
     want = sum(w.data * h for w, h in zip(last.w, hidden)) + last.b.data
     plain = math.tanh(want)
-    compare("MLP(2, [3, 1])", net([0.5, -1.5]).data, want, [(plain, "the last layer must not be active.")])
     out = net([0.5, -1.5])
+    compare("MLP(2, [3, 1])", out.data, want, [(plain, "the last layer must not be active.")], graph={"out": out})
     out.backward()
     for n, p in enumerate(net.parameters()):
         if p.grad == 0:
@@ -104,10 +106,10 @@ def e15_loss(load: Load) -> None:
             (sum(x - y for x, y in zip(xs, ys)) / n, "the differences are not squared, so they cancel."),
             (sum(abs(x - y) for x, y in zip(xs, ys)) / n, "that is the mean of absolute differences: square them."),
         ]
-        compare(f"mse of {n} outputs", loss.data, total / n, ideas)
+        graph = {**{f"out{k}": one for k, one in enumerate(outs)}, "L": loss}
+        compare(f"mse of {n} outputs", loss.data, total / n, ideas, graph=graph)
         loss.backward()
         for i, out in enumerate(outs):
-            graph = {**{f"out{k}": one for k, one in enumerate(outs)}, "L": loss}
             compare("the gradient of an output", out.grad, 2 * (xs[i] - ys[i]) / n, [], 1e-6, graph, f"out{i}")
 
 
@@ -117,7 +119,9 @@ def e16_step(load: Load) -> None:
     lr, target = 0.1, 3.0
     w, v = make(0.0), make(1.0)
     expect, grad = [0.0, 1.0], [0.0, 0.0]
+    lines: list[str] = []
     for turn in range(1, 6):
+        was = w.data
         fresh = [2 * (expect[0] - target), 4 * (expect[1] + 1)]
         before = list(expect)
         loss = step([w, v], lambda: (w - target) ** 2 + (v + 1) ** 2 * 2, lr)
@@ -134,7 +138,8 @@ def e16_step(load: Load) -> None:
             (before[0] + lr * fresh[0], "the step went uphill. The gradient says where the loss rises: subtract."),
         ]
         expect, grad = [p - lr * f for p, f in zip(before, fresh)], summed
-        compare(f"after step {turn} on (w - 3)², w", w.data, expect[0], ideas)
+        lines.append(f"step {turn}: w went from {show(was)} to {show(w.data)}; its gradient is {show(w.grad)} now")
+        compare(f"after step {turn} on (w - 3)², w", w.data, expect[0], ideas, lines=lines)
         compare(f"after step {turn}, the second parameter", v.data, expect[1])
         height = (before[0] - target) ** 2 + 2 * (before[1] + 1) ** 2
         compare(f"the returned loss of step {turn}", loss, height)
@@ -146,6 +151,7 @@ def e17_adam(load: Load) -> None:
     start, rng = [2.0, -1.0, 0.5], random.Random(17)
     mine, real = [make(x) for x in start], [Value(x) for x in start]
     adam, true = module.Adam(mine, 0.05), optim.Adam(real, lr=0.05)
+    lines: list[str] = []
     for turn in range(1, 5):
         grads = [number(rng), number(rng) * 100, number(rng) / 100]
         for p, q, g in zip(mine, real, grads):
@@ -153,6 +159,9 @@ def e17_adam(load: Load) -> None:
         before = mine[0].data
         adam.step()
         true.step()
+        lines.append(
+            f"step {turn}: gradient {show(grads[0])}, parameter 0 went from {show(before)} to {show(mine[0].data)}"
+        )
         sign, small = math.copysign(1.0, grads[0]), math.sqrt(0.001)
         missing = "m and v start at 0, and a correction by 1 - beta ** t is missing."
         uncorrected = [before - 0.05 * sign * factor for factor in (0.1 / small, 0.1, 1 / small)]  # of both, of m, of v
@@ -164,10 +173,10 @@ def e17_adam(load: Load) -> None:
             (before + (before - real[0].data), "the step went uphill: subtract."),
             (before, "the parameter has not moved: change p.data in place."),
         ]
-        compare(f"after step {turn}, parameter 0", mine[0].data, real[0].data, ideas)
+        compare(f"after step {turn}, parameter 0", mine[0].data, real[0].data, ideas, lines=lines)
         for k in (1, 2):
-            shared = f"after step {turn}, parameter {k} (does each parameter have its own m and v, and is t counted per step?)"
-            compare(shared, mine[k].data, real[k].data)
+            shared = "does each parameter have its own m and v, and is t counted per step?"
+            compare(f"after step {turn}, parameter {k}", mine[k].data, real[k].data, lines=lines, hint=shared)
 
 
 def e18_softmax(load: Load) -> None:
@@ -186,7 +195,11 @@ def e18_softmax(load: Load) -> None:
                 (zs[i] / sum(zs), "exp is missing."),
                 (1.0, "each exp is divided by itself. The denominator is the sum over all."),
             ]
-            compare(f"probability {i} of logits {zs}", getattr(got[i], "data", got[i]), true[i], ideas)
+            graph = (
+                {**{f"z{k}": one for k, one in enumerate(logits)}, "p": got[i]} if isinstance(got[i], make) else None
+            )
+            told = f"probability {i} of logits {zs}"
+            compare(told, getattr(got[i], "data", got[i]), true[i], ideas, graph=graph)
         require(isinstance(got[0], make), "softmax gave plain numbers. Use the exp of your Value, not math.exp.")
         got[0].backward()
         for i in range(3):
@@ -221,10 +234,10 @@ def e19_cross_entropy(load: Load) -> None:
         ]
         logits = [make(z) for z in zs]
         loss = cross(logits, target)
-        compare(f"the loss of logits {zs}, target {target},", loss.data, true.data, ideas)
+        graph = {**{f"z{k}": one for k, one in enumerate(logits)}, "L": loss}
+        compare(f"the loss of logits {zs}, target {target},", loss.data, true.data, ideas, graph=graph)
         loss.backward()
         for i in range(3):
-            graph = {**{f"z{k}": one for k, one in enumerate(logits)}, "L": loss}
             told = f"the gradient of logit {i} (probability, minus 1 at the target)"
             compare(told, logits[i].grad, real[i].grad, [], 1e-6, graph, f"z{i}")
     try:
@@ -251,7 +264,11 @@ def e20_attention(load: Load) -> None:
         use = range(len(powers)) if hidden == "zero" else range(count)
         return [sum(powers[s] / sum(powers) * v[s][i] for s in use) for i in range(size)]
 
-    out = attention(*([[make(x) for x in row] for row in part] for part in (q, k, v)))
+    parts = [[[make(x) for x in row] for row in part] for part in (q, k, v)]
+    known = {
+        f"{name}{t}{i}": x for name, part in zip("qkv", parts) for t, row in enumerate(part) for i, x in enumerate(row)
+    }
+    out = attention(*parts)
     require(len(out) == places, f"{places} positions went in and {len(out)} outputs came out: one vector per position.")
     for t in range(places):
         for i in range(size):
@@ -269,7 +286,8 @@ def e20_attention(load: Load) -> None:
                 ),
                 (expected(t, seen=max(t, 1))[i], "position t must see itself too."),
             ]
-            compare(f"component {i} of position {t}", out[t][i].data, expected(t)[i], ideas)
+            graph = {**known, "out": out[t][i]}
+            compare(f"component {i} of position {t}", out[t][i].data, expected(t)[i], ideas, graph=graph)
     values = [[make(x) for x in row] for row in v]
     queries = [[make(x) for x in row] for row in q]
     second = attention(queries, [[make(x) for x in row] for row in k], values)[1][0]

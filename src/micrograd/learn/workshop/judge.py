@@ -75,7 +75,7 @@ def _judge(name: str, folder: Path, limit: int) -> Verdict:
 
 
 def _page(fault: Fault, folder: Path) -> tuple[list[str], dict[str, Any] | None]:
-    """The learner's own pass as a page that opens at the first wrong contribution, where there is one.
+    """The learner's own pass as a page that opens at the first wrong contribution or value, where there is one.
 
     Gives the line that tells it, and the graph with the place to open it at, for a page that has a stage of its own.
     """
@@ -86,11 +86,13 @@ def _page(fault: Fault, folder: Path) -> tuple[list[str], dict[str, Any] | None]
         found = replay(fault)
         if found is None:
             return [], None
-        explorer = Explorer([found["graph"]])
+        explorer = Explorer([{**found["graph"], "about": str(fault)}])
         explorer.lesson["open"] = found["open"]
         explorer.save(folder / PAGE)
     except Exception:  # a later rule of the learner fails: the first fault is told, and a page cannot be made
         return [], None
+    if fault.graph is not None and not fault.node:
+        return [f"your graph, with the values that it computed, as a page: {PAGE}"], found
     return [f"your pass, step by step, opened at the first wrong contribution, as a page: {PAGE}"], found
 
 
@@ -98,7 +100,10 @@ def _of_the_learner(error: BaseException, folder: Path) -> str:
     """An exception in one line, with the learner's line nearest to where it was raised."""
     told = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):
-        return f"{told} in {Path(error.filename or '?').name}, line {error.lineno}."
+        line = f": {error.text.strip()}" if error.text else ""
+        return f"{type(error).__name__}: {error.msg}, at {Path(error.filename or '?').name}:{error.lineno}{line}"
+    if isinstance(error, RecursionError):
+        told = "Your code calls itself without end (RecursionError)"
     if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
         return f"{error.obj.__name__}.py has no {error.name}. Keep the names of the task."
     for frame in reversed(traceback.extract_tb(error.__traceback__)):

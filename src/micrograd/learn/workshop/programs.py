@@ -19,9 +19,9 @@ Idea = tuple[float, str]
 class Fault(Exception):
     """What is wrong with the learner's code, in words; `timeline` holds the steps that led there.
 
-    `graph` holds the learner's nodes by name, root last, where their own rules can be stepped through on a page, and
-    `node` names the one whose gradient is wrong. `order` holds a program and the order in which the learner visits it.
-    `seed` is the gradient with which the pass starts.
+    `graph` holds the learner's nodes by name, root last, where their own graph can be stepped through on a page, and `node`
+    names the one whose gradient is wrong; without a node, the value of the root is wrong. `order` holds a program and the
+    order in which the learner visits it. `seed` is the gradient with which the pass starts.
     """
 
     def __init__(
@@ -37,10 +37,10 @@ class Fault(Exception):
         self.timeline, self.graph, self.node, self.order, self.seed = list(timeline), graph, node, order, seed
 
 
-def require(fact: bool, message: str) -> None:
+def require(fact: bool, message: str, lines: Sequence[str] = ()) -> None:
     """Raise a Fault with this message unless the fact holds."""
     if not fact:
-        raise Fault(message)
+        raise Fault(message, lines)
 
 
 @contextlib.contextmanager
@@ -76,17 +76,32 @@ def compare(
     tolerance: float = 1e-6,
     graph: dict[str, Any] | None = None,
     node: str = "",
+    lines: Sequence[str] = (),
+    hint: str = "",
 ) -> None:
     """Raise a Fault unless got is want. `ideas` are the numbers that typical errors give, each with its explanation.
 
-    `graph` is the learner's graph in which `node` got this gradient.
+    `graph` is the learner's graph in which `node` got this gradient, or whose root has this value. `lines` are the steps of
+    the learner's code that led there, `hint` is said where no idea gives this number.
     """
     if close(got, want, tolerance):
         return
     for number, idea in ideas:
         if close(got, number, tolerance) and not close(number, want, tolerance):
-            raise Fault(f"{what} is {show(got)}, should be {show(want)}: {idea}", (), graph, node)
-    raise Fault(f"{what} is {show(got)}, should be {show(want)}.", (), graph, node)
+            raise Fault(f"{what} is {show(got)}, should be {show(want)}: {idea}", lines, graph, node)
+    raise Fault(f"{what} is {show(got)}, should be {show(want)}{f': {hint}' if hint else '.'}", lines, graph, node)
+
+
+def watched(f: Callable[..., float], calls: list[str]) -> Callable[..., float]:
+    """The function, with a line for each call that the learner's code makes; the first twelve are kept."""
+
+    def told(*xs: float) -> float:
+        y = f(*xs)
+        if len(calls) < 12:
+            calls.append(f"f({', '.join(map(show, xs))}) = {show(y)}")
+        return y
+
+    return told
 
 
 def show(x: Any) -> str:

@@ -27,7 +27,7 @@ SLOPES: dict[str, Callable[..., Sequence[float]]] = {
 
 
 def replay(fault: Fault) -> dict[str, Any] | None:
-    """The graph as the stage takes it, and what to show of it; None where a fault has no backward pass."""
+    """The graph as the stage takes it, and what to show of it; None where a fault has no graph."""
     if fault.order is not None:
         program, order = fault.order
         values = program.run(Value)
@@ -51,6 +51,9 @@ def replay(fault: Fault) -> dict[str, Any] | None:
         if id(node) in copies:
             copies[id(node)].label = name
     root = copies[id(nodes[-1])]
+    if not fault.node:  # the value of the root is wrong: its forward pass
+        steps = sum(frame.kind == "forward" for frame in frames(root, names={}))
+        return {"graph": preset("own", TITLE, root, names={}), "open": {"graph": "own", "step": steps}}
     if fault.seed != 1.0:  # a pass starts with 1: a product above the learner's root brings it another gradient
         root = root * fault.seed
         root.label = "L"
