@@ -119,13 +119,10 @@ def _finish(points: list[tuple[list[float], int]], noise: float, rng: random.Ran
 
 def digits(n: int | None = None, seed: int = 0) -> Points:
     """scikit-learn's 1,797 handwritten digits, 8 by 8, each pixel from 0 to 1; n of them, in an order made by seed."""
-    try:
-        from sklearn.datasets import load_digits  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    except ImportError:
-        from micrograd import install
+    from micrograd import install
 
-        raise ImportError(f"the digits come with scikit-learn: {install.command('train')}") from None
-    images, classes = load_digits(return_X_y=True)
+    datasets = install.require("sklearn.datasets", "data.digits", "scikit-learn", "train")
+    images, classes = datasets.load_digits(return_X_y=True)
     order = list(range(len(images)))
     if n is not None and not 1 <= n <= len(order):
         raise ValueError(f"there are {len(order)} digits: n is 1 to {len(order)}, not {n}")

@@ -26,6 +26,7 @@ EXTRAS = {  # extra -> (what it is for, its packages)
     "notebook": ("graphs to step through in a notebook", ("anywidget",)),
     "cluster": ("rows on the workers of a cluster", ("numpy", "llvmlite", "dask", "distributed")),
     "scipy": ("minimize, least_squares, root and sparse Jacobians", ("numpy", "llvmlite", "scipy")),
+    "onnx": ("export_onnx", ("onnx", "numpy")),
 }
 
 
@@ -40,6 +41,25 @@ def command(extra: str) -> str:
     # Without metadata (a source folder on the path) only the packages themselves can be named.
     wanted = f'"{DISTRIBUTION}[{extra}]"' if _distribution() is not None else " ".join(EXTRAS[extra][1])
     return f"{_pip()} install {wanted}"
+
+
+def require(module: str, user: str, package: str, extra: str = "") -> Any:
+    """Import a module that is not everywhere; where it is missing, say who needs it and how to get it.
+
+    >>> from micrograd import install
+    >>> install.require("no_such_module", "this example", "no-such-package")
+    Traceback (most recent call last):
+        ...
+    ImportError: this example needs no-such-package, which is not installed
+      Install it with: ...
+    """
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ModuleNotFoundError:
+        how = command(extra) if extra else f"{_pip()} install {package}"
+        raise ImportError(f"{user} needs {package}, which is not installed\n  Install it with: {how}") from None
 
 
 def native_way_out(reason: str = "") -> str:

@@ -32,10 +32,7 @@ def colour(k: int) -> str:
 
 
 def _axes(ax: Any) -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(f"pictures are drawn by matplotlib: {install.command('train')}") from None
+    plt = install.require("matplotlib.pyplot", "a picture", "matplotlib", "train")
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 4.8), layout="constrained")
     return ax

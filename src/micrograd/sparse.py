@@ -81,11 +81,9 @@ class SparseJacobian:
             raise TraceError(
                 "a sparse Jacobian is no number, and cannot be part of a compiled function; use jacobian there"
             )
-        try:
-            import numpy as np
-            from scipy.sparse import csr_array
-        except ImportError:
-            raise ImportError(f"sparse Jacobians are SciPy's: {install.command('scipy')}") from None
+        csr_array = install.require("scipy.sparse", "a sparse Jacobian", "scipy", "scipy").csr_array
+        import numpy as np
+
         if not -len(args) <= self.argnum < len(args):
             raise TypeError(f"argnums={self.argnum} asks for an argument that did not come by position")
         leaves: list[Any] = []

@@ -94,11 +94,14 @@ def test_without_matplotlib_the_demo_trains_and_says_how_to_get_pictures(microgr
     assert sorted(os.listdir("demo-output")) == ["moons-watch.html", "moons.json"]
 
 
-def test_without_scikit_learn_digits_say_so_in_one_line(micrograd, monkeypatch):
+def test_without_scikit_learn_digits_say_so(micrograd, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     code, _, err = micrograd("demo", "--task", "digits")
     assert code == 1
-    assert err == f"micrograd demo: the digits come with scikit-learn: {install.command('train')}\n"
+    assert err == (
+        "micrograd demo: data.digits needs scikit-learn, which is not installed\n"
+        f"  Install it with: {install.command('train')}\n"
+    )
 
 
 # ---- what is wrong

@@ -152,3 +152,37 @@ def test_without_the_c_engine_there_is_no_source(run_python):
     )
     assert done.stdout == "6.0 [2]\n"
     assert f"{CompileError.__name__}: compiling needs the C engine, which was not built" in done.stderr
+
+
+MISSING = {  # what a user calls -> the package that it needs, and the extra that brings it
+    "to_torch(abs)": ("torch", ""),
+    "to_jax(abs)": ("jax", ""),
+    "export_onnx(abs, 1.0)": ("onnx", "onnx"),
+    "minimize(lambda x: x[0] * x[0], [1.0])": ("scipy", "scipy"),
+    "jacobian(lambda x: [x[0]], sparse=True)([1.0])": ("scipy", "scipy"),
+    "data.digits()": ("sklearn", "train"),
+    "plots.loss_curve([1.0, 0.5])": ("matplotlib", "train"),
+    "vmap(abs)([1.0])": ("numpy", "jit"),
+    "jit(abs, wait=True)(1.0)": ("llvmlite", "jit"),
+    "nn.MLP(1, [1]).save('model.safetensors')": ("safetensors", "train"),
+}
+
+
+@pytest.mark.parametrize("call", MISSING)
+def test_a_missing_package_is_named_with_the_command_that_installs_it(run_python, call, tmp_path):
+    package, extra = MISSING[call]
+    program = f"""
+import os, sys
+os.chdir({str(tmp_path)!r})
+sys.modules[{package!r}] = None
+from micrograd import *
+from micrograd import data, plots, install
+try:
+    {call}
+except (ImportError, CompileError) as error:
+    wanted = install.command({extra!r}) if {extra!r} else "pip install {package}"
+    assert wanted in str(error) and {package!r}[:5] in str(error).lower().replace("scikit-learn", "sklearn"), error
+else:
+    raise AssertionError("it needs no package")
+"""
+    run_python(program)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from micrograd import install
 from micrograd.interop.rowwise import Rowwise
 from micrograd.tree import size, unflatten
 
@@ -21,8 +22,7 @@ def to_jax(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> round(float(jax.grad(wave)(0.0, 2.0)), 6)
     2.0
     """
-    import jax.numpy as jnp
-
+    jnp = install.require("jax.numpy", "to_jax", "jax")
     calls: dict[int, tuple[Rowwise, Any]] = {}
 
     def on_arrays(*arrays: Any) -> Any:

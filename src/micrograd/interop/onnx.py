@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from micrograd import install
 from micrograd.errors import CompileError
 from micrograd.interop.traced import Traced
 from micrograd.tape import passes
@@ -32,8 +33,8 @@ def export_onnx(f: Callable[..., Any], *args: Any, name: str = "f") -> Any:
     >>> [node.op_type for node in model.graph.node if node.op_type in ("Mul", "Add")]
     ['Mul', 'Add']
     """
-    from onnx import TensorProto, helper
-
+    onnx = install.require("onnx", "export_onnx", "onnx", "onnx")
+    TensorProto, helper = onnx.TensorProto, onnx.helper
     traced = Traced(f, args)
     tape = passes.prune(passes.expand(traced.tape, lambda op: op.name in OPS or bool(op.c), False, powers=False))
     if tape.guards or tape.has_regions():

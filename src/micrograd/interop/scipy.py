@@ -24,11 +24,7 @@ WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 
 
 def _optimize() -> Any:
-    try:
-        import scipy.optimize
-    except ImportError:
-        raise ImportError(f"minimize, least_squares and root call SciPy: {install.command('scipy')}") from None
-    return scipy.optimize
+    return install.require("scipy.optimize", "a call of minimize, least_squares or root", "scipy", "scipy")
 
 
 class _Problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from micrograd import install
 from micrograd.interop.rowwise import Rowwise
 from micrograd.tree import unflatten
 
@@ -24,8 +25,7 @@ def to_torch(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> [round(slope, 6) for slope in x.grad.tolist()]
     [2.0, 1.080605]
     """
-    import torch
-
+    torch = install.require("torch", "to_torch", "torch")
     rowwise: dict[int, Rowwise] = {}
 
     def on_tensors(*tensors: Any) -> Any:
