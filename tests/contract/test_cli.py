@@ -104,6 +104,39 @@ def test_without_scikit_learn_digits_say_so(micrograd, monkeypatch):
     )
 
 
+@pytest.mark.parametrize(("said", "words", "opens"), [
+    ("y", [], True), ("Yes ", [], True), ("", [], False), ("n", [], False), (None, [], False), ("y", ["--quiet"], False),
+    ("n", ["--open"], True), ("y", ["--no-open"], False),
+])  # fmt: skip
+def test_a_demo_at_a_terminal_offers_the_page_of_its_run(micrograd, monkeypatch, said, words, opens):
+    opened, asked = [], []
+
+    def answer(question):
+        asked.append(question)
+        if said is None:
+            raise EOFError
+        return said
+
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    monkeypatch.setattr("builtins.input", answer)
+    monkeypatch.setattr(sys, "stdin", type("Tty", (), {"isatty": lambda self: True})())
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    code, _, err = micrograd("demo", "--steps", "2", "--no-jit", *words)
+    assert (code, err) == (0, "") and bool(asked) == (not words)
+    assert [address.rsplit("/", 1)[1] for address in opened] == (["moons-watch.html"] if opens else [])
+
+
+def test_a_demo_in_a_pipe_asks_nothing(micrograd, monkeypatch):
+    monkeypatch.setattr("builtins.input", lambda question: pytest.fail(question))
+    assert micrograd("demo", "--steps", "2", "--no-jit")[0] == 0
+
+
+def test_a_demo_without_a_browser_says_where_the_page_is(micrograd, monkeypatch):
+    monkeypatch.setattr("webbrowser.open", lambda address: False)
+    _, out, _ = micrograd("demo", "--steps", "2", "--no-jit", "--open")
+    assert "no browser was found here; the page is file://" in out
+
+
 # ---- what is wrong
 
 

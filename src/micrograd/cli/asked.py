@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -34,6 +36,21 @@ class Asked(NamedTuple):
     def hushed(self) -> bool:
         """Whether fit itself shows nothing: the picture has all of it."""
         return self.quiet or self.watch
+
+
+def offer(page: Path, wanted: bool | None) -> None:
+    """Open the page of a run in the browser: where it was asked for, or where somebody at the terminal says yes."""
+    if wanted is None and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+        try:
+            wanted = input("\nWatch this run in the browser now, step by step? [y/N] ").strip().lower() in ("y", "yes")
+        except (EOFError, KeyboardInterrupt):
+            print()
+    if not wanted:
+        return
+    import webbrowser
+
+    if not webbrowser.open(page.resolve().as_uri()):
+        print(f"no browser was found here; the page is {page.resolve().as_uri()}")
 
 
 class Kept:

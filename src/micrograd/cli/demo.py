@@ -13,7 +13,7 @@ from typing import Any
 
 from micrograd import data, install, losses, nn, optim
 from micrograd.cli import BadArgument
-from micrograd.cli.asked import Asked, Kept
+from micrograd.cli.asked import Asked, Kept, offer
 from micrograd.engine import NATIVE, no_grad
 from micrograd.train import History, accuracy, fit
 from micrograd.train.compiled import missing as compiler_missing
@@ -40,6 +40,11 @@ def add_arguments(parser: Any) -> None:
     )
     parser.add_argument(
         "--watch", action="store_true", help="draw boundary, loss and gradients in the terminal as it learns"
+    )
+    parser.add_argument(
+        "--open",
+        action=argparse.BooleanOptionalAction,
+        help="open the page of the run in the browser at the end (default: ask, in a terminal)",
     )
     parser.add_argument("--quiet", action="store_true", help="show the result alone, without progress")
 
@@ -86,6 +91,8 @@ def run(args: Any) -> int:
     if task.theatre is not None and history.rows:
         told = task.theatre.save(out / f"{args.task}-watch.html")
         print(f"wrote {told:<{wide}}  this run to watch, step by step: open it in a browser")
+        if history.stopped != "interrupted":
+            offer(Path(told), False if args.open is None and args.quiet else args.open)
     return 130 if history.stopped == "interrupted" else 0
 
 
