@@ -25,6 +25,7 @@ from micrograd.math import sum as total
 from micrograd.tape.trace import is_tracing, peek
 
 REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {"mean": mean, "sum": total, "none": lambda losses: losses}
+NOTHING_COUNTS = "cross_entropy has no mean: every target is ignored, or has a weight of 0"
 
 
 def mse(predictions: Any, targets: Any, reduction: str = "mean") -> Any:
@@ -127,7 +128,7 @@ def cross_entropy(
     if reduction == "mean" and (weights is not None or ignore_index is not None):
         count = total(counted)
         if not isinstance(count, Value) and count == 0:
-            raise ValueError("cross_entropy has no mean: every target is ignored, or has a weight of 0")
+            raise ValueError(NOTHING_COUNTS)
         return total(losses) / count
     return _reduce(losses, "cross_entropy", reduction)
 

@@ -175,7 +175,10 @@ def test_state_goes_from_one_model_to_another():
         (lambda s: s.pop("layers.1.neurons.0.b"), r"lacks layers\.1\.neurons\.0\.b of shape \(\)"),
         (lambda s: s.update(extra=[1.0, 2.0]), r"has what this model lacks: extra of shape \(2,\)"),
         (lambda s: s["layers.0.neurons.1.w"].pop(), r"layers\.0\.neurons\.1\.w of shape \(1,\).* has shape \(2,\)"),
-        (lambda s: s.update({"layers.1.neurons.0.b": "x"}), r"layers\.1\.neurons\.0\.b of shape None"),
+        (
+            lambda s: s.update({"layers.1.neurons.0.b": "x"}),
+            r"layers\.1\.neurons\.0\.b with something else than numbers",
+        ),
         (lambda s: s.update({"layers.1.neurons.0.b": True}), "no number at layers.1.neurons.0.b, but True"),
     ],
 )

@@ -125,7 +125,9 @@ def test_a_group_keeps_what_it_was_given():
 
 
 def test_a_setting_that_no_group_would_take_is_said():
-    optimizer = optim.SGD([{"parameters": [Value(1.0)], "lr": 0.5, "momentum": 0.9}], lr=0.1)
+    groups = [{"parameters": [Value(1.0)], "lr": rate, "momentum": 0.9} for rate in (0.5, 0.3)]
+    optimizer = optim.SGD(groups, lr=0.1)
+    assert optimizer.lr == 0.5
     with pytest.raises(ValueError, match="every group has a lr of its own"):
         optimizer.lr = 0.1
     with pytest.raises(ValueError, match="every group has a momentum of its own"):
@@ -198,6 +200,35 @@ def test_new_settings_are_part_of_the_state():
     one.momentum, one.groups[0].lr = 0.5, 0.3
     two.load_state_dict(one.state_dict())
     assert two.momentum == two.groups[0].momentum == 0.5 and two.groups[0].lr == 0.3
+
+
+def test_a_single_group_has_nothing_of_its_own():
+    optimizer = optim.SGD([{"parameters": [Value(1.0)], "lr": 0.5, "momentum": 0.9}], lr=0.1)
+    assert optimizer.lr == 0.5 and optimizer.momentum == 0.9
+    optimizer.groups[0].lr, optimizer.groups[0].momentum = 0.3, 0.2
+    assert optimizer.lr == 0.3 and optimizer.momentum == 0.2
+    optimizer.lr, optimizer.momentum = 0.4, 0.6
+    assert optimizer.groups[0].lr == 0.4 and optimizer.groups[0].momentum == 0.6
+
+
+def test_what_one_group_was_given_stays_with_it_after_loading():
+    one, two = two_groups(), two_groups()
+    one.groups[0].lr, one.groups[0].weight_decay = 0.7, 0.9
+    two.load_state_dict(one.state_dict())
+    for optimizer in (one, two):
+        optimizer.weight_decay = 0.0
+    assert [(g.lr, g.weight_decay, g.betas) for g in two.groups] == [(0.7, 0.9, (0.9, 0.999)), (0.5, 0.0, (0.5, 0.6))]
+    assert two.state_dict() == one.state_dict()
+
+
+def test_the_learning_rate_of_one_group_is_not_that_of_the_others_after_loading():
+    def make():
+        return optim.SGD([{"parameters": [Value(1.0)]}, {"parameters": [Value(1.0)]}], lr=0.1)
+
+    one, two = make(), make()
+    one.groups[0].lr = 0.7
+    two.load_state_dict(one.state_dict())
+    assert [g.lr for g in two.groups] == [0.7, 0.1] and two.lr == 0.1
 
 
 def test_settings_show_in_a_notebook():

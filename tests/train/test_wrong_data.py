@@ -140,3 +140,72 @@ def test_two_lists_are_inputs_and_targets_also_in_a_list():
 def test_data_that_can_be_read_in_two_ways_are_refused(data, error, told):
     with pytest.raises(error, match=told):
         run(data)
+
+
+# ---- arguments of the wrong kind
+
+
+@pytest.mark.parametrize("options, told", [
+    ({"loss": "mse"}, r"the loss is a function of \(predictions, targets\), not str: 'mse'"),
+    ({"loss": None}, "the loss is a function"),
+    ({"objective": 3}, r"the objective is a function of \(inputs, targets\), not int"),
+    ({"callbacks": 3}, "callbacks are functions of the history in a list, not int: 3"),
+])  # fmt: skip
+def test_what_cannot_be_called_is_said(options, told):
+    with pytest.raises(TypeError, match=told):
+        run(**options)
+
+
+def test_no_callbacks():
+    assert run(callbacks=None) == run()
+
+
+def test_batches_to_accumulate_have_a_size():
+    with pytest.raises(ValueError, match="give batch_size too"):
+        run(accumulate=2)
+
+
+def test_a_metric_that_raises_is_named():
+    with pytest.raises(ZeroDivisionError) as caught:
+        run(metrics={"share": lambda p, t: 1 / 0})
+    assert "in the metric 'share'" in notes(caught.value)
+
+
+def test_a_plateau_belongs_to_the_optimizer_of_the_run():
+    with pytest.raises(ValueError, match="of another optimizer than that of fit"):
+        run(callbacks=train.ReduceOnPlateau(optim.SGD([Value(1.0)])))
+    with pytest.raises(TypeError, match=r"takes an optimizer of .*, not int"):
+        train.ReduceOnPlateau(3)
+
+
+@pytest.mark.parametrize("target", [2, 0.5])
+def test_a_single_score_has_two_classes(target):
+    with pytest.raises(ValueError, match="the target of a single score is 0 or 1, or -1 or 1"):
+        train.accuracy([0.3, 0.1], [1, target])
+    np = pytest.importorskip("numpy", reason="for arrays")
+    with pytest.raises(ValueError, match="the target of a single score is 0 or 1, or -1 or 1"):
+        train.accuracy(np.array([0.3, 0.1]), [1, target])
+
+
+def test_a_model_of_the_wrong_kind_is_said():
+    with pytest.raises(TypeError, match="are in a list"):
+        nn.MLP(2, 3)
+    with pytest.raises(ValueError, match="weight with something else than numbers"):
+        nn.Linear(2, 1).load_state_dict({"weight": [["a", 2.0]], "bias": [1.0]})
+    model = nn.Linear(2, 1)
+    for many in (map(abs, []), (p for p in [Value(1.0)])):
+        with pytest.raises(TypeError, match="which can be gone through once"):
+            model.more = many
+
+
+def test_a_learning_rate_that_is_no_number_is_said():
+    with pytest.raises(TypeError, match="the learning rate of step 0 is a str, not a number"):
+        optim.SGD([Value(1.0)], lr=lambda k: "0.1")
+
+
+@BOTH_WAYS
+def test_a_batch_of_which_every_target_is_ignored_has_no_mean(compile):
+    model = nn.MLP(2, [3, 2], rng=0)
+    loss = functools.partial(losses.cross_entropy, ignore_index=1)
+    with pytest.raises(ValueError, match="every target is ignored"):
+        fit(model, (X, [1] * 8), loss, optim.SGD(model.parameters()), 2, compile=compile, quiet=True)

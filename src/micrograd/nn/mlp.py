@@ -189,7 +189,9 @@ class MLP(Module):
         init: str | Initialiser = "uniform",
         rng: Generator | int | None = None,
     ) -> None:
-        if not nouts:
+        if isinstance(nouts, (int, str)) or not hasattr(nouts, "__len__"):
+            raise TypeError(f"the sizes of the layers of an MLP are in a list, MLP(2, [16, 16, 1]), not {nouts!r}")
+        if not len(nouts):
             raise ValueError("an MLP has one layer or more: MLP(2, [16, 16, 1]) has three, of 16, 16 and 1 neurons")
         source = generator(rng)
         sizes = [nin, *nouts]

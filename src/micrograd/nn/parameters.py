@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from micrograd.engine import Value
@@ -40,6 +41,11 @@ def _items(name: str, value: Any) -> list[tuple[str, Any]] | None:
         return [(f"{name}.{text}", item) for text, item in zip(texts, value.values())]
     if is_array(value):
         return [(f"{name}.{i}", item) for i, item in enumerate(value.tolist())] if value.dtype == object else []
+    if isinstance(value, (GeneratorType, map, filter, zip)):
+        raise TypeError(
+            f"{name} is a {type(value).__name__}, which can be gone through once, so that parameters in it would be lost: "
+            "make a list of it, or give it a name that begins with an underscore if there are none"
+        )
     if not isinstance(value, Collection) or isinstance(value, (Value, *_NEVER)) or _is_module(value):
         return None
     if any(isinstance(item, Value) or _is_module(item) for item in value):
@@ -266,6 +272,10 @@ def load(module: Any, state: Any, source: str) -> None:
     new: list[tuple[Value, float]] = []
     for name, tensor in own.items():
         want, got = shape(tensor), shape(given[name])
+        if got is None:
+            raise ValueError(
+                f"{source} has {name} with something else than numbers in rows of one length; the model is left as it was"
+            )
         if want != got:
             raise ValueError(
                 f"{source} has {name} of shape {got}, and the model's has shape {want}; the model is left as it was"

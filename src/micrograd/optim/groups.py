@@ -165,7 +165,10 @@ class Group(Adjustable):
 
     @lr.setter
     def lr(self, rate: float | Schedule) -> None:
-        self._rate = schedule_of(rate)
+        if self._is_alone():
+            self._owner._schedule = schedule_of(rate)
+        else:
+            self._rate = schedule_of(rate)
 
     @property
     def schedule(self) -> Schedule | None:
@@ -176,10 +179,24 @@ class Group(Adjustable):
     def schedule(self, rate: Schedule | None) -> None:
         self._rate = None if rate is None else schedule_of(rate)
 
+    def _is_alone(self) -> bool:
+        """Whether this is the only group, which has nothing of its own: its settings are those of the optimizer."""
+        return len(self._owner.groups) == 1
+
     def _adjust(self, changes: Settings) -> None:
+        if self._is_alone():
+            self._owner._adjust(changes)
+            return
         self._owner._consistent(self._settings | changes)
         self._settings.update(changes)
         self._own.update(changes)
+
+    def give_up(self, owner: Any) -> None:
+        """Hand what this group was given itself to the optimizer, which has no other one."""
+        owner._settings.update(self._settings)
+        owner._schedule = self._rate or owner._schedule
+        self._rate = None
+        self._own.clear()
 
     def put(self, settings: Settings, kept: dict[str, array[float]], numbers: dict[str, float]) -> None:
         """Replace the settings and all kept numbers."""

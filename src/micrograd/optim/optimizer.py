@@ -50,6 +50,8 @@ class Optimizer(Adjustable):
             raise ValueError("one parameter is in the list twice, and would be moved twice in a step")
         self.__dict__.update(groups=groups, parameters=values, slots=Slots(values))
         self._schedule = schedule_of(lr)
+        if len(groups) == 1:
+            groups[0].give_up(self)
         self.steps = 0
         self._initial = self._describe()
 
@@ -93,8 +95,10 @@ class Optimizer(Adjustable):
     def lr(self) -> float:
         """The learning rate of the next step; assign a number or a function of the number of steps taken.
 
-        A group that was given a learning rate of its own keeps it.
+        A group that was given a learning rate of its own keeps it; where all were, this is that of the first.
         """
+        if all(group.schedule is not None for group in self.groups):
+            return self.groups[0].lr
         return self._rate(self._schedule)
 
     @lr.setter
@@ -118,7 +122,7 @@ class Optimizer(Adjustable):
         for group in self.groups:
             if group.schedule is not None:
                 group.lr = max(group.lr * factor, least)
-        self._schedule = schedule_of(max(self.lr * factor, least))
+        self._schedule = schedule_of(max(self._rate(self._schedule) * factor, least))
 
     def _rate(self, schedule: Schedule) -> float:
         rate = schedule(self.steps)
@@ -233,6 +237,7 @@ class Optimizer(Adjustable):
                 **now,
                 "kept": {name: x.tolist() for name, x in group.kept.items()},
                 "numbers": dict(group.numbers),
+                "own": sorted(group._own) + ([] if group.schedule is None else ["lr"]),
                 "frozen": [i for i, f in enumerate(group.frozen) if f],
             }
             for group, now in zip(self.groups, self._describe())

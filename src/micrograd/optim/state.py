@@ -6,7 +6,7 @@ from array import array
 from math import isfinite
 from typing import Any
 
-from micrograd.optim.schedules import Schedule
+from micrograd.optim.schedules import Schedule, constant
 
 SAMPLES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
 MODES = ("same", "saved", "own")
@@ -14,7 +14,11 @@ MODES = ("same", "saved", "own")
 
 def describe_rate(schedule: Schedule) -> list[float]:
     """Describe a learning rate by its values at some steps: two functions that agree there are taken to be the same."""
-    return [float(schedule(k)) for k in SAMPLES]
+    rates = [schedule(k) for k in SAMPLES]
+    for k, rate in zip(SAMPLES, rates):
+        if not hasattr(rate, "__float__"):
+            raise TypeError(f"the learning rate of step {k} is a {type(rate).__name__}, not a number: {rate!r}")
+    return [float(rate) for rate in rates]
 
 
 def load_state(optimizer: Any, state: dict[str, Any], source: str, mode: str) -> None:
@@ -41,11 +45,13 @@ def load_state(optimizer: Any, state: dict[str, Any], source: str, mode: str) ->
     for k, (group, (settings, kept, numbers, marks)) in enumerate(zip(optimizer.groups, ready)):
         group.put(settings, kept, numbers)
         optimizer.set_frozen(group, marks)
-        rate = rates[k]
-        if rate is not None and group.schedule is None:
-            optimizer.lr = rate
-        elif rate is not None:
+        rate, own = rates[k], groups[k].get("own")
+        if mode != "own" and own is not None:
+            group._own = set(own) - {"lr"}
+        if rate is not None and (group.schedule is not None or "lr" in (own or ())):
             group.lr = rate
+        elif rate is not None:
+            optimizer._schedule = constant(rate)
     for name in optimizer._settings:
         shared = [group for group in optimizer.groups if name not in group._own]
         if shared:
@@ -95,7 +101,7 @@ def _rate(saved: Any, initial: Any, mine: list[float], mode: str, source: str) -
         return float(saved[0])
     raise ValueError(
         f"{source} has a learning rate that is a function and not this optimizer's ({_rate_told(saved)}), and functions "
-        "are not saved: assign it to optimizer.lr first"
+        "are not saved: assign it to the lr of the optimizer or the group first"
     )
 
 
@@ -118,6 +124,9 @@ def _checked(group: Any, mine: Any, mode: str, source: str) -> tuple[Any, Any, A
         or not all(map(_is_number, settings.values()))
     ):
         raise ValueError(f"{source} has other settings than this optimizer")
+    own = group.get("own", [])
+    if not isinstance(own, list) or not {*own} <= {*mine.settings, "lr"}:
+        raise ValueError(f"{source} has settings of a group that this optimizer does not know")
     if not isinstance(kept, dict) or not isinstance(numbers, dict) or not all(map(_is_number, numbers.values())):
         raise ValueError(f"{source} lacks the numbers that the optimizer keeps")
     buffers = {}

@@ -28,6 +28,8 @@ class ReduceOnPlateau:
     0.05
     """
 
+    changes_lr = True
+
     def __init__(
         self,
         optimizer: Optimizer,
@@ -38,6 +40,8 @@ class ReduceOnPlateau:
         threshold: float = 1e-4,
         least: float = 0.0,
     ) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"ReduceOnPlateau takes an optimizer of micrograd.optim, not {type(optimizer).__name__}")
         if not 0.0 < factor < 1.0:
             raise ValueError(f"factor is between 0 and 1, not {factor}")
         if patience < 0:

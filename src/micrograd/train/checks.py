@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import isfinite
 from operator import index
 from textwrap import shorten
@@ -56,7 +56,7 @@ def data(given: Any, what: str) -> tuple[Any, Any]:
             f"there are no {what}{' to learn from' if what == 'data' else ''}: the list of inputs is empty"
         )
     if len(X) != len(y):
-        raise ValueError(f"there are {len(X)} inputs and {len(y)} targets: each input has one")
+        raise ValueError(f"there are {len(X)} inputs and {len(y)} targets in the {what}: each input has one")
     return X, y
 
 
@@ -115,6 +115,10 @@ def metrics(given: Any) -> dict[str, Callable[..., float]]:
 
 def callbacks(given: Any) -> list[Callable[..., Any]]:
     """Return the callbacks in a list; a single one may be given bare."""
+    if given is None:
+        return []
+    if not callable(given) and not isinstance(given, Iterable):
+        raise TypeError(f"callbacks are functions of the history in a list, not {type(given).__name__}: {given!r}")
     found = [given] if callable(given) else list(given)
     for callback in found:
         if not callable(callback):
@@ -122,12 +126,25 @@ def callbacks(given: Any) -> list[Callable[..., Any]]:
     return found
 
 
-def monitors(given: list[Any], metrics: dict[str, Any], validated: bool) -> None:
-    """Refuse a callback that watches a column which the history will not have."""
+def functions(model: Any, loss: Any, objective: Any) -> None:
+    """Refuse a model, a loss or an objective that cannot be called."""
+    named = (("loss", loss), ("model", model)) if objective is None else (("objective", objective),)
+    for name, given in named:
+        if not callable(given):
+            takes = {"model": "one input", "loss": "(predictions, targets)", "objective": "(inputs, targets)"}[name]
+            raise TypeError(f"the {name} is a function of {takes}, not {type(given).__name__}: {given!r}")
+
+
+def monitors(given: list[Any], metrics: dict[str, Any], validated: bool, own: Optimizer) -> None:
+    """Refuse a callback that watches a column which the history will not have, or changes another optimizer."""
     columns = ["loss", "lr", *metrics]
     if validated:
         columns += ["validation_loss", *(f"validation_{name}" for name in metrics)]
     for callback in given:
+        if getattr(callback, "changes_lr", False) and callback.optimizer is not own:
+            raise ValueError(
+                f"{type(callback).__name__} changes the learning rate of another optimizer than that of fit"
+            )
         monitor = getattr(callback, "monitor", "loss")
         if isinstance(monitor, str) and monitor not in columns:
             raise ValueError(

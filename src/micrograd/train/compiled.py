@@ -196,7 +196,9 @@ class Compiled:
         if not self.even:
             counted = self.counts.sum() if part is None else self.counts[self.np.asarray(part)].sum()
             if self.options.get("reduction", "mean") == "mean":
-                total = total * (1.0 / float(counted)) if counted else total * float("nan")
+                if not counted:
+                    raise ValueError(losses.NOTHING_COUNTS)
+                total = total * (1.0 / float(counted))
         elif self.options.get("reduction") == "sum":
             total = total * float(self.counts[0] * (len(self.rows) if part is None else len(part)))
         return with_penalty(total, self.penalty)

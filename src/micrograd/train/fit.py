@@ -49,7 +49,7 @@ def fit(
     accumulate: int = 1,
     patience: int | None = None,
     restore_best: bool = False,
-    callbacks: Sequence[Callable[[History], Any]] | Callable[[History], Any] = (),
+    callbacks: Sequence[Callable[[History], Any]] | Callable[[History], Any] | None = (),
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_every: int = 10,
     resume: bool = False,
@@ -116,6 +116,7 @@ class _Run:
         X, y = checks.data(data, "data")
         checks.optimizer(model, optimizer)
         self.penalty = checks.penalty(penalty)
+        checks.functions(model, loss, objective)
         self.model, self.optimizer, self.loss = model, optimizer, loss
         self.epochs = checks.count("epochs", epochs, 0)
         self.limit = None if steps is None else checks.count("steps", steps, 0)
@@ -123,6 +124,8 @@ class _Run:
         self.accumulate = checks.count("accumulate", accumulate)
         self.patience = None if patience is None else checks.count("patience", patience)
         size = None if batch_size is None else checks.count("batch_size", batch_size)
+        if self.accumulate > 1 and size is None:
+            raise ValueError("accumulate adds up the gradients of several batches: give batch_size too")
         self.clip = checks.limit(clip)
         checks.line_search(optimizer, clip, self.accumulate)
         self.metrics = checks.metrics(metrics)
@@ -167,7 +170,7 @@ class _Run:
             self.epochs * self.at.batches if self.limit is None else min(self.limit, self.epochs * self.at.batches)
         )
         self.started = self.depends = self.drifted = False
-        checks.monitors(self.callbacks, self.metrics, validation is not None)
+        checks.monitors(self.callbacks, self.metrics, validation is not None, optimizer)
         self.saved = None
         if checkpoint is not None:
             beside = None if self.validation is None else self.validation.rows

@@ -83,6 +83,8 @@ def accuracy(predictions: Any, targets: Any) -> float:
             right += not any(x != x for x in numbers) and numbers.index(max(numbers)) == target
         else:
             score = float(scores[0] if isinstance(scores, (list, tuple)) else scores)
+            if target not in (0, 1, -1):
+                raise ValueError(f"the target of a single score is 0 or 1, or -1 or 1, not {target!r}")
             right += score == score and (score > 0) == (target > 0)
     return right / len(targets)
 
@@ -101,5 +103,8 @@ def _accuracy_of_array(predictions: Any, targets: Any) -> float:
         right = (scores.argmax(axis=1) == wanted) & ~np.isnan(scores).any(axis=1)
     else:
         column = scores.reshape(len(wanted))
+        if not np.isin(wanted, (0.0, 1.0, -1.0)).all():
+            strange = wanted[~np.isin(wanted, (0.0, 1.0, -1.0))].tolist()[0]
+            raise ValueError(f"the target of a single score is 0 or 1, or -1 or 1, not {strange!r}")
         right = ((column > 0) == (wanted > 0)) & ~np.isnan(column)
     return float(np.count_nonzero(right)) / len(wanted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from micrograd.compile.explain import add_note
 from micrograd.engine import Value
 from micrograd.train.history import Row, accuracy
 from micrograd.train.remote import here
@@ -24,7 +25,11 @@ def measure(metrics: dict[str, Callable[..., float]], objective: Any, part: Any)
             values = objective.predictions(part)
             if objective.compiled:
                 values = [_as_values(p) for p in values]
-        number = metric(values, objective.rows.targets(part))
+        try:
+            number = metric(values, objective.rows.targets(part))
+        except Exception as error:
+            add_note(error, f"in the metric {name!r}")
+            raise
         if isinstance(number, (str, bytes)) or not hasattr(number, "__float__"):
             raise TypeError(f"the metric {name!r} returned {number!r}: a metric returns one number")
         found[name] = float(number)
