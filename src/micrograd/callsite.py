@@ -10,9 +10,16 @@ def user_depth() -> int:
     """How many frames up from the caller the innermost one outside of this package is, as warnings.warn counts them."""
     frame: Any = sys._getframe(1)
     depth = 1
-    while frame.f_back is not None and in_package(frame):
-        frame, depth = frame.f_back, depth + 1
+    while frame.f_back is not None and (in_package(frame) or _imports(frame)):
+        frame = frame.f_back
+        depth += not _imports(frame)
     return depth
+
+
+def _imports(frame: Any) -> bool:
+    """Whether a frame is Python's own work on an import statement, which warnings.warn does not count."""
+    name = frame.f_code.co_filename
+    return "importlib" in name and "_bootstrap" in name
 
 
 def user_frame(above: int = 0) -> Any:

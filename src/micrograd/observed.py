@@ -357,10 +357,11 @@ if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
             import warnings
 
             from micrograd import install
+            from micrograd.callsite import user_depth
 
             warnings.warn(
                 f"micrograd runs its Python engine, which gives the same results many times slower: {reason}. "
                 f"{install.native_way_out(str(reason))} (or set MICROGRAD_PURE=1 to choose this engine silently)",
                 RuntimeWarning,
-                stacklevel=2,
+                stacklevel=user_depth(),
             )
