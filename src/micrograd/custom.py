@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial, update_wrapper
 from math import isfinite
-from typing import Any
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from micrograd.engine import Value, apply
 from micrograd.math import stop_gradient
@@ -34,10 +34,16 @@ def _is_multiple(a: float, b: float, factor: float) -> bool:
     return not (isfinite(a) and isfinite(expected)) or abs(a - expected) <= 1e-9 * abs(expected) + 1e-290
 
 
-class CustomVjp:
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+S = TypeVar("S")
+
+
+class CustomVjp(Generic[P, R]):
     """A function whose derivative is computed by a rule, made by `custom_vjp`."""
 
-    def __init__(self, f: Callable[..., Any]) -> None:
+    def __init__(self, f: Callable[P, R]) -> None:
         wants_function(f, "give a rule to")
         update_wrapper(self, f, updated=())
         self.f = f
@@ -56,16 +62,28 @@ class CustomVjp:
     def __repr__(self) -> str:
         return f"<custom_vjp of {name_of(self.f)}>"
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> CustomVjp[P, R]: ...
+    @overload
+    def __get__(self: CustomVjp[Concatenate[S, Q], R], instance: S, owner: Any = None) -> Callable[Q, R]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else partial(self, instance)
 
-    def __call__(self, /, *args: Any) -> Any:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if kwargs:
+            raise TypeError(
+                f"{self!r} takes arguments by position: its rule gives a cotangent for each of them, in order"
+            )
+        result: R = self._call(args)
+        return result
+
+    def _call(self, args: tuple[Any, ...]) -> Any:
         if self.forward is None or self.backward is None:
             raise TypeError(f"{self!r} has no rule yet: set it with {name_of(self.f)}.defvjp(forward, backward)")
         leaves: list[Any] = []
         shapes = [flatten(a, leaves) for a in args]
         if not any(isinstance(x, Value) for x in leaves):
-            return self.f(*args)
+            return self.f(*args)  # type: ignore[call-arg]
         cut = iter([stop_gradient(x) if isinstance(x, Value) else x for x in leaves])
         inside = [unflatten(shape, cut) for shape in shapes]
         made = self.forward(*inside if not is_tracing() else args)
@@ -114,7 +132,7 @@ class CustomVjp:
         return slopes
 
 
-def custom_vjp(f: Callable[..., Any]) -> CustomVjp:
+def custom_vjp(f: Callable[P, R]) -> CustomVjp[P, R]:
     """Give a function a reverse rule of its own, in place of the derivative of its code.
 
     The rule is that of `jax.custom_vjp`. It holds in eager code, in every transform, and in compiled functions; derivatives

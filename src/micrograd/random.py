@@ -14,13 +14,16 @@ any other. The generator is Philox 4×32-10; normals are its uniforms through th
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, overload
+
 from micrograd import engine
 from micrograd.ops import OPS
 from micrograd.philox import EXACT
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from micrograd.engine import Value
+
+    Number = Value | float
 
 __all__ = ["fold_in", "key", "normal", "split", "uniform"]
 
@@ -62,6 +65,10 @@ def fold_in(key: Any, number: Any) -> Any:
     return engine.apply(_FLOOR, EXACT * _fraction(key, number, _OF_KEYS, "number"))
 
 
+@overload
+def uniform(key: float, low: float = 0.0, high: float = 1.0, *, draw: float = 0, row: float = 0) -> float: ...  # type: ignore[overload-overlap]
+@overload
+def uniform(key: Number, low: Number = 0.0, high: Number = 1.0, *, draw: Number = 0, row: Number = 0) -> Value: ...
 def uniform(key: Any, low: Any = 0.0, high: Any = 1.0, *, draw: Any = 0, row: Any = 0) -> Any:
     """Draw a number that is evenly distributed in [low, high).
 
@@ -74,6 +81,10 @@ def uniform(key: Any, low: Any = 0.0, high: Any = 1.0, *, draw: Any = 0, row: An
     return low + (high - low) * u
 
 
+@overload
+def normal(key: float, mean: float = 0.0, std: float = 1.0, *, draw: float = 0, row: float = 0) -> float: ...  # type: ignore[overload-overlap]
+@overload
+def normal(key: Number, mean: Number = 0.0, std: Number = 1.0, *, draw: Number = 0, row: Number = 0) -> Value: ...
 def normal(key: Any, mean: Any = 0.0, std: Any = 1.0, *, draw: Any = 0, row: Any = 0) -> Any:
     """Draw a normally distributed number: mean + std·z, with the derivatives of that by mean and std.
 

@@ -48,12 +48,25 @@ MISTAKES = [  # each line is an error to mypy and to pyright
     "remat(area)('a', 2.0)",
     "jacfwd(area)(1.0)",
     "v8: int = nn.MLP(2, [1]).parameters()",
+    "custom_vjp(area)(1.0)",
+    "v10: str = custom_vjp(area)(1.0, 2.0)",
+    "Spring().force('a')",
+    "v11: str = Spring().force(1.0)",
+    "v12: float = random.normal(random.key(0), Value(1.0))",
+    "random.uniform('key')",
+    "explore(3.0)",
 ]
-START = """from micrograd import Value, grad, jacfwd, jit, math, nn, remat, value_and_grad, vmap
+START = """from micrograd import Value, custom_vjp, explore, grad, jacfwd, jit, math, nn, random, remat, value_and_grad, vmap
 
 
 def area(w: float, h: float) -> float:
     return w * h
+
+
+class Spring:
+    @jit
+    def force(self, x: float) -> float:
+        return -2.0 * x
 
 
 """

@@ -11,6 +11,8 @@ from micrograd import (
     custom_vjp,
     data,
     detect_anomaly,
+    draw_dot,
+    explore,
     export_text,
     grad,
     hessian,
@@ -28,6 +30,7 @@ from micrograd import (
     no_grad,
     optim,
     primitive,
+    random,
     remat,
     train,
     value_and_grad,
@@ -153,4 +156,26 @@ class Line(nn.Module):
 
 
 line: Value = Line()(2.0)
+
+
+class Spring:
+    def __init__(self) -> None:
+        self.k = Value(2.0)
+
+    @jit
+    def force(self, x: float) -> Value:
+        return -self.k * x
+
+    @custom_vjp
+    def energy(self, x: float) -> float:
+        return x * x
+
+
+pull_back: Value = Spring().force(0.5)
+kept_signature: float = ruled(1.0, 2.0)
+stored: float = Spring().energy(0.5)
+draw: float = random.normal(random.key(0), draw=3)
+noise: Value = random.normal(random.key(0), 0.0, a)
+page = explore(a * b)
+picture: str = str(draw_dot(a * b))
 function: Callable[[float, float], float] = fast

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
+S = TypeVar("S")
+Q = ParamSpec("Q")
 
 
 class Compiled(Protocol[P, R_co]):
@@ -50,7 +52,7 @@ class Compiled(Protocol[P, R_co]):
     @overload
     def __get__(self, instance: None, owner: Any = None) -> Self: ...
     @overload
-    def __get__(self, instance: object, owner: Any = None) -> Callable[..., R_co]: ...
+    def __get__(self: Compiled[Concatenate[S, Q], R_co], instance: S, owner: Any = None) -> Callable[Q, R_co]: ...
 
 
 class Model(Protocol[P, R_co]):

@@ -14,7 +14,10 @@ from micrograd.learn.frames import frames  # at once, so that the function and n
 if TYPE_CHECKING:
     from micrograd.learn.draw import Drawing as Drawing
     from micrograd.learn.draw import draw_dot as draw_dot
+    from micrograd.learn.explorer import explore as explore
     from micrograd.learn.expression import ExpressionError as ExpressionError
+    from micrograd.learn.expression import build as build
+    from micrograd.learn.expression import parse as parse
     from micrograd.learn.frames import Timeline as Timeline
     from micrograd.learn.theatre import watch as watch
 
