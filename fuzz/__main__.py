@@ -3,6 +3,7 @@
 make fuzz PROGRAMS=1000                    the first thousand programs, one in 20 of them compiled
 python -m fuzz --seed 7 --count 1          one program again
 python -m fuzz --seconds 3600 --every 4    as many as fit into an hour, on the cheap ways most of all
+python -m fuzz --histories 1 --every 100   most of all, whether results depend on the order of rows and calls
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
@@ -30,10 +32,10 @@ from fuzz.shrink import shrink  # noqa: E402
 RESULTS = ROOT / "build" / "fuzz.json"
 
 
-def fails(program: Program, seed: int, thorough: bool, every: int = 1) -> str:
+def fails(program: Program, seed: int, thorough: bool, every: int = 1, histories: bool = False) -> str:
     """What is wrong with a program; nothing where all ways agree."""
     try:
-        check(program, random.Random(seed), thorough, every=every)
+        check(program, random.Random(seed), thorough, every=every, histories=histories)
     except Failure as failure:
         return str(failure)
     except Exception as error:  # whatever it is, a program of plain arithmetic has to run
@@ -46,11 +48,12 @@ def kind(reason: str) -> str:
     return reason.split(":")[0].split(" at ")[0].split("[")[0]
 
 
-def report(seed: int, program: Program, reason: str, thorough: bool, every: int) -> str:
+def report(seed: int, program: Program, reason: str, *how: Any) -> str:
     """The shortest program that fails in the same way, with its seed."""
-    most = 40 if thorough else 400  # machine code takes seconds for each try
-    short = shrink(program, lambda p: kind(fails(p, seed, thorough, every)) == kind(reason), most)
-    last = fails(short, seed, thorough, every) or reason
+    thorough, _, histories = how
+    most = 40 if thorough or histories else 400  # machine code takes seconds for each try
+    short = shrink(program, lambda p: kind(fails(p, seed, *how)) == kind(reason), most)
+    last = fails(short, seed, *how) or reason
     captured = f"P = {[*short.captured]}\n" if short.captured else ""
     return f"seed {seed}: {last}\n{captured}{short.text}"
 
@@ -65,6 +68,12 @@ def main() -> int:
     parser.add_argument("--compiled", type=int, default=20, help="compile one program in so many, in every mode")
     parser.add_argument(
         "--every", type=int, default=1, help="take the costlier of the other ways for one program in so many"
+    )
+    parser.add_argument(
+        "--histories",
+        type=int,
+        default=20,
+        help="run one program in so many in several orders of rows and calls (0: none)",
     )
     parser.add_argument("--points", type=int, default=3, help="inputs for each program that is not compiled")
     parser.add_argument("--stop", type=int, default=10, help="stop after so many failures")
@@ -81,14 +90,15 @@ def main() -> int:
 
     for seed in range(given.seed, given.seed + given.count):
         thorough = seed % given.compiled == 0
+        histories = given.histories > 0 and seed % given.histories == 0
         program = generate(seed)
         try:
-            took = check(program, random.Random(seed), thorough, given.points, given.every)
+            took = check(program, random.Random(seed), thorough, given.points, given.every, histories)
             counts.update({name: int(n) for name, n in took.items() if name in ("points", "oracle")})
             counts.update([name for name, n in took.items() if n and name not in ("points", "oracle")])
         except Exception as error:
             reason = str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
-            failures.append(report(seed, program, reason, thorough, given.every))
+            failures.append(report(seed, program, reason, thorough, given.every, histories))
             print(failures[-1], flush=True)
         done += 1
         if done % 1000 == 0:

@@ -26,6 +26,7 @@ SAMPLES = 4  # noisy runs
 MORE_SAMPLES = 60  # before two ways are said to disagree: a tie that noise decides is seen by then
 NOISE = 4.0  # units in the last place, for each step
 ROOM = 32.0  # times the spread of the noisy runs
+CHOICES = ("if ", "while ", " in (", "sorted(", "any(", "min(", "max(", "break")
 LARGE = 1e100  # numbers on the way beyond which nothing is compared but bits
 
 
@@ -321,14 +322,17 @@ def second_by_duals(program: Program, xs: list[float]) -> tuple[float, float]:
     return values[0][0], ROOM * spread + 1e-12 * abs(values[0][0]) if certain else math.nan
 
 
-def check(program: Program, rng: random.Random, thorough: bool, count: int = 3, every: int = 1) -> dict[str, int]:
+def check(
+    program: Program, rng: random.Random, thorough: bool, count: int = 3, every: int = 1, histories: bool = False
+) -> dict[str, int]:
     """Raise Failure where two ways disagree; else how many times each way was taken.
 
-    The costlier ways are taken by one program in `every`, or in a few times as many.
+    The costlier ways are taken by one program in `every`, or in a few times as many. With `histories`, a program with choices
+    runs in several orders of rows and calls, too.
     """
     from fuzz.inputs import points as choose
 
-    done = {"points": 0, "oracle": 0, "merged": 0, "orders": 0, "refused": 0, "compiled": 0}
+    done = {"points": 0, "oracle": 0, "merged": 0, "orders": 0, "refused": 0, "compiled": 0, "histories": 0}
     turn = rng.randrange(1 << 30)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -354,4 +358,8 @@ def check(program: Program, rng: random.Random, thorough: bool, count: int = 3, 
             from fuzz import machine
 
             done["compiled"] = machine.agrees(program, seen, rng)
+        if histories and any(word in program.text for word in CHOICES):
+            from fuzz import history
+
+            done["histories"] = history.agrees(program, seen, rng)
     return done

@@ -105,6 +105,7 @@ def steps(x):
 def apart(monkeypatch):
     """Paths are not merged into one kernel, as where the source of a function cannot be found."""
     monkeypatch.setattr(importlib.import_module("micrograd.stage.attempt"), "merged", lambda *_, **__: None)
+    monkeypatch.setattr(importlib.import_module("micrograd.stage.ahead"), "rolled", lambda *_, **__: None)
 
 
 @pytest.mark.usefixtures("apart")

@@ -112,13 +112,14 @@ class ClusterVmap(Vmap):
         work = self._begin(rows, plan, variants)
         work.run(list(range(work.chunks)), keep)
         while missed := work.missed():
-            before = len(variants)
+            ran, staged = list(variants), False
             for number, those in missed.items():
-                for r in those[: 1 if before == len(variants) else None]:
-                    variant, new = self._variant(rows, work.span(number)[0] + r)
+                for r in those[: 1 if len(ran) == len(variants) else 0 if staged else None]:
+                    variant, _ = self._variant(rows, work.span(number)[0] + r, None)
                     self._same_numbering(variant, plan)
                     variants = self._variants_of(rows)
-                    if not new:
+                    staged = variant.trace.staged  # it may hold for the other rows, too
+                    if variant in ran:  # its kernel did not accept the row, which follows it all the same
                         work.eagerly.setdefault(number, {})[r] = variants.index(variant)
             again = self._begin(rows, plan, variants, work.spans)
             again.results, again.eagerly, again.progress = work.results, work.eagerly, work.progress

@@ -8,6 +8,7 @@ threads, on batch_size, on the order in which paths were found, or on the machin
 
 from __future__ import annotations
 
+import copy
 from math import prod
 from typing import Any
 
@@ -35,8 +36,6 @@ class RowsVariant(Variant):
 
     def compile(self, goal: Goal, why: str = "rows took this path") -> Kernel:
         """The kernel for a goal, compiled if it is not there; a long one is optimized later in the background."""
-        if self.trace.merged:
-            goal = goal.decided(self.trace.bounded)
         found = self.kernels.get(goal)
         if found is None:
             found = self.kernel(goal, why, False)
@@ -82,9 +81,8 @@ def renumber_captured(found: Trace, first: list[Value]) -> Trace:
             captured.append(v)
     tape = found.tape
     rows = [(order[id(found.captured[args[0]])],) if op is PARAM else args for op, args in zip(tape.ops, tape.args)]
-    new = Trace(tape.copy(params=len(captured), args=rows), captured, found.shape)
-    new.merged, new.notes, new.sampled, new.bounded = found.merged, found.notes, found.sampled, found.bounded
-    new.derivatives = found.derivatives
+    new = copy.copy(found)
+    new.tape, new.captured = tape.copy(params=len(captured), args=rows), captured
     return new
 
 
@@ -236,12 +234,16 @@ class ByVariant:
             taken[bad if index is None else index[bad]] = False
         mine = taken if left is None else taken[left]
         total = self.sums.setdefault(variant, np.zeros((count, kernel.outputs)))
-        if (
-            left is not None and taken.sum() != mine.sum()
-        ):  # it accepts a row of another variant: add what is left alone
-            _, total[0] = kernel.code.run(rows.select(left), tuple(rows.axes), params, len(left), [], self.threads)
-        else:
-            total[blocks] = sums
+        total[blocks] = sums
+        if left is not None and taken.sum() != mine.sum():  # it accepts rows that another variant has taken
+            taken[left[mine]] = False
+            alone = np.unique(np.flatnonzero(taken) // BLOCK)  # where its own rows are added once more, without others
+            own = left[mine]
+            for block in alone:
+                index = own[own // BLOCK == block]
+                total[block] = 0.0
+                if len(index):
+                    _, total[block] = kernel.code.run(rows.select(index), tuple(rows.axes), params, len(index), [], 1)
         self.remaining = np.flatnonzero(~taken) if left is None else left[~mine]
 
     def run_eagerly(self, variant: RowsVariant, row: int) -> None:

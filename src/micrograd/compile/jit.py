@@ -21,6 +21,7 @@ from typing import Any, overload
 from micrograd import anomaly, engine
 from micrograd.compile import backend as backends
 from micrograd.compile import explain, llvm, worker
+from micrograd.compile.chain import Tracer, accepts
 from micrograd.compile.kernel import RESULT
 from micrograd.compile.options import Options
 from micrograd.compile.point import PointVariant
@@ -36,12 +37,12 @@ from micrograd.compile.signature import (
     values_among,
 )
 from micrograd.compile.tuning import TUNING
-from micrograd.compile.variants import Variants, is_recording, trace_rolled, trace_variant
+from micrograd.compile.variants import Variants, is_recording
 from micrograd.errors import TraceError
 from micrograd.importable import attribute_of, by_name
 from micrograd.objects import flatten_object, static_shape
 from micrograd.structure import unchanged
-from micrograd.tape.trace import Trace, is_tracing, user_depth
+from micrograd.tape.trace import Trace, is_tracing, peek, user_depth
 from micrograd.tree import NUMBER, Shape, flatten, name_of, not_told_apart, unflatten, wants_function
 
 
@@ -89,16 +90,27 @@ class Jit:
             variants = self.variants.of(shape)
         except TypeError:
             raise not_told_apart(shape, f"an argument of {self!r}") from None
+        settled = False
         for position, variant in enumerate(variants):
-            if wanted and variant.trace.merged:
+            trace = variant.trace
+            if trace.staged:
+                if wanted and trace.merged:
+                    continue
+            elif not settled:  # a single path is asked when all of those that hold for many have been asked
+                settled = self.variants.chain(shape, leaves).settled(bool(wanted))
+                if not settled:
+                    break
+            if trace.asked and tuple(map(type, leaves)) not in trace.asked:
                 continue
-            if variant.trace.asked and tuple(map(type, leaves)) not in variant.trace.asked:
-                continue
-            flat = variant.run(leaves, wanted, wait or not variant.trace.sampled)
+            flat = variant.run(leaves, wanted, wait or not trace.sampled)
             if flat is not None:
+                if not trace.checked and not self._tracer(shape, leaves).check(trace):
+                    self.variants.withdraw(shape, leaves)
+                    return self._call(args, kwargs)
                 self.variants.touch(shape, variant, position)
-                return unflatten(variant.trace.shape, iter(flat))
-        return self._first_call(shape, leaves, wanted, wait)
+                return unflatten(trace.shape, iter(flat))
+        found, results = self._first_call(shape, leaves, wanted, wait, variants)
+        return self._call(args, kwargs) if found is None else unflatten(found.shape, iter(results))
 
     def _follow_modules(self) -> None:
         """Forget all traces where a module that they have read is not as it was."""
@@ -110,32 +122,62 @@ class Jit:
             else:
                 self.kernel.look_at(watch.key)
 
-    def _first_call(self, shape: Shape, leaves: list[Any], wanted: tuple[int, ...], wait: bool) -> Any:
-        """Trace the path that these arguments take, and answer from machine code (wait) or from the trace."""
-        found = self._trace(shape, leaves)
-        wait = wait or not found.sampled
-        variant, new = self._variant(shape, found)
+    def _first_call(
+        self, shape: Shape, leaves: list[Any], wanted: tuple[int, ...], wait: bool, known: list[PointVariant]
+    ) -> tuple[Trace | None, list[Any]]:
+        """Trace the function, for many paths or for that of these arguments; answer from machine code (wait) or the trace."""
+        tracer = self._tracer(shape, leaves)
+        while True:
+            with self.variants.lock:
+                if self.variants.of(shape) != known:  # another thread has made a variant meanwhile
+                    return None, []
+                found, variant, new = self._next(shape, leaves, tracer)
+                known = self.variants.of(shape)
+            flat = self._answer(found, variant, new, leaves, wanted, wait or not found.sampled)
+            if flat is not None:
+                return variant.trace, flat
+            if not found.staged:
+                raise TraceError(
+                    f"{self!r} took another path when it was run again on the same numbers\n"
+                    "  It depends on something that changes between calls, such as a global variable or the time.\n"
+                    "  Pass that in as an argument."
+                )
+
+    def _answer(
+        self, found: Trace, variant: PointVariant, new: bool, leaves: list[Any], wanted: tuple[int, ...], wait: bool
+    ) -> list[Any] | None:
+        """The results of a variant that was just traced on these arguments; None where it does not hold for them."""
+        known = not wanted and not found.captured and found.sampled  # what the trace has computed is the result
+        if found.staged and known and not found.numbers and found.tape.outputs:
+            return None
         try:
             flat: list[Any] | None = None
-            if new and (wait or wanted or found.captured):
+            if not new or wait or wanted or found.captured:
                 flat = variant.run(leaves, wanted, wait)
-            elif new:
+            else:
                 variant.compile_later(None, "it was called")
-            if flat is None and not wanted and not found.captured:
-                flat = variant.with_constants(list(found.numbers))  # the trace has computed them
-            elif flat is None:
+            if flat is None and known:
+                flat = variant.with_constants(list(found.numbers))
+            elif flat is None and found.sampled:
                 flat = variant.interpret(leaves)
         except BaseException:
-            if new:  # the next call begins again, after Ctrl-C as after an error
+            if new and not found.staged:  # the next call begins again, after Ctrl-C as after an error
                 self.variants.remove(variant)
             raise
-        if flat is None:
-            raise TraceError(
-                f"{self!r} took another path when it was run again on the same numbers\n"
-                "  It depends on something that changes between calls, such as a global variable or the time.\n"
-                "  Pass that in as an argument."
-            )
-        return unflatten(variant.trace.shape, iter(flat))
+        return flat
+
+    def _next(self, shape: Shape, leaves: list[Any], tracer: Tracer) -> tuple[Trace, PointVariant, bool]:
+        """What to try next for arguments that no variant holds for: the trace, its variant, and whether that is new."""
+        chain = self.variants.chain(shape, leaves)
+        level, found = chain.level, tracer.next(chain)
+        if found is not None:
+            variant, new = self._variant(shape, found)
+            chain.level = level + 1
+            if not (tracer.one_path and found.merged):
+                return found, variant, new
+        found = tracer.plain(chain)
+        chain.asks |= bool(found.asked)
+        return found, *self._variant(shape, found)
 
     def _variant(self, shape: Shape, found: Trace) -> tuple[PointVariant, bool]:
         """The variant of a trace, and whether it is new."""
@@ -189,29 +231,29 @@ class Jit:
         return shape, leaves
 
     def _trace(self, shape: Shape, leaves: list[Any]) -> Trace:
+        """The trace that these arguments are run by."""
+        return self._tracer(shape, leaves).taken()
+
+    def _tracer(self, shape: Shape, leaves: list[Any]) -> Tracer:
         def spread(args: Any, kwargs: Any) -> Any:
             return self.unbound(*args, **kwargs)
 
         def arrange(flat: list[Any]) -> Any:
             return unflatten(shape, iter(flat))
 
-        def merge(values: list[float], plain: Trace) -> Trace | None:
-            from micrograd.stage.attempt import merged  # here, for a function without branches needs none of it
-
-            return merged(self.unbound, arrange, values, plain, keep_types=True)
-
         spread.__qualname__ = name_of(self.f)
         # With Values among the arguments, whether a result is a Value or a number may depend on the path.
         one_path = bool(values_among(leaves))
-        rolled = functools.partial(trace_rolled, self.unbound, arrange, False, keep_types=True, one_path=one_path)
-        unrolled = self.options.exact or not backends.find(self.options.backend).regions
-        apart = unrolled or one_path
-        merge_or_not, roll_or_not = None if apart else merge, None if unrolled else rolled
-        return trace_variant(spread, self.f, shape, leaves, merge_or_not, roll_or_not, by_class=True)
+        apart = self.options.exact or not backends.find(self.options.backend).regions
+        return Tracer(spread, self.f, shape, leaves, code=self.unbound, arrange=arrange, apart=apart, one_path=one_path)
 
     def _install(self, shape: Shape, variant: PointVariant) -> None:
         """Let the C object go straight to the code of the first variant, where its arguments and results are simple enough."""
         if self.variants.of(shape)[:1] != [variant] or variant.trace.asked:
+            return
+        if not variant.trace.staged and not self.variants.chain(shape, []).closed:
+            return  # variants of many paths, which are asked before it, may be to come
+        if not variant.trace.checked:
             return
         key = None if shape[1][1][1] else key_of(shape[1][0])
         if key is None or not hasattr(self.kernel, "install"):
@@ -255,11 +297,23 @@ class Jit:
     def _for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[PointVariant, Any]:
         """The variant and the kernel for these arguments, compiled where they are not yet."""
         shape, leaves = self._flat(args, kwargs)
-        found = self._trace(shape, leaves)
-        variant, _ = self._variant(shape, found)
         wanted = values_among(leaves)
-        gradient = bool(wanted or found.captured) and is_recording()
+        variant = self._taking(shape, leaves)
+        gradient = bool(wanted or variant.trace.captured) and is_recording()
         return variant, variant.compile(wanted if gradient else None, "its source was asked for", True)
+
+    def _taking(self, shape: Shape, leaves: list[Any]) -> PointVariant:
+        """The variant that these arguments are run by, traced where it is not yet."""
+        tracer, numbers = self._tracer(shape, leaves), peek(leaves)
+        for variant in self.variants.of(shape):
+            trace = variant.trace
+            of_class = not trace.asked or tuple(map(type, leaves)) in trace.asked
+            if trace.staged and of_class and not (tracer.one_path and trace.merged) and accepts(trace, numbers):
+                return variant
+        while True:
+            found, variant, _ = self._next(shape, leaves, tracer)
+            if not found.staged or accepts(found, numbers):
+                return variant
 
     def __dir__(self) -> list[str]:
         return explain.public_names(self.f)

@@ -13,7 +13,7 @@ a module of its own because the schedules read them too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from micrograd.compile.options import Options
@@ -41,15 +41,6 @@ class Goal:
             found = hash((self.options, self.inputs, self.params, self.rows, self.reduced))
             object.__setattr__(self, "_hash", found)
         return int(found)
-
-    def decided(self, bounded: bool = False) -> Goal:
-        """The goal for a tape whose choices are instructions: what decides them is rounded as eager code rounds it.
-
-        tape/decisions.py finds those places, and a backend contracts nothing there; everything else is compiled as ever. Where
-        two tapes may hold for one row (`bounded`), all is rounded so: the bits must not depend on which of them came first.
-        """
-        exact = self.options.exact or bounded
-        return replace(self, options=replace(self.options, fastmath=False, float32=False, exact=exact))
 
     def __reduce__(
         self,

@@ -25,8 +25,6 @@ class PointVariant(Variant):
 
     def __init__(self, trace: Trace, options: Options, compiled: Callable[[PointVariant], None]) -> None:
         super().__init__(trace)
-        if trace.merged:
-            options = Goal(options).decided(trace.bounded).options
         self.options = options.for_guards(bool(trace.tape.guards) or trace.merged)
         self.compiled = compiled  # called when there is new code
         self.params = backends.find(options.backend).parameters(trace.captured)

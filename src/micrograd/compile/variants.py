@@ -2,28 +2,26 @@
 
 A comparison of Values on the way of a trace is a guard. The tape of a trace is valid for all arguments for which the guards
 have the same outcomes; others are traced along their own path, which gets a variant of its own. What guards compare is computed
-with the roundings of eager code, so that each point is accepted by the one variant that eager code would follow, whatever was
-called before.
+with the roundings of eager code, so that each point is accepted by the variant that eager code would follow, whatever was
+called before. Variants of many paths are asked first: see chain.py.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
 from itertools import count
 from operator import is_
 from typing import Any, Generic, TypeVar
 
 from micrograd import observed
+from micrograd.compile.chain import Chain
 from micrograd.compile.kernel import Kernel
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.tuning import TUNING
-from micrograd.structure import Watch, modules_of, noting
-from micrograd.tape import kinds
+from micrograd.structure import Watch
 from micrograd.tape.tape import Tape
-from micrograd.tape.trace import Trace, peek
-from micrograd.tape.twice import same_way, trace_twice
-from micrograd.tree import Shape
+from micrograd.tape.trace import Trace
+from micrograd.tape.twice import same_way
 
 _clock = count(1)
 
@@ -35,45 +33,6 @@ def is_recording() -> bool:
     return before
 
 
-def trace_variant(
-    f: Callable[..., Any],
-    user: Any,
-    shape: Shape,
-    leaves: Iterable[Any],
-    merge: Callable[[list[float], Trace], Trace | None] | None = None,
-    rolled: Callable[[list[float], Any], Trace | None] | None = None,
-    by_class: bool = False,
-) -> Trace:
-    """Trace a function along the path that these numbers take: the one place where jit and vmap ask for a trace.
-
-    `f` takes the arguments arranged as `shape`; `user` is the function as it was written, whose surroundings are watched.
-    Where the path has branches, `merge` may give a trace of all paths in its place. `rolled` is asked before: for a trace in
-    which long loops are loops, so that their turns are not run. With `by_class`, the function sees the classes of the numbers
-    as they were given, else those of floats.
-    """
-    given = list(leaves)
-    values = peek(given)
-    kinds.look_for_types(user)
-    origins = given if by_class else None
-    with noting() as read:
-        found = rolled(values, origins) if rolled is not None else None
-        if found is None:
-            found = trace_twice(f, user, shape, values, origins)
-            if merge is not None and found.tape.guards:
-                found = merge(values, found) or found
-    found.modules = list(({id(m): m for m in modules_of(user)} | read).values())
-    return found
-
-
-def trace_rolled(user: Any, arrange: Any, rows: bool, values: list[float], origins: Any, **how: Any) -> Trace | None:
-    """The trace of a function with a long loop, in which that is a loop, for one point or for rows; None for any other."""
-    from micrograd.stage import ahead  # here, for a call that is traced already needs none of it
-
-    kept = TUNING.kept_states // (8 if rows else 1)
-    limits = ahead.Limits(2, TUNING.rolled_work, TUNING.searched_statements, kept, TUNING.interpreted_loop)
-    return ahead.rolled(user, arrange, values, limits, origins, **how)
-
-
 class Variant:
     """One traced path, and its kernels: one for each goal that was asked for."""
 
@@ -81,6 +40,7 @@ class Variant:
         self.trace, self.tape = trace, trace.tape if tape is None else tape
         self.kernels: dict[Goal, Kernel] = {}
         self.used = next(_clock)
+        self.taken = False  # whether it has taken a row
         self._compiling = threading.RLock()
 
     @property
@@ -106,7 +66,8 @@ class Variants(Generic[V]):
     """The variants of one function, by call signature. Past the limit, the least recently used one is dropped."""
 
     def __init__(self, before: Variants[V] | None = None) -> None:
-        self.by_signature: dict[Any, list[V]] = {}
+        self.by_signature: dict[Any, list[V]] = {}  # those of many paths first, in the order of their levels
+        self.chains: dict[Any, Chain] = {}
         self._before: dict[Any, list[V]] = {}  # of modules as they were
         if before is not None:
             self._before = {**before._before, **before.by_signature}
@@ -151,13 +112,35 @@ class Variants(Generic[V]):
         return next((v for v in self.of(signature) if same_way(v.trace, trace)), None)
 
     def add(self, signature: Any, variant: V) -> None:
-        """Add a variant, and drop the least recently used one if there are too many."""
+        """Add a variant, and drop the least recently used one if there are too many. Those of many paths stay."""
         with self.lock:
-            self.by_signature[signature] = [*self.of(signature), variant]
-            everything = list(self)
+            staged, plain = self._parts(signature)
+            (staged if variant.trace.staged else plain).append(variant)
+            self.by_signature[signature] = [*staged, *plain]
+            everything = [v for v in self if not v.trace.staged]
             if len(everything) > TUNING.max_variants:
                 self.remove(min([v for v in everything if v is not variant], key=lambda v: v.used))
                 self.dropped += 1
+
+    def _parts(self, signature: Any) -> tuple[list[V], list[V]]:
+        found = self.of(signature)
+        return [v for v in found if v.trace.staged], [v for v in found if not v.trace.staged]
+
+    def chain(self, signature: Any, leaves: list[Any]) -> Chain:
+        """The staged traces of a signature, as far as they have been made; by classes, where the function asks for these."""
+        found = self.chains.get(signature)
+        if found is not None and not found.asks:
+            return found
+        types = tuple(map(type, leaves))
+        if found is None:
+            return self.chains.setdefault(signature, Chain(types))
+        return found if found.types == types else self.chains.setdefault((signature, types), Chain(types))
+
+    def withdraw(self, signature: Any, leaves: list[Any]) -> None:
+        """Forget the variants of many paths, and make no others."""
+        with self.lock:
+            self.chain(signature, leaves).closed = True
+            self.by_signature[signature] = self._parts(signature)[1]
 
     def first_drop(self) -> bool:
         """Whether a variant was dropped for the first time: true once."""
@@ -176,10 +159,11 @@ class Variants(Generic[V]):
                         del self.by_signature[signature]
 
     def touch(self, signature: Any, variant: V, position: int) -> None:
-        """Note that a variant was used; one that was found far behind moves to the front."""
+        """Note that a variant was used; one of a single path that was found far behind moves before the others."""
         variant.used = next(_clock)
-        if position > 8:
+        variant.taken = True
+        if position > 8 and not variant.trace.staged:
             with self.lock:
-                found = self.of(signature)
-                if variant in found:
-                    self.by_signature[signature] = [variant, *(v for v in found if v is not variant)]
+                staged, plain = self._parts(signature)
+                if variant in plain:
+                    self.by_signature[signature] = [*staged, variant, *(v for v in plain if v is not variant)]

@@ -21,17 +21,18 @@ from micrograd.compile.batch import (
     run_eagerly,
     sum_blocks,
 )
+from micrograd.compile.chain import Tracer, accepts
 from micrograd.compile.kernel import RESULT
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.protocol import Compiled
 from micrograd.compile.rows import Rows
 from micrograd.compile.tuning import TUNING
-from micrograd.compile.variants import Variants, is_recording, trace_rolled, trace_variant
+from micrograd.compile.variants import Variants, is_recording
 from micrograd.engine import Value
 from micrograd.importable import attribute_of, by_name
 from micrograd.tape.tape import Tape
-from micrograd.tape.trace import Trace, is_tracing
+from micrograd.tape.trace import Trace, is_tracing, peek
 from micrograd.tree import NUMBER, Shape, name_of, unflatten, wants_function
 
 CORES = os.cpu_count() or 1
@@ -56,8 +57,8 @@ class Plan:
         self.params = backends.find(options.backend).parameters(trace.captured)
 
 
-class _MoreCaptured(Exception):
-    """Another path has met more Values, so that the parameters have been numbered anew."""
+class _Again(Exception):
+    """The plan does not hold any longer: another path has met more Values, or a variant was withdrawn."""
 
 
 class Vmap:
@@ -130,7 +131,7 @@ class Vmap:
         while True:
             try:
                 return self._compiled(args, rows)
-            except _MoreCaptured:
+            except _Again:
                 continue
 
     def _compiled(self, args: tuple[Any, ...], rows: Rows) -> Any:
@@ -210,27 +211,41 @@ class Vmap:
             if variant is None:
                 row = work.first()
                 if found >= TUNING.max_variants:
-                    explain.warn_of_paths(self, row, self._trace(rows, row), TUNING.max_variants)
+                    explain.warn_of_paths(self, row, self._traced(rows, row, plan).trace, TUNING.max_variants)
                     while not work.done():
                         work.run_eagerly(self._traced(rows, work.first(), plan), work.first())
                     break
-                variant, new = self._variant(rows, row)
-                found += new
+                variant, new = self._variant(rows, row, tried)
+                found += new and not variant.trace.staged
                 self._same_numbering(variant, plan)
-                if not new:  # its kernel did not accept the row, which follows it all the same
+                if not new and variant in tried:  # its kernel did not accept the row, which follows it all the same
                     work.run_eagerly(variant, row)
                     continue
             self._same_numbering(variant, plan)
             tried.add(variant)
             before = work.remaining
             work.run(variant)
-            if before is None or len(work.remaining) < len(before):
+            if len(work.remaining) < (rows.rows if before is None else len(before)):
+                if not variant.trace.checked:
+                    self._compare(rows, variant, before, work.remaining)
                 self.variants.touch(rows.key, variant, 0)
         return work
 
+    def _compare(self, rows: Rows, variant: RowsVariant, before: Any, after: Any) -> None:
+        """Compare a variant of many paths with plain runs of the function, in the first rows that it takes."""
+        np = rows.np
+        took = np.setdiff1d(np.arange(rows.rows) if before is None else before, after, assume_unique=True)
+        some = took[:: max(1, len(took) // CHECKED)]
+        tracer = self._tracer(rows, int(some[0]), lambda: [peek(rows.row(int(r))) for r in some[1:]])
+        if not tracer.check(variant.trace):
+            self.variants.withdraw(rows.key, [])
+            raise _Again
+
     def _same_numbering(self, variant: RowsVariant, plan: Plan) -> None:
         if variant.trace.captured is not plan.captured and len(variant.trace.captured) != len(plan.captured):
-            raise _MoreCaptured
+            raise _Again
+        if variant.trace.shape != plan.shape:
+            raise _Again
 
     def _remember(self, plan: Plan, args: tuple[Any, ...], rows: Rows, threads: int) -> None:
         """Let C answer calls on arrays of the same kinds without a second look."""
@@ -254,14 +269,14 @@ class Vmap:
         plan = self.plans.get(key)
         known = self.variants.of(rows.key)
         if plan is None or not known or plan.captured is not known[0].trace.captured:
-            variant = known[0] if known else self._variant(rows, 0)[0]
+            variant = known[0] if known else self._variant(rows, 0, set())[0]
             plan = self.plans[key] = Plan(variant, rows, self, key[2])
         return plan
 
     # ---- tracing
 
-    def _trace(self, rows: Rows, row: int) -> Trace:
-        """Trace the function along the path that a row takes. An exception that it raises gets a note with the row."""
+    def _tracer(self, rows: Rows, row: int, others: Callable[[], list[list[float]]] | None = None) -> Tracer:
+        """How the function is traced on a row. An exception that it raises gets a note with the row."""
         leaves = rows.row(row)
         shape: Shape = ("tuple", (NUMBER,) * len(leaves))
 
@@ -269,51 +284,75 @@ class Vmap:
             args, kwargs = rows.arrange(list(flat))
             return self.f(*args, **kwargs)
 
-        others = functools.partial(rows.spread, CHECKED)
-
-        def merge(values: list[float], plain: Trace) -> Trace | None:
-            from micrograd.stage.attempt import merged  # here, for a function without branches needs none of it
-
-            return merged(self.f, rows.arrange, values, plain, others)
-
         one_row.__qualname__ = name_of(self.f)
+        apart = self.options.exact or not backends.find(self.options.backend).regions
+        return Tracer(
+            one_row, self.f, shape, leaves, code=self.f, arrange=rows.arrange, apart=apart, rows=True,
+            others=others or functools.partial(rows.spread, CHECKED),
+        )  # fmt: skip
+
+    def _next(self, rows: Rows, row: int) -> Trace:
+        """The trace to try next for a row that no variant holds for. An exception that it raises gets a note with the row."""
+        chain = self.variants.chain(rows.key, [])
         try:
-            rolled = functools.partial(trace_rolled, self.f, rows.arrange, True, others=others)
-            apart = self.options.exact or not backends.find(self.options.backend).regions
-            return trace_variant(one_row, self.f, shape, leaves, *((None, None) if apart else (merge, rolled)))
+            tracer = self._tracer(rows, row)
+            level, found = chain.level, tracer.next(chain)
+            if found is not None:
+                chain.level = level + 1
+                return found
+            return tracer.plain(chain)
         except Exception as error:
             explain.add_note(error, f"in row {row} of {self!r}")
             raise
 
     def _traced(self, rows: Rows, row: int, plan: Plan) -> RowsVariant:
         """The path of one row, which is not kept."""
-        found = renumber_captured(self._trace(rows, row), plan.captured)
+        found = renumber_captured(self._next(rows, row), plan.captured)
         if len(found.captured) > len(plan.captured):
-            self._variant(rows, row)
-            raise _MoreCaptured
+            self._variant(rows, row, None)
+            raise _Again
         return RowsVariant(found, rows.varying(), len(rows.uniform))
 
-    def _variant(self, rows: Rows, row: int) -> tuple[RowsVariant, bool]:
-        """The variant that a row follows, by running the function; and whether it is new."""
-        found = self._trace(rows, row)
-        modules, varying, uniform = found.modules, rows.varying(), len(rows.uniform)
+    def _taking(self, rows: Rows, row: int) -> RowsVariant:
+        """The variant that a row is run by, traced where it is not yet."""
+        numbers = peek(rows.row(row))
+        for variant in self.variants.of(rows.key):
+            if accepts(variant.trace, numbers):
+                return variant
+        while True:
+            variant, _ = self._variant(rows, row, None)
+            if not variant.trace.staged or accepts(variant.trace, numbers):
+                return variant
+
+    def _variant(self, rows: Rows, row: int, tried: set[RowsVariant] | None) -> tuple[RowsVariant, bool]:
+        """The variant to try next for a row that those which were tried do not hold for; and whether it is new."""
+        varying, uniform = rows.varying(), len(rows.uniform)
         with self.variants.lock:
-            known = self.variants.known(rows.key, found)
+            others = self.variants.of(rows.key)
+            found = None if tried is None else next((v for v in others if v not in tried), None)
+            if found is not None:  # another thread has made it meanwhile
+                return found, False
+            trace = self._next(rows, row)
+            modules = trace.modules
+            known = self.variants.known(rows.key, trace)
             if known is not None:
                 return known, False
-            others = self.variants.of(rows.key)
+            if others and others[0].trace.shape != trace.shape and not any(v.taken for v in others):
+                self.variants.withdraw(rows.key, [])  # it arranges its results as rows do of which there are none
+                others = self.variants.of(rows.key)
             if others:
                 first = others[0].trace
-                if first.shape != found.shape:
-                    raise arranged_otherwise(self, row, first.shape, found.shape)
-                found = renumber_captured(found, first.captured)
-                if len(found.captured) > len(first.captured):
+                if first.shape != trace.shape:
+                    raise arranged_otherwise(self, row, first.shape, trace.shape)
+                trace = renumber_captured(trace, first.captured)
+                if len(trace.captured) > len(first.captured):
                     # All variants list all parameters. They are made anew: the old ones may be running in another thread.
-                    self.variants.by_signature[rows.key] = [
-                        RowsVariant(renumber_captured(old.trace, found.captured), varying, uniform) for old in others
-                    ]
-                found.captured = self.variants.of(rows.key)[0].trace.captured
-            variant = self.variants.again(rows.key, found) or RowsVariant(found, varying, uniform)
+                    anew = [RowsVariant(renumber_captured(v.trace, trace.captured), varying, uniform) for v in others]
+                    for old, made in zip(others, anew):
+                        made.taken = old.taken
+                    self.variants.by_signature[rows.key] = anew
+                trace.captured = self.variants.of(rows.key)[0].trace.captured
+            variant = self.variants.again(rows.key, trace) or RowsVariant(trace, varying, uniform)
             self.variants.add(rows.key, variant)
             self.variants.read(modules)
         return variant, True
@@ -327,7 +366,7 @@ class Vmap:
     def tape(self, /, *args: Any, **kwargs: Any) -> Tape:
         """The tape of the first row of these arguments, as it was traced."""
         rows = Rows(args, kwargs, self.in_axes, self.static)
-        return self._variant(rows, 0)[0].tape
+        return self._taking(rows, 0).tape
 
     def explain(self, /, *args: Any, **kwargs: Any) -> Any:
         """What was traced for the first row, the tape after each pass, and the kernels that exist. Print the result."""
@@ -336,7 +375,7 @@ class Vmap:
 
     def _for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[RowsVariant, Any]:
         rows = Rows(args, kwargs, self.in_axes, self.static)
-        variant = self._variant(rows, 0)[0]
+        variant = self._taking(rows, 0)
         return variant, variant.compile(self._plan(rows).goal, "its source was asked for")
 
 

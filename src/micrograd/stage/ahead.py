@@ -30,16 +30,14 @@ def rolled(
     user: Callable[..., Any],
     arrange: Arrange,
     values: list[float],
+    origins: Sequence[Any] | None,
     limits: Limits,
-    origins: Sequence[Any] | None = None,
     others: Callable[[], list[list[float]]] = list,
     keep_types: bool = False,
-    one_path: bool = False,
 ) -> Trace | None:
     """The trace of a function with a long loop, in which that is a loop; None for any other function.
 
-    The arguments are those of `merged`; `limits` say which loops are long. With `one_path`, functions with choices are left
-    to a trace of each path.
+    The arguments are those of `merged`; `limits` say which loops are long.
     """
     if not has_loops(user):
         return None
@@ -50,9 +48,11 @@ def rolled(
         return None
     found.origins = origins
     if found.merged:
-        if one_path or (keep_types and found.captured):
+        if keep_types and found.captured:
             return None
-        if found.sampled and not verified(user, arrange, found, row, others):
+        if not found.sampled:
+            found.numbers = []
+        elif not verified(user, arrange, found, row, others):
             return None
     return found
 

@@ -9,6 +9,7 @@ from typing import Any
 from micrograd.engine import Value
 from micrograd.stage.agree import close, rounding, same_bits
 from micrograd.stage.errors import NoSource, Unsupported
+from micrograd.stage.limits import Limits
 from micrograd.stage.staged import Arrange, stage
 from micrograd.tape import interpret
 from micrograd.tape.tape import PICK, Tape
@@ -24,37 +25,41 @@ def merged(
     user: Callable[..., Any],
     arrange: Arrange,
     values: Sequence[float],
-    plain: Trace,
+    origins: Sequence[Any] | None,
+    plain: Trace | None,
+    why: dict[str, str],
     others: Callable[[], list[list[float]]] = list,
     keep_types: bool = False,
+    level: int = 0,
 ) -> Trace | None:
-    """One trace for all paths of a function, where that of one row (plain) went one way; None where they are kept apart.
+    """One trace for all paths of a function; None where they are kept apart, with the reason in `why`.
 
-    `arrange` makes the arguments, by position and by name, from a flat list of numbers. `others` gives more rows to check on.
-    With `keep_types`, paths stay apart where a result may be a whole number, a float or a Value, depending on the path.
+    `arrange` makes the arguments, by position and by name, from a flat list of numbers. `plain` is the trace of one path, where
+    there is one. `others` gives more rows to check on. With `keep_types`, paths stay apart where a result may be a whole
+    number, a float or a Value, depending on the path. How far loops are written out depends on the `level`.
     """
-    if not plain.tape.guards:
-        return None
     row = [float(x) for x in values]
     try:
-        found = stage(user, arrange, row, keep_types, plain.origins)
+        found = stage(user, arrange, row, keep_types, origins, Limits(level=level))
     except Unsupported as reason:
-        plain.notes = {"": f"not merged: {reason}"}
+        why[""] = f"not merged: {reason}"
         if isinstance(reason, NoSource):
             _warn_of_source(user, reason)
         return None
     except Exception as error:  # of an arm that this row does not take, outside of any choice
-        plain.notes = {"": f"not merged: {type(error).__name__}: {error}"}
+        why[""] = f"not merged: {type(error).__name__}: {error}"
         return None
     if keep_types and found.captured:
-        plain.notes = {"": "not merged: whether a result is a Value or a number may depend on the path"}
+        why[""] = "not merged: whether a result is a Value or a number may depend on the path"
         return None
-    found.origins, found.asked = plain.origins, found.asked or plain.asked
-    if found.shape != plain.shape or _accepts(found, row) is None:
-        plain.notes = {**found.notes, "": "not merged: this row does what is kept apart"}
-        return None
+    found.origins = origins
+    if plain is not None:
+        found.asked = found.asked or plain.asked
+        if found.shape != plain.shape and (not keep_types or _accepts(found, row) is not None):
+            why[""] = "not merged: this row arranges its results in another way"
+            return None
     if not verified(user, arrange, found, row, others):
-        plain.notes = {"": "not merged: the merged tape gave other results, which is a defect"}
+        why[""] = "not merged: the merged tape gave other results, which is a defect"
         return None
     return found
 
@@ -62,11 +67,16 @@ def merged(
 def verified(
     user: Callable[..., Any], arrange: Arrange, found: Trace, row: list[float], others: Callable[[], list[list[float]]]
 ) -> bool:
-    """Whether a merged trace gives what plain runs give, on a row that it accepts and on others that take other arms."""
-    if _accepts(found, row) is None:
-        return False
+    """Whether a staged trace gives what plain runs give, on this row and on others that take other arms.
+
+    It counts as checked as soon as it holds for one of them. It has no results (`numbers`) of a row that it does not hold for.
+    """
     rows = [row, *_chosen(found.tape, found.captured, others())]
-    return all(_agrees(user, arrange, found, numbers) for numbers in rows)
+    agree = [_agrees(user, arrange, found, numbers) for numbers in rows]
+    found.checked = any(agree)
+    if agree[0] is None:
+        found.numbers = []
+    return all(one is not False for one in agree)
 
 
 def _warn_of_source(user: Any, reason: NoSource) -> None:
@@ -86,11 +96,14 @@ def _accepts(found: Trace, row: list[float]) -> list[float] | None:
         return None
 
 
-def _agrees(user: Any, arrange: Arrange, found: Trace, row: list[float]) -> bool:
-    """Whether the merged tape gives for a row what a plain run gives: to the bit, but for the grouping of derivatives."""
+def _agrees(user: Any, arrange: Arrange, found: Trace, row: list[float]) -> bool | None:
+    """Whether the merged tape gives for a row what a plain run gives: to the bit, but for the grouping of derivatives.
+
+    None where it does not hold for the row, which gets a tape of its own.
+    """
     got = _accepts(found, row)
     if got is None:
-        return True  # it gets a tape of its own
+        return None
 
     def run(*inputs: Any) -> Any:
         args, kwargs = arrange(list(inputs))

@@ -11,6 +11,10 @@ class NoSource(Unsupported):
     """A function is not interpreted because its source cannot be read."""
 
 
+class Bound(Unsupported):
+    """Rows need more turns or deeper calls than are written out; a tape of the next level may hold for them."""
+
+
 class StaleRead(BaseException):
     """The body of a loop reads a variable that it was taken to assign first. The name is empty where it is not known."""
 

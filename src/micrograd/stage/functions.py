@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.errors import Bound, Lost, Unsupported
 from micrograd.stage.machine import Machine
 from micrograd.stage.managers import Generator, only_statements
 from micrograd.stage.masks import FALSE
@@ -17,7 +17,9 @@ from micrograd.stage.source import tree_of
 from micrograd.stage.state import Exits, Frame, undo
 
 MAX_DEPTH = 120  # calls inside of each other
-MAX_RECURSION = 12  # calls of one function inside of each other, beyond which only the row at hand is followed
+MAX_RECURSION = (
+    12  # calls of one function inside of each other at level 0 (see Limits.level), where rows decide about it
+)
 
 
 class Code:
@@ -147,11 +149,13 @@ def enter(m: Machine, function: Any, args: list[Any], kwargs: dict[str, Any]) ->
     bind(m, code, frame, args, kwargs, defaults, named)
     if code.generator:
         return m.made(Generator(code, frame))
-    deep = m.calls.get(code, 0)
-    if m.depth >= MAX_DEPTH or (deep >= MAX_RECURSION and not m.masks.holds(m.here)):
-        m.bounded = True
+    deep, begin = m.calls.get(code, (0, m.here))
+    begin = begin if deep else m.here
+    if m.depth >= MAX_DEPTH:
         raise Unsupported(f"{code.name} calls itself too often")
-    m.calls[code], m.depth = deep + 1, m.depth + 1
+    if deep >= m.limits.far(MAX_RECURSION) and m.here is not begin:
+        raise Bound(f"{code.name} calls itself more than {deep} times")
+    m.calls[code], m.depth = (deep + 1, begin), m.depth + 1
     line = m.line
     try:
         frame.exits = m.enter()
@@ -168,7 +172,7 @@ def enter(m: Machine, function: Any, args: list[Any], kwargs: dict[str, Any]) ->
             m.here = FALSE
         result = finish(m, frame, exits)
     finally:
-        m.calls[code], m.depth = deep, m.depth - 1
+        m.calls[code], m.depth = (deep, begin), m.depth - 1
     m.line = line
     return result
 

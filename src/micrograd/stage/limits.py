@@ -16,3 +16,8 @@ class Limits:
         0  # carried numbers, over all turns of a loop, past which its adjoint keeps those of some turns (0: never)
     )
     sample: int = 1_000_000  # instructions of a loop that are run for the numbers of the row at hand
+    level: int = 0  # loops and recursion that are written out are followed four times as far with each level
+
+    def far(self, least: int) -> int:
+        """How many turns or calls are written out, where that is decided by numbers: `least` of them at level 0."""
+        return least << (2 * self.level)

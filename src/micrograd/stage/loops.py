@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from micrograd.stage import iterate
-from micrograd.stage.errors import Lost, NotYet, Unsupported
+from micrograd.stage.errors import Bound, Lost, NotYet, Unsupported
 from micrograd.stage.expressions import expression
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
@@ -17,7 +17,7 @@ from micrograd.stage.scope import Scope, _own_nodes
 from micrograd.stage.state import Exits, Frame
 
 ROLLED = "a loop in the tape"  # how the note of a loop begins that is one
-SPARE = 8  # turns that are written in any case; then as many as the row at hand needs, rounded up to a power of two
+WRITTEN = 8  # turns that are written out at level 0 (see Limits.level) of a loop whose rows leave it in different turns
 
 
 class Loop:
@@ -149,7 +149,7 @@ def loop_while(node: Any, scope: Scope) -> Any:
     names = assigned([*node.body, node.test], scope)
 
     def run(m: Machine, frame: Frame) -> None:
-        turns, limit = 0, SPARE
+        turns, begin = 0, m.here
         with Loop(m, frame, orelse) as loop:
             while m.here is not FALSE:
                 m.line = loop.line
@@ -160,13 +160,10 @@ def loop_while(node: Any, scope: Scope) -> Any:
                 go_on = m.truth(test(m, frame))
                 if loop.end(go_on):
                     break
-                if turns >= limit:
-                    m.bounded = True
-                    if not m.masks.holds(m.here):
-                        m.lose(m.here, f"more than {turns} turns, which the rows seen so far do not need")
-                        m.here = FALSE
-                        break
-                    limit *= 2
+                if turns >= m.limits.far(WRITTEN) and m.here is not begin:
+                    m.lose(m.here, Bound(f"more than {turns} turns, which are written out one after the other"))
+                    m.here = FALSE
+                    break
                 loop.turn(body)
                 turns += 1
             loop.finish()

@@ -12,7 +12,7 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.stage import lanes, ragged
-from micrograd.stage.errors import Lost, Outside, StaleRead, Unsupported
+from micrograd.stage.errors import Bound, Lost, Outside, StaleRead, Unsupported
 from micrograd.stage.limits import Limits
 from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
 from micrograd.stage.state import Exits, Frame, Journal, Key, State, changes, contents, restore, undo
@@ -34,14 +34,16 @@ class Machine:
         self.bystanders: Mask = FALSE  # rows that rely on the state as it is, and do not run this code
         self.lost: list[Mask] = []  # rows for which the tape does not hold: its guard
         self.lost_at: list[str] = []  # `file:line` of each of them
+        self.bounds: set[Mask] = set()  # those of them for which a tape of the next level may hold
         self.reasons: dict[str, str] = {}  # place in the source → why rows were lost there
         self.journals: list[Journal] = []
         self.births: dict[int, tuple[Any, Mask, int]] = {}  # objects that the program made
         self.differentiated = 0
         self.depth = 0
-        self.calls: dict[Any, int] = {}
+        self.calls: dict[
+            Any, tuple[int, Mask]
+        ] = {}  # calls of a function inside of each other, and the rows of the first
         self.rolling: Any = None  # the loop whose body is interpreted on placeholders
-        self.bounded = False  # whether the row at hand decided how far loops and recursion were followed
         self.called: Any = None  # the function whose call was evaluated last
         self.handlers: list[Exits] = []  # the `try` statements that are running
         self.unrolled: set[int] = set()  # loops that cannot be rolled
@@ -128,6 +130,10 @@ class Machine:
     def lose(self, mask: Mask, why: Any) -> None:
         """Leave rows to a tape of their own. What they compute from here on does not matter."""
         self.reasons.setdefault(self.line, str(why) or type(why).__name__)
+        if isinstance(why, Bound):
+            self.bounds.add(mask)
+        else:
+            self.bounds.discard(mask)
         self.lost.append(mask)
         self.lost_at.append(self.line)
 

@@ -158,12 +158,6 @@ class Masks:
             self.simple[key] = found
         return found
 
-    def holds(self, a: Mask) -> bool:
-        """Whether the row that the staging runs on is among these rows."""
-        while a is not TRUE and a is not FALSE:
-            a = a.yes if self.atoms[a.atom]._data else a.no
-        return a is TRUE
-
     def value(self, a: Mask) -> Any:
         """The mask as a Value of 1.0 and 0.0."""
         waiting = [a]

@@ -16,7 +16,7 @@ from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
 from micrograd.stage import iterate
 from micrograd.stage.elements import listed
-from micrograd.stage.errors import NotYet, StaleRead, Unsupported
+from micrograd.stage.errors import Bound, NotYet, StaleRead, Unsupported
 from micrograd.stage.forms import Form, growth, lists_in
 from micrograd.stage.lanes import CARRIED, Lane
 from micrograd.stage.limits import Limits
@@ -250,7 +250,7 @@ class Roll:
                     raise Unsupported("a loop returns what changes from turn to turn")
                 else:
                     ways.append(("return", (x,), rows, None))
-        ways += [("lost", None, mask, None) for mask in m.lost]
+        ways += [("lost", mask in m.bounds, mask, None) for mask in m.lost]
         for kind, what, _, _ in ways:
             if (kind, what) not in self.exits:
                 self.exits.append((kind, what))
@@ -340,7 +340,7 @@ class Roll:
         if m.rolling is None:
             arrays = [tracing.peek(items) for items, _ in self.arrays]
             numbers = sampled(m, op, [*tracing.peek([*start, *self.invariants]), *arrays])
-            m.rolled += self.items is not None or not m.sampled
+            m.rolled += 1
         sample = [0.0] * len(start) if numbers is None else numbers
         region.__dict__["_numbers"] = sample
         results = [engine.node(y, result(k), [region], [1.0]) for k, y in enumerate(sample)]
@@ -366,7 +366,8 @@ class Roll:
                 assert frame.exits is not None
                 m.leave(frame.exits, returned if what is None else what[0], None if frame.captured else frame)
             else:
-                m.lose(mask, "an exception is raised, or something is done that is not merged")
+                why = "an exception is raised, or something is done that is not merged"
+                m.lose(mask, Bound("more turns inside of this loop than are written out") if what else why)
             here = m.masks.without(here, mask)
         m.here = FALSE if self.endless else here  # `while True` has no end of its own
 

@@ -22,8 +22,7 @@ def _work(op: Region) -> int:
 def sampled(m: Machine, op: Any, args: list[Any]) -> Any:
     """What an instruction gives for the numbers of the row at hand.
 
-    None where that would take long, or where these numbers are not known since such a loop: choices behind it are then
-    made for a row of zeros, which decides about nothing but how many turns of a loop are written.
+    None where that would take long, or where these numbers are not known since such a loop.
     """
     if not m.sampled:
         return None

@@ -1,7 +1,11 @@
 """Stage a function: interpret it for all rows at once, and write down one tape.
 
-The rows that the tape does not hold for (an arm that raises, or does what is not merged; a loop that goes on for longer than
-the row at hand needed) are its guard: they get a tape of their own, as paths have always got.
+The rows that the tape does not hold for (an arm that raises, or does what is not merged; a loop that goes on for longer than it
+is written out) are its guard. They get a tape of their own, as paths have always got; or, if only the length of loops is the
+reason, they are staged once more, with loops that are written out further (Limits.level).
+
+The numbers of the row at hand decide about nothing: they are there for the results of the first call. So it does not matter
+which row a function is staged on, and the staged tapes of a function are the same in every history of calls.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from micrograd import observed
 from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
 from micrograd.stage.calls import call
-from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.errors import Bound, Lost, Unsupported
 from micrograd.stage.limits import Limits
 from micrograd.stage.machine import OWN, Machine
 from micrograd.stage.masks import FALSE, TRUE
@@ -32,6 +36,9 @@ from micrograd.tape.trace import Trace
 from micrograd.tree import Shape, flatten, map_values, unflatten
 
 DEEP = 5_000  # calls of Python inside of each other: an interpreted call takes several, a mask one for each comparison
+
+# How the guards of a staged tape are written, over masks of 1.0 and 0.0: rows are lost for good, or to the next level.
+APART, BOUND = "eq", "ne"
 
 _thread = threading.local()
 
@@ -113,7 +120,8 @@ def stage(
         raise Unsupported("there is no long loop in it")
     found.tape = passes.prune(passes.simplify(found.tape))
     found.merged = bool(m.masks.atoms or found.tape.guards)
-    found.bounded = m.bounded
+    found.staged = True
+    found.bounded = bool(found.tape.guards) and all(how == BOUND for how, *_ in found.tape.guards)
     found.sampled = m.sampled
     found.notes = {line: what for line, what in m.notes.items() if not line.startswith(OWN)}
     for line, why in m.reasons.items():
@@ -184,7 +192,8 @@ def _require(m: Machine, how: str, a: Any, b: Any, went: bool) -> None:
         rows = TRUE if python.compare(how, a, b) else FALSE
     fails = m.masks.both_of(m.here, m.masks.negate(rows) if went else rows)
     if fails is not FALSE:
-        m.lose(fails, "a choice inside of a differentiated function")
+        why = "a choice inside of a differentiated function"
+        m.lose(fails, Bound(why) if how == BOUND else why)
     if fails is m.here:
         raise Lost
 
@@ -225,7 +234,10 @@ def run(
         beside: list[Any] = []
         map_values(aux, beside.append)
         lost_at = dict(zip(reversed(m.lost), reversed(m.lost_at)))
-        guards = [("eq", m.masks.value(mask), 0.0, True) for mask in lost_at]
+        guards = [
+            (BOUND, value, 1.0, True) if mask in m.bounds else (APART, value, 0.0, True)
+            for mask, value in zip(lost_at, map(m.masks.value, lost_at))
+        ]
         found = tracing._write_down(f, inputs, leaves + beside, guards, list(lost_at.values()), out_shape, serial)
         found.derivatives = _depends(m, leaves)
     finally:

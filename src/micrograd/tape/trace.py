@@ -80,9 +80,11 @@ class Trace:
         self.numbers: list[float] = []  # the results of that run
         self.sampled = True  # whether these are known: not if a loop of the tape was too long to be interpreted
         self.constants: list[tuple[int, Any]] = []  # which of them are no Values, and what they are
+        self.staged = False  # whether the function was interpreted for all rows, and not run on the numbers of one
         self.bounded = (
-            False  # of a merged trace: whether another one, traced on another row, may hold for the same rows
+            False  # of a staged trace: whether one of the next level may hold for the rows that this one rejects
         )
+        self.checked = True  # of a staged trace: whether it was compared with a plain run of the function
         self.merged = False  # whether it holds for several paths, whose choices are instructions
         self.notes: dict[str, str] = {}  # what became of each choice: file:line → words
         self.aux: Any = None  # what came beside the result, with Values of that run in it

@@ -1,0 +1,143 @@
+"""The order in which the variants of a function are asked, so that the one that takes a row depends on the row alone.
+
+A function is staged where that is possible: interpreted for all rows at once (stage/), which gives one tape for many paths. A
+row that the staged tape rejects gets the tape of its own path. That tape may also hold for rows that the staged one takes, and
+two tapes of one function round differently. So there is one order, the same in every history of calls:
+
+1. the staged tape of level 0; then, while only the length of loops that are written out is the reason to reject rows, those of
+   levels 1, 2, ...: each takes the rows that all before it reject;
+2. the tapes of single paths, for the rows that no staged tape takes. No row follows two of them.
+
+Staging does not look at the numbers of a row, so the tapes of step 1 are the same whichever row comes first. They are made
+before any tape of step 2 is asked, and they are never dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from micrograd.compile.tuning import TUNING
+from micrograd.structure import modules_of, noting
+from micrograd.tape import interpret, kinds
+from micrograd.tape.trace import Trace, peek
+from micrograd.tape.twice import same_way, trace_twice
+from micrograd.tree import Shape
+
+
+class Chain:
+    """How far the staged traces of one signature have been made."""
+
+    def __init__(self, types: tuple[type, ...] = ()) -> None:
+        self.level = 0  # of the next one
+        self.last: Trace | None = None
+        self.long = True  # whether they are those of a function with a long loop, until that has been tried
+        self.closed = False  # whether there is no next one
+        self.types, self.asks = types, False  # the classes of the numbers, and whether the function asks for them
+        self.why: dict[str, str] = {}  # why there are paths on their own, for `explain`
+
+    def settled(self, one_path: bool) -> bool:
+        """Whether all staged traces have been made that a call needs before it asks single paths."""
+        return self.closed or (one_path and (self.level > 0 or not self.long))
+
+
+class Tracer:
+    """How one function is traced at one point: for all paths, or along the path that these numbers take."""
+
+    def __init__(
+        self, f: Callable[..., Any], user: Any, shape: Shape, leaves: Sequence[Any], *, code: Any, arrange: Any, apart: bool,
+        others: Callable[[], list[list[float]]] = list, rows: bool = False, one_path: bool = False,
+    ) -> None:  # fmt: skip
+        """`f` takes the arguments arranged as `shape`; the surroundings of `user`, the function as it was written, are watched.
+
+        For staging, `code` is the function that is interpreted, `arrange` makes its arguments, by position and by name, from a
+        flat list of numbers, and `others` gives more rows to check on. With `apart`, there is a tape for each path. With
+        `one_path`, tapes with choices are of no use for this call. At a point, the function sees the classes of the numbers
+        as they were given; for `rows`, those of floats.
+        """
+        self.f, self.user, self.shape, self.code, self.arrange = f, user, shape, code, arrange
+        self.apart, self.others, self.rows, self.one_path = apart, others, rows, one_path
+        given = list(leaves)
+        self.values = peek(given)
+        self.origins = None if rows else given
+        self._plain: Trace | None = None
+        kinds.look_for_types(user)
+
+    def plain(self, chain: Chain) -> Trace:
+        """The trace of the path that these numbers take."""
+        found = self._plain
+        if found is None:
+            found = self._noting(lambda: trace_twice(self.f, self.user, self.shape, self.values, self.origins))
+            self._plain = found
+        if found.tape.guards:
+            found.notes = dict(chain.why)
+        return found
+
+    def next(self, chain: Chain) -> Trace | None:
+        """The next staged trace; None where there is none that this call could use."""
+        from micrograd.stage import ahead, attempt  # here, for a call that is traced already needs none of it
+        from micrograd.stage.limits import Limits
+
+        chain.closed |= self.apart
+        if chain.settled(self.one_path):
+            return None
+        found: Trace | None = None
+        how: dict[str, Any] = {"others": self.others, "keep_types": not self.rows, "level": chain.level}
+        what = self.code, self.arrange, self.values, self.origins
+        if chain.long:
+            kept = TUNING.kept_states // (8 if self.rows else 1)
+            limits = Limits(
+                2, TUNING.rolled_work, TUNING.searched_statements, kept, TUNING.interpreted_loop, chain.level
+            )
+            found = self._noting(lambda: ahead.rolled(*what, limits, self.others, not self.rows))
+            chain.long = found is not None or chain.level > 0
+            chain.closed = found is None and chain.level > 0
+        if found is None and not chain.long:
+            if self.one_path:
+                return None
+            plain = self.plain(chain) if chain.level == 0 else None
+            if plain is None or plain.tape.guards:
+                found = self._noting(lambda: attempt.merged(*what, plain, chain.why, **how))
+            chain.closed = found is None
+        if found is not None and chain.last is not None and same_way(chain.last, found):
+            found, chain.closed = None, True  # another level changes nothing
+        if found is not None:
+            chain.closed, chain.last = not found.bounded, found
+            chain.why = {**found.notes, "": "not merged: this row does what is kept apart"}
+            chain.asks |= bool(found.asked)
+        return found
+
+    def taken(self) -> Trace:
+        """The trace that takes these numbers, found afresh."""
+        chain = Chain()
+        while (found := self.next(chain)) is not None:
+            chain.level += 1
+            if self.one_path and found.merged:
+                break
+            if accepts(found, self.values):
+                return found
+        return self.plain(chain)
+
+    def check(self, found: Trace) -> bool:
+        """Whether a staged trace gives what plain runs of the function give, at these numbers and at others."""
+        from micrograd.stage import attempt
+
+        return attempt.verified(self.code, self.arrange, found, self.values, self.others)
+
+    def _noting(self, run: Callable[[], Any]) -> Any:
+        """What `run` gives, with the modules that were read meanwhile."""
+        with noting() as read:
+            found = run()
+        if found is not None:
+            found.modules = list(({id(m): m for m in modules_of(self.user)} | read).values())
+        return found
+
+
+def accepts(found: Trace, values: list[float]) -> bool:
+    """Whether a trace holds for these numbers; taken for granted where a loop is too long to be interpreted."""
+    try:
+        if found.tape.guards and found.sampled:
+            interpret.run(found.tape, values, peek(found.captured))
+    except interpret.GuardFailed:
+        return False
+    return True
