@@ -26,6 +26,7 @@ from micrograd.compile.kernel import RESULT
 from micrograd.compile.options import Options
 from micrograd.compile.point import PointVariant
 from micrograd.compile.protocol import Compiled, CompiledModel, Model, P, R
+from micrograd.compile.python_kernel import PythonKernel
 from micrograd.compile.signature import (
     Fixed,
     Known,
@@ -373,40 +374,8 @@ def compiled(f: Callable[..., Any], options: Options, static: tuple[int, ...]) -
         raise ValueError("float32 and width are for rows: jit(vmap(f), float32=True), or vmap(f, float32=True)")
     owner = Jit(f, options, static)
     if not engine.NATIVE:
-        return _PythonKernel(owner)
+        return PythonKernel(owner)
     from micrograd import _engine
 
     owner.kernel = _engine.Kernel(owner, owner.call)
     return owner.kernel
-
-
-class _PythonKernel:
-    """What stands in for the C object beside the Python engine: every call is interpreted."""
-
-    def __init__(self, owner: Jit) -> None:
-        self.owner = owner
-        owner.kernel = self
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self.owner.call(*args, **kwargs)
-
-    def look_at(self, key: Any) -> None:
-        """Do nothing: every call goes through the owner, which looks itself."""
-
-    def forget(self) -> None:
-        """Do nothing: nothing is installed."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["owner"], name)
-
-    def __get__(self, instance: Any, kind: Any) -> Any:
-        return self if instance is None else functools.partial(self, instance)
-
-    def __repr__(self) -> str:
-        return repr(self.owner)
-
-    def __dir__(self) -> list[str]:
-        return dir(self.owner)
-
-    def __reduce__(self) -> Any:
-        return self.owner.__reduce__()

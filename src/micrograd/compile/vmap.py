@@ -14,29 +14,26 @@ from micrograd.compile.batch import (
     ByVariant,
     RowsVariant,
     add_blocks,
-    arranged_otherwise,
     columns_by_row,
     nodes_by_row,
-    renumber_captured,
     run_eagerly,
     sum_blocks,
 )
-from micrograd.compile.chain import Tracer, accepts
 from micrograd.compile.kernel import RESULT
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.protocol import Compiled
 from micrograd.compile.rows import Rows
+from micrograd.compile.rows_tracing import Again, RowsTracing
 from micrograd.compile.tuning import TUNING
 from micrograd.compile.variants import Variants, is_recording
 from micrograd.engine import Value
 from micrograd.importable import attribute_of, by_name
 from micrograd.tape.tape import Tape
-from micrograd.tape.trace import Trace, is_tracing, peek
-from micrograd.tree import NUMBER, Shape, name_of, unflatten, wants_function
+from micrograd.tape.trace import is_tracing
+from micrograd.tree import NUMBER, name_of, unflatten, wants_function
 
 CORES = os.cpu_count() or 1
-CHECKED = 256  # rows, evenly spaced, among which those are chosen that a merged trace is checked on
 
 
 class Plan:
@@ -57,11 +54,7 @@ class Plan:
         self.params = backends.find(options.backend).parameters(trace.captured)
 
 
-class _Again(Exception):
-    """The plan does not hold any longer: another path has met more Values, or a variant was withdrawn."""
-
-
-class Vmap:
+class Vmap(RowsTracing):
     """A function of rows. Arrays in, arrays out, or with reduce the sum or mean over rows; Values where Values took part."""
 
     def __init__(
@@ -131,7 +124,7 @@ class Vmap:
         while True:
             try:
                 return self._compiled(args, rows)
-            except _Again:
+            except Again:
                 continue
 
     def _compiled(self, args: tuple[Any, ...], rows: Rows) -> Any:
@@ -211,9 +204,9 @@ class Vmap:
             if variant is None:
                 row = work.first()
                 if found >= TUNING.max_variants:
-                    explain.warn_of_paths(self, row, self._traced(rows, row, plan).trace, TUNING.max_variants)
+                    explain.warn_of_paths(self, row, self._traced(rows, row, plan.captured).trace, TUNING.max_variants)
                     while not work.done():
-                        work.run_eagerly(self._traced(rows, work.first(), plan), work.first())
+                        work.run_eagerly(self._traced(rows, work.first(), plan.captured), work.first())
                     break
                 variant, new = self._variant(rows, row, tried)
                 found += new and not variant.trace.staged
@@ -231,21 +224,11 @@ class Vmap:
                 self.variants.touch(rows.key, variant, 0)
         return work
 
-    def _compare(self, rows: Rows, variant: RowsVariant, before: Any, after: Any) -> None:
-        """Compare a variant of many paths with plain runs of the function, in the first rows that it takes."""
-        np = rows.np
-        took = np.setdiff1d(np.arange(rows.rows) if before is None else before, after, assume_unique=True)
-        some = took[:: max(1, len(took) // CHECKED)]
-        tracer = self._tracer(rows, int(some[0]), lambda: [peek(rows.row(int(r))) for r in some[1:]])
-        if not tracer.check(variant.trace):
-            self.variants.withdraw(rows.key, [])
-            raise _Again
-
     def _same_numbering(self, variant: RowsVariant, plan: Plan) -> None:
         if variant.trace.captured is not plan.captured and len(variant.trace.captured) != len(plan.captured):
-            raise _Again
+            raise Again
         if variant.trace.shape != plan.shape:
-            raise _Again
+            raise Again
 
     def _remember(self, plan: Plan, args: tuple[Any, ...], rows: Rows, threads: int) -> None:
         """Let C answer calls on arrays of the same kinds without a second look."""
@@ -272,90 +255,6 @@ class Vmap:
             variant = known[0] if known else self._variant(rows, 0, set())[0]
             plan = self.plans[key] = Plan(variant, rows, self, key[2])
         return plan
-
-    # ---- tracing
-
-    def _tracer(self, rows: Rows, row: int, others: Callable[[], list[list[float]]] | None = None) -> Tracer:
-        """How the function is traced on a row. An exception that it raises gets a note with the row."""
-        leaves = rows.row(row)
-        shape: Shape = ("tuple", (NUMBER,) * len(leaves))
-
-        def one_row(*flat: Any) -> Any:
-            args, kwargs = rows.arrange(list(flat))
-            return self.f(*args, **kwargs)
-
-        one_row.__qualname__ = name_of(self.f)
-        apart = self.options.exact or not backends.find(self.options.backend).regions
-        return Tracer(
-            one_row, self.f, shape, leaves, code=self.f, arrange=rows.arrange, apart=apart, rows=True,
-            others=others or functools.partial(rows.spread, CHECKED),
-        )  # fmt: skip
-
-    def _next(self, rows: Rows, row: int) -> Trace:
-        """The trace to try next for a row that no variant holds for. An exception that it raises gets a note with the row."""
-        chain = self.variants.chain(rows.key, [])
-        try:
-            tracer = self._tracer(rows, row)
-            level, found = chain.level, tracer.next(chain)
-            if found is not None:
-                chain.level = level + 1
-                return found
-            return tracer.plain(chain)
-        except Exception as error:
-            explain.add_note(error, f"in row {row} of {self!r}")
-            raise
-
-    def _traced(self, rows: Rows, row: int, plan: Plan) -> RowsVariant:
-        """The path of one row, which is not kept."""
-        found = renumber_captured(self._next(rows, row), plan.captured)
-        if len(found.captured) > len(plan.captured):
-            self._variant(rows, row, None)
-            raise _Again
-        return RowsVariant(found, rows.varying(), len(rows.uniform))
-
-    def _taking(self, rows: Rows, row: int) -> RowsVariant:
-        """The variant that a row is run by, traced where it is not yet."""
-        numbers = peek(rows.row(row))
-        for variant in self.variants.of(rows.key):
-            if accepts(variant.trace, numbers):
-                return variant
-        while True:
-            variant, _ = self._variant(rows, row, None)
-            if not variant.trace.staged or accepts(variant.trace, numbers):
-                return variant
-
-    def _variant(self, rows: Rows, row: int, tried: set[RowsVariant] | None) -> tuple[RowsVariant, bool]:
-        """The variant to try next for a row that those which were tried do not hold for; and whether it is new."""
-        varying, uniform = rows.varying(), len(rows.uniform)
-        with self.variants.lock:
-            others = self.variants.of(rows.key)
-            found = None if tried is None else next((v for v in others if v not in tried), None)
-            if found is not None:  # another thread has made it meanwhile
-                return found, False
-            trace = self._next(rows, row)
-            modules = trace.modules
-            known = self.variants.known(rows.key, trace)
-            if known is not None:
-                return known, False
-            if others and others[0].trace.shape != trace.shape and not any(v.taken for v in others):
-                self.variants.withdraw(rows.key, [])  # it arranges its results as rows do of which there are none
-                others = self.variants.of(rows.key)
-            if others:
-                first = others[0].trace
-                if first.shape != trace.shape:
-                    raise arranged_otherwise(self, row, first.shape, trace.shape)
-                trace = renumber_captured(trace, first.captured)
-                if len(trace.captured) > len(first.captured):
-                    # All variants list all parameters. They are made anew: the old ones may be running in another thread.
-                    anew = [RowsVariant(renumber_captured(v.trace, trace.captured), varying, uniform) for v in others]
-                    for old, made in zip(others, anew):
-                        made.taken = old.taken
-                    self.variants.by_signature[rows.key] = anew
-                trace.captured = self.variants.of(rows.key)[0].trace.captured
-            variant = self.variants.again(rows.key, trace) or RowsVariant(trace, varying, uniform)
-            self.variants.add(rows.key, variant)
-            self.variants.read(modules)
-        return variant, True
 
     # ---- looking inside
 
