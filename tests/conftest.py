@@ -59,6 +59,12 @@ def twin(request: pytest.FixtureRequest) -> Iterator[Twin]:
             yield PYTHON
 
 
+@pytest.fixture
+def mg(twin: Twin) -> Any:
+    """The package with one engine, then with the other."""
+    return twin.package
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _kernels_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Machine code of the tests is kept in a directory of their own."""

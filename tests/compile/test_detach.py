@@ -9,12 +9,6 @@ from random_programs import needs_llvm
 np = pytest.importorskip("numpy", reason="vmap needs NumPy")
 
 
-@pytest.fixture
-def mg(twin):
-    """The package with one engine, then with the other."""
-    return twin.package
-
-
 def test_grad_gives_a_number(mg):
     f = lambda x: x.detach() * x  # noqa: E731
     assert mg.grad(f)(3.0) == 3.0

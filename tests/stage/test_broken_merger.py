@@ -8,7 +8,7 @@ from micrograd.stage.errors import Unsupported
 from micrograd.stage.masks import FALSE, TRUE
 from micrograd.tape.passes import reverse
 from micrograd.tape.tape import PICK
-from stage import programs, test_containers, test_outcomes
+from stage import programs, test_outcomes
 from stage.realistic import PROGRAMS
 
 
@@ -41,9 +41,9 @@ def not_less_is_not_greater(x, y):
     return 1.0 * x if not z < 0 else 2.0 * y
 
 
-ROWS = [list(row) for row in test_containers.ROWS]
+ROWS = [list(row) for row in test_outcomes.ROWS]
 EVERY = [(f, [list(r) for r in rows]) for f, rows, _ in PROGRAMS.values()]
-EVERY += [(f, ROWS) for f in [*test_containers.PROGRAMS, *test_outcomes.PROGRAMS, hoisted_pole, not_less_is_not_greater,
+EVERY += [(f, ROWS) for f in [*test_outcomes.PROGRAMS, hoisted_pole, not_less_is_not_greater,
                               changed_while_a_choice_is_evaluated, iterator_advanced_in_one_arm]]  # fmt: skip
 
 

@@ -1,16 +1,16 @@
-"""Exceptions, context managers, generators and patterns: merged, with the results of eager code row by row."""
+"""Exceptions, context managers, generators, patterns and containers: merged, with the results of eager code row by row."""
 
 import numpy as np
 import pytest
 
 from micrograd import value_and_grad, vmap
-from stage import exceptions, iterators
+from stage import containers, exceptions, iterators
 
 ROWS = [(1.0, 2.0), (-1.0, 2.0), (1.0, -2.0), (-1.0, -2.0), (0.2, 0.4), (0.0, 0.0), (3.0, 0.1)]
 
 
-PROGRAMS = [*exceptions.PROGRAMS, *iterators.PROGRAMS]
-APART = {iterators.a_generator_with_an_effect, iterators.a_generator_whose_variable_changes}
+PROGRAMS = [*containers.PROGRAMS, *exceptions.PROGRAMS, *iterators.PROGRAMS]
+APART = containers.APART | iterators.APART
 
 
 def flat(result):

@@ -7,12 +7,6 @@ import pytest
 np = pytest.importorskip("numpy", reason="some of the checked functions take arrays")
 
 
-@pytest.fixture
-def mg(twin):
-    """The package with one engine, then with the other."""
-    return twin.package
-
-
 def wrong(x, y):
     """x·y with the rule of x written wrongly."""
     out = type(x)(x.data * y.data, (x, y), "wrong")

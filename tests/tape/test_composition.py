@@ -14,12 +14,6 @@ np = pytest.importorskip("numpy", reason="transforms over arrays need NumPy")
 Point = namedtuple("Point", "x y")
 
 
-@pytest.fixture
-def mg(twin):
-    """The package with one engine, then with the other."""
-    return twin.package
-
-
 def f3(m, x, y, z):
     return m.exp(x) * y + m.sin(z * x)
 
