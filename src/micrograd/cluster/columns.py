@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from micrograd.compile import axes as axes_of
 from micrograd.compile.backend import BLOCK
 from micrograd.compile.rows import Rows
 from micrograd.tree import is_array
@@ -44,6 +45,11 @@ def _whole_blocks(rows: int) -> int:
 def is_collection(x: Any) -> bool:
     """Whether x is an array, a dataframe column or the like of Dask."""
     return hasattr(x, "__dask_graph__") and not is_array(x)
+
+
+def _is_foreign(dtype: Any) -> bool:
+    """Whether numbers are of a kind that kernels do not read, and are turned into floats."""
+    return dtype.kind not in "fiub" or dtype.itemsize > 8 or dtype == "f2" or not dtype.isnative
 
 
 class Column:
@@ -112,15 +118,25 @@ class ClusterRows(Rows):
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
         self.columns: list[Column] = []
         self.numpy = np
-        heads = tuple(a if axis is None else self._head(a, axis) for a, axis in zip(args, axes))
+        heads = tuple(self._heads(a, axis, f"argument {i}") for i, (a, axis) in enumerate(zip(args, axes)))
         named = {name: self._head(a, 0) for name, a in kwargs.items()}
         if self.columns:
             self._same_length()
         super().__init__(heads, named, in_axes, static)
         by_head = {id(column.first): column for column in self.columns}  # type: ignore[attr-defined]
-        self.columns = [by_head.get(id(a)) or Column(a, axis) for a, axis in zip(self.arrays, self.axes)]
+        if not self.by_eager:  # then it is run row by row in this process
+            self.columns = [by_head[id(a)] for a in self.arrays]
         self.rows = self.columns[0].rows
         self.local = not any(isinstance(column, Distributed) for column in self.columns)
+
+    def _heads(self, a: Any, axis: Any, what: str) -> Any:
+        """The argument with the first row alone of what varies by row, as its axis or structure of axes says."""
+        if axis is None:
+            return a
+        if isinstance(axis, int):
+            return self._head(a, axis)
+        parts = axes_of.parts(a, axis, what)
+        return axes_of.like(a, [self._heads(x, part, f"a part of {what}") for x, part in parts])
 
     def _head(self, a: Any, axis: int) -> Any:
         """The argument with the first row alone of each array in it; the arrays are noted in self.columns."""
@@ -148,11 +164,11 @@ class ClusterRows(Rows):
                 a = a.to_dask_array(lengths=True)
             if any(n != n for n in a.shape):
                 a = a.compute_chunk_sizes()
-            return Distributed(a.astype(float) if a.dtype.kind not in "fiub" or a.dtype.itemsize < 4 else a, axis)
+            return Distributed(a.astype(float) if a.dtype.itemsize < 4 or _is_foreign(a.dtype) else a, axis)
         array = a if is_array(a) else self.numpy.asarray(a)
-        if array.dtype == object or not array.ndim or not -array.ndim <= axis < array.ndim:
+        if array.dtype.kind not in "fiub" or not array.ndim or not -array.ndim <= axis < array.ndim:
             return None  # Rows tells what is wrong with it, or runs it row by row
-        return Column(array, axis)
+        return Column(array.astype(float) if _is_foreign(array.dtype) else array, axis)
 
     def _same_length(self) -> None:
         for column in self.columns:

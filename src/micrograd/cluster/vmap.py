@@ -10,6 +10,7 @@ from micrograd import engine
 from micrograd.cluster import run
 from micrograd.cluster.columns import ClusterRows
 from micrograd.cluster.worker import Program, output
+from micrograd.compile import axes
 from micrograd.compile.batch import RowsVariant, add_blocks, columns_by_row, nodes_by_row
 from micrograd.compile.rows import Rows
 from micrograd.compile.vmap import Plan, Vmap
@@ -39,7 +40,7 @@ class ClusterVmap(Vmap):
         )
 
     def _with_options(self, options: Any) -> Vmap:
-        other = ClusterVmap(self.f, self.in_axes, self.reduce, self.threads, self.batch_size, options, self.static)
+        other = ClusterVmap(*self._made_of(options))
         other.client, other.progress = self.client, self.progress
         return other
 
@@ -49,7 +50,8 @@ class ClusterVmap(Vmap):
         rows = ClusterRows(args, kwargs, self.in_axes, self.static)
         if rows.by_eager:
             return super().__call__(*args, **kwargs)
-        return self._settled(args, rows)
+        result = self._settled(args, rows)
+        return result if self.out_axes == 0 else axes.place_rows(result, self.out_axes)
 
     def _plan(self, rows: Rows) -> Plan:
         plan = super()._plan(rows)
@@ -157,10 +159,7 @@ def distribute(v: Vmap, client: Any, progress: Any = None) -> ClusterVmap:
         )
     if getattr(client, "asynchronous", False):
         raise TypeError("client=...: an asynchronous client cannot be waited for; connect with Client(address)")
-    nested = isinstance(v.in_axes, tuple) and any(isinstance(axis, (dict, list, tuple)) for axis in v.in_axes)
-    if nested or v.out_axes != 0:
-        raise TypeError("client=...: on a cluster in_axes has one axis for each argument, and out_axes is 0")
-    found = ClusterVmap(v.f, v.in_axes, v.reduce, v.threads, v.batch_size, v.options, v.static)
+    found = ClusterVmap(*v._made_of(v.options))
     found.client, found.progress = client, progress
     functools.update_wrapper(found, v.f, updated=())
     return found

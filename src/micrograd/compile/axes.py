@@ -54,12 +54,12 @@ def place_rows(result: Any, axes: Any, what: str = "the result") -> Any:
     """Move the rows of a result, which run along axis 0 of its arrays, to where `axes` says."""
     if isinstance(axes, (dict, list, tuple)):
         items = [place_rows(item, axis, f"a part of {what}") for item, axis in parts(result, axes, what)]
-        return _like(result, items)
-    if is_array(result):
+        return like(result, items)
+    if is_array(result) or hasattr(result, "__dask_graph__"):  # NumPy's functions work on arrays of Dask too
         import numpy as np
 
         if axes is None:
-            if not all(np.array_equal(row, result[0]) for row in result):
+            if not bool(np.all(result == result[:1])):
                 raise ValueError(f"out_axes=None for {what}, which is not the same in all rows: give an axis")
             return result[0]
         if not -result.ndim <= axes < result.ndim:
@@ -69,11 +69,11 @@ def place_rows(result: Any, axes: Any, what: str = "the result") -> Any:
         return np.moveaxis(result, 0, axes)
     if isinstance(result, (dict, list, tuple)):
         items = [place_rows(x, axes, what) for x in (result.values() if isinstance(result, dict) else result)]
-        return _like(result, items)
+        return like(result, items)
     return result
 
 
-def _like(x: Any, items: list[Any]) -> Any:
+def like(x: Any, items: list[Any]) -> Any:
     """A structure like x, of other items."""
     if isinstance(x, dict):
         return dict(zip(x, items))
