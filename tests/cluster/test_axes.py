@@ -100,6 +100,14 @@ def test_through_jit_and_derivatives(client):
     assert_same(vmap(f, **how)(Y, {"k": 3.0}), jit(vmap(f, **how, client=client), wait=True)(Y, {"k": 3.0}))
 
 
+@pytest.mark.parametrize("beside", [(), (Y[:3],)], ids=["alone", "beside numbers"])
+def test_an_array_of_values_is_run_here(client, beside):
+    f = lambda *xs: xs[0] * 2.0 + sum(xs[1:])  # noqa: E731
+    rows = np.array([Value(1.0), Value(2.0), Value(3.0)], dtype=object)
+    here, there = vmap(f)(rows, *beside), vmap(f, client=client)(rows, *beside)
+    assert [x.data for x in here] == [x.data for x in there]
+
+
 @pytest.mark.parametrize("how, told", [
     ({"in_axes": ({"x": 0},)}, r"argument 0 is a dict of the keys \['w', 'x'\], and its axes are \{'x': 0\}"),
     ({"in_axes": ([0, 0],)}, "and its axes are"),

@@ -117,15 +117,18 @@ class ClusterRows(Rows):
 
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
         self.columns: list[Column] = []
-        self.numpy = np
+        self.numpy, self.local = np, True
+        self.as_given = False  # an argument is an array of Values, which is run row by row in this process, or is wrong
         heads = tuple(self._heads(a, axis, f"argument {i}") for i, (a, axis) in enumerate(zip(args, axes)))
         named = {name: self._head(a, 0) for name, a in kwargs.items()}
+        if self.as_given:
+            super().__init__(args, kwargs, in_axes, static)
+            return
         if self.columns:
             self._same_length()
         super().__init__(heads, named, in_axes, static)
         by_head = {id(column.first): column for column in self.columns}  # type: ignore[attr-defined]
-        if not self.by_eager:  # then it is run row by row in this process
-            self.columns = [by_head[id(a)] for a in self.arrays]
+        self.columns = [by_head[id(a)] for a in self.arrays]
         self.rows = self.columns[0].rows
         self.local = not any(isinstance(column, Distributed) for column in self.columns)
 
@@ -167,7 +170,8 @@ class ClusterRows(Rows):
             return Distributed(a.astype(float) if a.dtype.itemsize < 4 or _is_foreign(a.dtype) else a, axis)
         array = a if is_array(a) else self.numpy.asarray(a)
         if array.dtype.kind not in "fiub" or not array.ndim or not -array.ndim <= axis < array.ndim:
-            return None  # Rows tells what is wrong with it, or runs it row by row
+            self.as_given = True
+            return None
         return Column(array.astype(float) if _is_foreign(array.dtype) else array, axis)
 
     def _same_length(self) -> None:
