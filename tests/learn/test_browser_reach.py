@@ -169,6 +169,9 @@ def test_nodes_are_reached_and_read_by_keyboard(page: Any) -> None:
     pick(page, "neuron")
     end(page)
     focused = lambda: page.evaluate("document.activeElement.getAttribute('aria-label')")  # noqa: E731
+    _, _, wide, tall = map(float, page.get_attribute(".mg-drawing", "viewBox").split())
+    if tall > wide:  # from left to right, whatever fits best
+        page.click("[data-do='turn']")
     page.locator(".mg-scroll").focus()
     page.keyboard.press("Tab")
     assert focused() == "o, made by tanh, data 0.7071, gradient 1"
