@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import inf
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from micrograd.engine import Value
 from micrograd.optim.rules import Rule
@@ -75,45 +76,69 @@ class Adjustable:
     def _adjust(self, changes: Settings) -> None:
         raise NotImplementedError
 
-    def __getattr__(self, name: str) -> Any:
-        settings = self.__dict__.get("_settings", {})
-        if name in settings and name not in INSTEAD:
-            return settings[name]
-        if name == "betas" and "beta1" in settings:
-            return settings["beta1"], settings["beta2"]
-        raise AttributeError(self._unknown(name))
+    if TYPE_CHECKING:  # they are properties, see `declare`: a __getattr__ would slow down every attribute
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __setattr__(self, name: str, x: Any) -> None:
         if name in self.assignable or name.startswith("_"):
             object.__setattr__(self, name, x)
             return
-        settings = self.__dict__.get("_settings", {})
+        settings = getattr(self, "_settings", {})
         if name in settings and name not in INSTEAD:
             self._adjust(checked({name: x}))
         elif name == "betas" and "beta1" in settings:
             beta1, beta2 = check_betas(x)
             self._adjust({"beta1": beta1, "beta2": beta2})
+        elif name in NAMES and name not in INSTEAD:
+            raise AttributeError(self._unknown(name))
         elif (
             name in FIXED or name in INSTEAD or any(name in vars(kind) for kind in type(self).__mro__ if _is_ours(kind))
         ):
             way_out = INSTEAD.get(name, "make a new optimizer")
             raise AttributeError(f"{name!r} cannot be assigned to {self._told()}: {way_out}")
-        elif name in NAMES or _is_ours(type(self)):
+        elif _is_ours(type(self)):
             raise AttributeError(self._unknown(name))
         else:  # an attribute of somebody's own subclass
             object.__setattr__(self, name, x)
 
     def __dir__(self) -> list[str]:
         betas = ["betas"] if "beta1" in self._settings else []
-        return sorted({*object.__dir__(self), *self._settings, *betas})
+        return sorted({*object.__dir__(self)} - _declared | {*self._settings, *betas})
 
     def _unknown(self, name: str) -> str:
-        settings = [known for known in self.__dict__.get("_settings", {}) if known not in INSTEAD]
+        settings = [known for known in getattr(self, "_settings", {}) if known not in INSTEAD]
         told = f"; {INSTEAD[name]}" if name in INSTEAD else f": its settings are {', '.join(['lr', *settings])}"
         return f"{self._told()} has no {name!r}{told}"
 
     def _told(self) -> str:
         return type(self).__name__
+
+
+put = (
+    object.__setattr__
+)  # past the checks: for what users may not assign, and for each step, where they would take too long
+_declared: set[str] = set()
+
+
+def declare(names: Iterable[str]) -> None:
+    """Make settings readable as attributes, of those optimizers and groups that have them."""
+    for name in names:
+        if name not in _declared and not hasattr(Adjustable, name):
+            _declared.add(name)
+            setattr(Adjustable, name, property(functools.partial(_read, name)))
+
+
+def _read(name: str, owner: Adjustable) -> Any:
+    settings = getattr(owner, "_settings", {})
+    if name in settings and name not in INSTEAD:
+        return settings[name]
+    if name == "betas" and "beta1" in settings:
+        return settings["beta1"], settings["beta2"]
+    raise AttributeError(owner._unknown(name))
+
+
+declare(NAMES)
 
 
 def _is_ours(kind: type) -> bool:
@@ -154,9 +179,11 @@ class Group(Adjustable):
         self._rate = rate  # None for the optimizer's own
         self._pending: dict[str, float] | None = None  # the numbers after the step that is being taken
         self._ready: Ready | None = None
-        self.__dict__.update(
-            parameters=parameters, slots=Slots(parameters), kept={}, numbers={}, frozen=bytes(len(parameters))
-        )
+        put(self, "parameters", parameters)
+        put(self, "slots", Slots(parameters))
+        put(self, "kept", {})
+        put(self, "numbers", {})
+        put(self, "frozen", bytes(len(parameters)))
 
     @property
     def lr(self) -> float:
@@ -201,17 +228,18 @@ class Group(Adjustable):
     def put(self, settings: Settings, kept: dict[str, array[float]], numbers: dict[str, float]) -> None:
         """Replace the settings and all kept numbers."""
         self._settings, self._pending, self._ready = settings, None, None
-        self.__dict__.update(kept=kept, numbers=numbers)
+        put(self, "kept", kept)
+        put(self, "numbers", numbers)
 
     def mark(self, frozen: bytes) -> None:
         """Say which parameters stay, with a byte for each."""
-        self.__dict__["frozen"] = frozen
+        put(self, "frozen", frozen)
         self.slots.freeze(frozen)
 
     def advance(self) -> None:
         """Take over the numbers after a step that was taken."""
-        if self._pending is not None:
-            self.__dict__["numbers"], self._pending = self._pending, None
+        put(self, "numbers", self._pending)
+        put(self, "_pending", None)
 
     def keep(self, rule: Rule, initial: float = 0.0) -> tuple[array[float], ...]:
         """Return the kept numbers of a rule, made on the first call."""
@@ -221,7 +249,7 @@ class Group(Adjustable):
         return tuple([self.kept[name] for name in rule.kept])
 
     def _told(self) -> str:
-        return f"a group of {type(self._owner).__name__}" if "_owner" in self.__dict__ else "a group"
+        return f"a group of {type(self._owner).__name__}" if hasattr(self, "_owner") else "a group"
 
     def __repr__(self) -> str:
         told = "".join(f", {name}={x:g}" for name, x in self._settings.items())

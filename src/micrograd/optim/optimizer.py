@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.optim.groups import Adjustable, Group, Ready, Settings, check_betas, checked, schedule_of
+from micrograd.optim.groups import Adjustable, Group, Ready, Settings, check_betas, checked, declare, put, schedule_of
 from micrograd.optim.rules import Rule
 from micrograd.optim.schedules import Schedule
 from micrograd.optim.slots import Slots, Update
@@ -36,6 +36,7 @@ class Optimizer(Adjustable):
             )
         given = list(parameters)
         self._settings = checked(settings)
+        declare(settings)
         self._consistent(self._settings)
         groups: list[Group] = []
         if given and all(isinstance(part, dict) for part in given):
@@ -48,7 +49,9 @@ class Optimizer(Adjustable):
             raise ValueError("an optimizer needs parameters, and was given none: pass model.parameters()")
         if len({id(p) for p in values}) < len(values):
             raise ValueError("one parameter is in the list twice, and would be moved twice in a step")
-        self.__dict__.update(groups=groups, parameters=values, slots=Slots(values))
+        put(self, "groups", groups)
+        put(self, "parameters", values)
+        put(self, "slots", Slots(values))
         self._schedule = schedule_of(lr)
         if len(groups) == 1:
             groups[0].give_up(self)
@@ -154,7 +157,7 @@ class Optimizer(Adjustable):
         found = []
         for group in self.groups:
             settings = tuple(group._settings.values())
-            varying = self._varying(group, group.lr, self.steps + 1)
+            varying = self._varying(group, self._rate(group._rate or self._schedule), self.steps + 1)
             ready = group._ready
             if ready is None or ready.settings != settings:
                 rule = self._rule(group._settings)
@@ -168,9 +171,10 @@ class Optimizer(Adjustable):
 
     def advance(self) -> None:
         """Count a step that was taken."""
-        self.steps += 1
+        put(self, "steps", self.steps + 1)
         for group in self.groups:
-            group.advance()
+            if group._pending is not None:
+                group.advance()
 
     def _rule(self, settings: Settings) -> Rule:
         raise NotImplementedError(f"{type(self).__name__} has no update rule: use one of its subclasses, such as Adam")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import sqrt
 from typing import Any
 
-from micrograd.optim.groups import Group, Settings, check_betas
+from micrograd.optim.groups import Group, Settings, check_betas, put
 from micrograd.optim.optimizer import Optimizer
 from micrograd.optim.rules import Rule, rule
 from micrograd.optim.schedules import Schedule
@@ -173,7 +173,7 @@ class NAdam(Optimizer):
         now = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))
         ahead = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
         product = group.numbers.get("product", 1.0) * now
-        group._pending = {"product": product}
+        put(group, "_pending", {"product": product})
         return (
             ("now", lr * (1.0 - now) / (1.0 - product)),
             ("ahead", lr * ahead / (1.0 - product * ahead)),
