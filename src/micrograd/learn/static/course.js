@@ -45,8 +45,10 @@ export function startCourse(course, place) {
     const screen = screens(chapter)[at];
     return `${chapter.key}/${screen.key}/${tasksOf(screen)[k].task.key}`;
   };
-  const progress = courseProgress(course.name, Object.fromEntries(course.chapters.map((chapter) => [chapter.key,
-    screens(chapter).map((screen) => ({ key: screen.key, tasks: tasksOf(screen).map((part) => part.task.key) }))])), () => settle());
+  const plan = (chapter) => screens(chapter).map((screen) => (
+    { key: screen.key, tasks: tasksOf(screen).map((part) => part.task.key) }));
+  const plans = Object.fromEntries(course.chapters.map((chapter) => [chapter.key, plan(chapter)]));
+  const progress = courseProgress(course.name, plans, () => settle());
   const isOpen = (chapter, at) => at <= progress.reached(chapter.key);
   const isFinished = (chapter, at) => {
     const screen = screens(chapter)[at];
@@ -240,7 +242,8 @@ export function startCourse(course, place) {
     visit(chapter.key, to, by > 0);
   }
   function finish() {
-    const words = t(single ? "course.lesson_over" : "course.over").split("`").map((part, k) => (k % 2 ? h("code", {}, part) : part));
+    const words = t(single ? "course.lesson_over" : "course.over").split("`")
+      .map((part, k) => (k % 2 ? h("code", {}, part) : part));
     const to = !single && course.links.workshop;
     put(why, h("span", { class: "note finish", role: "status" }, words,
       to ? [" ", h("a", { href: to }, t("course.links.workshop"))] : ""));

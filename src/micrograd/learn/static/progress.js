@@ -51,7 +51,10 @@ export function reachedIn(known, plan, chapter) {
   return Math.max(0, solved.lastIndexOf(true)); // that step is no longer in the chapter
 }
 
-/** What two tabs know together; of what changes to and fro, the later one counts. @param {Known} a @param {Known} b @param {Plan} plan */
+/**
+ * What two tabs know together; of what changes to and fro, the later one counts.
+ * @param {Known} a @param {Known} b @param {Plan} plan
+ */
 export function joinProgress(a, b, plan) {
   const [early, late] = a.count <= b.count ? [a, b] : [b, a], joined = { ...late, solved: { ...early.solved, ...late.solved } };
   const chapters = new Set([...Object.keys(a.reached), ...Object.keys(b.reached)]);
