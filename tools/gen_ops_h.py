@@ -8,6 +8,7 @@ Values and partials are run on text: each operation that a rule performs becomes
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from micrograd.c_text import HELPERS, literal  # noqa: E402
-from micrograd.ops import OPS, facts  # noqa: E402
-from micrograd.text import Page  # noqa: E402
+from micrograd.ops import OPS, Op, partials  # noqa: E402
+from micrograd.text import Column, Page, Program  # noqa: E402
 
 HEADER = """\
 /* Made by tools/gen_ops_h.py from ops.py: change the table there and run `make ops`. */
@@ -36,6 +37,26 @@ def function(name: str, parameters: tuple[str, ...], rule: Any) -> str:
     return f"static inline double {name}({signature}) {{\n{unused}" + "\n".join(body) + "\n}\n"
 
 
+def list_value(op: Op) -> str:
+    """The value of an n-ary op, as a C function over an array."""
+    program = Program("c", literal, "double", "double", "Py_ssize_t", "(double)n")
+    result = op.value(Column.of(program, "x"))
+    lines = "\n".join([*program.body, f"    return {program.spell(result)};"])
+    return f"static inline double value_{op.name}(const double *x, Py_ssize_t n) {{\n{lines}\n}}\n"
+
+
+def list_partials(op: Op) -> str:
+    """The partials of an n-ary op, written to an array."""
+    program = Program("c", literal, "double", "double", "Py_ssize_t", "(double)n")
+    program.stored = "partial"
+    partials(op, Column.of(program, "x"), program.text("y"))
+    unused = "".join(
+        f"    (void){p};\n" for p in ("x", "y") if not any(re.search(rf"\b{p}\b", line) for line in program.body)
+    )
+    head = f"void partials_{op.name}(const double *x, Py_ssize_t n, double y, double *partial)"
+    return f"static inline {head} {{\n{unused}" + "\n".join(program.body) + "\n}\n"
+
+
 def text() -> str:
     ops = list(OPS.values())
     fixed = [op for op in ops if op.arity > 0]
@@ -49,7 +70,17 @@ def text() -> str:
         for i, partial in enumerate(op.partials):
             out.append(function(f"partial{i}_{op.name}", (*inputs, "y"), partial))
     for op in lists:
-        out.append(function(f"partial_{op.name}", facts(op) if facts(op) != () else ("y",), op.partials[0]))
+        out += [list_value(op), list_partials(op)]
+    for head, call in (
+        ("double list_value(int op, const double *x, Py_ssize_t n)", "return value_{}(x, n);"),
+        (
+            "void list_partials(int op, const double *x, Py_ssize_t n, double y, double *partial)",
+            "partials_{}(x, n, y, partial); return;",
+        ),
+    ):
+        out.append(f"static inline {head} {{\n    switch (op) {{")
+        out += [f"    case OP_{op.name.upper()}: {call.format(op.name)}" for op in lists]
+        out.append(f"    default: return{' NAN' if head.startswith('double') else ''};\n    }}\n}}\n")
     for arity in (1, 2, 3):
         names = ("a", "b", "c")[:arity]
         rows = [op for op in fixed if op.arity == arity]

@@ -195,15 +195,56 @@ def _copysign(a: Any, b: Any) -> Any:
     return f.where(negative, -f.abs(a), f.abs(a))
 
 
-def _fold(step: Function, xs: Any, start: Any) -> Any:
-    for x in xs:
-        start = step(start, x)
+# ---- lists: the rules of n-ary ops go through these, so that they run on text too, where a list is a Column (text.py)
+
+
+def _fold(step: Function, xs: Any, start: Any, *more: Any) -> Any:
+    """Step from left to right: step(start, x) for each x; for each row of several lists with `more`."""
+    if hasattr(xs, "fold"):
+        return xs.fold(step, start, *more)
+    if not more:
+        for x in xs:
+            start = step(start, x)
+        return start
+    for row in zip(xs, *more, strict=True):
+        start = step(start, *row)
     return start
 
 
-def _dot(xs: Any) -> Any:
+def _each(step: Function, xs: Any, *more: Any) -> Any:
+    """The list of step(x) for each x; of step(x, y, ...) with `more`."""
+    if hasattr(xs, "each"):
+        return xs.each(step, *more)
+    return [step(x) for x in xs] if not more else [step(*row) for row in zip(xs, *more, strict=True)]
+
+
+def _products_before(xs: Any, backwards: bool = False) -> Any:
+    """For each x, the product of those before it; backwards, of those behind it."""
+    if hasattr(xs, "products_before"):
+        return xs.products_before(backwards)
+    found: list[Any] = []
+    product: Any = 1.0
+    for x in reversed(xs) if backwards else xs:
+        found.append(product)
+        product = product * x
+    return found[::-1] if backwards else found
+
+
+def _count(xs: Any) -> Any:
+    return xs.count_all() if hasattr(xs, "count_all") else float(len(xs))
+
+
+def _halves(xs: Any) -> Any:
+    """The two lists of dot, which come in a row."""
+    if hasattr(xs, "halves"):
+        return xs.halves()
     half = len(xs) // 2
-    return _fold(lambda acc, pair: acc + pair[0] * pair[1], zip(xs[:half], xs[half:], strict=True), 0.0)
+    return xs[:half], xs[half:]
+
+
+def _dot(xs: Any) -> Any:
+    first, second = _halves(xs)
+    return _fold(lambda acc, x, y: acc + x * y, first, 0.0, second)
 
 
 def _not_empty(name: str, xs: Any) -> None:
@@ -213,7 +254,7 @@ def _not_empty(name: str, xs: Any) -> None:
 
 def _mean(xs: Any) -> Any:
     _not_empty("mean", xs)
-    return f.div(_fold(lambda acc, x: acc + x, xs, 0.0), float(len(xs)))
+    return f.div(_fold(lambda acc, x: acc + x, xs, 0.0), _count(xs))
 
 
 def _logsumexp(xs: Any) -> Any:
@@ -576,28 +617,26 @@ def facts(op: Op) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount]
 
 
-def products_of_the_rest(xs: list[Any]) -> list[Any]:
+def products_of_the_rest(xs: Any) -> Any:
     """For each x, the product of all others: no division, so a zero among them is right."""
-    rest: list[Any] = []
-    before: Any = 1.0
-    for x in xs:
-        rest.append(before)
-        before = before * x
-    after: Any = 1.0
-    for i in range(len(xs) - 1, -1, -1):
-        rest[i] = rest[i] * after
-        after = after * xs[i]
-    return rest
+    return _each(lambda before, after: before * after, _products_before(xs), _products_before(xs, backwards=True))
 
 
-def shares(xs: list[Any], y: Any) -> list[Any]:
+def shares(xs: Any, y: Any) -> Any:
     """exp(x - y) for each x of a logsumexp y, made to add up to 1: y is rounded, which at 1000 costs three digits."""
-    parts = [f.exp(f.where(f.eq(x, y), 0.0, x) - f.where(f.eq(x, y), 0.0, y)) for x in xs]  # inf - inf would be nan
+    parts = _each(
+        lambda x: f.exp(f.where(f.eq(x, y), 0.0, x) - f.where(f.eq(x, y), 0.0, y)), xs
+    )  # inf - inf would be nan
     total = _fold(lambda acc, part: acc + part, parts, 0.0)
-    return [f.div(part, total) for part in parts]
+    return _each(lambda part: f.div(part, total), parts)
 
 
-def partials(op: Op, args: list[Any], y: Any) -> list[Any]:
+def _other(xs: Any) -> Any:
+    first, second = _halves(xs)
+    return second + first
+
+
+def partials(op: Op, args: Any, y: Any) -> Any:
     """The partials of one application in operand order; args are its inputs, of an n-ary op too.
 
     The partial of an n-ary op may name: x (this input), other (its partner in [*xs, *ys]), y (the result), n (the count),
@@ -605,12 +644,17 @@ def partials(op: Op, args: list[Any], y: Any) -> list[Any]:
     """
     if op.arity >= 0:
         return [partial(*args, y) for partial in op.partials]
-    names, partial, half = facts(op), op.partials[0], len(args) // 2
-    columns: dict[str, list[Any]] = {"x": args, "y": [y] * len(args), "n": [float(len(args))] * len(args)}
-    if "other" in names:
-        columns["other"] = args[half:] + args[:half]
-    if "rest" in names:
-        columns["rest"] = products_of_the_rest(args)
-    if "share" in names:
-        columns["share"] = shares(args, y)
-    return [partial(*(columns[name][i] for name in names)) for i in range(len(args))]
+    names, partial = facts(op), op.partials[0]
+    same = {"y": y, "n": _count(args)}  # for all inputs
+    own = {"x": lambda: args, "other": lambda: _other(args), "rest": lambda: products_of_the_rest(args),
+           "share": lambda: shares(args, y)}  # fmt: skip
+    wanted = [name for name in names if name in own]
+    if not wanted:
+        slope = partial(*(same[name] for name in names))
+        return _each(lambda x: slope, args)
+    if len(wanted) == len(names):
+        return _each(partial, *(own[name]() for name in wanted))
+    return _each(
+        lambda *row: partial(*(same[n] if n in same else row[wanted.index(n)] for n in names)),
+        *(own[n]() for n in wanted),
+    )

@@ -1,65 +1,7 @@
-/* Ops over lists of operands, one node for all of it: sum, mean, prod, dot, logsumexp. */
+/* Ops over lists of operands, one node for all of it: sum, mean, prod, dot, logsumexp. Their loops are in ops.h, made from the table. */
 
 #include "engine.h"
 #include "ops.h"
-
-/* The order of each sum is that of ops.py, so that the bits are. */
-
-static double list_value(int op, const double *x, Py_ssize_t n) {
-    double acc = op == OP_PROD ? 1.0 : 0.0;
-    switch (op) {
-    case OP_SUM:
-    case OP_MEAN:
-        for (Py_ssize_t i = 0; i < n; i++) acc = acc + x[i];
-        return op == OP_MEAN ? acc / (double)n : acc;
-    case OP_PROD:
-        for (Py_ssize_t i = 0; i < n; i++) acc = acc * x[i];
-        return acc;
-    case OP_DOT:
-        for (Py_ssize_t i = 0, half = n / 2; i < half; i++) acc = acc + x[i] * x[half + i];
-        return acc;
-    default: { /* OP_LOGSUMEXP */
-        double top = x[0];
-        for (Py_ssize_t i = 1; i < n; i++) top = value_max(top, x[i]);
-        top = fabs(top) < INFINITY ? top : 0.0;
-        double largest = 0.0;
-        for (Py_ssize_t i = 0; i < n; i++) {
-            if (x[i] == top) largest = largest + 1.0;
-            else acc = acc + exp(x[i] - top);
-        }
-        return top + log1p(acc + (largest - 1.0));
-    }
-    }
-}
-
-static void list_partials(int op, const double *x, Py_ssize_t n, double y, double *partial) {
-    Py_ssize_t half = n / 2;
-    switch (op) {
-    case OP_SUM:
-        for (Py_ssize_t i = 0; i < n; i++) partial[i] = partial_sum(y);
-        return;
-    case OP_MEAN:
-        for (Py_ssize_t i = 0; i < n; i++) partial[i] = partial_mean((double)n);
-        return;
-    case OP_DOT:
-        for (Py_ssize_t i = 0; i < half; i++) partial[i] = partial_dot(x[half + i]), partial[half + i] = partial_dot(x[i]);
-        return;
-    case OP_PROD: {
-        double before = 1.0, after = 1.0;
-        for (Py_ssize_t i = 0; i < n; i++) partial[i] = before, before = before * x[i];
-        for (Py_ssize_t i = n - 1; i >= 0; i--) partial[i] = partial_prod(partial[i] * after), after = after * x[i];
-        return;
-    }
-    default: { /* OP_LOGSUMEXP: ops.py, shares */
-        double total = 0.0;
-        for (Py_ssize_t i = 0; i < n; i++) {
-            partial[i] = x[i] == y ? 1.0 : exp(x[i] - y);
-            total = total + partial[i];
-        }
-        for (Py_ssize_t i = 0; i < n; i++) partial[i] = partial_logsumexp(partial[i] / total);
-    }
-    }
-}
 
 /* Read the operands of lists and tuples that hold only Values, floats and ints, as most do: no Python code runs meanwhile, so
    that they cannot change. Returns the number of Values; -1 with an error set, -2 if there is anything else. */

@@ -2148,26 +2148,165 @@ static inline double partial0_probit(double a, double y) {
     return t3;
 }
 
-static inline double partial_sum(double y) {
+static inline double value_sum(const double *x, Py_ssize_t n) {
+    double v0 = 0.0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        double t1 = v0 + x[i];
+        v0 = t1;
+    }
+    return v0;
+}
+
+static inline void partials_sum(const double *x, Py_ssize_t n, double y, double *partial) {
+    (void)x;
     (void)y;
-    return 1.0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        partial[i] = 1.0;
+    }
 }
 
-static inline double partial_prod(double rest) {
-    return rest;
+static inline double value_prod(const double *x, Py_ssize_t n) {
+    double v0 = 1.0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        double t1 = v0 * x[i];
+        v0 = t1;
+    }
+    return v0;
 }
 
-static inline double partial_mean(double n) {
-    double t0 = 1.0 / n;
-    return t0;
+static inline void partials_prod(const double *x, Py_ssize_t n, double y, double *partial) {
+    (void)y;
+    double v0 = 1.0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        partial[i] = v0;
+        double t1 = v0 * x[i];
+        v0 = t1;
+    }
+    double v2 = 1.0;
+    for (Py_ssize_t i = n - 1; i >= 0; i--) {
+        double t3 = partial[i] * v2;
+        partial[i] = t3;
+        double t4 = v2 * x[i];
+        v2 = t4;
+    }
 }
 
-static inline double partial_dot(double other) {
-    return other;
+static inline double value_mean(const double *x, Py_ssize_t n) {
+    double v0 = 0.0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        double t1 = v0 + x[i];
+        v0 = t1;
+    }
+    double t2 = v0 / (double)n;
+    return t2;
 }
 
-static inline double partial_logsumexp(double share) {
-    return share;
+static inline void partials_mean(const double *x, Py_ssize_t n, double y, double *partial) {
+    (void)x;
+    (void)y;
+    double t0 = 1.0 / (double)n;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        partial[i] = t0;
+    }
+}
+
+static inline double value_dot(const double *x, Py_ssize_t n) {
+    Py_ssize_t half = n / 2;
+    double v0 = 0.0;
+    for (Py_ssize_t i = 0; i < half; i++) {
+        double t1 = x[i] * x[half + i];
+        double t2 = v0 + t1;
+        v0 = t2;
+    }
+    return v0;
+}
+
+static inline void partials_dot(const double *x, Py_ssize_t n, double y, double *partial) {
+    (void)y;
+    Py_ssize_t half = n / 2;
+    for (Py_ssize_t i = 0; i < half; i++) {
+        partial[i] = x[half + i];
+    }
+    for (Py_ssize_t i = half; i < n; i++) {
+        partial[i] = x[i - half];
+    }
+}
+
+static inline double value_logsumexp(const double *x, Py_ssize_t n) {
+    double v0 = x[0];
+    for (Py_ssize_t i = 1; i < n; i++) {
+        double t1 = v0 >= x[i] ? 1.0 : 0.0;
+        double t2 = v0 < x[i] ? 1.0 : 0.0;
+        double t3 = v0 + x[i];
+        double t4 = t2 != 0.0 ? x[i] : t3;
+        double t5 = t1 != 0.0 ? v0 : t4;
+        v0 = t5;
+    }
+    double t6 = fabs(v0);
+    double t7 = t6 < INFINITY ? 1.0 : 0.0;
+    double t8 = t7 != 0.0 ? v0 : 0.0;
+    double v9 = 0.0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        double t10 = x[i] == t8 ? 1.0 : 0.0;
+        double t11 = x[i] - t8;
+        double t12 = exp(t11);
+        double t13 = t10 != 0.0 ? 0.0 : t12;
+        double t14 = v9 + t13;
+        v9 = t14;
+    }
+    double v15 = 0.0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        double t16 = x[i] == t8 ? 1.0 : 0.0;
+        double t17 = v15 + t16;
+        v15 = t17;
+    }
+    double t18 = v15 - 1.0;
+    double t19 = v9 + t18;
+    double t20 = log1p(t19);
+    double t21 = t8 + t20;
+    return t21;
+}
+
+static inline void partials_logsumexp(const double *x, Py_ssize_t n, double y, double *partial) {
+    for (Py_ssize_t i = 0; i < n; i++) {
+        double t0 = x[i] == y ? 1.0 : 0.0;
+        double t1 = t0 != 0.0 ? 0.0 : x[i];
+        double t2 = t0 != 0.0 ? 0.0 : y;
+        double t3 = t1 - t2;
+        double t4 = exp(t3);
+        partial[i] = t4;
+    }
+    double v5 = 0.0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        double t6 = v5 + partial[i];
+        v5 = t6;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        double t7 = partial[i] / v5;
+        partial[i] = t7;
+    }
+}
+
+static inline double list_value(int op, const double *x, Py_ssize_t n) {
+    switch (op) {
+    case OP_SUM: return value_sum(x, n);
+    case OP_PROD: return value_prod(x, n);
+    case OP_MEAN: return value_mean(x, n);
+    case OP_DOT: return value_dot(x, n);
+    case OP_LOGSUMEXP: return value_logsumexp(x, n);
+    default: return NAN;
+    }
+}
+
+static inline void list_partials(int op, const double *x, Py_ssize_t n, double y, double *partial) {
+    switch (op) {
+    case OP_SUM: partials_sum(x, n, y, partial); return;
+    case OP_PROD: partials_prod(x, n, y, partial); return;
+    case OP_MEAN: partials_mean(x, n, y, partial); return;
+    case OP_DOT: partials_dot(x, n, y, partial); return;
+    case OP_LOGSUMEXP: partials_logsumexp(x, n, y, partial); return;
+    default: return;
+    }
 }
 
 static inline double value1(int op, double a) {
