@@ -1,10 +1,10 @@
-"""A small training run that can be stopped and resumed, for the tests of checkpoints."""
+"""Small training runs, and parameters with given gradients, for the tests of training."""
 
 import random
 import signal
 
-from micrograd import losses, nn, optim
-from micrograd.train import fit
+from micrograd import Value, data, losses, nn, optim
+from micrograd.train import accuracy, fit
 
 
 def line_problem(seed=0, lr=0.05, momentum=0.9):
@@ -49,3 +49,31 @@ def run(optimizer, stop_after=None, batch_size=4, **options):
         **options,
     )
     return history.rows, model.state_dict()
+
+
+def recipe(sizes, seed, steps=100, **options):
+    """micrograd's moons: full batch, learning rate 1 - 0.9 k/100, max-margin and 1e-4 Σp²."""
+    X, y = data.moons(100, noise=0.1, seed=seed)
+    model = nn.MLP(2, sizes, rng=seed)
+    return model, fit(
+        model,
+        (X, [2 * c - 1 for c in y]),
+        lambda scores, labels: losses.max_margin(scores, labels) + losses.l2(model.parameters(), 1e-4),
+        optim.SGD(model.parameters(), lr=optim.linear(1.0, 0.1, 100)),
+        epochs=steps,
+        metrics={"accuracy": accuracy},
+        quiet=True,
+        **options,
+    )
+
+
+def values(count=6, seed=0):
+    rng = random.Random(seed)
+    return [Value(rng.uniform(-2.0, 2.0)) for _ in range(count)]
+
+
+def step(optimizer, grads):
+    for p, g in zip(optimizer.parameters, grads):
+        p.grad = g
+    optimizer.step()
+    return [p.data for p in optimizer.parameters]

@@ -9,11 +9,6 @@ from micrograd import Value, losses
 N = 9
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is the oracle here: pip install torch")
-
-
 def draw(low, high, seed, count=N):
     rng = random.Random(seed)
     return [rng.uniform(low, high) for _ in range(count)]

@@ -55,15 +55,6 @@ SOME = [
 IDS = [f"{name}-{'-'.join(map(str, options))}" for name, options in SOME]
 
 
-@pytest.fixture(scope="module")
-def torch():
-    torch = pytest.importorskip("torch", reason="PyTorch is the oracle here: pip install torch")
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)  # NAdam keeps a product of its own in the default type
-    yield torch
-    torch.set_default_dtype(before)
-
-
 def start(count=7):
     rng = random.Random(4)
     return [rng.uniform(-2.0, 2.0) for _ in range(count)]

@@ -13,24 +13,7 @@ from micrograd import Value, data, jit, losses, nn, optim, train
 from micrograd.engine import NATIVE
 from micrograd.optim.slots import PythonSlots, Slots
 from random_programs import needs_llvm
-
-
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is the oracle here: pip install torch")
-
-
-def values(count=6, seed=0):
-    rng = random.Random(seed)
-    return [Value(rng.uniform(-2.0, 2.0)) for _ in range(count)]
-
-
-def step(optimizer, grads):
-    for p, g in zip(optimizer.parameters, grads):
-        p.grad = g
-    optimizer.step()
-    return [p.data for p in optimizer.parameters]
-
+from training_runs import step, values
 
 # ---- groups and freezing
 

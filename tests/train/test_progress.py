@@ -1,37 +1,12 @@
 """fit in a terminal: Ctrl-C, other threads, and what is shown."""
 
-import random
 import signal
 
 import pytest
 
-from micrograd import data, losses, nn, optim
-from micrograd.train import accuracy, fit
-
-
-def recipe(sizes, seed, steps=100, **options):
-    """micrograd's moons: full batch, learning rate 1 - 0.9 k/100, max-margin and 1e-4 Σp²."""
-    X, y = data.moons(100, noise=0.1, seed=seed)
-    model = nn.MLP(2, sizes, rng=seed)
-    return model, fit(
-        model,
-        (X, [2 * c - 1 for c in y]),
-        lambda scores, labels: losses.max_margin(scores, labels) + losses.l2(model.parameters(), 1e-4),
-        optim.SGD(model.parameters(), lr=optim.linear(1.0, 0.1, 100)),
-        epochs=steps,
-        metrics={"accuracy": accuracy},
-        quiet=True,
-        **options,
-    )
-
-
-def line_problem(seed=0, lr=0.05, momentum=0.9):
-    rng = random.Random(seed)
-    X = [[rng.uniform(-1, 1)] for _ in range(10)]
-    y = [2.0 * x[0] - 1.0 for x in X]
-    model = nn.MLP(1, [3, 1], rng=seed)
-    return model, (X, y), optim.SGD(model.parameters(), lr=lr, momentum=momentum)
-
+from micrograd import losses
+from micrograd.train import fit
+from training_runs import line_problem, recipe
 
 # ---- Ctrl-C
 

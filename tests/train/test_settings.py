@@ -7,12 +7,6 @@ import pytest
 from micrograd import Value, nn, optim, train
 from random_programs import needs_llvm
 
-
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is the oracle here: pip install torch")
-
-
 STARTS = [0.7, -1.3, 2.1, 0.4]
 CHANGES = [
     ("SGD", {"momentum": 0.9}, {"lr": 0.02, "momentum": 0.5, "weight_decay": 0.1}),

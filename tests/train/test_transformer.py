@@ -24,11 +24,6 @@ def vectors(count, width, seed=1):
     return [[Value(rng.gauss(0.0, 1.0)) for _ in range(width)] for _ in range(count)]
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is the oracle here: pip install torch")
-
-
 def agree(torch, ours, theirs, inputs, tensors):
     """Outputs and the gradients of a weighted sum of them, with respect to inputs and parameters, are the same."""
     flat = [v for row in ours for v in row]
