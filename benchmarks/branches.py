@@ -81,7 +81,7 @@ def mandelbrot(a, b):
     return n
 
 
-STEPS = 50  # of the binomial tree: a list that is rewritten in each turn is written out, which takes minutes for 200
+STEPS = 200  # of the binomial tree
 
 
 def american_put(s, strike, sigma, rate):
@@ -176,7 +176,7 @@ def programs(scale):
     m = max(64, 1_000 // scale) // 8 * 8
     options = r.uniform(80, 120, m), r.uniform(90, 110, m), r.uniform(0.1, 0.5, m), r.uniform(0.0, 0.1, m)
     yield Program(
-        "American put, 50 steps, 4 Greeks", value_and_grad(american_put, (0, 1, 2, 3)), options, plain=2, hand="american",
+        "American put, 200 steps, 4 Greeks", value_and_grad(american_put, (0, 1, 2, 3)), options, plain=2, hand="american",
         target=2.0, within=5.0,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@
 
 #define W 8
 #define DATES 250
-#define STEPS 50
+#define STEPS 200
 typedef double vec __attribute__((vector_size(64)));
 typedef long long mask __attribute__((vector_size(64)));
 

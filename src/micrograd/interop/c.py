@@ -21,7 +21,7 @@ from micrograd.errors import CompileError
 from micrograd.interop.traced import Traced
 from micrograd.tape import passes
 from micrograd.tape.check import shapes
-from micrograd.tape.tape import CONST, INPUT, PARAM, STACK, Choose, Loop, Projection, Structural, Tape
+from micrograd.tape.tape import BUMP, CONST, INPUT, LOAD, PARAM, STACK, Choose, Loop, Projection, Structural, Tape
 from micrograd.tree import written
 
 COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
@@ -154,6 +154,16 @@ class _Writer:
     def structural(self, op: Structural, args: list[Any], given: list[Any], shape: Any, name: str, depth: int) -> Any:
         if isinstance(op, Projection):
             return args[0][op.number] if op.name == "result" else f"{args[0]}[{op.number}]"
+        if op is LOAD or op is BUMP:
+            at = f"(int)fmin(fmax({args[1]}, 0.0), {given[0][0] - 1}.0)"
+            if op is LOAD:
+                return f"{args[0]}[{at}]"
+            self.declare(name, shape, depth)
+            self.copy(name, args[0], shape, depth)
+            if given[2]:
+                raise CompileError("export_c does not write the derivative of a list of lists by an index that changes")
+            self.put(depth, f"{name}[{at}] += {args[2]};")
+            return name
         if op is STACK:
             self.declare(name, shape, depth)
             for k, x in enumerate(args):

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import iterate
+from micrograd.stage import iterate, packed
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE
-from micrograd.stage.ragged import ragged
+from micrograd.stage.ragged import ragged, settle
 from micrograd.stage.summary import Summary, join
 from micrograd.tape import kinds
 
@@ -37,6 +37,11 @@ def _extreme(kind: type) -> Callable[..., Any]:
     """min and max, as CPython folds them: the next item takes over if it compares as less (greater)."""
 
     def rule(m: Machine, *args: Any, key: Any = None, **options: Any) -> Any:
+        found = packed.packed(m.now(args[0])) if len(args) == 1 and key is None else None
+        folded = None if found is None else packed.fold(m, found, "lt" if kind is ast.Lt else "gt", 0.0)
+        if folded is not None:
+            m.merged()
+            return folded
         items = iterate.items(m, args[0]) if len(args) == 1 else list(args)
         if not items:
             if "default" in options:
@@ -89,6 +94,10 @@ def _sum(m: Machine, source: Any, start: Any = 0) -> Any:
     from micrograd.stage.operators import binary
 
     source = m.now(source)
+    found = packed.packed(source)
+    folded = None if found is None or type(m.now(start)) is not int else packed.fold(m, found, "add", float(start))
+    if folded is not None:
+        return folded
     if isinstance(source, iterate.Comprehension):
         total = start
         here = m.here
@@ -204,7 +213,8 @@ def _bool(m: Machine, x: Any = False) -> Any:
 
 
 def _len(m: Machine, x: Any) -> Any:
-    return m.lift(len, x)
+    found = packed.packed(m.now(x))
+    return found.length if found is not None else m.lift(len, settle(m, m.now(x)))
 
 
 def _type(m: Machine, *args: Any) -> Any:
@@ -216,6 +226,8 @@ def _type(m: Machine, *args: Any) -> Any:
 def _range(m: Machine, *ends: Any) -> Any:
     if any(isinstance(e, Value) for e in ends):
         raise TypeError("'Value' object cannot be interpreted as an integer")
+    if any(type(e) is Lane for e in ends):
+        return packed.span(m, *ends)
     return m.lift(range, *ends)
 
 
@@ -255,6 +267,9 @@ def _reversed(m: Machine, source: Any) -> Any:
     source = m.now(source)
     if ragged(source) is not None:
         raise Unsupported("reversed() of a list whose length differs by row")
+    found = packed.packed(source)
+    if found is not None:
+        return m.made(iterate.Sequence(packed.item(m, source, found, slice(None, None, -1))))
     if not isinstance(source, (list, tuple, range, str)):
         source = iterate.items(m, source)
     return m.made(iterate.Sequence(source, reverse=True))

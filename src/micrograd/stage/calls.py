@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, BuiltinMethodType, FunctionType, MethodTy
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import builtin, iterate, managers, ragged
+from micrograd.stage import builtin, iterate, managers, packed, ragged
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.functions import Function, enter
 from micrograd.stage.lanes import Lane
@@ -190,11 +190,20 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 def _by_rule(m: Machine, f: Any, rule: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A builtin; of lists whose lengths differ by row, for each length."""
-    if f in builtin.OF_ITEMS:
+    if f in builtin.OF_ITEMS and not (f is len and len(args) == 1 and packed.packed(m.now(args[0])) is not None):
         whole: tuple[type, ...] = () if f in (any, all) else (iterate.Iterator, iterate.Comprehension)
         whole = whole[:1] if f is sum else whole  # which takes the items of a generator expression one by one
+        if (
+            f in (sum, min, max)
+            and len(args) == 1
+            and isinstance(args[0], iterate.Comprehension)
+            and m.rolling is not None
+        ):
+            made = args[0].rolled(m)
+            args = args if made is None else [[made]]
         args = [_as_list(m, a) if isinstance(a, whole) else a for a in args]
-        seen = [ragged.settle(m, m.now(a)) for a in args]
+        keeps = f in (sum, min, max) and len(args) == 1  # of an array, which they can take as it is
+        seen = [a if keeps and packed.packed(m.now(a)) is not None else ragged.settle(m, m.now(a)) for a in args]
         if any(type(a) is Summary and any(isinstance(y, iterate.FINITE) for _, y in a.alternatives) for a in seen):
             return m.lift(lambda *given: rule(m, *given, **kwargs), *seen)
         args = seen

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from micrograd.stage import packed
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.tree import is_array
 
+if TYPE_CHECKING:
+    from micrograd.stage.machine import Machine
 
-def by_turn(x: Any, index: Any) -> Any:
-    """x[a * turn + b], or of an array x[a * turn + b, c]: an element of an array that the loop runs over."""
+
+def by_turn(m: Machine, x: Any, index: Any) -> Any:
+    """x[a * turn + b], or of an array x[a * turn + b, c]: an element of an array that the loop runs over.
+
+    Where several loops are involved, or one that may end sooner, it is loaded by its index.
+    """
     parts = index if type(index) is tuple else (index,)
     changing = [i for i in parts if type(i) is Lane]
     loop = changing[0].loop
-    if any(i.affine is None or i.loop is not loop for i in changing) or loop is None or loop.items is None:
+    if type(index) is Lane and type(x) in (list, tuple) and index.terms:
+        if packed.is_table(x):
+            return packed.row(m, x, index)
+        if loop is None or loop.loads:
+            return packed.item(m, x, packed.pack(m, x), index)
+    if is_array(x) and type(index) is tuple and len(index) == x.ndim == 2 and (loop is None or loop.loads):
+        first, second = (i + n if type(i) is int and i < 0 else i for i, n in zip(index, x.shape))
+        return packed.item(m, x, packed.part(m, packed.pack_table(m, x, x.tolist()), first, x.shape[1]), second)
+    if loop is None or loop.items is None or loop.loads or any(i.loop is not loop for i in changing):
         raise Unsupported("an index that changes from turn to turn")
     if not (is_array(x) or (type(x) in (list, tuple) and type(index) is Lane)):
         raise Unsupported("an index that changes from turn to turn")

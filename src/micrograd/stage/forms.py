@@ -10,6 +10,8 @@ from micrograd.stage.errors import NotYet, StaleRead, Unsupported
 from micrograd.stage.lanes import Lane, plain
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import TRUE
+from micrograd.stage.packed import packed
+from micrograd.stage.row import Row, is_long
 from micrograd.stage.summary import STALE, Summary, _constant_key, join, number
 
 FEW = {int: 3, float: 4}  # numbers that a variable may take as constants, by their type
@@ -19,8 +21,10 @@ OTHERS = 9
 class Form:
     """What a variable may hold at the beginning of a turn."""
 
-    def __init__(self, fresh: bool = False) -> None:
+    def __init__(self, fresh: bool = False, roll: Any = None) -> None:
         self.fresh = fresh  # whether each turn assigns it before it reads it: then this is what it holds at the end
+        self.roll = roll  # the loop, where its long lists are arrays
+        self.row: Row | None = None  # of a list that is an array
         self.constants: list[Any] = []
         self.value = False  # a Value
         self.lane: type | None = None  # a plain number that changes
@@ -34,6 +38,14 @@ class Form:
             return any(news)
         if x is STALE:
             raise StaleRead
+        if self.row is not None or packed(x) is not None or (self.roll is not None and is_long(x)):
+            if self.row is None:
+                if self.roll is None or self.constants or self.value or self.lane is not None or self.parts is not None:
+                    raise Unsupported(
+                        "a variable holds a long list, or a list whose length changes, and something else"
+                    )
+                self.row = Row(self.roll, self.fresh)
+            return self.row.admit(x)
         if self.parts is not None or holds_numbers(x):
             return self._admit_items(x)
         if isinstance(x, Value):
@@ -64,6 +76,8 @@ class Form:
 
     def leaves(self) -> list[Form]:
         """The forms of the numbers in it."""
+        if self.row is not None:
+            return []
         return [self] if self.parts is None else [leaf for part in self.parts for leaf in part.leaves()]
 
     def _widen(self, kind: type) -> None:
@@ -82,6 +96,8 @@ class Form:
     @property
     def count(self) -> int:
         """How many numbers are carried for the variable."""
+        if self.row is not None:
+            return 1
         if self.parts is not None:
             return sum([part.count for part in self.parts])
         return 0 if self.fixed else self.value + (self.lane is not None) + self.coded
@@ -103,6 +119,8 @@ class Form:
 
     def carried(self, m: Machine, x: Any) -> list[Any]:
         """What is carried for a variable that holds x: its number, and which of the alternatives it is."""
+        if self.row is not None:
+            return [self.row.array(m, x)]
         if self.parts is not None:
             return self._carried_items(m, x)
         if self.fixed:
@@ -134,6 +152,8 @@ class Form:
 
         A list is a new one. Inside, it may not be changed: outside it may have other names.
         """
+        if self.row is not None:
+            return self.row.rebuilt(m, carried[0], inside)
         if self.parts is not None:
             items, at = [], 0
             for part in self.parts:
@@ -184,7 +204,7 @@ def growth(x: Any) -> int:
         return max([growth(y) for _, y in x.alternatives], default=0)
     if type(x) in (list, tuple):
         return max([growth(item) for item in x], default=0)
-    if type(x) is not Lane or x.kind is not int or x.affine is not None:
+    if type(x) is not Lane or x.kind is not int or x.terms is not None:
         return 0
     if x.more is None:
         raise Unsupported("a whole number that is carried from turn to turn grows otherwise than by a constant")

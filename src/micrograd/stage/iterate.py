@@ -9,7 +9,8 @@ from micrograd.engine import Value
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
-from micrograd.stage.ragged import collected, contents, ragged, settle
+from micrograd.stage.packed import LONG, Packed, Span
+from micrograd.stage.ragged import collected, contents, plain_list, ragged, settle
 from micrograd.stage.state import Frame
 from micrograd.stage.summary import Summary
 from micrograd.tree import is_array
@@ -26,6 +27,7 @@ FINITE: tuple[type, ...] = (
     type({}.values()),
     type({}.items()),
 )
+VERY_LONG = 100  # items from which on a list that is made outside of all loops is an array
 EXHAUSTED = 1 << 62  # the position of an iterator that has ended: it stays ended, even if the list grows
 NOTHING: tuple[Mask, Any] = (FALSE, None)
 
@@ -198,16 +200,41 @@ class Comprehension:
 
     def collect(self, m: Machine) -> Any:
         """What a list of all items holds; rows may have different ones."""
+        rolled = self.rolled(m)
+        if rolled is not None:
+            return [rolled]
         here = m.here
         found = [(m.here, item) for item in self.walk(m)]
         return collected(m, found, here)
+
+    def rolled(self, m: Machine) -> Packed | None:
+        """The list as an array that a loop in the tape makes; None where it is not long, or cannot be one."""
+        from micrograd.stage.collect import Collect
+        from micrograd.stage.items import Items
+
+        inside = m.rolling is not None
+        if (inside and not m.rolling.pack) or len(self.loops) > 1 or self.loops[0][2] or self.used:
+            return None
+        source = self.first = iterator(m, self.first)
+        lost, line = len(m.lost), m.line
+        try:
+            items = Items(source, m)
+            if items.limit is None and items.turns < (LONG if inside else VERY_LONG):
+                return None
+            found = Collect(m, self.frame, items).collect(self.loops[0][0], self.element)
+        except (Unsupported, Lost, Exception):
+            del m.lost[lost:], m.lost_at[lost:]
+            m.line = line
+            return None
+        self.used = True
+        return found
 
     def items(self, m: Machine) -> list[Any]:
         """All items, as a list."""
         found: list[Any] = self.collect(m)
         if ragged(found) is not None:
             raise Unsupported("a comprehension whose length differs by row")
-        return found
+        return list(plain_list(m, found))
 
 
 def release(m: Machine, x: Any) -> None:
@@ -228,7 +255,7 @@ def iterator(m: Machine, x: Any) -> Iterator:
         return Sequence(x.collect(m))
     if type(x) is Summary or (ragged(x) is not None and type(x) is not list):
         return Sequence(_lists(m, settle(m, x)))
-    if isinstance(x, (list, tuple, range, str, bytes)):
+    if isinstance(x, (list, tuple, range, str, bytes, Span)):
         return Sequence(x)
     if isinstance(x, dict):
         return Keys(x, list(x))

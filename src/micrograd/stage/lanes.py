@@ -25,39 +25,82 @@ CARRIED = 2**45  # what a whole number that is carried from turn to turn is neve
 class Lane(Summary):
     """An int or a float of the program that is a number on the tape. Only what cannot raise is computed with it.
 
-    `affine` is (a, b) for an int that is a * turn + b in a `loop` (a Roll), so that it may be an index there. An int is never
-    more than `most`, since floats hold whole numbers up to 2**53 only. `more` says by how much it is more than an int that the
-    turn was given, if it was made from one by sums with constants alone: so much it grows in a turn.
+    An int may be an index if it is affine: `terms` then has by what the number of the turn is multiplied, for each loop (a
+    Roll) that is being rolled, and `offset` is added. An int is never more than `most`, since floats hold whole numbers up to
+    2**53 only. `more` says by how much it is more than an int that the turn was given, if it was made from one by sums with
+    constants alone: so much it grows in a turn.
     """
 
-    __slots__ = ("affine", "kind", "loop", "more", "most", "value")
+    __slots__ = ("kind", "more", "most", "offset", "terms", "value")
 
     def __init__(
         self,
         kind: type,
         value: Any,
-        affine: tuple[int, int] | None = None,
-        loop: Any = None,
+        terms: dict[Any, int] | None = None,
+        offset: int = 0,
         most: int = CARRIED,
         more: int | None = None,
     ) -> None:
         super().__init__([])
-        self.kind, self.value, self.affine, self.loop = kind, value, affine, loop
+        self.kind, self.value, self.terms, self.offset = kind, value, terms, offset
         ends = self.ends()
         self.most, self.more = most if ends is None else max(map(abs, ends)), more
         if kind is int and self.most >= EXACT:
             raise Unsupported("a whole number that changes from turn to turn may become too large for a float")
 
+    @property
+    def loop(self) -> Any:
+        """The only loop by whose turns it changes; None where there is none, or several."""
+        return next(iter(self.terms)) if self.terms is not None and len(self.terms) == 1 else None
+
     def at(self, turn: int) -> int:
-        """The number in a turn, where it is affine."""
-        assert self.affine is not None
-        return self.affine[0] * turn + self.affine[1]
+        """The number in a turn of its only loop."""
+        assert self.terms is not None
+        return self.terms[self.loop] * turn + self.offset
 
     def ends(self) -> tuple[int, int] | None:
-        """The numbers in the first and in the last turn; the others are between them."""
-        if self.affine is None:
+        """Numbers that it is never below and never above, where it is affine."""
+        if self.terms is None:
             return None
-        return self.at(0), self.at(self.loop.items.turns - 1)
+        return least(self), -least(less(0, self))
+
+
+Affine = tuple[dict[Any, int], int]
+
+
+def affine(x: Any) -> Affine | None:
+    """What a whole number is made from: by what the number of each loop's turn is multiplied, and what is added."""
+    if type(x) is int:
+        return {}, x
+    return None if type(x) is not Lane or x.terms is None else (x.terms, x.offset)
+
+
+def less(a: Any, b: Any) -> Affine:
+    """a - b, of two affine numbers."""
+    (p, q), (r, s) = (x if type(x) is tuple else affine(x) for x in (a, b))  # type: ignore[misc]
+    found = {loop: n for loop in {**p, **r} if (n := p.get(loop, 0) - r.get(loop, 0))}
+    return found, q - s
+
+
+def least(x: Any) -> int:
+    """A number that an affine one is never below, in all turns of its loops. An inner loop may be shorter in some turns."""
+    found = x if type(x) is tuple else affine(x)
+    assert found is not None
+    terms: dict[Any, int] = dict(found[0])
+    offset: int = found[1]
+    while terms:
+        loop = max(terms, key=lambda r: r.depth)
+        by = terms.pop(loop)
+        if by > 0:
+            continue
+        last = affine(loop.items.turns if loop.items.limit is None else loop.items.limit)
+        assert last is not None
+        for outer, n in last[0].items():
+            terms[outer] = terms.get(outer, 0) + by * n
+        terms = {r: n for r, n in terms.items() if n}
+        offset += by * (last[1] - 1)
+    return offset
 
 
 def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
@@ -79,10 +122,9 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         return _division(m, op, a, b, kinds)
     if op not in SIMPLE:
         raise Unsupported("an operation on a plain number that changes from turn to turn")
-    loops = [x.loop for x in (a, b) if type(x) is Lane]
-    affine = _affine(op, a, b) if loops[0] is loops[-1] else None
     if float in kinds:
-        return Lane(float, op(x, y), affine, loops[0])
+        return Lane(float, op(x, y))
+    terms, offset = _affine(op, a, b)
     sizes = [n.most if type(n) is Lane else abs(n) for n in (a, b)]
     most = sizes[0] * sizes[1] if op is operator.mul else sum(sizes)
     more = None
@@ -90,7 +132,7 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         more = a.more + (b if op is operator.add else -b)
     elif op is operator.add and type(a) is int and b.more is not None:
         more = b.more + a
-    return Lane(int, op(x, y), affine, loops[0], most, more)
+    return Lane(int, op(x, y), terms, offset, most, more)
 
 
 def _finite_power(base: Any, exponent: Lane) -> bool:
@@ -130,15 +172,19 @@ def _lose(m: Machine, rows: Mask, why: str) -> None:
         m.lose(rows, why)
 
 
-def _affine(op: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[int, int] | None:
-    parts = [x.affine if type(x) is Lane else (0, x) if type(x) is int else None for x in (a, b)]
-    first, second = parts
+def _affine(op: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[dict[Any, int] | None, int]:
+    first, second = affine(a), affine(b)
     if first is None or second is None:
-        return None
+        return None, 0
     (p, q), (r, s) = first, second
     if op is operator.mul:
-        return None if p and r else (p * s + r * q, q * s)
-    return (p + r, q + s) if op is operator.add else (p - r, q - s)
+        if p and r:
+            return None, 0
+        by, (terms, offset) = (q, second) if not p else (s, first)
+        return {loop: n * by for loop, n in terms.items() if n * by}, offset * by
+    if op is operator.add:
+        r, s = {loop: -n for loop, n in r.items()}, -s
+    return less((p, q), (r, s))
 
 
 def unary(m: Machine, op: Callable[[Any], Any], a: Lane) -> Any:

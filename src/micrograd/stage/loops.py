@@ -10,9 +10,12 @@ from typing import Any
 from micrograd.stage import iterate
 from micrograd.stage.errors import Bound, Lost, NotYet, Unsupported
 from micrograd.stage.expressions import expression
+from micrograd.stage.items import Items
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
-from micrograd.stage.roll import Items, Roll
+from micrograd.stage.packed import Span, packed
+from micrograd.stage.roll import MANY, Roll
+from micrograd.stage.row import packable
 from micrograd.stage.scope import Scope, _own_nodes
 from micrograd.stage.state import Exits, Frame
 
@@ -127,17 +130,20 @@ def roll(
     if id(key) in m.unrolled:
         return False
     line = m.line
-    try:
-        run(Roll(m, frame, names, None if source is None else Items(source, m), read))
-    except NotYet:
-        m.line = line
-        return False
-    except (Unsupported, Lost, Exception) as reason:
-        m.unrolled.add(id(key))
-        m.line = line
-        m.not_rolled[line] = str(reason) or type(reason).__name__
-        return False
-    return True
+    reason: BaseException | None = None
+    for pack in (True, False) if packable(m, frame, names) else (False,):
+        try:
+            run(Roll(m, frame, names, None if source is None else Items(source, m), read, pack))
+            return True
+        except NotYet:
+            m.line = line
+            return False
+        except (Unsupported, Lost, Exception) as why:
+            m.line = line
+            reason = reason or why
+    m.unrolled.add(id(key))
+    m.not_rolled[line] = str(reason) or type(reason).__name__
+    return False
 
 
 def loop_while(node: Any, scope: Scope) -> Any:
@@ -186,10 +192,12 @@ def loop_for(node: Any, scope: Scope) -> Any:
         with Loop(m, frame, orelse) as loop:
             while m.here is not FALSE:
                 m.line = loop.line
-                if turns <= 1 and names is not None and left(items) >= m.limits.turns and roll(
-                    m, frame, node, names, read, partial(Roll.run, test=None, body=body, store=store, first=not turns), items
-                ):  # fmt: skip
-                    break
+                count = left(items)
+                if turns <= 1 and names is not None and count >= m.limits.turns:
+                    first = not turns and count < MANY
+                    go = partial(Roll.run, test=None, body=body, store=store, first=first)
+                    if roll(m, frame, node, names, read, go, items):
+                        break
                 turns += 1
                 go_on, item = items.advance(m)
                 if loop.end(go_on):
@@ -208,5 +216,8 @@ def left(source: Any) -> int:
     if isinstance(source, iterate.Counted):
         return left(source.part)
     if isinstance(source, iterate.Sequence) and type(source.position) is int:
+        found = source.source if isinstance(source.source, Span) else packed(source.source)
+        if found is not None:
+            return found.length - source.position if type(found.length) is int else MANY
         return len(source.source) - source.position
     return 0

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import lanes, ragged
+from micrograd.stage import lanes, packed, ragged
 from micrograd.stage.errors import Bound, Lost, Outside, StaleRead, Unsupported
 from micrograd.stage.limits import Limits
 from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
@@ -53,6 +53,9 @@ class Machine:
         self.sampled = (
             True  # whether the Values have the numbers of the row at hand, or zeros since a loop that is too long
         )
+        self.stacks: dict[Any, Any] = {}  # lists that were packed, and their arrays (see packed.py)
+        self.unpacked: dict[Any, Any] = {}  # arrays whose items were loaded one by one, and those items
+        self.mixed: dict[int, Any] = {}  # Values that may be plain numbers in the program itself
         self.statements = 0
         self.derivatives: dict[int, Any] = {}  # Values that are derivatives, by id
         self.derived_in_a_loop = False
@@ -78,6 +81,9 @@ class Machine:
             raise Unsupported(f"a {type(x).__name__} that was made outside is changed")
         self._private(born[1], born[2])
         self._remember(x, None)
+        several = packed.packed(x)
+        if several is not None:
+            x[:] = packed.unpacked(self, several)
 
     def _private(self, birth: Mask, level: int) -> None:
         if level != self.level:
@@ -368,6 +374,8 @@ class Machine:
             restore(x, None, joined)
 
     def _join_contents(self, x: Any, entries: list[Entry]) -> Any:
+        if isinstance(x, list):
+            entries = [(mask, by, ragged.plain_list(self, c)) for mask, by, c in entries]
         first = entries[0][2]
         if isinstance(x, list):
             if any(len(e[2]) != len(first) or ragged.ragged(e[2]) is not None for e in entries):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import elements, iterate, lanes
+from micrograd.stage import elements, iterate, lanes, packed
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
@@ -22,11 +22,16 @@ COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
 }  # fmt: skip
 
 
+RAISING = (operator.truediv, operator.floordiv, operator.mod, operator.pow)  # for some plain numbers
+
+
 def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """a op b for what may differ by row."""
     a, b = settle(m, a), settle(m, b)
     if type(a) is Summary or type(b) is Summary:
         return m.lift(lambda x, y: binary(m, op, x, y), a, b)
+    if m.mixed and op in RAISING and packed.may_be_plain(m, a) and packed.may_be_plain(m, b):
+        raise Unsupported("a division or power of numbers of which some are plain ones")
     if type(a) is Lane or type(b) is Lane:
         return lanes.binary(m, op, a, b)
     result = op(a, b)
@@ -117,11 +122,18 @@ def item(m: Machine, x: Any, index: Any) -> Any:
         raise TypeError(f"'{type(x).__name__}' object is not subscriptable")
     if isinstance(index, slice) and any(type(part) is Summary for part in (index.start, index.stop, index.step)):
         return m.lift(lambda *ends: item(m, x, slice(*ends)), index.start, index.stop, index.step)
+    array = packed.packed(x)
+    if array is not None:
+        return packed.item(m, x, array, index)
     x = settle(m, x)
     if type(x) is Summary:
         return m.lift(lambda y: item(m, y, index), x)
     if type(index) is Lane or (type(index) is tuple and any(type(i) is Lane for i in index)):
-        return elements.by_turn(x, index)
+        return elements.by_turn(m, x, index)
+    if isinstance(index, slice) and any(type(part) is Lane for part in (index.start, index.stop, index.step)):
+        if type(x) is not list:
+            raise Unsupported("a slice that changes from turn to turn")
+        return packed.item(m, x, packed.pack(m, x), index)
     result = x[index]
     if type(x) is list and type(result) is list and isinstance(index, slice):
         m.made(result)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.masks import FALSE, Mask
+from micrograd.stage.packed import packed, unpacked
 from micrograd.stage.summary import Summary, join
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ def settle(m: Machine, x: Any) -> Any:
         found = ragged(x)
         if found is not None:
             return m.now(Summary(found.alternatives))
-    elif type(x) is Summary and any(ragged(y) is not None for _, y in x.alternatives):
+        return plain_list(m, x)
+    if type(x) is Summary and any(packed(y) is not None for _, y in x.alternatives):
+        x = Summary([(mask, plain_list(m, y)) for mask, y in x.alternatives])
+    if type(x) is Summary and any(ragged(y) is not None for _, y in x.alternatives):
         every = [(mask, ragged(y), y) for mask, y in x.alternatives]
         both = m.masks.both_of
         return m.now(
@@ -61,12 +65,18 @@ def settle(m: Machine, x: Any) -> Any:
     return x
 
 
+def plain_list(m: Machine, x: Any) -> Any:
+    """The items of a list that is an array; anything else as it is."""
+    found = packed(x)
+    return x if found is None else unpacked(m, found)
+
+
 def contents(m: Machine, entries: list[tuple[Mask, Any]]) -> Any:
     """What a container holds that holds these things in these rows: plain contents, or a Ragged in a container."""
     flat: list[tuple[Mask, Any]] = []
     for mask, held in entries:
         several = ragged(held)
-        parts = [(mask, held)] if several is None else several.alternatives
+        parts = [(mask, plain_list(m, held))] if several is None else several.alternatives
         flat += [(rows, y) for part, y in parts if (rows := m.masks.both_of(mask, part)) is not FALSE]
     groups: dict[Any, list[tuple[Mask, Any]]] = {}
     for mask, held in flat:

@@ -7,21 +7,22 @@ changes anything else, such as a list from outside, is not rolled: its turns are
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from micrograd import engine, graph, observed
 from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
-from micrograd.stage import iterate
-from micrograd.stage.elements import listed
+from micrograd.stage.aliases import Aliases
 from micrograd.stage.errors import Bound, NotYet, StaleRead, Unsupported
 from micrograd.stage.forms import Form, growth, lists_in
-from micrograd.stage.lanes import CARRIED, Lane
+from micrograd.stage.items import Items
+from micrograd.stage.lanes import CARRIED, Lane, least, plain
 from micrograd.stage.limits import Limits
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
+from micrograd.stage.nodes import node_of, number_of, result_of
+from micrograd.stage.packed import Forgotten, load, one, pack, sort_of
 from micrograd.stage.sample import sampled, work
 from micrograd.stage.state import Exits, Frame, undo
 from micrograd.stage.summary import STALE, UNBOUND, Summary, join
@@ -29,7 +30,7 @@ from micrograd.tape import kinds
 from micrograd.tape import trace as tracing
 from micrograd.tape.builder import Builder
 from micrograd.tape.passes import prune
-from micrograd.tape.tape import SOURCES, STACK, Tape, result
+from micrograd.tape.tape import SOURCES, STACK, Tape
 from micrograd.tape.tape import Loop as Region
 
 linearize: Any = getattr(tracing, "linearize", graph.linearize)
@@ -38,39 +39,29 @@ MANY = 2**32  # turns that a loop with a condition does not take
 PASSES = 14  # runs of the body, until it is known which forms the variables take
 
 
-class Items:
-    """What a `for` loop runs over: for each turn an item made from the number of the turn and from elements of arrays."""
-
-    def __init__(self, source: Any, m: Machine) -> None:
-        self.arrays: list[list[Any]] = []
-        self.make, self.turns = self._of(source, m)
-
-    def _of(self, source: Any, m: Machine) -> tuple[Callable[[Roll], Any], int]:
-        if isinstance(source, iterate.Together) and source.function is None:
-            parts = [self._of(p, m) for p in source.parts]
-            return lambda roll: tuple([make(roll) for make, _ in parts]), min(n for _, n in parts)
-        if isinstance(source, iterate.Counted) and type(source.number) is int:
-            make, count = self._of(source.part, m)
-            first = source.number
-            return lambda roll: (roll.index(1, first), make(roll)), count
-        if type(source) is not iterate.Sequence or type(source.position) is not int or source.size is not None:
-            raise Unsupported("a loop over this is not rolled")
-        at = source.position
-        if isinstance(source.source, range):
-            r = source.source[at:]
-            return lambda roll: roll.index(r.step, r.start), len(r)
-        rest = [listed(x) for x in source.source[at:]]
-        return lambda roll: roll.element(rest), len(rest)
-
-
 class Roll:
     """One attempt to roll a loop."""
 
-    def __init__(self, m: Machine, frame: Frame, names: list[str], items: Items | None, read: set[str]) -> None:
-        """`names` are assigned in the body; of those in `read` a turn probably reads what the turn before has left."""
-        self.m, self.frame, self.names, self.items = m, frame, names, items
-        once = items is not None and items.turns > 0  # a turn that is taken for certain assigns what it assigns first
-        self.forms = {name: Form(once and name not in read) for name in names}
+    collects = False  # whether each turn gives an item of a list (see collect.py)
+
+    def __init__(
+        self, m: Machine, frame: Frame, names: list[str], items: Items | None, read: set[str], pack: bool = False
+    ) -> None:
+        """`names` are assigned in the body; of those in `read` a turn probably reads what the turn before has left.
+
+        With `pack`, long lists are arrays.
+        """
+        self.m, self.frame, self.names, self.items, self.pack = m, frame, names, items, pack
+        self.outer = m.rolling
+        self.depth: int = 0 if self.outer is None else self.outer.depth + 1
+        self.hint = 0  # so much room lists have that are made in the body
+        self.loads = items is not None and items.limit is not None  # whether elements are loaded by their index
+        self.item_made: Any = None  # what this turn gives, where a list is collected
+        self.of = ""  # of which kind such items are
+        self.apart = Aliases()  # the variables for which nothing is carried
+        # A turn that is taken for certain assigns what it assigns first.
+        once = items is not None and least(items.length) > 0
+        self.forms = {name: Form(once and name not in read, self if pack else None) for name in names}
         self.line = m.line
         self.exits: list[tuple[str, Any]] = []  # the ways out of the loop that were seen: (break, return or lost; what)
 
@@ -79,7 +70,11 @@ class Roll:
     def index(self, step: int, start: int) -> Lane:
         """The int start + step * turn."""
         value = self.turn if step == 1 else self.turn * float(step)
-        return Lane(int, value + float(start) if start else value, (step, start), self)
+        return Lane(int, value + float(start) if start else value, {self: step}, start)
+
+    def item(self, items: list[Any]) -> Any:
+        """One item of a list in each turn."""
+        return load(self.m, pack(self.m, items), self.index(1, 0)) if self.loads else self.element(items)
 
     def element(self, items: Any) -> Any:
         """One item of a list in each turn; of a list of lists, a list of such items."""
@@ -125,7 +120,8 @@ class Roll:
                 if not stale:  # of a loop around this one
                     raise
                 for name in stale:
-                    self.forms[name] = Form()
+                    self.forms[name] = Form(roll=self if self.pack else None)
+                    self.apart.discard(name)
                     self._begin(name, entry[name])
                 continue
             if first and any(leaf.value and leaf.coded for form in self.forms.values() for leaf in form.leaves()):
@@ -152,7 +148,7 @@ class Roll:
         """Interpret the body on placeholders; False where a variable takes a form that was not known."""
         m, frame, names = self.m, self.frame, self.frame.variables
         serial = self.serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
-        before = observed.set_trace(serial)
+        before = self.around = observed.set_trace(serial)
         kept = m.here, m.bystanders, m.lost, m.lost_at, frame.exits, frame.level, m.rolling
         loops = {key: names.get(key) for key in (".break", ".continue")}
         self.kinds = kinds.begin(serial, [], None)
@@ -170,7 +166,7 @@ class Roll:
             self.begun: dict[str, Any] = {}
             places: dict[str, list[Any]] = {}
             for name, form in self.forms.items():
-                places[name] = [self._placeholder(1.0) for _ in range(form.count)]
+                places[name] = [] if name in self.apart else [self._placeholder(1.0) for _ in range(form.count)]
                 self.carried += places[name]
                 self.begun[name] = STALE if form.fresh else form.rebuilt(m, places[name], inside=True)
                 m.assign(frame, name, self.begun[name])
@@ -233,9 +229,17 @@ class Roll:
             finals[name] = join(m, entries) if entries else self.begun[name]
             if _is_stale(finals[name]):
                 raise StaleRead(name)
-            if self.forms[name].admit(finals[name]):
+        if self.apart.find(m, self.forms, finals):
+            forms_known = False
+        for name in self.names:
+            if name not in self.apart and self.forms[name].admit(finals[name]):
                 forms_known = False
-        for journal in [*m.journals[breaks.index :], *(s.changes for s in [*breaks.states, *returns.states])]:
+        changed = (
+            []
+            if self.collects
+            else [*m.journals[breaks.index :], *(s.changes for s in [*breaks.states, *returns.states])]
+        )
+        for journal in changed:
             for x, name, _ in journal.values():
                 if x is frame and name not in self.names and not name.startswith("."):
                     raise Unsupported(f"`{name}` is changed in a way that is not seen in the source of the loop")
@@ -257,13 +261,18 @@ class Roll:
                 forms_known = False
         if not forms_known:
             return False
-        self._check_lists(finals)
+        self._check_lists({name: x for name, x in finals.items() if name not in self.apart})
         turns = MANY if self.items is None else self.items.turns
         if max(map(growth, finals.values()), default=0) * turns > CARRIED // 2:
             raise Unsupported("a whole number that is carried from turn to turn becomes too large")
         carried: list[Any] = []
         for name in self.names:
-            carried += self.forms[name].carried(m, finals[name])
+            carried += [] if name in self.apart else self.forms[name].carried(m, finals[name])
+        if self.collects:
+            if ways:
+                raise Unsupported("an item of a list may raise an exception, or does what is not merged")
+            carried.append(one(m, self.item_made))
+            self.of = sort_of(m.now(self.item_made))
         inputs = [*self.carried]
         self.flagged = bool(self.exits) or self.test is not None
         if self.flagged:
@@ -281,6 +290,9 @@ class Roll:
             else:
                 going = engine.apply(OPS["eq"], how, 0.0)
                 self.test = engine.apply(WHERE, going, self.test, 0.0)
+        if self.items is not None and (self.loads or self.items.limit is not None):
+            within = engine.apply(OPS["lt"], self.turn, plain(self.items.length))
+            self.test = within if self.test is None else engine.apply(WHERE, within, self.test, 0.0)
         elements = [placeholder for _, placeholder in self.arrays]
         self._write(serial, carried, inputs, elements)
         return True
@@ -322,12 +334,18 @@ class Roll:
 
     # ---- the region
 
+    def _nothing(self, form: Form) -> Any:
+        """What is carried at the beginning for a variable that each turn assigns first."""
+        return 0.0 if form.row is None else node_of(STACK, [0.0] * form.row.room, 0.0)
+
     def _emit(self, entry: dict[str, Any], begin: Mask) -> None:
         m, frame = self.m, self.frame
         start: list[Any] = []
         sizes = {}
         for name, form in self.forms.items():
-            parts = [0.0] * form.count if form.fresh else form.carried(m, m.now(entry[name]))
+            if name in self.apart:
+                continue
+            parts = [self._nothing(form)] * form.count if form.fresh else form.carried(m, m.now(entry[name]))
             sizes[name] = len(parts)
             start += parts
         if self.flagged:  # rows that are not here have left already, so that they do not keep the loop running
@@ -339,17 +357,23 @@ class Roll:
         numbers = None
         if m.rolling is None:
             arrays = [tracing.peek(items) for items, _ in self.arrays]
-            numbers = sampled(m, op, [*tracing.peek([*start, *self.invariants]), *arrays])
+            numbers = sampled(m, op, [*map(number_of, [*start, *self.invariants]), *arrays])
             m.rolled += 1
         sample = [0.0] * len(start) if numbers is None else numbers
         region.__dict__["_numbers"] = sample
-        results = [engine.node(y, result(k), [region], [1.0]) for k, y in enumerate(sample)]
+        results = [result_of(region, k, y) for k, y in enumerate(sample)]
         at = 0
         for name, form in self.forms.items():
+            if name in self.apart:
+                continue
             value = form.rebuilt(m, results[at : at + sizes[name]])
             at += sizes[name]
             if value is not UNBOUND:
                 m.assign(frame, name, value)
+        for name, owner in self.apart.owners.items():
+            m.assign(frame, name, frame.variables[owner])
+        for name in self.apart.forgotten:
+            m.assign(frame, name, Forgotten([]))
         often = f"{turns} turns" if turns is not None else "as many turns as each row needs"
         done = ", rows that are done are masked" if self.flagged else ""
         m.notes[self.line] = f"a loop in the tape, {len(self.body)} instructions a turn, {often}{done}"
@@ -376,11 +400,4 @@ def _is_stale(x: Any) -> bool:
     return x is STALE or (type(x) is Summary and any(y is STALE for _, y in x.alternatives))
 
 
-def node_of(op: Any, inputs: list[Any], y: float) -> Value:
-    """A node for an instruction that is not of the table."""
-    values = [x if isinstance(x, Value) else Value(x) for x in inputs]
-    made: Value = engine.node(y, op, values, [1.0 if isinstance(x, Value) else None for x in inputs])
-    return made
-
-
-__all__ = ["Items", "Roll", "node_of"]
+__all__ = ["Roll"]

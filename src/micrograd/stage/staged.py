@@ -24,7 +24,7 @@ from micrograd.stage.errors import Bound, Lost, Unsupported
 from micrograd.stage.limits import Limits
 from micrograd.stage.machine import OWN, Machine
 from micrograd.stage.masks import FALSE, TRUE
-from micrograd.stage.roll import node_of
+from micrograd.stage.nodes import node_of
 from micrograd.stage.sample import sampled
 from micrograd.stage.summary import lower
 from micrograd.tape import interpret as python
@@ -118,7 +118,7 @@ def stage(
         _thread.machine = outer
     if m.limits.work and not m.rolled:
         raise Unsupported("there is no long loop in it")
-    found.tape = passes.prune(passes.simplify(found.tape))
+    found.tape = passes.prune(passes.fuse(passes.simplify(found.tape)))
     found.merged = bool(m.masks.atoms or found.tape.guards)
     found.staged = True
     found.bounded = bool(found.tape.guards) and all(how == BOUND for how, *_ in found.tape.guards)
@@ -165,7 +165,7 @@ def _depends(m: Machine, leaves: list[Any]) -> frozenset[int]:
 
 def _lighten(kept: int, tape: Tape) -> Tape:
     """A tape before its adjoint is taken: less work inside of its loops, and fewer states to keep."""
-    tape = passes.hoist(tape)
+    tape = passes.fuse(passes.hoist(tape))
     return passes.checkpoint(tape, kept) if kept else tape
 
 
@@ -173,12 +173,7 @@ def _structural(m: Machine, op: Any, args: list[Any]) -> Any:
     """A region or an array of a tape that runs inside of the staged function: one node, with the numbers of the row at hand."""
     numbers: Any = None
     if m.rolling is None and m.sampled:
-        before = hooks.trace, hooks.require, hooks.structural
-        hooks.trace = hooks.require = hooks.structural = None
-        try:
-            numbers = sampled(m, op, [getattr(x, "_numbers", getattr(x, "_data", x)) for x in args])
-        finally:
-            hooks.trace, hooks.require, hooks.structural = before
+        numbers = sampled(m, op, [getattr(x, "_numbers", getattr(x, "_data", x)) for x in args])
     made = node_of(op, args, numbers if isinstance(numbers, float) else 0.0)
     if numbers is not None and not isinstance(numbers, float):
         made.__dict__["_numbers"] = numbers

@@ -176,6 +176,8 @@ def lower(m: Machine, x: Any) -> Any:
     if m.keep_types and any(type(y) is int or isinstance(y, Summary) for _, y in several):
         raise Unsupported("a whole number is a result, and not the same in all rows")
     x = settle(m, number(m, x))
+    if isinstance(x, Summary) and type(x) is not Summary:
+        raise Unsupported("a result is something that changes from turn to turn of a loop")
     if type(x) is Summary:
         parts = [y for _, y in x.alternatives]
         kind = type(parts[0])

@@ -7,7 +7,7 @@ from math import copysign
 from typing import Any
 
 from micrograd.ops import OPS, Op
-from micrograd.tape.tape import CONST, INPUT, SOURCES, STACK, Choose, Loop, Projection, Region, Tape, result
+from micrograd.tape.tape import CONST, INPUT, LOAD, SOURCES, STACK, Choose, Loop, Projection, Region, Tape, result
 
 
 class Ref:
@@ -211,6 +211,9 @@ class Builder:
             return args[1]
         elif isinstance(op, Projection) and ops[args[0]] is STACK:
             return int(self.args[args[0]][op.number])
+        elif op is LOAD and ops[args[0]] is STACK and ops[args[1]] is CONST:
+            items = self.args[args[0]]
+            return int(items[min(max(int(self.args[args[1]][0]), 0), len(items) - 1)])
         return self._once((op, args), op, args)
 
     def _with_constant(self, op: Op, a: int, b: int) -> int | None:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from micrograd.tape.tape import (
+    BUMP,
     COMPARISONS,
     INPUT,
+    LOAD,
     PARAM,
     SOURCES,
     STACK,
@@ -81,6 +83,8 @@ def _structural(i: int, op: Structural, given: list[Any]) -> Any:
         return given[0][op.number] if op.name == "result" else given[0][1:]
     if any(isinstance(shape, _Results) for shape in given):
         raise ValueError(f"%{i}: {op.name} takes results of a region, not the region itself")
+    if op is LOAD or op is BUMP:
+        return _indexed(i, op, given)
     if op is STACK:
         if not given or any(shape != given[0] for shape in given):
             raise ValueError(f"%{i}: stack takes one or more numbers, or arrays of one shape")
@@ -89,6 +93,14 @@ def _structural(i: int, op: Structural, given: list[Any]) -> Any:
         return _choose(i, op, given)
     assert isinstance(op, Loop)
     return _loop(i, op, given)
+
+
+def _indexed(i: int, op: Structural, given: list[Shape]) -> Shape:
+    if len(given) != (2 if op is LOAD else 3) or not given[0] or given[0][0] is None or given[1] != NUMBER:
+        raise ValueError(f"%{i}: {op.name} takes an array of known length and the number of an element")
+    if op is BUMP and given[2] != given[0][1:]:
+        raise ValueError(f"%{i}: bump adds what is like an element of the array")
+    return given[0][1:] if op is LOAD else given[0]
 
 
 def _body(i: int, op: Region, tape: Tape, given: Sequence[Shape]) -> list[Shape]:

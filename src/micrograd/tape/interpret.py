@@ -11,7 +11,7 @@ from typing import Any
 
 from micrograd import engine
 from micrograd.tape.staging import hooks
-from micrograd.tape.tape import CONST, INPUT, PARAM, PICK, STACK, Choose, Loop, Projection, Structural, Tape
+from micrograd.tape.tape import BUMP, CONST, INPUT, LOAD, PARAM, PICK, STACK, Choose, Loop, Projection, Structural, Tape
 
 
 class GuardFailed(Exception):
@@ -58,10 +58,21 @@ def _structural(op: Structural, args: list[Any]) -> Any:
         return [*args[0], *[0.0] * (op.number - len(args[0]))] if op.name == "pad" else args[0][op.number]
     if op is STACK:
         return args
+    if op is LOAD or op is BUMP:
+        return _indexed(op, *args)
     if isinstance(op, Choose):
         return run(op.then if compare("ne", args[0], 0.0) else op.otherwise, args[1:])
     assert isinstance(op, Loop)
     return loop(op, args)
+
+
+def _indexed(op: Structural, array: list[Any], index: Any, *more: Any) -> Any:
+    k = min(max(int(getattr(index, "_data", index)), 0), len(array) - 1)
+    return array[k] if op is LOAD else [*array[:k], _sum(array[k], more[0]), *array[k + 1 :]]
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return [_sum(x, y) for x, y in zip(a, b)] if isinstance(a, list) else a + b
 
 
 def loop(op: Loop, args: list[Any], most: int | None = None) -> list[Any]:

@@ -9,6 +9,8 @@
             | "%" n "=" "stack" ("%" a)*             an array of numbers, or of arrays of one shape
             | "%" n "=" "element" "%" a k            element k of an array
             | "%" n "=" "pad" "%" a k                an array of numbers, with zeros behind them up to length k
+            | "%" n "=" "load" "%" a "%" i           element number %i of an array
+            | "%" n "=" "bump" "%" a "%" i "%" x     the array with %x added to element number %i
             | "%" n "=" "result" "%" r k             result k of the region at place r
             | "%" n "=" region
             | "guard" comparison "%" a "%" b "is" ("true" | "false")      the way that an `if` went
@@ -16,6 +18,9 @@
     region  = "choose" "%" c ("%" a)* "then" body "else" body
             | "loop" [turns] ["reverse"] ["carry" ("%" a)*] ["with" ("%" a)*] ["over" ("%" a)*] ["while" body] "do" body
     body    = "{" tape "}"                   on lines of their own
+
+The index %i of `load` and `bump` is a whole number that is the same in all rows: it is made from constants and from the numbers
+of turns. An index before the first element or behind the last one stands for that element.
 
 The bodies of a region are tapes of their own: they read nothing but their inputs, and have no params and no guards.
 
@@ -58,7 +63,7 @@ class _Named(Op):
 
 
 def _named(name: str) -> Op:
-    return {op.name: op for op in (INPUT, PARAM, CONST, PICK, STACK)}[name]
+    return {op.name: op for op in (INPUT, PARAM, CONST, PICK, STACK, LOAD, BUMP)}[name]
 
 
 # The operand of these is a number, not a place.
@@ -169,6 +174,8 @@ class Structural(Op):
 
 
 STACK = Structural("stack")
+LOAD = Structural("load")
+BUMP = Structural("bump")
 
 
 class Projection(Structural):

@@ -7,8 +7,10 @@ from typing import Any
 from micrograd.ops import OPS, Op
 from micrograd.tape.check import check
 from micrograd.tape.tape import (
+    BUMP,
     CONST,
     INPUT,
+    LOAD,
     PARAM,
     PICK,
     SOURCES,
@@ -22,7 +24,8 @@ from micrograd.tape.tape import (
     result,
 )
 
-NAMES: dict[str, Op] = {**OPS, "input": INPUT, "param": PARAM, "const": CONST, "pick": PICK, "stack": STACK}
+NAMES: dict[str, Op] = {**OPS, "input": INPUT, "param": PARAM, "const": CONST, "pick": PICK}
+NAMES.update({op.name: op for op in (STACK, LOAD, BUMP)})
 PROJECTIONS = {"result": result, "element": element, "pad": pad}
 DEEPEST = 50  # regions inside of each other
 

@@ -31,6 +31,7 @@ class Array(NamedTuple):
               input, param: `base` is the number of the first, `steps` are distances between such numbers
               table: the same in a table of constants; `table` is its name
               all: every element is the number `base`
+              turns: every element is its own number
     """
 
     kind: str
@@ -39,7 +40,15 @@ class Array(NamedTuple):
     shape: Shape
     table: str = ""
     length: str = ""  # of an array of unknown length: how many elements there are,
-    lanes: str = ""  # and for rows, how many of them each lane has
+    lanes: str = ""  # and for rows, how many of them each lane has (empty where all have as many)
+    room: int = 0  # for how many elements there is memory, where that is known
+    own: str | None = (
+        None  # the lanes that it was made for, if its memory is its own: who reads it last may overwrite it
+    )
+
+    def same(self, other: Array) -> bool:
+        """Whether it lies where the other one lies."""
+        return (self.kind, self.base, self.shape) == (other.kind, other.base, other.shape)
 
 
 GROW = """define internal ptr @mg_room(ptr %slot, i64 %bytes, i64 %used) noinline {
@@ -141,6 +150,12 @@ def index(t: Nested, array: Array, i: str) -> Array | str:
     inner = array.shape[1:]
     if array.kind == "all":
         return array._replace(shape=inner) if inner else _splat(t, array.base)
+    if array.kind == "turns":
+        x = t.fresh()
+        t.line(f"{x} = uitofp i64 {i} to {t.scalar}")
+        name = x if t.point else t.broadcast(x)
+        t.integers[name] = i
+        return name
     if array.kind == "memory":
         p = t.fresh()
         offset = _scaled(t, i, size_of(inner) * t.bytes)
@@ -244,7 +259,43 @@ def in_memory(t: Nested, memory: Memory, array: Array) -> Array:
         return array
     p = room(t, memory, size_of(array.shape) * t.bytes)
     copy(t, array, p)
-    return Array("memory", p, (), array.shape)
+    return Array("memory", p, (), array.shape, own=t.live)
+
+
+# ---- elements by an index that is computed
+
+
+def overwritable(t: Nested, array: Array) -> bool:
+    """Whether who reads an array last may overwrite it: it was made for the lanes that are here, in memory of its own."""
+    return array.kind == "memory" and array.own == t.live
+
+
+def bump(t: Nested, array: Array, i: str, x: Any, alone: bool) -> Array:
+    """The array with x added to element i, in its own memory where nobody else reads it."""
+    if not (alone and overwritable(t, array)):
+        p = room(t, t.memory, size_of(array.shape) * t.bytes)
+        copy(t, array, p)
+        array = Array("memory", p, (), array.shape, own=t.live)
+    to = t.fresh()
+    t.line(f"{to} = getelementptr i8, ptr {array.base}, i64 {_scaled(t, i, size_of(array.shape[1:]) * t.bytes)}")
+    _add(t, to, x)
+    return array
+
+
+def _add(t: Nested, to: str, x: Any) -> None:
+    if isinstance(x, Array):
+        each = size_of(x.shape[1:]) * t.bytes
+
+        def one(i: str) -> None:
+            p = t.fresh()
+            t.line(f"{p} = getelementptr i8, ptr {to}, i64 {_scaled(t, i, each)}")
+            _add(t, p, index(t, x, i))
+
+        counted(t, str(x.shape[0]), one)
+        return
+    r = t.fresh()
+    t.line(f"{r} = fadd {t.T} {load(t, to)}, {x}")
+    store(t, r, to)
 
 
 # ---- made from numbers
@@ -273,7 +324,7 @@ def stack(t: Nested, memory: Memory, parts: list[Any], places: Sequence[int]) ->
     p = room(t, memory, len(places) * t.bytes)
     for k, place in enumerate(places):
         store(t, t.get(place), t.address(p, k * t.bytes))
-    return Array("memory", p, (), shape)
+    return Array("memory", p, (), shape, own=t.live)
 
 
 def _of_arrays(t: Nested, memory: Memory, parts: list[Array]) -> Array:
@@ -298,4 +349,4 @@ def _pile(t: Nested, memory: Memory, parts: list[Array]) -> Array:
     p = room(t, memory, len(parts) * each)
     for k, part in enumerate(parts):
         copy(t, part, t.address(p, k * each))
-    return Array("memory", p, (), (len(parts), *parts[0].shape))
+    return Array("memory", p, (), (len(parts), *parts[0].shape), own=t.live)

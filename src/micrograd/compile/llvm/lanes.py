@@ -16,6 +16,11 @@ def value(t: Nested, place: int) -> Any:
     return t.arrays[place] if place in t.arrays else t.get(place)
 
 
+def lent(x: Any) -> Any:
+    """What the body of a region reads, and does not overwrite."""
+    return x._replace(own=None) if isinstance(x, Array) else x
+
+
 def keep(t: Nested, place: int, x: Any) -> None:
     """Note what is at a place: an array, or the name of a number."""
     if isinstance(x, Array):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from micrograd.compile.llvm import arrays, lanes
+from micrograd.compile.llvm import arrays, indices, lanes
 from micrograd.compile.llvm.arrays import Array
 from micrograd.compile.llvm.nested import Nested
 from micrograd.tape.decisions import Decisions
-from micrograd.tape.tape import Loop
+from micrograd.tape.tape import BUMP, INPUT, LOAD, Loop
 
 PAUSE = 4096  # iterations between checks for an interruption, a power of two: of the shortest body they outlast a check
 PAUSING = "declare void @mg_pause() cold nounwind memory(inaccessiblemem: readwrite)"
@@ -17,38 +18,78 @@ PAUSING = "declare void @mg_pause() cold nounwind memory(inaccessiblemem: readwr
 class LoopText:
     """One loop, being written."""
 
-    def __init__(self, t: Nested, op: Loop, operands: list[Any], decided: list[Decisions]) -> None:
+    def __init__(self, t: Nested, op: Loop, places: Sequence[int], decided: list[Decisions]) -> None:
         self.t, self.op = t, op
-        carried, self.invariants, self.over = op.groups(operands)
+        carried, invariants, over = op.groups([lanes.value(t, a) for a in places])
+        self.invariants = [lanes.lent(x) for x in invariants]
+        self.over = [lanes.lent(x) for x in over]
+        self._name_whole_numbers(places[op.carried : op.carried + op.invariants], invariants)
         self.n = t.label()
         self.ask = op.condition is not None
         self.dynamic = self.ask or op.turns is None
-        self.masked = self.dynamic and not t.point
+        self.uniform = op.condition is not None and indices.is_uniform(
+            op.condition,
+            [*["" for _ in carried], *self.invariants, *["" for _ in over], ""],
+            op.body.inputs - 1,
+            t.integers,
+        )
+        self.masked = (
+            self.dynamic
+            and not t.point
+            and not self.uniform
+            and not (op.condition is None and over and not over[0].lanes)
+        )
         self.body_decided, *rest = decided
         self.condition_decided = rest[0] if rest else None
-        self.init = [self._own(x) if isinstance(x, Array) else x for x in carried]
+        self.init = [self._begin(x, a) if isinstance(x, Array) else x for x, a in zip(carried, places)]
         self.count = str(op.turns) if op.turns is not None else "" if self.ask else self.over[0].length
         self.lanes = "" if self.ask or op.turns is not None else self.over[0].lanes
         shapes = t.shapes_of(op.body, [*carried, *self.invariants, *(self._inner(a) for a in self.over), "index"])
         self.stacked = [shapes[o] for o in op.body.outputs[op.carried :]]
+        last = op.body.inputs - 1  # of the numbers of the turns, nothing is kept
+        self.turns_stacked = [op.body.ops[o] is INPUT and op.body.args[o][0] == last for o in op.body.outputs[op.carried :]]
         self.buffers: list[tuple[str, str]] = []  # of each stacked array: its buffer, if it grows; its pointer, if not
 
     def _inner(self, array: Array) -> Any:
         return array._replace(shape=array.shape[1:]) if array.shape[1:] else "number"
 
+    def _name_whole_numbers(self, places: Sequence[int], names: Sequence[Any]) -> None:
+        """Write down which invariants are the same in all rows, and whole."""
+        t = self.t
+        if not _counts(self.op):
+            return
+
+        def known(k: int) -> bool:
+            at = next((p for p, (o, a) in enumerate(zip(t.tape.ops, t.tape.args)) if o is INPUT and a[0] == k), None)
+            return at is not None and t.names.get(at) in t.integers
+
+        for place, name in zip(places, names):
+            if isinstance(name, str) and indices.is_whole(t.tape, place, known):
+                t.integers[name] = indices.whole(t, place)
+
+    def _begin(self, array: Array, place: int) -> Array:
+        """The memory of a carried array, which each iteration overwrites: that of the operand, if nobody else reads it."""
+        t = self.t
+        if t.readers.alone(place) and arrays.overwritable(t, array):
+            return array
+        return self._own(array)
+
     def _own(self, array: Array) -> Array:
-        """A carried array has memory of its own, which is overwritten in each iteration."""
         p = arrays.room(self.t, self.t.memory, arrays.size_of(array.shape) * self.t.bytes)
         arrays.copy(self.t, array, p)
-        return Array("memory", p, (), array.shape)
+        return Array("memory", p, (), array.shape, own=self.t.live)
 
     def write(self) -> list[Any]:
         """The results: the carried values, then the arrays."""
         t, op, n = self.t, self.op, self.n
         if op.turns == 0:
             length = None if self.dynamic else 0
-            empty = [Array("memory", "null", (), (length, *s), "", "0", "zeroinitializer") for s in self.stacked]
+            none = "zeroinitializer" if self.masked else ""
+            empty = [Array("memory", "null", (), (length, *s), "", "0", none) for s in self.stacked]
             return [*self.init, *empty]
+        view = self._view()
+        if view is not None:
+            return view
         self._room()
         self.alive = t.live or ("true" if t.point else "splat (i1 true)")
         t.lines += [f"  br label %pre{n}", f"pre{n}:", f"  br label %head{n}", f"head{n}:"]
@@ -75,15 +116,31 @@ class LoopText:
             t.lines += [f"  br i1 %more{n}, label %head{n}, label %exit{n}", f"exit{n}:"]
         return [*results, *self._arrays()]
 
+    def _view(self) -> list[Any] | None:
+        """The results of a loop that only takes the first elements of arrays, where nothing has to be copied for that."""
+        op, body = self.op, self.op.body
+        first = op.carried + op.invariants
+        if op.turns is not None or self.ask or op.carried or any(body.ops[o] is not INPUT for o in body.outputs):
+            return None
+        numbers = [body.args[o][0] - first for o in body.outputs]
+        if not all(0 <= k < op.elements for k in numbers):
+            return None
+        shapes = [(None, *self.over[k].shape[1:]) for k in numbers]
+        return [self.over[k]._replace(shape=s, length=self.count, lanes=self.lanes) for k, s in zip(numbers, shapes)]
+
     def _room(self) -> None:
         """Memory for what is stacked: of a known size, or a buffer that grows."""
         t, op = self.t, self.op
-        for shape in self.stacked:
+        for shape, is_turn in zip(self.stacked, self.turns_stacked):
             each = arrays.size_of(shape) * t.bytes
-            if op.turns is not None:
+            if is_turn:
+                self.buffers.append(("", ""))
+            elif op.turns is not None:
                 self.buffers.append(("", arrays.room(t, t.memory, op.turns * each)))
             elif self.ask:
                 self.buffers.append((arrays.buffer(t, t.memory, arrays.FIRST * each), ""))
+            elif self.over[0].room:
+                self.buffers.append(("", arrays.room(t, t.memory, self.over[0].room * each)))
             else:
                 name, size = arrays.buffer(t, t.memory, arrays.FIRST * each), t.fresh()
                 t.line(f"{size} = mul i64 {self.count}, {each}")
@@ -104,6 +161,7 @@ class LoopText:
         x = t.fresh()
         t.line(f"{x} = uitofp i64 {i} to {t.scalar}")
         number = x if t.point else t.broadcast(x)
+        t.integers[number] = i
         return [*carried, *self.invariants, *(arrays.index(t, a, i) for a in self.over), number]
 
     def _tested(self, carried: list[Any]) -> list[Any]:
@@ -119,23 +177,38 @@ class LoopText:
         i = self._number()
         if self.ask:
             assert op.condition is not None and self.condition_decided is not None
-            if not t.point:
+            if self.masked:
                 t.live = f"%alive{n}"
             inputs = self._inputs(carried, i)
-            (holds,) = lanes.body(t, op.condition, inputs, self.condition_decided)
-            mask = lanes.both(t, around if t.point else f"%alive{n}", lanes.truth(t, holds))
-            if not t.point:
-                t.line(f"%still{n} = and {t.B} {mask}, {mask}")
-            wanted = lanes.any_lane(t, mask)
+            if self.uniform:
+                wanted = self._same_for_all(inputs)
+            else:
+                (holds,) = lanes.body(t, op.condition, inputs, self.condition_decided)
+                mask = lanes.both(t, around if t.point else f"%alive{n}", lanes.truth(t, holds))
+                if not t.point:
+                    t.line(f"%still{n} = and {t.B} {mask}, {mask}")
+                wanted = lanes.any_lane(t, mask)
             t.lines += [f"  br i1 {wanted}, label %body{n}, label %exit{n}", f"body{n}:"]
-        elif not t.point:
+        elif self.masked:
             mask = lanes.both(t, around, lanes.within(t, i, self.lanes))
-        t.live = mask if not t.point else around
+        t.live = mask if self.masked else around
         self._turn(carried, mask if self.masked else "", i, inputs)
         t.live = around
         t.line(f"%on{n} = add i64 {self.turn}, 1")
         t.lines += [f"  br label %head{n}", f"exit{n}:"]
         return carried
+
+    def _same_for_all(self, inputs: list[Any]) -> str:
+        """Whether to go on, where that is the same for all rows."""
+        t, tape = self.t, self.op.condition
+        assert tape is not None and self.condition_decided is not None
+        around = t.enter(tape, self.condition_decided)
+        for place, (op, args) in enumerate(zip(tape.ops, tape.args)):
+            if op is INPUT:
+                lanes.keep(t, place, inputs[args[0]])
+        found = indices.condition(t, tape)
+        t.leave(around)
+        return found
 
     def _turn(self, carried: list[Any], mask: str, i: str = "", inputs: list[Any] | None = None) -> list[Any]:
         """One turn, up to the block that ends it; returns the carried values behind it."""
@@ -144,17 +217,18 @@ class LoopText:
         found = lanes.body(t, op.body, inputs or self._inputs(carried, i), self.body_decided)
         new = list(found[: op.carried])
         for (name, pointer), x, shape in zip(self.buffers, found[op.carried :], self.stacked):
-            self._stack(name, pointer, x, shape, i)
+            if name or pointer:
+                self._stack(name, pointer, x, shape, i)
         taken = {x.base for x in carried if isinstance(x, Array)}
         for j, x in enumerate(new):  # what is read from another carried array is set aside before that is written
-            if isinstance(x, Array) and x.base in taken and x != carried[j]:
+            if isinstance(x, Array) and x.base in taken and not x.same(carried[j]):
                 new[j] = self._own(x)
         results: list[Any] = []
         for old, x in zip(carried, new):
             if not isinstance(x, Array):
                 results.append(lanes.select(t, mask, x, old) if mask else x)
                 continue
-            if x != old:
+            if not x.same(old):
                 arrays.copy(t, x, old.base, old.base, mask)
             results.append(old)
         if op.turns is None or op.turns > PAUSE:  # a long loop checks for an interruption (Ctrl-C) from time to time
@@ -213,5 +287,18 @@ class LoopText:
             if name:
                 pointer = t.fresh()
                 t.line(f"{pointer} = load ptr, ptr {name}, align 8")
-            found.append(Array("memory", pointer, (), (length, *shape), "", count, taken))
+            kind = "memory" if name or pointer else "turns"
+            room = op.turns if op.turns is not None else 0 if self.ask else self.over[0].room
+            found.append(Array(kind, pointer, (), (length, *shape), "", count, taken, room, own=t.live))
         return found
+
+
+def _counts(op: Loop) -> bool:
+    """Whether a whole number that is the same in all rows is of use in a loop."""
+    if op.condition is not None:
+        return True
+    for body in op.bodies():
+        for inner in body.ops:
+            if inner is LOAD or inner is BUMP or (isinstance(inner, Loop) and _counts(inner)):
+                return True
+    return False

@@ -11,7 +11,7 @@ from micrograd.compile.llvm.emit import Text
 from micrograd.ops import Op
 from micrograd.tape.check import shapes
 from micrograd.tape.decisions import Decisions
-from micrograd.tape.tape import SOURCES, Tape
+from micrograd.tape.tape import SOURCES, Projection, Tape
 
 
 class Memory:
@@ -27,6 +27,28 @@ class Memory:
         return at
 
 
+class Readers:
+    """How often the arrays of a tape are read."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.counts: dict[Any, int] | None = None
+
+    def alone(self, place: int) -> bool:
+        """Whether one instruction reads an array, and nobody else."""
+        if self.counts is None:
+            self.counts = {}
+            rows = [args for op, args in zip(self.tape.ops, self.tape.args) if op not in SOURCES]
+            for a in [a for args in [*rows, self.tape.roots()] for a in args]:
+                key = self._key(a)
+                self.counts[key] = self.counts.get(key, 0) + 1
+        return self.counts.get(self._key(place)) == 1
+
+    def _key(self, place: int) -> Any:
+        op = self.tape.ops[place]
+        return (self.tape.args[place], op.number) if isinstance(op, Projection) and op.name == "result" else place
+
+
 class Nested(Text):
     """The IR of one tape, and of the bodies inside of it, being written."""
 
@@ -39,6 +61,10 @@ class Nested(Text):
             ""  # the lanes (for a point: the condition) that reach the current instruction; empty for all of them
         )
         self.memory = Memory()
+        self.integers: dict[
+            str, str
+        ] = {}  # names of numbers that are whole and the same in all rows -> an i64 (indices.py)
+        self.readers = Readers(tape)
         self.tables: list[str] = []  # arrays of constants
         self.compared = nearly.compared(self)  # calls of functions that are compared, and decide nothing else
 
@@ -50,7 +76,8 @@ class Nested(Text):
     def enter(self, tape: Tape, decided: Decisions) -> tuple[Any, ...]:
         """Write into the body of a region from now on; returns what `leave` takes to undo it."""
         parts = self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided
-        around = *parts, self.compared
+        around = *parts, self.compared, self.readers
+        self.readers = Readers(tape)
         self.tape, self.decided, self.depth = tape, decided, self.depth + 1
         self.names, self.masks, self.arrays, self.results, self.columns = {}, {}, {}, {}, {}
         self.compared = nearly.compared(self)
@@ -58,7 +85,7 @@ class Nested(Text):
 
     def leave(self, around: tuple[Any, ...]) -> None:
         """Write into the tape around it again."""
-        *parts, self.compared = around
+        *parts, self.compared, self.readers = around
         self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided = parts
         self.depth -= 1
 

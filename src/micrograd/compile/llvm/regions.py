@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from micrograd.compile.llvm import arrays
+from micrograd.compile.llvm import arrays, indices
 from micrograd.compile.llvm.arrays import Array
-from micrograd.compile.llvm.lanes import any_lane, body, both, keep, no_lane, select, value, within
+from micrograd.compile.llvm.lanes import any_lane, body, both, keep, lent, no_lane, select, value, within
 from micrograd.compile.llvm.loops import LoopText
 from micrograd.compile.llvm.nested import Nested
 from micrograd.ops import OPS
 from micrograd.tape.decisions import Decisions
-from micrograd.tape.tape import SOURCES, STACK, Choose, Loop, Projection, Region, Structural, Tape
+from micrograd.tape.tape import BUMP, LOAD, SOURCES, STACK, Choose, Loop, Projection, Region, Structural, Tape
 
 # Both arms of a choice are computed and one is picked where they cost less than this, in additions. A branch that is taken at
 # random costs some 20 cycles, and keeps the processor from looking ahead.
@@ -47,12 +47,20 @@ def write(t: Nested, place: int, op: Structural) -> None:
     if isinstance(op, Loop):
         if op.condition is not None and t.is_outermost():
             decisions_first(t)
-        t.results[place] = LoopText(t, op, [value(t, a) for a in args], t.decided.bodies[place]).write()
+        t.results[place] = LoopText(t, op, args, t.decided.bodies[place]).write()
     elif isinstance(op, Choose):
-        operands = [value(t, a) for a in args[1:]]
+        operands = [lent(value(t, a)) for a in args[1:]]
         t.results[place] = _choose(t, op, t.condition(args[0]), operands, t.decided.bodies[place])
     elif op is STACK:
         t.arrays[place] = arrays.stack(t, t.memory, [value(t, a) if a in t.arrays else a for a in args], args)
+    elif op is LOAD:
+        array = t.arrays[args[0]]
+        found = arrays.index(t, array, indices.clamped(t, args[1], array.shape[0]))
+        keep(t, place, found._replace(own=None) if isinstance(found, Array) else found)
+    elif op is BUMP:
+        array = t.arrays[args[0]]
+        i = indices.clamped(t, args[1], array.shape[0])
+        t.arrays[place] = arrays.bump(t, array, i, value(t, args[2]), t.readers.alone(args[0]))
     else:
         assert isinstance(op, Projection)
         if op.name == "result":
@@ -60,7 +68,7 @@ def write(t: Nested, place: int, op: Structural) -> None:
         elif op.name == "element":
             keep(t, place, arrays.index(t, t.arrays[args[0]], str(op.number)))
         else:
-            t.arrays[place] = _pad(t, t.arrays[args[0]], op.number)
+            t.arrays[place] = _pad(t, t.arrays[args[0]], op.number, t.readers.alone(args[0]))
 
 
 # ---- choose
@@ -132,8 +140,22 @@ def _picked(t: Nested, condition: str, x: Any, y: Any) -> Any:
 # ---- pad
 
 
-def _pad(t: Nested, array: Array, length: int) -> Array:
+def _pad(t: Nested, array: Array, length: int, alone: bool) -> Array:
     """The first elements of a static array from one of unknown length, and zeros."""
+    if (
+        alone and arrays.overwritable(t, array) and array.room >= length and not array.lanes
+    ):  # there is memory behind them
+        rest = t.fresh()
+        t.line(f"{rest} = sub i64 {length}, {array.length}")
+
+        def behind(i: str) -> None:
+            at, to = t.fresh(), t.fresh()
+            t.line(f"{at} = add i64 {i}, {array.length}")
+            t.line(f"{to} = getelementptr {t.T}, ptr {array.base}, i64 {at}")
+            arrays.store(t, t.splat(0.0), to)
+
+        arrays.counted(t, rest, behind)
+        return Array("memory", array.base, (), (length,), own=t.live)
     p = arrays.room(t, t.memory, length * t.bytes)
 
     def zero(i: str) -> None:
@@ -144,7 +166,7 @@ def _pad(t: Nested, array: Array, length: int) -> Array:
     def one(i: str) -> None:
         x = arrays.index(t, array, i)
         assert isinstance(x, str)
-        if not t.point:
+        if array.lanes:
             x = select(t, within(t, i, array.lanes), x, t.splat(0.0))
         to = t.fresh()
         t.line(f"{to} = getelementptr {t.T}, ptr {p}, i64 {i}")
@@ -152,7 +174,7 @@ def _pad(t: Nested, array: Array, length: int) -> Array:
 
     arrays.counted(t, str(length), zero)
     arrays.counted(t, array.length, one)
-    return Array("memory", p, (), (length,))
+    return Array("memory", p, (), (length,), own=t.live)
 
 
 def decisions_first(t: Nested) -> None:

@@ -7,6 +7,7 @@ expand     write composite ops, lists and primitives in the ops that machines ha
 simplify   fold constants, drop what has no effect on bits, write each expression once
 prune      drop what no output and no guard needs
 hoist      move what is the same in all turns of a loop out of it, and constants into regions
+fuse       write two loops as one, where the second reads item by item what the first one stacks
 checkpoint write a long loop as loops in a loop, so that its adjoint keeps fewer states
 join       write many guards as one
 gather     move each instruction that lets go of an operand to where its operands are ready
@@ -21,6 +22,7 @@ from micrograd.tape.passes.derivatives import slopes_of as slopes_of
 from micrograd.tape.passes.derivatives import sources as sources
 from micrograd.tape.passes.forward import columns as columns
 from micrograd.tape.passes.forward import tangent as tangent
+from micrograd.tape.passes.fuse import fuse as fuse
 from micrograd.tape.passes.motion import hoist as hoist
 from micrograd.tape.passes.ordering import gather as gather
 from micrograd.tape.passes.ordering import join as join

@@ -95,3 +95,20 @@ def slopes_of(builder: Builder, op: Op, args: tuple[int, ...], place: int, wante
             "  They are run on places of a tape, not on floats.\n"
             "  Write them with operators and the functions of micrograd.math."
         ) from None
+
+
+def visiting_order(tape: Tape, root: int) -> list[int]:
+    """The places behind root in the order of engine.topological: a tape of several outputs has the order of the first."""
+    order: list[int] = []
+    seen = set()
+    stack = [(root, False)]
+    while stack:
+        i, inputs_done = stack.pop()
+        if inputs_done:
+            order.append(i)
+        elif i not in seen:
+            seen.add(i)
+            stack.append((i, True))
+            if tape.ops[i] not in SOURCES:
+                stack.extend((a, False) for a in reversed(tape.args[i]))
+    return order

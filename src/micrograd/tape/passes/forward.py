@@ -15,6 +15,7 @@ from micrograd.tape.check import Shape, shapes
 from micrograd.tape.passes.arrays import filled
 from micrograd.tape.passes.derivatives import active_inputs, active_places, input_places, slopes_of
 from micrograd.tape.tape import (
+    BUMP,
     CONST,
     INPUT,
     PICK,
@@ -140,8 +141,12 @@ class Push:
             found = self.inside.get(args[0], {}).get(op.number)
             if found is not None:
                 moves[i] = found
+        elif op is BUMP:
+            array, index, x = args
+            if array in moves or x in moves:
+                moves[i] = b.emit(BUMP, (self._tangent(array), self.at[index], self._tangent(x)))
         elif args[0] in moves:
-            moves[i] = b.emit(op, (moves[args[0]],))
+            moves[i] = b.emit(op, (moves[args[0]], *[self.at[a] for a in args[1:]]))
 
     def _zero(self, a: int) -> int:
         return filled(self.builder, 0.0, self.shape[a])

@@ -31,10 +31,12 @@ from micrograd.tape.passes.arrays import (
     known,
     single_inputs,
 )
-from micrograd.tape.passes.derivatives import active_inputs, active_places, input_places, slopes_of
+from micrograd.tape.passes.derivatives import active_inputs, active_places, input_places, slopes_of, visiting_order
 from micrograd.tape.tape import (
+    BUMP,
     CONST,
     INPUT,
+    LOAD,
     PICK,
     SOURCES,
     STACK,
@@ -72,26 +74,9 @@ def adjoint(tape: Tape, wrt: Sequence[int | None], seeds: Sequence[int] | None =
             sweep.reach[o] = True
         last = max(sweep.grads, default=-1)
         in_order = exact and seeds is None and not forward.regions
-        sweep.run(reversed(_visit(tape, last)) if in_order else range(last, -1, -1))
+        sweep.run(reversed(visiting_order(tape, last)) if in_order else range(last, -1, -1))
         outputs += [builder.const(0.0) if w is None else sweep.gradient(w) for w in wrt]
     return builder.finish(outputs, tape, at)
-
-
-def _visit(tape: Tape, root: int) -> list[int]:
-    """The places behind root in the order of engine.topological: a tape of several outputs has the order of the first."""
-    order: list[int] = []
-    seen = set()
-    stack = [(root, False)]
-    while stack:
-        i, inputs_done = stack.pop()
-        if inputs_done:
-            order.append(i)
-        elif i not in seen:
-            seen.add(i)
-            stack.append((i, True))
-            if tape.ops[i] not in SOURCES:
-                stack.extend((a, False) for a in reversed(tape.args[i]))
-    return order
 
 
 class Forward:
@@ -282,7 +267,15 @@ class Sweep:
             return
         g, reach = self.total(i, -1), self.reach_of(i)
         assert reach is not None
-        if op is STACK:
+        if op is LOAD:
+            self._load(args, g, reach)
+        elif op is BUMP:
+            array, index, x = args
+            self.give(array, g, reach)
+            if active[x]:
+                at = self.forward.at[index]
+                self.give(x, b.emit(LOAD, (g, at)), reach if reach is True else b.emit(LOAD, (reach, at)))
+        elif op is STACK:
             for k, a in enumerate(args):
                 if active[a]:
                     here = reach if reach is True else b.emit(element(k), (reach,))
@@ -298,6 +291,17 @@ class Sweep:
         else:  # pad: what was filled up gets nothing
             length = self.forward.at[args[0]]
             self.give(args[0], cut(b, g, length), reach if reach is True else cut(b, reach, length))
+
+    def _load(self, args: tuple[int, ...], g: int, reach: Reach) -> None:
+        """One element of an array gets all."""
+        b, (array, index) = self.builder, args
+        at, shape = self.forward.at[index], self._shape(array)
+        total = self.grads[array] if array in self.grads else self.zero(shape)
+        self.grads[array] = b.emit(BUMP, (total, at, g))
+        before = self.reach.get(array)
+        if before is not True:
+            flags = flag(b, before, shape)
+            self.reach[array] = b.emit(BUMP, (flags, at, flag(b, reach, shape[1:])))
 
     def _outs(self, i: int) -> dict[int, tuple[int, Reach]]:
         """The results of a region that have a cotangent: it, and their reach."""

@@ -124,6 +124,9 @@ class Backward:
         for k, total in sums.items():
             if k in at:
                 sweep.grads[at[k]] = total
+        for k in invariant_flags:
+            if k in at and inside[k]:  # the flags of an array go on from turn to turn
+                sweep.reach[at[k]] = flags[k]
         for k, g in cotangents.items():
             if self.reach[k] is not None:
                 sweep.give(outputs[k], g, flags.get(k, True))
@@ -138,7 +141,9 @@ class Backward:
         found += [sweep.total(at[k], sums[k]) if k in at else sums[k] for k in self.invariants]
         for k in invariant_flags:
             here = reach[k]
-            found.append(flags[k] if here is None else flag(inner, either(inner, flags[k], here, inside[k]), inside[k]))
+            if here is not None and not inside[k]:
+                here = either(inner, flags[k], here)
+            found.append(flags[k] if here is None else flag(inner, here, inside[k]))
         for k in self.elements:
             found.append(sweep.total(at[k], sweep.zero(inside[k])) if k in at else sweep.zero(inside[k]))
         found += [flag(inner, reach[k], inside[k]) for k in self.flags(self.elements)]
@@ -172,7 +177,9 @@ def sweep(outer: Sweep, i: int, outs: dict[int, tuple[int, Reach]]) -> None:
     carry += [flag(b, outs[k][1] if k in outs else None, back.given[k]) for k in back.flags(back.carried)]
     begun = [_begins(outer, back, k) for k in back.invariants]
     carry += [outer.grads[back.args[k]] if go else outer.zero(back.given[k]) for k, go in zip(back.invariants, begun)]
-    carry += [flag(b, None, back.given[k]) for k in back.flags(back.invariants)]
+    # The flags of an array go on, too: to begin anew, and to add them later, would take longer than the loop.
+    ready = {k: outer.reach.get(back.args[k]) for k, go in zip(back.invariants, begun) if go and back.given[k]}
+    carry += [flag(b, ready.get(k), back.given[k]) for k in back.flags(back.invariants)]
     numbers = [*range(op.carried), *(op.carried + 1 + k for k in range(len(back.dear)))]
     states = [b.emit(result(op.results + k), (back.region,)) for k in numbers]
     over = [*states, *(at[a] for a in arrays), *(outs[n][0] for n in back.stacked)]
@@ -196,7 +203,10 @@ def sweep(outer: Sweep, i: int, outs: dict[int, tuple[int, Reach]]) -> None:
         reach = flags[k] if reach == FLAG else True
         if go:
             outer.grads[back.args[k]] = sums[k]
-            outer.reached(back.args[k], reach)
+            if k in ready:
+                outer.reach[back.args[k]] = reach
+            else:
+                outer.reached(back.args[k], reach)
         else:
             outer.give(back.args[k], sums[k], reach)
     for k, g in {**of_elements, **cotangents}.items():

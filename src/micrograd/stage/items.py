@@ -1,0 +1,63 @@
+"""What a loop runs over, as far as it can be rolled: how many turns there are, and what each turn is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from micrograd.stage import iterate
+from micrograd.stage.elements import listed
+from micrograd.stage.errors import Unsupported
+from micrograd.stage.lanes import least, less
+from micrograd.stage.machine import Machine
+from micrograd.stage.packed import Span, binary_int, load, packed
+
+if TYPE_CHECKING:
+    from micrograd.stage.roll import Roll
+
+
+class Items:
+    """What a `for` loop runs over: for each turn an item made from the number of the turn and from elements of arrays."""
+
+    def __init__(self, source: Any, m: Machine) -> None:
+        self.make, self.length = self._of(source, m)
+        fixed = type(self.length) is int
+        self.turns: int = self.length if fixed else -least(less(0, self.length))  # at most
+        self.limit = None if fixed else self.length  # where it changes from turn to turn of a loop around
+
+    def _of(self, source: Any, m: Machine) -> tuple[Callable[[Roll], Any], Any]:
+        if isinstance(source, iterate.Together) and source.function is None:
+            parts = [self._of(p, m) for p in source.parts]
+            return lambda roll: tuple([make(roll) for make, _ in parts]), reduce(_shorter, [n for _, n in parts])
+        if isinstance(source, iterate.Counted) and type(source.number) is int:
+            make, count = self._of(source.part, m)
+            first = source.number
+            return lambda roll: (roll.index(1, first), make(roll)), count
+        if type(source) is not iterate.Sequence or type(source.position) is not int or source.size is not None:
+            raise Unsupported("a loop over this is not rolled")
+        at = source.position
+        if isinstance(source.source, Span):
+            s = source.source
+            begin = binary_int(m, "add", s.start, at * s.step)
+            return lambda roll: binary_int(m, "add", roll.index(s.step, 0), begin), binary_int(m, "sub", s.length, at)
+        found = packed(source.source)
+        if found is not None:
+            return lambda roll: load(m, found, roll.index(1, at)), binary_int(m, "sub", found.length, at)
+        if isinstance(source.source, range):
+            r = source.source[at:]
+            return lambda roll: roll.index(r.step, r.start), len(r)
+        rest = [listed(x) for x in source.source[at:]]
+        return lambda roll: roll.item(rest), len(rest)
+
+
+def _shorter(a: Any, b: Any) -> Any:
+    """The smaller one of two lengths, which is the same one in all turns."""
+    if least(less(b, a)) >= 0:
+        return a
+    if least(less(a, b)) >= 0:
+        return b
+    raise Unsupported("a loop over two lists, of which sometimes the one and sometimes the other is shorter")
+
+
+__all__ = ["Items"]

@@ -1,0 +1,322 @@
+"""Lists that are arrays of the tape, while a loop is rolled: what each turn makes anew, in a loop of its own.
+
+Such a list stays a list of the program's. What it holds is one Packed: an array, and how many of its elements the list has,
+which may change from turn to turn. Who reads an item by an index, or a slice, or iterates in a loop that is rolled, reads the
+array. Anybody else unpacks it first (`settle` in ragged.py, `touch` in machine.py): the items are then loaded one by one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from micrograd import observed
+from micrograd.engine import Value
+from micrograd.ops import OPS
+from micrograd.stage.errors import Unsupported
+from micrograd.stage.lanes import EXACT, Lane, affine, binary, least, less, plain
+from micrograd.stage.nodes import node_of, result_of
+from micrograd.stage.summary import Summary, _join_values, is_number
+from micrograd.tape.builder import Builder
+from micrograd.tape.tape import LOAD, PICK, SOURCES, STACK, Loop, Tape
+
+if TYPE_CHECKING:
+    from micrograd.stage.machine import Machine
+
+VALUES, FLOATS, MIXED = "values", "floats", "mixed"
+LONG = 24  # items from which on a list that is carried from turn to turn is an array
+
+
+class Packed(Summary):
+    """Items of an array of the tape: `length` of them (an int, or an affine Lane), from `start` on, in steps of `step`.
+
+    The array has room for `room` elements. Those that a list does not have are zeros. Of which kind the items are in the
+    program itself: VALUES, or plain FLOATS, or MIXED, and then what raises an exception for plain numbers is not computed.
+    """
+
+    __slots__ = ("array", "length", "of", "room", "start", "step")
+
+    def __init__(self, array: Value, length: Any, room: int, of: str, start: Any = 0, step: int = 1) -> None:
+        super().__init__([])
+        self.array, self.length, self.room, self.of, self.start, self.step = array, length, room, of, start, step
+
+
+class Span(Summary):
+    """A range whose ends change from turn to turn: `length` numbers from `start` on."""
+
+    __slots__ = ("length", "start", "step")
+
+    def __init__(self, start: Any, length: Any, step: int) -> None:
+        super().__init__([])
+        self.start, self.length, self.step = start, length, step
+
+
+class Forgotten(Summary):
+    """What a variable holds behind a loop that is not carried out of it: a row of a table. Who reads it is refused."""
+
+    __slots__ = ()
+
+
+def packed(x: Any) -> Packed | None:
+    """The array of a list that is one."""
+    if type(x) is list and len(x) == 1 and type(x[0]) is Packed:
+        found: Packed = x[0]
+        return found
+    return None
+
+
+def span(m: Machine, *ends: Any) -> Any:
+    """range() of ends that change from turn to turn."""
+    start, stop, step = (0, ends[0], 1) if len(ends) == 1 else (*ends, 1)[:3]
+    if type(step) is not int or abs(step) != 1 or affine(start) is None or affine(stop) is None:
+        raise Unsupported("a range whose ends change from turn to turn")
+    length = binary_int(m, "sub", stop, start) if step == 1 else binary_int(m, "sub", start, stop)
+    if least(length) < 0:
+        raise Unsupported("a range that may be empty in some turns, and end before it begins")
+    return Span(start, length, step)
+
+
+def binary_int(m: Machine, how: str, a: Any, b: Any) -> Any:
+    """a + b, a - b or a * b, of whole numbers that may change from turn to turn."""
+    import operator
+
+    op = getattr(operator, how)
+    if type(b) is int and b == (how == "mul"):
+        return a
+    if type(a) is int and a == (how == "mul") and how != "sub":
+        return b
+    found = op(a, b) if type(a) is int and type(b) is int else binary(m, op, a, b)
+    # What does not change any more is a constant.
+    return found.offset if type(found) is Lane and found.terms == {} else found
+
+
+# ---- arrays
+
+
+def pack(m: Machine, x: list[Any], room: int = 0) -> Packed:
+    """A list of numbers as an array, made where its items were made."""
+    items = [m.now(item) for item in x]
+    chain = _chain(m)
+    at = max([chain.index(v._trace) for v in _values(items) if v._trace in chain], default=0)
+    key = id(x), chain[at], room
+    known = m.stacks.get(key)
+    if known is not None and len(known[1]) == len(items) and all(a is b for a, b in zip(known[1], items)):
+        made: Packed = known[2]
+        return made
+    before = observed.set_trace(chain[at])
+    try:
+        numbers = [one(m, item) for item in items] + [0.0] * (room - len(items))
+        array = node_of(STACK, numbers)
+        array.__dict__["_numbers"] = [v._data if isinstance(v, Value) else v for v in numbers]
+    finally:
+        observed.set_trace(before)
+    found = Packed(array, len(items), len(numbers), of_all([sort_of(item) for item in items]))
+    m.stacks[key] = x, items, found
+    return found
+
+
+def is_table(x: Any) -> bool:
+    """Whether x is a list of lists of numbers, all of one length, which is not a short one."""
+    return (
+        len(x) * (len(x[0]) if x and type(x[0]) in (list, tuple) else 0) >= LONG
+        and all(type(row) in (list, tuple) and len(row) == len(x[0]) and packed(row) is None for row in x)
+        and all(isinstance(item, Summary) or is_number(item) for row in x for item in row)
+    )
+
+
+def pack_table(m: Machine, x: Any, rows: Any) -> Packed:
+    """The numbers of a list of lists in one array, one row behind the other."""
+    known = m.stacks.get(id(x))
+    items = [item for row in rows for item in row]
+    if known is None or len(known[1]) != len(items) or not all(a is b for a, b in zip(known[1], items)):
+        known = m.stacks[id(x)] = x, items, items  # packed under the id of a list that stays
+    return pack(m, known[2])
+
+
+def row(m: Machine, x: Any, index: Lane) -> Any:
+    """One list of a list of lists, by an index that changes from turn to turn. It can be read, and not changed."""
+    if least(index) < 0 or least(less(len(x), index)) < 1:
+        raise Unsupported("an index that may be outside of a list in some turns")
+    return [part(m, pack_table(m, x, x), index, len(x[0]))]
+
+
+def part(m: Machine, p: Packed, index: Any, width: int) -> Packed:
+    """Row number `index` of a table."""
+    if least(index) < 0 or least(less(p.length, binary_int(m, "mul", binary_int(m, "add", index, 1), width))) < 0:
+        raise Unsupported("an index that may be outside of an array in some turns")
+    return Packed(p.array, width, p.room, p.of, binary_int(m, "mul", index, width))
+
+
+def _chain(m: Machine) -> list[int]:
+    """The traces that are being written: that of the function, and of each loop that is being rolled, from the outermost on."""
+    chain = []
+    roll = m.rolling
+    while roll is not None:
+        chain.append(roll.serial)
+        last, roll = roll, roll.outer
+    return [last.around, *reversed(chain)] if chain else [_trace()]
+
+
+def _trace() -> int:
+    """The trace that is being written."""
+    found = observed.set_trace(0)
+    observed.set_trace(found)
+    return found
+
+
+def _values(items: list[Any]) -> list[Value]:
+    found = []
+    for item in items:
+        if type(item) is Summary:
+            found += _values([y for _, y in item.alternatives])
+        elif isinstance(plain(item), Value):
+            found.append(plain(item))
+    return found
+
+
+def one(m: Machine, x: Any) -> Any:
+    """An item as a number of the tape."""
+    x = m.now(x)
+    parts = x.alternatives if type(x) is Summary else [(None, x)]
+    for _, y in parts:
+        if not is_number(plain(y)) or (type(y) is Lane and y.kind is int):
+            raise Unsupported("a list of other things than numbers, in a loop that is rolled")
+        if type(y) is int and (m.keep_types or abs(y) >= EXACT):
+            raise Unsupported("a list with whole numbers in it, in a loop that is rolled")
+    if type(x) is not Summary:
+        found = plain(x)
+        return float(found) if type(found) is int else found
+    return _join_values(m, [(mask, None, plain(y)) for mask, y in x.alternatives])
+
+
+def sort_of(x: Any) -> str:
+    """Of which kind an item is."""
+    if type(x) is Summary:
+        return of_all([sort_of(y) for _, y in x.alternatives])
+    return VALUES if isinstance(x, Value) else FLOATS if type(x) is float or type(x) is Lane else MIXED
+
+
+def of_all(kinds: list[str]) -> str:
+    """The kind of a list of items of these kinds."""
+    return kinds[0] if len(set(kinds)) == 1 else MIXED
+
+
+# ---- items
+
+
+def load(m: Machine, p: Packed, i: Any) -> Any:
+    """Item i, which is known to be there."""
+    at = binary_int(m, "add", p.start, i if p.step == 1 else binary_int(m, "mul", i, p.step))
+    numbers = getattr(p.array, "_numbers", None)
+    known = numbers[at] if numbers is not None and type(at) is int else 0.0
+    found = node_of(LOAD, [p.array, float(at) if type(at) is int else at.value], known)
+    if p.of is MIXED:
+        m.mixed[id(found)] = found
+    return Lane(float, found) if p.of is FLOATS else found
+
+
+def item(m: Machine, x: list[Any], p: Packed, index: Any) -> Any:
+    """x[index]"""
+    if isinstance(index, slice):
+        return m.made([_part(m, p, index)])
+    if type(index) is not int and affine(index) is None:
+        raise Unsupported("an index that changes from turn to turn")
+    if type(index) is int and index < 0:
+        index = binary_int(m, "add", p.length, index)
+    if type(index) is int and type(p.length) is int and not 0 <= index < p.length:
+        raise IndexError("list index out of range")
+    if least(index) < 0 or least(less(p.length, index)) < 1:
+        raise Unsupported("an index that may be outside of a list in some turns")
+    return load(m, p, index)
+
+
+def _part(m: Machine, p: Packed, index: slice) -> Packed:
+    """A slice of items one behind the other, or of all in reverse."""
+    if index.step == -1 and index.start is None and index.stop is None:
+        last = binary_int(m, "sub", p.length, 1)
+        start = binary_int(m, "add", p.start, last if p.step == 1 else binary_int(m, "mul", last, p.step))
+        return Packed(p.array, p.length, p.room, p.of, start, -p.step)
+    ends = [0 if index.start is None else index.start, p.length if index.stop is None else index.stop]
+    if index.step not in (None, 1) or any(affine(e) is None for e in ends):
+        raise Unsupported("a slice that changes from turn to turn")
+    first, stop = (binary_int(m, "add", p.length, e) if type(e) is int and e < 0 else e for e in ends)
+    length = binary_int(m, "sub", stop, first)
+    if least(first) < 0 or least(length) < 0 or least(less(p.length, stop)) < 0:
+        raise Unsupported("a slice that may be outside of a list in some turns")
+    start = binary_int(m, "add", p.start, first if p.step == 1 else binary_int(m, "mul", first, p.step))
+    return Packed(p.array, length, p.room, p.of, start, p.step)
+
+
+def unpacked(m: Machine, p: Packed) -> list[Any]:
+    """The items one by one."""
+    if type(p.length) is not int:
+        raise Unsupported("a list whose length changes from turn to turn is read as a whole")
+    key = id(p), _trace()
+    known = m.unpacked.get(key)
+    if known is None:
+        known = m.unpacked[key] = p, [load(m, p, k) for k in range(p.length)]
+    return list(known[1])
+
+
+def fold(m: Machine, p: Packed, how: str, start: Any) -> Any:
+    """sum(), min() or max() of a list, in the order of its items; None where it is short, or some items are plain numbers."""
+    if p.of is not VALUES or (type(p.length) is int and p.length < LONG) or (how != "add" and least(p.length) < 1):
+        return None
+    b = Builder(5)
+    total, array, begin, turn = (b.input(k) for k in (0, 1, 2, 4))
+    at = turn if p.step == 1 else b.emit(OPS["neg"], (turn,))
+    x = b.emit(LOAD, (array, b.emit(OPS["add"], (begin, at))))
+    new = b.emit(OPS["add"], (total, x)) if how == "add" else b.emit(PICK, (b.emit(OPS[how], (x, total)), x, total))
+    fixed = type(p.length) is int
+    test: Tape | None = None
+    if not fixed:
+        asks = Builder(5)
+        test = asks.finish([asks.emit(OPS["lt"], (asks.input(4), asks.input(3)))])
+    most = p.length if fixed else -least(less(0, p.length))
+    op = Loop(b.finish([new]), 1, 3, most, test)
+    first = start if how == "add" else load(m, p, 0)
+    region = node_of(op, [first, p.array, *(float(n) if type(n) is int else n.value for n in (p.start, p.length))])
+    y = 0.0
+    numbers = getattr(p.array, "_numbers", None)
+    if numbers is not None and fixed and type(p.start) is int:
+        held = [numbers[p.start + p.step * k] for k in range(p.length)]
+        y = float(getattr(start, "_data", start)) + sum(held) if how == "add" else (max if how == "gt" else min)(held)
+    region.__dict__["_numbers"] = [y]
+    return result_of(region, 0, y)
+
+
+# ---- numbers that may be plain ones
+
+
+def may_be_plain(m: Machine, x: Any, depth: int = 12) -> bool:
+    """Whether a Value of the tape may be a plain number in the program itself: an item of a mixed list, or made from it."""
+    if not isinstance(x, Value) or not m.mixed:
+        return not isinstance(x, Value)
+    if id(x) in m.mixed:
+        return True
+    if x._rule in (*SOURCES, LOAD, STACK) or not x._prev or getattr(x._rule, "number", None) is not None:
+        return False
+    if depth == 0:
+        return True
+    inputs = [c for c, slope in zip(x._prev, x._partials or ()) if slope is not None]
+    if x._rule is PICK:
+        arms = list(zip(x._prev, x._partials or ()))[1:]
+        return any(slope is None or may_be_plain(m, c, depth - 1) for c, slope in arms)
+    return bool(inputs) and all(may_be_plain(m, c, depth - 1) for c in inputs)
+
+
+__all__ = [
+    "FLOATS",
+    "LONG",
+    "MIXED",
+    "VALUES",
+    "Packed",
+    "Span",
+    "item",
+    "load",
+    "may_be_plain",
+    "one",
+    "pack",
+    "packed",
+    "span",
+    "unpacked",
+]
