@@ -47,7 +47,9 @@ class LoopText:
         shapes = t.shapes_of(op.body, [*carried, *self.invariants, *(self._inner(a) for a in self.over), "index"])
         self.stacked = [shapes[o] for o in op.body.outputs[op.carried :]]
         last = op.body.inputs - 1  # of the numbers of the turns, nothing is kept
-        self.turns_stacked = [op.body.ops[o] is INPUT and op.body.args[o][0] == last for o in op.body.outputs[op.carried :]]
+        self.turns_stacked = [
+            op.body.ops[o] is INPUT and op.body.args[o][0] == last for o in op.body.outputs[op.carried :]
+        ]
         self.buffers: list[tuple[str, str]] = []  # of each stacked array: its buffer, if it grows; its pointer, if not
 
     def _inner(self, array: Array) -> Any:
