@@ -165,7 +165,7 @@ def _depends(m: Machine, leaves: list[Any]) -> frozenset[int]:
 
 def _lighten(kept: int, tape: Tape) -> Tape:
     """A tape before its adjoint is taken: less work inside of its loops, and fewer states to keep."""
-    tape = passes.fuse(passes.hoist(tape))
+    tape = passes.fuse(passes.prune(passes.hoist(tape)))
     return passes.checkpoint(tape, kept) if kept else tape
 
 

@@ -47,6 +47,7 @@ from micrograd.tape.tape import (
     Structural,
     Tape,
     element,
+    result,
 )
 
 ADD, MUL = OPS["add"], OPS["mul"]
@@ -289,8 +290,16 @@ class Sweep:
                 reach = either(b, parts[op.number][1], reach, shape)
             parts[op.number] = g, reach
         else:  # pad: what was filled up gets nothing
-            length = self.forward.at[args[0]]
+            length = self._length(args[0])
             self.give(args[0], cut(b, g, length), reach if reach is True else cut(b, reach, length))
+
+    def _length(self, array: int) -> int:
+        """The place of an array that is as long as this one: if it came out of a loop, that of the numbers of its turns."""
+        at, (made, *_) = self.forward.at, self.tape.args[array]
+        op = self.tape.ops[made] if self.tape.ops[array].name == "result" else None
+        if isinstance(op, Loop) and self.forward.active[made]:
+            return self.builder.emit(result(op.results + op.carried), (at[made],))
+        return at[array]
 
     def _load(self, args: tuple[int, ...], g: int, reach: Reach) -> None:
         """One element of an array gets all."""
