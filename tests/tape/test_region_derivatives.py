@@ -15,6 +15,7 @@ from micrograd.tape import passes
 from micrograd.tape.builder import Builder
 from micrograd.tape.check import check
 from micrograd.tape.interpret import run
+from micrograd.tape.passes import reverse_loop
 from micrograd.tape.tape import INPUT, STACK, Loop, Tape
 from micrograd.tape.text import parse
 from random_programs import close, same
@@ -241,3 +242,48 @@ def test_a_loop_over_an_array_keeps_the_square_root_of_the_states_too():
     swept, other = (passes.prune(passes.adjoint(t, [wrt(t)[k] for k in some])) for t in (nested, tape))
     check(swept)
     assert all(close(x, y, 1e-12, 1e-14) for x, y in zip(run(swept, xs), run(other, xs), strict=True))
+
+
+def a_while(functions):
+    """x and y while x < 0.9: y becomes y·exp(x) less what these functions make of it."""
+    calls = [f"  %{4 + k} = {name} %{3 + k}" for k, name in enumerate(functions)]
+    n = 4 + len(functions)
+    return parse(
+        f"""
+%0 = input 0
+%1 = input 1
+%2 = loop carry %0 %1 while {{
+  %0 = input 0
+  %1 = const 0.9
+  %2 = lt %0 %1
+  return %2
+}} do {{
+  %0 = input 0
+  %1 = input 1
+  %2 = exp %0
+  %3 = mul %2 %1
+{chr(10).join(calls)}
+  %{n} = const 0.1
+  %{n + 1} = mul %{n - 1} %{n}
+  %{n + 2} = add %0 %{n}
+  %{n + 3} = sub %3 %{n + 1}
+  return %{n + 2} %{n + 3}
+}}
+%3 = result %2 0
+%4 = result %2 1
+%5 = mul %3 %4
+return %5
+""".strip()
+    )
+
+
+@pytest.mark.parametrize(("functions", "kept"), [(["sin"], 2), (["sin", "cos", "tan"], 0)])
+def test_a_while_loop_keeps_results_of_functions_where_they_are_no_more_than_its_carried_values(functions, kept):
+    tape = a_while(functions)
+    loop = next(op for op in tape.ops if isinstance(op, Loop))
+    assert len(reverse_loop.dear(loop)) == kept
+    swept = passes.prune(passes.adjoint(tape, wrt(tape)))
+    back = next(op for op in swept.ops if isinstance(op, Loop) and op.reverse)
+    assert ("exp" in {op.name for op in back.body.ops}) == (not kept)
+    for xs in ([0.2, 0.7], [-1.0, 1.5], [1.0, 3.0]):
+        assert all(close(x, y, 1e-11, 1e-13) for x, y in zip(run(swept, xs), plain(tape, xs), strict=True))

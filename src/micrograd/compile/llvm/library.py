@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from micrograd.compile.llvm import math as inline
-from micrograd.compile.llvm import same_exp
+from micrograd.compile.llvm import same_erfc, same_exp
 from micrograd.compile.llvm.build import host_features, vector_name
 
 if TYPE_CHECKING:
     from micrograd.compile.llvm.emit import Text
 
+SAME: dict[str, Any] = {"exp": same_exp, "erfc": same_erfc}  # vector functions with the bits of the library
 OURS = ("mg_mod", "mg_floordiv")  # in ops.h, over doubles alone
 
 
@@ -25,8 +26,9 @@ def call(text: Text, function: str, operands: list[str]) -> str:
         if vector is not None and text.width % lanes == 0:
             return call_vector(text, vector, operands, lanes)
     wide = not text.point and text.scalar == "double" and text.lanes == text.width > 1
-    if function == "exp" and wide and same_exp.usable(text.target.bits):
-        return same_exp.call(text, operands[0])
+    same = SAME.get(function)
+    if same is not None and wide and same.usable(text.target.bits):
+        return same.call(text, operands[0])
     scalar = text.scalar if function not in OURS else "double"
     name = function + ("f" if scalar == "float" else "")
     declare = f"declare {scalar} @{name}({', '.join([scalar] * n)}) nounwind willreturn memory(none)"

@@ -8,7 +8,6 @@ another library, or another version of it, is called lane by lane. So are lanes 
 
 from __future__ import annotations
 
-import ctypes
 import math
 import random
 import struct
@@ -16,7 +15,7 @@ from decimal import Decimal, localcontext
 from functools import cache
 from typing import Any
 
-from micrograd.compile.llvm import build
+from micrograd.compile.llvm import build, trial
 
 SIZE = 128  # entries of the table
 SCALE = float.fromhex("0x1.71547652b82fep0") * SIZE
@@ -117,9 +116,14 @@ def declarations(width: int) -> list[str]:
     ]
 
 
+def functions(width: int) -> list[str]:
+    """The function for vectors of this width, with what it needs."""
+    return [*declarations(width), text(width)]
+
+
 def call(t: Any, x: str) -> str:
     """Write a call into a Text; the name of the result."""
-    for line in (*declarations(t.width), text(t.width)):
+    for line in functions(t.width):
         t.declared[line] = line
     r: str = t.fresh()
     t.line(f"{r} = call {t.T} @mg_exp{t.width}({t.T} {x})")
@@ -131,29 +135,6 @@ def usable(bits: int) -> bool:
     """Whether this machine's exp has the same bits, tried with vectors of so many bits."""
     if bits < 256 or not build.host_features().get("fma"):
         return False
-    width = bits // 64
-    T = f"<{width} x double>"
-    driver = f"""define void @kernel(ptr %x, ptr %y, i64 %n) {{
-  br label %head
-head:
-  %i = phi i64 [ 0, %0 ], [ %next, %head ]
-  %from = getelementptr double, ptr %x, i64 %i
-  %a = load {T}, ptr %from, align 8
-  %b = call {T} @mg_exp{width}({T} %a)
-  %to = getelementptr double, ptr %y, i64 %i
-  store {T} %b, ptr %to, align 8
-  %next = add i64 %i, {width}
-  %more = icmp ult i64 %next, %n
-  br i1 %more, label %head, label %done
-done:
-  ret void
-}}
-"""
-    source = "\n".join([text(width), driver, *declarations(width)])
-    code = build.compile_text(source, 0, build.Target(width, False, True, False, bits))
-    rng = random.Random(7)
-    xs = [rng.uniform(-1, 1) * 10.0 ** rng.uniform(-18, 2.708) for _ in range(TRIED)]
-    given, found = (ctypes.c_double * TRIED)(*xs), (ctypes.c_double * TRIED)()
-    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-    kind(int(code.address))(given, found, TRIED)
-    return all(y == math.exp(x) for x, y in zip(xs, found))
+    width, rng = bits // 64, random.Random(7)
+    numbers = [rng.uniform(-1, 1) * 10.0 ** rng.uniform(-18, 2.708) for _ in range(TRIED)]
+    return trial.agrees(f"mg_exp{width}", width, functions(width), math.exp, numbers)

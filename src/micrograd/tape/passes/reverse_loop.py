@@ -38,9 +38,10 @@ def with_states(op: Loop) -> Loop:
 def dear(op: Loop) -> list[int]:
     """The places of a body that are kept rather than computed once more: calls of functions, where the turns are few.
 
+    Of a loop whose number of turns is not known they are kept where that takes no more memory than the carried values do.
     Of a call that is only compared, the outcome is kept, so that the reverse loop decides as the forward one did.
     """
-    if op.turns is None or op.turns > KEPT:
+    if op.turns is not None and op.turns > KEPT:
         return []
     body = single_inputs(op.body)
     calls = {i for i, o in enumerate(body.ops) if o.llvm.startswith("@") and not o.llvm.startswith("@llvm.")}
@@ -53,7 +54,8 @@ def dear(op: Loop) -> list[int]:
         for i, (o, args) in enumerate(zip(body.ops, body.args))
         if o not in SOURCES and o.llvm.startswith("fcmp") and any(a in calls and a not in others for a in args)
     }
-    return sorted((calls & others) | outcomes)
+    found = sorted((calls & others) | outcomes)
+    return found if op.turns is not None or len(found) <= op.carried else []
 
 
 class Turn(NamedTuple):
