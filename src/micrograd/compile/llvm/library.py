@@ -28,7 +28,7 @@ def call(text: Text, function: str, operands: list[str]) -> str:
     wide = not text.point and text.scalar == "double" and text.lanes == text.width > 1
     same = SAME.get(function)
     if same is not None and wide and same.usable(text.target.bits):
-        return same.call(text, operands[0])
+        return str(same.call(text, operands[0]))
     scalar = text.scalar if function not in OURS else "double"
     name = function + ("f" if scalar == "float" else "")
     declare = f"declare {scalar} @{name}({', '.join([scalar] * n)}) nounwind willreturn memory(none)"

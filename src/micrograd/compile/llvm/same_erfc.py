@@ -17,7 +17,7 @@ from typing import Any
 from micrograd.compile.llvm import same_exp, trial
 from micrograd.compile.llvm.same_exp import _hex
 
-# Numerator and denominator by powers of z: on |x| < 0.84375 in x², on |x| < 1.25 in |x| - 1, then in 1/x² below and above 1/0.35.
+# Numerator and denominator by powers of z: x² for |x| < 0.84375, |x| - 1 for |x| < 1.25, then 1/x², below and above 1/0.35.
 NUMERATORS = (
     (0.12837916709551256, -0.3250421072470015, -0.02848174957559851, -0.005770270296489442, -2.3763016656650163e-05),
     (-0.0023621185607526594, 0.41485611868374833, -0.3722078760357013, 0.31834661990116175, -0.11089469428239668,

@@ -11,7 +11,7 @@ from micrograd.compile.llvm import build
 def agrees(
     name: str, width: int, functions: Sequence[str], of_the_library: Callable[[float], float], numbers: Sequence[float]
 ) -> bool:
-    """Whether `name`, defined among these functions over vectors of this width, gives what the library gives for all numbers."""
+    """Whether `name`, one of these functions over vectors of this width, gives what the library gives for all numbers."""
     T = f"<{width} x double>"
     driver = f"""define void @kernel(ptr %x, ptr %y, i64 %n) {{
   br label %head
