@@ -137,8 +137,13 @@ def counts() -> dict[str, dict[str, object]]:
     kept: dict[str, dict[str, object]] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
     for name in ("fuzz", "fuzz-loaders", "guided", "mutants", "faults"):
         path = ROOT / "build" / f"{name}.json"
-        if path.exists():
-            kept[name] = json.loads(path.read_text())
+        if not path.exists():
+            continue
+        new = json.loads(path.read_text())
+        if name == "mutants":
+            kept[name] = {**kept.get(name, {}), **new}
+        elif name != "fuzz" or new["programs"] >= 1000:  # a few programs are a look at one of them, and no run
+            kept[name] = new
     return kept
 
 
