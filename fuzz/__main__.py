@@ -25,10 +25,12 @@ os.environ.setdefault("MICROGRAD_CACHE", tempfile.mkdtemp(prefix="fuzz-kernels-"
 
 import twins  # noqa: E402, F401, I001  (loads the package twice: before anything else imports it)
 
+from fuzz import torched  # noqa: E402
 from fuzz.check import Failure, check  # noqa: E402
 from fuzz.generate import Program, generate  # noqa: E402
 from fuzz.shrink import shrink  # noqa: E402
 
+POINTS = ("points", "oracle", "torch")  # what is counted by point, and not by program
 RESULTS = ROOT / "build" / "fuzz.json"
 
 
@@ -94,8 +96,8 @@ def main() -> int:
         program = generate(seed)
         try:
             took = check(program, random.Random(seed), thorough, given.points, given.every, histories)
-            counts.update({name: int(n) for name, n in took.items() if name in ("points", "oracle")})
-            counts.update([name for name, n in took.items() if n and name not in ("points", "oracle")])
+            counts.update({name: int(n) for name, n in took.items() if name in POINTS})
+            counts.update([name for name, n in took.items() if n and name not in POINTS])
         except Exception as error:
             reason = str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
             failures.append(report(seed, program, reason, thorough, given.every, histories))
@@ -105,6 +107,8 @@ def main() -> int:
             write()
         if len(failures) >= given.stop or (given.seconds and time.monotonic() - began > given.seconds):
             break
+    if torched.torch is None:
+        print(torched.MISSING)
     print(f"{done} programs in {time.monotonic() - began:.0f} s ({dict(counts)}): {len(failures)} failures")
     write()
     return 1 if failures else 0

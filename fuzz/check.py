@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
-from fuzz import exact
+from fuzz import exact, torched
 from fuzz.duals import Dual, Math, Run, grad_of
 from fuzz.duals import number as numbers_of
 from fuzz.generate import Program, build
@@ -220,14 +220,14 @@ def function(program: Program) -> tuple[Any, list[Any]]:
     return build(program, NAMESPACES[id(C)], captured, grad), captured
 
 
-def oracle_agrees(program: Program, seen: list[Seen], rng: random.Random) -> int:
-    """Value and a directional derivative to 30 digits, which know nothing of the table; at how many points."""
+def oracle_agrees(program: Program, seen: list[Seen], rng: random.Random, what: str, oracle: Any) -> int:
+    """Value and a directional derivative of an oracle that knows nothing of the table; at how many points."""
     compared = 0
     for point in seen:
         direction = [rng.choice((-1, 1)) * rng.uniform(0.5, 2.0) for _ in point.xs]
-        found = None if point.wild else exact.run(program, point.xs, direction)
+        found = None if point.wild else oracle(program, point.xs, direction)
         if found is not None:
-            in_direction("mpmath", program, point, direction, found)
+            in_direction(what, program, point, direction, found)
             compared += 1
     return compared
 
@@ -332,7 +332,7 @@ def check(
     """
     from fuzz.inputs import points as choose
 
-    done = {"points": 0, "oracle": 0, "merged": 0, "orders": 0, "refused": 0, "compiled": 0, "histories": 0}
+    done = {"points": 0, "oracle": 0, "torch": 0, "merged": 0, "orders": 0, "refused": 0, "compiled": 0, "histories": 0}
     turn = rng.randrange(1 << 30)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -348,7 +348,9 @@ def check(
             if thorough or turn % (2 * every) == 1:
                 done["merged"] = merged_agrees(program, seen, turn) == "merged"
             if thorough or turn % (4 * every) == 2:
-                done["oracle"] = oracle_agrees(program, seen, rng)
+                done["oracle"] = oracle_agrees(program, seen, rng, "mpmath", exact.run)
+            if thorough or turn % (4 * every) == 0:
+                done["torch"] = oracle_agrees(program, seen, rng, "PyTorch", torched.run)
             if program.tame and (thorough or turn % (8 * every) == 3):
                 orders_agree(program, seen)
                 done["orders"] = 1

@@ -75,7 +75,8 @@ and every op. It runs at three to six points (plain numbers, numbers that tie, i
 - on the C engine beside dual numbers with random rounding noise: what the noise does to a result is what any other order of
   rounding may do, and bounds the comparison; and on the Python engine, to the bit;
 - a sample of them also as a traced tape with its adjoint after all passes (to the bit), as one tape of all paths, beside mpmath at
-  30 digits with slopes that were written without a look at the op table, and in derivatives up to order 4 on both engines;
+  30 digits with slopes that were written without a look at the op table, beside PyTorch where that is installed, and in derivatives
+  up to order 4 on both engines;
 - one in 20 (`--compiled`) as machine code in every mode: `jit` exact, by default, with `wait=False` before and after the code is
   ready and with `fastmath`; afresh and after other calls; `vmap` with each row as the first one, with one, two and seven threads,
   in single precision; and orders 2 to 4;
@@ -154,7 +155,7 @@ def rows(kept: dict[str, dict[str, object]]) -> list[tuple[str, str, str]]:
         text = (
             f"{f['programs']:,} programs at {f['points']:,} points in {f['seconds']:,} s; {f['compiled']:,} of them compiled in "
             f"every mode, {f.get('histories', 0):,} in several histories, {f['merged']:,} merged, {f['oracle']:,} points beside "
-            f"mpmath, {f.get('orders', 0):,} to order 4: "
+            f"mpmath and {f.get('torch', 0):,} beside PyTorch, {f.get('orders', 0):,} to order 4: "
             f"{f['failures']} failures that are open"
         )
         found.append(("random programs in every way", "`make fuzz`", text))

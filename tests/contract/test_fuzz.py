@@ -87,15 +87,33 @@ def test_a_wrong_partial_is_found_and_its_program_shrunk(monkeypatch):
 
 def test_a_slope_that_is_wrong_everywhere_is_found_by_mpmath(monkeypatch):
     """cos with a slope that is off by a millionth, on both engines and in the tape: only an oracle of its own can see it."""
+    from fuzz import exact, torched
     from fuzz.check import Failure, oracle_agrees, twins_agree
     from fuzz.generate import Program
 
     program = Program(1, (), "def f(x0):\n    return x0 * m.cos(x0)\n", True)
     rng = random.Random(0)
     [seen] = twins_agree(program, [[0.75]], rng, range(1))
-    assert oracle_agrees(program, [seen], rng) == 1
-    with pytest.raises(Failure, match="mpmath"):
-        oracle_agrees(program, [seen._replace(grads=[seen.grads[0] * 1.000001])], rng)
+    oracles = {"mpmath": exact.run} if torched.torch is None else {"mpmath": exact.run, "PyTorch": torched.run}
+    for what, oracle in oracles.items():
+        assert oracle_agrees(program, [seen], rng, what, oracle) == 1
+        with pytest.raises(Failure, match=what):
+            oracle_agrees(program, [seen._replace(grads=[seen.grads[0] * 1.000001])], rng, what, oracle)
+
+
+def test_pytorch_has_what_most_programs_use_and_agrees():
+    from fuzz import torched
+    from fuzz.check import oracle_agrees, twins_agree
+    from fuzz.inputs import points
+
+    if torched.torch is None:
+        pytest.skip(torched.MISSING)
+    compared = 0
+    for seed in range(300, 340):
+        program, rng = generate(seed), random.Random(seed)
+        seen = twins_agree(program, points(program, rng, 2), rng, range(0))
+        compared += oracle_agrees(program, seen, rng, "PyTorch", torched.run)
+    assert compared > 20
 
 
 @pytest.mark.parametrize("name", ["tape", "expression", "weights", "checkpoint", "cache", "request"])
