@@ -121,8 +121,9 @@ faults: $(DEV) $(ENGINE)  ## every allocation and every system call of files fai
 	$(BIN)/python -m pytest -q tests/engine/test_faults.py tests/engine/test_faults_compiled.py tests/engine/test_hostile.py tests/engine/test_by_hand.py tests/train/test_system_calls.py
 	$(BIN)/python tools/sanitize.py --leaks --only faults,faults_compiled,hostile,by_hand
 
-sanitize: $(DEV) $(ENGINE)  ## run the engine's tests on a C engine built with AddressSanitizer and UndefinedBehaviorSanitizer
+sanitize: $(DEV) $(ENGINE)  ## run the engine's tests on a C engine built with Address-, UndefinedBehavior- and ThreadSanitizer
 	$(BIN)/python tools/sanitize.py
+	$(BIN)/python tools/sanitize.py --races
 
 windows: $(DEV)  ## compile every unit of the C engine for Windows, with mingw-w64's cross compiler where it is installed
 	$(BIN)/python tools/check_windows.py

@@ -44,6 +44,7 @@ PASSES = [
 MORE_PASSES = ["tests/tape/test_regions.py", "tests/tape/test_derivative_orders.py", "tests/tape/test_tape.py",
                "tests/contract/test_fuzz.py", "tests/compile/test_compiled_regions.py"]  # fmt: skip
 MERGER = (["tests/stage/test_broken_merger.py", "-k", "nothing_is_broken"], ["tests/stage/test_traps.py"])
+HISTORY = ["tests/stage/test_history.py", "tests/stage/test_which_variant_takes_a_row.py", "-k", "not random"]
 # For each file the tests that find most, and those for the mutants that survive them.
 TARGETS: dict[str, tuple[list[str], list[str]]] = {
     "ops.py": (["tests/engine/test_table.py", "tests/engine/test_ops.py", *PURE],
@@ -62,8 +63,14 @@ TARGETS: dict[str, tuple[list[str], list[str]]] = {
     "tape/interpret.py": (PASSES, MORE_PASSES),
     "tape/decisions.py": (["tests/compile/test_decisions.py"], ["tests/contract/test_fuzz.py", "tests/compile/test_jit.py"]),
     "tape/kinds.py": (["tests/trust/test_isinstance_under_a_trace.py"], []),
+    "compile/chain.py": (HISTORY, ["tests/stage/test_which_variant_takes_a_row.py", "tests/compile/test_jit_calls.py",
+                                   "tests/compile/test_paths.py", "tests/stage/test_rolled.py", "tests/stage/test_explain.py",
+                                   "tests/compile/test_changed_modules.py"]),
+    "compile/rows_tracing.py": (HISTORY, ["tests/compile/test_vmap.py", "tests/compile/test_paths.py",
+                                          "tests/compile/test_captured.py", "tests/compile/test_vmap_values.py"]),
     "compile/variants.py": (["tests/compile/test_paths.py", "tests/compile/test_jit.py"],
-                            ["tests/compile/test_vmap.py", "tests/trust", "tests/compile/test_jit_calls.py"]),
+                            ["tests/compile/test_vmap.py", "tests/trust", "tests/compile/test_jit_calls.py",
+                             "tests/stage/test_which_variant_takes_a_row.py", "tests/compile/test_changed_modules.py"]),
     "compile/signature.py": (["tests/compile/test_jit_calls.py", "tests/compile/test_jit.py"],
                              ["tests/compile/test_calls.py", "tests/compile/test_objects.py", "tests/compile/test_pickle.py"]),
     "stage/masks.py": MERGER,
