@@ -18,22 +18,20 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from micrograd.ops import OPS, facts  # noqa: E402
-from micrograd.text import Page  # noqa: E402
+from micrograd.ops import OPS, Op, facts, partials  # noqa: E402
+from micrograd.text import Column, Page, Program  # noqa: E402
 
 PATH = ROOT / "src" / "micrograd" / "learn" / "static" / "ops.js"
 
 HEADER = """\
 // Made by tools/gen_ops_js.py from ops.py: change the table there and run it again.
-import {
-  dot, erf, erfc, floordiv, fma, gamma, lgamma, logsumexp, mean, modulo, philox, power, product, productsOfTheRest,
-  remainder, rint, shares, total,
-} from "./special.js";
+import { erf, erfc, floordiv, fma, gamma, lgamma, modulo, philox, power, remainder, rint } from "./special.js";
 
 /**
- * One row of the table. `facts` names what the one partial of an n-ary op (arity -1) is a function of.
- * @typedef {{symbol: string, arity: number, rule: string[], facts?: string[],
- *            value: (...xs: any[]) => number, partials: ((...xs: number[]) => number)[]}} Op
+ * One row of the table. An op over a list (arity -1) has one partial, a function of the `facts` about an input; `slopes`
+ * computes it for all inputs.
+ * @typedef {{symbol: string, arity: number, rule: string[], facts?: string[], value: (...xs: any[]) => number,
+ *            partials: ((...xs: number[]) => number)[], slopes?: (x: number[], y: number) => number[]}} Op
  */
 
 /** @type {Record<string, Op>} */
@@ -58,14 +56,8 @@ export function valueOf(name, args) {
  * @returns {number[]}
  */
 export function partialsOf(name, args, y) {
-  const op = OPS[name];
-  if (op.arity >= 0) return op.partials.map((partial) => partial(...args, y));
-  const names = op.facts ?? [], half = args.length / 2;
-  const rest = names.includes("rest") ? productsOfTheRest(args) : [];
-  const share = names.includes("share") ? shares(args, y) : [];
-  const other = (i) => args[(i + half) % args.length];
-  const fact = (name, i) => ({ x: args[i], y, n: args.length, rest: rest[i], share: share[i], other: other(i) })[name];
-  return args.map((_, i) => op.partials[0](...names.map((name) => fact(name, i))));
+  const { slopes, partials } = OPS[name];
+  return slopes ? slopes(args, y) : partials.map((partial) => partial(...args, y));
 }
 """
 
@@ -96,6 +88,34 @@ def function(parameters: tuple[str, ...], rule: Any) -> str:
     return f"{head} {{ const {body}; return {last}; }}"
 
 
+def _program() -> Program:
+    program = Program("js", literal, "const", "let", "let", "n")
+    program.put("const n = x.length;")
+    return program
+
+
+def _lines(program: Program, head: str) -> str:
+    return "\n".join([f"({head}) => {{", *(f"  {line}" for line in program.body), "  }"])
+
+
+def over_list(op: Op) -> str:
+    """The value of an op over a list, with its loops."""
+    program = _program()
+    result = op.value(Column.of(program, "x"))
+    program.put(f"return {program.spell(result)};")
+    return _lines(program, "x")
+
+
+def slopes(op: Op) -> str:
+    """The partials of an op over a list, with their loops."""
+    program = _program()
+    program.stored = "partial"
+    program.put("const partial = new Array(n);")
+    partials(op, Column.of(program, "x"), program.text("y"))
+    program.put("return partial;")
+    return _lines(program, "x, y" if any(re.search(r"\by\b", line) for line in program.body) else "x")
+
+
 def _needed(parameters: tuple[str, ...], steps: list[tuple[str, str]], result: str) -> tuple[str, ...]:
     """The parameters up to the last one that the body names."""
     words = {result, *re.findall(r"\w+", " ".join(spelled for spelled, _ in steps))}
@@ -114,13 +134,13 @@ def text() -> str:
             f"rule: {json.dumps(op.rule, ensure_ascii=False)}",
         ]
         if op.arity < 0:
-            row += [f"facts: {json.dumps(facts(op))}", f"value: (xs) => {op.js}"]
-            partials = [function(facts(op), op.partials[0])]
+            row += [f"facts: {json.dumps(facts(op))}", f"value: {over_list(op)}", f"slopes: {slopes(op)}"]
+            each = [function(facts(op), op.partials[0])]
         else:
             rule = (lambda *xs, op=op: xs[0]._apply(op, xs)) if op.js else op.value
             row.append(f"value: {function(inputs, rule)}")
-            partials = [function((*inputs, "y"), partial) for partial in op.partials]
-        row.append(f"partials: [{', '.join(partials)}]")
+            each = [function((*inputs, "y"), partial) for partial in op.partials]
+        row.append(f"partials: [{', '.join(each)}]")
         out.append(f"  {op.name}: {{ {', '.join(row)} }},\n")
     return "".join([*out, FOOTER])
 

@@ -596,11 +596,11 @@ _ROWS = [
     Op("normal", _normal, [_zero, _zero, _zero], rule=("0", "0", "0"), llvm="normal"),
     Op("probit", _probit, [lambda a, y: SQRT_2PI * f.exp(0.5 * (y * y))], rule=("√2π·exp(y²/2)",), llvm="strict"),
     # -- n-ary: a list of inputs in one node; sums run from left to right. dot takes [*xs, *ys].
-    Op("sum", lambda xs: _fold(lambda acc, x: acc + x, xs, 0.0), [_one], nary=True, rule=("1",), js="total(xs)"),
-    Op("prod", lambda xs: _fold(lambda acc, x: acc * x, xs, 1.0), [lambda rest: rest], nary=True, rule=("product of the others",), js="product(xs)"),
-    Op("mean", _mean, [lambda n: f.div(1.0, n)], nary=True, rule=("1/n",), js="mean(xs)"),
-    Op("dot", _dot, [lambda other: other], nary=True, symbol="dot", rule=("its partner",), js="dot(xs)"),
-    Op("logsumexp", _logsumexp, [lambda share: share], nary=True, rule=("exp(x - y)",), js="logsumexp(xs)"),
+    Op("sum", lambda xs: _fold(lambda acc, x: acc + x, xs, 0.0), [_one], nary=True, rule=("1",)),
+    Op("prod", lambda xs: _fold(lambda acc, x: acc * x, xs, 1.0), [lambda rest: rest], nary=True, rule=("product of the others",)),
+    Op("mean", _mean, [lambda n: f.div(1.0, n)], nary=True, rule=("1/n",)),
+    Op("dot", _dot, [lambda other: other], nary=True, symbol="dot", rule=("its partner",)),
+    Op("logsumexp", _logsumexp, [lambda share: share], nary=True, rule=("exp(x - y)",)),
 ]
 # fmt: on
 

@@ -1,13 +1,11 @@
 // Made by tools/gen_ops_js.py from ops.py: change the table there and run it again.
-import {
-  dot, erf, erfc, floordiv, fma, gamma, lgamma, logsumexp, mean, modulo, philox, power, product, productsOfTheRest,
-  remainder, rint, shares, total,
-} from "./special.js";
+import { erf, erfc, floordiv, fma, gamma, lgamma, modulo, philox, power, remainder, rint } from "./special.js";
 
 /**
- * One row of the table. `facts` names what the one partial of an n-ary op (arity -1) is a function of.
- * @typedef {{symbol: string, arity: number, rule: string[], facts?: string[],
- *            value: (...xs: any[]) => number, partials: ((...xs: number[]) => number)[]}} Op
+ * One row of the table. An op over a list (arity -1) has one partial, a function of the `facts` about an input; `slopes`
+ * computes it for all inputs.
+ * @typedef {{symbol: string, arity: number, rule: string[], facts?: string[], value: (...xs: any[]) => number,
+ *            partials: ((...xs: number[]) => number)[], slopes?: (x: number[], y: number) => number[]}} Op
  */
 
 /** @type {Record<string, Op>} */
@@ -79,11 +77,144 @@ export const OPS = {
   philox: { symbol: "philox", arity: 3, rule: ["0", "0", "0"], value: (a, b, c) => philox(a, b, c), partials: [() => 0, () => 0, () => 0] },
   normal: { symbol: "normal", arity: 3, rule: ["0", "0", "0"], value: (a, b, c) => { const t0 = philox(a, b, c), t1 = t0 - 0.5, t2 = t1 + 5.551115123125783e-17, t3 = Math.abs(t2), t4 = 0.5 - t3, t5 = t4 < 3.2927225399135965e-10 ? 1.0 : 0.0, t6 = t4 * 4294967296, t7 = t5 != 0.0 ? t6 : t4, t8 = t5 != 0.0 ? 32 : 0, t9 = 0 + t8, t10 = t7 < 2.1579186437577746e-05 ? 1.0 : 0.0, t11 = t7 * 65536, t12 = t10 != 0.0 ? t11 : t7, t13 = t10 != 0.0 ? 16 : 0, t14 = t9 + t13, t15 = t12 < 0.005524271728019903 ? 1.0 : 0.0, t16 = t12 * 256, t17 = t15 != 0.0 ? t16 : t12, t18 = t15 != 0.0 ? 8 : 0, t19 = t14 + t18, t20 = t17 < 0.08838834764831845 ? 1.0 : 0.0, t21 = t17 * 16, t22 = t20 != 0.0 ? t21 : t17, t23 = t20 != 0.0 ? 4 : 0, t24 = t19 + t23, t25 = t22 < 0.3535533905932738 ? 1.0 : 0.0, t26 = t22 * 4, t27 = t25 != 0.0 ? t26 : t22, t28 = t25 != 0.0 ? 2 : 0, t29 = t24 + t28, t30 = t27 < 0.7071067811865476 ? 1.0 : 0.0, t31 = t27 * 2, t32 = t30 != 0.0 ? t31 : t27, t33 = t30 != 0.0 ? 1 : 0, t34 = t29 + t33, t35 = t3 <= 0.425 ? 1.0 : 0.0, t36 = t2 * t2, t37 = 0.180625 - t36, t38 = t32 - 1, t39 = t32 + 1, t40 = t38 / t39, t41 = t40 * t40, t42 = 2 * t40, t43 = fma(0.08695652173913043, t41, 0.09523809523809523), t44 = fma(t43, t41, 0.10526315789473684), t45 = fma(t44, t41, 0.11764705882352941), t46 = fma(t45, t41, 0.13333333333333333), t47 = fma(t46, t41, 0.15384615384615385), t48 = fma(t47, t41, 0.18181818181818182), t49 = fma(t48, t41, 0.2222222222222222), t50 = fma(t49, t41, 0.2857142857142857), t51 = fma(t50, t41, 0.4), t52 = fma(t51, t41, 0.6666666666666666), t53 = t41 * t52, t54 = t40 * t53, t55 = t42 + t54, t56 = t34 * 0.6931471805599453, t57 = t34 * 2.3190468138462996e-17, t58 = t55 - t57, t59 = t56 - t58, t60 = Math.sqrt(t59), t61 = t60 - 1.609375, t62 = t35 != 0.0 ? t37 : t61, t63 = t35 != 0.0 ? 4.874765941399952 : 0.001936484131555, t64 = t35 != 0.0 ? 210.31989537018475 : 0.20963087741421632, t65 = t35 != 0.0 ? 3525.5321280702633 : 0.32515651500002074, t66 = t35 != 0.0 ? 29112.39975270957 : 0.18772320550190655, t67 = t35 != 0.0 ? 124185.54730959915 : 0.047442190601387976, t68 = t35 != 0.0 ? 262872.99053463014 : 0.003123829097089151, t69 = t35 != 0.0 ? 241554.11234600906 : (-0.0009533751067216436), t70 = t35 != 0.0 ? 68589.41719068622 : (-0.00019848881439793402), t71 = t35 != 0.0 ? 625.0653257463343 : (-1.1869174058977503e-05), t72 = t35 != 0.0 ? 0 : (-1.9072372758089646e-07), t73 = t35 != 0.0 ? 1 : 1, t74 = t35 != 0.0 ? 49.1689319228536 : 2.155993648802981, t75 = t35 != 0.0 ? 967.9298360519299 : 1.9132013575255338, t76 = t35 != 0.0 ? 9787.108554703833 : 0.9111602052674423, t77 = t35 != 0.0 ? 54319.38891329771 : 0.25364165036933073, t78 = t35 != 0.0 ? 164325.09657993075 : 0.041581289138705665, t79 = t35 != 0.0 ? 253716.0996585381 : 0.0037606478790817447, t80 = t35 != 0.0 ? 171982.98098109593 : 0.00015994519723651622, t81 = t35 != 0.0 ? 35509.46431808934 : 2.2237433773483424e-06, t82 = fma(t72, t62, t71), t83 = fma(t82, t62, t70), t84 = fma(t83, t62, t69), t85 = fma(t84, t62, t68), t86 = fma(t85, t62, t67), t87 = fma(t86, t62, t66), t88 = fma(t87, t62, t65), t89 = fma(t88, t62, t64), t90 = fma(t89, t62, t63), t91 = fma(t81, t62, t80), t92 = fma(t91, t62, t79), t93 = fma(t92, t62, t78), t94 = fma(t93, t62, t77), t95 = fma(t94, t62, t76), t96 = fma(t95, t62, t75), t97 = fma(t96, t62, t74), t98 = fma(t97, t62, t73), t99 = t90 / t98, t100 = 1.5 * t62, t101 = 1.4375 + t100, t102 = t101 + t99, t103 = t36 * t99, t104 = 2.5066282746310002 + t103, t105 = t2 * t104, t106 = t2 < 0 ? 1.0 : 0.0, t107 = -t102, t108 = t106 != 0.0 ? t107 : t102, t109 = t35 != 0.0 ? t105 : t108, t110 = t3 < 0.5 ? 1.0 : 0.0, t111 = t3 == 0.5 ? 1.0 : 0.0, t112 = t2 / 0, t113 = t111 != 0.0 ? t112 : NaN; return t110 != 0.0 ? t109 : t113; }, partials: [() => 0, () => 0, () => 0] },
   probit: { symbol: "probit", arity: 1, rule: ["√2π·exp(y²/2)"], value: (a) => { const t0 = Math.abs(a), t1 = 0.5 - t0, t2 = t1 < 3.2927225399135965e-10 ? 1.0 : 0.0, t3 = t1 * 4294967296, t4 = t2 != 0.0 ? t3 : t1, t5 = t2 != 0.0 ? 32 : 0, t6 = 0 + t5, t7 = t4 < 2.1579186437577746e-05 ? 1.0 : 0.0, t8 = t4 * 65536, t9 = t7 != 0.0 ? t8 : t4, t10 = t7 != 0.0 ? 16 : 0, t11 = t6 + t10, t12 = t9 < 0.005524271728019903 ? 1.0 : 0.0, t13 = t9 * 256, t14 = t12 != 0.0 ? t13 : t9, t15 = t12 != 0.0 ? 8 : 0, t16 = t11 + t15, t17 = t14 < 0.08838834764831845 ? 1.0 : 0.0, t18 = t14 * 16, t19 = t17 != 0.0 ? t18 : t14, t20 = t17 != 0.0 ? 4 : 0, t21 = t16 + t20, t22 = t19 < 0.3535533905932738 ? 1.0 : 0.0, t23 = t19 * 4, t24 = t22 != 0.0 ? t23 : t19, t25 = t22 != 0.0 ? 2 : 0, t26 = t21 + t25, t27 = t24 < 0.7071067811865476 ? 1.0 : 0.0, t28 = t24 * 2, t29 = t27 != 0.0 ? t28 : t24, t30 = t27 != 0.0 ? 1 : 0, t31 = t26 + t30, t32 = t0 <= 0.425 ? 1.0 : 0.0, t33 = a * a, t34 = 0.180625 - t33, t35 = t29 - 1, t36 = t29 + 1, t37 = t35 / t36, t38 = t37 * t37, t39 = 2 * t37, t40 = fma(0.08695652173913043, t38, 0.09523809523809523), t41 = fma(t40, t38, 0.10526315789473684), t42 = fma(t41, t38, 0.11764705882352941), t43 = fma(t42, t38, 0.13333333333333333), t44 = fma(t43, t38, 0.15384615384615385), t45 = fma(t44, t38, 0.18181818181818182), t46 = fma(t45, t38, 0.2222222222222222), t47 = fma(t46, t38, 0.2857142857142857), t48 = fma(t47, t38, 0.4), t49 = fma(t48, t38, 0.6666666666666666), t50 = t38 * t49, t51 = t37 * t50, t52 = t39 + t51, t53 = t31 * 0.6931471805599453, t54 = t31 * 2.3190468138462996e-17, t55 = t52 - t54, t56 = t53 - t55, t57 = Math.sqrt(t56), t58 = t57 - 1.609375, t59 = t32 != 0.0 ? t34 : t58, t60 = t32 != 0.0 ? 4.874765941399952 : 0.001936484131555, t61 = t32 != 0.0 ? 210.31989537018475 : 0.20963087741421632, t62 = t32 != 0.0 ? 3525.5321280702633 : 0.32515651500002074, t63 = t32 != 0.0 ? 29112.39975270957 : 0.18772320550190655, t64 = t32 != 0.0 ? 124185.54730959915 : 0.047442190601387976, t65 = t32 != 0.0 ? 262872.99053463014 : 0.003123829097089151, t66 = t32 != 0.0 ? 241554.11234600906 : (-0.0009533751067216436), t67 = t32 != 0.0 ? 68589.41719068622 : (-0.00019848881439793402), t68 = t32 != 0.0 ? 625.0653257463343 : (-1.1869174058977503e-05), t69 = t32 != 0.0 ? 0 : (-1.9072372758089646e-07), t70 = t32 != 0.0 ? 1 : 1, t71 = t32 != 0.0 ? 49.1689319228536 : 2.155993648802981, t72 = t32 != 0.0 ? 967.9298360519299 : 1.9132013575255338, t73 = t32 != 0.0 ? 9787.108554703833 : 0.9111602052674423, t74 = t32 != 0.0 ? 54319.38891329771 : 0.25364165036933073, t75 = t32 != 0.0 ? 164325.09657993075 : 0.041581289138705665, t76 = t32 != 0.0 ? 253716.0996585381 : 0.0037606478790817447, t77 = t32 != 0.0 ? 171982.98098109593 : 0.00015994519723651622, t78 = t32 != 0.0 ? 35509.46431808934 : 2.2237433773483424e-06, t79 = fma(t69, t59, t68), t80 = fma(t79, t59, t67), t81 = fma(t80, t59, t66), t82 = fma(t81, t59, t65), t83 = fma(t82, t59, t64), t84 = fma(t83, t59, t63), t85 = fma(t84, t59, t62), t86 = fma(t85, t59, t61), t87 = fma(t86, t59, t60), t88 = fma(t78, t59, t77), t89 = fma(t88, t59, t76), t90 = fma(t89, t59, t75), t91 = fma(t90, t59, t74), t92 = fma(t91, t59, t73), t93 = fma(t92, t59, t72), t94 = fma(t93, t59, t71), t95 = fma(t94, t59, t70), t96 = t87 / t95, t97 = 1.5 * t59, t98 = 1.4375 + t97, t99 = t98 + t96, t100 = t33 * t96, t101 = 2.5066282746310002 + t100, t102 = a * t101, t103 = a < 0 ? 1.0 : 0.0, t104 = -t99, t105 = t103 != 0.0 ? t104 : t99, t106 = t32 != 0.0 ? t102 : t105, t107 = t0 < 0.5 ? 1.0 : 0.0, t108 = t0 == 0.5 ? 1.0 : 0.0, t109 = a / 0, t110 = t108 != 0.0 ? t109 : NaN; return t107 != 0.0 ? t106 : t110; }, partials: [(a, y) => { const t0 = y * y, t1 = 0.5 * t0, t2 = Math.exp(t1); return 2.5066282746310002 * t2; }] },
-  sum: { symbol: "sum", arity: -1, rule: ["1"], facts: [], value: (xs) => total(xs), partials: [() => 1] },
-  prod: { symbol: "prod", arity: -1, rule: ["product of the others"], facts: ["rest"], value: (xs) => product(xs), partials: [(rest) => rest] },
-  mean: { symbol: "mean", arity: -1, rule: ["1/n"], facts: ["n"], value: (xs) => mean(xs), partials: [(n) => 1 / n] },
-  dot: { symbol: "dot", arity: -1, rule: ["its partner"], facts: ["other"], value: (xs) => dot(xs), partials: [(other) => other] },
-  logsumexp: { symbol: "logsumexp", arity: -1, rule: ["exp(x - y)"], facts: ["share"], value: (xs) => logsumexp(xs), partials: [(share) => share] },
+  sum: { symbol: "sum", arity: -1, rule: ["1"], facts: [], value: (x) => {
+      const n = x.length;
+      let v0 = 0;
+      for (let i = 0; i < n; i++) {
+          const t1 = v0 + x[i];
+          v0 = t1;
+      }
+      return v0;
+  }, slopes: (x) => {
+      const n = x.length;
+      const partial = new Array(n);
+      for (let i = 0; i < n; i++) {
+          partial[i] = 1;
+      }
+      return partial;
+  }, partials: [() => 1] },
+  prod: { symbol: "prod", arity: -1, rule: ["product of the others"], facts: ["rest"], value: (x) => {
+      const n = x.length;
+      let v0 = 1;
+      for (let i = 0; i < n; i++) {
+          const t1 = v0 * x[i];
+          v0 = t1;
+      }
+      return v0;
+  }, slopes: (x) => {
+      const n = x.length;
+      const partial = new Array(n);
+      let v0 = 1;
+      for (let i = 0; i < n; i++) {
+          partial[i] = v0;
+          const t1 = v0 * x[i];
+          v0 = t1;
+      }
+      let v2 = 1;
+      for (let i = n - 1; i >= 0; i--) {
+          const t3 = partial[i] * v2;
+          partial[i] = t3;
+          const t4 = v2 * x[i];
+          v2 = t4;
+      }
+      return partial;
+  }, partials: [(rest) => rest] },
+  mean: { symbol: "mean", arity: -1, rule: ["1/n"], facts: ["n"], value: (x) => {
+      const n = x.length;
+      let v0 = 0;
+      for (let i = 0; i < n; i++) {
+          const t1 = v0 + x[i];
+          v0 = t1;
+      }
+      const t2 = v0 / n;
+      return t2;
+  }, slopes: (x) => {
+      const n = x.length;
+      const partial = new Array(n);
+      const t0 = 1 / n;
+      for (let i = 0; i < n; i++) {
+          partial[i] = t0;
+      }
+      return partial;
+  }, partials: [(n) => 1 / n] },
+  dot: { symbol: "dot", arity: -1, rule: ["its partner"], facts: ["other"], value: (x) => {
+      const n = x.length;
+      let half = n / 2;
+      let v0 = 0;
+      for (let i = 0; i < half; i++) {
+          const t1 = x[i] * x[half + i];
+          const t2 = v0 + t1;
+          v0 = t2;
+      }
+      return v0;
+  }, slopes: (x) => {
+      const n = x.length;
+      const partial = new Array(n);
+      let half = n / 2;
+      for (let i = 0; i < half; i++) {
+          partial[i] = x[half + i];
+      }
+      for (let i = half; i < n; i++) {
+          partial[i] = x[i - half];
+      }
+      return partial;
+  }, partials: [(other) => other] },
+  logsumexp: { symbol: "logsumexp", arity: -1, rule: ["exp(x - y)"], facts: ["share"], value: (x) => {
+      const n = x.length;
+      let v0 = x[0];
+      for (let i = 1; i < n; i++) {
+          const t1 = v0 >= x[i] ? 1.0 : 0.0;
+          const t2 = v0 < x[i] ? 1.0 : 0.0;
+          const t3 = v0 + x[i];
+          const t4 = t2 != 0.0 ? x[i] : t3;
+          const t5 = t1 != 0.0 ? v0 : t4;
+          v0 = t5;
+      }
+      const t6 = Math.abs(v0);
+      const t7 = t6 < Infinity ? 1.0 : 0.0;
+      const t8 = t7 != 0.0 ? v0 : 0;
+      let v9 = 0;
+      for (let i = 0; i < n; i++) {
+          const t10 = x[i] == t8 ? 1.0 : 0.0;
+          const t11 = x[i] - t8;
+          const t12 = Math.exp(t11);
+          const t13 = t10 != 0.0 ? 0 : t12;
+          const t14 = v9 + t13;
+          v9 = t14;
+      }
+      let v15 = 0;
+      for (let i = 0; i < n; i++) {
+          const t16 = x[i] == t8 ? 1.0 : 0.0;
+          const t17 = v15 + t16;
+          v15 = t17;
+      }
+      const t18 = v15 - 1;
+      const t19 = v9 + t18;
+      const t20 = Math.log1p(t19);
+      const t21 = t8 + t20;
+      return t21;
+  }, slopes: (x, y) => {
+      const n = x.length;
+      const partial = new Array(n);
+      for (let i = 0; i < n; i++) {
+          const t0 = x[i] == y ? 1.0 : 0.0;
+          const t1 = t0 != 0.0 ? 0 : x[i];
+          const t2 = t0 != 0.0 ? 0 : y;
+          const t3 = t1 - t2;
+          const t4 = Math.exp(t3);
+          partial[i] = t4;
+      }
+      let v5 = 0;
+      for (let i = 0; i < n; i++) {
+          const t6 = v5 + partial[i];
+          v5 = t6;
+      }
+      for (let i = 0; i < n; i++) {
+          const t7 = partial[i] / v5;
+          partial[i] = t7;
+      }
+      return partial;
+  }, partials: [(share) => share] },
 };
 
 /**
@@ -101,12 +232,6 @@ export function valueOf(name, args) {
  * @returns {number[]}
  */
 export function partialsOf(name, args, y) {
-  const op = OPS[name];
-  if (op.arity >= 0) return op.partials.map((partial) => partial(...args, y));
-  const names = op.facts ?? [], half = args.length / 2;
-  const rest = names.includes("rest") ? productsOfTheRest(args) : [];
-  const share = names.includes("share") ? shares(args, y) : [];
-  const other = (i) => args[(i + half) % args.length];
-  const fact = (name, i) => ({ x: args[i], y, n: args.length, rest: rest[i], share: share[i], other: other(i) })[name];
-  return args.map((_, i) => op.partials[0](...names.map((name) => fact(name, i))));
+  const { slopes, partials } = OPS[name];
+  return slopes ? slopes(args, y) : partials.map((partial) => partial(...args, y));
 }
