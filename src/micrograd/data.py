@@ -17,6 +17,8 @@ from math import cos, hypot, pi, sin
 from operator import index
 from typing import Any, TypeVar
 
+from micrograd.tree import by_position
+
 Points = tuple[list[list[float]], list[int]]
 A = TypeVar("A")
 B = TypeVar("B")
@@ -189,7 +191,7 @@ def batches(
     order = list(range(len(X)))
     if rng is not None:
         (rng if isinstance(rng, random.Random) else random.Random(index(rng))).shuffle(order)
-    return _cut(X, y, order, size or max(len(order), 1))
+    return _cut(by_position(X), by_position(y), order, size or max(len(order), 1))
 
 
 def _cut(X: Any, y: Any, order: list[int], size: int) -> Iterator[tuple[list[Any], list[Any]]]:

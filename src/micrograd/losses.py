@@ -23,6 +23,7 @@ from micrograd.math import dot, eq, exp, expm1, floor, ge, gt, le, log1p, logsum
 from micrograd.math import max as most
 from micrograd.math import sum as total
 from micrograd.tape.trace import is_tracing, peek
+from micrograd.tree import by_position
 
 REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {"mean": mean, "sum": total, "none": lambda losses: losses}
 NOTHING_COUNTS = "cross_entropy has no mean: every target is ignored, or has a weight of 0"
@@ -116,12 +117,19 @@ def cross_entropy(
     0.126928
     """
     rows, classes = list(_rows(logits)), list(_flat(targets))
+    if len(rows) != len(classes) == sum(map(len, rows)):
+        raise ValueError(
+            f"cross_entropy was given {len(rows)} rows of logits and {len(classes)} targets, one for each logit: it takes "
+            "the number of the class of each row, not a one-hot list"
+        )
     _same_count("cross_entropy", len(rows), len(classes))
     if not 0.0 <= label_smoothing <= 1.0:
         raise ValueError(f"label_smoothing is a share from 0 to 1, not {label_smoothing}")
     weights = None if weight is None else _class_weights(weight, len(rows[0]) if rows else 0)
     losses, counted = [], []
     for row, target in zip(rows, classes):
+        if weights is not None and len(row) != len(weights):
+            raise ValueError(f"cross_entropy has {len(weights)} weights of classes, and a row of {len(row)} logits")
         loss, factor = _cross_entropy_of(row, target, weights, ignore_index, label_smoothing)
         losses.append(loss)
         counted.append(factor)
@@ -310,6 +318,7 @@ def _flat(xs: Any) -> Iterator[Any]:
         yield xs
         return
     _refuse_names(xs)
+    xs = by_position(xs)
     if hasattr(xs, "tolist"):  # an array or a tensor, also one without axes
         xs = xs.tolist()
     if not hasattr(xs, "__iter__"):
@@ -329,6 +338,7 @@ def _refuse_names(xs: Any) -> None:
 def _rows(xs: Any) -> Iterator[list[Any]]:
     """Give the innermost lists of nested lists in order."""
     _refuse_names(xs)
+    xs = by_position(xs)
     items = xs.tolist() if hasattr(xs, "tolist") else list(xs)
     if items and not isinstance(items[0], Value) and hasattr(items[0], "__iter__"):
         for item in items:

@@ -25,6 +25,11 @@ def is_array(x: Any) -> bool:
     return numpy is not None and isinstance(x, numpy.ndarray)
 
 
+def by_position(x: Any) -> Any:
+    """An array in place of a frame or series of pandas or Polars, which is indexed and gone through by its labels."""
+    return x.to_numpy() if hasattr(x, "to_numpy") and not hasattr(x, "__dask_graph__") else x
+
+
 def is_numpy_scalar(x: Any) -> bool:
     """Whether x is one number, bool or date of NumPy's."""
     numpy = sys.modules.get("numpy")

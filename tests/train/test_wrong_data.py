@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from micrograd import Value, losses, nn, optim, train
+from micrograd import Value, data, losses, nn, optim, train
 from micrograd.train import fit
 from random_programs import needs_llvm
 
@@ -209,3 +209,69 @@ def test_a_batch_of_which_every_target_is_ignored_has_no_mean(compile):
     loss = functools.partial(losses.cross_entropy, ignore_index=1)
     with pytest.raises(ValueError, match="every target is ignored"):
         fit(model, (X, [1] * 8), loss, optim.SGD(model.parameters()), 2, compile=compile, quiet=True)
+
+
+# ---- frames and series of pandas, which are indexed by their labels
+
+
+@pytest.fixture
+def shuffled():
+    pandas = pytest.importorskip("pandas", reason="for its frames")
+    frame = pandas.DataFrame(X, columns=[1, 0]).assign(target=Y).sample(frac=1.0, random_state=3)
+    return frame[[1, 0]], frame["target"]
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("batch_size", [None, 3])
+def test_rows_of_a_shuffled_frame_keep_their_targets(shuffled, batch_size, compile):
+    inputs, targets = shuffled
+    plain = inputs.to_numpy().tolist(), targets.to_numpy().tolist()
+    assert run(shuffled, batch_size=batch_size, compile=compile) == run(plain, batch_size=batch_size, compile=compile)
+
+
+def test_losses_and_metrics_of_frames_go_by_position(shuffled):
+    inputs, targets = shuffled
+    logits, classes = inputs.to_numpy().tolist(), [0, 1] * 4
+    assert losses.cross_entropy(inputs, classes) == losses.cross_entropy(logits, classes)
+    assert losses.mse(inputs, logits) == 0.0 and losses.mse(targets, targets.to_numpy().tolist()) == 0.0
+    assert train.accuracy(inputs, classes) == train.accuracy(logits, classes)
+
+
+def test_batches_of_frames_go_by_position(shuffled):
+    inputs, targets = shuffled
+    plain = inputs.to_numpy().tolist(), targets.to_numpy().tolist()
+    for (xs, ys), (us, vs) in zip(
+        data.batches(*shuffled, size=3, rng=1), data.batches(*plain, size=3, rng=1), strict=True
+    ):
+        assert [list(x) for x in xs] == us and list(ys) == vs
+
+
+# ---- inputs and targets in other arrangements
+
+
+def test_an_input_may_be_whatever_the_model_takes():
+    w = Value(0.5)
+    rows = [{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}]
+    history = fit(lambda d: w * d["a"], (rows, [1.0, 2.0]), losses.mse, optim.SGD([w], lr=0.1), 2, quiet=True)
+    assert history.loss[1] < history.loss[0]
+
+
+@BOTH_WAYS
+def test_targets_in_a_column_have_an_accuracy(compile):
+    np = pytest.importorskip("numpy", reason="for a column")
+    model = nn.MLP(2, [2], rng=0)
+    history = fit(
+        model, (np.array(X), np.array([[0], [1]] * 4)), losses.cross_entropy, optim.SGD(model.parameters()), 1,
+        metrics={"accuracy": train.accuracy}, compile=compile, quiet=True,
+    )  # fmt: skip
+    model = nn.MLP(2, [2], rng=0)
+    assert history["accuracy"] == [train.accuracy([model(x) for x in X], [0, 1] * 4)]
+
+
+def test_one_hot_targets_and_rows_of_other_lengths_are_said():
+    with pytest.raises(ValueError, match="not a one-hot list"):
+        losses.cross_entropy([[1.0, 2.0], [3.0, 4.0]], [[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match="2 weights of classes, and a row of 3 logits"):
+        losses.cross_entropy([[1.0, 2.0], [1.0, 2.0, 3.0]], [0, 2], weight=[1.0, 1.0])
+    with pytest.raises(ValueError, match="the number of a class for each prediction"):
+        train.accuracy([[0.1, 0.2]], [[0, 1]])

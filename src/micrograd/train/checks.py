@@ -16,7 +16,9 @@ from micrograd.engine import Value
 from micrograd.optim import LBFGS, Optimizer
 from micrograd.optim.clip import check_limit
 from micrograd.train.history import RESERVED
+from micrograd.train.objective import leaves
 from micrograd.train.remote import RemoteRows
+from micrograd.tree import by_position
 
 
 def count(name: str, n: Any, least: int = 1) -> int:
@@ -47,7 +49,8 @@ def data(given: Any, what: str) -> tuple[Any, Any]:
     if given and len(given) != 2:
         raise TypeError(f"{form} a {type(given).__name__} of {len(given)} items")
     given = given or ((), ())
-    X, y = (part.tolist() if hasattr(part, "detach") else part for part in given)  # tensors of PyTorch, as lists
+    # tensors of PyTorch become lists
+    X, y = (part.tolist() if hasattr(part, "detach") else by_position(part) for part in given)
     for part, name in ((X, "inputs"), (y, "targets")):
         if not hasattr(part, "__len__") or not hasattr(part, "__getitem__") or isinstance(part, (str, dict)):
             raise TypeError(f"the {name} of {what} are a list or an array, not {type(part).__name__}")
@@ -251,7 +254,7 @@ def targets(loss: Any, rows: Any, width: int | None, what: str) -> None:
     if isinstance(rows, RemoteRows):
         return
     for row, x in enumerate(rows.X):
-        for v in losses._flat(x):
+        for v in leaves(x):
             if isinstance(v, float) and not isfinite(v):
                 raise ValueError(f"the input in row {row} of {what} holds {v}")
 

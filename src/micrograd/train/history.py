@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from micrograd.tree import is_array
+from micrograd.tree import by_position, is_array
 
 Row = dict[str, float]
 RESERVED = ("epoch", "step", "loss", "lr", "validation_loss")  # the columns that fit writes itself
@@ -69,6 +69,7 @@ def accuracy(predictions: Any, targets: Any) -> float:
     >>> accuracy([[0.1, 0.9], [0.8, 0.2]], [1, 1]), accuracy([0.3, -0.2], [1, -1])
     (0.5, 1.0)
     """
+    predictions, targets = by_position(predictions), by_position(targets)
     if is_array(predictions):
         return _accuracy_of_array(predictions, targets)
     if len(predictions) != len(targets):
@@ -76,7 +77,7 @@ def accuracy(predictions: Any, targets: Any) -> float:
     if not len(targets):
         raise ValueError("accuracy of no predictions at all has no value")
     right = 0
-    for prediction, target in zip(predictions, targets):
+    for prediction, target in zip(predictions, map(_one, targets)):
         scores = prediction.tolist() if is_array(prediction) else prediction
         if isinstance(scores, (list, tuple)) and len(scores) > 1:
             numbers = [float(score) for score in scores]
@@ -89,11 +90,23 @@ def accuracy(predictions: Any, targets: Any) -> float:
     return right / len(targets)
 
 
+def _one(target: Any) -> Any:
+    """Return a target that came in a list or an array of one."""
+    inner = target.tolist() if is_array(target) else target
+    if not isinstance(inner, (list, tuple)):
+        return inner
+    if len(inner) != 1:
+        raise ValueError(f"accuracy takes the number of a class for each prediction, not {target!r}")
+    return _one(inner[0])
+
+
 def _accuracy_of_array(predictions: Any, targets: Any) -> float:
     """The same for one row of scores, or one score, for each row of an array."""
     import numpy as np
 
     wanted = np.asarray(targets, dtype=float)
+    if wanted.ndim > 1 and wanted.size == len(wanted):
+        wanted = wanted.reshape(len(wanted))
     if len(predictions) != len(wanted):
         raise ValueError(f"accuracy was given {len(predictions)} predictions and {len(wanted)} targets")
     if not len(wanted):

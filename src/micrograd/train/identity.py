@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 import zlib
 from array import array
-from collections.abc import Iterator
 from typing import Any
 
-from micrograd.engine import Value
 from micrograd.train.checks import known
-from micrograd.train.objective import Rows
+from micrograd.train.objective import Rows, leaves
 from micrograd.train.remote import RemoteRows
 
 Identity = dict[str, Any]
@@ -72,7 +70,7 @@ def checksum(rows: Rows) -> int | None:
         return zlib.crc32(arrays[1].tobytes(), zlib.crc32(arrays[0].tobytes()))
     found = 0
     for part in (rows.X, rows.y):
-        for x in _leaves(part):
+        for x in leaves(part):
             if isinstance(x, str):
                 found = zlib.crc32(x.encode("utf-8", "surrogatepass"), found)
             elif hasattr(x, "__float__"):
@@ -80,18 +78,3 @@ def checksum(rows: Rows) -> int | None:
             else:
                 return None
     return found
-
-
-def _leaves(xs: Any) -> Iterator[Any]:
-    if isinstance(xs, (str, Value)):
-        yield xs
-        return
-    if hasattr(xs, "tolist"):
-        xs = xs.tolist()
-    if isinstance(xs, dict):
-        xs = list(xs.items())
-    if not hasattr(xs, "__iter__"):
-        yield xs
-    else:
-        for x in xs:
-            yield from _leaves(x)

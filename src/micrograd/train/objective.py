@@ -6,7 +6,7 @@ and `backward()`, and `predictions(part)`, for metrics of the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from textwrap import shorten
 from typing import Any
@@ -74,6 +74,22 @@ def with_penalty(error: Any, penalty: Callable[[], Any] | None) -> Any:
         f"the penalty returned {shorten(repr(extra), 80)}, {told}: return a Value computed from the parameters, such as "
         "losses.l2(model.parameters()), without .data or float()"
     )
+
+
+def leaves(xs: Any) -> Iterator[Any]:
+    """Give the numbers, texts and Values of an input in order, whatever it is arranged as."""
+    if isinstance(xs, (str, Value)):
+        yield xs
+        return
+    if hasattr(xs, "tolist"):
+        xs = xs.tolist()
+    if isinstance(xs, dict):
+        xs = list(xs.items())
+    if not hasattr(xs, "__iter__"):
+        yield xs
+    else:
+        for x in xs:
+            yield from leaves(x)
 
 
 class Eager:

@@ -74,7 +74,8 @@ class Step:
         if value != value or not self._descend(error, self.limit, optimizer.updates()):
             raise FloatingPointError(
                 f"the loss is {value} or a gradient is not finite at step {optimizer.steps + 1}: no parameter was "
-                "moved; try a lower learning rate or clip=1.0, and micrograd.detect_anomaly() to find where it comes from"
+                "moved; is a target one that the loss does not take? Otherwise try a lower learning rate or clip=1.0, and "
+                "micrograd.detect_anomaly() to find where it comes from"
             )
         optimizer.advance()
         return value
