@@ -14,6 +14,8 @@ what compiled code has, cannot be: there it gives nan. Values are within 4 ulp o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from math import inf, isfinite, nan
 from typing import Any
 
@@ -26,7 +28,21 @@ from micrograd.tape.trace import is_tracing, peek
 from micrograd.tree import by_position
 
 REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {"mean": mean, "sum": total, "none": lambda losses: losses}
+_one_formula: ContextVar[bool] = ContextVar("one_formula", default=False)
 NOTHING_COUNTS = "cross_entropy has no mean: every target is ignored, or has a weight of 0"
+
+
+@contextmanager
+def one_formula() -> Iterator[None]:
+    """Within it, losses have graphs that hold for other numbers as well: no loss looks at the numbers to choose its formula.
+
+    For pages that run the graph of a loss again with other parameters. A small cross-entropy has fewer digits there.
+    """
+    token = _one_formula.set(True)
+    try:
+        yield
+    finally:
+        _one_formula.reset(token)
 
 
 def mse(predictions: Any, targets: Any, reduction: str = "mean") -> Any:
@@ -224,6 +240,9 @@ def _surprises(row: list[Any], at: Any, chosen: list[Any], compared: bool, every
     Where the result is large, the subtraction loses nothing. Elsewhere logits are measured from `at`, and it is
     log(1 + Σ exp(x - at)) over the others.
     """
+    if _one_formula.get():
+        whole = logsumexp(row)
+        return whole - at, [whole - x for x in row] if every else []
     if is_tracing():
         whole = logsumexp(row)
         far = gt(whole - at, most(1.0, 0.5 * absolute(whole)))

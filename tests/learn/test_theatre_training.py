@@ -104,6 +104,19 @@ for (let k = 0; k < 100; k++) {
 
 
 @needs_node
+def test_a_run_that_diverges_has_the_numbers_of_the_engine() -> None:
+    """A cross-entropy that is large has another formula in the engine; the page has one for all of them."""
+    model, points = nn.MLP(2, [8, 2], rng=0), data.moons(40, seed=0)
+    optimizer = optim.SGD(model.parameters(), lr=1e6)
+    packed = scene(model, points, losses.cross_entropy, optimizer)
+    history = fit(model, points, losses.cross_entropy, optimizer, 20, quiet=True)
+    script = "const run = new Training(given); for (let k = 0; k < 20; k++) run.next(); answer = run.steps.map((s) => s.loss);"
+    got = node(script, packed)
+    assert history.loss[-1] > 1e100
+    assert got[:20] == [pytest.approx(loss, rel=1e-9) for loss in history.loss]
+
+
+@needs_node
 def test_a_gradient_that_is_not_set_to_zero_adds_up_as_it_does_in_python() -> None:
     model = nn.MLP(2, [4, 1], activation="tanh", rng=0)
     X, y = data.moons(20, seed=0)

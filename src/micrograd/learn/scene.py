@@ -165,7 +165,8 @@ def _graph(
     x = [Value(value) for value in X[row]]
     wanted = Value(float(y[row])) if target is None else target
     scores = model(x)
-    root = loss([scores], [wanted])
+    with losses.one_formula():  # the page runs this graph at every step
+        root = loss([scores], [wanted])
     if not isinstance(root, Value):
         raise MicrogradError(
             f"the loss of a point is not a Value but {type(root).__name__}, so it has no graph to show."
@@ -307,4 +308,5 @@ def _ways(model: Any, xs: Any, ys: Any, loss: Any, made: dict[str, Any], paramet
 def _near(got: float, found: Any) -> bool:
     """Whether a number is that of a Value, but for rounding."""
     wanted = float(found)
-    return abs(got - wanted) <= 1e-9 * max(1.0, abs(wanted)) or (got != got and wanted != wanted)
+    same = got == wanted or (got != got and wanted != wanted)
+    return same or abs(got - wanted) <= 1e-9 * max(1.0, abs(wanted))

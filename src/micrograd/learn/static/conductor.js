@@ -148,15 +148,18 @@ export function createConductor(acts) {
       m: String(grads.length),
     };
     const shown = at === "start" && training.at > 0 ? "update" : at;
+    const lost = ["backward", "update"].includes(shown) ? grads.filter((g) => !Number.isFinite(g)).length : 0;
     said.dataset.phase = { forward: "forward", backward: "backward" }[shown] ?? "start";
     phase.textContent = t(`theatre.phase_${shown}`, { k });
     put(
       line,
       h(
         "p",
-        { class: training.stuck ? "words bad" : "words" },
+        { class: training.stuck || lost ? "words bad" : "words" },
         training.stuck
           ? t("theatre.stuck", facts)
+          : lost
+          ? t("theatre.tell_lost", { ...facts, lost: String(lost) })
           : t(`theatre.tell_${shown}`, { ...facts, ...largest(training), rule: scene.optimizer.name }),
       ),
     );

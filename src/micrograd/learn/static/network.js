@@ -136,7 +136,7 @@ export function createNetwork(ears) {
     for (const { path, parameter } of wires) {
       const w = parameters[parameter],
         g = grads[parameter],
-        way = g > 0 ? "up" : g < 0 ? "down" : "still";
+        way = g > 0 ? "up" : g < 0 ? "down" : g === 0 ? "still" : "lost";
       if (path.dataset.way !== way) {
         path.dataset.way = way;
         path.setAttribute("class", `wire ${way}`);
@@ -144,7 +144,7 @@ export function createNetwork(ears) {
       path.setAttribute("stroke-width", (0.5 + (5.5 * Math.min(Math.abs(w) || 0, most)) / most).toFixed(2));
       path.setAttribute(
         "stroke-opacity",
-        way === "still" ? "0.45" : (0.3 + 0.7 * Math.min(1, Math.sqrt(Math.abs(g) / steep))).toFixed(2),
+        way === "still" || way === "lost" ? "0.45" : (0.3 + 0.7 * Math.min(1, Math.sqrt(Math.abs(g) / steep))).toFixed(2),
       );
     }
     const states = health();
@@ -201,7 +201,7 @@ export function createNetwork(ears) {
         h(
           "p",
           { class: "legend-line" },
-          ["up", "down", "still"].map((way) =>
+          ["up", "down", "still", ...(training.grads.some(Number.isNaN) ? ["lost"] : [])].map((way) =>
             h("span", { class: "entry" }, h("span", { class: `key ${way}` }), t(`theatre.key_${way}`), " "),
           ),
         ),
