@@ -9,7 +9,7 @@ import math
 
 import pytest
 
-from micrograd import Value, jit, losses, optim, train, value_and_grad, vmap
+from micrograd import Value, hessian, jit, losses, optim, train, value_and_grad, vmap
 from micrograd.engine import NATIVE
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle here: pip install torch")
@@ -136,3 +136,16 @@ def test_binary_cross_entropy_has_a_gradient_by_its_target(x, target):
     t = Value(target)
     losses.binary_cross_entropy(Value(x), t).backward()
     assert t.grad == -x
+
+
+@pytest.mark.parametrize("compile", [False, pytest.param(True, marks=compiled_only)])
+@pytest.mark.parametrize("target", [0, 1])
+def test_second_derivatives_of_cross_entropy_near_and_far(target, compile):
+    second = hessian(lambda row: losses.cross_entropy(row, target, label_smoothing=0.1))
+    second = jit(second, wait=True) if compile else second
+    for row in ((0.3, -1.2, 2.0), (30.0, 0.0, -2.0), (1e6, 1e6 - 1.0, 1e6 - 3.0), (0.0, -1e30, 1.0), (-INF, 1.0, 2.0)):
+        wanted = torch.autograd.functional.hessian(
+            lambda x: F.cross_entropy(x[None], torch.tensor([target]), label_smoothing=0.1),
+            torch.tensor(row, dtype=torch.float64),
+        )
+        assert np.allclose(np.array(second(list(row)), dtype=float), wanted.numpy(), rtol=1e-9, atol=1e-14), row
