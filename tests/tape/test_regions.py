@@ -12,7 +12,7 @@ from micrograd.tape import passes
 from micrograd.tape.builder import Builder
 from micrograd.tape.check import check, shapes
 from micrograd.tape.interpret import run
-from micrograd.tape.tape import INPUT, STACK, Tape
+from micrograd.tape.tape import INPUT, STACK, Loop, Tape
 from micrograd.tape.text import parse
 
 POWER = """%0 = input 0
@@ -205,3 +205,40 @@ def test_a_tape_can_be_written_into_another():
     (y,) = b.inline(parse(ARMS), [b.emit(OPS["exp"], (b.input(0),))])
     assert run(b.finish([y]), [0.5]) == [0.5]
     assert isinstance(b.finish([y]), Tape)
+
+
+def test_a_loop_over_arrays_of_one_loop_keeps_no_array_for_its_length_alone():
+    """Those that another loop has made, or nobody knows who, may have other lengths."""
+    text = """
+%0 = input 0
+%1 = loop carry %0 while {{
+  %0 = input 0
+  %1 = const 3.0
+  %2 = lt %0 %1
+  return %2
+}} do {{
+  %0 = input 0
+  %1 = const 1.0
+  %2 = add %0 %1
+  %3 = input 1
+  return %2 %3 %0
+}}
+%2 = result %1 1
+%3 = result %1 2
+%4 = stack %0 %0 %0 %0
+%5 = const 0.0
+%6 = loop carry %5 over %2 %{other} do {{
+  %0 = input 0
+  %1 = input 2
+  %2 = add %0 %1
+  return %2
+}}
+%7 = result %6 0
+return %7
+""".strip()
+    for other, arrays in ((3, 1), (4, 2)):
+        tape = passes.prune(parse(text.format(other=other)))
+        check(tape)
+        second = [op for op in tape.ops if isinstance(op, Loop)][1]
+        assert second.elements == arrays
+        assert run(tape, [0.5]) == [0.5 + 1.5 + 2.5 if other == 3 else 1.5]

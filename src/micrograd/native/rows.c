@@ -8,7 +8,8 @@
 #include "code.h"
 #include "platform.h"
 
-#define PACK_ROWS 512   /* strided rows are laid out as columns this many at a time: 64 columns fit the level-2 cache */
+#define PACK_ROWS 512           /* strided rows are laid out as columns, at most this many at a time, */
+#define PACK_BYTES (256 * 1024) /* and fewer where there are many columns, so that they stay in the level-2 cache */
 
 typedef struct {
     const char *base;
@@ -79,6 +80,23 @@ static void pack(const Column *c, Py_ssize_t from, Py_ssize_t rows, Py_ssize_t i
     }
 }
 
+static int is_direct(const Batch *b, const Column *c) { return c->stride == b->item && c->kind == (b->item == 8 ? 'd' : 'f'); }
+
+/* How many rows are laid out as columns at a time: a multiple of every width. */
+static Py_ssize_t packed_rows(const Batch *b) {
+    Py_ssize_t rows = b->n_columns ? PACK_BYTES / (b->n_columns * b->item) / 64 * 64 : PACK_ROWS;
+    return rows < 64 ? 64 : rows > PACK_ROWS ? PACK_ROWS : rows;
+}
+
+/* Where the columns of some rows start; those that are strided or of another kind are laid out in `packed` first. */
+static void lay_out(const Batch *b, Py_ssize_t from, Py_ssize_t rows, Py_ssize_t step, char *packed, void **columns) {
+    for (Py_ssize_t c = 0; c < b->n_columns; c++) {
+        const Column *column = &b->columns[c];
+        columns[c] = is_direct(b, column) ? (void *)(column->base + from * b->item) : packed + c * step * b->item;
+        if (!is_direct(b, column)) pack(column, from, rows, b->item, columns[c]);
+    }
+}
+
 static double lanes_sum(const void *acc, Py_ssize_t width, Py_ssize_t item) { /* a tree: halves are added until one is left */
     if (width == 8 && item == 8) { /* the usual case, written so that the compiler sees it whole */
         const double *a = acc;
@@ -105,10 +123,9 @@ static Py_ssize_t batch_next(Batch *b, Py_ssize_t groups, Py_ssize_t *until) {
 static void batch_groups(Batch *b, int calling) {
     Py_ssize_t groups = (b->rows + GROUP_ROWS - 1) / GROUP_ROWS, vector = b->width * b->item;
     int direct = 1;
-    for (Py_ssize_t c = 0; c < b->n_columns; c++)
-        direct = direct && b->columns[c].stride == b->item && b->columns[c].kind == (b->item == 8 ? 'd' : 'f');
-    Py_ssize_t step = direct ? GROUP_ROWS : PACK_ROWS;
-    size_t acc_bytes = (size_t)(b->n_acc * vector), pack_bytes = direct ? 0 : (size_t)(b->n_columns * PACK_ROWS * b->item);
+    for (Py_ssize_t c = 0; c < b->n_columns; c++) direct = direct && is_direct(b, &b->columns[c]);
+    Py_ssize_t step = direct ? GROUP_ROWS : packed_rows(b);
+    size_t acc_bytes = (size_t)(b->n_acc * vector), pack_bytes = direct ? 0 : (size_t)(b->n_columns * step * b->item);
     size_t pointers = (size_t)(b->n_columns + b->n_outs + 1) * sizeof(void *);
     Workspace *space = workspace_take(acc_bytes + pack_bytes + (size_t)b->scratch_bytes + pointers + 256);
     if (space == NULL) {
@@ -127,15 +144,7 @@ static void batch_groups(Batch *b, int calling) {
         memset(acc, 0, acc_bytes);
         for (Py_ssize_t from = first; from < last; from += step) {
             Py_ssize_t n = last - from < step ? last - from : step;
-            for (Py_ssize_t c = 0; c < b->n_columns; c++) {
-                Column *column = &b->columns[c];
-                if (column->stride == b->item && column->kind == (b->item == 8 ? 'd' : 'f')) {
-                    columns[c] = (void *)(column->base + from * column->stride);
-                } else {
-                    columns[c] = packed + c * PACK_ROWS * b->item;
-                    pack(column, from, n, b->item, columns[c]);
-                }
-            }
+            lay_out(b, from, n, step, packed, columns);
             for (Py_ssize_t o = 0; o < b->n_outs; o++) outs[o] = b->outs[o] + from * b->item;
             uint8_t *bad = b->bad + from / b->width * ((b->width + 7) / 8);
             if (batch_call(b, calling, columns, outs, n, acc, bad, scratch)) b->any_bad = 1;

@@ -22,7 +22,7 @@ def prune(tape: Tape) -> Tape:
         if isinstance(op, Projection) and op.name == "result":
             used.setdefault(args[0], set()).add(op.number)
         elif isinstance(op, Region):
-            slim[i] = _Slim(op, used.get(i, set()))
+            slim[i] = _Slim(op, used.get(i, set()), [_region_of(tape, a) for a in args])
             args = slim[i].operands(args)
         for a in args:
             needed[a] = True
@@ -42,10 +42,16 @@ def prune(tape: Tape) -> Tape:
     return tape.remap(at, ops, rows)
 
 
-class _Slim:
-    """A region with the results that are used, and the operands that those need."""
+def _region_of(tape: Tape, place: int) -> int | None:
+    """The place of the region that this is a result of."""
+    op = tape.ops[place]
+    return tape.args[place][0] if isinstance(op, Projection) and op.name == "result" else None
 
-    def __init__(self, op: Region, used: set[int]) -> None:
+
+class _Slim:
+    """A region with the results that are used, and the operands that those need; `made_by` says which regions made those."""
+
+    def __init__(self, op: Region, used: set[int], made_by: Sequence[int | None]) -> None:
         if isinstance(op, Choose):
             self.results = sorted(used)
             kept = sorted(set().union(*(_inputs_of(body, self.results) for body in op.bodies())))
@@ -64,8 +70,11 @@ class _Slim:
             self.results = more
         last = op.body.inputs - 1
         self.kept = sorted(inputs - {last})
-        if op.turns is None and op.condition is None:
-            self.kept.append(op.carried + op.invariants)  # its length is the number of turns
+        if op.turns is None and op.condition is None:  # the length of its first array is the number of turns
+            first = op.carried + op.invariants
+            other = next((k for k in self.kept if k > first), None)
+            if other is None or made_by[other] is None or made_by[other] != made_by[first]:
+                self.kept.append(first)  # arrays that one loop has made have one length, others need not
         self.kept = sorted({*self.kept, *(k for k in self.results if k < op.carried)})
         carried = sum(k < op.carried for k in self.kept)
         invariants = sum(op.carried <= k < op.carried + op.invariants for k in self.kept)
