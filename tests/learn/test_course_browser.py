@@ -350,3 +350,13 @@ def test_the_card_that_passes_on_has_plain_letters(visit: Visit, course_file: Pa
     page = open_at(visit, course_file, "picture-to-code/1")
     strokes = page.eval_on_selector_all(".node.source text", "els => els.map((e) => getComputedStyle(e).stroke)")
     assert strokes and set(strokes) <= {"none", "rgb(255, 255, 255)"}  # the outline of a remark is that of the paper
+
+
+def test_a_step_can_be_printed(visit: Visit, course_file: Path) -> None:
+    page = open_at(visit, course_file, "picture-to-code/10", height=500)
+    page.emulate_media(media="print")
+    assert not page.locator(".contents").is_visible() and not page.locator("[data-do='next-step']").is_visible()
+    whole = page.locator(".text").evaluate("(e) => e.scrollHeight <= e.clientHeight + 1")
+    assert (
+        whole and page.locator(".text pre.code").last.is_visible() and page.locator(".stage .node").first.is_visible()
+    )

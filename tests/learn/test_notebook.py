@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from widget_host import widget_page
 
 from micrograd.learn import explore, page
 from micrograd.learn.lesson import PRESETS
@@ -50,32 +50,9 @@ def test_a_real_kernel_draws_and_explores(visit: Visit, tmp_path: Path) -> None:
 @pytest.fixture
 def widget(visit: Visit, tmp_path: Path) -> Any:
     """The module as anywidget runs it: from one blob, with a model that syncs."""
-    lesson = explore("(a+b)*c", a=2, b=-3, c=10).lesson
-    source = json.dumps(page.module()).replace("</", "<\\/")
-    script = f"""
-      const listeners = {{}}, values = {{a: 2, b: -3, c: 10}};
-      const state = {{ lesson: {page._data(lesson)}, preset: "own", step: 2, values, answers: [], sentence: "" }};
-      window.sent = [];
-      window.model = {{
-        get: (name) => state[name],
-        set: (name, x) => {{ state[name] = x; }},
-        on: (event, f) => {{ (listeners[event] ??= []).push(f); }},
-        off: (event, f) => {{ listeners[event] = (listeners[event] ?? []).filter((g) => g !== f); }},
-        save_changes: () => {{ window.sent.push(JSON.parse(JSON.stringify({{ ...state, lesson: 0 }}))); }},
-      }};
-      window.python = (name, x) => {{ state[name] = x; for (const f of listeners["change:" + name] ?? []) f(); }};
-      window.count = () => Object.values(listeners).flat().length;
-      const blob = new Blob([{source}], {{ type: "text/javascript" }});
-      const widget = (await import(URL.createObjectURL(blob))).default;
-      window.stop = widget.render({{ model: window.model, el: document.getElementById("here") }});
-      document.body.dataset.ready = "yes";
-    """
-    file = tmp_path / "widget.html"
-    head = f'<!doctype html><meta charset="utf-8"><style>{page.style()}</style>'
-    file.write_text(f'{head}<div id="here"></div><script type="module">{script}</script>', encoding="utf-8")
-    one = visit(file.as_uri())
-    one.wait_for_selector("body[data-ready]")
-    return one
+    lesson = page._data(explore("(a+b)*c", a=2, b=-3, c=10).lesson)
+    state = f'lesson: {lesson}, preset: "own", step: 2, values: {{a: 2, b: -3, c: 10}}, answers: [], sentence: ""'
+    return widget_page(visit, tmp_path, page.MODULES, ("page",), state, "lesson")
 
 
 def test_the_widget_starts_where_python_put_it(widget: Any) -> None:

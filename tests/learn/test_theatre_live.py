@@ -14,6 +14,7 @@ from queue import Queue
 from typing import Any
 
 import pytest
+from widget_host import widget_page
 
 from micrograd import Value, data, losses, nn, optim, train
 from micrograd.learn import audience, page, watch
@@ -296,41 +297,16 @@ def test_fit_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def widget(visit: Visit, tmp_path: Path) -> Any:
     """The widget of a run that the page trains itself."""
-    return widget_page(visit, tmp_path, "step: 2, fed: false")
+    return run_page(visit, tmp_path, "step: 2, fed: false")
 
 
-def widget_page(visit: Visit, tmp_path: Path, state: str) -> Any:
-    """The module as anywidget runs it: from one blob, with a model that syncs."""
+def run_page(visit: Visit, tmp_path: Path, state: str) -> Any:
+    """The widget of a run, with these fields of its state."""
     model, points, optimizer = make(12)
-    play = watch(model, points, losses.cross_entropy, optimizer, scenes=False, open=False).play
-    source = json.dumps(page.module(None, page.WATCH)).replace("</", "<\\/")
-    script = f"""
-      const listeners = {{}};
-      const state = {{ play: {page._data(play)}, scene: "own", steps: 0, {state}, rate: 0.5, zeroes: true,
-        playing: false, points: [], loss: null, accuracy: 0, parameters: [] }};
-      window.sent = [];
-      window.model = {{
-        get: (name) => state[name],
-        set: (name, x) => {{ state[name] = x; }},
-        on: (event, f) => {{ (listeners[event] ??= []).push(f); }},
-        off: (event, f) => {{ listeners[event] = (listeners[event] ?? []).filter((g) => g !== f); }},
-        save_changes: () => {{ window.sent.push(JSON.parse(JSON.stringify({{ ...state, play: 0 }}))); }},
-        send: (x) => {{ window.asked = x; }},
-      }};
-      window.python = (name, x) => {{ state[name] = x; for (const f of listeners["change:" + name] ?? []) f(); }};
-      window.message = (x) => {{ for (const f of listeners["msg:custom"] ?? []) f(x); }};
-      window.count = () => Object.values(listeners).flat().length;
-      const blob = new Blob([{source}], {{ type: "text/javascript" }});
-      const widget = (await import(URL.createObjectURL(blob))).default;
-      window.stop = widget.render({{ model: window.model, el: document.getElementById("here") }});
-      document.body.dataset.ready = "yes";
-    """
-    file = tmp_path / "widget.html"
-    head = f'<!doctype html><meta charset="utf-8"><style>{page.style("page", "theatre")}</style>'
-    file.write_text(f'{head}<div id="here"></div><script type="module">{script}</script>', encoding="utf-8")
-    one = visit(file.as_uri())
-    one.wait_for_selector("body[data-ready]")
-    return one
+    play = page._data(watch(model, points, losses.cross_entropy, optimizer, scenes=False, open=False).play)
+    fields = f'play: {play}, scene: "own", steps: 0, {state}, rate: 0.5, zeroes: true, playing: false, points: [], '
+    fields += "loss: null, accuracy: 0, parameters: []"
+    return widget_page(visit, tmp_path, page.WATCH, ("page", "theatre"), fields, "play")
 
 
 def test_python_reads_and_drives_the_widget(widget: Any) -> None:
@@ -358,7 +334,7 @@ def test_python_reads_and_drives_the_widget(widget: Any) -> None:
 
 
 def test_the_widget_takes_the_steps_that_python_sends(visit: Visit, tmp_path: Path) -> None:
-    widget = widget_page(visit, tmp_path, "step: 0, fed: true")
+    widget = run_page(visit, tmp_path, "step: 0, fed: true")
     assert widget.evaluate("asked") == {"kind": "ready"} and widget.locator("[data-do='live']").is_visible()
     _, theatre, _ = run(5)
     widget.evaluate("(x) => message(x)", {"kind": "steps", **theatre.record.whole(10**6)})
@@ -371,12 +347,12 @@ def test_the_widget_takes_the_steps_that_python_sends(visit: Visit, tmp_path: Pa
 
 
 def test_a_view_that_opens_late_goes_where_python_put_it(visit: Visit, tmp_path: Path) -> None:
-    widget = widget_page(visit, tmp_path, "step: 3, fed: true")
+    widget = run_page(visit, tmp_path, "step: 3, fed: true")
     _, theatre, _ = run(5)
     widget.evaluate("(x) => message(x)", {"kind": "steps", **theatre.record.whole(10**6)})
     widget.evaluate("message({ kind: 'ended' })")
     assert widget.inner_text(".conductor .count") == "3 / 5"
-    early = widget_page(visit, tmp_path, "step: 0, fed: true")
+    early = run_page(visit, tmp_path, "step: 0, fed: true")
     early.evaluate("python('step', 4)")  # before its steps have come
     early.evaluate("(x) => message(x)", {"kind": "steps", **theatre.record.whole(10**6)})
     early.evaluate("message({ kind: 'ended' })")
