@@ -298,3 +298,11 @@ def test_the_lesson_of_the_docs_is_right() -> None:
     for kind, fields in BLOCKS.items():
         assert f"`{kind}`" in text and all(f"`{field.rstrip('*')}" in text for field in fields or ()), kind
     assert all(f"`{skill}`" in text for skill in SKILLS)
+
+
+@pytest.mark.parametrize("action", ["check", "build"])
+def test_a_file_that_is_not_there_is_told_in_words(action, tmp_path, capsys):
+    assert main(["lesson", action, str(tmp_path / "none.md")]) == 1
+    assert "none.md is not there; `micrograd lesson new" in capsys.readouterr().err
+    assert main(["lesson", action, str(tmp_path)]) == 1
+    assert "is a folder, not a lesson file" in capsys.readouterr().err

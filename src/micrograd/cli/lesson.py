@@ -30,6 +30,10 @@ def run(args: Any) -> int:
         raise BadArgument(f"--output belongs to build, not to {args.action}")
     if args.action == "new":
         return _new(paths)
+    for path in paths:
+        if not path.is_file():
+            what = "is a folder, not a lesson file" if path.is_dir() else "is not there"
+            raise OSError(f"{path} {what}; `micrograd lesson new my-lesson.md` starts a lesson")
     return _check(paths) if args.action == "check" else _build(paths, args.output)
 
 
