@@ -244,10 +244,16 @@ def _kept() -> dict[str, Any]:
     return dict(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
 
 
+def _write(results: dict[str, Any]) -> None:
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps({**_kept(), **results}, indent=1))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", help="files of src/micrograd; all targets where none is named")
     parser.add_argument("--each", type=int, default=12, help="mutants of each file, chosen at random")
+    parser.add_argument("--seconds", type=float, default=0.0, help="try no more mutants after so long")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--least", type=float, default=0.95, help="fail where a smaller share dies")
     given = parser.parse_args()
@@ -257,7 +263,8 @@ def main() -> int:
     for heavy in ("pytest", "mpmath", "numpy", "ctypes", "torch", "llvmlite.binding"):
         with contextlib.suppress(ImportError):
             importlib.import_module(heavy)
-    began, results, lived = time.monotonic(), {}, []
+    began, lived = time.monotonic(), []
+    results: dict[str, dict[str, Any]] = {}
     for relative in given.files or [t for t in TARGETS if (SOURCE / t).exists()]:
         quick, slower = TARGETS[relative]
         tree = ast.parse((SOURCE / relative).read_text())
@@ -265,8 +272,13 @@ def main() -> int:
         looked_at_slower = False
         every = mutations(tree)
         chosen = random.Random(given.seed).sample(every, min(given.each, len(every)))
-        left = []
-        for text, node, change in sorted(chosen, key=lambda m: m[1]):
+        left: list[str] = []
+        results[relative] = {"mutants": 0, "of": len(every), "survivors": left}
+        for text, node, change in chosen:  # in random order, so that a run that is stopped leaves a random sample
+            if given.seconds and time.monotonic() - began > given.seconds:
+                break
+            _write(results)
+            results[relative]["mutants"] += 1
             changed = mutant(tree, node, change)
             if not all(survives(relative, changed, tests) for tests in (focus(relative, tree, node), quick)):
                 continue
@@ -278,12 +290,13 @@ def main() -> int:
                 left.append(name)
                 print(f"survived: {name}  {SURVIVORS.get(name, '')}", flush=True)
         lived += [name for name in left if name not in SURVIVORS]
-        results[relative] = {"mutants": len(chosen), "of": len(every), "survivors": left}
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps({**_kept(), **results}, indent=1))
-        print(f"{relative}: {len(chosen) - len(left)} of {len(chosen)} died", flush=True)
+        _write(results)
+        tried = results[relative]["mutants"]
+        print(f"{relative}: {tried - len(left)} of {tried} died", flush=True)
     total = sum(r["mutants"] for r in results.values())
     dead = total - len(lived)
+    if not total:
+        return 0
     print(f"{dead} of {total} mutants died ({100 * dead / total:.1f} %) in {time.monotonic() - began:.0f} s")
     return 0 if dead >= given.least * total else 1
 

@@ -61,6 +61,7 @@ class Tracer:
         self.values = peek(given)
         self.origins = None if rows else given
         self._plain: Trace | None = None
+        self._read: dict[int, Any] = {}
         kinds.look_for_types(user)
 
     def plain(self, chain: Chain) -> Trace:
@@ -75,12 +76,12 @@ class Tracer:
 
     def next(self, chain: Chain) -> Trace | None:
         """The next staged trace; None where there is none that this call could use."""
-        from micrograd.stage import ahead, attempt  # here, for a call that is traced already needs none of it
-        from micrograd.stage.limits import Limits
-
         chain.closed |= self.apart
         if chain.settled(self.one_path):
             return None
+        from micrograd.stage import ahead, attempt  # here, for exact code needs none of it
+        from micrograd.stage.limits import Limits
+
         found: Trace | None = None
         how: dict[str, Any] = {"others": self.others, "keep_types": not self.rows, "level": chain.level}
         what = self.code, self.arrange, self.values, self.origins
@@ -125,11 +126,12 @@ class Tracer:
         return attempt.verified(self.code, self.arrange, found, self.values, self.others)
 
     def _noting(self, run: Callable[[], Any]) -> Any:
-        """What `run` gives, with the modules that were read meanwhile."""
+        """What `run` gives, with the modules that it and earlier runs have read."""
         with noting() as read:
             found = run()
+        self._read |= read
         if found is not None:
-            found.modules = list(({id(m): m for m in modules_of(self.user)} | read).values())
+            found.modules = list(({id(m): m for m in modules_of(self.user)} | self._read).values())
         return found
 
 
