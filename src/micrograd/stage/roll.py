@@ -398,6 +398,3 @@ class Roll:
 
 def _is_stale(x: Any) -> bool:
     return x is STALE or (type(x) is Summary and any(y is STALE for _, y in x.alternatives))
-
-
-__all__ = ["Roll"]
