@@ -20,7 +20,8 @@ from fuzz.generate import Program, generate  # noqa: E402
 
 from micrograd import Value, jit, math, no_grad, value_and_grad, vmap  # noqa: E402
 from micrograd.compile.chain import Tracer, accepts  # noqa: E402
-from micrograd.stage import attempt  # noqa: E402
+from micrograd.stage import ahead, attempt  # noqa: E402
+from micrograd.stage.limits import Limits  # noqa: E402
 
 pytestmark = needs_llvm
 
@@ -171,6 +172,36 @@ def test_loops_that_are_written_out_further_for_some_rows(f):
         afresh = {k: jit(g, wait=True)(xs[k]) for k in order[:2].tolist()}
         for k in order.tolist():
             assert point(xs[k]) == afresh.get(k, point(xs[k]))
+
+
+def long_and_growing(x):
+    y = x
+    for _ in range(3000):
+        y = y * 0.9999 + 1e-7
+    items = [x]
+    while items[-1] < 50:
+        items.append(items[-1] * 1.5 + y)
+    return sum(items)
+
+
+def test_a_level_that_cannot_be_staged_ends_the_levels(monkeypatch):
+    """Rows that need it are then traced along their own paths; the levels before it are as they were."""
+    rolled = ahead.rolled
+    asked = []
+
+    def up_to_level_0(*args):
+        limits = next(a for a in args if isinstance(a, Limits))
+        asked.append(limits.level)
+        return rolled(*args) if limits.level == 0 else None
+
+    monkeypatch.setattr(ahead, "rolled", up_to_level_0)
+    xs = np.array([40.0, 1e-3, 30.0, 2e-3])
+    for order in ([0, 1, 2, 3], [1, 3, 0, 2]):
+        asked.clear()
+        h = vmap(long_and_growing)
+        np.testing.assert_allclose(h(xs[order]), [long_and_growing(x) for x in xs[order].tolist()], rtol=1e-9)
+        assert asked == [0, 1]
+        assert [v.trace.staged for v in h.variants] == [True, False, False]
 
 
 def test_other_kinds_of_numbers_have_variants_of_their_own():

@@ -91,9 +91,11 @@ class Tracer:
                 2, TUNING.rolled_work, TUNING.searched_statements, kept, TUNING.interpreted_loop, chain.level
             )
             found = self._noting(lambda: ahead.rolled(*what, limits, self.others, not self.rows))
-            chain.long = found is not None or chain.level > 0
-            chain.closed = found is None and chain.level > 0
-        if found is None and not chain.long:
+            if found is None and chain.level:
+                chain.closed = True
+                return None
+            chain.long = found is not None
+        if not chain.long:
             if self.one_path:
                 return None
             plain = self.plain(chain) if chain.level == 0 else None
