@@ -180,7 +180,7 @@ from micrograd import data, plots, install
 try:
     {call}
 except (ImportError, CompileError) as error:
-    wanted = install.command({extra!r}) if {extra!r} else "pip install {package}"
+    wanted = install.command({extra!r}) if {extra!r} else "install {package}"
     assert wanted in str(error) and {package!r}[:5] in str(error).lower().replace("scikit-learn", "sklearn"), error
 else:
     raise AssertionError("it needs no package")

@@ -111,7 +111,10 @@ def managers_that_swallow(x, y):
             box.append(y)
     except KeyError:
         box.append(7.0)
-    return sum(b * (k + 1) for k, b in enumerate(box))
+    total = 0.0
+    for k, b in enumerate(box):  # sum() of plain floats is exact from Python 3.12 on, and is not merged there
+        total = total + b * (k + 1)
+    return total
 
 
 def leaving_a_loop_out_of_a_with(x, y):
