@@ -173,7 +173,7 @@ def _scores(model: Any, across: Any, up: Any, np: Any) -> Any:
 
 
 def gradient_histogram(model: Any, ax: Any = None, bins: int = 40) -> Any:
-    """Draw how large the gradients of each layer are, on a scale of powers of ten; zeros are told in the legend.
+    """Draw how large the gradients of each layer are, on a scale of powers of ten; zeros are listed in the legend.
 
     Layers whose hills lie far apart learn at different speeds; a hill far to the left has stopped learning.
     """
