@@ -171,6 +171,26 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_training(micrograd, 
     assert err == "micrograd demo: locked cannot be written to (Permission denied); give another folder with --out\n"
 
 
+def test_a_folder_that_cannot_be_made_is_told_with_the_way_out(micrograd, monkeypatch):
+    def refuse(self, **_):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr("micrograd.cli.demo.Path.mkdir", refuse)
+    code, out, err = micrograd("demo", "--steps", "1")
+    assert (code, out) == (1, "")
+    assert (
+        err == "micrograd demo: demo-output cannot be written to (Permission denied); give another folder with --out\n"
+    )
+
+
+def test_an_error_of_the_system_reads_as_in_other_commands(micrograd, monkeypatch):
+    def refuse(args):
+        raise PermissionError(13, "Permission denied", "my_micrograd")
+
+    monkeypatch.setattr("micrograd.cli.demo.run", refuse)
+    assert micrograd("demo") == (1, "", "micrograd demo: my_micrograd: Permission denied\n")
+
+
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a folder that one may not write to")
 def test_a_folder_in_a_locked_folder_is_told_before_the_training(micrograd):
     os.mkdir("locked", 0o500)

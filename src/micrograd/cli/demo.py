@@ -98,8 +98,8 @@ def run(args: Any) -> int:
 
 def _writable(out: Path) -> None:
     """Raise OSError before the training, not after it, where nothing can be written to the folder."""
-    out.mkdir(parents=True, exist_ok=True)
     try:
+        out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out):
             pass
     except OSError as reason:

@@ -83,7 +83,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(module.run(args))
     except (BadArgument, ImportError, OSError) as reason:
-        print(f"micrograd {args.command}: {reason}", file=sys.stderr)
+        told = str(reason)
+        if isinstance(reason, OSError) and reason.filename is not None and reason.strerror:
+            told = f"{reason.filename}: {reason.strerror}"
+        print(f"micrograd {args.command}: {told}", file=sys.stderr)
         return 2 if isinstance(reason, BadArgument) else 1
     except KeyboardInterrupt:
         return 130
