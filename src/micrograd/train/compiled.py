@@ -8,8 +8,7 @@ predictions, and its gradient is handed back to the rows. Both give what the eag
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from textwrap import shorten
 from typing import Any, Literal
 
@@ -42,15 +41,6 @@ class _Bucket:
     def __init__(self, xs: Any, ys: Any, client: Any, name: str) -> None:
         self.xs, self.ys, self.client, self.name = xs, ys, client, name
         self._whole: Any = None
-
-    @contextmanager
-    def named(self) -> Iterator[None]:
-        """Say in an error which rows it is about."""
-        try:
-            yield
-        except Exception as error:
-            add_note(error, f"in {self.name}")
-            raise
 
     def whole(self) -> tuple[Any, Any]:
         """Return all inputs and targets; on a cluster, from where they are kept on the workers."""
@@ -190,8 +180,11 @@ class Compiled:
         total: Any = None
         for bucket, rows, numbers in self._parts(part):
             ys = bucket.whole()[1] if rows is None else bucket.ys[rows]
-            with bucket.named():
+            try:
                 one = self.summed(*self._arguments(bucket, rows, numbers, ys))
+            except Exception as reason:
+                add_note(reason, f"in {bucket.name}")
+                raise
             total = one if total is None else total + one
         if not self.even:
             counted = self.counts.sum() if part is None else self.counts[self.np.asarray(part)].sum()
@@ -238,8 +231,11 @@ class Compiled:
         found: list[Any] = [None] * (len(self.rows) if part is None else len(part))
         with no_grad():
             for bucket, rows, numbers in self._parts(part):
-                with bucket.named():
+                try:
                     outputs = rows_of(here(self.forward(*self._arguments(bucket, rows, numbers))))
+                except Exception as reason:
+                    add_note(reason, f"in {bucket.name}")
+                    raise
                 if len(self.buckets) == 1:
                     found = outputs
                 else:
