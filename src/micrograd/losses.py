@@ -37,6 +37,12 @@ def one_formula() -> Iterator[None]:
     """Within it, losses have graphs that hold for other numbers as well: no loss looks at the numbers to choose its formula.
 
     For pages that run the graph of a loss again with other parameters. A small cross-entropy has fewer digits there.
+
+    >>> from micrograd import Value, losses
+    >>> with losses.one_formula():
+    ...     loss = losses.cross_entropy([Value(1.0), Value(2.0)], 0)
+    >>> round(loss.data, 6)
+    1.313262
     """
     token = _one_formula.set(True)
     try:
