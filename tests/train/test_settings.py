@@ -150,6 +150,12 @@ def test_an_assignment_without_effect_is_an_error(name, x, told):
         optimizer.groups[0].frozen = b"\1"
 
 
+def test_nothing_can_be_appended_without_effect():
+    optimizer = optim.SGD([Value(1.0)], lr=0.1)
+    for many in (optimizer.parameters, optimizer.groups, optimizer.groups[0].parameters):
+        assert not hasattr(many, "append")
+
+
 @pytest.mark.parametrize("name, x, told", [
     ("momentum", -1.0, "momentum is 0 or more"),
     ("momentum", "0.9", "momentum is 0 or more"),

@@ -167,7 +167,7 @@ class Group(Adjustable):
     """
 
     assignable = frozenset({"lr", "schedule"})
-    parameters: list[Value]
+    parameters: tuple[Value, ...]
     slots: Any
     kept: dict[str, array[float]]  # one number for each parameter
     numbers: dict[str, float]  # one number for the group
@@ -179,7 +179,7 @@ class Group(Adjustable):
         self._rate = rate  # None for the optimizer's own
         self._pending: dict[str, float] | None = None  # the numbers after the step that is being taken
         self._ready: Ready | None = None
-        put(self, "parameters", parameters)
+        put(self, "parameters", tuple(parameters))
         put(self, "slots", Slots(parameters))
         put(self, "kept", {})
         put(self, "numbers", {})

@@ -25,8 +25,8 @@ class Optimizer(Adjustable):
     """
 
     assignable = frozenset({"lr", "steps"})
-    groups: list[Group]
-    parameters: list[Value]
+    groups: tuple[Group, ...]  # tuples, since what is appended would not take part
+    parameters: tuple[Value, ...]
     slots: Any
 
     def __init__(self, parameters: Iterable[Any], lr: float | Schedule, **settings: float) -> None:
@@ -49,8 +49,8 @@ class Optimizer(Adjustable):
             raise ValueError("an optimizer needs parameters, and was given none: pass model.parameters()")
         if len({id(p) for p in values}) < len(values):
             raise ValueError("one parameter is in the list twice, and would be moved twice in a step")
-        put(self, "groups", groups)
-        put(self, "parameters", values)
+        put(self, "groups", tuple(groups))
+        put(self, "parameters", tuple(values))
         put(self, "slots", Slots(values))
         self._schedule = schedule_of(lr)
         if len(groups) == 1:

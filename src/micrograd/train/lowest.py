@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from math import inf
 from typing import Any
 
@@ -34,7 +35,7 @@ class Lowest:
 class Best:
     """The parameters of the epoch with the lowest loss."""
 
-    def __init__(self, parameters: list[Value]) -> None:
+    def __init__(self, parameters: Sequence[Value]) -> None:
         self._slots: Any = Slots(parameters)
         self._data: Any = array("d", bytes(8 * len(parameters)))
         self._before: Any = array("d", self._data)
