@@ -96,6 +96,18 @@ def test_checksums_tell_data_apart():
     assert identity.checksum(Rows([object()], [0])) is None
 
 
+def test_models_are_told_apart_by_what_this_package_prints():
+    class Shown(nn.MLP):
+        def __repr__(self):
+            return f"weights {[p.data for p in self.parameters()]}"
+
+    one, two = nn.MLP(2, [3, 1], rng=0), nn.MLP(2, [3, 1], rng=1)
+    assert identity.structure(one) == identity.structure(two) is not None
+    assert identity.structure(one) != identity.structure(nn.MLP(2, [3, 1], activation="tanh"))
+    assert identity.structure(Shown(2, [1])) is identity.structure(nn.Sequential(Shown(2, [1]))) is None
+    assert identity.structure(lambda x: x) is None
+
+
 def test_a_checkpoint_of_an_earlier_version_is_resumed(tmp_path):
     path = tmp_path / "run.json"
     run(path, 2)
