@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from micrograd import jit, vmap
+from micrograd import jit, math, value_and_grad, vmap
 
 XS = np.array([-1.0, 0.5, 2.0])
 
@@ -46,6 +46,20 @@ def test_explain_says_what_became_of_each_choice_and_loop():
     assert "a loop in the tape" in found[11] and "50 turns" in found[11]
     assert "on their own" in found[15] and "print" in found[15]
     assert set(found) >= {1, 3, 5, 8, 11, 15}
+    assert found[1].endswith(", 2 instructions")  # a product, and the choice between it and what was there
+
+
+def halves(x):
+    for _ in range(30):
+        if x > 1.0:  # line 1
+            x = x * 0.5 + math.sin(x)
+    return x
+
+
+def test_the_instructions_of_a_choice_in_a_loop_are_those_of_one_turn_and_no_line_of_the_package_is_shown():
+    report = str(vmap(value_and_grad(halves)).explain(XS))
+    assert lines_of(report, halves)[1].endswith(", 4 instructions")
+    assert "transforms.py" not in report.split("the variant and the kernel")[0]
 
 
 def without_source():

@@ -50,13 +50,14 @@ class Machine:
         self.not_rolled: dict[str, str] = {}  # place of a loop in the source → why it is not rolled
         self.by_turn = 0  # how many comparisons were made of plain numbers that change from turn to turn
         self.rolled = 0  # how many loops are in the tape
-        self.sampled = (
-            True  # whether the Values have the numbers of the row at hand, or zeros since a loop that is too long
-        )
+        # Whether the Values have the numbers of the row at hand, or zeros since a loop that is too long.
+        self.sampled = True
         self.stacks: dict[Any, Any] = {}  # lists that were packed, and their arrays (see packed.py)
         self.unpacked: dict[Any, Any] = {}  # arrays whose items were loaded one by one, and those items
         self.mixed: dict[int, Any] = {}  # Values that may be plain numbers in the program itself
         self.statements = 0
+        self.nodes = 0  # instructions that were written
+        self.costs: dict[str, int] = {}  # place in the source → instructions of the choices there, in all their arms
         self.derivatives: dict[int, Any] = {}  # Values that are derivatives, by id
         self.derived_in_a_loop = False
         self.line = ""  # where the program is
@@ -235,16 +236,20 @@ class Machine:
         if isinstance(x, Value):
             return self.masks.both_of(self.here, self.masks.compare("ne", x, 0.0))
         if type(x) is not Summary:
-            return self.here if plain_truth(x) else FALSE
+            return self.here if bool(x) else FALSE
         total = FALSE
         for mask, y in x.alternatives:
             rows, y = mask, lanes.plain(y)
             if isinstance(y, Value):
                 rows = self.masks.both_of(rows, self.masks.compare("ne", y, 0.0))
-            elif not plain_truth(y):
+            elif not y:
                 continue
             total = self.masks.either(total, rows)
         return self.masks.both_of(total, self.here)
+
+    def count(self, _: Any) -> None:
+        """Count a node that was made."""
+        self.nodes += 1
 
     def merged(self) -> None:
         """Note that the choice at this line was merged."""
@@ -266,6 +271,7 @@ class Machine:
     def fork(self, arms: list[tuple[Mask, Callable[[], Any]]]) -> Any:
         """Run each arm from the same state, for its rows; go on with the joined state. Returns the joined results."""
         states: list[State] = []
+        line, nodes = self.line, self.nodes
         for mask, run in arms:
             depth, around, count = self.depth, self.bystanders, len(self.journals)
             self.journals.append({})
@@ -291,7 +297,9 @@ class Machine:
         self.here = states[0].mask
         for state in states[1:]:
             self.here = self.masks.either(self.here, state.mask)
-        return join(self, [(s.mask, None, s.result) for s in states])
+        result = join(self, [(s.mask, None, s.result) for s in states])
+        self.costs[line] = self.costs.get(line, 0) + self.nodes - nodes
+        return result
 
     def leave(self, exits: Exits, result: Any = None, without: Frame | None = None) -> None:
         """Let the rows that are here wait, as they are, at the end of a part of the program."""
@@ -388,8 +396,3 @@ class Machine:
                 return ragged.contents(self, [(mask, c) for mask, _, c in entries])
             return {key: join(self, [(mask, by, c[key]) for mask, by, c in entries]) for key in first}
         return ragged.contents(self, [(mask, c) for mask, _, c in entries])
-
-
-def plain_truth(x: Any) -> bool:
-    """bool(x), for what is no Value."""
-    return bool(x)

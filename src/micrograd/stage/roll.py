@@ -25,7 +25,7 @@ from micrograd.stage.nodes import node_of, number_of, result_of
 from micrograd.stage.packed import Forgotten, load, one, pack, sort_of
 from micrograd.stage.sample import sampled, work
 from micrograd.stage.state import Exits, Frame, undo
-from micrograd.stage.summary import STALE, UNBOUND, Summary, join
+from micrograd.stage.summary import STALE, UNBOUND, Summary, is_stale, join
 from micrograd.tape import kinds
 from micrograd.tape import trace as tracing
 from micrograd.tape.builder import Builder
@@ -62,7 +62,7 @@ class Roll:
         # A turn that is taken for certain assigns what it assigns first.
         once = items is not None and least(items.length) > 0
         self.forms = {name: Form(once and name not in read, self if pack else None) for name in names}
-        self.line = m.line
+        self.line, self.costs = m.line, dict(m.costs)
         self.exits: list[tuple[str, Any]] = []  # the ways out of the loop that were seen: (break, return or lost; what)
 
     # ---- what the body may ask for
@@ -147,6 +147,7 @@ class Roll:
     def _once(self, test: Any, body: Any, store: Any, entry: dict[str, Any]) -> bool:
         """Interpret the body on placeholders; False where a variable takes a form that was not known."""
         m, frame, names = self.m, self.frame, self.frame.variables
+        m.costs = dict(self.costs)  # a body is interpreted several times, and written once
         serial = self.serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
         before = self.around = observed.set_trace(serial)
         kept = m.here, m.bystanders, m.lost, m.lost_at, frame.exits, frame.level, m.rolling
@@ -227,7 +228,7 @@ class Roll:
             if m.here is not FALSE:
                 entries.append((m.here, None, frame.variables.get(name, UNBOUND)))
             finals[name] = join(m, entries) if entries else self.begun[name]
-            if _is_stale(finals[name]):
+            if is_stale(finals[name]):
                 raise StaleRead(name)
         if self.apart.find(m, self.forms, finals):
             forms_known = False
@@ -394,7 +395,3 @@ class Roll:
                 m.lose(mask, Bound("more turns inside of this loop than are written out") if what else why)
             here = m.masks.without(here, mask)
         m.here = FALSE if self.endless else here  # `while True` has no end of its own
-
-
-def _is_stale(x: Any) -> bool:
-    return x is STALE or (type(x) is Summary and any(y is STALE for _, y in x.alternatives))

@@ -123,10 +123,17 @@ def stage(
     found.staged = True
     found.bounded = bool(found.tape.guards) and all(how == BOUND for how, *_ in found.tape.guards)
     found.sampled = m.sampled
-    found.notes = {line: what for line, what in m.notes.items() if not line.startswith(OWN)}
+    found.notes = {line: _with_cost(m, line, what) for line, what in m.notes.items() if not line.startswith(OWN)}
     for line, why in m.reasons.items():
-        found.notes[line] = "; ".join([*([m.notes[line]] if line in m.notes else []), f"rows on their own: {why}"])
+        known = [found.notes[line]] if line in found.notes else []
+        found.notes["" if line.startswith(OWN) else line] = "; ".join([*known, f"rows on their own: {why}"])
     return found
+
+
+def _with_cost(m: Machine, line: str, what: str) -> str:
+    """What became of a choice at a line; of one that was merged, with the number of instructions of all arms."""
+    count = m.costs.get(line, 0) if what.startswith("merged") else 0
+    return f"{what}, {count:,} instruction{'s' if count > 1 else ''}" if count else what
 
 
 def _inner(
@@ -213,7 +220,7 @@ def run(
     try:
         inputs = [Value(float(x)) for x in values]
         seen = kinds.begin(serial, inputs, origins)
-        observed.set_watch(_watch, None)
+        observed.set_watch(_watch, m.count)
         hooks.trace, hooks.require, hooks.structural = partial(_inner, m), partial(_require, m), partial(_structural, m)
         hooks.derivatives = partial(_derivatives, m)
         hooks.lighten = partial(_lighten, m.limits.kept)

@@ -152,6 +152,11 @@ def _join_tuples(m: Machine, groups: list[list[Any]]) -> list[tuple[Mask, Any]]:
     return found
 
 
+def is_stale(x: Any) -> bool:
+    """Whether a variable holds, in some rows, what a turn has not assigned."""
+    return x is STALE or (type(x) is Summary and any(y is STALE for _, y in x.alternatives))
+
+
 def is_number(x: Any) -> bool:
     """Whether a number of the program: a Value, an int or a float, and no bool."""
     return isinstance(x, (Value, float, int)) and not isinstance(x, bool)

@@ -1,0 +1,41 @@
+"""How often a function with many choices is run to compile it: a few times, and not once for each combination."""
+
+import sys
+
+import numpy as np
+
+from micrograd import math, value_and_grad, vmap
+from random_programs import needs_llvm
+
+
+def many_choices(x, y):
+    total = 0.0
+    for k in range(32):
+        x = x * 1.1 + y
+        if math.sin(x + k) > 0.1 * y:
+            total = total + x * y
+        else:
+            total = total - math.tanh(x)
+    return total
+
+
+@needs_llvm
+def test_32_choices_take_at_most_40_traces_and_one_kernel():
+    calls = 0
+
+    def count(frame, event, _):
+        nonlocal calls
+        calls += event == "call" and frame.f_code is many_choices.__code__
+
+    r = np.random.default_rng(0)
+    rows = r.standard_normal(1000), r.standard_normal(1000)
+    g = vmap(value_and_grad(many_choices, (0, 1)))
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        value, _ = g(*rows)
+    finally:
+        sys.setprofile(before)
+    assert 0 < calls <= 40
+    assert sum(len(variant.kernels) for variant in g.variants) == 1
+    assert abs(value[7] - many_choices(rows[0][7], rows[1][7])) < 1e-9
