@@ -29,9 +29,12 @@ def keep(t: Nested, place: int, x: Any) -> None:
         t.names[place] = x
 
 
-def body(t: Nested, tape: Tape, inputs: Sequence[Any], decided: Decisions) -> list[Any]:
-    """Write the body of a region; returns its outputs."""
+def body(
+    t: Nested, tape: Tape, inputs: Sequence[Any], decided: Decisions, destinations: dict[int, str] | None = None
+) -> list[Any]:
+    """Write the body of a region; returns its outputs. `destinations` says where arrays are wanted, by their place."""
     around = t.enter(tape, decided)
+    t.destinations = destinations or {}
     for place, (op, args) in enumerate(zip(tape.ops, tape.args)):
         if op is INPUT:
             keep(t, place, inputs[args[0]])

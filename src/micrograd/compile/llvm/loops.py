@@ -7,9 +7,9 @@ from typing import Any
 
 from micrograd.compile.llvm import arrays, indices, lanes
 from micrograd.compile.llvm.arrays import Array
-from micrograd.compile.llvm.nested import Nested
+from micrograd.compile.llvm.nested import Nested, stays
 from micrograd.tape.decisions import Decisions
-from micrograd.tape.tape import BUMP, INPUT, LOAD, Loop
+from micrograd.tape.tape import BUMP, INPUT, LOAD, Loop, pad, result
 
 PAUSE = 4096  # iterations between checks for an interruption, a power of two: of the shortest body they outlast a check
 PAUSING = "declare void @mg_pause() cold nounwind memory(inaccessiblemem: readwrite)"
@@ -18,8 +18,9 @@ PAUSING = "declare void @mg_pause() cold nounwind memory(inaccessiblemem: readwr
 class LoopText:
     """One loop, being written."""
 
-    def __init__(self, t: Nested, op: Loop, places: Sequence[int], decided: list[Decisions]) -> None:
-        self.t, self.op = t, op
+    def __init__(self, t: Nested, op: Loop, place: int, decided: list[Decisions]) -> None:
+        self.t, self.op, self.place = t, op, place
+        places = t.tape.args[place]
         carried, invariants, over = op.groups([lanes.value(t, a) for a in places])
         self.invariants = [lanes.lent(x) for x in invariants]
         self.over = [lanes.lent(x) for x in over]
@@ -41,7 +42,10 @@ class LoopText:
         )
         self.body_decided, *rest = decided
         self.condition_decided = rest[0] if rest else None
-        self.init = [self._begin(x, a) if isinstance(x, Array) else x for x, a in zip(carried, places)]
+        self._plan_memory(carried)
+        self.init = [
+            self._begin(x, j, a) if isinstance(x, Array) else x for j, (x, a) in enumerate(zip(carried, places))
+        ]
         self.count = str(op.turns) if op.turns is not None else "" if self.ask else self.over[0].length
         self.lanes = "" if self.ask or op.turns is not None else self.over[0].lanes
         shapes = t.shapes_of(op.body, [*carried, *self.invariants, *(self._inner(a) for a in self.over), "index"])
@@ -69,15 +73,54 @@ class LoopText:
             if isinstance(name, str) and indices.is_whole(t.tape, place, known):
                 t.integers[name] = indices.whole(t, place)
 
-    def _begin(self, array: Array, place: int) -> Array:
+    def _plan_memory(self, carried: Sequence[Any]) -> None:
+        """Say how each carried array is kept from turn to turn.
+
+        history    the array of each turn is kept anyway: a turn reads one of them, and makes the next
+        two        a turn reads one array and makes another one, in memory that they exchange
+        neither    it is changed in place, or (with lanes that are done) copied
+        """
+        t, op = self.t, self.op
+        self.history: dict[int, int] = {}
+        self.two: dict[int, str] = {}
+        self.others: dict[int, str] = {}  # where a turn makes the next array
+        for j, x in enumerate(carried):
+            if not isinstance(x, Array) or self.masked or stays(op.body, j):
+                continue
+            outputs = op.body.outputs[op.carried :]
+            kept = [s for s, o in enumerate(outputs) if op.body.ops[o] is INPUT and op.body.args[o][0] == j]
+            if len(kept) == 1 and op.turns is not None and not self.dynamic and not op.reverse:
+                self.history[j] = kept[0]
+            else:
+                self.two[j] = arrays.room(t, t.memory, arrays.size_of(x.shape) * t.bytes)
+
+    def _wanted(self, k: int) -> str:
+        """Where result k is wanted; empty where that is not said."""
+        tape = self.t.tape
+        found = [
+            p for p, (op, args) in enumerate(zip(tape.ops, tape.args)) if args == (self.place,) and op is result(k)
+        ]
+        if len(found) != 1:
+            return ""
+        (place,) = found
+        padded = [
+            p
+            for p, (op, args) in enumerate(zip(tape.ops, tape.args))
+            if args == (place,) and op is pad(self.op.turns or 0)
+        ]
+        if len(padded) == 1 and self.t.readers.alone(place):
+            place = padded[0]
+        return self.t.destinations.get(place, "")
+
+    def _begin(self, array: Array, j: int, place: int) -> Array:
         """The memory of a carried array, which each iteration overwrites: that of the operand, if nobody else reads it."""
         t = self.t
-        if t.readers.alone(place) and arrays.overwritable(t, array):
+        if j in self.history or (t.readers.alone(place) and arrays.overwritable(t, array)):
             return array
-        return self._own(array)
+        return self._own(array, "" if j in self.two else self._wanted(j))
 
-    def _own(self, array: Array) -> Array:
-        p = arrays.room(self.t, self.t.memory, arrays.size_of(array.shape) * self.t.bytes)
+    def _own(self, array: Array, p: str = "") -> Array:
+        p = p or arrays.room(self.t, self.t.memory, arrays.size_of(array.shape) * self.t.bytes)
         arrays.copy(self.t, array, p)
         return Array("memory", p, (), array.shape, own=self.t.live)
 
@@ -93,6 +136,10 @@ class LoopText:
         if view is not None:
             return view
         self._room()
+        for j, s in self.history.items():
+            first = self.init[j]
+            arrays.copy(t, first, self.buffers[s][1])
+            self.init[j] = Array("memory", self.buffers[s][1], (), first.shape, own=t.live)
         self.alive = t.live or ("true" if t.point else "splat (i1 true)")
         t.lines += [f"  br label %pre{n}", f"pre{n}:", f"  br label %head{n}", f"head{n}:"]
         self.turn = f"%turn{n}"
@@ -100,10 +147,18 @@ class LoopText:
         carried: list[Any] = []
         for j, x in enumerate(self.init):
             if isinstance(x, Array):
+                if j in self.two:
+                    t.line(f"%p{n}_{j} = phi ptr [ {x.base}, %pre{n} ], [ %q{n}_{j}, %latch{n} ]")
+                    t.line(f"%o{n}_{j} = phi ptr [ {self.two[j]}, %pre{n} ], [ %r{n}_{j}, %latch{n} ]")
+                    self.others[j] = f"%o{n}_{j}"
+                    x = x._replace(base=f"%p{n}_{j}")
                 carried.append(x)
                 continue
             t.line(f"%c{n}_{j} = phi {t.T} [ {x}, %pre{n} ], [ %d{n}_{j}, %latch{n} ]")
             carried.append(f"%c{n}_{j}")
+        for j in self.history:
+            carried[j] = self._slot(j, self.turn)
+            self.others[j] = self._slot(j, self._next()).base
         if self.masked and self.ask:
             t.line(f"%alive{n} = phi {t.B} [ {self.alive}, %pre{n} ], [ %still{n}, %latch{n} ]")
             if self.stacked:
@@ -117,6 +172,19 @@ class LoopText:
             t.line(f"%more{n} = icmp ult i64 %on{n}, {self.count}")
             t.lines += [f"  br i1 %more{n}, label %head{n}, label %exit{n}", f"exit{n}:"]
         return [*results, *self._arrays()]
+
+    def _next(self) -> str:
+        r = self.t.fresh()
+        self.t.line(f"{r} = add i64 {self.turn}, 1")
+        return r
+
+    def _slot(self, j: int, number: str) -> Array:
+        """The carried array of one turn, where those of all turns are kept."""
+        t, first = self.t, self.init[j]
+        offset, p = t.fresh(), t.fresh()
+        t.line(f"{offset} = mul i64 {number}, {arrays.size_of(first.shape) * t.bytes}")
+        t.line(f"{p} = getelementptr i8, ptr {first.base}, i64 {offset}")
+        return Array("memory", p, (), first.shape, own=None)
 
     def _view(self) -> list[Any] | None:
         """The results of a loop that only takes the first elements of arrays, where nothing has to be copied for that."""
@@ -133,12 +201,14 @@ class LoopText:
     def _room(self) -> None:
         """Memory for what is stacked: of a known size, or a buffer that grows."""
         t, op = self.t, self.op
-        for shape, is_turn in zip(self.stacked, self.turns_stacked):
+        for s, (shape, is_turn) in enumerate(zip(self.stacked, self.turns_stacked)):
             each = arrays.size_of(shape) * t.bytes
             if is_turn:
                 self.buffers.append(("", ""))
             elif op.turns is not None:
-                self.buffers.append(("", arrays.room(t, t.memory, op.turns * each)))
+                kept = s in self.history.values()  # the array behind the last turn, too
+                pointer = "" if kept else self._wanted(op.carried + s)
+                self.buffers.append(("", pointer or arrays.room(t, t.memory, (op.turns + kept) * each)))
             elif self.ask:
                 self.buffers.append((arrays.buffer(t, t.memory, arrays.FIRST * each), ""))
             elif self.over[0].room:
@@ -216,17 +286,27 @@ class LoopText:
         """One turn, up to the block that ends it; returns the carried values behind it."""
         t, op, n = self.t, self.op, self.n
         i = i or self._number()
-        found = lanes.body(t, op.body, inputs or self._inputs(carried, i), self.body_decided)
+        wanted = {
+            op.body.outputs[j]: p for j, p in self.others.items() if op.body.outputs.count(op.body.outputs[j]) == 1
+        }
+        found = lanes.body(t, op.body, inputs or self._inputs(carried, i), self.body_decided, wanted)
         new = list(found[: op.carried])
-        for (name, pointer), x, shape in zip(self.buffers, found[op.carried :], self.stacked):
-            if name or pointer:
+        for s, ((name, pointer), x, shape) in enumerate(zip(self.buffers, found[op.carried :], self.stacked)):
+            if (name or pointer) and s not in self.history.values():
                 self._stack(name, pointer, x, shape, i)
+        for j, p in self.others.items():
+            if new[j].base != p:
+                arrays.copy(t, new[j], p)
+            new[j] = Array("memory", p, (), new[j].shape, own=t.live)
         taken = {x.base for x in carried if isinstance(x, Array)}
         for j, x in enumerate(new):  # what is read from another carried array is set aside before that is written
-            if isinstance(x, Array) and x.base in taken and not x.same(carried[j]):
+            if isinstance(x, Array) and j not in self.others and x.base in taken and not x.same(carried[j]):
                 new[j] = self._own(x)
         results: list[Any] = []
-        for old, x in zip(carried, new):
+        for j, (old, x) in enumerate(zip(carried, new)):
+            if j in self.others:
+                results.append(x)
+                continue
             if not isinstance(x, Array):
                 results.append(lanes.select(t, mask, x, old) if mask else x)
                 continue
@@ -241,6 +321,10 @@ class LoopText:
             t.lines += [f"  br i1 {due}, label %pause{n}, label %latch{n}", f"pause{n}:", "  call void @mg_pause()"]
         t.lines += [f"  br label %latch{n}", f"latch{n}:"]
         for j, x in enumerate(results):
+            if j in self.two:
+                for name, p in (("q", self.others[j]), ("r", carried[j].base)):
+                    t.line(f"%{name}{n}_{j} = select i1 true, ptr {p}, ptr {p}")
+                results[j] = x._replace(base=f"%q{n}_{j}")
             if not isinstance(x, Array):
                 t.line(f"%d{n}_{j} = select i1 true, {t.T} {x}, {t.T} {x}")
         if self.masked and self.ask and self.stacked:

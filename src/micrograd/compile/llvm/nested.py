@@ -11,7 +11,7 @@ from micrograd.compile.llvm.emit import Text
 from micrograd.ops import Op
 from micrograd.tape.check import shapes
 from micrograd.tape.decisions import Decisions
-from micrograd.tape.tape import SOURCES, Projection, Tape
+from micrograd.tape.tape import BUMP, INPUT, SOURCES, Loop, Projection, Tape
 
 
 class Memory:
@@ -49,6 +49,23 @@ class Readers:
         return (self.tape.args[place], op.number) if isinstance(op, Projection) and op.name == "result" else place
 
 
+def stays(tape: Tape, j: int) -> bool:
+    """Whether a body adds to elements of its carried array j, and does nothing else with it: that is done in place."""
+    readers, place = Readers(tape), tape.outputs[j]
+    while readers.alone(place):
+        op, args = tape.ops[place], tape.args[place]
+        if op is BUMP:
+            place = args[0]
+        elif isinstance(op, Projection) and op.name == "result":
+            loop = tape.ops[args[0]]
+            if not isinstance(loop, Loop) or op.number >= loop.carried or not stays(loop.body, op.number):
+                return False
+            place = tape.args[args[0]][op.number]
+        else:
+            return op is INPUT and args[0] == j
+    return False
+
+
 class Nested(Text):
     """The IR of one tape, and of the bodies inside of it, being written."""
 
@@ -65,6 +82,9 @@ class Nested(Text):
             str, str
         ] = {}  # names of numbers that are whole and the same in all rows -> an i64 (indices.py)
         self.readers = Readers(tape)
+        self.destinations: dict[
+            int, str
+        ] = {}  # place of an array -> a pointer to memory where it is wanted, if it can be made there
         self.tables: list[str] = []  # arrays of constants
         self.compared = nearly.compared(self)  # calls of functions that are compared, and decide nothing else
 
@@ -76,8 +96,8 @@ class Nested(Text):
     def enter(self, tape: Tape, decided: Decisions) -> tuple[Any, ...]:
         """Write into the body of a region from now on; returns what `leave` takes to undo it."""
         parts = self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided
-        around = *parts, self.compared, self.readers
-        self.readers = Readers(tape)
+        around = *parts, self.compared, self.readers, self.destinations
+        self.readers, self.destinations = Readers(tape), {}
         self.tape, self.decided, self.depth = tape, decided, self.depth + 1
         self.names, self.masks, self.arrays, self.results, self.columns = {}, {}, {}, {}, {}
         self.compared = nearly.compared(self)
@@ -85,7 +105,7 @@ class Nested(Text):
 
     def leave(self, around: tuple[Any, ...]) -> None:
         """Write into the tape around it again."""
-        *parts, self.compared, self.readers = around
+        *parts, self.compared, self.readers, self.destinations = around
         self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided = parts
         self.depth -= 1
 

@@ -47,7 +47,7 @@ def write(t: Nested, place: int, op: Structural) -> None:
     if isinstance(op, Loop):
         if op.condition is not None and t.is_outermost():
             decisions_first(t)
-        t.results[place] = LoopText(t, op, args, t.decided.bodies[place]).write()
+        t.results[place] = LoopText(t, op, place, t.decided.bodies[place]).write()
     elif isinstance(op, Choose):
         operands = [lent(value(t, a)) for a in args[1:]]
         t.results[place] = _choose(t, op, t.condition(args[0]), operands, t.decided.bodies[place])
