@@ -1,6 +1,7 @@
 """Programs with branches and loops, in plain Python: how many kernels they need, and how long they take.
 
     python benchmarks/branches.py             # all programs; --quick for few rows
+    python benchmarks/branches.py --peers DIRECTORY   # and JAX of that virtual environment (make bench makes it), on one core
 
 Each line has the time to the first result, the best of some later calls on one thread, the time of plain Python for as many
 rows (measured on a few of them), and the time beside that of hand-written C (benchmarks/hand/branches.c, whose results are
@@ -11,7 +12,11 @@ figure misses its target.
 from __future__ import annotations
 
 import ctypes
+import json
+import os
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from statistics import median
@@ -249,17 +254,45 @@ def run(p: Program, by_hand: ByHand, others: dict[str, Any]) -> tuple[str, list[
     return f"{p.name:34} {rows:9,} {kernels:7} {times} {beside}", missed
 
 
+def beside_jax(peers: str, done: list[Program], others: dict[str, Any]) -> None:
+    """Print the times of JAX for the same rows, in a process on one core; its values are compared, too."""
+    known = (Path(__file__).parent / "peers" / "branches_jax.py").read_text()
+    both = [p for p in done if f'"{p.name}":' in known]
+    core = min(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as folder:
+        rows = Path(folder) / "rows.npz"
+        np.savez(rows, **{f"{p.name}/{k}": np.asarray(a) for p in both for k, a in enumerate(p.args)})
+        command = [str(Path(peers) / "bin" / "python"), "benchmarks/peers/branches_jax.py", str(rows)]
+        pinned = ["taskset", "-c", str(core), *command]
+        ran = subprocess.run(pinned, capture_output=True, text=True, cwd=Path(__file__).parents[1], check=False)
+    if ran.returncode:
+        print(f"JAX is not compared: {(ran.stderr.strip() or 'it failed').splitlines()[-1]}")
+        return
+    for p in both:
+        seconds, mean = json.loads(ran.stdout)[p.name]
+        ours = float(np.mean(flat(vmap(p.f, in_axes=p.axes, threads=1)(*p.args))[0]))
+        assert abs(mean - ours) <= 1e-6 * abs(ours), f"{p.name}: JAX gives {mean}, not {ours}"
+        mine = min(others[p.name]() for _ in range(3))
+        print(f"{p.name:34} {1e3 * seconds:9.1f}ms in JAX, {seconds / mine:5.1f} times ours")
+
+
 def main() -> None:
     """Print the table; exit with 1 where a figure misses its target."""
     scale = 50 if "--quick" in sys.argv else 1
-    only = [a for a in sys.argv[1:] if not a.startswith("-")]
+    words = sys.argv[1:]
+    peers = words.pop(words.index("--peers") + 1) if "--peers" in words else ""
+    only = [a for a in words if not a.startswith("-")]
     print(f"{'program':34} {'rows':>9} {'kernels':>7} {'first':>8} {'then':>9} {'Python':>9}")
     by_hand, others, missed = ByHand(), {}, []
+    done: list[Program] = []
     for p in programs(scale):
         if not only or any(word in p.name for word in only):
             line, short = run(p, by_hand, others)
             print(line, flush=True)
             missed += short
+            done.append(p)
+    if peers:
+        beside_jax(peers, done, others)
     print("\n".join(missed) or "every figure meets its target")
     sys.exit(bool(missed) and "--quick" not in sys.argv)
 
