@@ -1,5 +1,7 @@
 """Programs whose lists, dicts and sets hold different numbers of things in different rows, for test_outcomes.py."""
 
+from micrograd import math
+
 
 def aliases_and_a_stack(x, y):
     L = [x]
@@ -230,10 +232,20 @@ def deleted_while_looping(x, y):
     return sum(L) * (1 + len(L)) + i
 
 
+def a_list_of_several_lengths_with_items_that_differ(x, y):
+    count = 2 if y > 0.5 else 0
+    first = 0.3 if x > 0.5 else y
+    items = [1.5, first]
+    if first > 0.2:
+        items.append(count * first)
+    return math.sum(items) * x + math.max(items)
+
+
 PROGRAMS = [
     items_added_to, dicts_by_two_stars, a_dict_that_grows_while_it_is_iterated_over, inner_lists_by_several_names,
     set_operations, an_alias_or_a_copy, deleted_while_looping, aliases_and_a_stack, extend_and_sort, dict_keys,
     insert_and_pop, stars_and_groups, sets_of_ints, a_closure_that_pushes, depth_first_search, filter_then_loop,
-    lists_of_lists, any_and_all, any_leaves_items_in_an_iterator, an_iterator_that_has_ended_stays_ended,
+    lists_of_lists, a_list_of_several_lengths_with_items_that_differ, any_and_all, any_leaves_items_in_an_iterator,
+    an_iterator_that_has_ended_stays_ended,
 ]  # fmt: skip
 APART = {any_leaves_items_in_an_iterator, a_dict_that_grows_while_it_is_iterated_over}

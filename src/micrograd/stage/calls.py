@@ -238,7 +238,8 @@ def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     names = list(named)
 
     def apply(*every: Any) -> Any:
-        return _new(m, f(*every[: len(plain)], **dict(zip(names, every[len(plain) :]))))
+        inside = [plainly(m, a) for a in every]  # lists that differ by row may have elements that do, too
+        return _new(m, f(*inside[: len(plain)], **dict(zip(names, inside[len(plain) :]))))
 
     return m.lift(apply, *plain, *named.values())
 
