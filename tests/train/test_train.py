@@ -323,3 +323,33 @@ def test_accuracy_of_arrays_is_that_of_lists():
         targets = [rng.randrange(columns) if columns > 1 else rng.choice([-1, 1]) for _ in range(50)]
         assert accuracy(np.array(rows), targets) == accuracy(rows, targets)
         assert accuracy(np.array(rows)[:, 0], [1] * 50) == accuracy([row[0] for row in rows], [1] * 50)
+
+
+# ---- several batches in a step
+
+KINDS = {
+    "mean": losses.cross_entropy,
+    "sum": partial(losses.cross_entropy, reduction="sum"),
+    "weights": partial(losses.cross_entropy, weight=[0.2, 0.8]),
+    "ignored": partial(losses.cross_entropy, ignore_index=1),
+    "of one's own": lambda p, t: losses.cross_entropy(p, t),
+}
+
+
+@pytest.mark.parametrize("loss", KINDS.values(), ids=KINDS.keys())
+@pytest.mark.parametrize("compile", [False, pytest.param(True, marks=needs_llvm)])
+def test_accumulated_batches_are_a_step_of_all_their_rows(loss, compile):
+    X, y = data.moons(30, seed=0)
+    y = sorted(y)  # so that classes are spread unevenly over batches, and some batches are ignored whole
+
+    def run(**options):
+        model = nn.MLP(2, [4, 2], rng=0)
+        history = fit(
+            model, (X, y), loss, optim.SGD(model.parameters(), lr=0.01), 3, compile=compile, quiet=True,
+            penalty=lambda: losses.l2(model.parameters(), 0.1), **options,
+        )  # fmt: skip
+        return [p.data for p in model.parameters()], history.loss
+
+    wanted, losses_of_all = run()
+    got, losses_of_batches = run(batch_size=2, accumulate=15)
+    assert got == pytest.approx(wanted, rel=1e-9) and losses_of_batches == pytest.approx(losses_of_all, rel=1e-9)

@@ -19,6 +19,7 @@ from micrograd.errors import CompileError
 from micrograd.math import dot
 from micrograd.nn import dropout
 from micrograd.structure import SameParameters, modules_of
+from micrograd.train.accumulate import weight
 from micrograd.train.checks import is_value, known
 from micrograd.train.objective import Rows, as_array, with_penalty
 from micrograd.train.remote import RemoteRows, here, is_remote, sizes, spread
@@ -84,7 +85,7 @@ class Compiled:
         what = "the data" if training else "the validation data"
         self.buckets, self.places = _bucketed(rows, np, client, what)
         remote = isinstance(rows, RemoteRows) and not self._weighted()
-        counts = [sizes(rows.y)] * len(rows) if remote else [self._weight(y) for y in rows.targets(None)]
+        counts = [sizes(rows.y)] * len(rows) if remote else [weight(self.options, y) for y in rows.targets(None)]
         self.counts = np.array(counts, dtype=float)
         even = bool((self.counts == self.counts[0]).all()) and len(self.buckets) == 1 and not self._weighted()
         self.even = even and self.function is not None
@@ -137,14 +138,6 @@ class Compiled:
 
     def _weighted(self) -> bool:
         return self.options.get("weight") is not None or self.options.get("ignore_index") is not None
-
-    def _weight(self, y: Any) -> float:
-        """Return what a row counts in a mean: the number of its targets, or the sum of the weights of their classes."""
-        targets = list(losses._flat(y))
-        if not self._weighted():
-            return float(len(targets))
-        weight, ignored = self.options.get("weight"), self.options.get("ignore_index")
-        return sum((1.0 if weight is None else float(weight[int(t)])) for t in targets if t != ignored)
 
     def _parts(self, part: Any) -> list[tuple[_Bucket, Any, Any]]:
         """Return for each shape among the rows of a batch: the bucket, the rows in it, and their numbers in the batch."""

@@ -15,6 +15,7 @@ from micrograd.engine import no_grad, set_recording
 from micrograd.nn.initial import generator
 from micrograd.optim import LBFGS, Optimizer
 from micrograd.train import checkpoints, checks, look
+from micrograd.train.accumulate import gradients
 from micrograd.train.compiled import Compiled
 from micrograd.train.history import History, Row
 from micrograd.train.identity import identity
@@ -78,7 +79,8 @@ def fit(
     metrics       more columns of the history, functions of (predictions, targets): {"accuracy": accuracy}
     validation    (inputs, targets) to measure on after each epoch, into "validation_loss" and so on
     clip          the greatest norm that the gradients may have
-    accumulate    batches whose gradients are added up before a step
+    accumulate    batches whose gradients are added up before a step, which is then that of their rows together; the means of
+                  a loss of your own count by their rows
     patience      end after this many epochs without a lower loss (of the validation data, where there are some)
     restore_best  put the parameters of the epoch with the lowest loss back in the end
     callbacks     called with the history after each step; one that returns True ends the training
@@ -277,15 +279,10 @@ class _Run:
         return self._accumulated(row, parts, number)
 
     def _accumulated(self, row: Row, parts: list[Any], number: int) -> Row | None:
-        """Add up the gradients of several batches, each by its share of the rows, and take one step."""
+        """Add up the gradients of several batches, and take one step."""
         optimizer = self.optimizer
-        total = sum(len(part) for part in parts)
         optimizer.zero_grad()
-        loss = 0.0
-        for part in parts:
-            error = self.objective.error(part, number)
-            error.backward(len(part) / total)
-            loss += error.data * len(part) / total
+        loss = gradients(self, parts, number)
         norm = optimizer.slots.clip_norm(self.clip) if self.clip else optimizer.slots.norm()
         if not isfinite(loss) or not isfinite(norm):
             self._diverged(f"the loss is {loss}" if not isfinite(loss) else "a gradient is not finite")
