@@ -9,6 +9,7 @@ from typing import Any
 
 from micrograd.stage.errors import NoSource, Unsupported
 
+HAS_COLUMNS = hasattr(CodeType, "co_positions")  # from Python 3.11 on
 _modules: dict[str, tuple[str, Any]] = {}  # file → (text, where its functions are)
 
 
@@ -29,6 +30,8 @@ def _functions_in(code: CodeType) -> list[tuple[Any, CodeType]]:
     name = code.co_filename
     linecache.checkcache(name)
     text = "".join(linecache.getlines(name))
+    if name.startswith("<__array_function__"):  # NumPy before 1.25 wraps its functions by code that it makes
+        raise Unsupported(f"{code.co_name} is a function of NumPy")
     if not text:
         raise NoSource(f"the source of {code.co_name} is not available")
     if name not in _modules or _modules[name][0] != text:
@@ -63,11 +66,11 @@ def _index(text: str, name: str) -> dict[tuple[str, int], list[tuple[Any, CodeTy
 
 
 def _belongs(node: Any, code: CodeType, several: list[Any]) -> bool:
-    """Whether a code was compiled from a node; by the columns, where there are several on a line."""
+    """Whether a code was compiled from a node; by the columns, or by compiling each, where there are several on a line."""
     if len(several) == 1:
         return True
-    if not hasattr(code, "co_positions"):
-        return False
+    if not HAS_COLUMNS:
+        return any(_same(alone, code) for alone in _compiled_alone(node, code))
     body = node.body[0] if isinstance(node.body, list) else node.body
     last = node.body[-1] if isinstance(node.body, list) else node.body
     first, end = (body.lineno, body.col_offset), (last.end_lineno, last.end_col_offset)
@@ -78,17 +81,32 @@ def _belongs(node: Any, code: CodeType, several: list[Any]) -> bool:
     return len(inner) == len(places) and max((p[1], p[3]) for p in places) == end
 
 
+def _compiled_alone(node: Any, code: CodeType) -> list[CodeType]:
+    """What a node compiles to by itself, inside of a function that has the variables that `code` takes from outside."""
+    names = [ast.arg(arg=name) for name in code.co_freevars]
+    arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
+    body = [node if isinstance(node, ast.stmt) else ast.Return(value=node)]
+    around = ast.FunctionDef(name="around", args=arguments, body=body, decorator_list=[])
+    module = ast.fix_missing_locations(ast.Module(body=[ast.copy_location(around, node)], type_ignores=[]))
+    outer = compile(module, code.co_filename, "exec", dont_inherit=True)
+    (inside,) = [c for c in outer.co_consts if isinstance(c, CodeType)]
+    return [c for c in inside.co_consts if isinstance(c, CodeType) and c.co_name == code.co_name]
+
+
 def _same(a: CodeType, b: CodeType) -> bool:
     """Whether two codes are the same, line by line."""
     if (a.co_code, a.co_names, a.co_varnames, a.co_freevars, a.co_firstlineno) != (
         b.co_code, b.co_names, b.co_varnames, b.co_freevars, b.co_firstlineno):  # fmt: skip
         return False
-    if hasattr(a, "co_positions") and list(a.co_positions()) != list(b.co_positions()):
+    if HAS_COLUMNS and list(a.co_positions()) != list(b.co_positions()):
         return False
     if len(a.co_consts) != len(b.co_consts):
         return False
-    for x, y in zip(a.co_consts, b.co_consts):
-        if isinstance(x, CodeType):
+    for before, x, y in zip((None, *a.co_consts), a.co_consts, b.co_consts):
+        if isinstance(before, CodeType) and isinstance(x, str) and isinstance(y, str) and not HAS_COLUMNS:
+            if x.split(".")[-1] != y.split(".")[-1]:  # in Python 3.10 the full name of an inner function is a constant
+                return False
+        elif isinstance(x, CodeType):
             if not isinstance(y, CodeType) or not _same(x, y):
                 return False
         elif type(x) is not type(y) or (x != y if isinstance(x, frozenset) else repr(x) != repr(y)):

@@ -1,0 +1,55 @@
+"""The source of a function among others on the same line, with the columns that Python 3.11 keeps and without them."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from micrograd.stage import source
+from micrograd.stage.errors import NoSource, Unsupported
+
+scale, shift = 3.0, 1.0
+
+
+def several(factor):
+    return (lambda x: x * 2, lambda x: x * 3, lambda x: factor * x, lambda x: [lambda: x * factor, lambda: x][0](), lambda x: x * scale)  # noqa: E501  # fmt: skip
+
+
+def inner_before_outer():
+    return (lambda: 1.0) if (lambda: 2.0)() > 1.0 else (lambda: 3.0)
+
+
+def alike():
+    return (lambda x: x * 2, lambda x: x * 2)
+
+
+@pytest.fixture(params=[True, False], ids=["columns", "no columns"])
+def columns(request, monkeypatch):
+    if request.param and not source.HAS_COLUMNS:
+        pytest.skip("Python 3.10 keeps no columns")
+    monkeypatch.setattr(source, "HAS_COLUMNS", request.param)
+    monkeypatch.setattr(source, "_modules", {})
+
+
+def text(f):
+    return ast.unparse(source.tree_of(f).body).replace("lambda :", "lambda:")
+
+
+def test_each_function_of_a_line_is_told_from_the_others(columns):
+    wanted = ["x * 2", "x * 3", "factor * x", "[lambda: x * factor, lambda: x][0]()", "x * scale"]
+    assert [text(f) for f in several(2.0)] == wanted
+
+
+def test_the_order_in_which_python_compiles_does_not_matter(columns):
+    assert text(inner_before_outer()) == "1.0"
+
+
+def test_functions_that_are_the_same_are_not_told_apart(columns):
+    assert [text(f) for f in alike()] == ["x * 2", "x * 2"]
+
+
+def test_other_text_in_the_file_is_no_source(columns):
+    f = eval(compile("\n" * 14 + "lambda x: x * 7", __file__, "eval"))
+    with pytest.raises((NoSource, Unsupported)):
+        source.tree_of(f)
