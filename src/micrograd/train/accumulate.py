@@ -6,6 +6,7 @@ from typing import Any
 
 from micrograd import losses
 from micrograd.train.checks import known
+from micrograd.train.measure import of_predictions, predictions
 from micrograd.train.objective import Given
 
 
@@ -18,8 +19,8 @@ def weight(options: dict[str, Any], y: Any) -> float:
     return sum((1.0 if factors is None else float(factors[int(t)])) for t in targets if t != ignored)
 
 
-def gradients(run: Any, parts: list[Any], number: int) -> float:
-    """Add the gradients of the loss over several batches to the parameters; return the loss."""
+def gradients(run: Any, parts: list[Any], number: int) -> dict[str, float]:
+    """Add the gradients of the loss over several batches to the parameters; return the loss, and metrics of all rows."""
     objective, penalty = run.objective, run.objective.penalty
     function, options = (None, {}) if isinstance(objective, Given) else known(run.loss)
     summed = function is not None and options.get("reduction") == "sum"
@@ -28,6 +29,8 @@ def gradients(run: Any, parts: list[Any], number: int) -> float:
     if not whole:
         raise ValueError(losses.NOTHING_COUNTS)
     loss = 0.0
+    seen: list[Any] = []
+    targets: list[Any] = []
     try:
         for part, count in zip(parts, counts):
             if count:  # a batch of which every target is ignored has no mean
@@ -35,11 +38,14 @@ def gradients(run: Any, parts: list[Any], number: int) -> float:
                 share = 1.0 if summed else count / whole
                 error.backward(share)
                 loss += error.data * share
+                if run.metrics:
+                    seen += predictions(objective, part)
+                    targets += run.rows.targets(part)
                 if summed:
                     objective.penalty = None  # it is added to the sum once
     finally:
         objective.penalty = penalty
-    return loss
+    return {"loss": loss} | of_predictions(run.metrics, seen, targets)
 
 
 def _count(run: Any, part: Any, function: Any, options: dict[str, Any]) -> float:

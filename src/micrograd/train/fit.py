@@ -258,7 +258,7 @@ class _Run:
         row: Row = {"epoch": self.at.epoch + 1, "step": number}
         if isinstance(optimizer, LBFGS):
             row["loss"] = optimizer.step(lambda: self.objective.error(parts[0], number))
-            return self._measured(row, parts, optimizer.lr)
+            return self._measured(row, parts[0], optimizer.lr)
         if len(parts) == 1:
             error = self.objective.error(parts[0], number)
             if not self.depends:
@@ -269,7 +269,7 @@ class _Run:
             lr = optimizer.lr
             row["loss"] = error.data
             if self.metrics:
-                self._measured(row, parts, lr)
+                self._measured(row, parts[0], lr)
             if not optimizer.slots.descend(error, self.clip or inf, optimizer.updates()):
                 self._diverged("a gradient is not finite")
                 return None
@@ -282,15 +282,15 @@ class _Run:
         """Add up the gradients of several batches, and take one step."""
         optimizer = self.optimizer
         optimizer.zero_grad()
-        loss = gradients(self, parts, number)
+        row |= gradients(self, parts, number)
+        loss = row["loss"]
         norm = optimizer.slots.clip_norm(self.clip) if self.clip else optimizer.slots.norm()
         if not isfinite(loss) or not isfinite(norm):
             self._diverged(f"the loss is {loss}" if not isfinite(loss) else "a gradient is not finite")
             return None
-        row["loss"] = loss
-        lr = optimizer.lr
+        row["lr"] = optimizer.lr
         optimizer.step()
-        return self._measured(row, parts, lr)
+        return row
 
     def _diverged(self, fact: str) -> None:
         warnings.warn(
@@ -302,9 +302,8 @@ class _Run:
 
     # ---- numbers for the history
 
-    def _measured(self, row: Row, parts: list[Any], lr: float) -> Row:
+    def _measured(self, row: Row, part: Any, lr: float) -> Row:
         if self.metrics:
-            part = parts[-1]
             row |= measure(self.metrics, self.objective, part)
         row["lr"] = lr
         return row

@@ -22,11 +22,23 @@ def measure(metrics: dict[str, Callable[..., float]], objective: Any, part: Any)
                 found[name] = accuracy(objective.measured(part), here(ys if part is None else ys[part]))
                 continue
         if values is None:
-            values = objective.predictions(part)
-            if objective.compiled:
-                values = [_as_values(p) for p in values]
+            values = predictions(objective, part)
+        found |= of_predictions({name: metric}, values, objective.rows.targets(part))
+    return found
+
+
+def predictions(objective: Any, part: Any) -> list[Any]:
+    """Return the predictions for the rows in `part`, as the model gives them."""
+    values = objective.predictions(part)
+    return [_as_values(p) for p in values] if objective.compiled else list(values)
+
+
+def of_predictions(metrics: dict[str, Callable[..., float]], values: list[Any], targets: list[Any]) -> Row:
+    """Return each metric of some predictions, by name."""
+    found: Row = {}
+    for name, metric in metrics.items():
         try:
-            number = metric(values, objective.rows.targets(part))
+            number = metric(values, targets)
         except Exception as error:
             add_note(error, f"in the metric {name!r}")
             raise
