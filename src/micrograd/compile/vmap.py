@@ -129,7 +129,7 @@ class Vmap(RowsTracing):
 
     def _compiled(self, args: tuple[Any, ...], rows: Rows) -> Any:
         plan = self._plan(rows)
-        inputs = [x for x in [*plan.captured, *rows.uniform] if isinstance(x, Value)]
+        inputs = [x for x in [*plan.captured, *rows.uniform] if isinstance(x, Value)] if plan.gradient else []
         if self.reduce is None:
             return self._by_row(rows, plan, inputs)
         scale = 1.0 / rows.rows if self.reduce == "mean" else 1.0
