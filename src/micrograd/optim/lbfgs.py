@@ -90,7 +90,6 @@ class LBFGS(Optimizer):
             )
             moved = Vector("d", bytes(8 * len(start)))
             Slots.add(length, direction, moved)
-            point.move(start, direction, length)
             change = Vector("d", new_gradient)
             Slots.add(-1.0, gradient, change)
             if Slots.dot(moved, change) > 1e-10 * Slots.dot(change, change) > 0.0:
@@ -100,6 +99,8 @@ class LBFGS(Optimizer):
             self.steps += 1
             if length == 0.0 or (still and max(map(abs, moved)) <= settings["tolerance_change"]):
                 break
+        if point.moved:  # the last search ended at a length before the one that it evaluated last
+            point.evaluate()
         self.evaluations += point.evaluations
         return loss
 
@@ -145,12 +146,16 @@ class _Point:
     def __init__(self, slots: Any, closure: Callable[[], Value]) -> None:
         self.slots, self.closure = slots, closure
         self.evaluations = 0
+        self.moved = False  # since the last evaluation
 
     def evaluate(self) -> tuple[float, Any]:
         self.evaluations += 1
+        self.moved = False
         self.slots.zero()
         loss = self.closure()
-        if not isinstance(loss, Value):
+        if not isinstance(loss, Value) and not hasattr(
+            loss, "backward"
+        ):  # that of fit, where a loss runs on compiled predictions
             raise TypeError(f"the closure of LBFGS returns the loss as a Value, not {type(loss).__name__}")
         if self.slots.norm() == 0.0:  # the closure has not called backward() itself
             loss.backward()
@@ -167,6 +172,7 @@ class _Point:
         x = Vector("d", start)
         Slots.add(length, direction, x)
         self.slots.copy("write", x)
+        self.moved = True
 
     def look(self, start: Any, direction: Any, length: float) -> tuple[float, Any, float]:
         """Return loss, gradient and slope at a length along a direction."""
