@@ -153,9 +153,9 @@ class _Point:
         self.moved = False
         self.slots.zero()
         loss = self.closure()
-        if not isinstance(loss, Value) and not hasattr(
+        if not hasattr(
             loss, "backward"
-        ):  # that of fit, where a loss runs on compiled predictions
+        ):  # in fit it need not be a Value: a loss of one's own runs on compiled predictions
             raise TypeError(f"the closure of LBFGS returns the loss as a Value, not {type(loss).__name__}")
         if self.slots.norm() == 0.0:  # the closure has not called backward() itself
             loss.backward()
