@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from typing import Any
 
 from micrograd.compile import backend as backends
@@ -91,10 +92,13 @@ def _own(f: Any) -> list[str]:
 
 
 def add_note(error: BaseException, note: str) -> None:
-    """Add a line to an exception, as Python 3.11 and later show it; in Python 3.10 to its message, where that is a text."""
+    """Add a line to an exception, as Python 3.11 and later show it; in Python 3.10 to its message too, where that is a text."""
     if hasattr(error, "add_note"):
         error.add_note(note)
-    elif error.args and isinstance(error.args[0], str):
+        return
+    with suppress(AttributeError):  # of an exception without a __dict__
+        error.__notes__ = [*getattr(error, "__notes__", []), note]  # type: ignore[attr-defined]
+    if error.args and isinstance(error.args[0], str):
         error.args = (f"{error.args[0]}\n{note}", *error.args[1:])
 
 
