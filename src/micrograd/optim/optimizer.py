@@ -284,8 +284,8 @@ def decay_groups(model: Any, weight_decay: float, skip: Iterable[str] = ("b", "b
     >>> from micrograd import nn, optim
     >>> model = nn.MLP(2, [16, 1])
     >>> optim.AdamW(optim.decay_groups(model, 0.1), lr=0.01).groups
-    [Group(48 parameters, beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.1, amsgrad=0, maximize=0), \
-Group(17 parameters, beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0, amsgrad=0, maximize=0)]
+    (Group(48 parameters, beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.1, amsgrad=0, maximize=0), \
+Group(17 parameters, beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0, amsgrad=0, maximize=0))
     """
     names = set(skip)
     decayed: list[Value] = []
