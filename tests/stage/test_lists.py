@@ -292,3 +292,18 @@ def test_lists_at_one_point(f):
     derived = value_and_grad(f, (0, 1, 2))
     got, want = jit(derived)(*ROWS[0]), derived(*ROWS[0])
     close([got[0], *got[1]], [want[0], *want[1]])
+
+
+def test_the_gradient_of_a_long_list_keeps_the_lists_of_some_turns():
+    def diffusion(x):
+        u = [x * 0.01 * k for k in range(100)]
+        for _ in range(20_000):
+            u = [0.5 * math.sin(a) + 0.5 * b for a, b in zip(u, reversed(u))]
+        return u[3]
+
+    g = vmap(value_and_grad(diffusion))
+    value, slope = g(np.array([1.0, 1.0 - 1e-4, 1.0 + 1e-4]))
+    assert slope[0] == pytest.approx((value[2] - value[1]) / 2e-4, rel=1e-5)
+    (variant,) = g.variants
+    stacked = [op.results - op.carried for op in variant.tape.ops if isinstance(op, Loop) and op.turns == 20_000]
+    assert not any(stacked)  # a loop of 20,000 turns would keep two million numbers

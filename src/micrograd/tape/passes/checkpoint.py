@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
 from micrograd.ops import OPS
 from micrograd.tape.builder import Builder
+from micrograd.tape.check import NUMBER, Shape, shapes
 from micrograd.tape.tape import CONST, SOURCES, STACK, Loop, Projection, Region, Tape
 
 ADD, MUL = OPS["add"], OPS["mul"]
 
 
-def checkpoint(tape: Tape, most: int) -> Tape:
+def checkpoint(tape: Tape, most: int, given: Sequence[Shape] | None = None) -> Tape:
     """The tape with loops of more than `most` carried numbers, over all turns, as loops in a loop.
 
     The adjoint of a loop keeps the carried values of all its turns. Of a loop in a loop it keeps those of the outer one, and
-    one at a time those of the inner one: about 2·√n for n turns, for one more run of the loop forward.
+    one at a time those of the inner one: about 2·√n for n turns, for one more run of the loop forward. `given` has the
+    shapes of the inputs of a body.
     """
     if not tape.has_regions():
         return tape
     builder = Builder(tape.inputs, tape.params)
+    found: list[Any] = shapes(tape, given)
     at: list[int] = []
     moved: dict[int, list[int]] = {}
     for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
@@ -26,9 +33,14 @@ def checkpoint(tape: Tape, most: int) -> Tape:
             continue
         row = [at[a] for a in args]
         if isinstance(op, Region):
-            op = op.with_bodies([checkpoint(body, most) for body in op.bodies()])
+            inside = _inside(op, [found[a] for a in args])
+            op = op.with_bodies([checkpoint(body, most, inside) for body in op.bodies()])
             at.append(-1)
-            moved[i] = _nested(builder, op, row, most) if isinstance(op, Loop) else builder.region(op, row)
+            if isinstance(op, Loop):
+                size = sum([prod([n or 1 for n in found[a]]) for a in args[: op.carried]])
+                moved[i] = _nested(builder, op, row, most, size)
+            else:
+                moved[i] = builder.region(op, row)
         elif isinstance(op, Projection) and args[0] in moved:
             at.append(moved[args[0]][op.number])
         else:
@@ -36,10 +48,18 @@ def checkpoint(tape: Tape, most: int) -> Tape:
     return builder.finish([at[o] for o in tape.outputs], tape, at)
 
 
-def _nested(builder: Builder, op: Loop, args: list[int], most: int) -> list[int]:
-    """The results of a loop, written as a loop of loops where that saves memory and can be done."""
+def _inside(op: Region, given: list[Shape]) -> list[Shape]:
+    """The shapes of the inputs of a region's bodies."""
+    if not isinstance(op, Loop):
+        return given[1:]
+    carried, invariants, arrays = op.groups(given)
+    return [*carried, *invariants, *(shape[1:] for shape in arrays), NUMBER]
+
+
+def _nested(builder: Builder, op: Loop, args: list[int], most: int, size: int) -> list[int]:
+    """The results of a loop that carries `size` numbers, as a loop of loops where that saves memory and can be done."""
     turns = op.turns or 0
-    if op.condition is not None or op.reverse or op.results > op.carried or turns * op.carried <= most:
+    if op.condition is not None or op.reverse or op.results > op.carried or turns * size <= most:
         return builder.region(op, args)
     carried, invariants, arrays = op.groups(args)
     if any(builder.ops[a] is not STACK for a in arrays):  # an array that is not made from numbers cannot be cut
