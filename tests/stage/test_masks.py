@@ -78,6 +78,7 @@ def test_a_restricted_mask_is_the_same_where_it_matters_and_here_not_larger(seed
     for a, _ in found:
         assert m.restrict(a, a) is (TRUE if a is not FALSE else FALSE)
         assert m.restrict(a, TRUE) is a
+        assert m.restrict(a, FALSE) is (TRUE if a is not FALSE else FALSE)  # where nothing matters, the simplest
 
 
 def _size(mask, seen=None):
