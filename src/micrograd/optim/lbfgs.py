@@ -16,6 +16,10 @@ Vector = array  # of doubles
 DECREASE, CURVATURE = 1e-4, 0.9  # the strong Wolfe conditions, with the constants that are usual for quasi-Newton steps
 
 
+class NotFiniteError(ValueError):
+    """The loss or a gradient is not finite where a step begins: no parameter has moved."""
+
+
 class LBFGS(Optimizer):
     """Minimize a function that can be evaluated again and again: all data at once, no noise between evaluations.
 
@@ -72,13 +76,15 @@ class LBFGS(Optimizer):
         point, settings = _Point(self.slots, closure), self.groups[0]._settings
         loss, gradient = point.evaluate()
         if not isfinite(loss):
-            raise ValueError(f"the loss is {loss} where LBFGS begins: it needs a finite one")
+            raise NotFiniteError(f"the loss is {loss} where LBFGS begins: it needs a finite one")
+        if not all(map(isfinite, gradient)):
+            raise NotFiniteError("a gradient is not finite where LBFGS begins: no direction leads downhill from there")
         for _ in range(int(settings["max_iter"])):
             if max(map(abs, gradient)) <= settings["tolerance_grad"]:
                 break
             direction = self._direction(gradient)
             slope = Slots.dot(gradient, direction)
-            if not slope < 0.0:  # not downhill, by rounding or a kink: forget the curvature
+            if not -inf < slope < 0.0:  # not downhill, by rounding or a kink: forget the curvature
                 self._pairs.clear()
                 direction = Vector("d", [-g for g in gradient])
                 slope = Slots.dot(gradient, direction)
@@ -89,7 +95,8 @@ class LBFGS(Optimizer):
                 point, start, direction, first, loss, gradient, slope, int(settings["max_evaluations"])
             )
             moved = Vector("d", bytes(8 * len(start)))
-            Slots.add(length, direction, moved)
+            if length:
+                Slots.add(length, direction, moved)
             change = Vector("d", new_gradient)
             Slots.add(-1.0, gradient, change)
             if Slots.dot(moved, change) > 1e-10 * Slots.dot(change, change) > 0.0:
@@ -170,7 +177,8 @@ class _Point:
 
     def move(self, start: Any, direction: Any, length: float) -> None:
         x = Vector("d", start)
-        Slots.add(length, direction, x)
+        if length:  # 0 times a direction that has overflowed would be nan
+            Slots.add(length, direction, x)
         self.slots.copy("write", x)
         self.moved = True
 

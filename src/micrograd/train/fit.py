@@ -14,6 +14,7 @@ from micrograd.compile.worker import compile_first
 from micrograd.engine import no_grad, set_recording
 from micrograd.nn.initial import generator
 from micrograd.optim import LBFGS, Optimizer
+from micrograd.optim.lbfgs import NotFiniteError
 from micrograd.train import checkpoints, checks, look
 from micrograd.train.accumulate import gradients
 from micrograd.train.compiled import Compiled
@@ -164,9 +165,8 @@ class _Run:
         self.at = checkpoints.Place(len(X), size, self.accumulate)
         self.history = History()
         self.best = Best(optimizer.parameters) if restore_best else None
-        self.before_step = (
-            validation is None and self.at.batches == 1
-        )  # the loss is that of the parameters before a step
+        # whether the loss is that of the parameters before a step; LBFGS tells the one after it
+        self.before_step = validation is None and self.at.batches == 1 and not isinstance(optimizer, LBFGS)
         self.low = Lowest()
         self.limit = (
             self.epochs * self.at.batches if self.limit is None else min(self.limit, self.epochs * self.at.batches)
@@ -257,7 +257,13 @@ class _Run:
             look.first(self, parts[0])
         row: Row = {"epoch": self.at.epoch + 1, "step": number}
         if isinstance(optimizer, LBFGS):
-            row["loss"] = optimizer.step(lambda: self.objective.error(parts[0], number))
+            try:
+                row["loss"] = optimizer.step(lambda: self.objective.error(parts[0], number))
+            except NotFiniteError as reason:
+                self._diverged(
+                    str(reason).partition(" where")[0], "micrograd.detect_anomaly() finds where it comes from"
+                )
+                return None
             return self._measured(row, parts[0], optimizer.lr)
         if len(parts) == 1:
             error = self.objective.error(parts[0], number)
@@ -292,10 +298,9 @@ class _Run:
         optimizer.step()
         return row
 
-    def _diverged(self, fact: str) -> None:
+    def _diverged(self, fact: str, way_out: str = "try a lower learning rate, or clip=1.0") -> None:
         warnings.warn(
-            f"{fact} at step {len(self.history) + 1}, so training ends before it spoils the parameters: "
-            "try a lower learning rate, or clip=1.0",
+            f"{fact} at step {len(self.history) + 1}, so training ends before it spoils the parameters: {way_out}",
             RuntimeWarning,
             stacklevel=5,
         )
