@@ -50,6 +50,13 @@ def note(module: Structured) -> None:
         found[id(module)] = module
 
 
+def set_mode(module: Structured, training: bool) -> None:
+    """Put one module, without those inside it, into training or evaluation mode."""
+    if id(module) in asked and module._training != training:
+        CHANGES[0] += 1
+    object.__setattr__(module, "_training", training)
+
+
 def _unchanged(key: tuple[Any, ...]) -> bool:
     """Whether a key of a Watch still describes what is there; the same as the function in C."""
     if key[0][0] is not key[1]:
@@ -172,7 +179,10 @@ def _alike(a: Any, b: Any) -> bool:
 
 
 def modules_of(f: Any) -> list[Any]:
-    """Return the modules that a function refers to: itself, its arguments by partial, its closure and its globals."""
+    """Return the modules that a function refers to: itself, its arguments by partial, its closure and its globals.
+
+    An object of a plain class that can be called, or whose method this is, refers to what it has in its attributes.
+    """
     found: dict[int, Any] = {}
     stack, seen = [f], set()
     while stack:
@@ -187,12 +197,29 @@ def modules_of(f: Any) -> list[Any]:
         elif has(x, "__self__") and isinstance(x.__self__, Structured):
             stack.append(x.__self__)
         elif has(x, "__code__"):
+            if has(x, "__self__"):  # a method of an object
+                stack += _held(x.__self__)
             cells = [cell.cell_contents for cell in x.__closure__ or () if _is_filled(cell)]
             names = [x.__globals__[name] for name in x.__code__.co_names if name in x.__globals__]
             stack += [c for c in [*cells, *names, *(x.__defaults__ or ())] if _may_hold(c)]
         elif has(x, "__wrapped__"):
             stack.append(x.__wrapped__)
+        elif callable(x) and not isinstance(x, type):
+            stack += [*_held(x), *(c for c in [type(x).__call__] if has(c, "__code__"))]
     return list(found.values())
+
+
+def _held(x: Any) -> list[Any]:
+    """Return what is in the attributes of an object, and in the lists and dicts among them."""
+    found: list[Any] = []
+    for value in () if isinstance(x, type) else tuple(getattr(x, "__dict__", {}).values()):
+        if isinstance(value, (list, tuple)):
+            found += value
+        elif isinstance(value, dict):
+            found += value.values()
+        else:
+            found.append(value)
+    return [value for value in found if _may_hold(value)]
 
 
 def _may_hold(x: Any) -> bool:

@@ -16,6 +16,7 @@ from micrograd.errors import TraceError
 from micrograd.math import ge, where
 from micrograd.nn.initial import Generator, generator
 from micrograd.nn.module import Module
+from micrograd.structure import modules_of
 from micrograd.tape.trace import is_tracing
 
 
@@ -42,18 +43,22 @@ def at(step: Any, row: Any) -> Iterator[None]:
 
 
 def is_random(model: Any) -> bool:
-    """Whether a model has a Dropout in training mode."""
-    if not hasattr(model, "modules"):
-        return False
-    return any(isinstance(part, Dropout) and part.training and part.p for _, part in model.modules())
+    """Whether a model has a Dropout in training mode, or calls one."""
+    parts = (part for module in modules_of(model) for _, part in module.modules())
+    return any(isinstance(part, Dropout) and part.training and part.p for part in parts)
 
 
-def each(model: Any, xs: Sequence[Any], step: int, failed: Callable[[Exception, int], None]) -> list[Any]:
-    """Return the outputs of a model for each row of a batch, in a training step; `failed` is told where it raises."""
+def each(
+    model: Any, xs: Sequence[Any], step: int, failed: Callable[[Exception, int], None], first: int = 0
+) -> list[Any]:
+    """Return the outputs of a model for each row of a batch, in a training step; `failed` is told where it raises.
+
+    `first` is the number of the first row, where the batch is a part of the rows of a step.
+    """
     random, out = is_random(model), []
     try:
         for row, x in enumerate(xs):
-            with at(step, row) if random else nullcontext():
+            with at(step, first + row) if random else nullcontext():
                 out.append(model(x))
     except Exception as error:
         failed(error, len(out))

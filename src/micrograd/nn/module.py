@@ -125,9 +125,7 @@ class Module(structure.Structured):
     def train(self: M, mode: bool = True) -> M:
         """Put this module and all modules inside it into training mode, or into evaluation mode with `mode=False`."""
         for _, module in self.modules():
-            if id(module) in structure.asked and module._training != bool(mode):
-                structure.CHANGES[0] += 1
-            object.__setattr__(module, "_training", bool(mode))
+            structure.set_mode(module, bool(mode))
         return self
 
     def eval(self: M) -> M:

@@ -28,13 +28,13 @@ def gradients(run: Any, parts: list[Any], number: int) -> dict[str, float]:
     whole = sum(counts)
     if not whole:
         raise ValueError(losses.NOTHING_COUNTS)
-    loss = 0.0
+    loss, first = 0.0, 0
     seen: list[Any] = []
     targets: list[Any] = []
     try:
         for part, count in zip(parts, counts):
             if count:  # a batch of which every target is ignored has no mean
-                error = objective.error(part, number)
+                error = objective.error(part, number, first)
                 share = 1.0 if summed else count / whole
                 error.backward(share)
                 loss += error.data * share
@@ -43,6 +43,7 @@ def gradients(run: Any, parts: list[Any], number: int) -> dict[str, float]:
                     targets += run.rows.targets(part)
                 if summed:
                     objective.penalty = None  # it is added to the sum once
+            first += len(part)
     finally:
         objective.penalty = penalty
     return {"loss": loss} | of_predictions(run.metrics, seen, targets)

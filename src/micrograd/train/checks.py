@@ -129,6 +129,14 @@ def callbacks(given: Any) -> list[Callable[..., Any]]:
     return found
 
 
+def is_true(result: Any) -> bool:
+    """Whether a callback returned True, of Python or of an array library; other results mean nothing."""
+    if isinstance(result, bool):
+        return result
+    kind = str(getattr(result, "dtype", ""))
+    return kind in ("bool", "torch.bool") and tuple(getattr(result, "shape", (0,))) == () and bool(result)
+
+
 def functions(model: Any, loss: Any, objective: Any) -> None:
     """Refuse a model, a loss or an objective that cannot be called."""
     named = (("loss", loss), ("model", model)) if objective is None else (("objective", objective),)

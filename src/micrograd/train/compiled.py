@@ -78,6 +78,7 @@ class Compiled:
         self.np, self.model, self.rows, self.loss = np, model, rows, loss
         self.function, self.options = known(loss)
         self.step = Value(0.0)  # the number of the training step, for what is random
+        self.number = 0  # of the first row of a batch among the rows of the step
         self.random = training and dropout.is_random(model)
         self.scalar = not getattr(
             rows.first(), "shape", hasattr(rows.first(), "__len__")
@@ -155,11 +156,11 @@ class Compiled:
 
     def _arguments(self, bucket: _Bucket, rows: Any, numbers: Any, *columns: Any) -> tuple[Any, ...]:
         taken = [bucket.whole()[0] if rows is None else bucket.xs[rows], *columns]
-        return (*taken, numbers) if self.random else tuple(taken)
+        return (*taken, numbers + self.number) if self.random else tuple(taken)
 
-    def error(self, part: Any, step: int) -> Any:
+    def error(self, part: Any, step: int, first: int = 0) -> Any:
         """Return the loss of some rows."""
-        self.step.data = step
+        self.step.data, self.number = step, first
         error = self._mixed(part) if self.function is None else self._by_rows(part)
         if self.same.lost():
             raise RuntimeError(

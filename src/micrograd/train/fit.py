@@ -23,6 +23,7 @@ from micrograd.train.identity import identity
 from micrograd.train.interrupt import interruptible
 from micrograd.train.lowest import Best, Lowest
 from micrograd.train.measure import measure
+from micrograd.train.mode import evaluating
 from micrograd.train.objective import Eager, Given, number_of
 from micrograd.train.progress import show
 from micrograd.train.remote import rows_of
@@ -241,7 +242,7 @@ class _Run:
         history = self.history
         stop = False
         for callback in self.callbacks:
-            stop |= callback(history) is True
+            stop |= checks.is_true(callback(history))
         if stop:
             history.stopped = "callback"
         elif self.patience is not None and history.epoch_ended and self.low.since >= self.patience:
@@ -251,11 +252,12 @@ class _Run:
 
     def _step(self, parts: list[Any]) -> Row | None:
         """Take one step; return its row of the history, or None where the loss or a gradient was not finite."""
-        optimizer, number = self.optimizer, len(self.history) + 1
+        optimizer = self.optimizer
+        number = optimizer.steps + 1  # what is random goes on with other numbers in the next call of fit
         if not self.started:
             self.started = True
             look.first(self, parts[0])
-        row: Row = {"epoch": self.at.epoch + 1, "step": number}
+        row: Row = {"epoch": self.at.epoch + 1, "step": len(self.history) + 1}
         if isinstance(optimizer, LBFGS):
             try:
                 row["loss"] = optimizer.step(lambda: self.objective.error(parts[0], number))
@@ -314,17 +316,10 @@ class _Run:
         return row
 
     def _validate(self) -> Row:
-        model, objective = self.model, self.validation
-        training = getattr(model, "training", False)
-        if training:
-            model.eval()
-        try:
-            with no_grad():
-                row: Row = {"validation_loss": number_of(objective.error(None, 0))}
-                return row | {f"validation_{name}": x for name, x in measure(self.metrics, objective, None).items()}
-        finally:
-            if training:
-                model.train()
+        objective = self.validation
+        with evaluating(self.model), no_grad():
+            row: Row = {"validation_loss": number_of(objective.error(None, 0))}
+            return row | {f"validation_{name}": x for name, x in measure(self.metrics, objective, None).items()}
 
     # ---- checkpoints
 

@@ -1,7 +1,8 @@
 """The loss of a batch, in three ways: eagerly, from the user's own objective, or compiled.
 
-Each has `error(part, step)`, which returns the loss of the rows in `part` (None for all of them) as something with `data`
-and `backward()`, and `predictions(part)`, for metrics of the same rows.
+Each has `error(part, step, first)`, which returns the loss of the rows in `part` (None for all of them) as something with
+`data` and `backward()`, and `predictions(part)`, for metrics of the same rows. `first` is the number that the first of these
+rows has among all rows of the step.
 """
 
 from __future__ import annotations
@@ -109,14 +110,14 @@ class Eager:
         self._last: tuple[Any, list[Any]] = (None, [])
         self.look: Callable[[Any], None] | None = None  # called once, with the first prediction
 
-    def error(self, part: Any, step: int) -> Any:
+    def error(self, part: Any, step: int, first: int = 0) -> Any:
         """Return the loss of some rows."""
         xs, ys = self.rows.lists(part)
 
         def failed(error: Exception, k: int) -> None:
             add_note(error, f"in row {k if part is None else part[k]} of {self.what}")
 
-        predictions = dropout.each(self.model, xs, step, failed)
+        predictions = dropout.each(self.model, xs, step, failed, first)
         self._last = part, predictions
         if self.look is not None:
             look, self.look = self.look, None
@@ -139,13 +140,13 @@ class Given:
         self.model, self.rows, self.objective, self.penalty = model, rows, objective, penalty
         self.arrays = rows.arrays()
 
-    def error(self, part: Any, step: int) -> Any:
+    def error(self, part: Any, step: int, first: int = 0) -> Any:
         """Return the loss of some rows."""
         if self.arrays is None:
             xs, ys = self.rows.lists(part)
         else:
             xs, ys = self.arrays if part is None else (self.arrays[0][part], self.arrays[1][part])
-        with dropout.at(step, 0):
+        with dropout.at(step, first):
             error = self.objective(xs, ys)
         return with_penalty(error, self.penalty)
 
