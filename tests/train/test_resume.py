@@ -2,10 +2,12 @@
 
 import functools
 import json
+import zlib
 
 import pytest
 
-from micrograd import losses, nn, optim, train
+from micrograd import Value, losses, nn, optim, train
+from micrograd import math as mm
 from micrograd.train import fit, identity
 from micrograd.train.objective import Rows
 from random_programs import needs_llvm
@@ -159,3 +161,152 @@ def test_a_column_that_is_not_there_is_no_plateau_outside_of_fit():
     history.epoch_ended = True
     with pytest.raises(KeyError, match="'nope' is not in this history; it has epoch, step, loss"):
         train.ReduceOnPlateau(optimizer, monitor="nope")(history)
+
+
+class Hidden(nn.Module):
+    """A module with a parameter in a private attribute, which its state_dict does not have."""
+
+    def __init__(self):
+        self.w, self._b = Value(0.1), Value(0.2)
+
+    def forward(self, x):
+        return self.w * x[0] + self._b * x[1]
+
+
+class Plain:
+    """A model without a state."""
+
+    def __init__(self):
+        self.w, self.b = Value(0.1), Value(0.2)
+
+    def __call__(self, x):
+        return self.w * x[0] + self.b * x[1]
+
+
+class OwnState(Plain):
+    """A model with a state of its own that lacks a parameter."""
+
+    def state_dict(self):
+        return {"w": self.w.data}
+
+    def load_state_dict(self, state):
+        self.w.data = state["w"]
+
+
+def hidden():
+    model = Hidden()
+    return model, [model.w, model._b], {}
+
+
+def plain(kind=Plain):
+    model = kind()
+    return model, [model.w, model.b], {}
+
+
+def function():
+    model = Plain()
+    return (lambda x: model(x)), [model.w, model.b], {}
+
+
+def objective():
+    model = Plain()
+    return None, [model.w, model.b], {"objective": lambda xs, ts: losses.mse([model(x) for x in xs.tolist()], ts)}
+
+
+def in_loss():
+    model, s = nn.Linear(2, 1, rng=0), Value(0.0)
+    return model, [*model.parameters(), s], {"loss": lambda p, t: losses.mse(p, t) * mm.exp(-s) + s}
+
+
+@pytest.mark.parametrize("make", [hidden, plain, lambda: plain(OwnState), function, objective, in_loss])
+def test_all_parameters_of_the_optimizer_go_on(tmp_path, make):
+    def go(steps, **options):
+        model, parameters, more = make()
+        options = {"loss": losses.mse} | more | options
+        fit(model, (X, Y), optimizer=optim.Adam(parameters, lr=0.05), steps=steps, epochs=9, quiet=True, **options)
+        return [p.data for p in parameters]
+
+    path = tmp_path / "run.json"
+    whole = go(9)
+    go(4, checkpoint=path)
+    assert go(9, checkpoint=path, resume=True) == whole
+
+
+def test_a_file_without_parameters_that_the_run_needs_is_refused(tmp_path):
+    path = tmp_path / "run.json"
+
+    def go(**options):
+        model, parameters, more = in_loss()
+        fit(
+            model,
+            (X, Y),
+            optimizer=optim.SGD(parameters, lr=0.05),
+            epochs=2,
+            quiet=True,
+            checkpoint=path,
+            **more,
+            **options,
+        )
+        return parameters
+
+    go()
+    for change, told in (
+        (lambda c: c.pop("outside"), "lacks 1 parameters"),
+        (lambda c: c.update(outside=[1.0, 2.0]), "has 2 parameters beside"),
+        (lambda c: c.update(outside=None), "outside is a NoneType"),
+    ):
+        table = json.loads(path.read_text())
+        change(table["content"])
+        other = json.dumps(table["content"])
+        path.with_name("other.json").write_text(
+            json.dumps({"format": table["format"], "check": zlib.crc32(other.encode()), "content": table["content"]})
+        )
+        path.with_name("other.json.history").write_bytes(path.with_name("run.json.history").read_bytes())
+        model, parameters, more = in_loss()
+        before = [p.data for p in parameters]
+        with pytest.raises(ValueError, match=told):
+            fit(
+                model, (X, Y), optimizer=optim.SGD(parameters, lr=0.05), epochs=2, quiet=True, resume=True,
+                checkpoint=path.with_name("other.json"), **more,
+            )  # fmt: skip
+        assert [p.data for p in parameters] == before
+
+
+def test_a_state_that_json_cannot_hold_is_refused_before_the_first_step(tmp_path):
+    class Odd(OwnState):
+        def state_dict(self):
+            return {"w": {1.0}}
+
+    model = Odd()
+    with pytest.raises(TypeError, match=r"state_dict\(\) of Odd does not fit"):
+        fit(model, (X, Y), losses.mse, optim.SGD([model.w], lr=0.1), 2, quiet=True, checkpoint=tmp_path / "run.json")
+    assert model.w.data == 0.1
+
+
+def test_a_running_mean_goes_on(tmp_path):
+    def go(steps, with_mean=True, **options):
+        model = nn.MLP(2, [3, 1], rng=1)
+        mean = train.EMA(model.parameters(), 0.9)
+        optimizer = optim.Adam(model.parameters(), lr=0.05)
+        callbacks = [mean] if with_mean else []
+        fit(model, (X, Y), losses.mse, optimizer, 9, steps=steps, quiet=True, callbacks=callbacks, **options)
+        return mean.state_dict()["mean"], [p.data for p in model.parameters()]
+
+    path = tmp_path / "run.json"
+    whole = go(9)
+    go(4, checkpoint=path)
+    assert go(9, checkpoint=path, resume=True) == whole
+    _, loaded = go(4, with_mean=False, checkpoint=path)
+    mean, now = go(5, checkpoint=path, resume=True)
+    assert mean == pytest.approx([0.9 * a + 0.1 * b for a, b in zip(loaded, now)])
+
+
+def test_a_mean_of_other_parameters_is_refused():
+    mean = train.EMA([Value(1.0)])
+    for state, told in (
+        ({"mean": [1.0, 2.0]}, "mean of 2 parameters"),
+        ({}, "no running mean"),
+        (None, "no running mean"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            mean.load_state_dict(state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from math import isfinite
 from typing import Any
 
 from micrograd.engine import Value
@@ -14,7 +15,7 @@ from micrograd.optim.slots import Slots
 class EMA:
     """An exponential moving average of parameters: after each step, decay of the old mean and 1 - decay of the new values.
 
-    Pass it to `fit` among the callbacks, or call `update()` after each step of your own loop.
+    Pass it to `fit` among the callbacks, or call `update()` after each step of your own loop. A checkpoint of `fit` keeps it.
 
     >>> from micrograd import Value, train
     >>> p = Value(0.0)
@@ -37,7 +38,7 @@ class EMA:
         self.decay, self._slots = decay, Slots(values)
         self._now: Any = array("d", bytes(8 * len(values)))
         self._mean: Any = array("d", bytes(8 * len(values)))
-        self._slots.copy("read", self._mean)
+        self.restart()
 
     def __call__(self, history: Any = None) -> None:
         """Update the mean: what `fit` calls after each step."""
@@ -48,6 +49,27 @@ class EMA:
         self._slots.copy("read", self._now)
         Slots.add(-1.0, self._mean, self._now)
         Slots.add(1.0 - self.decay, self._now, self._mean)
+
+    def restart(self) -> None:
+        """Begin anew with the parameters as they are now."""
+        self._slots.copy("read", self._mean)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the mean: a checkpoint of `fit` keeps it."""
+        return {"mean": self._mean.tolist()}
+
+    def load_state_dict(self, state: dict[str, Any], source: str = "the state") -> None:
+        """Go on with the mean of a state_dict."""
+        self.check(state, source)
+        self._mean = array("d", state["mean"])
+
+    def check(self, state: Any, source: str = "the state") -> None:
+        """Refuse what is no mean of as many parameters."""
+        mean = state.get("mean") if isinstance(state, dict) else None
+        if not isinstance(mean, list) or not all(isinstance(x, (int, float)) and isfinite(x) for x in mean):
+            raise ValueError(f"{source} has no running mean of parameters")
+        if len(mean) != len(self._mean):
+            raise ValueError(f"{source} has the mean of {len(mean)} parameters, and this one is of {len(self._mean)}")
 
     @contextmanager
     def applied(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ import json
 import os
 import random
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import isfinite
 from os import PathLike
 from typing import Any
@@ -21,6 +21,7 @@ from micrograd.nn.files import read_json, remove_leftovers, write
 from micrograd.optim import Optimizer
 from micrograd.train.history import History, Row
 from micrograd.train.identity import Identity, check
+from micrograd.train.learned import Learned
 
 FORMAT = "micrograd checkpoint 2"
 Path = str | PathLike[str]
@@ -81,9 +82,10 @@ class Saved:
         at: Place,
         history: History,
         best: dict[str, Any] | None = None,
+        callbacks: Iterable[Any] = (),
     ) -> None:
         """Write a checkpoint; a crash, a full disk or a state that is not finite leaves the one before."""
-        state, moments = model.state_dict(), optimizer.state_dict()
+        state, moments = Learned(model, optimizer, callbacks).state(), optimizer.state_dict()
         if not (_finite(state) and _finite(moments)):
             return
         remove_leftovers(self.path)
@@ -96,7 +98,7 @@ class Saved:
             "batch": at.batch,
             "seed": at.seed,
             "rng": rng.getstate(),
-            "model": state,
+            **state,
             "optimizer": moments,
             "stopped": history.stopped,
             "best": best,
@@ -130,7 +132,13 @@ class Saved:
     # ---- reading
 
     def load(
-        self, model: Any, optimizer: Optimizer, rng: random.Random, at: Place, settings: str = "same"
+        self,
+        model: Any,
+        optimizer: Optimizer,
+        rng: random.Random,
+        at: Place,
+        settings: str = "same",
+        callbacks: Iterable[Any] = (),
     ) -> tuple[list[Row], str, dict[str, Any] | None]:
         """Put model, optimizer, generator and place back, all or none; return the history, why it stopped, and the best."""
         content = self._read()
@@ -157,12 +165,14 @@ class Saved:
         best = content["best"]
         if best is not None and len(best["data"]) != len(optimizer.parameters):
             raise self._damaged("its best parameters are of another number")
-        before = model.state_dict()
-        model.load_state_dict(content["model"], source=str(self.path))
+        learned = Learned(model, optimizer, callbacks)
+        learned.check(content, str(self.path))
+        before = learned.state()
+        learned.load(content, str(self.path))
         try:
             optimizer.load_state_dict(content["optimizer"], source=str(self.path), settings=settings)
         except BaseException:
-            model.load_state_dict(before)
+            learned.load(before, "the state")
             raise
         rng.setstate(state)
         at.epoch, at.batch, at.seed = content["epoch"], content["batch"], content["seed"]
@@ -195,6 +205,9 @@ class Saved:
                 raise self._damaged(f"its history has no {name}")
         if len(content["rng"]) != 3 or not isinstance(content["rng"][1], list):
             raise self._damaged("the state of its generator is none")
+        for name in ("outside", "means"):  # which a file of an earlier version does not have
+            if not isinstance(content.get(name, []), list):
+                raise self._damaged(f"{name} is a {type(content[name]).__name__}")
         best = content["best"]
         if best is not None and not (
             isinstance(best.get("data"), list) and isinstance(best.get("row"), dict) and _finite(best["data"])

@@ -21,6 +21,7 @@ from micrograd.train.compiled import Compiled
 from micrograd.train.history import History, Row
 from micrograd.train.identity import identity
 from micrograd.train.interrupt import interruptible
+from micrograd.train.learned import Learned
 from micrograd.train.lowest import Best, Lowest
 from micrograd.train.measure import measure
 from micrograd.train.mode import evaluating
@@ -179,6 +180,7 @@ class _Run:
             beside = None if self.validation is None else self.validation.rows
             same = identity(model, rows, beside, loss, objective, penalty, self.clip, compile, rng)
             self.saved = checkpoints.Saved(checkpoint, same)
+            Learned(model, optimizer)  # refuses a model whose state cannot be written
 
     # ---- the loop
 
@@ -330,7 +332,7 @@ class _Run:
             return [f"there is no {self.checkpoint} to resume from: starting at the beginning"]
         history = self.history
         history.rows, stopped, best = self.saved.load(
-            self.model, self.optimizer, self.rng, self.at, self.resume_settings
+            self.model, self.optimizer, self.rng, self.at, self.resume_settings, self.callbacks
         )
         self.clip = self.saved.identity["clip"]
         if self.best is not None:
@@ -351,7 +353,7 @@ class _Run:
             return
         try:
             best = None if self.best is None else self.best.state()
-            self.saved.save(self.model, self.optimizer, self.rng, self.at, self.history, best)
+            self.saved.save(self.model, self.optimizer, self.rng, self.at, self.history, best, self.callbacks)
         except OSError as reason:
             warnings.warn(
                 f"the checkpoint {self.checkpoint} could not be written ({reason}): the last good one is kept, and "
