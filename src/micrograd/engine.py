@@ -283,3 +283,14 @@ NATIVE = False
 if not TYPE_CHECKING and __name__ == "micrograd.engine":
     from micrograd.observed import NATIVE, Value, apply, no_grad, node, set_recording  # noqa: I001
     from micrograd.observed import attributes, set_scope, set_trace, set_watch, zero_grads
+
+
+def _no_requires_grad(self: Value, *flag: Any) -> None:
+    """Refuse PyTorch's way to freeze a parameter, which would be an attribute that nothing reads."""
+    raise AttributeError(
+        "a Value has no requires_grad, since it always has a gradient: optimizer.freeze([p]) leaves a parameter as it is, "
+        "optimizer.unfreeze([p]) ends that, and x.detach() lets no gradient through"
+    )
+
+
+setattr(Value, "requires_grad", property(_no_requires_grad, _no_requires_grad))  # noqa: B010

@@ -72,11 +72,14 @@ def test_settings_that_cannot_be_are_said(make, told):
         make(values())
 
 
-def test_requires_grad_is_said_not_to_be_known():
+@pytest.mark.parametrize("flag", [False, True])
+def test_requires_grad_is_said_not_to_be_known(flag):
+    """Also after the optimizer was made, where the parameter would go on moving."""
     p = Value(1.0)
-    p.requires_grad = False
-    with pytest.raises(ValueError, match=r"optimizer\.freeze"):
-        optim.SGD([p])
+    optim.SGD([p])
+    with pytest.raises(AttributeError, match=r"optimizer\.freeze"):
+        p.requires_grad = flag
+    assert not hasattr(p, "requires_grad")
 
 
 def test_frozen_parameters_stay_and_so_does_what_is_kept_for_them():

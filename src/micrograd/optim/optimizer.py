@@ -269,10 +269,6 @@ def _parameters(given: list[Any]) -> list[Value]:
             raise TypeError(f"parameters are Values, not {type(p).__name__}: pass model.parameters()")
         if p._prev:
             raise ValueError(f"{p!r} was computed, by {p._op!r}: only a leaf can be a parameter")
-        if not getattr(p, "requires_grad", True):
-            raise ValueError(
-                f"{p!r} has requires_grad = False, which Values do not know: leave it out, or call optimizer.freeze([p])"
-            )
     return given
 
 
