@@ -258,7 +258,7 @@ class _Run:
         number = optimizer.steps + 1  # what is random goes on with other numbers in the next call of fit
         if not self.started:
             self.started = True
-            look.first(self, parts[0])
+            look.first(self, parts)
         row: Row = {"epoch": self.at.epoch + 1, "step": len(self.history) + 1}
         if isinstance(optimizer, LBFGS):
             try:
