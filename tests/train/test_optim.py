@@ -1,6 +1,8 @@
 """Optimizers, schedules and clipping: PyTorch's numbers, and loud refusals."""
 
+import functools
 import itertools
+import json
 import math
 import random
 import struct
@@ -11,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from micrograd import Value, optim
+from micrograd import Value, losses, optim
 from micrograd.engine import NATIVE
 from micrograd.optim.rules import RULES
 from micrograd.optim.slots import PythonSlots, Slots
+from micrograd.train import fit
 
 BETAS = ((0.9, 0.999), (0.8, 0.95))
 DECAYS = (0.0, 0.1)
@@ -235,6 +238,46 @@ def test_any_function_of_the_step_is_a_learning_rate():
     assert optimizer.lr == pytest.approx(1e-3)
     optimizer.lr = 0.5
     assert optimizer.lr == 0.5
+
+
+TABLE = [0.1, 0.05, 0.01]
+
+
+@pytest.mark.parametrize(
+    "schedule, error, told",
+    [
+        (lambda k: TABLE[k], ValueError, "the learning rate of step 3 cannot be computed .IndexError"),
+        (lambda k: 0.1 * (1 - k / 3) ** 0.9 if k < 3 else 1j, TypeError, "the learning rate of step 3 is a complex"),
+        (lambda k: 0.1 if k < 3 else math.inf, ValueError, "the learning rate of step 3 is inf"),
+    ],
+)
+def test_a_learning_rate_is_asked_for_the_steps_that_are_taken(schedule, error, told):
+    """A function of one's own need not be defined behind the end of the training."""
+    p = Value(1.0)
+    optimizer = optim.SGD([p], lr=schedule)
+    for _ in range(3):
+        optimizer.step()
+    assert "lr=none at step 3" in repr(optimizer)
+    other = optim.SGD([p], lr=schedule)
+    other.load_state_dict(json.loads(json.dumps(optimizer.state_dict())))
+    assert other.steps == 3
+    with pytest.raises(ValueError, match="was made with another learning rate"):
+        optim.SGD([p], lr=0.1).load_state_dict(optimizer.state_dict())
+    before = p.data
+    with pytest.raises(error, match=told):
+        optimizer.step()
+    assert p.data == before and optimizer.steps == 3
+
+
+@pytest.mark.parametrize("kind", [optim.SGD, functools.partial(optim.LBFGS, max_iter=1)])
+def test_a_learning_rate_that_ends_with_the_training_trains(kind, tmp_path):
+    """Also with a checkpoint, which keeps no infinite number."""
+    p = Value(0.0)
+    history = fit(
+        lambda x: p * x, ([1.0, 2.0], [0.3, 0.5]), losses.mse, kind([p], lr=lambda k: TABLE[k]), 3, quiet=True,
+        checkpoint=tmp_path / "run.json",
+    )  # fmt: skip
+    assert history["lr"] == TABLE and (tmp_path / "run.json").exists()
 
 
 # ---- clipping

@@ -13,6 +13,9 @@ from micrograd.optim.slots import Slots
 def clip_norm(parameters: Iterable[Value], limit: float) -> float:
     """Scale all gradients by one factor so that their norm is at most limit; return the norm that they had.
 
+    Every parameter of the list counts, also one that an optimizer has frozen: leave it out, or give `clip` to `fit` or
+    `train.step`, which count those that move.
+
     >>> from micrograd import Value, optim
     >>> p = Value(1.0)
     >>> (3.0 * p).backward()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from math import isfinite
 from typing import Any
 
 from micrograd.engine import Value
@@ -11,7 +10,7 @@ from micrograd.optim.groups import Adjustable, Group, Ready, Settings, check_bet
 from micrograd.optim.rules import Rule
 from micrograd.optim.schedules import Schedule
 from micrograd.optim.slots import Slots, Update
-from micrograd.optim.state import describe_rate, load_state
+from micrograd.optim.state import describe_rate, load_state, rate_at
 
 
 class Optimizer(Adjustable):
@@ -56,6 +55,8 @@ class Optimizer(Adjustable):
         if len(groups) == 1:
             groups[0].give_up(self)
         self.steps = 0
+        for group in groups:  # a function that gives no number is an error here, and not in the first step
+            self._rate(group._rate or self._schedule)
         self._initial = self._describe()
 
     def _group(self, part: dict[str, Any]) -> Group:
@@ -128,12 +129,7 @@ class Optimizer(Adjustable):
         self._schedule = schedule_of(max(self._rate(self._schedule) * factor, least))
 
     def _rate(self, schedule: Schedule) -> float:
-        rate = schedule(self.steps)
-        if not isfinite(rate) or rate < 0.0:
-            raise ValueError(
-                f"the learning rate of step {self.steps} is {rate}: it has to be a finite number, 0 or more"
-            )
-        return float(rate)
+        return rate_at(schedule, self.steps)
 
     # ---- steps
 
@@ -260,7 +256,11 @@ class Optimizer(Adjustable):
     def __repr__(self) -> str:
         told = "".join(f", {name}={x:g}" for name, x in self._settings.items())
         groups = f" in {len(self.groups)} groups" if len(self.groups) > 1 else ""
-        return f"{type(self).__name__}({len(self.parameters)} parameters{groups}, lr={self.lr:g}{told})"
+        try:
+            lr = f"{self.lr:g}"
+        except (TypeError, ValueError):  # a schedule that ends with the training
+            lr = f"none at step {self.steps}"
+        return f"{type(self).__name__}({len(self.parameters)} parameters{groups}, lr={lr}{told})"
 
 
 def _parameters(given: list[Any]) -> list[Value]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 from micrograd.optim.schedules import Schedule, constant
@@ -12,13 +12,35 @@ SAMPLES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
 MODES = ("same", "saved", "own")
 
 
-def describe_rate(schedule: Schedule) -> list[float]:
-    """Describe a learning rate by its values at some steps: two functions that agree there are taken to be the same."""
-    rates = [schedule(k) for k in SAMPLES]
-    for k, rate in zip(SAMPLES, rates):
-        if not hasattr(rate, "__float__"):
-            raise TypeError(f"the learning rate of step {k} is a {type(rate).__name__}, not a number: {rate!r}")
-    return [float(rate) for rate in rates]
+def rate_at(schedule: Schedule, step: int) -> float:
+    """Return the learning rate of a step; what is no finite number, 0 or more, is an error that names the step."""
+    try:
+        rate = schedule(step)
+    except Exception as reason:
+        raise ValueError(
+            f"the learning rate of step {step} cannot be computed ({type(reason).__name__}: {reason}): the function is called "
+            "with the number of steps taken so far, and has to be defined for all steps of the training"
+        ) from reason
+    if isinstance(rate, complex) or not hasattr(rate, "__float__"):
+        raise TypeError(f"the learning rate of step {step} is a {type(rate).__name__}, not a number: {rate!r}")
+    if not isfinite(rate) or rate < 0.0:
+        raise ValueError(f"the learning rate of step {step} is {rate}: it has to be a finite number, 0 or more")
+    return float(rate)
+
+
+def describe_rate(schedule: Schedule) -> list[float | None]:
+    """Describe a learning rate by its values at some steps: two functions that agree there are taken to be the same.
+
+    A schedule need not be defined behind the end of a training: None is where it gives no number.
+    """
+    found: list[float | None] = []
+    for k in SAMPLES:
+        try:
+            rate = float(schedule(k))
+        except Exception:
+            rate = nan
+        found.append(rate if isfinite(rate) else None)
+    return found
 
 
 def load_state(optimizer: Any, state: dict[str, Any], source: str, mode: str) -> None:
@@ -87,17 +109,17 @@ def _rate_told(samples: Any) -> str:
     if not isinstance(samples, list) or not samples:
         return "none"
     if all(x == samples[0] for x in samples):
-        return f"{samples[0]:g}"
-    return ", ".join(f"{x:g} at step {k}" for k, x in list(zip(SAMPLES, samples))[:8:3])
+        return _told(samples[0])
+    return ", ".join(f"{_told(x)} at step {k}" for k, x in list(zip(SAMPLES, samples))[:8:3])
 
 
-def _rate(saved: Any, initial: Any, mine: list[float], mode: str, source: str) -> float | None:
+def _rate(saved: Any, initial: Any, mine: list[float | None], mode: str, source: str) -> float | None:
     """Return the learning rate to set, or None to leave it as it is."""
-    if not isinstance(saved, list) or len(saved) != len(SAMPLES) or not all(_is_number(x) for x in saved):
+    if not isinstance(saved, list) or len(saved) != len(SAMPLES) or not all(x is None or _is_number(x) for x in saved):
         raise ValueError(f"{source} has no learning rate")
     if mode == "own" or saved == mine:
         return None
-    if all(x == saved[0] for x in saved):
+    if saved[0] is not None and all(x == saved[0] for x in saved):
         return float(saved[0])
     raise ValueError(
         f"{source} has a learning rate that is a function and not this optimizer's ({_rate_told(saved)}), and functions "

@@ -261,6 +261,7 @@ class _Run:
             look.first(self, parts)
         row: Row = {"epoch": self.at.epoch + 1, "step": len(self.history) + 1}
         if isinstance(optimizer, LBFGS):
+            lr = optimizer.lr
             try:
                 row["loss"] = optimizer.step(lambda: self.objective.error(parts[0], number))
             except NotFiniteError as reason:
@@ -268,7 +269,7 @@ class _Run:
                     str(reason).partition(" where")[0], "micrograd.detect_anomaly() finds where it comes from"
                 )
                 return None
-            return self._measured(row, parts[0], optimizer.lr)
+            return self._measured(row, parts[0], lr)
         if len(parts) == 1:
             error = self.objective.error(parts[0], number)
             if not self.depends:
