@@ -2,6 +2,7 @@
 
 import random
 from functools import partial
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -266,3 +267,44 @@ def test_lbfgs_on_batches_parts_from_the_eager_run_by_rounding_alone():
     assert compiled[:3] == pytest.approx(eager[:3], rel=1e-12)
     for a, b, c in zip(eager, compiled, moved):
         assert abs(b - a) <= 100.0 * abs(c - a) + 1e-13 * abs(a)
+
+
+# ---- predictions in any arrangement
+
+
+class Pair(NamedTuple):
+    """A prediction with two named parts."""
+
+    mean: Any
+    spread: Any
+
+
+ARRANGED = {
+    "dict": (lambda m, s: {"mean": m, "spread": [s]}, lambda p: (p["mean"], p["spread"][0])),
+    "tuple": (lambda m, s: (m, (s,)), lambda p: (p[0], p[1][0])),
+    "named": (lambda m, s: Pair(m, s), lambda p: (p.mean, p.spread)),
+    "list": (lambda m, s: [m, [s]], lambda p: (p[0], p[1][0])),
+}
+
+
+@pytest.mark.parametrize("ragged", [False, True])
+@pytest.mark.parametrize("name", ARRANGED)
+def test_predictions_reach_a_loss_of_ones_own_as_the_model_gives_them(name, ragged):
+    make, take = ARRANGED[name]
+    rows = [[0.1 * k, 1.0, 0.5][: 3 if ragged and k % 2 else 2] for k in range(8)], [0.2 * k for k in range(8)]
+    kinds = set()
+
+    def loss(predictions, targets):
+        kinds.update(map(type, predictions))
+        return math.mean([(m - t) ** 2 * math.exp(-s) + s for (m, s), t in zip(map(take, predictions), targets)])
+
+    def metric(predictions, targets):
+        return sum(float(take(p)[1]) for p in predictions)
+
+    results = []
+    for compiled in (False, True):
+        net = nn.Linear(2, 2, rng=0)
+        history = fit(lambda x, net=net: make(*net(x[:2])), rows, loss, optim.SGD(net.parameters(), lr=0.1), 3,
+                      compile=compiled, metrics={"spread": metric}, quiet=True)  # fmt: skip
+        results.append([*history.loss, *history["spread"], *(p.data for p in net.parameters())])
+    assert results[0] == pytest.approx(results[1], rel=1e-9) and len(kinds) == 1

@@ -21,7 +21,7 @@ from micrograd.nn import dropout
 from micrograd.structure import SameParameters, modules_of
 from micrograd.train.accumulate import weight
 from micrograd.train.checks import is_value, known
-from micrograd.train.objective import Rows, as_array, with_penalty
+from micrograd.train.objective import Rows, arranged, as_array, mapped, with_penalty
 from micrograd.train.remote import RemoteRows, here, is_remote, sizes, spread
 from micrograd.tree import flatten
 
@@ -195,13 +195,11 @@ class Compiled:
         predictions = self.predictions(part)
         leaves: list[Value] = []
 
-        def leaf(x: Any) -> Any:
-            if isinstance(x, list):
-                return [leaf(item) for item in x]
+        def leaf(x: float) -> Value:
             leaves.append(Value(x))
             return leaves[-1]
 
-        shaped = [leaf(p) for p in predictions]
+        shaped = [mapped(leaf, p) for p in predictions]
         error = self.loss(shaped, self.rows.targets(part))
         is_value(error)
         return Mixed(self, with_penalty(error, self.penalty), leaves, part)
@@ -245,7 +243,7 @@ class Compiled:
         [(bucket, rows, numbers)] = self._parts(part)
         with no_grad():
             columns = here(self.forward(*self._arguments(bucket, rows, numbers)))
-        if isinstance(columns, (list, tuple)):
+        if isinstance(columns, (list, tuple, dict)):
             if not all(hasattr(c, "ndim") and c.ndim == 1 for c in columns):
                 return rows_of(columns)
             return self.np.stack(columns, axis=1)
@@ -268,15 +266,24 @@ class Mixed:
 
 
 def flat(x: Any) -> list[Any]:
-    """Return the numbers of nested lists."""
-    return [v for item in x for v in flat(item)] if isinstance(x, list) else [x]
+    """Return the numbers of a prediction."""
+    found: list[Any] = []
+    mapped(found.append, x)
+    return found
 
 
 def rows_of(columns: Any) -> list[Any]:
-    """Turn result columns into one result for each row."""
+    """Turn result columns into one result for each row, in the arrangement that the model gives it."""
     if hasattr(columns, "tolist"):
         return columns.tolist()  # type: ignore[no-any-return]
-    return [list(row) for row in zip(*map(rows_of, columns))]
+    if isinstance(columns, dict):
+        return [dict(zip(columns, row)) for row in zip(*map(rows_of, columns.values()))]
+    if isinstance(columns, (list, tuple)):
+        return [arranged(columns, row) for row in zip(*map(rows_of, columns))]
+    raise TypeError(
+        f"the model returned {shorten(repr(columns), 60)}: compiled predictions are numbers, in lists, tuples or dicts; leave "
+        "it out, or train without compile=True"
+    )
 
 
 def _bucketed(rows: Rows, np: Any, client: Any, what: str) -> tuple[list[_Bucket], list[tuple[int, int]]]:

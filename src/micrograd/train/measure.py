@@ -8,6 +8,7 @@ from typing import Any
 from micrograd.compile.explain import add_note
 from micrograd.engine import Value
 from micrograd.train.history import Row, accuracy
+from micrograd.train.objective import mapped
 from micrograd.train.remote import here
 
 
@@ -30,7 +31,7 @@ def measure(metrics: dict[str, Callable[..., float]], objective: Any, part: Any)
 def predictions(objective: Any, part: Any) -> list[Any]:
     """Return the predictions for the rows in `part`, as the model gives them."""
     values = objective.predictions(part)
-    return [_as_values(p) for p in values] if objective.compiled else list(values)
+    return [mapped(Value, p) for p in values] if objective.compiled else list(values)
 
 
 def of_predictions(metrics: dict[str, Callable[..., float]], values: list[Any], targets: list[Any]) -> Row:
@@ -46,7 +47,3 @@ def of_predictions(metrics: dict[str, Callable[..., float]], values: list[Any], 
             raise TypeError(f"the metric {name!r} returned {number!r}: a metric returns one number")
         found[name] = float(number)
     return found
-
-
-def _as_values(x: Any) -> Any:
-    return [_as_values(item) for item in x] if isinstance(x, list) else Value(x)

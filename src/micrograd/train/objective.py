@@ -7,7 +7,7 @@ rows has among all rows of the step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Real
 from textwrap import shorten
 from typing import Any
@@ -91,6 +91,18 @@ def leaves(xs: Any) -> Iterator[Any]:
     else:
         for x in xs:
             yield from leaves(x)
+
+
+def arranged(like: Any, items: Iterable[Any]) -> Any:
+    """Return items in a list, a tuple or a named tuple, as another one is."""
+    return type(like)(*items) if hasattr(like, "_fields") else tuple(items) if isinstance(like, tuple) else list(items)
+
+
+def mapped(f: Callable[[Any], Any], x: Any) -> Any:
+    """Apply a function to each number of a prediction, which may be arranged in lists, tuples and dicts."""
+    if isinstance(x, dict):
+        return {key: mapped(f, item) for key, item in x.items()}
+    return arranged(x, [mapped(f, item) for item in x]) if isinstance(x, (list, tuple)) else f(x)
 
 
 class Eager:

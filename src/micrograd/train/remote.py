@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from micrograd.cluster.columns import chunk_rows, is_collection
-from micrograd.train.objective import Rows
+from micrograd.train.objective import Rows, mapped
 
 
 def is_remote(x: Any) -> bool:
@@ -50,7 +50,7 @@ def here(x: Any) -> Any:
     """Fetch what is on the cluster, in any arrangement."""
     if is_remote(x):
         return x.compute()
-    return type(x)(here(item) for item in x) if isinstance(x, (list, tuple)) else x
+    return mapped(here, x) if isinstance(x, (list, tuple, dict)) else x
 
 
 class RemoteRows(Rows):
