@@ -243,7 +243,9 @@ class Compiled:
         [(bucket, rows, numbers)] = self._parts(part)
         with no_grad():
             columns = here(self.forward(*self._arguments(bucket, rows, numbers)))
-        if isinstance(columns, (list, tuple, dict)):
+        if isinstance(columns, dict):
+            return rows_of(columns)
+        if isinstance(columns, (list, tuple)):
             if not all(hasattr(c, "ndim") and c.ndim == 1 for c in columns):
                 return rows_of(columns)
             return self.np.stack(columns, axis=1)
