@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, overload
 from micrograd import engine
 from micrograd.ops import OPS
 from micrograd.philox import EXACT
+from micrograd.tree import is_numpy_scalar
 
 if TYPE_CHECKING:
     from micrograd.engine import Value
@@ -51,7 +52,7 @@ def split(key: Any, count: int = 2) -> list[Any]:
     >>> left == right
     False
     """
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+    if isinstance(count, bool) or not hasattr(count, "__index__") or count < 1:
         raise ValueError(f"count={count!r}: the number of keys is a whole number, at least 1")
     return [fold_in(key, k) for k in range(count)]
 
@@ -108,8 +109,8 @@ def _fraction(key: Any, row: Any, draw: Any, name: str) -> Any:
 
 
 def _checked(x: Any, name: str) -> Any:
-    """The argument, if it can be counted with; a Value is checked where it is computed, and gives nan."""
-    if type(x) is float or type(x) is int:
+    """The argument, if it can be counted with; a Value that is no whole number gives nan where it is computed."""
+    if type(x) is float or type(x) is int or is_numpy_scalar(x):
         if not 0 <= x < EXACT or x != int(x):
             what = "micrograd.random.key(seed) makes one" if name == "key" else "it counts from 0"
             raise ValueError(f"{name}={x!r}: a whole number from 0 to 2**53 - 1 is wanted ({what})")

@@ -115,6 +115,23 @@ def test_bad_arguments_are_told(random, call, error, says):
         call(random)
 
 
+def test_numbers_of_numpy_are_looked_at_as_those_of_python_are(random):
+    np = pytest.importorskip("numpy", reason="for its numbers")
+    for bad in (np.int64(-1), np.float64(1.5), np.float64("nan"), np.float32(2.0**60)):
+        for call in (
+            lambda x: random.normal(x),
+            lambda x: random.uniform(1.0, row=x),
+            lambda x: random.uniform(1.0, draw=x),
+            lambda x: random.fold_in(1.0, x),
+        ):
+            with pytest.raises(ValueError, match="a whole number from 0 to"):
+                call(bad)
+    assert random.uniform(np.uint8(3), draw=np.float64(2)) == random.uniform(3.0, draw=2)
+    assert random.split(1.0, np.int64(2)) == random.split(1.0, 2)
+    with pytest.raises(ValueError, match="at least 1"):
+        random.split(1.0, np.int64(0))
+
+
 def test_a_count_that_is_no_whole_number_gives_nan_and_not_another_draw(random, Value):
     for bad in (0.5, -0.5, 2.0**53, stdlib.inf, stdlib.nan):
         assert stdlib.isnan(random.normal(Value(1.0), row=Value(bad)).data)
