@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import inf
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from micrograd.engine import Value
 from micrograd.optim.rules import Rule
@@ -153,6 +153,42 @@ class Ready:
         self.constants = [fixed.get(name, 0.0) for name in rule.constants]
         self.place = {name: k for k, name in enumerate(rule.constants)}
 
+    def filled(self, varying: Iterable[tuple[str, float]]) -> tuple[float, ...]:
+        """Return the constants of a step, of which some vary."""
+        constants = self.constants.copy()
+        for name, x in varying:
+            if name in self.place:
+                constants[self.place[name]] = x
+        return tuple(constants)
+
+
+class Run(NamedTuple):
+    """Neighbours in a group that were frozen for as many steps: Adam and others count the steps of each parameter."""
+
+    start: int
+    stop: int
+    missed: int
+    slots: Any
+
+
+def _runs(parameters: tuple[Value, ...], frozen: bytes, missed: list[int]) -> tuple[Run, ...] | None:
+    """Return a group in parts of equal counts; None where no parameter that moves has missed a step."""
+    if not any(m for m, f in zip(missed, frozen) if not f):
+        return None
+    found: list[Run] = []
+    start, current = 0, None
+    for i in range(len(parameters) + 1):
+        at_end = i == len(parameters)
+        if not at_end and (frozen[i] or current in (None, missed[i])):  # what stays may be in any part
+            current = current if frozen[i] else missed[i]
+            continue
+        slots = Slots(parameters[start:i])
+        slots.freeze(frozen[start:i])
+        found.append(Run(start, i, current or 0, slots))
+        if not at_end:
+            start, current = i, missed[i]
+    return tuple(found)
+
 
 class Group(Adjustable):
     """Parameters that share their settings, and the numbers that the optimizer keeps for each of them.
@@ -179,6 +215,8 @@ class Group(Adjustable):
         self._rate = rate  # None for the optimizer's own
         self._pending: dict[str, float] | None = None  # the numbers after the step that is being taken
         self._ready: Ready | None = None
+        self._missed, self._counted = [0] * len(parameters), 0  # steps in which each was frozen, up to this step
+        self._runs: tuple[Run, ...] | None = None
         put(self, "parameters", tuple(parameters))
         put(self, "slots", Slots(parameters))
         put(self, "kept", {})
@@ -231,10 +269,17 @@ class Group(Adjustable):
         put(self, "kept", kept)
         put(self, "numbers", numbers)
 
-    def mark(self, frozen: bytes) -> None:
-        """Say which parameters stay, with a byte for each."""
+    def missed(self, steps: int) -> list[int]:
+        """Return for each parameter in how many of the steps so far it was frozen."""
+        new = max(0, steps - self._counted)
+        return [m + new if f else m for m, f in zip(self._missed, self.frozen)]
+
+    def mark(self, frozen: bytes, missed: list[int], steps: int) -> None:
+        """Say which parameters stay, with a byte for each, and how many of the steps so far they have missed."""
         put(self, "frozen", frozen)
         self.slots.freeze(frozen)
+        self._missed, self._counted = missed, steps
+        self._runs = _runs(self.parameters, frozen, missed)
 
     def advance(self) -> None:
         """Take over the numbers after a step that was taken."""

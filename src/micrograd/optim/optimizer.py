@@ -149,20 +149,26 @@ class Optimizer(Adjustable):
         return loss
 
     def updates(self) -> tuple[Update, ...]:
-        """Return what the next step does, one update for each group; `advance` says that it was done."""
-        found = []
+        """Return what the next step does, by groups and their runs; `advance` says that it was done."""
+        found: list[Update] = []
+        step = self.steps + 1
         for group in self.groups:
-            settings = tuple(group._settings.values())
-            varying = self._varying(group, self._rate(group._rate or self._schedule), self.steps + 1)
+            settings, runs = tuple(group._settings.values()), group._runs
+            lr = self._rate(group._rate or self._schedule)
+            if runs is None:
+                varying = [self._varying(group, lr, step)]
+            else:
+                varying = [self._varying(group, lr, max(1, step - run.missed)) for run in runs]
             ready = group._ready
             if ready is None or ready.settings != settings:
                 rule = self._rule(group._settings)
                 ready = group._ready = Ready(settings, group, rule, self._fixed(group._settings))
-            constants = ready.constants.copy()
-            for name, x in varying:
-                if name in ready.place:
-                    constants[ready.place[name]] = x
-            found.append((group.slots, ready.number, tuple(constants), ready.kept))
+            if runs is None:
+                found.append((group.slots, ready.number, ready.filled(varying[0]), ready.kept))
+                continue
+            for run, constants in zip(runs, map(ready.filled, varying)):
+                kept = tuple([memoryview(x)[run.start : run.stop] for x in ready.kept])
+                found.append((run.slots, ready.number, constants, kept))
         return tuple(found)
 
     def advance(self) -> None:
@@ -187,6 +193,8 @@ class Optimizer(Adjustable):
 
     def freeze(self, parameters: Iterable[Value]) -> None:
         """Leave these parameters, and what is kept for them, as they are in the steps to come; `unfreeze` ends that.
+
+        As in PyTorch, Adam, NAdam and Adagrad do not count these steps for them: the first one after is of the usual size.
 
         >>> from micrograd import Value, optim
         >>> a, b = Value(1.0), Value(1.0)
@@ -213,9 +221,9 @@ class Optimizer(Adjustable):
                 group, bytes([mark if id(p) in chosen else f for p, f in zip(group.parameters, group.frozen)])
             )
 
-    def set_frozen(self, group: Group, marks: bytes) -> None:
-        """Say which parameters of a group stay, with a byte for each."""
-        group.mark(marks)
+    def set_frozen(self, group: Group, marks: bytes, missed: list[int] | None = None) -> None:
+        """Say which parameters of a group stay, with a byte for each; `missed` counts the steps in which they stayed."""
+        group.mark(marks, group.missed(self.steps) if missed is None else missed, self.steps)
         self.slots.freeze(b"".join(g.frozen for g in self.groups))
 
     # ---- state
@@ -239,6 +247,7 @@ class Optimizer(Adjustable):
                 "numbers": dict(group.numbers),
                 "own": sorted(group._own) + ([] if group.schedule is None else ["lr"]),
                 "frozen": [i for i, f in enumerate(group.frozen) if f],
+                "missed": group.missed(self.steps) if any(group.missed(self.steps)) else [],
             }
             for group, now in zip(self.groups, self._describe())
         ]

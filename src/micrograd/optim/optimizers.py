@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import sqrt
+from math import prod, sqrt
 from typing import Any
 
 from micrograd.optim.groups import Group, Settings, check_betas, put
@@ -19,6 +19,11 @@ def _decay(settings: Settings, kind: str = "coupled") -> str:
 def _new(settings: Settings) -> Settings:
     """Return the shares of the newest gradient in two running means."""
     return {"new1": 1.0 - settings["beta1"], "new2": 1.0 - settings["beta2"]}
+
+
+def _momentum(beta1: float, decay: float, step: int) -> float:
+    """Return the share of the old mean in a step of NAdam."""
+    return beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))  # type: ignore[no-any-return]
 
 
 class SGD(Optimizer):
@@ -57,7 +62,8 @@ class SGD(Optimizer):
         return rule("sgd", _decay(settings), bool(settings["momentum"]), bool(settings["nesterov"]))
 
     def _varying(self, group: Group, lr: float, step: int) -> tuple[tuple[str, float], ...]:
-        return ("lr", lr), ("fresh", 1.0 - group._settings["dampening"] if "speed" in group.kept else 1.0)
+        is_first = step == 1 or "speed" not in group.kept
+        return ("lr", lr), ("fresh", 1.0 if is_first else 1.0 - group._settings["dampening"])
 
 
 class Adam(Optimizer):
@@ -170,10 +176,14 @@ class NAdam(Optimizer):
     def _varying(self, group: Group, lr: float, step: int) -> tuple[tuple[str, float], ...]:
         settings = group._settings
         beta1, decay = settings["beta1"], settings["momentum_decay"]
-        now = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))
-        ahead = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
-        product = group.numbers.get("product", 1.0) * now
-        put(group, "_pending", {"product": product})
+        now, ahead = _momentum(beta1, decay, step), _momentum(beta1, decay, step + 1)
+        missed = self.steps + 1 - step
+        name = f"product after {missed} missed" if missed else "product"
+        before = group.numbers.get(name)
+        if before is None:  # at the start, and for what was frozen until now
+            before = prod(_momentum(beta1, decay, k) for k in range(1, step)) if missed else 1.0
+        product = before * now
+        put(group, "_pending", {**(group._pending or group.numbers), name: product})
         return (
             ("now", lr * (1.0 - now) / (1.0 - product)),
             ("ahead", lr * ahead / (1.0 - product * ahead)),

@@ -14,7 +14,7 @@ from typing import Any
 from micrograd.engine import NATIVE, Value
 from micrograd.optim.rules import RULES
 
-Update = tuple[Any, int, tuple[float, ...], tuple["array[float]", ...]]  # slots, rule, constants, kept numbers
+Update = tuple[Any, int, tuple[float, ...], tuple[Any, ...]]  # slots, rule, constants, kept numbers
 _NAMES = list(RULES)
 
 

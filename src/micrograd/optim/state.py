@@ -64,9 +64,9 @@ def load_state(optimizer: Any, state: dict[str, Any], source: str, mode: str) ->
     now = optimizer._describe()
     rates = [_rate(saved["lr"], old["lr"], mine["lr"], mode, source) for saved, old, mine in zip(groups, initial, now)]
     optimizer.steps = steps
-    for k, (group, (settings, kept, numbers, marks)) in enumerate(zip(optimizer.groups, ready)):
+    for k, (group, (settings, kept, numbers, marks, missed)) in enumerate(zip(optimizer.groups, ready)):
         group.put(settings, kept, numbers)
-        optimizer.set_frozen(group, marks)
+        optimizer.set_frozen(group, marks, missed)
         rate, own = rates[k], groups[k].get("own")
         if mode != "own" and own is not None:
             group._own = set(own) - {"lr"}
@@ -133,7 +133,7 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, int) and not isinstance(x, bool) and abs(x) < 2**1023
 
 
-def _checked(group: Any, mine: Any, mode: str, source: str) -> tuple[Any, Any, Any, bytes]:
+def _checked(group: Any, mine: Any, mode: str, source: str) -> tuple[Any, Any, Any, bytes, list[int]]:
     count = len(mine.parameters)
     if not isinstance(group, dict):
         raise ValueError(f"{source} has a group of parameters that is none")
@@ -164,5 +164,8 @@ def _checked(group: Any, mine: Any, mode: str, source: str) -> tuple[Any, Any, A
     marks = bytearray(count)
     for i in frozen:
         marks[i] = 1
+    missed = group.get("missed") or [0] * count  # a state of an earlier version does not have it
+    if not isinstance(missed, list) or len(missed) != count or not all(type(m) is int and m >= 0 for m in missed):
+        raise ValueError(f"{source} does not say how many steps each parameter has missed")
     chosen = dict(mine.settings) if mode == "own" else {name: float(x) for name, x in settings.items()}
-    return chosen, buffers, {name: float(x) for name, x in numbers.items()}, bytes(marks)
+    return chosen, buffers, {name: float(x) for name, x in numbers.items()}, bytes(marks), missed
