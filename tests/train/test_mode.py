@@ -149,6 +149,27 @@ def test_each_call_of_fit_goes_on_with_other_masks(compiled):
     assert steps_of(compiled, losses.mse, 1, 1, 1) == steps_of(compiled, losses.mse, 3)
 
 
+@pytest.mark.parametrize("compiled", WAYS)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_resumed_run_has_the_masks_of_the_whole_one_whatever_their_seed(wrapped, compiled, tmp_path):
+    def run(keys=None, **settings):
+        net = nn.Sequential(nn.Linear(2, 8, rng=0), nn.Dropout(0.5), nn.Linear(8, 4, rng=2), nn.Dropout(0.5))
+        for k, part in zip((1, 3), keys or ()):
+            net.parts[k]._key = part
+        drawn = [net.parts[k]._key for k in (1, 3)]
+        model = (lambda x: net(x)) if wrapped else net
+        optimizer = optim.SGD(net.parameters(), lr=0.1)
+        targets = [[t] * 4 for t in ROWS[1]]
+        history = fit(model, (ROWS[0], targets), losses.mse, optimizer, 6, compile=compiled, quiet=True, **settings)
+        return history.loss, drawn
+
+    path = tmp_path / "run.json"
+    half, keys = run(checkpoint=path, steps=3)
+    whole, _ = run(keys)
+    resumed, others = run(checkpoint=path, resume=True)
+    assert others != keys and half == whole[:3] and resumed == whole
+
+
 # ---- callbacks
 
 

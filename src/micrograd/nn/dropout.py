@@ -42,10 +42,15 @@ def at(step: Any, row: Any) -> Iterator[None]:
         _here.step, _here.row, _here.taken = before
 
 
+def dropouts(model: Any) -> list[Dropout]:
+    """Return every Dropout that a model has or calls, once, in order."""
+    parts = {id(part): part for module in modules_of(model) for _, part in module.modules()}
+    return [part for part in parts.values() if isinstance(part, Dropout)]
+
+
 def is_random(model: Any) -> bool:
     """Whether a model has a Dropout in training mode, or calls one."""
-    parts = (part for module in modules_of(model) for _, part in module.modules())
-    return any(isinstance(part, Dropout) and part.training and part.p for part in parts)
+    return any(part.training and part.p for part in dropouts(model))
 
 
 def each(

@@ -205,7 +205,7 @@ class Saved:
                 raise self._damaged(f"its history has no {name}")
         if len(content["rng"]) != 3 or not isinstance(content["rng"][1], list):
             raise self._damaged("the state of its generator is none")
-        for name in ("outside", "means"):  # which a file of an earlier version does not have
+        for name in ("outside", "means", "keys"):  # which a file of an earlier version does not have
             if not isinstance(content.get(name, []), list):
                 raise self._damaged(f"{name} is a {type(content[name]).__name__}")
         best = content["best"]

@@ -1,4 +1,4 @@
-"""What a run has learned, for its checkpoint: the model, parameters that are not part of it, and running means."""
+"""What a run has learned, for its checkpoint: the model, parameters that are not part of it, running means, and random keys."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any
 
 from micrograd.nn import Module
+from micrograd.nn.dropout import dropouts
 from micrograd.nn.parameters import tensors
 from micrograd.optim import Optimizer
 from micrograd.train.average import EMA
@@ -27,6 +28,7 @@ class Learned:
         inside = _in_state(model)
         self.outside = [p for p in optimizer.parameters if id(p) not in inside]
         self.means = [callback for callback in callbacks if isinstance(callback, EMA)]
+        self.dropouts = dropouts(model)
         if has_state and not isinstance(model, Module):
             try:
                 json.dumps(model.state_dict())
@@ -42,6 +44,7 @@ class Learned:
             "model": {} if self.model is None else self.model.state_dict(),
             "outside": [p.data for p in self.outside],
             "means": [mean.state_dict() for mean in self.means],
+            "keys": [part._key for part in self.dropouts],
         }
 
     def check(self, content: dict[str, Any], source: str) -> None:
@@ -57,6 +60,9 @@ class Learned:
             raise ValueError(
                 f"{source} has {count} parameters beside the model's, and this optimizer has {len(self.outside)}"
             )
+        keys = content.get("keys", [])  # none in a file of an earlier version
+        if not _are_numbers(keys, len(keys)):
+            raise ValueError(f"{source} has keys of random numbers that are none: {keys!r}")
         for mean, numbers in zip(self.means, content.get("means", [])):
             mean.check(numbers, source)
 
@@ -68,6 +74,10 @@ class Learned:
             self.model.load_state_dict(content["model"])
         for p, x in zip(self.outside, content.get("outside", [])):
             p.data = x
+        keys = content.get("keys", [])
+        if len(keys) == len(self.dropouts):
+            for part, key in zip(self.dropouts, keys):
+                part._key = key
         saved = content.get("means", [])
         for k, mean in enumerate(self.means):
             if k < len(saved):
