@@ -526,7 +526,7 @@ _ROWS = [
     Op("fma", _library("fma", 3), [lambda a, b, c, y: b, lambda a, b, c, y: a, _one], rule=("b", "a", "1"), c="fma({0}, {1}, {2})", llvm="@llvm.fma", js="fma({0}, {1}, {2})"),
     Op("neg", lambda a: -a, [lambda a, y: -1.0], symbol="neg", rule=("-1",), c="-{0}", llvm="fneg {F}{T} {0}"),
     Op("abs", abs, [lambda a, y: f.where(f.eq(a, 0.0), 0.0, f.sign(a))], rule=("sign(a)",), c="fabs({0})", llvm="@llvm.fabs", js="Math.abs({0})"),
-    Op("copysign", _copysign, [lambda a, b, y: f.where(f.eq(a, 0.0), 0.0, f.copysign(1.0, b) * f.sign(a)), _zero], rule=("±1", "0")),
+    Op("copysign", _copysign, [lambda a, b, y: f.where(f.eq(a, 0.0), 0.0, f.copysign(1.0, b) * f.sign(a)), _zero], rule=("±1", "0"), llvm="strict"),
     Op("min", lambda a, b: f.where(f.le(a, b), a, f.where(f.gt(a, b), b, a + b)),
        [lambda a, b, y: f.where(f.gt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0)), lambda a, b, y: f.where(f.lt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0))],
        rule=("1 if a < b else 0", "1 if b < a else 0")),
@@ -581,7 +581,7 @@ _ROWS = [
     Op("ceil", lambda a: -(-a // 1.0) if isfinite(a) else a, [_zero], rule=("0",), c="ceil({0})", llvm="@llvm.ceil", js="Math.ceil({0})"),
     Op("round", lambda a: round(a, 0) if isfinite(a) else a, [_zero], rule=("0",), c="rint({0})", llvm="@llvm.rint", js="rint({0})"),
     Op("trunc", lambda a: copysign(float(math.trunc(a)), a) if isfinite(a) else a, [_zero], rule=("0",), c="trunc({0})", llvm="@llvm.trunc", js="Math.trunc({0})"),
-    Op("sign", lambda a: f.where(f.gt(a, 0.0), 1.0, f.where(f.lt(a, 0.0), -1.0, a)), [_zero], rule=("0",)),
+    Op("sign", lambda a: f.where(f.gt(a, 0.0), 1.0, f.where(f.lt(a, 0.0), -1.0, a)), [_zero], rule=("0",), llvm="strict"),
     # -- choice: 1.0 is true, 0.0 is false, as inputs anything but 0.0 is true
     Op("where", lambda a, b, c: b if a else c, [_zero, lambda a, b, c, y: f.where(a, 1.0, 0.0), lambda a, b, c, y: f.where(a, 0.0, 1.0)],
        rule=("0", "1 if a else 0", "0 if a else 1"), c="{0} != 0.0 ? {1} : {2}", llvm="select"),

@@ -182,7 +182,6 @@ class TestDaskCollections:
             assert f(da.ones(100)).compute().sum() == 200.0
 
 
-@pytest.mark.slow
 class TestChunks:
     @pytest.mark.parametrize("rows", [1, 2047, 2048, 100_000, 3_000_001, 10**9])
     @pytest.mark.parametrize("threads", [1, 2, 7, 64, 1000])

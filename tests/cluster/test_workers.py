@@ -26,6 +26,7 @@ from micrograd.errors import ClusterError
 pytestmark = MARKS
 
 
+@pytest.mark.slow
 class TestWorkersComeAndGo:
     @pytest.fixture(scope="class")
     def restless(self):
@@ -216,3 +217,16 @@ def _pretend_to_have_short_vectors():
     from micrograd.compile.llvm import build
 
     build.vector_bits = lambda: 128
+
+
+@pytest.mark.parametrize("status", ["pending", "lost"])
+def test_a_result_that_was_lost_with_its_worker_is_waited_for(status):
+    """Dask says that it is lost for a moment, and runs the task again."""
+    from micrograd.cluster.run import Run
+
+    class Future:
+        pass
+
+    run, future = Run.__new__(Run), Future()
+    run.running, future.status = {}, status
+    assert run._note(future, 3, False) is future and run.running[future][0] == 3

@@ -3,8 +3,9 @@
 import sys
 
 import numpy as np
+import pytest
 
-from micrograd import math, value_and_grad, vmap
+from micrograd import jit, math, value_and_grad, vmap
 from random_programs import needs_llvm
 
 
@@ -39,3 +40,20 @@ def test_32_choices_take_at_most_40_traces_and_one_kernel():
     assert 0 < calls <= 40
     assert sum(len(variant.kernels) for variant in g.variants) == 1
     assert abs(value[7] - many_choices(rows[0][7], rows[1][7])) < 1e-9
+
+
+@needs_llvm
+def test_jit_merges_a_variable_that_is_a_plain_float_in_some_arm():
+    def f(x):
+        s = 0.0
+        for _ in range(50):
+            x = x * 0.9
+            if x < 1e-3:
+                x = 0.5
+            s += x
+        return s
+
+    g = jit(value_and_grad(f), wait=True)
+    for x in (0.7, 0.0001, 3.0, 0.5):
+        assert g(x) == pytest.approx(value_and_grad(f)(x), rel=1e-12)
+    assert len(list(g.variants)) == 1

@@ -185,11 +185,12 @@ class Run:
 
     def _note(self, future: Any, number: int, keep: bool) -> Any:
         """Take the result of a chunk; where it was lost after it was done, the future of the next attempt."""
-        if future.status in ("error", "cancelled", "lost"):
-            raise self._lost(future, number)
-        if future.status == "pending":  # its worker is gone, and Dask runs it again
+        status = future.status
+        if status in ("pending", "lost"):  # its worker is gone, and Dask runs it again
             self.running[future] = number, monotonic()
             return future
+        if status in ("error", "cancelled"):
+            raise self._lost(future, number)
         small = self.client.submit(_without_rows, future, retries=RETRIES) if keep else future
         try:
             done: Done = small.result(timeout=GATHER)

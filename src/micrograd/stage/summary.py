@@ -178,7 +178,8 @@ def lower(m: Machine, x: Any) -> Any:
 
     x = m.now(x)
     several = x.alternatives if type(x) is Summary else [] if not isinstance(x, Summary) else [(None, x)]
-    if m.keep_types and any(type(y) is int or isinstance(y, Summary) for _, y in several):
+    kinds = [getattr(y, "kind", int) if isinstance(y, Summary) else type(y) for _, y in several]
+    if m.keep_types and int in kinds:
         raise Unsupported("a whole number is a result, and not the same in all rows")
     x = settle(m, number(m, x))
     if isinstance(x, Summary) and type(x) is not Summary:

@@ -1,14 +1,16 @@
-"""Which places decide something: what guards compare, and what the conditions of choices and loops are made from.
+"""Which places decide something: what guards compare, what the conditions of choices and loops are made from, what jumps.
 
 A product and a sum that are rounded once (fused) differ from eager code in the last bit, and so does a vector function here and
 there; a comparison may then go the other way: `ax*by - ay*bx == 0` holds in eager code where both products are the same. So
-what decides is computed with the roundings of eager code. All that is computed from the same places reads the same numbers.
+what decides is computed with the roundings of eager code. So is what `floor` and other functions with jumps read: where eager
+code is at the edge of a jump, another rounding would be off by the whole of it. All that is computed from the same places reads the same numbers.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from micrograd.ops import OPS
 from micrograd.tape.tape import INPUT, PICK, SOURCES, Choose, Loop, Projection, Region, Tape
 
 
@@ -20,11 +22,19 @@ class Decisions(NamedTuple):
 
 
 NOTHING = Decisions(set(), {})
+JUMPS = {
+    OPS[name]
+    for name in ("floor", "ceil", "round", "trunc", "sign", "floordiv", "mod", "fmod", "remainder", "copysign", "atan2")
+}
 
 
 def decisions(tape: Tape, outputs: set[int] | None = None) -> Decisions:
     """The places of a tape that decide something. `outputs` says which of its outputs do, of the body of a region."""
-    if not tape.guards and not outputs and not any(op is PICK or isinstance(op, Region) for op in tape.ops):
+    if (
+        not tape.guards
+        and not outputs
+        and not any(op is PICK or op in JUMPS or isinstance(op, Region) for op in tape.ops)
+    ):
         return NOTHING
     found = set(tape.guarded()) | {tape.outputs[n] for n in outputs or ()}
     bodies: dict[int, list[Decisions]] = {}
@@ -39,6 +49,8 @@ def decisions(tape: Tape, outputs: set[int] | None = None) -> Decisions:
             continue
         if op is PICK:
             found.add(args[0])
+        if op in JUMPS:
+            found.update(args)
         if i not in found:
             continue
         if isinstance(op, Projection) and op.name == "result":
