@@ -88,3 +88,25 @@ def test_what_is_wrong_is_told_before_the_first_step():
         fit(model, (X, [*y[:-1], 7]), losses.cross_entropy, optim.SGD(model.parameters()), 2, compile=True, quiet=True)
     with pytest.raises(ValueError, match="depends on no parameter"):
         fit(model, (X, y), lambda p, t: Value(1.0), optim.SGD(model.parameters()), 2, compile=True, quiet=True)
+
+
+# ---- ignored targets in a metric
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("arrays", [False, True])
+def test_accuracy_leaves_ignored_targets_out(arrays, compiled):
+    np = pytest.importorskip("numpy", reason="for arrays")
+    right = functools.partial(accuracy, ignore_index=-100)
+    scores, single = [[0.1, 0.9], [0.8, 0.2], [0.3, 0.4]], [0.5, -0.5, 0.5]
+    for predictions, targets in ((scores, [1, -100, 0]), (single, [1, -100, 0]), (single, [[1], [-100], [-1]])):
+        given = (np.array(predictions), np.array(targets)) if arrays else (predictions, targets)
+        assert right(*given) == 0.5
+        with pytest.raises(ValueError, match="no predictions at all"):
+            right(given[0][:1], [-100])
+    model = nn.MLP(2, [8, 2], rng=0)
+    targets = [-100 if k % 4 == 0 else t for k, t in enumerate(y)]
+    points = (np.array(X), np.array(targets)) if arrays else (X, targets)
+    history = fit(model, points, IGNORING, optim.Adam(model.parameters(), lr=0.1), 60, compile=compiled, quiet=True,
+                  metrics={"all": accuracy, "counted": right})  # fmt: skip
+    assert history["counted"][-1] == 1.0 and history["all"][-1] == 0.75

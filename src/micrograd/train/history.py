@@ -7,6 +7,7 @@ from typing import Any
 from micrograd.tree import by_position, is_array
 
 Row = dict[str, float]
+NOTHING_COUNTS = "accuracy of no predictions at all has no value"
 RESERVED = ("epoch", "step", "loss", "lr", "validation_loss")  # the columns that fit writes itself
 
 
@@ -60,24 +61,28 @@ class History:
         return f"History({len(self)} steps, loss {first:.4g} -> {last:.4g}, stopped: {self.stopped})"
 
 
-def accuracy(predictions: Any, targets: Any) -> float:
+def accuracy(predictions: Any, targets: Any, *, ignore_index: int | None = None) -> float:
     """Return the share of predictions that are right: by the greatest of several scores, or by the sign of one.
 
-    The targets of single scores are 0 and 1, or -1 and 1. A prediction with a nan in it is never right.
+    The targets of single scores are 0 and 1, or -1 and 1. A prediction with a nan in it is never right. Predictions whose target
+    is `ignore_index` do not count; as a metric of `fit` this is `functools.partial(accuracy, ignore_index=...)`.
 
     >>> from micrograd.train import accuracy
     >>> accuracy([[0.1, 0.9], [0.8, 0.2]], [1, 1]), accuracy([0.3, -0.2], [1, -1])
     (0.5, 1.0)
+    >>> accuracy([[0.1, 0.9], [0.8, 0.2]], [1, -100], ignore_index=-100)
+    1.0
     """
     predictions, targets = by_position(predictions), by_position(targets)
     if is_array(predictions):
-        return _accuracy_of_array(predictions, targets)
+        return _accuracy_of_array(predictions, targets, ignore_index)
     if len(predictions) != len(targets):
         raise ValueError(f"accuracy was given {len(predictions)} predictions and {len(targets)} targets")
-    if not len(targets):
-        raise ValueError("accuracy of no predictions at all has no value")
+    counted = [(p, t) for p, t in zip(predictions, map(_one, targets)) if ignore_index is None or t != ignore_index]
+    if not counted:
+        raise ValueError(NOTHING_COUNTS)
     right = 0
-    for prediction, target in zip(predictions, map(_one, targets)):
+    for prediction, target in counted:
         scores = prediction.tolist() if is_array(prediction) else prediction
         if isinstance(scores, (list, tuple)) and len(scores) > 1:
             numbers = [float(score) for score in scores]
@@ -87,7 +92,7 @@ def accuracy(predictions: Any, targets: Any) -> float:
             if target not in (0, 1, -1):
                 raise ValueError(f"the target of a single score is 0 or 1, or -1 or 1, not {target!r}")
             right += score == score and (score > 0) == (target > 0)
-    return right / len(targets)
+    return right / len(counted)
 
 
 def _one(target: Any) -> Any:
@@ -100,7 +105,7 @@ def _one(target: Any) -> Any:
     return _one(inner[0])
 
 
-def _accuracy_of_array(predictions: Any, targets: Any) -> float:
+def _accuracy_of_array(predictions: Any, targets: Any, ignore_index: int | None) -> float:
     """The same for one row of scores, or one score, for each row of an array."""
     import numpy as np
 
@@ -109,8 +114,10 @@ def _accuracy_of_array(predictions: Any, targets: Any) -> float:
         wanted = wanted.reshape(len(wanted))
     if len(predictions) != len(wanted):
         raise ValueError(f"accuracy was given {len(predictions)} predictions and {len(wanted)} targets")
+    counted = np.ones(len(wanted), dtype=bool) if ignore_index is None else wanted != ignore_index
+    predictions, wanted = predictions[counted], wanted[counted]
     if not len(wanted):
-        raise ValueError("accuracy of no predictions at all has no value")
+        raise ValueError(NOTHING_COUNTS)
     scores = predictions.astype(float)
     if scores.ndim == 2 and scores.shape[1] > 1:
         right = (scores.argmax(axis=1) == wanted) & ~np.isnan(scores).any(axis=1)
