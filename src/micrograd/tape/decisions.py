@@ -3,7 +3,8 @@
 A product and a sum that are rounded once (fused) differ from eager code in the last bit, and so does a vector function here and
 there; a comparison may then go the other way: `ax*by - ay*bx == 0` holds in eager code where both products are the same. So
 what decides is computed with the roundings of eager code. So is what `floor` and other functions with jumps read: where eager
-code is at the edge of a jump, another rounding would be off by the whole of it. All that is computed from the same places reads the same numbers.
+code is at the edge of a jump, another rounding would be off by the whole of it. All that is computed from the same places
+reads the same numbers.
 """
 
 from __future__ import annotations
