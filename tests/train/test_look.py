@@ -110,3 +110,42 @@ def test_accuracy_leaves_ignored_targets_out(arrays, compiled):
     history = fit(model, points, IGNORING, optim.Adam(model.parameters(), lr=0.1), 60, compile=compiled, quiet=True,
                   metrics={"all": accuracy, "counted": right})  # fmt: skip
     assert history["counted"][-1] == 1.0 and history["all"][-1] == 0.75
+
+
+# ---- arrays that change
+
+
+class Shifted(nn.Module):
+    """A model with an array of plain numbers."""
+
+    def __init__(self):
+        self.inner, self.mean = nn.Linear(2, 1, rng=0), None
+
+    def forward(self, x):
+        return self.inner([v - float(m) for v, m in zip(x, self.mean)])[0]
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_the_advice_for_an_array_that_changes_is_right(in_place, recwarn):
+    np = pytest.importorskip("numpy", reason="for arrays")
+    results = []
+    for compiled in (False, True):
+        model = Shifted()
+        model.mean = np.zeros(2)
+
+        def change(history, model=model):
+            if in_place:
+                model.mean[0] = len(history)
+            else:
+                model.mean = np.array([float(len(history)), 0.0])
+
+        optimizer = optim.SGD(model.parameters(), lr=0.0)
+        fit(model, (X, y), losses.mse, optimizer, 4, callbacks=change, compile=compiled, quiet=True)
+        results.append(
+            fit(model, (X, y), losses.mse, optimizer, 4, callbacks=change, compile=compiled, quiet=True).loss
+        )
+    told = [str(w.message) for w in recwarn if "assigned anew" in str(w.message)]
+    if in_place:
+        assert told
+    else:
+        assert not told and results[0] == pytest.approx(results[1], rel=1e-9)

@@ -64,8 +64,8 @@ class History:
 def accuracy(predictions: Any, targets: Any, *, ignore_index: int | None = None) -> float:
     """Return the share of predictions that are right: by the greatest of several scores, or by the sign of one.
 
-    The targets of single scores are 0 and 1, or -1 and 1. A prediction with a nan in it is never right. Predictions whose target
-    is `ignore_index` do not count; as a metric of `fit` this is `functools.partial(accuracy, ignore_index=...)`.
+    The targets of single scores are 0 and 1, or -1 and 1. A prediction with a nan in it is never right. Predictions whose
+    target is `ignore_index` do not count; as a metric of `fit` this is `functools.partial(accuracy, ignore_index=...)`.
 
     >>> from micrograd.train import accuracy
     >>> accuracy([[0.1, 0.9], [0.8, 0.2]], [1, 1]), accuracy([0.3, -0.2], [1, -1])
