@@ -108,6 +108,29 @@ def test_validation_that_raises_leaves_each_module_in_its_mode():
     assert [part.training for _, part in model.modules()] == [True, True, True, False, True]
 
 
+@needs_llvm
+@pytest.mark.parametrize("change", ["p", "mode"])
+def test_a_dropout_may_begin_to_act_in_the_middle_of_a_compiled_run(change):
+    def run(compiled):
+        model = Net()
+        drop = model.net.parts[1]
+        if change == "p":
+            drop.p = 0.0
+        else:
+            drop.eval()
+
+        def act(history):
+            if change == "p":
+                drop.p = 0.1 * len(history)
+            else:
+                drop.train(len(history) % 3 > 0)
+
+        optimizer = optim.SGD(model.parameters(), lr=0.1)
+        return fit(model, ROWS, losses.mse, optimizer, 6, callbacks=act, compile=compiled, quiet=True).loss
+
+    assert run(True) == pytest.approx(run(False), rel=1e-9)
+
+
 # ---- masks
 
 

@@ -79,7 +79,7 @@ class Compiled:
         self.function, self.options = known(loss)
         self.step = Value(0.0)  # the number of the training step, for what is random
         self.number = 0  # of the first row of a batch among the rows of the step
-        self.random = training and dropout.is_random(model)
+        self.random = training and bool(dropout.dropouts(model))  # one that does nothing now may act later in the run
         self.scalar = not getattr(
             rows.first(), "shape", hasattr(rows.first(), "__len__")
         )  # whether an input is one number
