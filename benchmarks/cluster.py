@@ -1,9 +1,10 @@
 """What a cluster costs: the same simulation by threads of this process and by workers of a local cluster, in one run.
 
-    python benchmarks/cluster.py [--seconds 10] [--rounds 3]
+    python benchmarks/cluster.py [--seconds 10] [--rounds 3] [--plain]
 
-Prints the overhead (target: at most 10 % at 10 s of work), by the clock and in processor time, which is what to look at on a
-machine that does other work too; the time of a chunk on its worker, and the size of its messages.
+Dask runs with the settings that docs/cluster.md recommends, or with --plain as it comes. Prints the overhead (target: at most
+10 % at 10 s of work), by the clock and in processor time, which is what to look at on a machine that does other work too; the
+time of a chunk on its worker, and the size of its messages.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ from micrograd import random, value_and_grad, vmap
 from micrograd.cli.cluster import MARKET, payoff
 
 CORES = os.cpu_count() or 1
+# as docs/cluster.md has them: without them Dask looks at itself many times a second
+SETTINGS = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+}
 
 
 def processor(client) -> float:
@@ -35,7 +42,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=10.0, help="of work by threads")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--plain", action="store_true", help="Dask as it comes, without the settings of docs/cluster.md"
+    )
     args = parser.parse_args()
+    import dask
     from distributed import Client, LocalCluster
 
     f = value_and_grad(payoff, argnums=(0, 1, 2))
@@ -50,6 +61,7 @@ def main() -> int:
         len(probe) * args.seconds * CORES / (sum(os.times()[:2]) - start)
     )  # as on a machine with nothing else to do
     rows = np.arange(paths)
+    dask.config.set({} if args.plain else SETTINGS)
     settings = {"n_workers": CORES, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with LocalCluster(host="127.0.0.1", **settings) as local, Client(local) as client:
         cluster = vmap(f, **how, client=client)

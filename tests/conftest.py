@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import os
@@ -114,3 +115,12 @@ def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
         return done
 
     return run
+
+
+@pytest.fixture
+def small_heap() -> Iterator[None]:
+    """Leave what is there already out of collections and of gc.get_objects(): other packages have millions of objects."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()

@@ -187,7 +187,7 @@ class TestLabels:
 
 
 class TestTheCollectorBesideIt:
-    def test_nodes_that_wait_to_be_freed_are_not_seen(self, Value):
+    def test_nodes_that_wait_to_be_freed_are_not_seen(self, Value, small_heap):
         """What dies with a graph looks for all objects: none of them may be a node that is about to be freed."""
         seen = []
 

@@ -301,7 +301,7 @@ class TestReferences:
         assert sys.getrefcount(x) == sys.getrefcount(y) == fresh + 1  # the local variable
         assert all(abs(a - b) < 15 for a, b in zip(after, before, strict=True)), list(zip(before, after, strict=True))
 
-    def test_memory_does_not_grow(self, twin):
+    def test_memory_does_not_grow(self, twin, small_heap):
         growth = []
         for _ in range(8):  # caches fill up at first, and other threads of the test runner allocate too
             gc.collect()

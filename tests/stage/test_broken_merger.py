@@ -106,7 +106,13 @@ MUTATIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
+SLOW = {
+    "joins: constants that differ are one", "state: an alternative of other rows is seen",
+    "masks: a simplification loses its condition", "truth: everything is true",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in MUTATIONS])
 def test_a_broken_merger_is_noticed(name, monkeypatch):
     owner, attribute, broken = MUTATIONS[name]
     original = getattr(owner, attribute)
