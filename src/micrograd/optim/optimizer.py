@@ -101,9 +101,10 @@ class Optimizer(Adjustable):
 
         A group that was given a learning rate of its own keeps it; where all were, this is that of the first.
         """
-        if all(group.schedule is not None for group in self.groups):
-            return self.groups[0].lr
-        return self._rate(self._schedule)
+        for group in self.groups:
+            if group.schedule is None:
+                return self._rate(self._schedule)
+        return self.groups[0].lr
 
     @lr.setter
     def lr(self, rate: float | Schedule) -> None:

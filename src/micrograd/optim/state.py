@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from typing import Any
 
 from micrograd.optim.schedules import Schedule, constant
@@ -21,6 +21,8 @@ def rate_at(schedule: Schedule, step: int) -> float:
             f"the learning rate of step {step} cannot be computed ({type(reason).__name__}: {reason}): the function is called "
             "with the number of steps taken so far, and has to be defined for all steps of the training"
         ) from reason
+    if type(rate) is float and 0.0 <= rate < inf:  # the usual case, in every step
+        return rate
     if isinstance(rate, complex) or not hasattr(rate, "__float__"):
         raise TypeError(f"the learning rate of step {step} is a {type(rate).__name__}, not a number: {rate!r}")
     if not isfinite(rate) or rate < 0.0:

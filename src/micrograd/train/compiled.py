@@ -93,6 +93,8 @@ class Compiled:
         self.penalty = None if penalty is None else jit(penalty, wait=True)
         reduce: Literal["mean", "sum"] = "mean" if self.even else "sum"
         self.summed = jit(vmap(self._row, reduce=reduce, client=client), wait=True)
+        simple = self.even and not self.random and self.penalty is None
+        self.simple = simple and self.options.get("reduction", "mean") == "mean"  # the loss of all rows is one call
         alike = beside is not None and not beside.random and beside._kind() == self._kind()
         self.forward: Any = (
             beside.forward if beside is not None and alike else jit(vmap(self._predict, client=client), wait=True)
@@ -171,6 +173,12 @@ class Compiled:
 
     def _by_rows(self, part: Any) -> Any:
         """Return the loss where that is a mean or a sum over rows."""
+        if part is None and self.simple:
+            try:
+                return self.summed(*self.buckets[0].whole())
+            except Exception as reason:
+                add_note(reason, f"in {self.buckets[0].name}")
+                raise
         total: Any = None
         for bucket, rows, numbers in self._parts(part):
             ys = bucket.whole()[1] if rows is None else bucket.ys[rows]

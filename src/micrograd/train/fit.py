@@ -214,7 +214,7 @@ class _Run:
                             self.best.take(row, self.before_step)
                         shown.step(row)
                         self._after_step(is_interrupted)
-                        if history.stopped or len(history) == self.limit:
+                        if history.stopped or len(history.rows) == self.limit:
                             break
                     if at.batch == 0 and at.epoch & (at.epoch - 1) == 0:  # a power of two: often enough, and seldom
                         look.again(self)
@@ -259,7 +259,7 @@ class _Run:
         if not self.started:
             self.started = True
             look.first(self, parts)
-        row: Row = {"epoch": self.at.epoch + 1, "step": len(self.history) + 1}
+        row: Row = {"epoch": self.at.epoch + 1, "step": len(self.history.rows) + 1}
         if isinstance(optimizer, LBFGS):
             lr = optimizer.lr
             try:
