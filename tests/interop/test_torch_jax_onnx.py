@@ -44,6 +44,26 @@ class TestTorch:
         assert torch.autograd.gradcheck(to_torch(ours), (x, y))
         assert torch.autograd.gradgradcheck(to_torch(ours), (x, y))
 
+    @pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")  # by torch.func itself
+    def test_the_transforms_of_torch_func(self, torch):
+        transforms = torch.func
+        x, y = (t.detach().flatten()[:3] for t in self.inputs(torch))
+        point = torch.stack([x[1], y[1]])
+        found = []
+        for f in (to_torch(ours), lambda x, y: self.theirs(torch, x, y)):
+            of_pair = lambda p, f=f: f(p[0], p[1])  # noqa: E731
+            found.append([
+                transforms.vmap(f, in_dims=(0, None))(x, y),
+                transforms.vmap(transforms.vmap(f, in_dims=(0, None)), in_dims=(None, 0), out_dims=1)(x, y),
+                transforms.vmap(transforms.grad(f, argnums=1))(x, y),
+                transforms.jvp(f, (x, y), (y, x))[1],
+                transforms.jvp(lambda v, f=f: f(v, y), (x,), (y,))[1],
+                transforms.hessian(of_pair)(point),  # forward over reverse
+                transforms.jacfwd(transforms.jacfwd(of_pair))(point),
+            ])  # fmt: skip
+        for a, b in zip(*found):
+            assert a.shape == b.shape and torch.allclose(a, b, rtol=1e-12, atol=1e-14)
+
     def test_dtype_and_structure_are_kept(self, torch):
         x, y = self.inputs(torch, torch.float32)
         z = to_torch(lambda x, y: {"sum": x + y, "pair": (x * y, 2.0)})(x, y)
@@ -84,6 +104,41 @@ class TestJax:
             close(jax.vmap(jax.grad(f, argnum))(x, y), jax.vmap(jax.grad(theirs, argnum))(x, y))
             close(jax.jit(jax.grad(lambda *a: f(*a).sum(), argnum))(x, y), jax.vmap(jax.grad(theirs, argnum))(x, y))
         close(jax.vmap(jax.grad(jax.grad(f)))(x, y), jax.vmap(jax.grad(jax.grad(theirs)))(x, y))
+
+    def test_forward_mode_and_forward_over_reverse(self, jax):
+        jnp = jax.numpy
+        theirs = lambda x, y: jnp.sin(x) * y + jnp.exp(-x * x) / (1.0 + y * y)  # noqa: E731
+        x, y = jnp.linspace(-1.0, 2.0, 5), jnp.linspace(0.5, 1.5, 5)
+        found = []
+        for f in (to_jax(ours), theirs):
+            found.append([
+                *jax.jvp(f, (x, y), (y, x)),
+                jax.jvp(lambda v, f=f: f(v, y), (x,), (y,))[1],
+                jax.jacfwd(f, 1)(x, y),
+                jax.jacrev(f, 1)(x, y),
+                *jax.hessian(f, (0, 1))(0.3, 0.7)[0],
+                jax.jit(jax.grad(lambda v, f=f: jax.lax.scan(lambda c, t: (f(c, t), c), v, y)[0]))(0.3),
+            ])  # fmt: skip
+        for a, b in zip(*found):
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
+
+    def test_derivatives_of_several_results(self, jax):
+        f = to_jax(lambda x, y: {"a": x * y, "b": (x * y * y, 2.0)})
+        for jacobian in (jax.jacrev, jax.jacfwd):
+            slopes = jax.tree.map(float, jacobian(f, (0, 1))(3.0, 2.0))
+            assert slopes == {"a": (2.0, 3.0), "b": ((4.0, 12.0), (0.0, 0.0))}
+
+    def test_an_argument_that_does_not_vary_adds_nothing(self, jax):
+        """The partial by x is infinite at 0; a product with a tangent of 0 would be nan."""
+        assert float(jax.grad(to_jax(lambda x, y: math.sqrt(x) + y), 1)(0.0, 2.0)) == 1.0
+
+    def test_the_dtype_of_results_is_that_of_jax(self, jax):
+        jnp, f = jax.numpy, to_jax(ours)
+        with jax.experimental.enable_x64() if hasattr(jax.experimental, "enable_x64") else jax.enable_x64(True):
+            for args in [(1.0, 2.0), (jnp.arange(2), 2), (jnp.arange(2, dtype="float32"), 2.0), (1, jnp.float16(2.0))]:
+                want = (jnp.sin(args[0]) * args[1]).dtype
+                assert f(*args).dtype == jax.jit(f)(*args).dtype == want
+            assert float(jax.jit(f)(1.0, 2.0)) == pytest.approx(float(ours(1.0, 2.0)), rel=1e-14)
 
     def test_several_results(self, jax):
         a, (b,) = to_jax(lambda x: (x * 2.0, [x + 1.0]))(jax.numpy.arange(3.0))

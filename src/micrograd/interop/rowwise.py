@@ -6,17 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.compile.vmap import vmap
-from micrograd.transforms import vjp
+from micrograd.transforms import jvp, vjp
 from micrograd.tree import NUMBER, Shape, flatten, name_of, size
 
 
 class Rowwise:
-    """f over rows: columns in, columns out; and the function of its cotangents, which is of the same kind."""
+    """f over rows: columns in, columns out; and its derivatives, which are functions of the same kind."""
 
     def __init__(self, f: Callable[..., Any], count: int, shape: Shape | None = None) -> None:
         self.f, self.count = f, count
         self.shape = shape  # of f's result
-        self._pulled: Rowwise | None = None
+        self._made: dict[str, Rowwise] = {}
         self.jax_call: Any = None  # what the bridge to JAX made of it
 
         def flat(*numbers: Any) -> tuple[Any, ...]:
@@ -49,14 +49,44 @@ class Rowwise:
 
     def pulled(self) -> Rowwise:
         """The function from arguments and cotangents to the cotangents of the arguments."""
-        if self._pulled is None:
-            count, flat = self.count, self.flat
+        count, flat = self.count, self.flat
 
-            def pull(*numbers: Any) -> tuple[Any, ...]:
-                _, back = vjp(flat, *numbers[:count])
-                gradient: tuple[Any, ...] = back(tuple(numbers[count:]))
-                return gradient
+        def pull(*numbers: Any) -> tuple[Any, ...]:
+            _, back = vjp(flat, *numbers[:count])
+            gradient: tuple[Any, ...] = back(tuple(numbers[count:]))
+            return gradient
 
-            assert self.shape is not None
-            self._pulled = Rowwise(pull, count + size(self.shape), ("tuple", (NUMBER,) * count))
-        return self._pulled
+        return self._derived(pull, count + self.results, count)
+
+    def pushed(self) -> Rowwise:
+        """The function from arguments and their tangents to the tangents of the results."""
+        count, flat = self.count, self.flat
+
+        def push(*numbers: Any) -> tuple[Any, ...]:
+            tangents: tuple[Any, ...] = jvp(flat, numbers[:count], numbers[count:])[1]
+            return tangents
+
+        return self._derived(push, 2 * count, self.results)
+
+    def partials(self) -> Rowwise:
+        """The function from arguments to the partial derivatives: those of the first result by each argument, and so on."""
+        flat, results = self.flat, self.results
+
+        def slopes(*numbers: Any) -> tuple[Any, ...]:
+            _, back = vjp(flat, *numbers)
+            units = [tuple([1.0 if i == j else 0.0 for j in range(results)]) for i in range(results)]
+            return tuple([slope for unit in units for slope in back(unit)])
+
+        return self._derived(slopes, self.count, results * self.count)
+
+    @property
+    def results(self) -> int:
+        """How many numbers f returns."""
+        assert self.shape is not None
+        return size(self.shape)
+
+    def _derived(self, f: Callable[..., Any], count: int, results: int) -> Rowwise:
+        """A derivative, which is made when it is asked for the first time."""
+        if f.__name__ not in self._made:
+            self._made[f.__name__] = Rowwise(f, count, ("tuple", (NUMBER,) * results))
+        return self._made[f.__name__]

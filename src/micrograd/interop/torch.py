@@ -14,8 +14,8 @@ def to_torch(f: Callable[..., Any]) -> Callable[..., Any]:
     """Return f as a function of tensors: element by element, after broadcasting, as machine code.
 
     f takes numbers and returns a number, or a structure of numbers; the result is a tensor of the broadcast shape, or that
-    structure of tensors. It is differentiable any number of times. The arithmetic is in float64 on the CPU; the result has
-    the dtype and the device of the arguments.
+    structure of tensors. It is differentiable any number of times, in reverse and in forward mode, and works under
+    torch.func's transforms. The arithmetic is in float64 on the CPU; the result has the dtype and the device of the arguments.
 
     >>> import pytest; torch = pytest.importorskip("torch")
     >>> from micrograd import math, to_torch
@@ -47,7 +47,7 @@ def to_torch(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _apply(known: Rowwise, tensors: Any) -> tuple[Any, ...]:
-    """One node of torch's graph; its backward is such a node again."""
+    """One node of torch's graph; its derivatives are such nodes again."""
     import torch
 
     class Node(torch.autograd.Function):  # type: ignore[misc]
@@ -60,11 +60,25 @@ def _apply(known: Rowwise, tensors: Any) -> tuple[Any, ...]:
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
             ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
 
         @staticmethod
         def backward(ctx: Any, *cotangents: Any) -> Any:
             given = [c.expand(ctx.saved_tensors[0].shape) for c in cotangents]
             return _apply(known.pulled(), (*ctx.saved_tensors, *given))
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            inputs = ctx.saved_tensors
+            given = [torch.zeros_like(x) if t is None else t.expand(x.shape) for x, t in zip(inputs, tangents)]
+            return _apply(known.pushed(), (*inputs, *given))
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, *inputs: Any) -> Any:
+            """torch's own vmap: an element is a row of the kernel, so that a further dimension is more rows."""
+            first = [x.unsqueeze(0) if at is None else x.movedim(at, 0) for x, at in zip(inputs, in_dims)]
+            results = _apply(known, torch.broadcast_tensors(*first))
+            return results, (0,) * len(results)
 
     results: Any = Node.apply(*tensors)
     return tuple(results)
