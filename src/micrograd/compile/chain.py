@@ -141,7 +141,10 @@ def accepts(found: Trace, values: list[float]) -> bool:
     """Whether a trace holds for these numbers; taken for granted where a loop is too long to be interpreted."""
     try:
         if found.tape.guards and found.sampled:
-            interpret.run(found.tape, values, peek(found.captured))
+            params = peek(found.captured)
+            interpret.counted(lambda: interpret.run(found.tape, values, params), TUNING.interpreted_loop * 100)
     except interpret.GuardFailed:
         return False
+    except interpret.TooLong:
+        return True
     return True

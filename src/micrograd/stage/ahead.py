@@ -50,10 +50,10 @@ def rolled(
     if found.merged:
         if keep_types and found.captured:
             return None
+        if not verified(user, arrange, found, row, others):
+            return None
         if not found.sampled:
             found.numbers = []
-        elif not verified(user, arrange, found, row, others):
-            return None
     return found
 
 

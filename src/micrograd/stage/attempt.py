@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from micrograd.engine import Value
@@ -12,13 +13,16 @@ from micrograd.stage.errors import NoSource, Unsupported
 from micrograd.stage.limits import Limits
 from micrograd.stage.staged import Arrange, stage
 from micrograd.tape import interpret
+from micrograd.tape.passes import prune
 from micrograd.tape.tape import PICK, Tape
 from micrograd.tape.trace import Trace, peek, trace, user_depth
 from micrograd.tree import NUMBER, name_of
 
 CANDIDATES = 64  # rows that are looked at, of which those are checked that take an arm that none before them took
 CHECKED = 12
-WORK = 1_000_000  # instructions to interpret at most: 0.3 s
+# How many instructions of the merged tape are interpreted to look at rows (a million take 0.4 s), and to check them (a plain
+# run of the function takes five times as long); how many a row may take, and up to how many it is looked at before others.
+LOOKED, WORK, ROW, SHORT = 1_000_000, 400_000, 200_000, 10_000
 
 
 def merged(
@@ -69,11 +73,25 @@ def verified(
 ) -> bool:
     """Whether a staged trace gives what plain runs give, on this row and on others that take other arms.
 
-    It counts as checked as soon as it holds for one of them. It has no results (`numbers`) of a row that it does not hold for.
+    It counts as checked as soon as it holds for one of them, or if every one of them takes too long to be interpreted. It has
+    no results (`numbers`) of a row that it does not hold for.
     """
-    rows = [row, *_chosen(found.tape, found.captured, others())]
-    agree = [_agrees(user, arrange, found, numbers) for numbers in rows]
-    found.checked = any(agree)
+    left = max(WORK, 4 * len(found.tape))
+    agree: list[bool | None] = []
+    long = 0
+    for numbers in [row, *_chosen(found.tape, found.captured, others())]:
+        try:
+            answer, took = _agrees(user, arrange, found, numbers, min(left, max(ROW, 2 * len(found.tape))))
+        except interpret.TooLong:
+            answer, took = None, 0
+            long += 1
+            if not agree:
+                found.sampled = False
+        left -= took
+        agree.append(answer)
+    found.checked = any(agree) or long > 0
+    if long and not any(agree):
+        found.notes[""] = f"not compared with plain Python: a row takes more than {ROW:,} instructions"
     if agree[0] is None:
         found.numbers = []
     return all(one is not False for one in agree)
@@ -96,14 +114,16 @@ def _accepts(found: Trace, row: list[float]) -> list[float] | None:
         return None
 
 
-def _agrees(user: Any, arrange: Arrange, found: Trace, row: list[float]) -> bool | None:
-    """Whether the merged tape gives for a row what a plain run gives: to the bit, but for the grouping of derivatives.
+def _agrees(user: Any, arrange: Arrange, found: Trace, row: list[float], most: int) -> tuple[bool | None, int]:
+    """Whether the merged tape gives for a row what a plain run gives, and how many instructions that took.
 
-    None where it does not hold for the row, which gets a tape of its own.
+    It must be the same to the bit, but for the grouping of derivatives. None where the tape does not hold for the row, which
+    gets one of its own. TooLong is raised where the tape takes more than `most` instructions.
     """
-    got = _accepts(found, row)
+    got, took = interpret.counted(lambda: _accepts(found, row), most - len(found.tape))
+    took += len(found.tape)
     if got is None:
-        return None
+        return None, took
 
     def run(*inputs: Any) -> Any:
         args, kwargs = arrange(list(inputs))
@@ -117,11 +137,11 @@ def _agrees(user: Any, arrange: Arrange, found: Trace, row: list[float]) -> bool
         want = plain.numbers
         differ = [k for k, (a, b) in enumerate(zip(got, want)) if not same_bits(a, b)]
         if not differ:
-            return True
+            return True, took
         if set(differ) <= found.derivatives:
             bounds = [rounding(t.tape, row, peek(t.captured)) for t in (found, plain)]
             if all(close(got[k], want[k], bounds[0][k] + bounds[1][k]) for k in differ):
-                return True
+                return True, took
         what = f"gives {want}"
     warnings.warn(
         f"the merged paths of {name_of(user)} give {got} for the numbers {row}, where plain Python {what}\n"
@@ -130,23 +150,35 @@ def _agrees(user: Any, arrange: Arrange, found: Trace, row: list[float]) -> bool
         RuntimeWarning,
         stacklevel=user_depth(),
     )
-    return False
+    return False, took
 
 
 def _chosen(tape: Tape, captured: list[Value], rows: list[list[float]]) -> list[list[float]]:
-    """Some rows, and those that take arms that none before them took."""
+    """Some rows, and those that take arms that none before them took. Rows that take long come last, if at all."""
     conditions = sorted({args[0] for op, args in zip(tape.ops, tape.args) if op is PICK})
-    looking = tape.copy(outputs=conditions, guards=())
+    looking = prune(tape.copy(outputs=conditions, guards=()))
     params = peek(captured)
-    count = max(2, min(CANDIDATES, WORK // max(1, len(tape))))
+    count = max(2, min(CANDIDATES, LOOKED // max(1, len(looking))))
     step = max(1, len(rows) // count)
+    waiting = rows[::step][:count]
     seen: set[tuple[int, bool]] = set()
     chosen: list[list[float]] = []
-    for number, row in enumerate(rows[::step][:count]):
-        taken = {(k, bool(c)) for k, c in enumerate(interpret.run(looking, row, params))}
-        if not taken <= seen or number < CHECKED // 2:  # loops may differ where no choice does
-            seen |= taken
-            chosen.append(row)
-            if len(chosen) == CHECKED:
-                break
+    left = LOOKED
+    for most in (SHORT, ROW):
+        long = []
+        for row in waiting:
+            if len(chosen) == CHECKED or left <= 0:
+                return chosen
+            try:
+                found, took = interpret.counted(partial(interpret.run, looking, row, params), most)
+            except interpret.TooLong:
+                left -= most
+                long.append(row)
+                continue
+            left -= took
+            taken = {(k, bool(c)) for k, c in enumerate(found)}
+            if not taken <= seen or (most == SHORT and len(chosen) < CHECKED // 2):  # loops differ where no choice does
+                seen |= taken
+                chosen.append(row)
+        waiting = long
     return chosen

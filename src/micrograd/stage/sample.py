@@ -6,7 +6,6 @@ from typing import Any
 
 from micrograd.stage.machine import Machine
 from micrograd.tape import interpret
-from micrograd.tape.staging import hooks
 from micrograd.tape.tape import SOURCES, Loop, Region, Tape
 
 
@@ -27,22 +26,12 @@ def sampled(m: Machine, op: Any, args: list[Any]) -> Any:
     """
     if not m.sampled:
         return None
-    before = hooks.trace, hooks.require, hooks.structural
-    hooks.trace = hooks.require = hooks.structural = None
+    known = op.turns if isinstance(op, Loop) and op.condition is None else None
+    if known is not None and _work(op) > m.limits.sample:
+        m.sampled = False
+        return None
     try:
-        return _sampled(m, op, args)
-    finally:
-        hooks.trace, hooks.require, hooks.structural = before
-
-
-def _sampled(m: Machine, op: Any, args: list[Any]) -> Any:
-    if not isinstance(op, Loop):
-        return interpret._structural(op, args)
-    each = max(1, sum(map(work, op.bodies())))
-    try:
-        if op.condition is None and each * (op.turns or 1) > m.limits.sample:
-            raise interpret.TooLong
-        return interpret.loop(op, args, m.limits.sample // each)
+        return interpret.counted(lambda: interpret._structural(op, args), m.limits.sample)[0]
     except interpret.TooLong:
         m.sampled = False
         return None

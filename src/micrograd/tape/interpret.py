@@ -6,12 +6,27 @@ lists, and so are the results of a region.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from micrograd import engine
 from micrograd.tape.staging import hooks
-from micrograd.tape.tape import BUMP, CONST, INPUT, LOAD, PARAM, PICK, STACK, Choose, Loop, Projection, Structural, Tape
+from micrograd.tape.tape import (
+    BUMP,
+    CONST,
+    INPUT,
+    LOAD,
+    PARAM,
+    PICK,
+    STACK,
+    Choose,
+    Loop,
+    Projection,
+    Structural,
+    Tape,
+)
+
+T = TypeVar("T")
 
 
 class GuardFailed(Exception):
@@ -19,7 +34,7 @@ class GuardFailed(Exception):
 
 
 class TooLong(Exception):
-    """A loop takes more turns than it may."""
+    """A run takes more instructions than it may."""
 
 
 def run(tape: Tape, inputs: Sequence[Any], params: Sequence[Any] = ()) -> list[Any]:
@@ -75,8 +90,36 @@ def _sum(a: Any, b: Any) -> Any:
     return [_sum(x, y) for x, y in zip(a, b)] if isinstance(a, list) else a + b
 
 
-def loop(op: Loop, args: list[Any], most: int | None = None) -> list[Any]:
-    """The results of a loop. TooLong is raised before the turn after `most`."""
+def size(tape: Tape) -> int:
+    """How many instructions a tape has, with those of the choices in it. Loops tell of their turns when they run."""
+    return len(tape) + sum([sum(map(size, op.bodies())) for op in tape.ops if isinstance(op, Choose)])
+
+
+def counted(run: Callable[[], T], most: int) -> tuple[T, int]:
+    """What `run` gives, and how many instructions the turns of its loops took. TooLong is raised before these pass `most`.
+
+    It runs on the definition alone, even while a function is being staged in this thread.
+    """
+    count = 0
+
+    def turn(instructions: int) -> None:
+        nonlocal count
+        count += instructions
+        if count > most:
+            raise TooLong
+
+    before = hooks.trace, hooks.require, hooks.structural, hooks.turn
+    hooks.trace = hooks.require = hooks.structural = None
+    hooks.turn = turn
+    try:
+        return run(), count
+    finally:
+        hooks.trace, hooks.require, hooks.structural, hooks.turn = before
+
+
+def loop(op: Loop, args: list[Any]) -> list[Any]:
+    """The results of a loop."""
+    each = 0 if hooks.turn is None else sum(map(size, op.bodies()))
     carried, invariants, arrays = op.groups(args)
     turns = op.turns if op.turns is not None or not arrays else len(arrays[0])
     stacked: list[list[Any]] = [[] for _ in range(op.results - op.carried)]
@@ -86,8 +129,8 @@ def loop(op: Loop, args: list[Any], most: int | None = None) -> list[Any]:
         inputs = [*carried, *invariants, *(array[number] for array in arrays), float(number)]
         if op.condition is not None and not compare("ne", run(op.condition, inputs)[0], 0.0):
             break
-        if done == most:
-            raise TooLong
+        if hooks.turn is not None:
+            hooks.turn(each)
         returned = run(op.body, inputs)
         carried = returned[: op.carried]
         for array, x in zip(stacked, returned[op.carried :]):

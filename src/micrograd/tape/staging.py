@@ -1,4 +1,4 @@
-"""What tapes ask of the stage while a function is staged in this thread. The stage sets it; nothing here knows the stage."""
+"""What tapes ask of the stage while it stages or checks a function in this thread. Nothing here knows the stage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Hooks(threading.local):
-    """None outside of a staging."""
+    """None while no function is staged or checked."""
 
     trace: Callable[..., Any] | None = None  # runs a function that is differentiated inside of the staged one
     derivatives: Callable[[Any, list[Any]], None] | None = None  # told the results of a tape that a transform derived
@@ -16,6 +16,7 @@ class Hooks(threading.local):
     require: Callable[[str, Any, Any, bool], None] | None = (
         None  # a guard of a tape that runs inside of the staged function
     )
+    turn: Callable[[int], None] | None = None  # told how many instructions the next turn of an interpreted loop has
     lighten: Callable[[Any], Any] | None = None  # rewrites a tape before its adjoint is taken, so that it keeps less
 
 
