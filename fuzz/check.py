@@ -117,7 +117,15 @@ def _dual(program: Program, xs: Sequence[float], direction: Sequence[float], see
     run = Run(seed, ulps)
     captured = [Dual(x, 0.0, run) for x in program.captured]
     leaves = [Dual(x, d, run) for x, d in zip(xs, direction)]
-    x, t = numbers_of(build(program, Math(run), captured, grad_of(run))(*leaves))
+    try:
+        x, t = numbers_of(build(program, Math(run), captured, grad_of(run))(*leaves))
+    except (
+        ArithmeticError,
+        IndexError,
+        TypeError,
+    ):  # noise has led it elsewhere, where plain numbers are divided by 0.0
+        run.largest = math.inf
+        return math.nan, math.nan, run
     return x, t, run
 
 

@@ -86,7 +86,7 @@ def _tie(a: Any, b: Any, first: bool) -> Any:
 
 def _philox(key: Any, row: Any, draw: Any) -> Any:
     """The round function as the paper draws it: two halves that are multiplied, crossed and mixed with the key."""
-    if any(x != int(x) or abs(x) >= 2**53 for x in (key, row, draw)):
+    if any(x != int(x) or not least <= x < 2**53 for x, least in ((key, 0), (row, 0), (draw, -1))):
         return mp.nan
     counter = (int(row) % 2**64) * 2**64 + (int(draw) // 2) % 2**64
     right, left = divmod(counter, 2**64)

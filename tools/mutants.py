@@ -1,19 +1,22 @@
 """Break the package in small ways, one at a time, and see whether its tests notice: the share of mutants that die.
 
     python tools/mutants.py                     a sample of every file, about a dozen mutants each
-    python tools/mutants.py --each 40 ops.py    more of one file
+    python tools/mutants.py --each 40 ops.py    more of one file; --each 0: all of its mutants
+    python tools/mutants.py --again ops.py      only those that survived the last time, after tests were added
 
-A mutant exchanges an operator or a comparison, changes a number, negates a condition, drops a statement or returns None.
-Each runs in a process of its own, forked with everything but micrograd imported; its module is compiled from the changed
-tree, and the tests of that file are run until one fails. Survivors are printed; known ones, with a reason, are in SURVIVORS.
+A mutant exchanges an operator or a comparison, changes a number, negates a condition, drops a statement or returns None
+(mutations.py). First, every test of the file's list runs once, and the lines that it runs are kept in build/mutants-lines. A
+mutant then runs the tests that run its lines, one of each test function first and the fastest first, until one fails, in a
+process forked from one that has collected them all (mutants_plugin.py). A change of what runs at import gets a process that
+imports the package anew. Survivors are printed; known ones, with a reason, are in mutants_survivors.json.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import contextlib
-import copy
+import hashlib
+import importlib
 import importlib.abc
 import importlib.util
 import json
@@ -23,166 +26,68 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from mutations import Mutation, mutant, mutations
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "micrograd"
 RESULTS = ROOT / "build" / "mutants.json"
-LIMIT = 1200  # seconds for tests without any change; a mutant gets ten times as long as they took: one that loops is dead too
+LINES = ROOT / "build" / "mutants-lines"
+REASONS: dict[str, str] = json.loads((Path(__file__).parent / "mutants_survivors.json").read_text())
+OPTIONS = ["-x", "-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow", "--tb=no", "--no-header"]
 
-PURE = [
-    "-k",
-    "not C- and not [C",
-]  # the C engine has values and rules of its own, made from the table before it was changed
-PASSES = [
-    "tests/tape/test_passes.py",
-    "tests/tape/test_transforms.py",
-    "tests/tape/test_composition.py",
-    "tests/tape/test_region_derivatives.py",
+TABLE = ["tests/engine/test_table.py", "tests/engine/test_ops.py", "tests/engine/test_random.py", "tests/engine/test_math.py",
+         "tests/engine/test_math_stdlib.py", "tests/tape/test_derivative_orders.py"]  # fmt: skip
+ENGINE = ["tests/engine/test_engine.py", "tests/engine/test_backward.py", "tests/engine/test_tiny.py",
+          "tests/engine/test_copies.py", "tests/engine/test_primitive.py", "tests/engine/test_by_hand.py",
+          "tests/engine/test_safety.py"]  # fmt: skip
+PASSES = ["tests/tape/test_passes.py", "tests/tape/test_transforms.py", "tests/tape/test_composition.py",
+          "tests/tape/test_region_derivatives.py", "tests/tape/test_regions.py", "tests/tape/test_tape.py",
+          "tests/tape/test_indexed.py", "tests/contract/test_fuzz.py"]  # fmt: skip
+CALLS = ["tests/compile/test_jit.py", "tests/compile/test_jit_calls.py", "tests/compile/test_paths.py",
+         "tests/compile/test_vmap.py", "tests/compile/test_decisions.py", "tests/compile/test_changed_modules.py",
+         "tests/compile/test_captured.py", "tests/compile/test_calls.py", "tests/compile/test_objects.py",
+         "tests/trust/test_wrong_results_that_were_silent.py", "tests/stage/test_history.py",
+         "tests/stage/test_which_variant_takes_a_row.py"]  # fmt: skip
+MERGER = ["tests/stage/test_masks.py", "tests/stage/test_outcomes.py", "tests/stage/test_lists.py", "tests/stage/test_traps.py",
+          "tests/stage/test_rolled.py", "tests/stage/test_agree.py"]  # fmt: skip
+TRAIN = ["tests/train/test_optim.py", "tests/train/test_optim_more.py", "tests/train/test_step.py",
+         "tests/train/test_settings.py", "tests/train/test_checkpoints.py"]  # fmt: skip
+LOSSES = [
+    "tests/train/test_losses.py",
+    "tests/train/test_losses_accuracy.py",
+    "tests/train/test_losses_beside_torch.py",
 ]
-MORE_PASSES = ["tests/tape/test_regions.py", "tests/tape/test_derivative_orders.py", "tests/tape/test_tape.py",
-               "tests/contract/test_fuzz.py", "tests/compile/test_compiled_regions.py"]  # fmt: skip
-MERGER = (["tests/stage/test_broken_merger.py", "-k", "nothing_is_broken"], ["tests/stage/test_traps.py"])
-HISTORY = ["tests/stage/test_history.py", "tests/stage/test_which_variant_takes_a_row.py", "-k", "not random"]
-# For each file the tests that find most, and those for the mutants that survive them.
-TARGETS: dict[str, tuple[list[str], list[str]]] = {
-    "ops.py": (["tests/engine/test_table.py", "tests/engine/test_ops.py", *PURE],
-               ["tests/engine/test_random.py", "tests/engine/test_math.py", "tests/tape/test_derivative_orders.py"]),
-    "engine.py": (["tests/engine/test_engine.py", "tests/engine/test_backward.py", "tests/engine/test_tiny.py", *PURE],
-                  ["tests/engine/test_copies.py", "tests/engine/test_primitive.py", "tests/engine/test_by_hand.py",
-                   "tests/engine/test_random.py", "tests/engine/test_hostile.py"]),
-    "tape/passes/reverse.py": (PASSES, MORE_PASSES),
-    "tape/passes/reverse_loop.py": (PASSES, MORE_PASSES),
-    "tape/passes/forward.py": (PASSES, MORE_PASSES),
-    "tape/passes/derivatives.py": (PASSES, MORE_PASSES),
-    "tape/passes/prune.py": (PASSES, MORE_PASSES),
-    "tape/passes/rewriting.py": (PASSES, MORE_PASSES),
-    "tape/passes/motion.py": (PASSES, MORE_PASSES),
-    "tape/builder.py": (PASSES, MORE_PASSES),
-    "tape/interpret.py": (PASSES, MORE_PASSES),
-    "tape/decisions.py": (["tests/compile/test_decisions.py"], ["tests/contract/test_fuzz.py", "tests/compile/test_jit.py"]),
-    "tape/kinds.py": (["tests/trust/test_isinstance_under_a_trace.py"], []),
-    "compile/chain.py": (HISTORY, ["tests/stage/test_which_variant_takes_a_row.py", "tests/compile/test_jit_calls.py",
-                                   "tests/compile/test_paths.py", "tests/stage/test_rolled.py", "tests/stage/test_explain.py",
-                                   "tests/compile/test_changed_modules.py"]),
-    "compile/rows_tracing.py": (HISTORY, ["tests/compile/test_vmap.py", "tests/compile/test_paths.py",
-                                          "tests/compile/test_captured.py", "tests/compile/test_vmap_values.py"]),
-    "compile/variants.py": (["tests/compile/test_paths.py", "tests/compile/test_jit.py"],
-                            ["tests/compile/test_vmap.py", "tests/trust", "tests/compile/test_jit_calls.py",
-                             "tests/stage/test_which_variant_takes_a_row.py", "tests/compile/test_changed_modules.py"]),
-    "compile/signature.py": (["tests/compile/test_jit_calls.py", "tests/compile/test_jit.py"],
-                             ["tests/compile/test_calls.py", "tests/compile/test_objects.py", "tests/compile/test_pickle.py"]),
-    "stage/masks.py": (["tests/stage/test_masks.py"], MERGER[1]),
-    "stage/machine.py": MERGER,
-    "stage/summary.py": MERGER,
-    "stage/ragged.py": MERGER,
-    "stage/outcomes.py": MERGER,
-    "optim/rules.py": (["tests/train/test_optim.py"], ["tests/train/test_optim_more.py", "tests/train/test_step.py"]),
-    "optim/optimizer.py": (["tests/train/test_optim.py"], ["tests/train/test_optim_more.py", "tests/train/test_checkpoints.py",
-                           "tests/train/test_train.py"]),
-    "losses.py": (["tests/train/test_losses.py"], ["tests/train/test_losses_accuracy.py", "tests/train/test_train.py"]),
-    "math.py": (["tests/engine/test_math.py", "tests/engine/test_math_stdlib.py"], ["tests/engine/test_ops.py"]),
+
+# For each file the tests among which the killers of its mutants are looked for.
+TARGETS: dict[str, list[str]] = {
+    "ops.py": TABLE,
+    "engine.py": ENGINE,
+    "math.py": TABLE,
+    **{f"tape/passes/{name}.py": PASSES for name in ("reverse", "reverse_loop", "forward", "derivatives", "prune", "rewriting",
+                                                     "motion", "fuse", "arrays", "checkpoint", "ordering")},
+    "tape/builder.py": PASSES,
+    "tape/interpret.py": PASSES,
+    "tape/decisions.py": CALLS,
+    "tape/kinds.py": ["tests/trust/test_isinstance_under_a_trace.py"],
+    **{f"compile/{name}.py": CALLS for name in ("chain", "rows_tracing", "variants", "signature")},
+    **{f"stage/{name}.py": MERGER for name in ("masks", "machine", "summary", "ragged", "outcomes")},
+    "optim/rules.py": TRAIN,
+    "optim/optimizer.py": TRAIN,
+    "losses.py": LOSSES,
 }  # fmt: skip
-
-# Mutants that no test can see, and why: "file:line text of the mutation" -> reason.
-SURVIVORS: dict[str, str] = {
-    "stage/masks.py:106 Lt -> GtE": "the two operands of a key in the other order: any order that is always the same will do",
-    "stage/masks.py:124 Lt -> GtE": "the same",
-    "compile/chain.py:143 And -> Or": "it saves time alone: a tape without guards or with a long loop is not interpreted",
-    "engine.py:165 0 -> 1": "no op has no inputs, so none has the arity 0",
-    "tape/passes/reverse.py:283 1 -> 2": "a default that is not used: the line above returns where there is nothing to add up",
-}
-
-EXCHANGE: dict[type, type] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Div, ast.Mod: ast.Mult,
-    ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
-}  # fmt: skip
-NAMES = {"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh",
-         "log": "exp", "exp": "expm1", "sqrt": "cbrt", "min": "max", "max": "min"}  # fmt: skip
-
-
-def mutations(tree: ast.Module) -> list[tuple[str, int, int]]:
-    """Every mutation of a file: its line and what is done, the node, and which of its changes."""
-    places = enumerate(_places(tree))
-    return [(f"{getattr(n, 'lineno', 0)} {text}", i, k) for i, n in places for k, (text, _) in enumerate(_changes(n))]
-
-
-def mutant(tree: ast.Module, node: int, change: int) -> ast.Module:
-    """The tree with one change made."""
-    changed = copy.deepcopy(tree)
-    target = _places(changed)[node]
-    _changes(target)[change][1](target)
-    return ast.fix_missing_locations(changed)
-
-
-def _places(tree: ast.Module) -> list[ast.AST]:
-    """The nodes worth changing: not annotations, messages, docstrings, nor what only a type checker or a reader sees."""
-    found: list[ast.AST] = []
-
-    def visit(node: ast.AST) -> None:
-        if isinstance(node, (ast.Raise, ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Global, ast.Assert)):
-            return
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            return
-        if isinstance(node, ast.FunctionDef) and node.name in ("__repr__", "__format__"):
-            return
-        found.append(node)
-        for name, value in ast.iter_fields(node):
-            if name in ("annotation", "returns", "decorator_list", "type_comment", "args") and not isinstance(
-                node, (ast.Call, ast.Lambda)
-            ):
-                continue
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST):
-                    visit(child)
-
-    visit(tree)
-    return found
-
-
-def _changes(node: ast.AST) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    if isinstance(node, (ast.BinOp, ast.AugAssign, ast.BoolOp)) and type(node.op) in EXCHANGE:
-        to = EXCHANGE[type(node.op)]
-        found.append((f"{type(node.op).__name__} -> {to.__name__}", lambda n: setattr(n, "op", to())))
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in EXCHANGE:
-        other = EXCHANGE[type(node.ops[0])]
-        found.append((f"{type(node.ops[0]).__name__} -> {other.__name__}", lambda n: n.ops.__setitem__(0, other())))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
-        found.append((f"drop {type(node.op).__name__}", lambda n: setattr(n, "op", ast.UAdd()) if isinstance(n.op, ast.USub)
-                      else setattr(n, "operand", ast.UnaryOp(ast.Not(), n.operand))))  # fmt: skip
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        found.append((f"{node.value!r} -> {node.value + 1!r}", lambda n: setattr(n, "value", n.value + 1)))
-    if isinstance(node, ast.Constant) and type(node.value) is bool:
-        found.append((f"{node.value} -> {not node.value}", lambda n: setattr(n, "value", not n.value)))
-    if isinstance(node, (ast.If, ast.While, ast.IfExp)):
-        found.append(("negate the condition", lambda n: setattr(n, "test", ast.UnaryOp(ast.Not(), n.test))))
-    if isinstance(node, ast.Return) and node.value is not None and not isinstance(node.value, ast.Constant):
-        found.append(("return None", lambda n: setattr(n, "value", ast.Constant(None))))
-    if (
-        isinstance(node, ast.Attribute)
-        and node.attr in NAMES
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "f"
-    ):
-        found.append((f"f.{node.attr} -> f.{NAMES[node.attr]}", lambda n: setattr(n, "attr", NAMES[n.attr])))
-    if isinstance(node, (ast.FunctionDef, ast.For, ast.If, ast.While, ast.With)):
-        for i, s in enumerate(node.body):
-            last = len(node.body) == 1
-            if isinstance(s, (ast.Assign, ast.AugAssign)) or (
-                isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)
-            ):
-                found.append((f"drop line {s.lineno}", lambda n, i=i, last=last: n.body.__setitem__(i, ast.Pass())))
-    return found
 
 
 class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Imports one module from a changed tree."""
 
-    def __init__(self, module: str, path: Path, tree: ast.Module) -> None:
-        self.module, self.path, self.code = module, path, compile(tree, str(path), "exec")
+    def __init__(self, relative: str, mutation: Mutation) -> None:
+        self.module = "micrograd." + relative.removesuffix(".py").replace("/", ".")
+        self.path = SOURCE / relative
+        self.code = compile(mutant(self.path.read_text(), mutation), str(self.path), "exec")
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
         return importlib.util.spec_from_loader(name, self, origin=str(self.path)) if name == self.module else None
@@ -195,114 +100,217 @@ class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(self.code, module.__dict__)
 
 
-def focus(relative: str, tree: ast.Module, node: int) -> list[str]:
-    """Of a change to the op table, the tests that name the rows it belongs to; nothing for another file."""
-    if relative != "ops.py":
-        return []
-    line = getattr(_places(tree)[node], "lineno", 0)
-    rows = {call.args[0].value: call for call in ast.walk(tree) if isinstance(call, ast.Call)
-            and getattr(call.func, "id", "") == "Op" and isinstance(call.args[0], ast.Constant)}  # fmt: skip
-    functions = [f for f in tree.body if isinstance(f, ast.FunctionDef)]
-    names = {f.name for f in functions if f.lineno <= line <= (f.end_lineno or 0)}
-    for _ in range(2):  # helpers of helpers
-        names |= {f.name for f in functions if names & {n.id for n in ast.walk(f) if isinstance(n, ast.Name)}}
-    found = [str(name) for name, call in rows.items() if call.lineno <= line <= (call.end_lineno or 0)
-             or names & {n.id for n in ast.walk(call) if isinstance(n, ast.Name)}]  # fmt: skip
-    which = f"({' or '.join(found)}) and not C- and not [C"
-    return (
-        ["tests/engine/test_ops.py", "tests/tape/test_derivative_orders.py", "-k", which] if 0 < len(found) <= 8 else []
-    )
-
-
-def survives(relative: str, tree: ast.Module, tests: list[str], limit: float = LIMIT) -> bool:
-    """Whether all of these tests pass with this tree in the file's place; there may be none."""
-    if not tests:
-        return True
+def forked(work: Any, limit: float = 0.0, silent: bool = False) -> bool:
+    """Do some work in a process of its own; whether it ends well and in time."""
+    sys.stdout.flush()
     child = os.fork()
     if child == 0:
-        os.setsid()
-        null = os.open(os.devnull, os.O_RDWR)
-        for k in (0, 1, 2):
-            os.dup2(null, k)
-        signal.alarm(int(limit))
         try:
-            import pytest
-
-            module = "micrograd." + relative.removesuffix(".py").replace("/", ".")
-            sys.meta_path.insert(0, _Changed(module, SOURCE / relative, tree))
-            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
-            os._exit(0 if pytest.main([*options, *tests]) in (0, 5) else 1)  # 5: no test has such a name
-        except BaseException:
+            os.setsid()
+            if silent:
+                null = os.open(os.devnull, os.O_RDWR)
+                for k in (0, 1, 2):
+                    os.dup2(null, k)
+            signal.alarm(int(limit))
+            os._exit(0 if work() else 1)
+        except BaseException as e:
+            if not silent:
+                print(f"{type(e).__name__}: {e}", flush=True)
             os._exit(1)
     return os.waitpid(child, 0)[1] == 0
 
 
-def _must_pass(relative: str, tree: ast.Module, tests: list[str]) -> float:
-    """How long a mutant may take for these tests, which pass without any change."""
-    began = time.monotonic()
-    if not survives(relative, tree, tests):
-        sys.exit(f"the tests of {relative} fail without any change: {' '.join(tests)}")
-    return min(LIMIT, 30.0 + 10.0 * (time.monotonic() - began))
+class Lines:
+    """Which test runs which lines of the targets, how long it takes, and the lines that run at import."""
+
+    def __init__(self) -> None:
+        self.tests: dict[str, list[dict[str, Any]]] = {}  # by file of tests
+        self.at_import: dict[str, set[int]] = {}
+
+    def learn(self, file: str) -> None:
+        """Read what is known of a file of tests, or run it to know it."""
+        if file in self.tests:
+            return
+        texts = [Path(file).read_text(), *((SOURCE / t).read_text() for t in TARGETS)]
+        kept = LINES / f"{Path(file).stem}-{hashlib.sha256(''.join(texts).encode()).hexdigest()[:16]}.jsonl"
+        if not kept.exists():
+            LINES.mkdir(parents=True, exist_ok=True)
+            for old in LINES.glob(f"{Path(file).stem}-????????????????.jsonl"):
+                old.unlink()
+            began, part = time.monotonic(), kept.with_suffix(".part")
+            part.unlink(missing_ok=True)
+            if not forked(lambda: _record(file, part)) or not part.exists():
+                sys.exit(f"{file} could not be run")
+            part.rename(kept)
+            print(f"{file}: lines recorded in {time.monotonic() - began:.0f} s", flush=True)
+        rows = [json.loads(line) for line in kept.read_text().splitlines()]
+        self.tests[file] = [row for row in rows if "test" in row and not row.get("failed")]
+        for row in rows:
+            for name, lines in row.get("import", {}).items():
+                self.at_import.setdefault(name, set()).update(lines)
+
+    def choose(self, relative: str, mutation: Mutation, budget: float) -> list[tuple[float, str]]:
+        """The tests that run a mutation's lines, with their seconds: one of each function first, the fastest first."""
+        rows = [row for file in TARGETS[relative] for row in self.tests[file]]
+        for span in (mutation.lines, mutation.statement):
+            touching = [row for row in rows if not set(span).isdisjoint(row["lines"].get(relative, ()))]
+            if touching:
+                break
+        return self._in_turn(touching, budget)
+
+    def some(self, relative: str, budget: float) -> list[tuple[float, str]]:
+        """Tests for a change of what runs at import."""
+        rows = [row for file in TARGETS[relative] for row in self.tests[file] if row["lines"].get(relative)]
+        return self._in_turn(rows, budget)
+
+    @staticmethod
+    def _in_turn(rows: list[dict[str, Any]], budget: float) -> list[tuple[float, str]]:
+        rows = sorted(rows, key=lambda row: row["seconds"])
+        turns, found, spent = Counter[str](), [], 0.0
+        for row in rows:
+            function = row["test"].split("[")[0]
+            turns[function] += 1
+            found.append((min(turns[function] - 1, 3), row["seconds"], row["test"]))
+        chosen: list[tuple[float, str]] = []
+        for _, seconds, name in sorted(found):
+            if chosen and spent + seconds > budget:
+                continue
+            spent += seconds
+            chosen.append((seconds, name))
+        return chosen
 
 
-def _kept() -> dict[str, Any]:
-    """The results of files that earlier runs have looked at."""
-    return dict(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
+def _record(file: str, to: Path) -> bool:
+    import pytest
+
+    from mutants_plugin import Plugin, record
+
+    plugin = Plugin(SOURCE, list(TARGETS), lambda p: record(p, to))
+    return pytest.main([*OPTIONS, file], plugins=[plugin]) in (0, 5)
 
 
-def _write(results: dict[str, Any]) -> None:
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps({**_kept(), **results}, indent=1))
+def _serve(relative: str, chosen: list[Mutation], lines: Lines, budget: float, to: Path) -> bool:
+    """Run the mutants of a file that can be altered in place, and write how each ended; the others are named."""
+    import pytest
+
+    from mutants_plugin import Plugin, Server
+
+    def work(plugin: Plugin) -> None:
+        server = Server(plugin, relative, SOURCE / relative)
+        at_import = plugin.at_import[relative] | lines.at_import.get(relative, set())
+        void: set[str] = set()
+
+        def run(mutation: Mutation) -> dict[str, Any]:
+            swaps = server.swaps(mutation)
+            if swaps is None or not at_import.isdisjoint(mutation.lines):
+                return {"import": True}
+            tests = [t for t in lines.choose(relative, mutation, budget) if t[1] in plugin.items and t[1] not in void]
+            return {"tests": len(tests), "killer": server.killer(swaps, tests) if tests else ""}
+
+        killers: dict[str, list[Mutation]] = {}
+        with to.open("a") as out:
+
+            def note(mutation: Mutation) -> None:
+                row = run(mutation)
+                killers.setdefault(row.get("killer", "").rsplit(" (", 1)[0], []).append(mutation)
+                out.write(json.dumps({"name": mutation.name, **row}) + "\n")
+                out.flush()
+
+            for mutation in chosen:
+                note(mutation)
+            killers.pop("", None)
+            # A test that fails without any change in such a process kills nothing: its mutants are tried without it.
+            while killers:
+                names = list(killers)
+                bad = server.killer([], [(30.0, name) for name in names])
+                if not bad:
+                    break
+                name = bad.rsplit(" (", 1)[0]
+                print(f"not a killer, for it fails without any change: {bad}", flush=True)
+                void.add(name)
+                for mutation in killers.pop(name):
+                    note(mutation)
+                killers.pop("", None)
+
+    plugin = Plugin(SOURCE, [relative], work)
+    return pytest.main([*OPTIONS, *TARGETS[relative]], plugins=[plugin]) in (0, 5)
+
+
+def _anew(relative: str, mutation: Mutation, tests: list[tuple[float, str]]) -> bool:
+    """Whether tests pass with a change that takes effect at import."""
+
+    def work() -> bool:
+        import pytest
+
+        sys.meta_path.insert(0, _Changed(relative, mutation))
+        return pytest.main([*OPTIONS, *(name for _, name in tests)]) in (0, 5)
+
+    return forked(work, limit=60.0 + 20.0 * sum(seconds for seconds, _ in tests), silent=True)
+
+
+def _try(relative: str, chosen: list[Mutation], lines: Lines, budget: float) -> list[tuple[str, int]]:
+    """The names of the mutants that survive, with the number of tests that they survived."""
+    with tempfile.TemporaryDirectory() as folder:
+        ended = Path(folder) / "ended"
+        if not forked(lambda: _serve(relative, chosen, lines, budget, ended)):
+            sys.exit(f"the tests of {relative} could not be run")
+        rows = {row["name"]: row for row in map(json.loads, ended.read_text().splitlines())}
+    lived = []
+    some = lines.some(relative, budget / 4)
+    for mutation in chosen:
+        row = rows[mutation.name]
+        if "import" in row:
+            if _anew(relative, mutation, some):
+                lived.append((mutation.name, len(some)))
+        elif not row["killer"]:
+            lived.append((mutation.name, row["tests"]))
+    return lived
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", help="files of src/micrograd; all targets where none is named")
-    parser.add_argument("--each", type=int, default=12, help="mutants of each file, chosen at random")
-    parser.add_argument("--seconds", type=float, default=0.0, help="try no more mutants after so long")
+    parser.add_argument("--each", type=int, default=12, help="mutants of each file, chosen at random; 0: all")
+    parser.add_argument("--again", action="store_true", help="only the survivors of the last run")
+    parser.add_argument("--seconds", type=float, default=0.0, help="begin with no other file after so long")
+    parser.add_argument(
+        "--budget", type=float, default=40.0, help="seconds of tests that a mutant has to survive at most"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--least", type=float, default=0.95, help="fail where a smaller share dies")
     given = parser.parse_args()
     os.chdir(ROOT)
     sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
-    os.environ["MICROGRAD_CACHE"] = tempfile.mkdtemp(prefix="mutants-")
+    os.environ["MUTANTS_CACHE"] = os.environ["MICROGRAD_CACHE"] = tempfile.mkdtemp(prefix="mutants-")
     for heavy in ("pytest", "mpmath", "numpy", "ctypes", "torch", "llvmlite.binding"):
         with contextlib.suppress(ImportError):
             importlib.import_module(heavy)
-    began, lived = time.monotonic(), []
-    results: dict[str, dict[str, Any]] = {}
-    for relative in given.files or [t for t in TARGETS if (SOURCE / t).exists()]:
-        quick, slower = TARGETS[relative]
-        tree = ast.parse((SOURCE / relative).read_text())
-        limit, slower_limit = _must_pass(relative, tree, quick), 0.0
-        every = mutations(tree)
-        chosen = random.Random(given.seed).sample(every, min(given.each, len(every)))
-        left: list[str] = []
-        results[relative] = {"mutants": 0, "of": len(every), "survivors": left}
-        for text, node, change in chosen:  # in random order, so that a run that is stopped leaves a random sample
-            if given.seconds and time.monotonic() - began > given.seconds:
-                break
-            _write(results)
-            results[relative]["mutants"] += 1
-            changed = mutant(tree, node, change)
-            if not survives(relative, changed, focus(relative, tree, node)):
-                continue
-            if not survives(relative, changed, quick, limit):
-                continue
-            slower_limit = slower_limit or _must_pass(relative, tree, slower)
-            if survives(relative, changed, slower, slower_limit):
-                name = f"{relative}:{text}"
-                left.append(name)
-                print(f"survived: {name}  {SURVIVORS.get(name, '')}", flush=True)
-        lived += [name for name in left if name not in SURVIVORS]
-        _write(results)
-        tried = results[relative]["mutants"]
-        print(f"{relative}: {tried - len(left)} of {tried} died", flush=True)
-    total = sum(r["mutants"] for r in results.values())
-    dead = total - len(lived)
+    began, total, dead, lines = time.monotonic(), 0, 0, Lines()
+    for relative in given.files or list(TARGETS):
+        if given.seconds and time.monotonic() - began > given.seconds:
+            break
+        results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        every = mutations((SOURCE / relative).read_text())
+        chosen = random.Random(given.seed).sample(every, min(given.each or len(every), len(every)))
+        if given.again:
+            chosen = [m for m in every if m.name in results[relative]["survivors"]]
+        for file in TARGETS[relative]:
+            lines.learn(file)
+        lived = _try(relative, chosen, lines, given.budget)
+        for name, tests in lived:
+            why = REASONS.get(f"{relative}: {name}", f"passed {tests} tests" if tests else "no test runs it")
+            print(f"survived: {relative}: {name}   [{why}]", flush=True)
+        unknown = [name for name, _ in lived if f"{relative}: {name}" not in REASONS]
+        count = results[relative]["mutants"] if given.again else len(chosen)
+        results[relative] = {"mutants": count, "of": len(every), "survivors": [name for name, _ in lived]}
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(results, indent=1))
+        print(f"{relative}: {count - len(lived)} of {count} died, {len(lived) - len(unknown)} survived with a reason, "
+              f"{len(unknown)} without ({time.monotonic() - began:.0f} s)", flush=True)  # fmt: skip
+        total, dead = total + count, dead + count - len(unknown)
     if not total:
         return 0
-    print(f"{dead} of {total} mutants died ({100 * dead / total:.1f} %) in {time.monotonic() - began:.0f} s")
+    print(f"{dead} of {total} mutants died or have a reason to live ({100 * dead / total:.1f} %)")
     return 0 if dead >= given.least * total else 1
 
 

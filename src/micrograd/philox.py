@@ -31,12 +31,13 @@ def words(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int
 
 
 def fraction(key: float, row: float, draw: float) -> float:
-    """Return the uniform number in [0, 1) of one draw, a multiple of 2⁻⁵³; nan where an argument is not a whole number.
+    """Return the uniform number in [0, 1) of one draw, a multiple of 2⁻⁵³; nan where one is no whole number from 0 on.
 
+    The draw -1 is the one that keys are made of (random.fold_in).
     One counter has two draws in it: the even one in its first two words, the odd one in the others.
     """
-    for x in (key, row, draw):
-        if not -EXACT < x < EXACT or x != int(x):
+    for x, least in ((key, 0.0), (row, 0.0), (draw, -1.0)):
+        if not least <= x < EXACT or x != int(x):
             return nan
     k, r, n = int(key), int(row), int(draw)
     pair = n >> 1

@@ -14,6 +14,7 @@ any other. The generator is Philox 4×32-10; normals are its uniforms through th
 
 from __future__ import annotations
 
+from math import nan
 from typing import TYPE_CHECKING, Any, overload
 
 from micrograd import engine
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fold_in", "key", "normal", "split", "uniform"]
 
-_PHILOX, _NORMAL, _FLOOR = OPS["philox"], OPS["normal"], OPS["floor"]
+_PHILOX, _NORMAL, _FLOOR, _WHERE, _GE = (OPS[name] for name in ("philox", "normal", "floor", "where", "ge"))
 _OF_KEYS = -1.0  # the number of the draw that makes a new key, apart from those of random numbers
 
 
@@ -76,7 +77,7 @@ def uniform(key: Any, low: Any = 0.0, high: Any = 1.0, *, draw: Any = 0, row: An
     `draw` counts the draws of one row, `row` the rows of a batch (a column of `numpy.arange(rows)` under vmap); both are whole
     numbers from 0 on. The derivatives with respect to low and high are those of low + (high - low)·u.
     """
-    u = _fraction(key, row, _checked(draw, "draw"), "row")
+    u = _from_0(draw, _fraction(key, row, _checked(draw, "draw"), "row"))
     if type(low) in (int, float) and low == 0.0 and type(high) in (int, float):
         return u if high == 1.0 else high * u
     return low + (high - low) * u
@@ -98,7 +99,7 @@ def normal(key: Any, mean: Any = 0.0, std: Any = 1.0, *, draw: Any = 0, row: Any
     >>> spread.grad == normal(key(0), draw=5)
     True
     """
-    z = engine.apply(_NORMAL, _checked(key, "key"), _checked(row, "row"), _checked(draw, "draw"))
+    z = _from_0(draw, engine.apply(_NORMAL, _checked(key, "key"), _checked(row, "row"), _checked(draw, "draw")))
     if type(mean) in (int, float) and mean == 0.0:
         return z if type(std) in (int, float) and std == 1.0 else std * z
     return mean + std * z
@@ -108,9 +109,18 @@ def _fraction(key: Any, row: Any, draw: Any, name: str) -> Any:
     return engine.apply(_PHILOX, _checked(key, "key"), _checked(row, name), draw)
 
 
+def _is_plain(x: Any) -> bool:
+    return type(x) is float or type(x) is int or is_numpy_scalar(x)
+
+
+def _from_0(draw: Any, number: Any) -> Any:
+    """What a draw gave; nan where its number is a Value below 0: the op itself takes -1, for the draw that makes keys."""
+    return number if _is_plain(draw) else engine.apply(_WHERE, engine.apply(_GE, draw, 0.0), number, nan)
+
+
 def _checked(x: Any, name: str) -> Any:
-    """The argument, if it can be counted with; a Value that is no whole number gives nan where it is computed."""
-    if type(x) is float or type(x) is int or is_numpy_scalar(x):
+    """The argument, if it can be counted with; a Value that is no whole number from 0 on gives nan where it is computed."""
+    if _is_plain(x):
         if not 0 <= x < EXACT or x != int(x):
             what = "micrograd.random.key(seed) makes one" if name == "key" else "it counts from 0"
             raise ValueError(f"{name}={x!r}: a whole number from 0 to 2**53 - 1 is wanted ({what})")

@@ -13,8 +13,8 @@ from twins import ROOT, C
 np = pytest.importorskip("numpy", reason="rows need NumPy")
 sys.path.insert(0, str(ROOT))
 
-from fuzz.check import Failure, check  # noqa: E402
-from fuzz.generate import generate  # noqa: E402
+from fuzz.check import Failure, bound, check, eager, twins_agree  # noqa: E402
+from fuzz.generate import Program, generate  # noqa: E402
 from fuzz.shrink import shrink  # noqa: E402
 
 pytestmark = needs_llvm
@@ -62,6 +62,19 @@ def test_every_kind_of_statement_and_op_is_written():
     assert used >= {*UNARY, *BINARY, *LISTS, *STEPS}
 
 
+def test_noise_may_lead_the_oracle_to_a_branch_that_raises():
+    """Behind the edge of a branch, plain numbers are divided by 0.0: the path is uncertain there, and nothing raises."""
+    text = "def f(x0):\n    x0 = x0 * 3.0\n    if 0.1 >= x0:\n        x0 = 0.0\n    return x0 / x0 + x0 * x0\n"
+    program = Program(1, (), text, False)
+    low, high = 0.0, 1.0
+    for _ in range(60):  # the last number that raises, and the first one that does not
+        middle = (low + high) / 2
+        low, high = (middle, high) if isinstance(eager(program, [middle], C), str) else (low, middle)
+    assert bound(program, [high], [1.0]).room != bound(program, [high], [1.0]).room
+    assert bound(program, [1.0], [1.0]).room < 1e-10
+    assert len(twins_agree(program, [[low], [high], [1.0]], random.Random(0), range(3))) == 2
+
+
 def test_a_seed_reproduces():
     assert generate(7) == generate(7)
     assert generate(7) != generate(8)
@@ -89,7 +102,6 @@ def test_a_slope_that_is_wrong_everywhere_is_found_by_mpmath(monkeypatch):
     """cos with a slope that is off by a millionth, on both engines and in the tape: only an oracle of its own can see it."""
     from fuzz import exact, torched
     from fuzz.check import Failure, oracle_agrees, twins_agree
-    from fuzz.generate import Program
 
     program = Program(1, (), "def f(x0):\n    return x0 * m.cos(x0)\n", True)
     rng = random.Random(0)

@@ -132,9 +132,36 @@ def test_numbers_of_numpy_are_looked_at_as_those_of_python_are(random):
         random.split(1.0, np.int64(0))
 
 
-def test_a_count_that_is_no_whole_number_gives_nan_and_not_another_draw(random, Value):
-    for bad in (0.5, -0.5, 2.0**53, stdlib.inf, stdlib.nan):
-        assert stdlib.isnan(random.normal(Value(1.0), row=Value(bad)).data)
+BAD = (-1.0, -2.0, -3.0, -(2.0**40), 0.5, -0.5, 2.0**53, -(2.0**53), stdlib.inf, -stdlib.inf, stdlib.nan)
+PLACES = ("key", "row", "draw")
+
+
+def draw(random, name, place, count):
+    """A draw with one count in place of 3.0."""
+    counts = {"key": 3.0, "row": 3.0, "draw": 3.0, place: count}
+    return getattr(random, name)(counts.pop("key"), **counts)
+
+
+@pytest.mark.parametrize("name", ["uniform", "normal"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_value_that_is_no_whole_number_from_0_on_gives_nan_and_not_another_draw(random, Value, name, place):
+    for bad in BAD:
+        assert stdlib.isnan(draw(random, name, place, Value(bad)).data), bad
+    for good in (-0.0, 0.0, 1.0, 2.0**53 - 1):
+        assert draw(random, name, place, Value(good)).data == draw(random, name, place, good)
+
+
+def test_a_key_made_from_a_negative_value_is_nan(random, Value):
+    for bad in BAD:
+        assert stdlib.isnan(random.fold_in(Value(bad), 1).data) and stdlib.isnan(random.fold_in(1.0, Value(bad)).data)
+        assert all(stdlib.isnan(key.data) for key in random.split(Value(bad)))
+    assert random.fold_in(Value(4.0), Value(7.0)).data == random.fold_in(4.0, 7)
+
+
+def test_the_number_of_a_draw_that_is_a_value_has_the_slope_0(random, Value):
+    number, spread = Value(2.0), Value(3.0)
+    random.normal(1.0, 0.0, spread, draw=number).backward()
+    assert (number.grad, spread.grad) == (0.0, random.normal(1.0, draw=2))
 
 
 class TestQuality:
@@ -223,6 +250,43 @@ class TestCompiled:
             for how in ({"threads": 1}, {"threads": 2}, {"threads": 7, "batch_size": 700})
         }
         assert len(found) == 1
+
+    @pytest.mark.parametrize("name", ["uniform", "normal"])
+    @pytest.mark.parametrize("place", PLACES)
+    def test_a_column_with_negative_counts_gives_nan_there(self, name, place):
+        import numpy as np
+
+        from micrograd import jit, random, vmap
+
+        def f(count):
+            return draw(random, name, place, count)
+
+        good = [0.0, 5.0, 4.0, 77.0, 1.0, -0.0, 6.0, 3.0]
+        column = np.array([x for pair in zip(BAD, good * 2, strict=False) for x in pair])
+        want = np.array([f(x) if x in good else stdlib.nan for x in column])
+        point = jit(f, wait=True)
+        assert np.array_equal([point(float(x)) for x in column], want, equal_nan=True)
+        for how in ({"width": 1}, {"width": 4}, {"exact": True}):
+            assert np.array_equal(vmap(f, **how)(column), want, equal_nan=True), how
+        assert np.array_equal(np.isnan(vmap(f, float32=True)(column)), np.isnan(want))
+
+    def test_the_number_of_a_draw_may_be_counted_in_a_loop(self):
+        import numpy as np
+
+        from micrograd import random, vmap
+
+        def f(start, steps):
+            total, i = 0.0, start
+            while i < steps:
+                total = total + random.uniform(9.0, draw=i)
+                i = i + 1.0
+            return total
+
+        found = vmap(f)(np.array([0.0, 2.0, -1.0, 3.0]), np.array([5.0, 4.0, 3.0, 3.0]))
+        u = [random.uniform(9.0, draw=i) for i in range(5)]
+        assert np.array_equal(
+            found, [0.0 + u[0] + u[1] + u[2] + u[3] + u[4], u[2] + u[3], stdlib.nan, 0.0], equal_nan=True
+        )
 
     def test_inside_nested_transforms(self):
         import numpy as np

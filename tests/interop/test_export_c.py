@@ -87,6 +87,21 @@ def test_every_op_of_the_table(tmp_path):
     assert len(want) > 60
 
 
+@pytest.mark.parametrize("name", ["uniform", "normal"])
+def test_a_count_below_0_or_between_two_gives_nan(tmp_path, name):
+    def f(key, row, number):
+        return getattr(random, name)(key, row=row, draw=number)
+
+    library = build(export_c(f, 1.0, 2.0, 3.0, name="f"), tmp_path)
+    for k in range(3):
+        for count in (-1.0, -2.0, 0.5, 2.0**53, float("nan")):
+            numbers = [4.0, 5.0, 6.0]
+            numbers[k] = count
+            code, out = call(library.f, numbers, 1)
+            assert (code, out[0] != out[0]) == (0, True), numbers
+    assert call(library.f, [4.0, 5.0, 6.0], 1) == (0, [f(4.0, 5.0, 6)])
+
+
 def engine_apply(op, xs):
     from micrograd import engine
 

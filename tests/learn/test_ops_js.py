@@ -72,6 +72,9 @@ def cases(name: str) -> list[list[float]]:
     if op.arity == 2:
         pairs = [[x, z] for x in POINTS for z in POINTS]
         return pairs + [[dice.uniform(-4, 4), dice.uniform(-4, 4)] for _ in range(300)]
+    if name in ("philox", "normal"):  # of counts
+        counts = [0.0, -0.0, 1.0, 6.0, 7.0, 2.0**35 + 3, 2.0**53 - 1, -1.0, -2.0, 2.0**53, 0.5, math.nan, -math.inf]
+        return [[k, r, d] for k in counts for r in counts[::3] for d in counts]
     if op.arity == 3:
         return [[x, z, 0.25] for x in (0.0, 1.0, math.nan, -2.0) for z in POINTS]
     return [[dice.uniform(-3, 3) for _ in range(2 * dice.randint(1, 5))] for _ in range(50)] + [

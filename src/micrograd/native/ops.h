@@ -18,9 +18,9 @@ static inline double mg_floordiv(double a, double b) {
 }
 
 static inline double mg_philox(double key, double row, double draw) {
-    const double all[3] = {key, row, draw};
+    const double all[3] = {key, row, draw}, least[3] = {0.0, 0.0, -1.0};
     for (int i = 0; i < 3; i++)
-        if (!(all[i] > -9007199254740992.0 && all[i] < 9007199254740992.0) || all[i] != floor(all[i])) return NAN;
+        if (!(all[i] >= least[i] && all[i] < 9007199254740992.0) || all[i] != floor(all[i])) return NAN;
     int64_t number = (int64_t)draw;
     uint64_t k = (uint64_t)(int64_t)key, r = (uint64_t)(int64_t)row;
     uint64_t pair = ((uint64_t)number & ~(uint64_t)1) >> 1 | ((uint64_t)number & (uint64_t)1 << 63);

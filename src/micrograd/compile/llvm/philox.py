@@ -58,13 +58,14 @@ class _Lines:
         bits = self.do(f"bitcast {self.T} {self.real('fadd', x, self.number(TWO_52))} to {self.I}")
         return self.integer("and", bits, self.whole(WORD))
 
-    def halves(self, x: str) -> tuple[str, str]:
-        """The low and the high word of a whole number, in two's complement."""
+    def halves(self, x: str, signed: bool = False) -> tuple[str, str]:
+        """The low and the high word of a whole number, in two's complement where it may be negative."""
         high = self.floor(self.real("fmul", x, self.number(1.0 / TWO_32)))
         low = self.real("fsub", x, self.real("fmul", high, self.number(TWO_32)))
-        negative = self.do(f"fcmp olt {self.T} {high}, {self.number(0.0)}")
-        wrapped = self.real("fadd", high, self.number(TWO_32))
-        high = self.do(f"select {self.t.B} {negative}, {self.T} {wrapped}, {self.T} {high}")
+        if signed:
+            negative = self.do(f"fcmp olt {self.T} {high}, {self.number(0.0)}")
+            wrapped = self.real("fadd", high, self.number(TWO_32))
+            high = self.do(f"select {self.t.B} {negative}, {self.T} {wrapped}, {self.T} {high}")
         return self.word(low), self.word(high)
 
     def fraction(self, high: str, low: str) -> str:
@@ -89,11 +90,11 @@ class _Lines:
         exponent = self.do(f"bitcast {self.I} {self.integer('or', shifted, self.whole(MANTISSA))} to {self.T}")
         return self.do(f"bitcast {self.I} {mantissa} to {self.T}"), self.real("fsub", exponent, self.number(TWO_52))
 
-    def is_whole(self, x: str) -> str:
-        """Whether a number is whole and below 2^53 on either side (2^24 in 32-bit floats, which hold no larger ones)."""
+    def is_whole(self, x: str, least: float = 0.0) -> str:
+        """Whether a number is whole, not below `least`, and below 2^53 (2^24 in 32-bit floats, which hold no larger ones)."""
         limit = 2.0**24 if self.t.float32 else 2.0**53
         same = self.do(f"fcmp oeq {self.T} {self.floor(x)}, {x}")
-        above = self.do(f"fcmp ogt {self.T} {x}, {self.number(-(2.0**53))}")
+        above = self.do(f"fcmp oge {self.T} {x}, {self.number(least)}")
         below = self.do(f"fcmp olt {self.T} {x}, {self.number(limit)}")
         both = self.do(f"and {self.t.B} {above}, {below}")
         return self.do(f"and {self.t.B} {same}, {both}")
@@ -155,7 +156,7 @@ def _draw(lines: _Lines, operands: Sequence[Any], names: list[str]) -> str:
     *words, holds = (t.names[counter, k] for k in range(5))
     is_even = lines.do(f"fcmp oeq {t.T} {lines.real('fadd', pair, pair)}, {draw}")
     chosen = [lines.do(f"select {t.B} {is_even}, {lines.I} {words[k]}, {lines.I} {words[k + 2]}") for k in (0, 1)]
-    holds = lines.do(f"and {t.B} {holds}, {lines.is_whole(draw)}")
+    holds = lines.do(f"and {t.B} {holds}, {lines.is_whole(draw, -1.0)}")
     return lines.do(f"select {t.B} {holds}, {t.T} {lines.fraction(*chosen)}, {t.T} {lines.number(nan)}")
 
 
@@ -167,7 +168,7 @@ def _constant(literal: str) -> float | None:
 
 def _rounds(lines: _Lines, key: str, row: str, pair: str) -> list[str]:
     """The four words of a counter; then whether key and row are whole numbers."""
-    a, b = lines.halves(pair)
+    a, b = lines.halves(pair, signed=True)
     c, d = lines.halves(row)
     k, m = lines.halves(key)
     for _ in range(ROUNDS):

@@ -35,7 +35,7 @@ export function power(a, b) {
 /** The uniform number of one draw, by Philox 4x32-10: see philox.py. @param {number} key @param {number} row
  * @param {number} draw */
 export function philox(key, row, draw) {
-  if (![key, row, draw].every((x) => Math.abs(x) < 2 ** 53 && Number.isInteger(x))) return NaN;
+  if (![key, row, draw].every((x, i) => x >= [0, 0, -1][i] && x < 2 ** 53 && Number.isInteger(x))) return NaN;
   const word = (x, at) => Number((BigInt(x) >> BigInt(at)) & 0xffffffffn);
   const product = (a, b) => BigInt(a) * BigInt(b);
   const pair = Math.floor(draw / 2);
