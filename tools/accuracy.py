@@ -20,12 +20,12 @@ from micrograd.ops import OPS, partials  # noqa: E402
 
 HEAD = f"""# How exact the ops are
 
-Each op of the table and each of its partials is compared with mpmath at {oracle.DIGITS} digits: near 0, at plain
-numbers, far out (±1000) and at random. An error is counted in units in the last place (ulp) of the exact result; a
-correctly rounded result is within 0.5. The bound is **{USUAL:g} ulp**, but for the exceptions in the second table.
-`tests/test_ops.py` holds both engines to these bounds, and `make accuracy` measures and writes this page.
+Each op of the table and each of its partial derivatives is compared with mpmath at {oracle.DIGITS} digits: near 0, at ordinary
+numbers, at large ones (±1000) and at random points. An error is counted in units in the last place (ulp) of the exact result; a
+correctly rounded result is within 0.5. The bound is **{USUAL:g} ulp**, except for the results in the second table.
+`tests/engine/test_ops.py` checks both engines against these bounds, and `make accuracy` measures and writes this page.
 
-Arithmetic is IEEE 754 throughout: nothing raises and nothing becomes complex. log(0) is -inf, 1/0 is inf, 0/0 and
+Arithmetic follows IEEE 754 throughout: no operation raises an exception, and no result is complex. log(0) is -inf, 1/0 is inf, 0/0 and
 √-1 are nan, and an overflow is inf.
 """
 

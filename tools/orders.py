@@ -18,13 +18,13 @@ HEAD = f"""# Derivatives of higher order
 
 Derivatives of every order come from differentiating the rules of the table, so a rule has to be smooth wherever its
 function is. This page compares nested `grad` calls, up to order {orders.ORDERS} and with all mixed derivatives, with what
-mpmath finds by differences of the *value* at 60 digits or more, without a look at any rule.
-`tests/tape/test_derivative_orders.py` holds both engines and compiled code to it; `make orders` measures and writes this page.
+mpmath finds by differences of the *value* at 60 digits or more, independently of the rules.
+`tests/tape/test_derivative_orders.py` checks both engines and compiled code; `make orders` measures and writes this page.
 
 Two things are compared. First, the tape of the derivative, run at 60 digits, has to equal mpmath's derivative to nine
 digits or more (a rule's constants are doubles): that shows that the rule is right. Second, the double that `grad` returns
 has to lie within a bound that is computed for the same tape: each instruction passes on the errors of its operands through
-its partials, and adds its own rounding. The table gives the largest error as a part of that bound; 1.00 would be the limit.
+its partials, and adds its own rounding. The table gives the largest error as a fraction of that bound, so 1.00 is the limit.
 
 | op | points | derivatives | order 1 | order 2 | order 3 | order 4 |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -32,12 +32,12 @@ its partials, and adds its own rounding. The table gives the largest error as a 
 
 MIDDLE = """
 {count} derivatives in all. The points include 0, ±1e-300, 5e-324, ±1e9, ±1e30 and ±700 where the op is smooth there.
-`philox` and `normal` have no derivative; the one of `zeta` by its order is not known (nan).
+`philox` and `normal` have no derivative; that of `zeta` with respect to its order is not implemented (nan).
 
 ## Kinks, ties, ends of domains and infinities
 
-There is no derivative in the usual sense at these points: micrograd returns what its conventions say, or the limit. The
-conventions are PyTorch's, but for hypot at the origin (0, as abs has it), x**y (both mixed derivatives at y = 0 are 1/x; at
+At these points there is no derivative in the usual sense; micrograd returns a value by convention, or the limit. The
+conventions are those of PyTorch, except for hypot at the origin (0, as for abs), x**y (both mixed derivatives at y = 0 are 1/x; at
 x = 0 the derivatives by y are 0) and the limits at infinity, where PyTorch returns nan.
 
 | op | at | derivative by input | is |
