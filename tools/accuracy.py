@@ -25,8 +25,8 @@ numbers, at large ones (±1000) and at random points. An error is counted in uni
 correctly rounded result is within 0.5. The bound is **{USUAL:g} ulp**, except for the results in the second table.
 `tests/engine/test_ops.py` checks both engines against these bounds, and `make accuracy` measures and writes this page.
 
-Arithmetic follows IEEE 754 throughout: no operation raises an exception, and no result is complex. log(0) is -inf, 1/0 is inf, 0/0 and
-√-1 are nan, and an overflow is inf.
+Arithmetic follows IEEE 754 throughout: no operation raises an exception, and no result is complex. log(0) is -inf,
+1/0 is inf, 0/0 and √-1 are nan, and an overflow is inf.
 """
 
 MIDDLE = """

@@ -37,10 +37,10 @@ MIDDLE = """
 ## Kinks, ties, ends of domains and infinities
 
 At these points there is no derivative in the usual sense; micrograd returns a value by convention, or the limit. The
-conventions are those of PyTorch, except for hypot at the origin (0, as for abs), x**y (both mixed derivatives at y = 0 are 1/x; at
-x = 0 the derivatives by y are 0) and the limits at infinity, where PyTorch returns nan.
+conventions are those of PyTorch, except for hypot at the origin (0, as for abs), x**y (both mixed derivatives at y = 0 are
+1/x; at x = 0 the derivatives with respect to y are 0) and the limits at infinity, where PyTorch returns nan.
 
-| op | at | derivative by input | is |
+| op | at | with respect to | derivative |
 | --- | --- | --- | --- |
 """
 
