@@ -22,7 +22,7 @@ PROGRAMS = {
     "floordiv": lambda a, b, c, d: ((a * b + c) // d) * a,
     "mod": lambda a, b, c, d: (a * b + c) % d,
     "fmod": lambda a, b, c, d: math.fmod(a * b + c, d),
-    "remainder": lambda a, b, c, d: math.remainder(a * b + c, d),
+    "remainder": lambda a, b, c, d: math.remainder(a * b + c, 2.0 * d),
     "atan2": lambda a, b, c, d: math.atan2(a * b - c * d, -a),
     "beside an if": lambda a, b, c, d: math.floor(a * b + c) * a if d > 0.3 else a,
 }

@@ -11,6 +11,7 @@ import pytest
 
 from micrograd import CompileError, Value, c_text, export_c, grad, jit, math, nn, random
 from micrograd.interop import c as exporter
+from micrograd.interop import c_writer
 from micrograd.ops import OPS
 from micrograd.tape import interpret, passes
 from micrograd.tape.tape import INPUT
@@ -189,12 +190,177 @@ def test_loops_and_choices_stay_loops_and_choices(tmp_path, point):
     text += "int v(const double *, double *);\nint g(const double *, double *, double *);\n"
     text += exporter._function("v", traced, exporter.lower(traced.tape), None)
     text += exporter._function("g", traced, exporter.lower(swept), [0, 1])
-    assert text.count("for (int") >= 4 and "else {" in text
+    assert text.count("for (size_t") >= 4 and "else {" in text
     library = build(text, tmp_path)
     want = interpret.run(swept, list(point))
     code, out, slopes = call(library.g, point, 2, 4)
     assert code == 0 and [*out, *slopes] == pytest.approx(want, rel=1e-14)
     assert call(library.v, point, 2)[1] == pytest.approx(want[:2], rel=1e-15)
+
+
+def newton(p, q):
+    x = p
+    while abs(x * x - p) > 1e-12:
+        x = 0.5 * (x + p / x)
+    return x * q
+
+
+def loops_in_loops(a, b):
+    total = 0.0 * a
+    for _ in range(40):  # a loop with a condition inside of one without
+        x = a + total
+        while x < 3.0:
+            x = x * 1.3 + 0.01 * b if x < 2.0 else x * 1.1
+        total = total + 0.01 * math.sin(x) * b
+    rest = total
+    while rest < 1.0:  # and one inside of another
+        x = a
+        while x < 2.0:
+            x = x * 1.5 + 0.01 * rest
+        rest = rest + 0.1 * x
+    return total * rest
+
+
+def long_loop(x, y):
+    for _ in range(20_000):
+        x, y = x + 1e-4 * math.sin(y), y - 1e-4 * x
+    return x * y
+
+
+def american_put(spot, sigma):
+    up = math.exp(sigma * 0.1)
+    p = (1.0 - 1.0 / up) / (up - 1.0 / up)
+    values = [max(100.0 - spot * up ** (2 * j - 30), 0.0) for j in range(31)]
+    for i in range(29, -1, -1):
+        values = [
+            max(0.999 * (p * values[j + 1] + (1.0 - p) * values[j]), 100.0 - spot * up ** (2 * j - i))
+            for j in range(i + 1)
+        ]
+    return values[0]
+
+
+PROGRAMS = [  # a function, the numbers it is traced on, others
+    (newton, (2.0, 3.0), (1000.0, 0.5), (1.0, 1.0)),
+    (loops_in_loops, (0.5, 2.0), (0.9, -0.3), (4.0, 1.0)),
+    (long_loop, (1.0, 2.0), (0.3, -1.0)),
+    (american_put, (100.0, 0.2), (80.0, 0.4)),
+]
+
+
+@pytest.mark.parametrize("f, first, others", [(f, first, others) for f, first, *others in PROGRAMS])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_loops_whose_length_is_not_known_and_large_arrays(tmp_path, compiler, f, first, others):
+    text = export_c(f, *first)
+    assert "for (size_t" in text and len(text) < 200_000
+    library = build(text, tmp_path, compiler)
+    for point in (first, *others):
+        code, out, slopes = call(library.f_gradient, point, 1, 2)
+        assert code == 0 and out == call(library.f, point, 1)[1]
+        assert out == pytest.approx([f(*point)], rel=1e-12)
+        assert slopes == pytest.approx(list(grad(f, (0, 1))(*point)), rel=1e-10, abs=1e-14)
+
+
+def test_no_memory_is_told_by_the_code_and_all_of_it_is_given_back(tmp_path):
+    """Each allocation fails in turn; whatever was taken before it is given back."""
+    counting = """
+    #include <stddef.h>
+    void *counted_calloc(size_t, size_t); void counted_free(void *);
+    static long left, alive;
+    #include <stdlib.h>
+    void *counted_calloc(size_t n, size_t size) { if (left-- <= 0) return NULL; ++alive; return calloc(n, size); }
+    void counted_free(void *p) { --alive; free(p); }
+    void allow(long n); long held(void);
+    void allow(long n) { left = n; }
+    long held(void) { return alive; }
+    #define calloc counted_calloc
+    #define free counted_free
+    """
+    library = build(
+        "".join(line.strip() + "\n" for line in counting.splitlines()) + export_c(newton, 2.0, 3.0), tmp_path
+    )
+    codes = []
+    for allowed in range(20):
+        library.allow(ctypes.c_long(allowed))
+        codes.append(call(library.f_gradient, (1e6, 3.0), 1, 2)[0])
+        assert library.held() == 0
+    assert codes[0] == 2 and codes[-1] == 0 and codes == sorted(codes, reverse=True)
+
+
+RAGGED = """
+%0 = input 0
+%1 = const 0.5
+%2 = stack %0 %1
+%3 = loop 3 carry %0 with %2 do {
+  %0 = input 0
+  %1 = input 1
+  %2 = input 2
+  %3 = loop carry %0 while {
+    %0 = input 0
+    %1 = input 1
+    %2 = const 50.0
+    %3 = lt %0 %2
+    return %3
+  } do {
+    %0 = input 0
+    %1 = input 1
+    %2 = const 2.0
+    %3 = mul %0 %2
+    %4 = const 1.0
+    %5 = add %3 %4
+    %6 = stack %3 %1
+    return %5 %0 %6
+  }
+  %4 = result %3 0
+  %5 = result %3 1
+  %6 = result %3 2
+  %7 = pad %5 9
+  %8 = load %7 %2
+  %9 = bump %1 %2 %8
+  %10 = stack %9 %1
+  %11 = bump %10 %2 %9
+  %12 = const 0.05
+  %13 = mul %4 %12
+  return %13 %5 %6 %11
+}
+%4 = result %3 1
+%5 = result %3 2
+%6 = result %3 3
+%7 = const 0.0
+%8 = loop 3 reverse carry %7 over %4 %5 %6 do {
+  %0 = input 0
+  %1 = input 1
+  %2 = input 2
+  %3 = input 3
+  %4 = input 4
+  %5 = element %3 1
+  %6 = element %5 0
+  %7 = loop carry %0 with %6 over %1 %2 do {
+    %0 = input 0
+    %1 = input 1
+    %2 = input 2
+    %3 = input 3
+    %4 = element %3 1
+    %5 = mul %2 %4
+    %6 = add %0 %5
+    %7 = add %6 %1
+    return %7
+  }
+  %8 = result %7 0
+  return %8
+}
+%9 = result %8 0
+return %9
+"""
+
+
+def test_arrays_of_arrays_whose_lengths_are_not_known(tmp_path):
+    traced = FromTape(RAGGED)
+    traced.outputs = 1
+    body = exporter._function("v", traced, traced.tape, None)
+    text = "#include <math.h>\n#include <stdlib.h>\n#include <string.h>\nint v(const double *, double *);\n"
+    library = build(text + c_writer.memory(body) + body, tmp_path)
+    for x in (0.25, 3.0, 60.0):
+        assert call(library.v, [x], 1) == (0, interpret.run(traced.tape, [x]))
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

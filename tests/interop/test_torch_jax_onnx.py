@@ -177,6 +177,34 @@ class TestOnnx:
         want = [[float(v) for v in model(row)] for row in rows.tolist()]
         assert run(export_onnx(model, [0.0, 0.0]), rows) == pytest.approx(np.array(want), rel=1e-4, abs=1e-6)
 
+    def test_branches_and_loops(self, run):
+        def f(a, b):
+            low, _, high = sorted([a, b, 0.5])
+            total = 0.0 if a > b else -b
+            for i in range(1000):
+                if total < 3.0:
+                    total = total + a / (i + 1.0)
+            tree = [a * j - b for j in range(30)]
+            for n in range(29, 0, -1):
+                tree = [max(0.5 * (tree[j] + tree[j + 1]), b) for j in range(n)]
+            return [low, high - a if a != b else 7.0, total, tree[0]]
+
+        rows = np.random.default_rng(2).uniform(-1.0, 1.0, size=(40, 2)).astype(np.float32)
+        rows[0, 0] = rows[0, 1]
+        want = [[float(v) for v in f(*row)] for row in rows.tolist()]
+        assert run(export_onnx(f, 0.1, 0.2), rows) == pytest.approx(np.array(want), rel=1e-4, abs=1e-4)
+
+    def test_a_loop_that_depends_on_the_numbers_is_refused(self):
+        pytest.importorskip("onnx")
+
+        def halved(x):
+            while x > 1.0:
+                x = x * 0.5
+            return x
+
+        with pytest.raises(CompileError, match="depend on the numbers"):
+            export_onnx(halved, 3.0)
+
     def test_what_onnx_has_no_operator_for_is_named(self):
         pytest.importorskip("onnx")
         with pytest.raises(CompileError, match="no operator of ONNX for 'atan2'"):

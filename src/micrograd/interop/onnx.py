@@ -1,15 +1,34 @@
-"""export_onnx: a function of numbers as an ONNX graph in float32, one node for each op, batched over the first axis."""
+"""export_onnx: a function of numbers as an ONNX graph in float32, one node for each op, batched over the first axis.
+
+Both arms of a choice are computed for all rows, and each row takes its own; loops of a known number of turns are written out.
+Rows that do what could not be merged (such as sorting a nan) give nan.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import nan
 from typing import Any
 
-from micrograd import install
+from micrograd import engine, install
 from micrograd.errors import CompileError
 from micrograd.interop.traced import Traced
+from micrograd.ops import OPS as TABLE
 from micrograd.tape import passes
-from micrograd.tape.tape import CONST, INPUT, PARAM
+from micrograd.tape.tape import (
+    BUMP,
+    CONST,
+    INPUT,
+    LOAD,
+    PARAM,
+    STACK,
+    Choose,
+    Guard,
+    Loop,
+    Projection,
+    Structural,
+    Tape,
+)
 from micrograd.tree import written
 
 OPS = {  # op -> the operator of ONNX, with float32 kernels in onnxruntime
@@ -19,6 +38,7 @@ OPS = {  # op -> the operator of ONNX, with float32 kernels in onnxruntime
     "atanh": "Atanh", "erf": "Erf", "sigmoid": "Sigmoid", "relu": "Relu", "softplus": "Softplus", "floor": "Floor",
     "ceil": "Ceil", "round": "Round", "sign": "Sign",
 }  # fmt: skip
+MOST = 100_000  # nodes of a graph
 COMPARISONS = {"lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual", "eq": "Equal"}
 
 
@@ -37,50 +57,143 @@ def export_onnx(f: Callable[..., Any], *args: Any, name: str = "f") -> Any:
     TensorProto, helper = onnx.TensorProto, onnx.helper
     traced = Traced(f, args)
     tape = passes.prune(passes.expand(traced.tape, lambda op: op.name in OPS or bool(op.c), False, powers=False))
-    if tape.guards or tape.has_regions():
-        raise CompileError(f"export_onnx writes functions without branches and loops, and {traced.name} has some\n"
-                           "  Write a branch as micrograd.math.where(condition, a, b), or use export_c.")  # fmt: skip
-    nodes: list[Any] = []
-    constants: list[Any] = []
+    if tape.guards and not traced.merged:
+        raise CompileError(f"export_onnx writes functions whose branches can be merged, and {traced.name} has others\n"
+                           "  jit(f).explain(...) says which, and why. export_c writes the path of these numbers.")  # fmt: skip
+    graph = _Graph(helper, TensorProto, traced)
+    columns = [graph.put("Gather", ["x", graph.whole(k)], axis=1) for k in range(tape.inputs)]
+    places = graph.tape(tape.copy(outputs=(*tape.outputs, *tape.guarded())), columns)
+    places = graph.guarded(places[: len(tape.outputs)], tape.guards, places[len(tape.outputs) :])
+    shape, last = graph.put("Shape", ["x"], start=0, end=1), graph.whole(1, [1])
+    wide = [graph.put("Expand", [graph.name(p), shape]) for p in places]  # a constant has no rows of its own
+    graph.put("Concat", [graph.put("Unsqueeze", [w, last]) for w in wide], "y", axis=1)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", max(traced.tape.inputs, 1)])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", len(places)])
+    told = f"arguments: {written(traced.arguments)}"
+    made = helper.make_graph(graph.nodes, name, [x], [y], graph.constants, doc_string=told)
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
 
-    def put(kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
-        nodes.append(helper.make_node(kind, inputs, [output], **attributes))
+
+class _Graph:
+    """The nodes of an ONNX graph. A place of the tape is a node's name, a constant (a float), or a list of such things."""
+
+    def __init__(self, helper: Any, types: Any, traced: Traced) -> None:
+        self.helper, self.types, self.traced = helper, types, traced
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.zero, self.one = self.name(0.0), self.name(1.0)
+
+    def put(self, kind: str, inputs: Sequence[str], output: str = "", **attributes: Any) -> str:
+        """Add a node; returns the name of its output."""
+        if len(self.nodes) >= MOST:
+            raise CompileError(f"export_onnx: {self.traced.name} needs more than {MOST:,} nodes with its loops written out\n"
+                               "  Use export_c, which keeps loops.")  # fmt: skip
+        output = output or f"v{len(self.nodes)}"
+        self.nodes.append(self.helper.make_node(kind, list(inputs), [output], **attributes))
         return output
 
-    def number(x: float, called: str) -> str:
-        constants.append(helper.make_tensor(called, TensorProto.FLOAT, [], [x]))
-        return called
+    def name(self, place: Any) -> str:
+        """The name of a number."""
+        if isinstance(place, str):
+            return place
+        self.constants.append(self.helper.make_tensor(f"c{len(self.constants)}", self.types.FLOAT, [], [place]))
+        return f"c{len(self.constants) - 1}"
 
-    zero, one = number(0.0, "zero"), number(1.0, "one")
-    places: list[str] = []
-    for i, (op, operands) in enumerate(zip(tape.ops, tape.args)):
-        out = f"v{i}"
-        if op is INPUT:
-            constants.append(helper.make_tensor(f"k{i}", TensorProto.INT64, [], [operands[0]]))
-            places.append(put("Gather", ["x", f"k{i}"], out, axis=1))
-            continue
-        if op is CONST or op is PARAM:
-            places.append(number(operands[0] if op is CONST else traced.params[operands[0]], out))
-            continue
-        given = [places[a] for a in operands]
+    def whole(self, number: int, shape: Sequence[int] = ()) -> str:
+        """A whole number as a constant."""
+        self.constants.append(self.helper.make_tensor(f"c{len(self.constants)}", self.types.INT64, shape, [number]))
+        return f"c{len(self.constants) - 1}"
+
+    def guarded(self, results: list[Any], guards: Sequence[Guard], compared: list[Any]) -> list[Any]:
+        """The results, and nan in the rows that a guard leaves out, of which the tape knows nothing."""
+        for (how, _, _, went), a, b in zip(guards, compared[::2], compared[1::2]):
+            holds = self.test(self.name(self.number(TABLE[how], [a, b])))
+            results = [self.select(holds, x if went else nan, nan if went else x) for x in results]
+        return results
+
+    def tape(self, tape: Tape, inputs: Sequence[Any]) -> list[Any]:
+        """Write a tape; returns what its outputs are."""
+        places: list[Any] = []
+        for op, args in zip(tape.ops, tape.args):
+            if op is CONST:
+                places.append(args[0])
+            elif op is INPUT:
+                places.append(inputs[args[0]])
+            elif op is PARAM:
+                places.append(self.traced.params[args[0]])
+            elif isinstance(op, Structural):
+                places.append(self.structural(op, [places[a] for a in args]))
+            else:
+                places.append(self.number(op, [places[a] for a in args]))
+        return [places[o] for o in tape.outputs]
+
+    def number(self, op: Any, args: list[Any]) -> Any:
+        """An op of the table; of constants it is a constant."""
+        if op.arity >= 0 and not any(isinstance(a, str) for a in args):
+            return float(engine.apply(op, *args)) if op.name != "pick" else args[1] if args[0] else args[2]
+        given = [self.name(a) for a in args]
         if op.name in OPS:
-            places.append(put(OPS[op.name], given, out))
-        elif op.name in COMPARISONS:
-            places.append(put("Where", [put(COMPARISONS[op.name], given, f"{out}b"), one, zero], out))
-        elif op.name in ("where", "pick"):
-            test = put("Not", [put("Equal", [given[0], zero], f"{out}e")], f"{out}n")
-            places.append(put("Where", [test, *given[1:]], out))
-        else:
-            raise CompileError(f"export_onnx has no operator of ONNX for {op.name!r}, which {traced.name} uses\n"
-                               f"  It knows {', '.join(sorted([*OPS, *COMPARISONS, 'where']))}.")  # fmt: skip
-    shape = put("Shape", ["x"], "shape", start=0, end=1)
-    columns = []
-    constants.append(helper.make_tensor("last", TensorProto.INT64, [1], [1]))
-    for i, place in enumerate(tape.outputs):
-        wide = put("Expand", [places[place], shape], f"wide{i}")  # a constant has no rows of its own
-        columns.append(put("Unsqueeze", [wide, "last"], f"column{i}"))
-    put("Concat", columns, "y", axis=1)
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", max(traced.tape.inputs, 1)])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", len(tape.outputs)])
-    graph = helper.make_graph(nodes, name, [x], [y], constants, doc_string=f"arguments: {written(traced.arguments)}")
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+            return self.put(OPS[op.name], given)
+        if op.name in COMPARISONS:
+            return self.put("Where", [self.put(COMPARISONS[op.name], given), self.one, self.zero])
+        if op.name == "ne":
+            return self.put("Where", [self.put("Equal", given), self.zero, self.one])
+        if op.name in ("where", "pick"):
+            return self.select(self.test(given[0]), given[1], given[2])
+        raise CompileError(f"export_onnx has no operator of ONNX for {op.name!r}, which {self.traced.name} uses\n"
+                           f"  It knows {', '.join(sorted([*OPS, *COMPARISONS, 'ne', 'where']))}.")  # fmt: skip
+
+    def test(self, number: str) -> str:
+        """Whether a number is not 0.0."""
+        return self.put("Not", [self.put("Equal", [number, self.zero])])
+
+    def select(self, test: str, a: Any, b: Any) -> Any:
+        """a in the rows where a test holds, else b; of arrays, element by element."""
+        if isinstance(a, list):
+            return [self.select(test, x, y) for x, y in zip(a, b)]
+        return a if a is b else self.put("Where", [test, self.name(a), self.name(b)])
+
+    def structural(self, op: Structural, args: list[Any]) -> Any:
+        """An array, or a region."""
+        if isinstance(op, Projection) and op.name != "pad":
+            return args[0][op.number]
+        if op is STACK:
+            return args
+        if op is LOAD or op is BUMP:
+            k = min(max(int(args[1]), 0), len(args[0]) - 1)  # an index is made from constants and numbers of turns
+            return args[0][k] if op is LOAD else [*args[0][:k], self.sum(args[0][k], args[2]), *args[0][k + 1 :]]
+        if isinstance(op, Choose):
+            then, otherwise = (self.tape(body, args[1:]) for body in op.bodies())
+            if not isinstance(args[0], str):
+                return then if args[0] else otherwise
+            return self.select(self.test(args[0]), then, otherwise)
+        if isinstance(op, Loop):
+            return self.loop(op, args)
+        return [*args[0], *[0.0] * (op.number - len(args[0]))]  # type: ignore[attr-defined]  # pad
+
+    def sum(self, a: Any, b: Any) -> Any:
+        if isinstance(a, list):
+            return [self.sum(x, y) for x, y in zip(a, b)]
+        return self.put("Add", [self.name(a), self.name(b)])
+
+    def loop(self, op: Loop, args: list[Any]) -> list[Any]:
+        """The turns of a loop, one after the other; a condition must be known here, from constants and numbers of turns."""
+        carried, invariants, arrays = op.groups(args)
+        turns = op.turns if op.turns is not None or not arrays else len(arrays[0])
+        stacked: list[list[Any]] = [[] for _ in range(op.results - op.carried)]
+        done = 0
+        while done != turns:
+            turn = turns - 1 - done if op.reverse and turns is not None else done
+            inputs = [*carried, *invariants, *(a[turn] for a in arrays), float(turn)]
+            goes_on = 1.0 if op.condition is None else self.tape(op.condition, inputs)[0]
+            if isinstance(goes_on, str):
+                raise CompileError(f"export_onnx writes loops out, and the turns of one in {self.traced.name} depend on the "
+                                   "numbers\n  Use export_c, which keeps loops.")  # fmt: skip
+            if not goes_on:
+                break
+            returned = self.tape(op.body, inputs)
+            carried = returned[: op.carried]
+            for array, x in zip(stacked, returned[op.carried :]):
+                array.append(x)
+            done += 1
+        return [*carried, *(array[::-1] if op.reverse else array for array in stacked)]

@@ -23,6 +23,7 @@ class Traced:
         self.name, self.leaves = name_of(f), leaves
         found = owner._trace(shape, leaves)
         self.tape: Tape = found.tape
+        self.merged = found.merged  # whether the guards leave out only what could not be merged
         self.params = [float(v.data) for v in found.captured]
         self.arguments: Shape = shape[1][0]
         self.result: Shape = found.shape
