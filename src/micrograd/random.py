@@ -123,6 +123,6 @@ def _checked(x: Any, name: str) -> Any:
     if _is_plain(x):
         if not 0 <= x < EXACT or x != int(x):
             what = "micrograd.random.key(seed) makes one" if name == "key" else "it counts from 0"
-            raise ValueError(f"{name}={x!r}: a whole number from 0 to 2**53 - 1 is wanted ({what})")
+            raise ValueError(f"{name}={x!r}: it must be a whole number from 0 to 2**53 - 1 ({what})")
         return float(x)
     return x

@@ -65,7 +65,7 @@ class SparseJacobian:
     def __init__(self, f: Callable[..., Any], argnum: int = 0) -> None:
         wants_function(f, "differentiate")
         if not isinstance(argnum, int):
-            raise TypeError(f"argnums={argnum!r}: a sparse Jacobian is by one argument, whose number is given")
+            raise TypeError(f"argnums={argnum!r}: a sparse Jacobian is taken with respect to one argument; give its number")
         self.f, self.argnum = f, argnum
         self.sweeps = 0  # how many the last call took: one for each colour
 
@@ -79,13 +79,13 @@ class SparseJacobian:
         """The Jacobian of f at these arguments, by as many forward sweeps as there are colours."""
         if is_tracing():
             raise TraceError(
-                "a sparse Jacobian is no number, and cannot be part of a compiled function; use jacobian there"
+                "a sparse Jacobian is not a number, and cannot be part of a compiled function; use jacobian there"
             )
         csr_array = install.require("scipy.sparse", "a sparse Jacobian", "scipy", "scipy").csr_array
         import numpy as np
 
         if not -len(args) <= self.argnum < len(args):
-            raise TypeError(f"argnums={self.argnum} asks for an argument that did not come by position")
+            raise TypeError(f"argnums={self.argnum} asks for an argument that was not given by position")
         leaves: list[Any] = []
         shape: Shape = ("tuple", (flatten(args[self.argnum], leaves),))
         found = self._trace(shape, as_floats(peek(leaves)), args, kwargs)

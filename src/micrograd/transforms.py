@@ -56,8 +56,8 @@ class Call:
             if not isinstance(n, int):
                 raise TypeError(f"argnums={argnums!r}: the number of an argument, counted from 0, or a tuple of them")
             if not -len(args) <= n < len(args):
-                raise TypeError(f"argnums={argnums} asks for argument {n}, but {len(args)} came by position: "
-                                "give those to differentiate by without their names")  # fmt: skip
+                raise TypeError(f"argnums={argnums} asks for argument {n}, but {len(args)} were given by position: "
+                                "pass the arguments to differentiate by position, not by name")  # fmt: skip
         self.positions = [n % len(args) for n in wanted]
         self.single = isinstance(argnums, int)
         self.leaves: list[Any] = []
@@ -104,7 +104,7 @@ class Call:
 
     def scalar(self, name: str) -> None:
         if self.trace.shape != NUMBER:
-            raise TypeError(f"{name} wants a function with one number as its result, not {_describe(self.trace.shape)}: "
+            raise TypeError(f"{name} needs a function that returns one number, not {_describe(self.trace.shape)}: "
                             "use jacobian, or has_aux=True for what else it returns")  # fmt: skip
 
     def with_aux(self, *results: Any) -> Any:
@@ -151,7 +151,7 @@ def _numbers_in(i: int, a: Any, shape: Shape) -> None:
     for x in fixed_parts(shape):
         if isinstance(x, complex):
             raise TypeError(
-                f"argument {i} holds {x!r}: a derivative is taken by real numbers; pass real and imag apart"
+                f"argument {i} holds {x!r}: derivatives are taken with respect to real numbers; pass the real and the imaginary part separately"
             )
         if x is a:
             raise TypeError(
@@ -293,7 +293,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         shape = flatten(cotangent, flat)
         if shape != call.trace.shape:
             raise TypeError(
-                f"the cotangent is arranged as {written(shape)}, but the result as {written(call.trace.shape)}"
+                f"the cotangent has the structure {written(shape)}, but the result has {written(call.trace.shape)}"
             )
         gradient: tuple[Any, ...] = call.gradient(call.run(swept, tuple(flat))[count:])
         return gradient
@@ -323,4 +323,4 @@ def _matching(name: str, primals: Any, tangents: Any) -> None:
         raise TypeError(f"{name}(f, (x, ...), (dx, ...)): primals and tangents are tuples, one entry for each argument")
     leaves: list[Any] = []
     if flatten(primals, leaves) != flatten(tangents, leaves):
-        raise TypeError(f"{name}: the tangents must be arranged as the primals are")
+        raise TypeError(f"{name}: the tangents must have the same structure as the primals")

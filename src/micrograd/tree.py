@@ -61,7 +61,7 @@ def name_of(f: Any) -> str:
 def wants_function(f: Any, to: str) -> None:
     """Refuse what cannot be called when it is given, and not later when it would be used."""
     if not callable(f):
-        raise TypeError(f"a function to {to} is wanted, not {type(f).__name__}: {f!r}")
+        raise TypeError(f"a function to {to} is needed, not {type(f).__name__}: {f!r}")
 
 
 def refuse_masked(x: Any) -> None:

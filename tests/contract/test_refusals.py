@@ -41,12 +41,12 @@ def product(x, y):
 @pytest.mark.parametrize("wrong", [3, "f", [product]])
 @pytest.mark.parametrize("transform", [jit, vmap, grad, value_and_grad, jacobian, hessian])
 def test_what_is_no_function(transform, wrong):
-    with pytest.raises(TypeError, match=rf"a function to [a-z ]+ is wanted, not {type(wrong).__name__}"):
+    with pytest.raises(TypeError, match=rf"a function to [a-z ]+ is needed, not {type(wrong).__name__}"):
         transform(wrong)
 
 
 def test_what_is_no_function_to_check_or_no_partial():
-    with pytest.raises(TypeError, match="a function to check is wanted, not int: 3"):
+    with pytest.raises(TypeError, match="a function to check is needed, not int: 3"):
         check_grad(3, 1.0)
     with pytest.raises(TypeError, match="a partial is a function of the inputs and the output, not 3"):
         primitive(3)
@@ -67,11 +67,11 @@ def test_the_order_of_a_check(order):
 
 def test_a_cotangent_of_another_arrangement():
     pull = vjp(product, 1.0, 2.0)[1]
-    with pytest.raises(TypeError, match=r"the cotangent is arranged as \(\*,\), but the result as \*"):
+    with pytest.raises(TypeError, match=r"the cotangent has the structure \(\*,\), but the result has \*"):
         pull((1.0,))
-    with pytest.raises(TypeError, match="the cotangent is arranged as 'a', but the result as"):
+    with pytest.raises(TypeError, match="the cotangent has the structure 'a', but the result has"):
         pull("a")
-    with pytest.raises(TypeError, match="arranged as the primals are"):
+    with pytest.raises(TypeError, match="same structure as the primals"):
         jvp(product, (1.0, 2.0), (1.0,))
 
 

@@ -112,5 +112,5 @@ def test_another_path_has_its_own_pattern():
 
 
 def test_inside_a_compiled_function_it_is_refused():
-    with pytest.raises(TraceError, match="a sparse Jacobian is no number"):
+    with pytest.raises(TraceError, match="a sparse Jacobian is not a number"):
         jit(lambda x: sparse_jacobian(lambda y: [y[0]])([x])[0, 0])(1.0)

@@ -255,7 +255,7 @@ def test_a_network_to_train_is_checked() -> None:
 def test_new_check_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "mine.md"
     assert main(["lesson", "new", str(file)]) == 0
-    assert main(["lesson", "new", str(file)]) == 2 and "is there already" in capsys.readouterr().err
+    assert main(["lesson", "new", str(file)]) == 2 and "already exists" in capsys.readouterr().err
     assert main(["lesson", "check", str(file)]) == 0
     assert main(["lesson", "build", str(file)]) == 0
     assert "My first lesson" in (tmp_path / "mine.html").read_text(encoding="utf-8")

@@ -153,7 +153,7 @@ WRONG = [
         "return self.w + [self.b] * len(self.w) * 2",
         "one bias for the whole neuron",
     ),
-    ("e13_neuron", "        if len(x) != len(self.w):", "        if False:", "zip said nothing"),
+    ("e13_neuron", "        if len(x) != len(self.w):", "        if False:", "zip raised no error"),
     ("e13_neuron", "total = self.b\n", "total = Value(0.0)\n", "bias is not added"),
     ("e13_neuron", "total.tanh() if self.active else total", "total.tanh()", "only then"),
     ("e14_mlp", "i + 2 < len(sizes)", "True", "must not be active"),

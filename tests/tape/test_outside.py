@@ -258,7 +258,7 @@ class TestWhatChanges:
                 "generator": lambda x: (x for _ in "a"), "map": lambda x: map(abs, [x])}[kind]  # fmt: skip
         for f in (lambda x: make(x * 2), lambda x: (x, {"inside": make(x)})):
             with pytest.raises(
-                mg.TraceError, match=r"(?s)returns a \w+, and is to be compiled.*build the object outside"
+                mg.TraceError, match=r"(?s)returns a \w+, so it cannot be compiled.*build the object outside"
             ):
                 mg.jit(f)(1.0)
 

@@ -115,9 +115,9 @@ def test_a_file_of_another_model_is_refused_with_names_and_shapes(tmp_path, endi
         ([1, 2], "is no file of"),
         ({"format": "something else"}, "its format is 'something else'"),
         ({"format": files.FORMAT}, "no table of parameters"),
-        ({"format": files.FORMAT, "parameters": {"x": "text"}}, "parameter x is no number"),
-        ({"format": files.FORMAT, "parameters": {"x": [[1.0], [1.0, 2.0]]}}, "parameter x is no number"),
-        ({"format": files.FORMAT, "check": 1, "parameters": {"x": 1.0}}, "do not agree with its check sum"),
+        ({"format": files.FORMAT, "parameters": {"x": "text"}}, "parameter x is neither a number"),
+        ({"format": files.FORMAT, "parameters": {"x": [[1.0], [1.0, 2.0]]}}, "parameter x is neither a number"),
+        ({"format": files.FORMAT, "check": 1, "parameters": {"x": 1.0}}, "do not agree with its checksum"),
     ],
 )
 def test_json_that_is_no_file_of_ours_is_refused(tmp_path, content, told):

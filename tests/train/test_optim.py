@@ -343,7 +343,7 @@ def test_what_cannot_be_is_said(make, error, told):
 def test_a_state_over_other_parameters_is_refused():
     a = optim.SGD([Value(0.0), Value(0.0)], momentum=0.9)
     a.step()
-    with pytest.raises(ValueError, match="for 2 parameters, and here are 1"):
+    with pytest.raises(ValueError, match="for 2 parameters, but there are 1"):
         optim.SGD([Value(0.0)], momentum=0.9).load_state_dict(a.state_dict())
 
 

@@ -49,9 +49,9 @@ def run(args: Any) -> int:
     """Run the simulation, and print what it found."""
     paths = int(args.paths)
     if paths < 2 or paths != args.paths or paths >= 2**53:
-        raise BadArgument(f"--paths {args.paths:g}: a whole number of paths, at least 2, is wanted")
+        raise BadArgument(f"--paths {args.paths:g}: it must be a whole number, at least 2")
     if args.workers < 1:
-        raise BadArgument(f"--workers {args.workers}: at least one worker is wanted")
+        raise BadArgument(f"--workers {args.workers}: at least one worker is needed")
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -93,7 +93,7 @@ def _simulate(client: Any, paths: int, args: Any) -> int:
         print(f"{name:<6} {mean:12.6f}  ± {error:.6f}")
     done = simulate.last_run
     print(
-        f"{paths:,} paths of {DATES} dates in {seconds:.1f} s: {paths / seconds / threads:,.0f} paths a second per core"
+        f"{paths:,} paths of {DATES} dates in {seconds:.1f} s: {paths / seconds / threads:,.0f} paths per second and core"
     )
     print(
         f"{done.done} chunks, {1000 * done.seconds / done.done:.0f} ms each on a worker, "

@@ -367,7 +367,7 @@ def _draw(out: Path, task: str, pictures: dict[str, Picture], wide: int) -> None
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        print(f"pictures are drawn by matplotlib, which is not here: {install.command('train')}")
+        print(f"pictures are drawn by matplotlib, which is not installed: {install.command('train')}")
         return
     for name, (what, draw) in pictures.items():
         figure = Figure(figsize=(6.4, 4.8), layout="constrained")

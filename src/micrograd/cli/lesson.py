@@ -43,7 +43,7 @@ def _new(paths: list[Path]) -> int:
     template = (CHAPTERS.parent / "template.md").read_text(encoding="utf-8")
     for path in paths:
         if path.exists():
-            raise BadArgument(f"{path} is there already, and is kept as it is")
+            raise BadArgument(f"{path} already exists and was not changed")
         path.write_text(template, encoding="utf-8")
         print(f"wrote {path}\nnext: micrograd lesson check {path}; micrograd lesson build {path}")
     return 0

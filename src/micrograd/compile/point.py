@@ -129,7 +129,7 @@ class PointVariant(Variant):
         if self.failure is not None and not self._warned:
             self._warned = True
             warnings.warn(
-                f"a compiled function cannot be compiled and runs in Python, slowly: {self.failure}",
+                f"a function cannot be compiled and runs in Python, which is slow: {self.failure}",
                 RuntimeWarning,
                 stacklevel=user_depth(),
             )

@@ -28,7 +28,7 @@ class Rows:
 
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
         if len(axes) != len(args):
-            raise TypeError(f"in_axes={in_axes!r} is for {len(axes)} arguments, but {len(args)} came")
+            raise TypeError(f"in_axes={in_axes!r} is for {len(axes)} arguments, but {len(args)} were given")
         self.arrays: list[Any] = []
         self.axes: list[int] = []
         self.uniform: list[Any] = []
@@ -97,7 +97,7 @@ class Rows:
             or not array.dtype.isnative
         ):
             if array.dtype.kind not in "fiub":
-                raise TypeError(f"{what} has dtype {array.dtype}, which is no real number")
+                raise TypeError(f"{what} has dtype {array.dtype}, which is not a real number type")
             array = array.astype(float)
         if array.ndim == 0:
             raise TypeError(f"{what} is one number and has no rows: give in_axes=None for it, by its position")

@@ -128,4 +128,4 @@ def _shape(x: Any) -> Shape:
         return "dict", tuple([str(key) for key in parts[0]]), tuple([_shape(part) for part in parts[1]])
     if kind == "array":
         return "array", tuple([int(n) for n in parts[0]])
-    raise ValueError(f"{kind!r} is no kind of structure")
+    raise ValueError(f"{kind!r} is not a known kind of structure")

@@ -34,7 +34,7 @@ class LiveSite(LocalSite):
         try:
             self.check(headers)
             if method not in ("GET", "HEAD"):
-                raise BadRequest(405, "a run is only looked at: GET")
+                raise BadRequest(405, "a run can only be read: use GET")
             if path == "/":
                 return 200, HTML, self._page().encode()
             if found := re.fullmatch(r"/events/([0-9]{1,9})", path):

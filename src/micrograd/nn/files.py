@@ -46,11 +46,11 @@ def _load_json(path: str | PathLike[str]) -> State:
         raise ValueError(f"{path} is damaged: it has no table of parameters")
     if content.get("check", None) not in (None, _check(json.dumps(content["parameters"]))):
         raise ValueError(
-            f'{path} is damaged: its numbers do not agree with its check sum (to edit them, remove "check")'
+            f'{path} is damaged: its numbers do not agree with its checksum (to edit them, remove "check")'
         )
     for name, tensor in content["parameters"].items():
         if shape(tensor) is None:
-            raise ValueError(f"{path} is damaged: parameter {name} is no number and no even list of numbers")
+            raise ValueError(f"{path} is damaged: parameter {name} is neither a number nor a rectangular list of numbers")
     state: State = content["parameters"]
     return state
 
@@ -133,7 +133,7 @@ def read_json(path: str | PathLike[str], form: str) -> dict[str, Any]:
     try:
         table = json.loads(content)
     except (ValueError, RecursionError) as reason:
-        raise ValueError(f"{path} is damaged or cut short: it is no JSON ({reason})") from None
+        raise ValueError(f"{path} is damaged or cut short: it is not JSON ({reason})") from None
     if not isinstance(table, dict) or table.get("format") != form:
         found = table.get("format") if isinstance(table, dict) else None
         raise ValueError(f"{path} is no file of {form!r}: its format is {found!r}")
@@ -185,5 +185,5 @@ def _unpack(path: str | PathLike[str]) -> State:
     state = {name: arrays[name].tolist() for name in header if name in arrays}
     check = header.get("__metadata__", {}).get("check")
     if check not in (None, str(_check(json.dumps(state, sort_keys=True)))):
-        raise ValueError(f"{path} is damaged: its numbers do not agree with its check sum")
+        raise ValueError(f"{path} is damaged: its numbers do not agree with its checksum")
     return state

@@ -55,7 +55,7 @@ def load_state(optimizer: Any, state: dict[str, Any], source: str, mode: str) ->
         raise ValueError(f"{source} is of {state.get('optimizer')}, and this optimizer is {type(optimizer).__name__}")
     groups, initial, steps = state.get("groups"), state.get("initial"), state.get("steps")
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 0:
-        raise ValueError(f"{source} has taken {steps!r} steps, which is no count")
+        raise ValueError(f"{source} has taken {steps!r} steps, which is not a valid count")
     if not isinstance(groups, list) or not isinstance(initial, list) or len(groups) != len(initial):
         raise ValueError(f"{source} has no groups of parameters")
     if len(groups) != len(optimizer.groups):
@@ -138,10 +138,10 @@ def _is_number(x: Any) -> bool:
 def _checked(group: Any, mine: Any, mode: str, source: str) -> tuple[Any, Any, Any, bytes, list[int]]:
     count = len(mine.parameters)
     if not isinstance(group, dict):
-        raise ValueError(f"{source} has a group of parameters that is none")
+        raise ValueError(f"{source} has an invalid group of parameters")
     settings, kept, numbers, frozen = (group.get(name) for name in ("settings", "kept", "numbers", "frozen"))
     if group.get("parameters") != count:
-        raise ValueError(f"{source} is for {group.get('parameters')} parameters, and here are {count}")
+        raise ValueError(f"{source} is for {group.get('parameters')} parameters, but there are {count}")
     if (
         not isinstance(settings, dict)
         or set(settings) != set(mine.settings)
@@ -157,12 +157,12 @@ def _checked(group: Any, mine: Any, mode: str, source: str) -> tuple[Any, Any, A
     for name, items in kept.items():
         if not isinstance(items, list) or len(items) != count:
             found = len(items) if isinstance(items, list) else "no"
-            raise ValueError(f"{source} keeps {name} for {found} parameters, and here are {count}")
+            raise ValueError(f"{source} keeps {name} for {found} parameters, but there are {count}")
         if not all(map(_is_number, items)):
-            raise ValueError(f"{source} keeps a {name} that is no finite number")
+            raise ValueError(f"{source} keeps a {name} that is not a finite number")
         buffers[name] = array("d", items)
     if not isinstance(frozen, list) or not all(isinstance(i, int) and 0 <= i < count for i in frozen):
-        raise ValueError(f"{source} has frozen parameters that are not there")
+        raise ValueError(f"{source} lists frozen parameters that do not exist")
     marks = bytearray(count)
     for i in frozen:
         marks[i] = 1

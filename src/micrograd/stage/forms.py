@@ -207,5 +207,5 @@ def growth(x: Any) -> int:
     if type(x) is not Lane or x.kind is not int or x.terms is not None:
         return 0
     if x.more is None:
-        raise Unsupported("a whole number that is carried from turn to turn grows otherwise than by a constant")
+        raise Unsupported("a whole number that is carried from turn to turn does not grow by a constant")
     return abs(x.more)

@@ -201,7 +201,7 @@ class Machine:
                     if (both := self.masks.both_of(mask, part)) is not FALSE
                 ]
                 if len(combinations) > MAX_COMBINATIONS:
-                    raise Unsupported(f"more than {MAX_COMBINATIONS} combinations of values that are no Values")
+                    raise Unsupported(f"more than {MAX_COMBINATIONS} combinations of values that are not Values")
             else:
                 for _, row in combinations:
                     row.append(a)

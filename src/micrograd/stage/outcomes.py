@@ -42,7 +42,7 @@ def throw(m: Machine, error: Any) -> None:
         if isinstance(one, type) and issubclass(one, BaseException):
             one = one()
         if not isinstance(one, Exception):
-            raise Unsupported("something is raised that is no Exception")
+            raise Unsupported("something is raised that is not an Exception")
         m.here = rows
         m.leave(handler, one)
     m.here = FALSE
@@ -146,7 +146,7 @@ def _final(body: list[ast.stmt], scope: Scope) -> Step | None:
     if not body:
         return None
     if any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for part in body for n in ast.walk(part)):
-        raise Unsupported("a `finally` that leaves")
+        raise Unsupported("a `finally` that leaves the function or the loop")
     return block(body, scope)
 
 

@@ -76,7 +76,7 @@ class Row:
             by = more[1]
             more = {**more[0], self.roll: by}, by
         if self.by or self.roll.items is None or more != ({self.roll: by}, by):
-            raise Unsupported("the length of a list changes otherwise than by a constant from turn to turn")
+            raise Unsupported("the length of a list does not change by a constant from turn to turn")
         self.by = by
         return True
 

@@ -229,7 +229,7 @@ def run(
         aux: Any = None
         if has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
-                raise TypeError("has_aux=True wants a function that returns (result, aux)")
+                raise TypeError("has_aux=True needs a function that returns (result, aux)")
             result, aux = result
         leaves: list[Any] = []
         out_shape = flatten(result, leaves)

@@ -97,7 +97,7 @@ def join(m: Machine, entries: list[Entry]) -> Any:
     if len(found) == 1:
         return found[0][1]
     if len(found) > MAX_ALTERNATIVES:
-        raise Unsupported(f"a variable has more than {MAX_ALTERNATIVES} different values that are no Values")
+        raise Unsupported(f"a variable has more than {MAX_ALTERNATIVES} different values that are not Values")
     rows = entries[-1][0]
     for mask, _, _ in reversed(entries[:-1]):
         rows = masks.either(mask, rows)

@@ -193,7 +193,7 @@ def trace(
     aux = None
     if has_aux:
         if not isinstance(result, tuple) or len(result) != 2:
-            raise TypeError(f"has_aux=True wants a function that returns (result, aux), not {type(result).__name__}")
+            raise TypeError(f"has_aux=True needs a function that returns (result, aux), not {type(result).__name__}")
         result, aux = result
     leaves: list[Any] = []
     out_shape = flatten(result, leaves)
@@ -225,13 +225,13 @@ def _refuse_frozen(f: Any, shape: Shape, texts: list[str]) -> None:
     for x in fixed_parts(shape):
         if isinstance(x, str) and any(text in x for text in texts):
             raise TraceError(
-                f"{name_of(f)} returns a text with the number of a Value in it, and is to be compiled\n"
+                f"{name_of(f)} returns a text with the number of a Value in it, so it cannot be compiled\n"
                 "  It is traced and then replayed, so later calls would return the text of the traced run.\n"
                 "  Return the number, and build the text from it outside."
             )
         if not isinstance(x, CONSTANTS) and not is_numpy_scalar(x):
             raise TraceError(
-                f"{name_of(f)} returns a {type(x).__name__}, and is to be compiled\n"
+                f"{name_of(f)} returns a {type(x).__name__}, so it cannot be compiled\n"
                 "  It is traced and then replayed, so later calls would return this object with its first numbers.\n"
                 "  Return numbers in lists, tuples, named tuples, dicts or NumPy arrays, and build the object outside."
             )
@@ -272,7 +272,7 @@ def _refuse_changed(f: Any, held: list[tuple[Any, list[Any]]]) -> None:
                     f"`{name}` of a {type(container).__name__} is assigned inside a compiled function, {name_of(f)}\n{KEEP_OUT}"
                 )
             raise TraceError(
-                f"{name_of(f)} changes a {type(container).__name__} that it gets as an argument, and is to be compiled\n"
+                f"{name_of(f)} changes a {type(container).__name__} that it gets as an argument, so it cannot be compiled\n"
                 "  Machine code receives only the numbers in it, so the caller's object would not change.\n"
                 "  Change a copy, and return it."
             )
@@ -292,7 +292,7 @@ def _refuse_leaked(f: Any, captured: list[Value], inner: set[int]) -> None:
             raise TraceError(
                 f"{name_of(f)} uses a Value ({v._op or 'an argument'}) that was kept by a function given to grad or the like\n"
                 "  That function was run on Values of its own, so this one is only a number here, and has no derivative.\n"
-                "  Return it from there: grad(f, has_aux=True) hands on what f returns beside its result."
+                "  Return it from there: grad(f, has_aux=True) passes on what f returns beside its result."
             )
 
 
@@ -305,9 +305,9 @@ def _mark_leaked(f: Any, inputs: list[Value], origins: Sequence[Any]) -> None:
 
 def _refuse_to_end(name: str) -> None:
     raise TraceError(
-        f"backward() comes to a Value that {name} was run on and has kept, inside grad or the like\n"
+        f"backward() reaches a Value that {name} was run on and has kept, inside grad or the like\n"
         "  It stands for the argument there, but is not connected with it, so its gradient would be lost.\n"
-        "  Return it from there: grad(f, has_aux=True) hands on what f returns beside its result."
+        "  Return it from there: grad(f, has_aux=True) passes on what f returns beside its result."
     )
 
 

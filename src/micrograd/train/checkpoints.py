@@ -149,7 +149,7 @@ class Saved:
                 )
         saved = content.get("run", {})
         if not isinstance(saved, dict):
-            raise self._damaged("it does not say of which run it is")
+            raise self._damaged("it does not say which run it belongs to")
         check(saved, self.identity, self.path, settings)
         if content["batch"] >= at.batches:
             raise self._damaged(f"batch {content['batch']} of {at.batches}")
@@ -161,10 +161,10 @@ class Saved:
         try:
             random.Random().setstate(state)
         except (TypeError, ValueError, OverflowError):
-            raise self._damaged("the state of its generator is none") from None
+            raise self._damaged("the state of its random generator is invalid") from None
         best = content["best"]
         if best is not None and len(best["data"]) != len(optimizer.parameters):
-            raise self._damaged("its best parameters are of another number")
+            raise self._damaged("the number of its best parameters is wrong")
         learned = Learned(model, optimizer, callbacks)
         learned.check(content, str(self.path))
         before = learned.state()
@@ -204,7 +204,7 @@ class Saved:
             if not isinstance(number, int) or number < 0:
                 raise self._damaged(f"its history has no {name}")
         if len(content["rng"]) != 3 or not isinstance(content["rng"][1], list):
-            raise self._damaged("the state of its generator is none")
+            raise self._damaged("the state of its random generator is invalid")
         for name in ("outside", "means", "keys"):  # which a file of an earlier version does not have
             if not isinstance(content.get(name, []), list):
                 raise self._damaged(f"{name} is a {type(content[name]).__name__}")
@@ -212,7 +212,7 @@ class Saved:
         if best is not None and not (
             isinstance(best.get("data"), list) and isinstance(best.get("row"), dict) and _finite(best["data"])
         ):
-            raise self._damaged("its best parameters are none")
+            raise self._damaged("its best parameters are invalid")
         return content
 
     def _history(self, kept: dict[str, int]) -> list[Row]:
@@ -221,7 +221,7 @@ class Saved:
                 file.seek(kept.get("start", 0))
                 text = file.read(kept["bytes"])
         except FileNotFoundError:
-            raise ValueError(f"{self.path} belongs to {self.beside}, which has the history and is not there") from None
+            raise ValueError(f"{self.path} belongs to {self.beside}, which holds the history and does not exist") from None
         lines = text.splitlines()
         if len(text) != kept["bytes"] or len(lines) != kept["rows"] or zlib.crc32(text) != kept["check"]:
             raise ValueError(f"{self.beside} is damaged: it does not agree with its checksum in {self.path}")

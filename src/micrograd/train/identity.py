@@ -42,8 +42,8 @@ def check(saved: Identity, own: Identity, path: Any, mode: str) -> None:
             continue
         fact = WORDS.get(name) or f"with {name}={theirs!r}, and this one has {name}={mine!r}"
         raise ValueError(
-            f"{path} is of a run {fact}, so that it would not go on as if it had never stopped: give fit what that run "
-            'had, or resume_settings="own" to go on with what it has now'
+            f"{path} belongs to a run {fact}, so the resumed run would differ from an uninterrupted one: give fit the same "
+            'arguments, or resume_settings="own" to continue with the new ones'
         )
 
 

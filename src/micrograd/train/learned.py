@@ -53,7 +53,7 @@ class Learned:
         if saved is None and self.outside:
             raise ValueError(
                 f"{source} lacks {len(self.outside)} parameters of the optimizer that are not part of the model's state: it "
-                "was written by an earlier version, which did not keep them; start anew, without resume=True"
+                "was written by an earlier version, which did not keep them; start again, without resume=True"
             )
         if not _are_numbers(saved or [], len(self.outside)):
             count = len(saved) if isinstance(saved, list) else "no"
@@ -62,7 +62,7 @@ class Learned:
             )
         keys = content.get("keys", [])  # none in a file of an earlier version
         if not _are_numbers(keys, len(keys)):
-            raise ValueError(f"{source} has keys of random numbers that are none: {keys!r}")
+            raise ValueError(f"{source} has invalid random keys: {keys!r}")
         for mean, numbers in zip(self.means, content.get("means", [])):
             mean.check(numbers, source)
 

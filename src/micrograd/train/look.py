@@ -54,8 +54,8 @@ def again(run: Any) -> None:
         warnings.warn(
             f"after step {len(run.history)} the compiled loss of some rows is {got.data:g}, and the eager one "
             f"{wanted.data:g}: the model, the loss or the penalty uses a number that has changed since it was compiled, and "
-            "goes on with the old one; keep it in a Value, or in an attribute of the model that is assigned anew: an array "
-            "that is changed in place is not followed",
+            "continues to use the old one; keep it in a Value, or assign a new one to an attribute of the model: an array "
+            "that is changed in place is not noticed",
             RuntimeWarning,
             stacklevel=4,
         )

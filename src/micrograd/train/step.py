@@ -25,7 +25,7 @@ def step(loss: Callable[..., Any], optimizer: Optimizer, *, clip: float | None =
 
     The call returns the loss as a number. Gradients that are not finite move nothing and are an error. A plain number from
     outside the loss is a constant in compiled code: pass what changes as an argument, or keep it in a Value or in an attribute
-    of a module. An array of NumPy there is followed where it is assigned anew, and not where it is changed in place.
+    of a module. A NumPy array in a module is noticed if a new one is assigned, but not if it is changed in place.
 
     >>> from micrograd import Value, optim, train
     >>> w, b = Value(0.0), Value(0.0)

@@ -179,7 +179,7 @@ def compile_text(source: str, scratch: int, target: Target, level: int = 2) -> C
             module.verify()
     except RuntimeError as reason:
         raise CompileError(
-            f"LLVM refused the text that was made for it: {reason}\n  This is a bug of micrograd."
+            f"LLVM rejected the generated code: {reason}\n  This is a bug in micrograd; please report it."
         ) from None
     machine = target_machine(level, target.bits)
     if kept is None and level > 0:

@@ -199,7 +199,7 @@ def _order_fault(program: Program, values: list[Any], log: list[int], lines: lis
         late = [u for u in users if u not in log[:at]]
         if late:
             raise Fault(
-                f"{names[k]} passed on its gradient too early: {names[late[0]]}, which uses it, had not spoken. "
+                f"{names[k]} passed on its gradient too early: {names[late[0]]}, which uses it, had not passed on its own. "
                 "A node waits until all its users have passed on theirs.",
                 lines[: at + 2],
                 order=order,
