@@ -126,8 +126,8 @@ class CustomVjp(Generic[P, R]):
                 slopes += [0.0] * size(wanted)
             elif flatten(cotangent, slopes) != wanted:
                 raise TypeError(
-                    f"the backward rule of {self!r} gives argument {number} a cotangent of another structure than the argument, "
-                    f"which is {written(wanted)}"
+                    f"the backward rule of {self!r} gives argument {number} a cotangent of another structure than "
+                    f"the argument, which is {written(wanted)}"
                 )
         return slopes
 

@@ -65,7 +65,9 @@ class SparseJacobian:
     def __init__(self, f: Callable[..., Any], argnum: int = 0) -> None:
         wants_function(f, "differentiate")
         if not isinstance(argnum, int):
-            raise TypeError(f"argnums={argnum!r}: a sparse Jacobian is taken with respect to one argument; give its number")
+            raise TypeError(
+                f"argnums={argnum!r}: a sparse Jacobian is taken with respect to one argument; give its number"
+            )
         self.f, self.argnum = f, argnum
         self.sweeps = 0  # how many the last call took: one for each colour
 

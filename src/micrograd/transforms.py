@@ -151,7 +151,8 @@ def _numbers_in(i: int, a: Any, shape: Shape) -> None:
     for x in fixed_parts(shape):
         if isinstance(x, complex):
             raise TypeError(
-                f"argument {i} holds {x!r}: derivatives are taken with respect to real numbers; pass the real and the imaginary part separately"
+                f"argument {i} holds {x!r}: derivatives are taken with respect to real numbers; "
+                "pass the real and the imaginary part separately"
             )
         if x is a:
             raise TypeError(

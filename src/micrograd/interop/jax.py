@@ -29,7 +29,9 @@ def to_jax(f: Callable[..., Any]) -> Callable[..., Any]:
     def on_arrays(*arrays: Any) -> Any:
         given = [jnp.asarray(a) for a in arrays]
         if any(jnp.iscomplexobj(a) for a in given):
-            raise TypeError("to_jax: a function of real numbers takes no complex arrays; pass .real and .imag separately")
+            raise TypeError(
+                "to_jax: a function of real numbers takes no complex arrays; pass .real and .imag separately"
+            )
         dtype = jnp.result_type(*given, float)
         wide = jnp.broadcast_arrays(*[a.astype(dtype) for a in given])
         if len(given) not in calls:

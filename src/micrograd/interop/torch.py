@@ -31,7 +31,9 @@ def to_torch(f: Callable[..., Any]) -> Callable[..., Any]:
     def on_tensors(*tensors: Any) -> Any:
         given = [t if isinstance(t, torch.Tensor) else torch.as_tensor(t, dtype=torch.float64) for t in tensors]
         if any(t.is_complex() for t in given):
-            raise TypeError("to_torch: a function of real numbers takes no complex tensors; pass .real and .imag separately")
+            raise TypeError(
+                "to_torch: a function of real numbers takes no complex tensors; pass .real and .imag separately"
+            )
         floats = [t for t, told in zip(given, tensors) if isinstance(told, torch.Tensor) and t.is_floating_point()]
         dtype, device = (floats[0].dtype, floats[0].device) if floats else (torch.float64, given[0].device)
         for t in floats:

@@ -50,7 +50,9 @@ def _load_json(path: str | PathLike[str]) -> State:
         )
     for name, tensor in content["parameters"].items():
         if shape(tensor) is None:
-            raise ValueError(f"{path} is damaged: parameter {name} is neither a number nor a rectangular list of numbers")
+            raise ValueError(
+                f"{path} is damaged: parameter {name} is neither a number nor a rectangular list of numbers"
+            )
     state: State = content["parameters"]
     return state
 

@@ -221,7 +221,9 @@ class Saved:
                 file.seek(kept.get("start", 0))
                 text = file.read(kept["bytes"])
         except FileNotFoundError:
-            raise ValueError(f"{self.path} belongs to {self.beside}, which holds the history and does not exist") from None
+            raise ValueError(
+                f"{self.path} belongs to {self.beside}, which holds the history and does not exist"
+            ) from None
         lines = text.splitlines()
         if len(text) != kept["bytes"] or len(lines) != kept["rows"] or zlib.crc32(text) != kept["check"]:
             raise ValueError(f"{self.beside} is damaged: it does not agree with its checksum in {self.path}")

@@ -49,7 +49,10 @@ def e13_neuron(load: Load) -> None:
             neuron(xs + [1.0])
         except ValueError:
             continue
-        raise Fault(f"a neuron with {n} weights was called with {n + 1} inputs, and zip raised no error. Compare the lengths and raise ValueError.")
+        raise Fault(
+            f"a neuron with {n} weights was called with {n + 1} inputs, and zip raised no error. "
+            "Compare the lengths and raise ValueError."
+        )
 
 
 def e14_mlp(load: Load) -> None:
