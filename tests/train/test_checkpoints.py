@@ -80,8 +80,14 @@ def test_resuming_without_a_file_starts_at_the_beginning(tmp_path, capsys):
         (lambda c: c.update(epoch=1.5), "is damaged: epoch is a float"),
         (lambda c: c.update(best={"data": [1.0]}), "is damaged: its best parameters"),
         (lambda c: c["optimizer"]["groups"][0].update(kept={"speed": [1.0]}), "keeps speed for 1 parameters"),
-        (lambda c: c["optimizer"]["groups"][0]["kept"].update(speed=[math.nan] * 10), "speed that is not a finite number"),
-        (lambda c: c["optimizer"]["groups"][0]["kept"].update(speed=[10**400] * 10), "speed that is not a finite number"),
+        (
+            lambda c: c["optimizer"]["groups"][0]["kept"].update(speed=[math.nan] * 10),
+            "speed that is not a finite number",
+        ),
+        (
+            lambda c: c["optimizer"]["groups"][0]["kept"].update(speed=[10**400] * 10),
+            "speed that is not a finite number",
+        ),
         (lambda c: c["optimizer"].update(steps=-1), "has taken -1 steps"),
         (lambda c: c["optimizer"].pop("groups"), "has no groups of parameters"),
         (lambda c: c["model"].update({"layers.1.neurons.0.b": 10**400}), "beyond the range of a float"),

@@ -59,7 +59,9 @@ def test_a_history_without_its_file_is_said(tmp_path):
     path = tmp_path / "run.json"
     run("SGD", 5, checkpoint=path)
     (tmp_path / "run.json.history").unlink()
-    with pytest.raises(ValueError, match=r"belongs to .*run\.json\.history, which holds the history and does not exist"):
+    with pytest.raises(
+        ValueError, match=r"belongs to .*run\.json\.history, which holds the history and does not exist"
+    ):
         run("SGD", checkpoint=path, resume=True)
 
 
