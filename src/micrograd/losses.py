@@ -147,6 +147,10 @@ def cross_entropy(
     _same_count("cross_entropy", len(rows), len(classes))
     if not 0.0 <= label_smoothing <= 1.0:
         raise ValueError(f"label_smoothing is a share from 0 to 1, not {label_smoothing}")
+    if ignore_index is not None and (isinstance(ignore_index, bool) or not hasattr(ignore_index, "__index__")):
+        raise TypeError(
+            f"ignore_index is a whole number, as targets are, not {type(ignore_index).__name__}: {ignore_index!r}"
+        )
     weights = None if weight is None else _class_weights(weight, len(rows[0]) if rows else 0)
     losses, counted = [], []
     for row, target in zip(rows, classes):

@@ -104,7 +104,8 @@ class Dropout(Module):
         elif is_tracing():
             raise TraceError(
                 "a Dropout in training mode inside a compiled function, which would drop the same numbers in every call\n"
-                "  Train with micrograd.train.step or fit(compile=True), which count the steps, or call model.eval() first."
+                "  Train with fit(compile=True), or with train.step and a loss of the whole batch that vmap has not compiled:\n"
+                "  they count steps and rows. Or call model.eval() first."
             )
         else:
             key, row, first = draws.fold_in(self._key, self._calls), 0, 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import cos, pi
+from math import cos, inf, pi
 
 Schedule = Callable[[int], float]  # steps taken -> learning rate
 
@@ -16,6 +16,7 @@ def constant(lr: float) -> Schedule:
     >>> optim.constant(0.1)(500)
     0.1
     """
+    _rates(lr=lr)
     return partial(_constant, lr)
 
 
@@ -28,6 +29,7 @@ def linear(start: float, end: float, steps: int) -> Schedule:
     (1.0, 0.5, 0.0)
     """
     _count("steps", steps)
+    _rates(start=start, end=end)
     return partial(_linear, start, end, steps)
 
 
@@ -42,9 +44,9 @@ def cosine(start: float, end: float, steps: int, warmup: int = 0) -> Schedule:
     (1.0, 0.5, 0.0)
     """
     _count("steps", steps)
+    _rates(start=start, end=end)
     if warmup < 0:
         raise ValueError(f"warmup counts steps and is 0 or more, not {warmup}")
-
     return partial(_cosine, start, end, steps, warmup)
 
 
@@ -57,6 +59,7 @@ def step(start: float, every: int, factor: float = 0.1) -> Schedule:
     (1.0, 0.5, 0.25)
     """
     _count("every", every)
+    _rates(start=start, factor=factor)
     return partial(_step, start, every, factor)
 
 
@@ -67,6 +70,7 @@ def exponential(start: float, factor: float) -> Schedule:
     >>> optim.exponential(1.0, 0.5)(3)
     0.125
     """
+    _rates(start=start, factor=factor)
     return partial(_step, start, 1, factor)
 
 
@@ -80,7 +84,7 @@ def warm_restarts(start: float, end: float, steps: int, growth: int = 1) -> Sche
     """
     _count("steps", steps)
     _count("growth", growth)
-
+    _rates(start=start, end=end)
     return partial(_warm_restarts, start, end, steps, growth)
 
 
@@ -97,6 +101,10 @@ def one_cycle(
     (0.04, 1.0, 4e-06)
     """
     _count("steps", steps)
+    _rates(top=top)
+    for name, divisor in (("start_divisor", start_divisor), ("end_divisor", end_divisor)):
+        if not 0.0 < divisor < inf:
+            raise ValueError(f"{name} divides a learning rate, and is above 0, not {divisor}")
     if not 0.0 < rise < 1.0:
         raise ValueError(f"rise is a share of the steps, between 0 and 1, not {rise}")
     return partial(
@@ -162,3 +170,15 @@ def _warmup(after: Schedule, steps: int, k: int) -> float:
 def _count(name: str, n: int) -> None:
     if n < 1:
         raise ValueError(f"{name} counts steps and is 1 or more, not {n}")
+
+
+def _rates(**numbers: float) -> None:
+    """Refuse a schedule that would come to a learning rate that is negative, infinite or nan."""
+    for name, x in numbers.items():
+        if not 0.0 <= x < inf:
+            raise ValueError(
+                f"{name}={x}: a learning rate is 0 or more, and finite: a negative one would climb\n"
+                "  To climb, give the optimizer maximize=True."
+                if name != "factor"
+                else f"factor={x}: a learning rate is multiplied by it, so it is 0 or more, and finite"
+            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from micrograd.optim import Optimizer
@@ -100,21 +101,35 @@ class CSVLog:
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
+        folder = Path(path).parent
+        if not folder.is_dir():
+            raise FileNotFoundError(
+                f"CSVLog({str(path)!r}): there is no folder {str(folder)!r}; make it before the training begins"
+            )
+        if Path(path).is_dir():
+            raise IsADirectoryError(f"CSVLog({str(path)!r}) is a folder: give the name of a file in it")
         self.path = path
         self._file: Any = None
         self._columns: list[str] = []
-        self._seen = 0
+        self._rows: list[dict[str, float]] = []  # that are in the file
+        self._run = 0  # where those of this run begin
+        self._of: Any = None  # the rows of the run that is written
 
     def __call__(self, history: History) -> None:
-        """Write the rows that are new."""
-        for row in history.rows[self._seen :]:
+        """Write the rows that are new. A run that begins anew is written below those of the runs before it."""
+        if history.rows is not self._of:
+            seen, self._of = self._rows[self._run :], history.rows
+            if repr(history.rows[: len(seen)]) != repr(seen):  # not the same run resumed; a nan is not equal to itself
+                self._run = len(self._rows)
+        for row in history.rows[len(self._rows) - self._run :]:
             new = [name for name in row if name not in self._columns]
-            if new:  # the first row, or the first with a validation: the file is begun again with all columns
+            if new or self._file is None:  # the file is begun again, with all columns
                 self._columns += new
-                self._begin(history.rows[: self._seen])
+                self._begin(self._rows)
             self._writer.writerow(row)
-            self._seen += 1
-        self._file.flush()
+            self._rows.append(dict(row))
+        if self._file is not None:
+            self._file.flush()
 
     def _begin(self, rows: list[dict[str, float]]) -> None:
         if self._file is not None:
@@ -125,9 +140,10 @@ class CSVLog:
         self._writer.writerows(rows)
 
     def close(self) -> None:
-        """Close the file; `fit` does so when it ends."""
+        """Close the file; `fit` does so when it ends, and another run opens it again."""
         if self._file is not None:
             self._file.close()
+            self._file = None
 
 
 class TensorBoard:

@@ -81,6 +81,11 @@ def find_lr(
             if not optimizer.slots.descend(error, inf, optimizer.updates()):
                 break
             optimizer.advance()
+        if not rates:
+            raise FloatingPointError(
+                f"the loss is {error.data} before any parameter has moved, so no learning rate can be found\n"
+                "  Look for nan or infinite numbers in the data and in the parameters of the model."
+            )
     finally:
         for p, x in zip(optimizer.parameters, weights):
             p.data = x
