@@ -26,12 +26,13 @@ PROGRAMS = {
     "atan2": lambda a, b, c, d: math.atan2(a * b - c * d, -a),
     "beside an if": lambda a, b, c, d: math.floor(a * b + c) * a if d > 0.3 else a,
 }
+RARE = [(0.2, 5 / 7, 2 / 7, 3 / 7), (0.6, 5 / 7, 2 / 7, 1 / 7), (0.7, 5 / 7, 0.6, 0.1)]  # edges of remainder
 TENTHS_AND_SEVENTHS = [k / 10 for k in range(1, 8)] + [k / 7 for k in (1, 2, 3, 5)]
 
 
 def rows(count: int) -> list[tuple[float, ...]]:
     random = Random(1)
-    return [tuple(random.choice(TENTHS_AND_SEVENTHS) for _ in range(4)) for _ in range(count)]
+    return RARE + [tuple(random.choice(TENTHS_AND_SEVENTHS) for _ in range(4)) for _ in range(count)]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
