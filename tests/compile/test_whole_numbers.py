@@ -77,3 +77,22 @@ def test_an_error_that_is_caught_decides_too():
 def test_digits_are_still_refused():
     with pytest.raises(TraceError, match=r"round\(\) to digits of a Value"):
         jit(lambda x: round(x, 2) * x)(2.567)
+
+
+def passed(x):
+    count = 0
+    for limit in range(5):
+        if x > limit:
+            count += 1
+    return count
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: 3 if x > 0 else x, lambda x: [x, 1 if x > 2 else 2], passed],
+    ids=["or a number", "in a list", "counted"],
+)
+def test_a_result_that_is_whole_in_some_rows_keeps_its_type(f):
+    compiled = jit(f)
+    for x in (1.5, -1.0, 3.5):
+        assert repr(compiled(x)) == repr(f(x))
