@@ -351,3 +351,19 @@ class TestRows:
         tape = layer(3, 8)
         options = llvm.Target(8, True, False, False, 256)
         assert packing.attempt(tape, options, [False] * len(tape.outputs)) is None
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_calls_share_vectors_wherever_their_operands_lie(bits: int) -> None:
+    """A vector of exponentials costs as much as a few calls, so its operands are gathered from anywhere."""
+    usable(bits)
+    count, width = 37, bits // 64
+    builder = Builder(count, 0)
+    places = [builder.source(INPUT, k) for k in range(count)]
+    results = [builder.append(OPS["exp"], places[k * k % count]) for k in range(count)]  # a square jumps about
+    tape = builder.finish(results)
+    plan = pack.plan(tape, width, TUNING.pack_strip[bits])
+    assert plan is not None
+    assert max(len(p.roots) for strip in plan.strips for p in strip) == width
+    xs = [0.1 * k - 2.0 for k in range(count)]
+    assert by_machine(tape, xs, [], bits, True) == python.run(tape, xs, [])

@@ -7,17 +7,11 @@
    a time into contiguous memory, moves them there in vectors, and puts them back: twice as fast for Adam as one by one. */
 
 #include "optim_slots.h"
+#include "platform.h"
 #include <math.h>
 #include <string.h>
 
 #define BLOCK 256
-/* One function for each width of vector registers, chosen when the module is loaded. No rule contracts a*b + c, so all of them
-   round alike. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(MICROGRAD_SANITIZE)
-#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define CLONES
-#endif
 
 #include "optim_rules.h"
 
@@ -228,7 +222,8 @@ int work_take(Work *w, PyObject *slots, Py_ssize_t rule, PyObject *constants, Py
    are written to the Values on the way. */
 void work_run(const Work *w, const double *given) {
     const Slots *s = w->slots;
-    double p[BLOCK], gathered[BLOCK], before[MOST_KEPT][BLOCK], *kept[MOST_KEPT] = {NULL};
+    _Alignas(64) double p[BLOCK], gathered[BLOCK];
+    double before[MOST_KEPT][BLOCK], *kept[MOST_KEPT] = {NULL};
     for (Py_ssize_t from = 0; from < s->n; from += BLOCK) {
         Py_ssize_t n = s->n - from < BLOCK ? s->n - from : BLOCK;
         double *const *at = s->at + from;
@@ -242,6 +237,10 @@ void work_run(const Work *w, const double *given) {
             if (s->frozen != NULL) memcpy(before[k], kept[k], (size_t)n * sizeof(double));
         }
         w->rule->update(n, p, g, kept, w->constants);
+        if (given == NULL && s->frozen == NULL) {
+            for (Py_ssize_t i = 0; i < n; i++) at[i][0] = p[i];
+            continue;
+        }
         for (Py_ssize_t i = 0; i < n; i++) {
             at[i][1] = g[i];
             if (!is_frozen(s, from + i)) at[i][0] = p[i];
@@ -251,12 +250,12 @@ void work_run(const Work *w, const double *given) {
 }
 
 /* update(rule, constants, kept) */
-static PyObject *slots_update(PyObject *self, PyObject *args) {
-    PyObject *constants, *kept;
-    Py_ssize_t rule;
+static PyObject *slots_update(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     Work w;
-    if (!PyArg_ParseTuple(args, "nOO:update", &rule, &constants, &kept)) return NULL;
-    int ready = work_take(&w, self, rule, constants, kept) == 0 && slots_announce(w.slots, "data =") == 0;
+    if (nargs != 3) return PyErr_Format(PyExc_TypeError, "update() takes the number of a rule, constants and buffers");
+    Py_ssize_t rule = PyLong_AsSsize_t(args[0]);
+    if (rule == -1 && PyErr_Occurred()) return NULL;
+    int ready = work_take(&w, self, rule, args[1], args[2]) == 0 && slots_announce(w.slots, "data =") == 0;
     if (ready) work_run(&w, NULL);
     work_release(&w);
     if (!ready) return NULL;
@@ -285,7 +284,7 @@ static PyMethodDef slots_methods[] = {
     {"clip_norm", (PyCFunction)(void *)slots_clip_norm, METH_O, "clip_norm(limit) -> the norm that the gradients had"},
     {"clip_value", (PyCFunction)(void *)slots_clip_value, METH_O, "clip_value(limit): move each gradient into [-limit, limit]"},
     {"freeze", (PyCFunction)(void *)slots_freeze, METH_O, "freeze(bytes): which parameters no update moves"},
-    {"update", slots_update, METH_VARARGS, "update(rule, constants, kept): move all parameters by a rule"},
+    {"update", (PyCFunction)(void *)slots_update, METH_FASTCALL, "update(rule, constants, kept): move all parameters by a rule"},
     {"descend", (PyCFunction)(void *)slots_descend, METH_VARARGS, "descend(root, limit, updates) -> whether the gradients were finite"},
     {"copy", (PyCFunction)(void *)slots_copy, METH_VARARGS, "copy(\"read\" | \"write\" | \"gradients\", buffer)"},
     {"dot", slots_dot, METH_VARARGS | METH_STATIC, "dot(a, b) of two buffers"},

@@ -3,7 +3,6 @@
    with a tuple of what was in it. */
 
 #include "code.h"
-#include <string.h>
 
 int structure_check(PyObject *key) {
     int good = PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) >= 2 && PyTuple_GET_SIZE(key) % 2 == 0 &&
@@ -15,9 +14,13 @@ int structure_check(PyObject *key) {
 
 static int same_items(PyObject *container, PyObject *items) {
     Py_ssize_t n = PyTuple_GET_SIZE(items);
-    if (PyList_Check(container))
-        return PyList_GET_SIZE(container) == n &&
-               memcmp(((PyListObject *)container)->ob_item, ((PyTupleObject *)items)->ob_item, (size_t)n * sizeof(PyObject *)) == 0;
+    if (PyList_Check(container)) {
+        if (PyList_GET_SIZE(container) != n) return 0;
+        PyObject *const *now = ((PyListObject *)container)->ob_item, *const *then = ((PyTupleObject *)items)->ob_item;
+        uintptr_t differs = 0; /* lists are short, and almost always as they were: no call, and no way out in the middle */
+        for (Py_ssize_t i = 0; i < n; i++) differs |= (uintptr_t)now[i] ^ (uintptr_t)then[i];
+        return differs == 0;
+    }
     if (!PyDict_Check(container) || PyDict_GET_SIZE(container) != n) return 0; /* another kind: the close look decides */
     PyObject *name, *value;
     for (Py_ssize_t at = 0, i = 0; PyDict_Next(container, &at, &name, &value); i++)

@@ -80,7 +80,14 @@ class Adjustable:
 
         def __getattr__(self, name: str) -> Any: ...
 
+    def _unsettle(self) -> None:
+        """Let the next step look at all settings anew."""
+
     def __setattr__(self, name: str, x: Any) -> None:
+        self._assign(name, x)
+        self._unsettle()
+
+    def _assign(self, name: str, x: Any) -> None:
         if name in self.assignable or name.startswith("_"):
             object.__setattr__(self, name, x)
             return
@@ -93,11 +100,11 @@ class Adjustable:
         elif name in NAMES and name not in INSTEAD:
             raise AttributeError(self._unknown(name))
         elif (
-            name in FIXED or name in INSTEAD or any(name in vars(kind) for kind in type(self).__mro__ if _is_ours(kind))
+            name in FIXED or name in INSTEAD or any(name in vars(kind) for kind in type(self).__mro__ if is_ours(kind))
         ):
             way_out = INSTEAD.get(name, "make a new optimizer")
             raise AttributeError(f"{name!r} cannot be assigned to {self._told()}: {way_out}")
-        elif _is_ours(type(self)):
+        elif is_ours(type(self)):
             raise AttributeError(self._unknown(name))
         else:  # an attribute of somebody's own subclass
             object.__setattr__(self, name, x)
@@ -141,7 +148,8 @@ def _read(name: str, owner: Adjustable) -> Any:
 declare(NAMES)
 
 
-def _is_ours(kind: type) -> bool:
+def is_ours(kind: type) -> bool:
+    """Whether a class is one of this package."""
     return kind.__module__.startswith("micrograd.optim.")
 
 
@@ -243,6 +251,10 @@ class Group(Adjustable):
     @schedule.setter
     def schedule(self, rate: Schedule | None) -> None:
         self._rate = None if rate is None else schedule_of(rate)
+
+    def _unsettle(self) -> None:
+        if hasattr(self, "_owner"):
+            self._owner._unsettle()
 
     def _is_alone(self) -> bool:
         """Whether this is the only group, which has nothing of its own: its settings are those of the optimizer."""

