@@ -46,7 +46,7 @@ ENGINE = ["tests/engine/test_engine.py", "tests/engine/test_backward.py", "tests
           "tests/engine/test_safety.py", "tests/engine/test_engine_alone.py", "tests/engine/test_random.py"]  # fmt: skip
 PASSES = ["tests/tape/test_passes.py", "tests/tape/test_transforms.py", "tests/tape/test_composition.py",
           "tests/tape/test_region_derivatives.py", "tests/tape/test_regions.py", "tests/tape/test_tape.py",
-          "tests/tape/test_indexed.py", "tests/contract/test_fuzz.py"]  # fmt: skip
+          "tests/tape/test_indexed.py", "tests/tape/test_reach.py", "tests/contract/test_fuzz.py"]  # fmt: skip
 REWRITES = ["tests/compile/test_patterns.py", "tests/compile/test_jit.py", "tests/compile/test_same_functions.py",
             "tests/engine/test_primitive.py", "tests/compile/test_jumps.py", "tests/tape/test_checks.py"]  # fmt: skip
 CALLS = ["tests/compile/test_jit.py", "tests/compile/test_jit_calls.py", "tests/compile/test_paths.py",
@@ -74,7 +74,8 @@ TARGETS: dict[str, list[str]] = {
     "tape/decisions.py": CALLS,
     "tape/kinds.py": ["tests/trust/test_isinstance_under_a_trace.py"],
     **{f"compile/{name}.py": CALLS for name in ("chain", "rows_tracing", "variants", "signature")},
-    **{f"stage/{name}.py": MERGER for name in ("masks", "machine", "summary", "ragged", "outcomes")},
+    "stage/masks.py": ["tests/stage/test_masks.py", "tests/stage/test_traps.py"],
+    **{f"stage/{name}.py": MERGER for name in ("machine", "summary", "ragged", "outcomes")},
     "optim/rules.py": TRAIN,
     "optim/optimizer.py": TRAIN,
     "losses.py": LOSSES,
@@ -131,7 +132,8 @@ class Lines:
         """Read what is known of a file of tests, or run it to know it."""
         if file in self.tests:
             return
-        texts = [Path(file).read_text(), *((SOURCE / t).read_text() for t in TARGETS)]
+        targets = [t for t, files in TARGETS.items() if file in files]
+        texts = [Path(file).read_text(), *((SOURCE / t).read_text() for t in targets)]
         kept = LINES / f"{Path(file).stem}-{hashlib.sha256(''.join(texts).encode()).hexdigest()[:16]}.jsonl"
         if not kept.exists():
             LINES.mkdir(parents=True, exist_ok=True)
@@ -139,7 +141,7 @@ class Lines:
                 old.unlink()
             began, part = time.monotonic(), kept.with_suffix(".part")
             part.unlink(missing_ok=True)
-            if not forked(lambda: _record(file, part)) or not part.exists():
+            if not forked(lambda: _record(file, targets, part)) or not part.exists():
                 sys.exit(f"{file} could not be run")
             part.rename(kept)
             print(f"{file}: lines recorded in {time.monotonic() - began:.0f} s", flush=True)
@@ -180,12 +182,12 @@ class Lines:
         return chosen
 
 
-def _record(file: str, to: Path) -> bool:
+def _record(file: str, targets: list[str], to: Path) -> bool:
     import pytest
 
     from mutants_plugin import Plugin, record
 
-    plugin = Plugin(SOURCE, list(TARGETS), lambda p: record(p, to))
+    plugin = Plugin(SOURCE, targets, lambda p: record(p, to))
     return pytest.main([*OPTIONS, file], plugins=[plugin]) in (0, 5)
 
 

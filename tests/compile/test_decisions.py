@@ -10,7 +10,7 @@ import pytest
 from compiled_regions import point, rows, source
 from micrograd import jit, math, value_and_grad, vmap
 from micrograd.compile.options import Options
-from micrograd.tape.decisions import decisions
+from micrograd.tape.decisions import NOTHING, decisions
 from micrograd.tape.tape import Loop
 from micrograd.tape.text import parse
 from random_programs import needs_llvm
@@ -113,6 +113,109 @@ def test_which_places_decide():
     assert found.places == set(range(9))
     guarded = parse("%0 = input 0\n%1 = mul %0 %0\n%2 = exp %1\n%3 = add %1 %2\nguard lt %2 %0 is true\nreturn %3")
     assert decisions(guarded).places == {0, 1, 2}
+
+
+def test_nothing_decides_in_plain_arithmetic():
+    assert decisions(parse("%0 = input 0\n%1 = mul %0 %0\n%2 = exp %1\nreturn %2")) is NOTHING
+
+
+@pytest.mark.parametrize(
+    ("line", "places"),
+    [
+        ("%4 = floor %2", {0, 1, 2}),
+        ("%4 = mod %2 %3", {0, 1, 2, 3}),
+        ("%4 = copysign %0 %2", {0, 1, 2}),
+        ("%4 = pick %2 %0 %3", {0, 1, 2}),
+        ("%4 = max %2 %3", set()),
+    ],
+)
+def test_what_a_jump_or_a_condition_reads_decides(line, places):
+    tape = parse(f"%0 = input 0\n%1 = input 1\n%2 = mul %0 %1\n%3 = mul %1 %1\n{line}\n%5 = mul %4 %4\nreturn %5")
+    assert decisions(tape).places == places
+
+
+CHOOSE = """%0 = input 0
+%1 = input 1
+%2 = mul %0 %0
+%3 = mul %1 %1
+%4 = lt %2 %1
+%5 = choose %4 %2 %3 then {
+%0 = input 0
+%1 = input 1
+%2 = mul %0 %0
+%3 = exp %1
+return %2 %3
+} else {
+%0 = input 0
+%1 = input 1
+%2 = add %0 %0
+%3 = neg %1
+return %2 %3
+}
+%6 = result %5 0
+%7 = result %5 1
+"""
+
+
+def test_of_a_choice_the_condition_decides_and_what_is_read_of_its_results():
+    found = decisions(parse(CHOOSE + "return %6 %7"))
+    assert found.places == {0, 1, 2, 4} and [body.places for body in found.bodies[5]] == [set(), set()]
+    first = decisions(parse(CHOOSE + "%8 = floor %6\nreturn %8 %7"))
+    assert first.places == {0, 1, 2, 4, 6} and [body.places for body in first.bodies[5]] == [{0, 2}, {0, 2}]
+    second = decisions(parse(CHOOSE + "%8 = floor %7\nreturn %8 %6"))
+    assert second.places == {0, 1, 2, 3, 4, 7} and [body.places for body in second.bodies[5]] == [{1, 3}, {1, 3}]
+
+
+def test_the_operands_of_a_choice_decide_what_its_bodies_decide_with_them():
+    jump = CHOOSE.replace("%3 = exp %1", "%3 = floor %1")
+    found = decisions(parse(jump + "return %6 %7"))
+    assert found.places == {0, 1, 2, 3, 4} and [body.places for body in found.bodies[5]] == [{1}, set()]
+
+
+COUNTED = """%0 = input 0
+%1 = input 1
+%2 = mul %0 %0
+%3 = mul %1 %1
+%4 = add %0 %1
+%5 = loop 3 carry %2 %3 with %4 do {
+%0 = input 0
+%1 = input 1
+%2 = input 2
+%3 = input 3
+%4 = mul %0 %3
+%5 = mul %1 %2
+return %4 %5
+}
+%6 = result %5 0
+%7 = result %5 1
+"""
+
+
+def test_of_a_loop_that_decides_its_operands_decide_and_those_of_the_result_alone():
+    nothing = decisions(parse(COUNTED + "return %6 %7"))
+    assert nothing.places == set() and nothing.bodies[5][0].places == set()
+    first = decisions(
+        parse(COUNTED + "%8 = floor %6\nreturn %8 %7")
+    )  # made of the number of the turn, which is no operand
+    assert first.places == {0, 2, 6} and first.bodies[5][0].places == {0, 3, 4}
+    second = decisions(parse(COUNTED + "%8 = floor %7\nreturn %8 %6"))
+    assert second.places == {0, 1, 3, 4, 7} and second.bodies[5][0].places == {1, 2, 5}
+
+
+def test_a_result_that_a_loop_of_no_turns_returns_unchanged_is_its_operand():
+    text = COUNTED.replace("%5 = mul %1 %2\n", "%5 = const 1.0\n")
+    found = decisions(parse(text + "%8 = floor %7\nreturn %8 %6"))
+    assert found.places == {1, 3, 7} and found.bodies[5][0].places == {5}
+
+
+def test_an_element_of_an_array_that_decides_is_made_from_the_whole_array():
+    from micrograd.tape.tape import element
+
+    tape = parse("%0 = input 0\n%1 = input 1\n%2 = mul %0 %1\n%3 = neg %2\n%4 = floor %3\nreturn %4")
+    ops = list(tape.ops)
+    ops[3] = element(0)  # in place of neg: what it reads decides as well
+    changed = tape.remap(range(len(tape)), ops, tape.args)
+    assert decisions(changed).places == {0, 1, 2, 3}
 
 
 def test_a_carried_value_decides_if_the_condition_of_a_loop_is_made_from_it_some_turns_later():

@@ -385,3 +385,13 @@ def test_vectors_are_checked_in_c():
     for call in (lambda: Slots.dot(a, b), lambda: Slots.add(1.0, a, b), lambda: Slots([Value(1.0)]).copy("read", a)):
         with pytest.raises((ValueError, IndexError)):
             call()
+
+
+def test_lion_does_not_move_a_parameter_that_nothing_pulls():
+    from micrograd.optim.rules import sign
+
+    assert [sign(x) for x in (2.0, 0.5, -0.5, -2.0)] == [1.0, 1.0, -1.0, -1.0]
+    assert [str(sign(x)) for x in (0.0, -0.0, float("nan"))] == ["0.0", "-0.0", "nan"]
+    p = Value(3.0)
+    optim.Lion([p], lr=0.1).step()
+    assert p.data == 3.0

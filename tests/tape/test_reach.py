@@ -1,0 +1,134 @@
+"""What a gradient reaches: values that one path alone uses, read twice, passed twice, or whole arrays; beside plain runs.
+
+In most tapes a value with an infinite slope is on a path that some points do not take: 0 times infinity would be nan there.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from micrograd import Value
+from micrograd.tape import passes
+from micrograd.tape.check import check
+from micrograd.tape.interpret import run
+from micrograd.tape.text import parse
+from random_programs import close
+
+HEAD = "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 0.0\n%4 = gt %0 %3\n"  # sqrt has an infinite slope at 0
+KEEP, SQUARE = "%0 = input 0\nreturn %0", "%0 = input 1\n%1 = mul %0 %0\nreturn %1"
+
+
+def choose(operands, then, other, rest):
+    return f"{HEAD}%5 = choose %4 {operands} then {{\n{then}\n}} else {{\n{other}\n}}\n{rest}"
+
+
+ZERO_TURNS = """%0 = input 0
+%1 = input 1
+%2 = const 1.0
+%3 = loop carry %0 with %1 while {
+%0 = input 0
+%1 = const 2.0
+%2 = lt %0 %1
+return %2
+} do {
+%0 = input 0
+%1 = input 1
+%2 = mul %1 %1
+%3 = const 1.0
+%4 = add %2 %3
+%5 = add %0 %4
+return %5
+}
+%4 = result %3 0
+"""
+
+TAPES = {
+    "the first arm alone": choose("%2 %0", KEEP, SQUARE, "%6 = result %5 0\nreturn %6"),
+    "the second arm alone": choose("%2 %0", SQUARE, KEEP, "%6 = result %5 0\nreturn %6"),
+    "both arms": choose("%2 %0", "%0 = input 0\n%1 = exp %0\nreturn %1", KEEP, "%6 = result %5 0\nreturn %6"),
+    "an operand twice": choose(
+        "%2 %2", "%0 = input 0\n%1 = input 1\n%2 = mul %0 %1\nreturn %2", "%0 = input 0\nreturn %0",
+        "%6 = result %5 0\n%7 = mul %6 %2\n%8 = add %7 %0\nreturn %8"),
+    "an operand twice, and once more behind it": choose(
+        "%0 %0", "%0 = input 0\n%1 = input 1\n%2 = mul %0 %1\nreturn %2", "%0 = input 1\nreturn %0",
+        "%6 = result %5 0\n%7 = mul %6 %0\n%8 = exp %0\n%9 = add %7 %8\nreturn %9"),
+    "a result read twice, on two paths": choose(
+        "%2 %0", KEEP, SQUARE,
+        "%6 = result %5 0\n%7 = result %5 0\n%8 = const 2.0\n%9 = gt %0 %8\n%10 = pick %9 %6 %0\n"
+        "%11 = const -2.0\n%12 = gt %0 %11\n%13 = pick %12 %0 %7\n%14 = mul %10 %13\nreturn %14"),
+    "arrays": choose(
+        "%2 %0", "%0 = input 0\n%1 = input 1\n%2 = stack %0 %1\nreturn %2",
+        "%0 = input 1\n%1 = mul %0 %0\n%2 = stack %0 %1\nreturn %2",
+        "%6 = result %5 0\n%7 = element %6 0\n%8 = element %6 1\n%9 = mul %7 %8\nreturn %9"),
+    "one of two arrays": (
+        "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 0.0\n%4 = gt %0 %3\n%5 = stack %2 %0\n%6 = mul %0 %0\n"
+        "%7 = stack %0 %6\n%8 = choose %4 %5 %7 then {\n%0 = input 0\nreturn %0\n} else {\n%0 = input 1\nreturn %0\n}\n"
+        "%9 = result %8 0\n%10 = element %9 0\n%11 = element %9 1\n%12 = mul %10 %11\n%13 = add %12 %0\nreturn %13"),
+    "one of two arrays, the other way round": (
+        "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 0.0\n%4 = gt %0 %3\n%5 = stack %2 %0\n%6 = mul %0 %0\n"
+        "%7 = stack %0 %6\n%8 = choose %4 %5 %7 then {\n%0 = input 1\nreturn %0\n} else {\n%0 = input 0\nreturn %0\n}\n"
+        "%9 = result %8 0\n%10 = element %9 0\n%11 = element %9 1\n%12 = mul %10 %11\nreturn %12"),
+    "an array in one arm, an element of it in the other": (
+        "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 0.0\n%4 = gt %0 %3\n%5 = stack %2 %0\n"
+        "%6 = choose %4 %5 then {\n%0 = input 0\nreturn %0\n} else {\n%0 = input 0\n%1 = element %0 1\n%2 = stack %1 %1\n"
+        "return %2\n}\n%7 = result %6 0\n%8 = element %7 0\n%9 = element %7 1\n%10 = mul %8 %9\nreturn %10"),
+    "an array that is changed at an index": (
+        "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 1.0\n%4 = stack %0 %1\n%5 = exp %0\n%6 = bump %4 %3 %5\n"
+        "%7 = load %6 %3\n%8 = const 0.0\n%9 = load %6 %8\n%10 = mul %7 %9\nreturn %10"),
+    "an array that is changed at an index, on one path": (
+        "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 1.0\n%4 = stack %0 %0\n%5 = bump %4 %3 %2\n"
+        "%6 = const 0.0\n%7 = gt %0 %6\n%8 = load %5 %3\n%9 = pick %7 %8 %0\nreturn %9"),
+    "a value that a loop of no turns would use": ZERO_TURNS + "%5 = mul %4 %1\nreturn %5",
+    "the same, used before it too": ZERO_TURNS + "%5 = add %4 %1\n%6 = pick %4 %5 %1\nreturn %6",
+}  # fmt: skip
+POINTS = [*itertools.product((-3.0, -1.0, 1.0, 3.0), (0.0, 0.25, 4.0)), (1.5, -0.5), (2.5, 0.5)]
+
+
+def by_graph(tape, xs):
+    """Value and gradient of a plain run on Values: what is not on the path is not in the graph."""
+    values = [Value(x) for x in xs]
+    (y,) = run(tape, values)
+    y.backward()
+    return [y.data, *(v.grad for v in values)]
+
+
+@pytest.mark.parametrize("name", TAPES)
+def test_the_adjoint_is_that_of_a_plain_run(name):
+    tape = parse(TAPES[name])
+    check(tape)
+    swept = passes.adjoint(tape, [0, 1])
+    check(swept)
+    small = passes.prune(passes.simplify(passes.prune(swept)))
+    seen = 0
+    for xs in POINTS:
+        want = by_graph(tape, xs)
+        seen += all(x == x for x in want)
+        for got in (run(swept, xs), run(small, xs)):
+            assert all(close(x, y, 1e-12, 1e-14) for x, y in zip(got, want, strict=True)), (xs, got, want)
+    assert seen > 4
+
+
+@pytest.mark.parametrize("name", TAPES)
+def test_the_second_adjoint_is_the_slope_of_the_first(name):
+    """By differences, at points away from the edges and the poles."""
+    first = passes.adjoint(parse(TAPES[name]), [0, 1])
+    slopes = first.copy(outputs=first.outputs[1:])
+    second = passes.adjoint(slopes, [0, 1])
+    check(second)
+    for x, y in ((-3.0, 4.0), (-1.0, 0.25), (1.0, 0.25), (3.0, 4.0), (1.5, 0.5)):
+        got, h = run(second, [x, y])[2:], 1e-5
+        for k, (dx, dy) in enumerate(((h, 0.0), (0.0, h))):
+            above, below = run(slopes, [x + dx, y + dy]), run(slopes, [x - dx, y - dy])
+            want = [(a - b) / (2 * h) for a, b in zip(above, below)]
+            assert [got[k], got[2 + k]] == pytest.approx(want, rel=1e-6, abs=1e-7), (x, y)
+
+
+@pytest.mark.parametrize("name", ["the first arm alone", "the second arm alone", "one of two arrays"])
+def test_no_infinite_slope_of_another_path_reaches_a_second_derivative(name):
+    first = passes.adjoint(parse(TAPES[name]), [0, 1])
+    second = passes.adjoint(first.copy(outputs=first.outputs[1:]), [0, 1])
+    taken = [xs for xs in ((-3.0, 0.0), (3.0, 0.0)) if all(x == x and abs(x) < 1e9 for x in run(first, xs))]
+    assert len(taken) == 1
+    assert all(x == x and abs(x) < 1e9 for x in run(second, taken[0]))
