@@ -1,10 +1,9 @@
 """Losses: how wrong predictions are, as one Value. Each takes predictions and targets, one by one or in lists.
 
-`reduction` says how the losses of the single predictions are combined: "mean" (so that the learning rate does not
-depend on the size of the batch), "sum", or "none" to get them in a list.
-
-A target that is a plain number is checked, and one that makes no sense is an error. A target that is a Value, which is
-what compiled code has, cannot be: there it gives nan. Values are within 4 ulp of the exact loss (docs/training.md).
+`reduction` says how the losses of single predictions are combined: "mean" (so that the learning rate does not depend on the
+size of the batch), "sum", or "none" to get a list. A target that is a plain number is checked, and an invalid one is an error.
+A target that is a Value, as in compiled code, cannot be checked, and an invalid one gives nan. Losses are within 4 ulp of the
+exact result (docs/training.md).
 
 >>> from micrograd import losses
 >>> losses.mse([1.0, 3.0], [0.0, 1.0])
@@ -17,15 +16,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import inf, isfinite, nan
-from typing import Any
+from typing import Any, overload
 
 from micrograd.engine import Value
 from micrograd.math import abs as absolute
 from micrograd.math import dot, eq, exp, expm1, floor, ge, gt, le, log1p, logsumexp, mean, relu, softplus, where
 from micrograd.math import max as most
 from micrograd.math import sum as total
+from micrograd.nested import flat, rows_of
 from micrograd.tape.trace import is_tracing, peek
-from micrograd.tree import by_position
+from micrograd.typed import Batch, N, Numbers, One, Table
 
 REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {"mean": mean, "sum": total, "none": lambda losses: losses}
 _one_formula: ContextVar[bool] = ContextVar("one_formula", default=False)
@@ -51,6 +51,10 @@ def one_formula() -> Iterator[None]:
         _one_formula.reset(token)
 
 
+@overload
+def mse(predictions: Batch[N], targets: Numbers, reduction: One = "mean") -> N: ...
+@overload
+def mse(predictions: Table, targets: Table, reduction: str = "mean") -> Any: ...
 def mse(predictions: Any, targets: Any, reduction: str = "mean") -> Any:
     """Return the squared error, (prediction - target)².
 
@@ -61,6 +65,10 @@ def mse(predictions: Any, targets: Any, reduction: str = "mean") -> Any:
     return _each(lambda p, t: (p - t) ** 2, "mse", predictions, targets, reduction)
 
 
+@overload
+def mae(predictions: Batch[N], targets: Numbers, reduction: One = "mean") -> N: ...
+@overload
+def mae(predictions: Table, targets: Table, reduction: str = "mean") -> Any: ...
 def mae(predictions: Any, targets: Any, reduction: str = "mean") -> Any:
     """Return the absolute error, |prediction - target|.
 
@@ -71,6 +79,10 @@ def mae(predictions: Any, targets: Any, reduction: str = "mean") -> Any:
     return _each(lambda p, t: absolute(p - t), "mae", predictions, targets, reduction)
 
 
+@overload
+def huber(predictions: Batch[N], targets: Numbers, delta: float = 1.0, reduction: One = "mean") -> N: ...
+@overload
+def huber(predictions: Table, targets: Table, delta: float = 1.0, reduction: str = "mean") -> Any: ...
 def huber(predictions: Any, targets: Any, delta: float = 1.0, reduction: str = "mean") -> Any:
     """Return half the squared error up to delta and a straight line beyond it, so that outliers have a bounded slope.
 
@@ -90,6 +102,10 @@ def huber(predictions: Any, targets: Any, delta: float = 1.0, reduction: str = "
     return _each(one, "huber", predictions, targets, reduction)
 
 
+@overload
+def binary_cross_entropy(logits: Batch[N], targets: Numbers, reduction: One = "mean") -> N: ...
+@overload
+def binary_cross_entropy(logits: Table, targets: Table, reduction: str = "mean") -> Any: ...
 def binary_cross_entropy(logits: Any, targets: Any, reduction: str = "mean") -> Any:
     """Return -log of the probability of the target (0, 1 or between); sigmoid(logit) is the probability of class 1.
 
@@ -112,15 +128,20 @@ def binary_cross_entropy(logits: Any, targets: Any, reduction: str = "mean") -> 
     return _each(one, "binary_cross_entropy", logits, targets, reduction)
 
 
+@overload
 def cross_entropy(
-    logits: Any,
-    targets: Any,
-    reduction: str = "mean",
-    *,
-    weight: Sequence[float] | None = None,
-    ignore_index: int | None = None,
-    label_smoothing: float = 0.0,
-) -> Any:
+    logits: Batch[N], targets: Numbers, reduction: One = "mean", *, weight: Sequence[float] | None = None,
+    ignore_index: int | None = None, label_smoothing: float = 0.0,
+) -> N: ...  # fmt: skip
+@overload
+def cross_entropy(
+    logits: Table, targets: Table, reduction: str = "mean", *, weight: Sequence[float] | None = None,
+    ignore_index: int | None = None, label_smoothing: float = 0.0,
+) -> Any: ...  # fmt: skip
+def cross_entropy(
+    logits: Any, targets: Any, reduction: str = "mean", *, weight: Sequence[float] | None = None,
+    ignore_index: int | None = None, label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
     """Return -log of the probability of the target class, from logits: one for each class, in a list.
 
     Give one list of logits and one class, or lists of such lists (a batch, a sequence) and as many classes.
@@ -138,7 +159,7 @@ def cross_entropy(
     >>> round(cross_entropy([[2.0, 0.0], [0.0, 0.0]], [0, -100], ignore_index=-100), 6)
     0.126928
     """
-    rows, classes = list(_rows(logits)), list(_flat(targets))
+    rows, classes = list(rows_of(logits)), list(flat(targets))
     if len(rows) != len(classes) == sum(map(len, rows)):
         raise ValueError(
             f"cross_entropy was given {len(rows)} rows of logits and {len(classes)} targets, one for each logit: it takes "
@@ -167,6 +188,10 @@ def cross_entropy(
     return _reduce(losses, "cross_entropy", reduction)
 
 
+@overload
+def max_margin(scores: Batch[N], labels: Numbers, reduction: One = "mean") -> N: ...
+@overload
+def max_margin(scores: Table, labels: Table, reduction: str = "mean") -> Any: ...
 def max_margin(scores: Any, labels: Any, reduction: str = "mean") -> Any:
     """Return relu(1 - label · score), for labels 1 and -1: no loss once a score is on the right side by 1 or more.
 
@@ -185,7 +210,7 @@ def max_margin(scores: Any, labels: Any, reduction: str = "mean") -> Any:
     return _each(one, "max_margin", scores, labels, reduction)
 
 
-def l2(parameters: Iterable[Any], strength: float = 1e-4) -> Any:
+def l2(parameters: Iterable[N], strength: float = 1e-4) -> N:
     """Return strength · Σ p², a penalty on large parameters to add to a loss.
 
     >>> from micrograd import losses
@@ -302,7 +327,7 @@ def _rounding_error(a: Any, b: Any) -> Any:
 
 
 def _class_weights(weight: Any, classes: int) -> list[float]:
-    weights = [_number("the weight of a class", w) for w in _flat(weight)]
+    weights = [_number("the weight of a class", w) for w in flat(weight)]
     if len(weights) != classes:
         raise ValueError(f"cross_entropy has {classes} classes and {len(weights)} weights: there is one for each class")
     for w in weights:
@@ -315,7 +340,7 @@ def _class_weights(weight: Any, classes: int) -> list[float]:
 
 
 def _each(loss: Callable[[Any, Any], Any], name: str, predictions: Any, targets: Any, reduction: str) -> Any:
-    ps, ts = list(_flat(predictions)), list(_flat(targets))
+    ps, ts = list(flat(predictions)), list(flat(targets))
     _same_count(name, len(ps), len(ts))
     return _reduce([loss(p, t if isinstance(t, Value) else _number(name, t)) for p, t in zip(ps, ts)], name, reduction)
 
@@ -339,38 +364,3 @@ def _same_count(name: str, predictions: int, targets: int) -> None:
         raise ValueError(
             f"{name} was given {predictions} predictions and {targets} targets: there is one target for each"
         )
-
-
-def _flat(xs: Any) -> Iterator[Any]:
-    """Give the items of nested lists, arrays or tensors in order; anything else is one item."""
-    if isinstance(xs, (Value, str)):
-        yield xs
-        return
-    _refuse_names(xs)
-    xs = by_position(xs)
-    if hasattr(xs, "tolist"):  # an array or a tensor, also one without axes
-        xs = xs.tolist()
-    if not hasattr(xs, "__iter__"):
-        yield xs
-    else:
-        for x in xs:
-            yield from _flat(x)
-
-
-def _refuse_names(xs: Any) -> None:
-    if isinstance(xs, (dict, set, str)):
-        raise TypeError(
-            f"a loss takes numbers in lists or arrays, not a {type(xs).__name__}: {str(xs)[:60]}; give it the part that counts"
-        )
-
-
-def _rows(xs: Any) -> Iterator[list[Any]]:
-    """Give the innermost lists of nested lists in order."""
-    _refuse_names(xs)
-    xs = by_position(xs)
-    items = xs.tolist() if hasattr(xs, "tolist") else list(xs)
-    if items and not isinstance(items[0], Value) and hasattr(items[0], "__iter__"):
-        for item in items:
-            yield from _rows(item)
-    else:
-        yield items

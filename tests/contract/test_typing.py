@@ -55,8 +55,29 @@ MISTAKES = [  # each line is an error to mypy and to pyright
     "v12: float = random.normal(random.key(0), Value(1.0))",
     "random.uniform('key')",
     "explore(3.0)",
+    "v13: str = losses.mse([Value(1.0)], [1.0])",
+    "v14: float = losses.cross_entropy([Value(1.0), Value(2.0)], 1)",
+    "losses.mse([1.0], [1.0]).backward()",
+    "losses.mse([1.0], [1.0], reductoin='sum')",
+    "losses.cross_entropy([Value(1.0)], 0, weights=[1.0])",
+    "losses.mse(None, [1.0])",
+    "v15: str = nn.Neuron(2)([1.0, 2.0])",
+    "nn.MLP(2, [1])('ab')",
+    "nn.MLP(2, [1])([1.0], [2.0])",
+    "nn.Linear(2, 3)([1.0, 2.0]).backward()",
+    "v16: float = nn.Tanh()(Value(1.0))",
+    "v17: list[float] = nn.GPT(5, block=4, width=4, heads=2, layers=1)([0, 1])",
+    "v18: str = vmap(area, reduce='sum')(1.0, 2.0)",
+    "vmap(area)([1.0], [2.0]).backward()",
+    "v19: str = minimize(area, [1.0]).x",
+    "v20: str = minimize(area, 1.0).fun",
+    "minimize(area, [1.0]).minimum",
+    "v21: dict[str, str] = minimize(area, {'a': 1.0}).x",
+    "v22: str = root(area, [1.0]).x",
 ]
-START = """from micrograd import Value, custom_vjp, explore, grad, jacfwd, jit, math, nn, random, remat, value_and_grad, vmap
+START = """from micrograd import (
+    Value, custom_vjp, explore, grad, jacfwd, jit, losses, math, minimize, nn, random, remat, root, value_and_grad, vmap,
+)
 
 
 def area(w: float, h: float) -> float:
@@ -100,7 +121,15 @@ def program(tmp_path):
     return write
 
 
-def test_a_program_that_uses_everything_is_accepted_by_mypy(program):
+def test_a_program_that_uses_everything_runs(program):
+    pytest.importorskip("scipy")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(program(PROGRAM))], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_it_is_accepted_by_mypy(program):
     done = mypy(program(PROGRAM))
     assert done.returncode == 0, done.stdout + done.stderr
 

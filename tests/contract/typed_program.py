@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 import micrograd
 from micrograd import (
@@ -23,15 +24,18 @@ from micrograd import (
     jacrev,
     jit,
     jvp,
+    least_squares,
     linearize,
     losses,
     math,
+    minimize,
     nn,
     no_grad,
     optim,
     primitive,
     random,
     remat,
+    root,
     train,
     value_and_grad,
     vjp,
@@ -110,7 +114,10 @@ def power(x: float, n: int) -> float:
 
 
 y: float = power(2.0, 3)
-rows = vmap(area, in_axes=(0, None), reduce="mean")(np.ones(3), 2.0)
+mean_area: float = vmap(area, in_axes=(0, None), reduce="mean")(np.ones(3), 2.0)
+areas: NDArray[np.float64] = vmap(area)(np.ones(3), np.ones(3))
+pairs = vmap(value_and_grad(area))(np.ones(3), np.ones(3))[1]
+by_hand = vmap(lambda x: {"a": x})(np.ones(3))["a"]
 both = jit(vmap(value_and_grad(area)))
 J = jacobian(lambda x: [x, x * x])(2.0)
 H = hessian(lambda x: x**3)(2.0)
@@ -126,7 +133,7 @@ kept: float = again(1.0, 2.0)
 ruled = custom_vjp(area)
 ruled.defvjp(lambda w, h: (w * h, h), lambda h, c: (c * h, None))
 imported: Callable[..., object] = import_text(export_text(area, 1.0, 2.0))
-nested = vmap(lambda p: p["a"], in_axes=({"a": 1},), out_axes=1)(np.ones((2, 3)))
+nested = vmap(lambda p: p["a"], in_axes=({"a": 1},), out_axes=1)({"a": np.ones((2, 3))})
 array = np.array([1.0, 2.0]) * a
 with detect_anomaly():
     area(1.0, 2.0)
@@ -137,8 +144,26 @@ weights: list[Value] = model.parameters()
 model.zero_grad()
 X, targets = data.moons(20, seed=0)
 optimizer = optim.SGD(model.parameters(), lr=0.1)
-history = train.fit(model, (X, targets), losses.max_margin, optimizer, epochs=1, quiet=True)
+history = train.fit(model, (X, [2 * t - 1 for t in targets]), losses.max_margin, optimizer, epochs=1, quiet=True)
 final: float = history.loss[-1]
+score: Value = nn.Neuron(2)([1.0, Value(2.0)])
+hidden: list[Value] = nn.Linear(2, 3)(np.ones(2))
+bent: list[Value] = nn.Sequential(nn.Tanh(), nn.Dropout(0.1))[0](hidden) if whole else nn.Tanh()(hidden)
+chances: list[Value] = nn.Softmax()(hidden)
+logits: list[list[Value]] = nn.GPT(5, block=4, width=4, heads=2, layers=1)([0, 1, 2])
+model([1.0, 2.0]).backward()
+error: Value = losses.mse([score, score], [1.0, -1.0])
+entropy: Value = losses.cross_entropy(logits, [1, 2, 3], label_smoothing=0.1)
+smooth: Value = losses.huber(hidden, np.ones(3), delta=0.5) + losses.l2(model.parameters())
+plain: float = losses.binary_cross_entropy([0.5, 1.5], [0, 1], reduction="sum")
+each = losses.max_margin(scores=[score], labels=[1], reduction="none")
+least = minimize(lambda x: (x[0] - 1.0) ** 2, [0.0])
+lowest: list[float] = least.x
+height: float = least.fun
+done: bool = minimize(lambda x: x * x, 1.0, method="BFGS", tol=1e-9).success
+named: dict[str, float] = minimize(lambda p: p["a"] ** 2, {"a": 1.0}).x
+fitted: list[float] = least_squares(lambda p: [p[0] - 1.0], [0.0]).x
+crossing: list[float] = root(lambda x: [x[0] - 1.0], [0.0]).x
 
 
 quick = jit(model)
@@ -171,6 +196,7 @@ class Spring:
         return x * x
 
 
+Spring.energy.defvjp(lambda self, x: (x * x, x), lambda x, c: (None, 2.0 * x * c))
 pull_back: Value = Spring().force(0.5)
 kept_signature: float = ruled(1.0, 2.0)
 stored: float = Spring().energy(0.5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from micrograd import anomaly, engine
 from micrograd.compile import axes, explain, llvm
@@ -22,7 +22,7 @@ from micrograd.compile.batch import (
 from micrograd.compile.kernel import RESULT
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
-from micrograd.compile.protocol import Compiled
+from micrograd.compile.protocol import Compiled, R
 from micrograd.compile.rows import Rows
 from micrograd.compile.rows_tracing import Again, RowsTracing
 from micrograd.compile.tuning import TUNING
@@ -32,6 +32,9 @@ from micrograd.importable import attribute_of, by_name
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import is_tracing
 from micrograd.tree import NUMBER, name_of, unflatten, wants_function
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CORES = os.cpu_count() or 1
 
@@ -280,6 +283,27 @@ class Vmap(RowsTracing):
 
 @overload
 def vmap(
+    f: Callable[..., R], *, in_axes: Any = 0, out_axes: Any = 0,
+    reduce: Literal["sum", "mean"], threads: int | None = None, batch_size: int | None = None,
+    exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
+    client: Any = None, progress: Any = None,
+) -> Compiled[..., R]: ...  # fmt: skip
+@overload
+def vmap(
+    f: Callable[..., NoReturn], *, in_axes: Any = 0, out_axes: Any = 0,
+    reduce: None = None, threads: int | None = None, batch_size: int | None = None,
+    exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
+    client: Any = None, progress: Any = None,
+) -> Compiled[..., Any]: ...  # fmt: skip
+@overload
+def vmap(
+    f: Callable[..., float | Value], *, in_axes: Any = 0, out_axes: Any = 0,
+    reduce: None = None, threads: int | None = None, batch_size: int | None = None,
+    exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
+    client: None = None, progress: Any = None,
+) -> Compiled[..., NDArray[Any]]: ...  # fmt: skip
+@overload
+def vmap(
     f: Callable[..., Any], *, in_axes: Any = 0, out_axes: Any = 0,
     reduce: Literal["sum", "mean"] | None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
@@ -288,7 +312,14 @@ def vmap(
 @overload
 def vmap(
     f: None = None, *, in_axes: Any = 0, out_axes: Any = 0,
-    reduce: Literal["sum", "mean"] | None = None, threads: int | None = None, batch_size: int | None = None,
+    reduce: Literal["sum", "mean"], threads: int | None = None, batch_size: int | None = None,
+    exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
+    client: Any = None, progress: Any = None,
+) -> Callable[[Callable[..., R]], Compiled[..., R]]: ...  # fmt: skip
+@overload
+def vmap(
+    f: None = None, *, in_axes: Any = 0, out_axes: Any = 0,
+    reduce: None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
     client: Any = None, progress: Any = None,
 ) -> Callable[[Callable[..., Any]], Compiled[..., Any]]: ...  # fmt: skip

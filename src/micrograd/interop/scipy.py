@@ -10,13 +10,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from micrograd import install
 from micrograd.compile.jit import jit
 from micrograd.jacobians import hessian, jacobian
 from micrograd.transforms import hvp, value_and_grad
 from micrograd.tree import flatten, unflatten
+from micrograd.typed import Minimum, Zeros
+
+K = TypeVar("K")
+X = TypeVar("X")
 
 PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")  # methods that take Hessian times vector
 HESSIANS = ("dogleg", "trust-exact")  # methods that want the whole Hessian
@@ -55,6 +59,22 @@ class _Problem:
         return result
 
 
+@overload
+def minimize(
+    f: Callable[..., Any], x0: list[float], args: tuple[Any, ...] = (), method: str | None = None, **options: Any
+) -> Minimum[list[float]]: ...
+@overload
+def minimize(
+    f: Callable[..., Any], x0: float, args: tuple[Any, ...] = (), method: str | None = None, **options: Any
+) -> Minimum[float]: ...
+@overload
+def minimize(
+    f: Callable[..., Any], x0: dict[K, float], args: tuple[Any, ...] = (), method: str | None = None, **options: Any
+) -> Minimum[dict[K, float]]: ...
+@overload
+def minimize(
+    f: Callable[..., Any], x0: X, args: tuple[Any, ...] = (), method: str | None = None, **options: Any
+) -> Minimum[X]: ...
 def minimize(
     f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), method: str | None = None, **options: Any
 ) -> Any:
@@ -92,7 +112,7 @@ def minimize(
     return problem.finish(optimize.minimize(run, problem.start, method=method, **options))
 
 
-def least_squares(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), **options: Any) -> Any:
+def least_squares(f: Callable[..., Any], x0: X, args: tuple[Any, ...] = (), **options: Any) -> Zeros[X]:
     """Minimise the sum of squares of the numbers that f returns, by `scipy.optimize.least_squares`, with a compiled Jacobian.
 
     >>> from micrograd import least_squares
@@ -102,10 +122,11 @@ def least_squares(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), **
     """
     optimize, problem = _optimize(), _Problem(f, x0, args)
     residuals, slopes = _vector(problem)
-    return problem.finish(optimize.least_squares(residuals, problem.start, jac=slopes, **options))
+    found: Zeros[X] = problem.finish(optimize.least_squares(residuals, problem.start, jac=slopes, **options))
+    return found
 
 
-def root(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), method: str = "hybr", **options: Any) -> Any:
+def root(f: Callable[..., Any], x0: X, args: tuple[Any, ...] = (), method: str = "hybr", **options: Any) -> Zeros[X]:
     """Find where all numbers that f returns are zero, by `scipy.optimize.root`, with a compiled Jacobian.
 
     >>> from micrograd import math, root
@@ -115,7 +136,8 @@ def root(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), method: str
     optimize, problem = _optimize(), _Problem(f, x0, args)
     residuals, slopes = _vector(problem)
     jac = slopes if method in ("hybr", "lm") else None
-    return problem.finish(optimize.root(residuals, problem.start, method=method, jac=jac, **options))
+    found: Zeros[X] = problem.finish(optimize.root(residuals, problem.start, method=method, jac=jac, **options))
+    return found
 
 
 def _vector(problem: _Problem) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:

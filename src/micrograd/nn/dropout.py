@@ -14,8 +14,8 @@ from typing import Any
 from micrograd import random as draws
 from micrograd.errors import TraceError
 from micrograd.math import ge, where
+from micrograd.nn.elementwise import Elementwise
 from micrograd.nn.initial import Generator, generator
-from micrograd.nn.module import Module
 from micrograd.structure import modules_of
 from micrograd.tape.trace import is_tracing
 
@@ -71,7 +71,7 @@ def each(
     return out
 
 
-class Dropout(Module):
+class Dropout(Elementwise):
     """Set each number of a vector to zero with probability p in training, and divide the others by 1 - p.
 
     In evaluation mode (`model.eval()`) the vector passes unchanged. `rng` seeds the draws.

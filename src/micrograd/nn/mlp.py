@@ -10,6 +10,7 @@ from micrograd.math import dot, gelu, relu, sigmoid, silu, tanh
 from micrograd.nn.initial import Generator, Initialiser, count, generator, initialiser
 from micrograd.nn.module import Module
 from micrograd.observed import set_scope
+from micrograd.typed import Vector
 
 ACTIVATIONS: dict[str, tuple[str, Callable[[Any], Any] | None]] = {  # name -> (as a repr has it, function)
     "relu": ("ReLU", relu),
@@ -70,6 +71,10 @@ class Neuron(Module):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state | {"_activate": ACTIVATIONS[state["activation"]][1]})
+
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Vector, /) -> Value: ...
 
     def forward(self, x: Any) -> Any:
         """Return the activation of the weighted sum of the inputs."""
@@ -147,6 +152,10 @@ class Layer(Module):
             Neuron(nin, init=lambda nin, _, rng: draw(nin, nout, rng), rng=source, **options) for _ in range(nout)
         ]
 
+    if TYPE_CHECKING:
+
+        def __call__(self, x: float | Value | Vector, /) -> Any: ...
+
     def forward(self, x: Any) -> Any:
         """Return the outputs of the neurons in a list; that of a single neuron is returned bare."""
         if not isinstance(x, (list, tuple)):
@@ -201,6 +210,10 @@ class MLP(Module):
             Layer(sizes[i], sizes[i + 1], nonlin=i != len(nouts) - 1, activation=activation, init=init, rng=source)
             for i in range(len(nouts))
         ]
+
+    if TYPE_CHECKING:
+
+        def __call__(self, x: float | Value | Vector, /) -> Any: ...
 
     def forward(self, x: Any) -> Any:
         """Return the output of the last layer."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from micrograd.math import gelu, relu, sigmoid, silu, softmax, tanh
+from micrograd.nn.elementwise import Elementwise
 from micrograd.nn.module import Module
+from micrograd.typed import N, Vector
 
 
 class Sequential(Module):
@@ -45,7 +47,7 @@ class Sequential(Module):
         return f"Sequential({', '.join(map(repr, self.parts))})"
 
 
-class _Activation(Module):
+class _Activation(Elementwise):
     """An activation of each number of a vector, or of a single number."""
 
     function: Callable[[Any], Any]
@@ -121,6 +123,14 @@ class Softmax(Module):
     >>> nn.Softmax()([0.0, 0.0])
     [0.5, 0.5]
     """
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __call__(self, x: Sequence[N], /) -> list[N]: ...
+        @overload
+        def __call__(self, x: Vector, /) -> Any: ...
+        def __call__(self, x: Any, /) -> Any: ...
 
     def forward(self, x: Any) -> Any:
         """Return the probabilities."""

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import nan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from micrograd.engine import Value, no_grad
 from micrograd.math import dot, eq, gelu, mean, relu, softmax, sqrt, where
 from micrograd.math import sum as total
 from micrograd.nn.initial import Generator, Initialiser, count, generator, initialiser
 from micrograd.nn.module import Module
+from micrograd.typed import Vector as Input
 
 Vector = list[Any]  # of Values or numbers
 
@@ -49,6 +50,10 @@ class Linear(Module):
         self.weight = _matrix(nout, nin, init, generator(rng))
         self.bias = [Value(0.0) for _ in range(nout)] if bias else None
 
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Input, /) -> list[Value]: ...
+
     def forward(self, x: Vector) -> Vector:
         """Map a vector of inputs to the vector of outputs."""
         _check_width(self, x, len(self.weight[0]))
@@ -72,6 +77,10 @@ class Embedding(Module):
         self, tokens: int, width: int, init: str | Initialiser = "small", rng: Generator | int | None = None
     ) -> None:
         self.weight = _matrix(tokens, width, init, generator(rng))
+
+    if TYPE_CHECKING:
+
+        def __call__(self, token: float | Value, /) -> list[Value]: ...
 
     def forward(self, token: Any) -> Vector:
         """Return the vector of a token, given as a whole number or as a Value.
@@ -103,6 +112,10 @@ class RMSNorm(Module):
         self.width, self.eps = count("the width of a norm", width), eps
         self.gain = [Value(1.0) for _ in range(width)] if gain else None
 
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Input, /) -> list[Any]: ...
+
     def forward(self, x: Vector) -> Vector:
         """Normalize a vector."""
         _check_width(self, x, self.width)
@@ -127,6 +140,10 @@ class LayerNorm(Module):
         width, self.eps = count("the width of a norm", width), eps
         self.gain = [Value(1.0) for _ in range(width)]
         self.bias = [Value(0.0) for _ in range(width)]
+
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Input, /) -> list[Value]: ...
 
     def forward(self, x: Vector) -> Vector:
         """Normalize a vector."""
@@ -155,6 +172,10 @@ class Attention(Module):
         self.key = Linear(width, width, False, init, source)
         self.value = Linear(width, width, False, init, source)
         self.out = Linear(width, width, False, init, source)
+
+    if TYPE_CHECKING:
+
+        def __call__(self, xs: Sequence[Input], /) -> list[list[Value]]: ...
 
     def forward(self, xs: Sequence[Vector]) -> list[Vector]:
         """Map a sequence of vectors to a sequence of vectors."""
@@ -194,6 +215,10 @@ class Block(Module):
         self.attention = Attention(width, heads, init, source)
         self.up = Linear(width, 4 * width, False, init, source)
         self.down = Linear(4 * width, width, False, init, source)
+
+    if TYPE_CHECKING:
+
+        def __call__(self, xs: Sequence[Input], /) -> list[list[Value]]: ...
 
     def forward(self, xs: Sequence[Vector]) -> list[Vector]:
         """Map a sequence of vectors to a sequence of vectors."""
@@ -238,6 +263,10 @@ class GPT(Module):
         self.norm = RMSNorm(width, gain=False)
         self.blocks = [Block(width, heads, activation, init, source) for _ in range(layers)]
         self.head = Linear(width, vocabulary, False, init, source)
+
+    if TYPE_CHECKING:
+
+        def __call__(self, tokens: Input, /) -> list[list[Value]]: ...
 
     def forward(self, tokens: Sequence[Any]) -> list[Vector]:
         """Return the logits at each position."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from micrograd import losses
+from micrograd.nested import flat
 from micrograd.train.checks import known
 from micrograd.train.measure import of_predictions, predictions
 from micrograd.train.objective import Given
@@ -12,7 +13,7 @@ from micrograd.train.objective import Given
 
 def weight(options: dict[str, Any], y: Any) -> float:
     """Return what a row counts in a mean: the number of its targets, or the sum of the weights of their classes."""
-    targets = list(losses._flat(y))
+    targets = list(flat(y))
     factors, ignored = options.get("weight"), options.get("ignore_index")
     if factors is None and ignored is None:
         return float(len(targets))

@@ -13,6 +13,7 @@ from typing import Any
 
 from micrograd import losses
 from micrograd.engine import Value
+from micrograd.nested import flat
 from micrograd.optim import LBFGS, Optimizer
 from micrograd.optim.clip import check_limit
 from micrograd.train.history import RESERVED
@@ -251,7 +252,7 @@ def targets(loss: Any, rows: Any, width: int | None, what: str) -> None:
     elif arrays is not None and _plain(arrays[0], arrays[1], function, options, width):
         return
     for row, target in enumerate(rows.targets(None)):
-        for t in losses._flat(target):
+        for t in flat(target):
             if isinstance(t, Value):
                 continue
             if isinstance(t, (str, bytes)) or not hasattr(t, "__float__"):

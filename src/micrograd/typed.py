@@ -1,0 +1,64 @@
+"""The types of what functions of this package take and return, for editors and type checkers.
+
+>>> from micrograd import Value, losses
+>>> loss: Value = losses.mse([Value(1.0), Value(2.0)], [0.0, 0.0])
+>>> number: float = losses.mse([1.0, 2.0], [0.0, 0.0])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol, TypeVar, Union
+
+from micrograd.engine import Value
+
+N = TypeVar("N", float, Value)
+X_co = TypeVar("X_co", covariant=True)
+
+
+class Array(Protocol):
+    """An array of NumPy, or an object that can become one: a tensor, a column of pandas."""
+
+    def __array__(self) -> Any:
+        """Return the array."""
+        ...
+
+
+Vector = Sequence[float | Value] | Array  # one input of a model
+Batch = Union[N, Sequence[N], Sequence[Sequence[N]], Sequence[Sequence[Sequence[N]]]]  # noqa: UP007 (mypy needs Union)
+Numbers = float | Sequence[float] | Sequence[Sequence[float]] | Array
+Table = float | Value | Sequence[Any] | Array
+One = Literal["mean", "sum"]
+
+
+class Solution(Protocol[X_co]):
+    """What `minimize`, `least_squares` and `root` return: SciPy's result, with `x` in the structure of the starting point."""
+
+    success: bool
+    status: int
+    message: str
+    nfev: int
+
+    @property
+    def x(self) -> X_co:
+        """The solution."""
+        ...
+
+    def __getitem__(self, name: str, /) -> Any: ...
+    def keys(self) -> Any:
+        """Return the names of all entries."""
+        ...
+
+
+class Minimum(Solution[X_co], Protocol[X_co]):
+    """What `minimize` returns: `fun` is the value of the function at `x`."""
+
+    fun: float
+    nit: int
+    jac: Any
+
+
+class Zeros(Solution[X_co], Protocol[X_co]):
+    """What `least_squares` and `root` return: `fun` is the array of the numbers that the function gives at `x`."""
+
+    fun: Any
