@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import iterate, packed
+from micrograd.stage import iterate, mixed, packed
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
@@ -122,13 +122,14 @@ def _sum(m: Machine, source: Any, start: Any = 0) -> Any:
 def _plus(m: Machine, binary: Any, a: Any, b: Any) -> Any:
     import operator
 
-    if sys.version_info >= (3, 12) and _has_float(a) and _has_float(b):
+    if sys.version_info >= (3, 12) and _has_float(m, a) and _has_float(m, b):
         raise Unsupported("sum() of floats and of what differs by row, which CPython adds with a correction")
     return binary(m, operator.add, a, b)
 
 
-def _has_float(x: Any) -> bool:
-    return type(x) is float or (type(x) is Summary and any(type(y) is float for _, y in x.alternatives))
+def _has_float(m: Machine, x: Any) -> bool:
+    parts = [y for _, y in x.alternatives] if type(x) is Summary else [x]
+    return any(type(y) is float or mixed.is_mixed(m, y) for y in parts)
 
 
 def sort(m: Machine, items: list[Any], key: Any = None, reverse: Any = False) -> list[Any]:
@@ -220,10 +221,12 @@ def _len(m: Machine, x: Any) -> Any:
 def _type(m: Machine, *args: Any) -> Any:
     if len(args) != 1:
         raise Unsupported("a class is made")
+    mixed.refuse(m, m.now(args[0]))
     return m.lift(type, args[0])
 
 
 def _range(m: Machine, *ends: Any) -> Any:
+    mixed.refuse(m, *ends)
     if any(isinstance(e, Value) for e in ends):
         raise TypeError("'Value' object cannot be interpreted as an integer")
     if any(type(e) is Lane for e in ends):
@@ -232,7 +235,11 @@ def _range(m: Machine, *ends: Any) -> Any:
 
 
 def _convert(kind: type) -> Callable[..., Any]:
-    return lambda m, *args: m.lift(kind, *args)
+    def rule(m: Machine, *args: Any) -> Any:
+        mixed.refuse(m, *args)
+        return m.lift(kind, *args)
+
+    return rule
 
 
 def _print(m: Machine, *args: Any, **options: Any) -> Any:
@@ -276,11 +283,13 @@ def _reversed(m: Machine, source: Any) -> Any:
 
 
 def _getattr(m: Machine, x: Any, name: str, *default: Any) -> Any:
+    mixed.refuse(m, m.now(x))
     return m.lift(lambda y: getattr(y, name, *default), x)
 
 
 def _isinstance(m: Machine, x: Any, classes: Any) -> Any:
     x = m.now(x)
+    mixed.refuse(m, x)
     if type(x) is Lane:
         return issubclass(x.kind, classes)
     return m.lift(kinds.is_instance, x, classes)

@@ -9,13 +9,13 @@ from types import BuiltinFunctionType, BuiltinMethodType, FunctionType, MethodTy
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import builtin, iterate, managers, packed, ragged
+from micrograd.stage import builtin, iterate, managers, mixed, packed, ragged
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.functions import Function, enter
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
-from micrograd.stage.pure import is_pure, total
+from micrograd.stage.pure import WHOLE, is_pure, total
 from micrograd.stage.summary import Summary, number
 
 MUTATORS: dict[Any, set[str]] = {
@@ -66,6 +66,7 @@ def exactly(items: list[Any], count: int) -> list[Any]:
 
 def attribute(m: Machine, x: Any, name: str) -> Any:
     """x.name"""
+    mixed.refuse(m, x)
     if isinstance(x, (iterate.Iterator, iterate.Comprehension, Function)):
         raise Unsupported(f"the attribute {name} of a {type(x).__name__}")
     by_class = getattr(type(x), name, None)
@@ -81,6 +82,7 @@ def change(m: Machine, x: Any, function: Callable[[Any], Any]) -> Any:
 
 def set_item(m: Machine, x: Any, index: Any, value: Any) -> None:
     """x[index] = value"""
+    mixed.refuse(m, index)
     if type(x) not in (list, dict):
         raise Unsupported(f"an item of a {type(x).__name__} is assigned")
     if isinstance(index, slice):
@@ -227,6 +229,8 @@ def named(m: Machine, x: Any) -> Any:
 def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Call something as it is."""
     plain = [plainly(m, a) for a in args]
+    if m.mixed and m.limits.coarse and not (total(f) and f not in WHOLE):
+        mixed.refuse(m, *[x for a in [*plain, *kwargs.values()] for x in (a if type(a) in (list, tuple) else [a])])
     named = {name: plainly(m, a) for name, a in kwargs.items()}
     if any(type(a) is Lane for a in [*plain, *named.values()]):
         if not total(f) or named or any(type(a) is Summary for a in plain):

@@ -7,6 +7,10 @@ class Unsupported(BaseException):
     """Something that cannot be shown to be right when merged. Not an Exception: the user's `except` must not see it."""
 
 
+class TooManyWays(Unsupported):
+    """Choices depend on each other in more ways than can be followed; perhaps not, if plain numbers become Values."""
+
+
 class NoSource(Unsupported):
     """A function is not interpreted because its source cannot be read."""
 

@@ -17,6 +17,7 @@ class Limits:
     )
     sample: int = 1_000_000  # instructions of a loop that are run for the numbers of the row at hand
     level: int = 0  # loops and recursion that are written out are followed four times as far with each level
+    coarse: bool = False  # whether plain numbers become Values where they meet behind a choice (see mixed.py)
 
     def far(self, least: int) -> int:
         """How many turns or calls are written out, where that is decided by numbers: `least` of them at level 0."""

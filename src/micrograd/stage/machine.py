@@ -12,7 +12,7 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.stage import lanes, packed, ragged
-from micrograd.stage.errors import Bound, Lost, Outside, StaleRead, Unsupported
+from micrograd.stage.errors import Bound, Lost, Outside, StaleRead, TooManyWays, Unsupported
 from micrograd.stage.limits import Limits
 from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
 from micrograd.stage.state import Exits, Frame, Journal, Key, State, changes, contents, restore, undo
@@ -40,9 +40,7 @@ class Machine:
         self.births: dict[int, tuple[Any, Mask, int]] = {}  # objects that the program made
         self.differentiated = 0
         self.depth = 0
-        self.calls: dict[
-            Any, tuple[int, Mask]
-        ] = {}  # calls of a function inside of each other, and the rows of the first
+        self.calls: dict[Any, tuple[int, Mask]] = {}  # calls inside of each other, and the rows of the first
         self.rolling: Any = None  # the loop whose body is interpreted on placeholders
         self.called: Any = None  # the function whose call was evaluated last
         self.handlers: list[Exits] = []  # the `try` statements that are running
@@ -50,11 +48,11 @@ class Machine:
         self.not_rolled: dict[str, str] = {}  # place of a loop in the source → why it is not rolled
         self.by_turn = 0  # how many comparisons were made of plain numbers that change from turn to turn
         self.rolled = 0  # how many loops are in the tape
-        # Whether the Values have the numbers of the row at hand, or zeros since a loop that is too long.
-        self.sampled = True
+        self.sampled = True  # whether Values have the numbers of the row at hand, or zeros since a long loop
         self.stacks: dict[Any, Any] = {}  # lists that were packed, and their arrays (see packed.py)
         self.unpacked: dict[Any, Any] = {}  # arrays whose items were loaded one by one, and those items
-        self.mixed: dict[int, Any] = {}  # Values that may be plain numbers in the program itself
+        self.mixed: dict[int, Any] = {}  # Values that may be plain numbers in the program itself (see mixed.py)
+        self.renamed = False  # whether a choice has left one of several lists somewhere (see renamed.py)
         self.statements = 0
         self.nodes = 0  # instructions that were written
         self.costs: dict[str, int] = {}  # place in the source → instructions of the choices there, in all their arms
@@ -137,6 +135,7 @@ class Machine:
     def lose(self, mask: Mask, why: Any) -> None:
         """Leave rows to a tape of their own. What they compute from here on does not matter."""
         self.reasons.setdefault(self.line, str(why) or type(why).__name__)
+        self.masks.crowded |= isinstance(why, TooManyWays)
         if isinstance(why, Bound):
             self.bounds.add(mask)
         else:
@@ -201,7 +200,7 @@ class Machine:
                     if (both := self.masks.both_of(mask, part)) is not FALSE
                 ]
                 if len(combinations) > MAX_COMBINATIONS:
-                    raise Unsupported(f"more than {MAX_COMBINATIONS} combinations of values that are not Values")
+                    raise TooManyWays(f"more than {MAX_COMBINATIONS} combinations of values that are not Values")
             else:
                 for _, row in combinations:
                     row.append(a)

@@ -11,7 +11,7 @@ from typing import Any
 
 from micrograd import engine
 from micrograd.ops import OPS
-from micrograd.stage.errors import Unsupported
+from micrograd.stage.errors import TooManyWays, Unsupported
 
 WHERE = OPS["where"]
 MAX_WORK = 150_000  # nodes that are looked at: about 1 s
@@ -42,6 +42,7 @@ class Masks:
         self.stack = [0]  # those functions, from the outermost to the one that runs
         self.found: dict[Any, int] = {}
         self.work = 0
+        self.crowded = False  # whether choices depend on each other in too many ways
         self.kept: list[Any] = []  # operands, so that their ids are not used again
         self.both: dict[tuple[int, int], Mask] = {}
         self.any: dict[tuple[int, int], Mask] = {}
@@ -76,7 +77,8 @@ class Masks:
     def _count(self) -> None:
         self.work += 1
         if self.work > MAX_WORK:
-            raise Unsupported("the choices depend on each other in too many ways")
+            self.crowded = True
+            raise TooManyWays("the choices depend on each other in too many ways")
 
     def negate(self, a: Mask) -> Mask:
         """Where a does not hold."""

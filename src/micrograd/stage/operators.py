@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import elements, iterate, lanes, packed
+from micrograd.stage import elements, iterate, lanes, mixed, packed
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
@@ -22,15 +22,16 @@ COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
 }  # fmt: skip
 
 
-RAISING = (operator.truediv, operator.floordiv, operator.mod, operator.pow)  # for some plain numbers
-
-
 def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """a op b for what may differ by row."""
     a, b = settle(m, a), settle(m, b)
     if type(a) is Summary or type(b) is Summary:
         return m.lift(lambda x, y: binary(m, op, x, y), a, b)
-    if m.mixed and op in RAISING and packed.may_be_plain(m, a) and packed.may_be_plain(m, b):
+    value = m.mixed and (isinstance(a, Value) or isinstance(b, Value))
+    plain = value and mixed.may_be_plain(m, a) and mixed.may_be_plain(m, b)
+    if plain and m.limits.coarse:
+        return mixed.binary(m, op, a, b)
+    if plain and op in mixed.RAISING:
         raise Unsupported("a division or power of numbers of which some are plain ones")
     if type(a) is Lane or type(b) is Lane:
         return lanes.binary(m, op, a, b)
@@ -61,6 +62,8 @@ def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
     if type(a) is Summary or type(b) is Summary:
         return m.lift(lambda x, y: compare(m, kind, x, y), a, b)
     if kind is ast.Is or kind is ast.IsNot:
+        if a is not None and b is not None:
+            mixed.refuse(m, a, b)
         return _identical(a, b) is (kind is ast.Is)
     if kind is ast.In or kind is ast.NotIn:
         if type(b) is Lane or (type(a) is Lane and not isinstance(b, (list, tuple))):
@@ -118,6 +121,7 @@ def contains(m: Machine, items: Any, x: Any) -> Any:
 
 def item(m: Machine, x: Any, index: Any) -> Any:
     """x[index]"""
+    mixed.refuse(m, x, index)
     if isinstance(x, (iterate.Iterator, Value)):
         raise TypeError(f"'{type(x).__name__}' object is not subscriptable")
     if isinstance(index, slice) and any(type(part) is Summary for part in (index.start, index.stop, index.step)):

@@ -14,10 +14,11 @@ from micrograd.engine import Value
 from micrograd.ops import OPS
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.lanes import EXACT, Lane, affine, binary, least, less, plain
+from micrograd.stage.mixed import mark, refuse
 from micrograd.stage.nodes import node_of, result_of
 from micrograd.stage.summary import Summary, _join_values, is_number
 from micrograd.tape.builder import Builder
-from micrograd.tape.tape import LOAD, PICK, SOURCES, STACK, Loop, Tape
+from micrograd.tape.tape import LOAD, PICK, STACK, Loop, Tape
 
 if TYPE_CHECKING:
     from micrograd.stage.machine import Machine
@@ -178,6 +179,7 @@ def one(m: Machine, x: Any) -> Any:
     x = m.now(x)
     parts = x.alternatives if type(x) is Summary else [(None, x)]
     for _, y in parts:
+        refuse(m, y)
         if not is_number(plain(y)) or (type(y) is Lane and y.kind is int):
             raise Unsupported("a list of other things than numbers, in a loop that is rolled")
         if type(y) is int and (m.keep_types or abs(y) >= EXACT):
@@ -210,7 +212,7 @@ def load(m: Machine, p: Packed, i: Any) -> Any:
     known = numbers[at] if numbers is not None and type(at) is int else 0.0
     found = node_of(LOAD, [p.array, float(at) if type(at) is int else at.value], known)
     if p.of is MIXED:
-        m.mixed[id(found)] = found
+        mark(m, found)
     return Lane(float, found) if p.of is FLOATS else found
 
 
@@ -284,26 +286,6 @@ def fold(m: Machine, p: Packed, how: str, start: Any) -> Any:
     return result_of(region, 0, y)
 
 
-# ---- numbers that may be plain ones
-
-
-def may_be_plain(m: Machine, x: Any, depth: int = 12) -> bool:
-    """Whether a Value of the tape may be a plain number in the program itself: an item of a mixed list, or made from it."""
-    if not isinstance(x, Value) or not m.mixed:
-        return not isinstance(x, Value)
-    if id(x) in m.mixed:
-        return True
-    if x._rule in (*SOURCES, LOAD, STACK) or not x._prev or getattr(x._rule, "number", None) is not None:
-        return False
-    if depth == 0:
-        return True
-    inputs = [c for c, slope in zip(x._prev, x._partials or ()) if slope is not None]
-    if x._rule is PICK:
-        arms = list(zip(x._prev, x._partials or ()))[1:]
-        return any(slope is None or may_be_plain(m, c, depth - 1) for c, slope in arms)
-    return bool(inputs) and all(may_be_plain(m, c, depth - 1) for c in inputs)
-
-
 __all__ = [
     "FLOATS",
     "LONG",
@@ -313,7 +295,6 @@ __all__ = [
     "Span",
     "item",
     "load",
-    "may_be_plain",
     "one",
     "pack",
     "packed",

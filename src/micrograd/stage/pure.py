@@ -45,6 +45,9 @@ _LISTS = ("dot", "fsum", "logsumexp", "mean", "prod", "sum", "min", "max")
 _TOTAL = {f for f in PURE if f in [getattr(math, name) for name in math.__all__ if name not in _LISTS]}
 
 
+WHOLE = {math.floor, math.ceil, math.trunc}  # of which plain numbers may have whole results
+
+
 def total(f: Any) -> bool:
     """Whether a function of numbers has a result for all of them, and never raises."""
     return getattr(f, "__hash__", None) is not None and f in _TOTAL

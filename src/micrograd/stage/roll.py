@@ -21,11 +21,12 @@ from micrograd.stage.lanes import CARRIED, Lane, least, plain
 from micrograd.stage.limits import Limits
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
+from micrograd.stage.mixed import refuse_inside
 from micrograd.stage.nodes import node_of, number_of, result_of
 from micrograd.stage.packed import Forgotten, load, one, pack, sort_of
 from micrograd.stage.sample import sampled, work
 from micrograd.stage.state import Exits, Frame, undo
-from micrograd.stage.summary import STALE, UNBOUND, Summary, is_stale, join
+from micrograd.stage.summary import STALE, UNBOUND, Summary, held, is_stale, join
 from micrograd.tape import kinds
 from micrograd.tape import trace as tracing
 from micrograd.tape.builder import Builder
@@ -142,7 +143,8 @@ class Roll:
         if x is UNBOUND:
             self.forms[name].constants.append(UNBOUND)
         else:
-            self.forms[name].admit(self.m.now(x))
+            refuse_inside(self.m, x)
+            self.forms[name].admit(held(self.m, x))
 
     def _once(self, test: Any, body: Any, store: Any, entry: dict[str, Any]) -> bool:
         """Interpret the body on placeholders; False where a variable takes a form that was not known."""
@@ -223,11 +225,12 @@ class Roll:
         for name in self.names:
             entries: list[Any] = []
             for s in breaks.states:
-                held = s.changes.get((id(frame), name))
-                entries.append((s.mask, None, self.begun[name] if held is None else held[2]))
+                change = s.changes.get((id(frame), name))
+                entries.append((s.mask, None, self.begun[name] if change is None else change[2]))
             if m.here is not FALSE:
                 entries.append((m.here, None, frame.variables.get(name, UNBOUND)))
             finals[name] = join(m, entries) if entries else self.begun[name]
+            refuse_inside(m, finals[name])
             if is_stale(finals[name]):
                 raise StaleRead(name)
         if self.apart.find(m, self.forms, finals):
@@ -341,12 +344,11 @@ class Roll:
 
     def _emit(self, entry: dict[str, Any], begin: Mask) -> None:
         m, frame = self.m, self.frame
-        start: list[Any] = []
-        sizes = {}
+        start, sizes = [], {}
         for name, form in self.forms.items():
             if name in self.apart:
                 continue
-            parts = [self._nothing(form)] * form.count if form.fresh else form.carried(m, m.now(entry[name]))
+            parts = [self._nothing(form)] * form.count if form.fresh else form.carried(m, held(m, entry[name]))
             sizes[name] = len(parts)
             start += parts
         if self.flagged:  # rows that are not here have left already, so that they do not keep the loop running

@@ -8,7 +8,7 @@ from micrograd.engine import Value
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.lanes import Affine, affine, least, less
 from micrograd.stage.packed import LONG, Packed, binary_int, of_all, pack, packed, sort_of, unpacked
-from micrograd.stage.summary import Summary, is_number
+from micrograd.stage.summary import Summary, held, is_number
 
 if TYPE_CHECKING:
     from micrograd.stage.machine import Machine
@@ -26,8 +26,8 @@ def packable(m: Machine, frame: Frame, names: list[str]) -> bool:
     """Whether a loop is rolled with long lists as arrays: it is inside of such a loop, or assigns a variable that holds one."""
     if m.rolling is not None and m.rolling.pack:
         return True
-    held = [m.now(frame.variables.get(name)) for name in names]
-    return any(packed(x) is not None or is_long(x) for x in held)
+    found = [held(m, frame.variables.get(name)) for name in names]
+    return any(packed(x) is not None or is_long(x) for x in found)
 
 
 class Row:

@@ -10,9 +10,11 @@ which row a function is staged on, and the staged tapes of a function are the sa
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -106,16 +108,35 @@ def stage(
     which is long enough, there is a trace only if there is such a loop.
     """
     m = Machine(keep_types, limits)
+    try:
+        found = _staged(m, f, arrange, values, origins)
+    except Unsupported:
+        if not m.masks.crowded or m.limits.coarse:
+            raise
+        m = Machine(keep_types, replace(m.limits, coarse=True))
+        return _finished(m, _staged(m, f, arrange, values, origins))
+    if m.masks.crowded and not m.limits.coarse:
+        coarse = Machine(keep_types, replace(m.limits, coarse=True))
+        with contextlib.suppress(Unsupported):
+            return _finished(coarse, _staged(coarse, f, arrange, values, origins))
+    return _finished(m, found)
+
+
+def _staged(m: Machine, f: Any, arrange: Arrange, values: list[float], origins: Sequence[Any] | None) -> Trace:
     outer, _thread.machine = machine(), m
     try:
         with _deep_calls:
-            found = run(m, f, arrange, values, origins=origins)
+            return run(m, f, arrange, values, origins=origins)
     except Lost:
         raise Unsupported(next(iter(m.reasons.values()), "no row is left")) from None
     except RecursionError:
         raise Unsupported("the choices are nested too deeply") from None
     finally:
         _thread.machine = outer
+
+
+def _finished(m: Machine, found: Trace) -> Trace:
+    """A trace with what is known of it."""
     if m.limits.work and not m.rolled:
         raise Unsupported("there is no long loop in it")
     found.tape = passes.prune(passes.fuse(passes.simplify(found.tape)))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from micrograd.stage import calls, iterate, managers, matching, outcomes, ragged
+from micrograd.stage import calls, iterate, managers, matching, outcomes, ragged, renamed
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.expressions import BINARY, expression
 from micrograd.stage.functions import definition
@@ -52,6 +52,8 @@ def block(body: list[ast.stmt], scope: Scope) -> Step:
                 m.here = m.uncaught(m.here)
             if m.here is FALSE:
                 return
+            if m.renamed:
+                renamed.replace(m, frame)
 
     return run
 

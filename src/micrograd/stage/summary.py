@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from micrograd import engine
 from micrograd.engine import Value
-from micrograd.stage.errors import Unsupported
+from micrograd.stage.errors import StaleRead, TooManyWays, Unsupported
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.tape.tape import PICK
 
@@ -88,20 +88,43 @@ def join(m: Machine, entries: list[Entry]) -> Any:
             groups[key][0] = masks.either(groups[key][0], mask)
         else:
             groups[key] = [mask, x]
+    if m.limits.coarse:
+        values = _blurred(m, values, groups)
     found: list[tuple[Mask, Any]] = [(mask, x) for mask, x in _join_tuples(m, list(groups.values()))]
     if values:
         rows = values[0][0]
         for mask, _, _ in values[1:]:
             rows = masks.either(rows, mask)
-        found.append((rows, _join_values(m, values)))
+        total = _join_values(m, values)
+        if m.limits.coarse:
+            _mark_joined(m, total, [x for _, _, x in values])
+        found.append((rows, total))
     if len(found) == 1:
         return found[0][1]
     if len(found) > MAX_ALTERNATIVES:
-        raise Unsupported(f"a variable has more than {MAX_ALTERNATIVES} different values that are not Values")
+        raise TooManyWays(f"a variable has more than {MAX_ALTERNATIVES} different values that are not Values")
     rows = entries[-1][0]
     for mask, _, _ in reversed(entries[:-1]):
         rows = masks.either(mask, rows)
+    m.renamed |= all(type(x) is list for _, x in found)
     return Summary([(masks.restrict(mask, rows), x) for mask, x in found])
+
+
+def _blurred(m: Machine, values: list[Entry], groups: dict[Any, list[Any]]) -> list[Entry]:
+    """The entries that become one Value: Values, and the plain numbers beside them, which are no longer told apart."""
+    from micrograd.stage.mixed import joins
+
+    plain = [key for key, (_, x) in groups.items() if joins(m, x)]
+    if not (values and plain) and sum(type(groups[key][1]) is float for key in plain) < 2:
+        return values
+    return [*((mask, None, x) for mask, x in map(groups.pop, plain)), *values]  # type: ignore[misc]
+
+
+def _mark_joined(m: Machine, total: Any, parts: list[Any]) -> None:
+    from micrograd.stage.mixed import bound_of, mark, may_be_plain
+
+    if isinstance(total, Value) and any(may_be_plain(m, x) for x in parts):
+        mark(m, total, max([bound_of(m, x) for x in parts]))
 
 
 def _join_values(m: Machine, entries: list[Entry]) -> Any:
@@ -150,6 +173,16 @@ def _join_tuples(m: Machine, groups: list[list[Any]]) -> list[tuple[Mask, Any]]:
         items = [join(m, [(rows, None, x[k]) for rows, x in alike]) for k in range(len(alike[0][1]))]
         found.append((mask, tuple(items) if len(alike) > 1 else alike[0][1]))
     return found
+
+
+def held(m: Machine, x: Any) -> Any:
+    """What a variable holds in the rows here, to be handed on: some of them may not have assigned it."""
+    if type(x) is not Summary:
+        return x
+    found = [(mask, y) for mask, y in x.alternatives if m.masks.both_of(mask, m.here) is not FALSE]
+    if any(y is STALE for _, y in found):
+        raise StaleRead
+    return found[0][1] if len(found) == 1 else Summary(found)
 
 
 def is_stale(x: Any) -> bool:

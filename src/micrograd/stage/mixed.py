@@ -1,0 +1,136 @@
+"""Values of the tape that may be plain numbers in the program itself, of which nothing is done that plain numbers do otherwise.
+
+Behind a choice, a variable may hold a plain 0.0 in some rows and a Value in the others. That is a Summary as a rule, so that
+what is done with the 0.0 is known. In a table that is filled by comparisons (a longest common subsequence) the rows of such
+a 0.0 depend on everything that was compared before, in more ways than masks can hold. Then the function is staged once more,
+with `Limits.coarse`: floats and small whole numbers that meet a Value or each other behind a choice become one Value, which
+is remembered here.
+
+Sums, differences, products and comparisons of such a number are those of plain numbers, to the bit. A division by zero or a
+power without a finite result raises an exception for plain numbers only: rows in which that happens are lost. Whole numbers
+are exact below 2**53, so a bound on each of them is kept. Whatever else tells a plain number from a Value is refused.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from micrograd.engine import Value
+from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.lanes import EXACT, Lane
+from micrograd.stage.masks import FALSE, TRUE
+from micrograd.stage.summary import Summary
+from micrograd.tape.tape import LOAD, PICK, SOURCES, STACK
+
+if TYPE_CHECKING:
+    from micrograd.stage.machine import Machine
+
+SMALL = 2**31  # whole numbers up to here may become Values
+RAISING = (operator.truediv, operator.floordiv, operator.mod, operator.pow)  # for some plain numbers
+SUMS = (operator.add, operator.sub)
+
+
+def mark(m: Machine, x: Any, bound: int = 0) -> Any:
+    """Remember that a Value may be a plain number, and if it may be a whole one (bound > 0), of what size."""
+    if bound >= EXACT:
+        raise Unsupported("a whole number may become too large for a float")
+    m.mixed[id(x)] = x, bound
+    return x
+
+
+def may_be_plain(m: Machine, x: Any, depth: int = 12) -> bool:
+    """Whether an operand may be a plain number in the program itself: one of those, or what is made of them alone."""
+    if not isinstance(x, Value) or not m.mixed:
+        return not isinstance(x, Value)
+    if id(x) in m.mixed:
+        return True
+    if x._rule in (*SOURCES, LOAD, STACK) or not x._prev or getattr(x._rule, "number", None) is not None:
+        return False
+    if depth == 0:
+        return True
+    inputs = [c for c, slope in zip(x._prev, x._partials or ()) if slope is not None]
+    if x._rule is PICK:
+        arms = list(zip(x._prev, x._partials or ()))[1:]
+        return any(slope is None or may_be_plain(m, c, depth - 1) for c, slope in arms)
+    return bool(inputs) and all(may_be_plain(m, c, depth - 1) for c in inputs)
+
+
+def is_mixed(m: Machine, x: Any) -> bool:
+    """Whether x is a Value that may be a plain number."""
+    return bool(m.mixed) and isinstance(x, Value) and may_be_plain(m, x)
+
+
+def refuse(m: Machine, *every: Any) -> None:
+    """Refuse what a plain number and a Value do in different ways."""
+    if m.limits.coarse and any(is_mixed(m, x) for x in every):
+        raise Unsupported("something is asked of a number that may be a plain one or a Value")
+
+
+def refuse_inside(m: Machine, x: Any) -> None:
+    """Refuse such a number in what a variable holds, where it could not be told any longer that it is one."""
+    if not m.limits.coarse or not m.mixed:
+        return
+    if type(x) in (list, tuple):
+        for item in x:
+            refuse_inside(m, item)
+    elif type(x) is Summary:
+        for _, y in x.alternatives:
+            refuse_inside(m, y)
+    else:
+        refuse(m, x)
+
+
+def joins(m: Machine, x: Any) -> bool:
+    """Whether a plain number becomes a Value when it meets another one behind a choice."""
+    if not m.limits.coarse:
+        return False
+    return type(x) is float or (type(x) is int and not m.keep_types and abs(x) <= SMALL)
+
+
+def bound_of(m: Machine, x: Any) -> int:
+    """How large a whole number may be (at least 1), if x may be one; else 0."""
+    if type(x) is Lane:
+        return max(1, x.most) if x.kind is int else 0
+    if isinstance(x, int):
+        return max(1, abs(x))
+    if not isinstance(x, Value):
+        return 0
+    if id(x) in m.mixed:
+        found: int = m.mixed[id(x)][1]
+        return found
+    if x._op in ("neg", "abs"):
+        return bound_of(m, x._prev[0])
+    return 0
+
+
+def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """a op b, where both may be plain numbers and one of them is a Value."""
+    first, second = bound_of(m, a), bound_of(m, b)
+    a, b = (x.value if type(x) is Lane else x for x in (a, b))
+    if not all(isinstance(x, (Value, float, int)) for x in (a, b)):
+        raise Unsupported("an operation on a number that may be a plain one or a Value")
+    if op in RAISING:
+        if op is not operator.truediv and first and second:
+            raise Unsupported("an operation on whole numbers that may be Values")
+        y = op(a, b)
+        if op is operator.pow:
+            fails = m.masks.negate(m.masks.compare("lt", abs(y), float("inf")))
+        elif isinstance(b, Value):
+            fails = m.masks.compare("eq", b, 0.0)
+        else:
+            fails = FALSE if b else TRUE
+        rows = m.masks.both_of(m.here, fails)
+        if rows is m.here:
+            raise Lost
+        if rows is not FALSE:
+            m.lose(rows, "an exception of plain numbers: a division by zero, or a power without a finite result")
+        return mark(m, y)
+    y = op(a, b)
+    if not first or not second:
+        return mark(m, y)
+    return mark(m, y, first + second if op in SUMS else first * second if op is operator.mul else EXACT)
+
+
+__all__ = ["RAISING", "bound_of", "is_mixed", "joins", "mark", "may_be_plain", "refuse", "refuse_inside"]
