@@ -1,4 +1,6 @@
-"""Draw the pictures of docs/examples: run the code of each page, and plot what it leaves. Writes docs/images/example-*.svg.
+"""Draw the pictures of the documentation: run the code of each page and draw its results.
+
+Writes docs/images/graph.svg from the first block of README.md, and docs/images/example-*.svg from docs/examples.
 
 python tools/example_pictures.py
 """
@@ -15,7 +17,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from micrograd import plots
+from micrograd import draw_dot, plots
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 BLUE, RED, GREEN = plots.COLOURS[:3]
@@ -69,8 +71,8 @@ def options(ax: Any) -> None:
     ax.set_xlabel("spot")
     ax.set_ylabel("price")
     right = ax.twinx()
-    right.plot(spots, [slopes[0] for _, slopes in results], color=RED, label="derivative by spot")
-    right.set_ylabel("derivative by spot")
+    right.plot(spots, [slopes[0] for _, slopes in results], color=RED, label="derivative with respect to spot")
+    right.set_ylabel("derivative with respect to spot")
     ax.legend(handles=[*ax.get_lines(), *right.get_lines()], frameon=False)
 
 
@@ -81,7 +83,20 @@ def names(ax: Any) -> None:
     ax.set_ylabel("loss")
 
 
+def graph() -> None:
+    scope: dict[str, Any] = {}
+    readme = DOCS.parent / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    block = re.search(r"```python\n(.*?)```", text, re.S)
+    assert block is not None
+    above = text[: block.start(1)].count("\n")  # so that the lines in the picture are those of the file
+    exec(compile("\n" * above + block[1], str(readme), "exec"), scope)
+    loss = scope["loss"]
+    draw_dot(loss).save(str(DOCS / "images" / "graph.svg"))
+
+
 def main() -> None:
+    graph()
     for draw in (moons, lotka, newton, options, names):
         figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
         draw(ax)
