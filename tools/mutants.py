@@ -53,7 +53,8 @@ CALLS = ["tests/compile/test_jit.py", "tests/compile/test_jit_calls.py", "tests/
          "tests/compile/test_vmap.py", "tests/compile/test_decisions.py", "tests/compile/test_changed_modules.py",
          "tests/compile/test_captured.py", "tests/compile/test_calls.py", "tests/compile/test_objects.py",
          "tests/trust/test_wrong_results_that_were_silent.py", "tests/stage/test_history.py",
-         "tests/stage/test_which_variant_takes_a_row.py"]  # fmt: skip
+         "tests/stage/test_which_variant_takes_a_row.py", "tests/compile/test_tapes_of_points.py",
+         "tests/stage/test_explain.py"]  # fmt: skip
 MERGER = ["tests/stage/test_masks.py", "tests/stage/test_outcomes.py", "tests/stage/test_lists.py", "tests/stage/test_traps.py",
           "tests/stage/test_rolled.py", "tests/stage/test_agree.py"]  # fmt: skip
 TRAIN = ["tests/train/test_optim.py", "tests/train/test_optim_more.py", "tests/train/test_step.py",

@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = ROOT / "tools" / "trust_counts.json"
 PAGE = ROOT / "docs" / "trust.md"
+REASONS: dict[str, str] = json.loads((ROOT / "tools" / "mutants_survivors.json").read_text(encoding="utf-8"))
 
 PROMISES: list[tuple[str, str]] = [  # the promise, and "file::part of a test's name" of what holds it
     ("Values and partial derivatives of every op agree with mpmath at 50 digits within the bounds of [accuracy.md](accuracy.md), on both engines.", "tests/engine/test_ops.py::test_value_and_partials_are_right_to_the_last_digits"),
@@ -61,6 +62,11 @@ every test named here exists.
 | --- | --- |
 """
 
+MUTANTS = """A mutant is one file with one small change: another operator, comparison or number, a negated condition, a dropped statement,
+`None` in place of a result. Changes of messages, annotations and docstrings are left out. A mutant runs the tests that execute the
+changed lines, the fastest first, until one fails or 40 seconds of tests have passed. Where fewer were tried than there are, they are a
+random sample. The reasons for which known survivors change nothing are in `tools/mutants_survivors.json`."""
+
 MIDDLE = """
 ## Counts
 
@@ -85,6 +91,7 @@ and every op. It runs each of them at three to six points (ordinary numbers, equ
   points, with calls on Values in between, compiled and interpreted, and summed. The results of a row must be the same to the bit,
   without `exact=True`. The branches are also merged starting from several rows, which must give the same tape.
 
+MUTANTS_TABLE
 ## What was found
 
 All of the following defects are fixed.
@@ -130,8 +137,7 @@ All of the following defects are fixed.
   program in 400 compiled, and the fuzzer was changed between these runs; the times were measured on a busy machine. The programs in
   several histories and the points compared with PyTorch come from separate runs after the last change. PyTorch's derivative of `digamma`
   has only 9 to 10 correct digits, so it is compared with mpmath only.
-- For each mutant, the tests of its file are run until one fails. This takes minutes for a mutant that survives, so only samples were
-  tested. Survivors that do not change the behaviour are listed in `SURVIVORS` in `tools/mutants.py`, with the reason.
+- Some mutants survive for which there is no reason yet: the table of mutants counts them, and `make mutants EACH=0` lists them.
 """
 
 
@@ -161,6 +167,28 @@ def counts() -> dict[str, dict[str, object]]:
     return kept
 
 
+def mutants(kept: dict[str, dict[str, object]]) -> dict[str, tuple[int, int, int, int]]:
+    """For each file: how many mutants were tried, how many there are, and how many survived with and without a reason."""
+    found = {}
+    for file, result in kept["mutants"].items():
+        assert isinstance(result, dict)
+        with_reason = sum(f"{file}: {name}" in REASONS for name in result["survivors"])
+        found[file] = result["mutants"], result["of"], with_reason, len(result["survivors"]) - with_reason
+    return found
+
+
+def mutants_table(kept: dict[str, dict[str, object]]) -> str:
+    """The section on mutants: the share that died of each file."""
+    if "mutants" not in kept:
+        return ""
+    lines = ["## Mutants", "", MUTANTS, "", "| file | tried | of | died | survived with a reason | without |"]
+    lines.append("| --- | --: | --: | --: | --: | --: |")
+    for file, (tried, of, reasons, lived) in mutants(kept).items():
+        died = tried - reasons - lived
+        lines.append(f"| `{file}` | {tried} | {of} | {died} ({100 * died / tried:.0f} %) | {reasons} | {lived} |")
+    return "\n".join(lines) + "\n"
+
+
 def rows(kept: dict[str, dict[str, object]]) -> list[tuple[str, str, str]]:
     found = []
     if "fuzz" in kept:
@@ -184,20 +212,9 @@ def rows(kept: dict[str, dict[str, object]]) -> list[tuple[str, str, str]]:
     if "faults" in kept:
         found.append(("failing allocations and system calls", "`make faults`", str(kept["faults"]["text"])))
     if "mutants" in kept:
-        all_of_them = sum(r["mutants"] for r in kept["mutants"].values())  # type: ignore[index]
-        lived = [name for r in kept["mutants"].values() for name in r["survivors"]]  # type: ignore[index]
-        every = sum(r["of"] for r in kept["mutants"].values())  # type: ignore[index]
-        text = (
-            f"{all_of_them - len(lived)} of {all_of_them} were noticed, a small random sample of the {every:,} mutants of "
-            f"{len(kept['mutants'])} files ({', '.join(kept['mutants'])})"
-        )
-        found.append(
-            (
-                "mutants",
-                "`make mutants`",
-                text + (f"; survivors: {', '.join(f'`{x}`' for x in lived)}" if lived else ""),
-            )
-        )
+        tried, reasons, lived = (sum(row[k] for row in mutants(kept).values()) for k in (0, 2, 3))
+        text = f"{tried - reasons - lived:,} of {tried:,} died, {reasons} survived with a reason, {lived} without (see below)"
+        found.append(("mutants", "`make mutants`", text))
     return found
 
 
@@ -211,7 +228,8 @@ def main() -> int:
     COUNTS.write_text(json.dumps(kept, indent=1) + "\n")
     lines = [HEAD, *(f"| {p} | `{t.split('::')[0]}` ({t.split('::')[1]}) |\n" for p, t in PROMISES), MIDDLE]
     lines += [f"| {' | '.join(row)} |\n" for row in rows(kept)]
-    PAGE.write_text("".join([*lines, FOOT]), encoding="utf-8")
+    foot = FOOT.replace("MUTANTS_TABLE\n", mutants_table(kept) + "\n")
+    PAGE.write_text("".join([*lines, foot]), encoding="utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)}")
     return 0
 
