@@ -12,8 +12,9 @@ from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
 
+from micrograd.compile.llvm import cells
 from micrograd.compile.llvm.emit import hexadecimal
-from micrograd.compile.llvm.nested import Memory, Nested
+from micrograd.compile.llvm.nested import Mask, Memory, Nested
 from micrograd.errors import CompileError
 from micrograd.tape.check import Shape
 from micrograd.tape.tape import CONST, INPUT, PARAM
@@ -32,6 +33,7 @@ class Array(NamedTuple):
               table: the same in a table of constants; `table` is its name
               all: every element is the number `base`
               turns: every element is its own number
+              window: a few elements are in registers; `base` is the name of the window (windows.py)
     """
 
     kind: str
@@ -45,6 +47,7 @@ class Array(NamedTuple):
     own: str | None = (
         None  # the lanes that it was made for, if its memory is its own: who reads it last may overwrite it
     )
+    flags: bool = False  # in memory, of one dimension: an element is a bit a lane (see tape/truths.py), not a number
 
     def same(self, other: Array) -> bool:
         """Whether it lies where the other one lies."""
@@ -158,12 +161,12 @@ def index(t: Nested, array: Array, i: str) -> Array | str:
         return name
     if array.kind == "memory":
         p = t.fresh()
-        offset = _scaled(t, i, size_of(inner) * t.bytes)
+        offset = scaled(t, i, size_of(inner) * cells.cell(t, array.flags))
         t.line(f"{p} = getelementptr i8, ptr {array.base}, i64 {offset}")
         if inner:
             return Array("memory", p, (), inner)
-        return load(t, p)
-    number = _plus(t, array.base, _scaled(t, i, array.steps[0]))
+        return cells.load_flags(t, p) if array.flags else cells.load(t, p)
+    number = plus(t, array.base, scaled(t, i, array.steps[0]))
     if inner:
         return array._replace(base=number, steps=array.steps[1:], shape=inner)
     if array.kind == "input":
@@ -179,7 +182,8 @@ def _splat(t: Nested, literal: str) -> str:
     return literal if t.point else f"splat ({t.scalar} {literal})"
 
 
-def _scaled(t: Nested, i: str, step: int) -> str:
+def scaled(t: Nested, i: str, step: int) -> str:
+    """The i64 i times a number."""
     if i.lstrip("-").isdigit():
         return str(int(i) * step)
     if step in (0, 1):
@@ -189,26 +193,15 @@ def _scaled(t: Nested, i: str, step: int) -> str:
     return r
 
 
-def _plus(t: Nested, a: str, b: str) -> str:
-    if a.isdigit() and b.lstrip("-").isdigit():
+def plus(t: Nested, a: str, b: str) -> str:
+    """The sum of two i64."""
+    if a.lstrip("-").isdigit() and b.lstrip("-").isdigit():
         return str(int(a) + int(b))
     if "0" in (a, b):
         return b if a == "0" else a
     r = t.fresh()
     t.line(f"{r} = add i64 {a}, {b}")
     return r
-
-
-def load(t: Nested, p: str) -> str:
-    """The number (or vector) that lies there."""
-    x = t.fresh()
-    t.line(f"{x} = load {t.T}, ptr {p}, align {t.align}")
-    return x
-
-
-def store(t: Nested, x: str, p: str) -> None:
-    """Put a number there."""
-    t.line(f"store {t.T} {x}, ptr {p}, align {t.align}")
 
 
 def counted(t: Nested, count: str, body: Callable[[str], None]) -> None:
@@ -229,28 +222,47 @@ def counted(t: Nested, count: str, body: Callable[[str], None]) -> None:
     ]
 
 
-def copy(t: Nested, array: Array, to: str, old: str = "", mask: str = "") -> None:
-    """Write an array into memory; with a mask, lanes outside of it keep what lies at `old`."""
-    inner = size_of(array.shape[1:]) * t.bytes
+def copy(t: Nested, array: Array, to: str, old: str = "", mask: str = "", flags: bool = False) -> None:
+    """Write an array into memory; with a mask, lanes outside of it keep what lies at `old`. With `flags`, write bits."""
+    inner = size_of(array.shape[1:]) * cells.cell(t, flags)
 
     def one(i: str) -> None:
         x = index(t, array, i)
         p = t.fresh()
-        t.line(f"{p} = getelementptr i8, ptr {to}, i64 {_scaled(t, i, inner)}")
+        t.line(f"{p} = getelementptr i8, ptr {to}, i64 {scaled(t, i, inner)}")
         before = ""
         if mask:
             before = t.fresh()
-            t.line(f"{before} = getelementptr i8, ptr {old}, i64 {_scaled(t, i, inner)}")
+            t.line(f"{before} = getelementptr i8, ptr {old}, i64 {scaled(t, i, inner)}")
         if isinstance(x, Array):
             copy(t, x, p, before, mask)
             return
+        x = cells.as_element(t, x, flags)
         if mask:
+            kind, kept = (t.B, cells.load_flags(t, before)) if flags else (t.T, cells.load(t, before))
             r = t.fresh()
-            t.line(f"{r} = select {t.B} {mask}, {t.T} {x}, {t.T} {load(t, before)}")
-            x = r
-        store(t, x, p)
+            t.line(f"{r} = select {t.B} {mask}, {kind} {x}, {kind} {kept}")
+            x = Mask(r) if flags else r
+        cells.store(t, x, p)
 
     counted(t, array.length or str(array.shape[0]), one)
+
+
+def copy_part(t: Nested, array: Array, to: str, start: str, end: str, flags: bool) -> None:
+    """Write the elements of an array of numbers from `start` up to `end` into memory; with `flags`, as bits."""
+    if start == end:
+        return
+    count = t.fresh()
+    t.line(f"{count} = sub i64 {end}, {start}")
+
+    def one(i: str) -> None:
+        k, p = plus(t, i, start), t.fresh()
+        x = index(t, array, k)
+        assert isinstance(x, str)
+        t.line(f"{p} = getelementptr i8, ptr {to}, i64 {scaled(t, k, cells.cell(t, flags))}")
+        cells.store(t, cells.as_element(t, x, flags), p)
+
+    counted(t, count, one)
 
 
 def in_memory(t: Nested, memory: Memory, array: Array) -> Array:
@@ -272,13 +284,20 @@ def overwritable(t: Nested, array: Array) -> bool:
 
 def bump(t: Nested, array: Array, i: str, x: Any, alone: bool) -> Array:
     """The array with x added to element i, in its own memory where nobody else reads it."""
+    if array.kind == "window":
+        t.windows[array.base].add(i, x)
+        return array
     if not (alone and overwritable(t, array)):
-        p = room(t, t.memory, size_of(array.shape) * t.bytes)
-        copy(t, array, p)
-        array = Array("memory", p, (), array.shape, own=t.live)
+        p = room(t, t.memory, size_of(array.shape) * cells.cell(t, array.flags))
+        copy(t, array, p, flags=array.flags)
+        array = Array("memory", p, (), array.shape, own=t.live, flags=array.flags)
     to = t.fresh()
-    t.line(f"{to} = getelementptr i8, ptr {array.base}, i64 {_scaled(t, i, size_of(array.shape[1:]) * t.bytes)}")
-    _add(t, to, x)
+    each = size_of(array.shape[1:]) * cells.cell(t, array.flags)
+    t.line(f"{to} = getelementptr i8, ptr {array.base}, i64 {scaled(t, i, each)}")
+    if array.flags:
+        cells.store(t, cells.added(t, cells.load_flags(t, to), x), to)
+    else:
+        _add(t, to, x)
     return array
 
 
@@ -288,14 +307,12 @@ def _add(t: Nested, to: str, x: Any) -> None:
 
         def one(i: str) -> None:
             p = t.fresh()
-            t.line(f"{p} = getelementptr i8, ptr {to}, i64 {_scaled(t, i, each)}")
+            t.line(f"{p} = getelementptr i8, ptr {to}, i64 {scaled(t, i, each)}")
             _add(t, p, index(t, x, i))
 
         counted(t, str(x.shape[0]), one)
         return
-    r = t.fresh()
-    t.line(f"{r} = fadd {t.T} {load(t, to)}, {x}")
-    store(t, r, to)
+    cells.store(t, cells.added(t, cells.load(t, to), x), to)
 
 
 # ---- made from numbers
@@ -313,8 +330,8 @@ def stack(t: Nested, memory: Memory, parts: list[Any], places: Sequence[int]) ->
         if len(set(numbers)) == 1:
             return Array("all", numbers[0], (), shape)
         table = f"@array{len(t.tables)}"
-        cells = ", ".join(f"{t.scalar} {x}" for x in numbers)
-        t.tables.append(f"{table} = internal constant [{len(numbers)} x {t.scalar}] [{cells}]")
+        items = ", ".join(f"{t.scalar} {x}" for x in numbers)
+        t.tables.append(f"{table} = internal constant [{len(numbers)} x {t.scalar}] [{items}]")
         return Array("table", "0", (1,), shape, table)
     numbers_in = [args[p][0] for p in places] if kinds in ({INPUT}, {PARAM}) and t.is_outermost() else []
     if numbers_in:
@@ -323,7 +340,7 @@ def stack(t: Nested, memory: Memory, parts: list[Any], places: Sequence[int]) ->
             return Array("input" if kinds == {INPUT} else "param", str(numbers_in[0]), (step,), shape)
     p = room(t, memory, len(places) * t.bytes)
     for k, place in enumerate(places):
-        store(t, t.get(place), t.address(p, k * t.bytes))
+        cells.store(t, t.get(place), t.address(p, k * t.bytes))
     return Array("memory", p, (), shape, own=t.live)
 
 

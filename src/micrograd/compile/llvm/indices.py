@@ -6,16 +6,18 @@ a vector in the code for rows, whose lanes are all alike; here it is computed on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from micrograd.compile.llvm.nested import Nested
+from micrograd.compile.llvm.ranges import Linear
 from micrograd.errors import CompileError
 from micrograd.tape.tape import CONST, INPUT, Tape
 
 WHOLE = {"add": "add", "sub": "sub", "mul": "mul", "neg": ""}
 COMPARED = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge", "eq": "eq", "ne": "ne"}
 LARGEST = 2.0**53
+TURN = "turn"  # the number of a turn that is not written yet
 
 
 def is_whole(tape: Tape, place: int, known: Callable[[int], bool]) -> bool:
@@ -41,9 +43,25 @@ def whole(t: Nested, place: int) -> str:
     parts = [whole(t, a) for a in args]
     r = t.fresh()
     t.line(f"{r} = sub i64 0, {parts[0]}" if op.name == "neg" else f"{r} = {WHOLE[op.name]} i64 {parts[0]}, {parts[1]}")
+    one, two = t.ranges.linear(parts[0]), t.ranges.linear(parts[-1])
+    found = _linear(op.name, one, two)
+    if found is not None:
+        t.ranges.sums[r] = found
     if name is not None:
         t.integers[name] = r
     return r
+
+
+def _linear(op: str, a: Linear, b: Linear) -> Linear | None:
+    """The sum of multiples that an op over two of them is."""
+    if op == "neg":
+        return Linear(0).plus(a, -1)
+    if op in ("add", "sub"):
+        return a.plus(b, 1 if op == "add" else -1)
+    if not a.terms or not b.terms:
+        constant, other = (a, b) if not a.terms else (b, a)
+        return Linear(0).plus(other, constant.constant)
+    return None
 
 
 def clamped(t: Nested, place: int, length: int) -> str:
@@ -51,12 +69,13 @@ def clamped(t: Nested, place: int, length: int) -> str:
     i = whole(t, place)
     if i.lstrip("-").isdigit():
         return str(min(max(int(i), 0), length - 1))
+    known = t.ranges.linear(i)
+    lowest, highest = t.ranges.lowest(known), t.ranges.highest(known)
+    within = {"smax": lowest is not None and lowest >= 0, "smin": highest is not None and highest < length}
     for how, limit in (("smax", 0), ("smin", length - 1)):
-        declare = f"declare i64 @llvm.{how}.i64(i64, i64)"
-        t.declared[declare] = declare
-        r = t.fresh()
-        t.line(f"{r} = call i64 @llvm.{how}.i64(i64 {i}, i64 {limit})")
-        i = r
+        if within[how]:
+            continue
+        i = _limited(t, how, i, limit)
     return i
 
 
@@ -76,4 +95,86 @@ def condition(t: Nested, tape: Tape) -> str:
     a, b = (whole(t, place) for place in tape.args[out])
     r = t.fresh()
     t.line(f"{r} = icmp {COMPARED[tape.ops[out].name]} i64 {a}, {b}")
+    return r
+
+
+def linear(t: Nested, tape: Tape, place: int, inputs: Sequence[Any]) -> Linear | None:
+    """A place of a body as a sum of multiples, where it is such a number; else None.
+
+    `inputs` are those of the body. The last one, the number of the turn, is not there yet: it is the variable TURN.
+    """
+    op, args = tape.ops[place], tape.args[place]
+    if op is CONST:
+        return Linear(int(args[0])) if abs(args[0]) < LARGEST and args[0] == int(args[0]) else None
+    if op is INPUT:
+        if args[0] == tape.inputs - 1:
+            return Linear(0, ((TURN, 1),))
+        name = inputs[args[0]]
+        return t.ranges.linear(t.integers[name]) if isinstance(name, str) and name in t.integers else None
+    if op.name not in WHOLE:
+        return None
+    parts = [linear(t, tape, a, inputs) for a in args]
+    one, two = parts[0], parts[-1]
+    return None if one is None or two is None else _linear(op.name, one, two)
+
+
+def turns(t: Nested, tape: Tape, inputs: Sequence[Any]) -> Linear | None:
+    """How many turns a loop takes whose condition is `number of the turn < something`: that, where it is not negative.
+
+    None where the condition is another one.
+    """
+    (out,) = tape.outputs
+    how, (a, b) = tape.ops[out].name, (linear(t, tape, place, inputs) for place in tape.args[out])
+    if a is None or b is None or how not in ("lt", "le", "gt", "ge"):
+        return None
+    left = b.plus(a, -1) if how in ("lt", "le") else a.plus(b, -1)  # a turn is taken as long as this is above (or at) 0
+    if left.of(TURN) != -1:
+        return None
+    return left.plus(Linear(0 if how in ("lt", "gt") else 1, ((TURN, 1),)))
+
+
+def written(t: Nested, x: Linear) -> str:
+    """The i64 of a sum of multiples."""
+    r = str(x.constant)
+    for name, multiple in x.terms:
+        part, total = t.fresh(), t.fresh()
+        t.line(f"{part} = mul i64 {name}, {multiple}")
+        t.line(f"{total} = add i64 {r}, {part}")
+        r = total
+    if x.terms:
+        t.ranges.sums[r] = x
+    return r
+
+
+def minus_one(t: Nested, i: str) -> str:
+    """The i64 before this one."""
+    if i.isdigit():
+        return str(int(i) - 1)
+    r = t.fresh()
+    t.line(f"{r} = sub i64 {i}, 1")
+    return r
+
+
+def count(t: Nested, turns: Linear, most: int | None) -> str:
+    """The i64 of that number of turns: at least 0, and at most `most`."""
+    r = written(t, turns)
+    lowest, highest = t.ranges.lowest(turns), t.ranges.highest(turns)
+    exact = True
+    for how, limit, holds in (
+        ("smax", 0, lowest is not None and lowest >= 0),
+        ("smin", most, most is None or (highest is not None and highest <= most)),
+    ):
+        if not holds:
+            exact = False
+            r = _limited(t, how, r, limit or 0)
+    if not exact:
+        t.ranges.variable(r, [] if most is None else [Linear(most)])
+    return r
+
+
+def _limited(t: Nested, how: str, i: str, limit: int) -> str:
+    declare = f"declare i64 @llvm.{how}.i64(i64, i64)"
+    t.declared[declare] = declare
+    r = t.fresh()
+    t.line(f"{r} = call i64 @llvm.{how}.i64(i64 {i}, i64 {limit})")
     return r

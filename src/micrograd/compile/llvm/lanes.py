@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from micrograd.compile.llvm.arrays import Array
-from micrograd.compile.llvm.nested import Nested
+from micrograd.compile.llvm.nested import Mask, Nested
 from micrograd.tape.decisions import Decisions
 from micrograd.tape.tape import INPUT, SOURCES, Tape
+from micrograd.tape.truths import Truths
 
 
 def value(t: Nested, place: int) -> Any:
@@ -22,25 +23,33 @@ def lent(x: Any) -> Any:
 
 
 def keep(t: Nested, place: int, x: Any) -> None:
-    """Note what is at a place: an array, or the name of a number."""
+    """Note what is at a place: an array, or the name of a number, or of flags."""
     if isinstance(x, Array):
         t.arrays[place] = x
+    elif isinstance(x, Mask):
+        t.masks[place] = x
     else:
         t.names[place] = x
 
 
 def body(
-    t: Nested, tape: Tape, inputs: Sequence[Any], decided: Decisions, destinations: dict[int, str] | None = None
-) -> list[Any]:
-    """Write the body of a region; returns its outputs. `destinations` says where arrays are wanted, by their place."""
-    around = t.enter(tape, decided)
+    t: Nested, tape: Tape, inputs: Sequence[Any], decided: Decisions, used: Truths,
+    destinations: dict[int, tuple[str, bool]] | None = None, flags: Container[int] = (),
+) -> list[Any]:  # fmt: skip
+    """Write the body of a region; returns its outputs, of which `flags` are wanted as flags.
+
+    `destinations` says where arrays are wanted, by their place.
+    """
+    around = t.enter(tape, decided, used)
     t.destinations = destinations or {}
     for place, (op, args) in enumerate(zip(tape.ops, tape.args)):
         if op is INPUT:
             keep(t, place, inputs[args[0]])
         elif op not in SOURCES:
             t.instruction(place)
-    found = [value(t, o) for o in tape.outputs]
+    found = [
+        Mask(t.condition(o)) if k in flags and o not in t.arrays else value(t, o) for k, o in enumerate(tape.outputs)
+    ]
     t.leave(around)
     return found
 
@@ -79,12 +88,13 @@ def no_lane(t: Nested, mask: str) -> str:
 
 
 def select(t: Nested, mask: str, a: str, b: str) -> str:
-    """One number or the other, lane by lane."""
+    """One number (or flag) or the other, lane by lane."""
     if a == b:
         return a
     r = t.fresh()
-    t.line(f"{r} = select {t.B} {mask}, {t.T} {a}, {t.T} {b}")
-    return r
+    kind = t.B if isinstance(a, Mask) else t.T
+    t.line(f"{r} = select {t.B} {mask}, {kind} {a}, {kind} {b}")
+    return Mask(r) if isinstance(a, Mask) else r
 
 
 def within(t: Nested, i: str, lanes: str) -> str:

@@ -2,127 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from micrograd.compile.llvm import arrays, indices, lanes
+from micrograd.compile.llvm import arrays, cells, indices, lanes
 from micrograd.compile.llvm.arrays import Array
-from micrograd.compile.llvm.nested import Nested, stays
-from micrograd.tape.decisions import Decisions
-from micrograd.tape.tape import BUMP, INPUT, LOAD, Loop, pad, result
+from micrograd.compile.llvm.loop_plan import PAUSE, LoopPlan
+from micrograd.compile.llvm.nested import Mask
+from micrograd.compile.llvm.ranges import Linear
+from micrograd.tape.tape import INPUT
 
-PAUSE = 4096  # iterations between checks for an interruption, a power of two: of the shortest body they outlast a check
 PAUSING = "declare void @mg_pause() cold nounwind memory(inaccessiblemem: readwrite)"
 
 
-class LoopText:
+class LoopText(LoopPlan):
     """One loop, being written."""
-
-    def __init__(self, t: Nested, op: Loop, place: int, decided: list[Decisions]) -> None:
-        self.t, self.op, self.place = t, op, place
-        places = t.tape.args[place]
-        carried, invariants, over = op.groups([lanes.value(t, a) for a in places])
-        self.invariants = [lanes.lent(x) for x in invariants]
-        self.over = [lanes.lent(x) for x in over]
-        self._name_whole_numbers(places[op.carried : op.carried + op.invariants], invariants)
-        self.n = t.label()
-        self.ask = op.condition is not None
-        self.dynamic = self.ask or op.turns is None
-        self.uniform = op.condition is not None and indices.is_uniform(
-            op.condition,
-            [*["" for _ in carried], *self.invariants, *["" for _ in over], ""],
-            op.body.inputs - 1,
-            t.integers,
-        )
-        self.masked = (
-            self.dynamic
-            and not t.point
-            and not self.uniform
-            and not (op.condition is None and over and not over[0].lanes)
-        )
-        self.body_decided, *rest = decided
-        self.condition_decided = rest[0] if rest else None
-        self._plan_memory(carried)
-        self.init = [
-            self._begin(x, j, a) if isinstance(x, Array) else x for j, (x, a) in enumerate(zip(carried, places))
-        ]
-        self.count = str(op.turns) if op.turns is not None else "" if self.ask else self.over[0].length
-        self.lanes = "" if self.ask or op.turns is not None else self.over[0].lanes
-        shapes = t.shapes_of(op.body, [*carried, *self.invariants, *(self._inner(a) for a in self.over), "index"])
-        self.stacked = [shapes[o] for o in op.body.outputs[op.carried :]]
-        last = op.body.inputs - 1  # of the numbers of the turns, nothing is kept
-        self.turns_stacked = [
-            op.body.ops[o] is INPUT and op.body.args[o][0] == last for o in op.body.outputs[op.carried :]
-        ]
-        self.buffers: list[tuple[str, str]] = []  # of each stacked array: its buffer, if it grows; its pointer, if not
-
-    def _inner(self, array: Array) -> Any:
-        return array._replace(shape=array.shape[1:]) if array.shape[1:] else "number"
-
-    def _name_whole_numbers(self, places: Sequence[int], names: Sequence[Any]) -> None:
-        """Write down which invariants are the same in all rows, and whole."""
-        t = self.t
-        if not _counts(self.op):
-            return
-
-        def known(k: int) -> bool:
-            at = next((p for p, (o, a) in enumerate(zip(t.tape.ops, t.tape.args)) if o is INPUT and a[0] == k), None)
-            return at is not None and t.names.get(at) in t.integers
-
-        for place, name in zip(places, names):
-            if isinstance(name, str) and indices.is_whole(t.tape, place, known):
-                t.integers[name] = indices.whole(t, place)
-
-    def _plan_memory(self, carried: Sequence[Any]) -> None:
-        """Say how each carried array is kept from turn to turn.
-
-        history    the array of each turn is kept anyway: a turn reads one of them, and makes the next
-        two        a turn reads one array and makes another one, in memory that they exchange
-        neither    it is changed in place, or (with lanes that are done) copied
-        """
-        t, op = self.t, self.op
-        self.history: dict[int, int] = {}
-        self.two: dict[int, str] = {}
-        self.others: dict[int, str] = {}  # where a turn makes the next array
-        for j, x in enumerate(carried):
-            if not isinstance(x, Array) or self.masked or stays(op.body, j):
-                continue
-            outputs = op.body.outputs[op.carried :]
-            kept = [s for s, o in enumerate(outputs) if op.body.ops[o] is INPUT and op.body.args[o][0] == j]
-            if len(kept) == 1 and op.turns is not None and not self.dynamic and not op.reverse:
-                self.history[j] = kept[0]
-            else:
-                self.two[j] = arrays.room(t, t.memory, arrays.size_of(x.shape) * t.bytes)
-
-    def _wanted(self, k: int) -> str:
-        """Where result k is wanted; empty where that is not said."""
-        tape = self.t.tape
-        found = [
-            p for p, (op, args) in enumerate(zip(tape.ops, tape.args)) if args == (self.place,) and op is result(k)
-        ]
-        if len(found) != 1:
-            return ""
-        (place,) = found
-        padded = [
-            p
-            for p, (op, args) in enumerate(zip(tape.ops, tape.args))
-            if args == (place,) and op is pad(self.op.turns or 0)
-        ]
-        if len(padded) == 1 and self.t.readers.alone(place):
-            place = padded[0]
-        return self.t.destinations.get(place, "")
-
-    def _begin(self, array: Array, j: int, place: int) -> Array:
-        """The memory of a carried array, which each iteration overwrites: that of the operand, if nobody else reads it."""
-        t = self.t
-        if j in self.history or (t.readers.alone(place) and arrays.overwritable(t, array)):
-            return array
-        return self._own(array, "" if j in self.two else self._wanted(j))
-
-    def _own(self, array: Array, p: str = "") -> Array:
-        p = p or arrays.room(self.t, self.t.memory, arrays.size_of(array.shape) * self.t.bytes)
-        arrays.copy(self.t, array, p)
-        return Array("memory", p, (), array.shape, own=self.t.live)
 
     def write(self) -> list[Any]:
         """The results: the carried values, then the arrays."""
@@ -136,16 +29,23 @@ class LoopText:
         if view is not None:
             return view
         self._room()
+        if not self.ask and not op.carried and all(self.turns_stacked):  # the numbers of the turns, and nothing else
+            return self._arrays()
         for j, s in self.history.items():
             first = self.init[j]
             arrays.copy(t, first, self.buffers[s][1])
             self.init[j] = Array("memory", self.buffers[s][1], (), first.shape, own=t.live)
+        for window in self.windows.values():
+            window.begin()
         self.alive = t.live or ("true" if t.point else "splat (i1 true)")
         t.lines += [f"  br label %pre{n}", f"pre{n}:", f"  br label %head{n}", f"head{n}:"]
         self.turn = f"%turn{n}"
         t.line(f"{self.turn} = phi i64 [ 0, %pre{n} ], [ %on{n}, %latch{n} ]")
         carried: list[Any] = []
         for j, x in enumerate(self.init):
+            if j in self.windows:
+                carried.append(self.windows[j].head(n))
+                continue
             if isinstance(x, Array):
                 if j in self.two:
                     t.line(f"%p{n}_{j} = phi ptr [ {x.base}, %pre{n} ], [ %q{n}_{j}, %latch{n} ]")
@@ -154,8 +54,8 @@ class LoopText:
                     x = x._replace(base=f"%p{n}_{j}")
                 carried.append(x)
                 continue
-            t.line(f"%c{n}_{j} = phi {t.T} [ {x}, %pre{n} ], [ %d{n}_{j}, %latch{n} ]")
-            carried.append(f"%c{n}_{j}")
+            t.line(f"%c{n}_{j} = phi {self._kind(x)} [ {x}, %pre{n} ], [ %d{n}_{j}, %latch{n} ]")
+            carried.append(Mask(f"%c{n}_{j}") if isinstance(x, Mask) else f"%c{n}_{j}")
         for j in self.history:
             carried[j] = self._slot(j, self.turn)
             self.others[j] = self._slot(j, self._next()).base
@@ -163,15 +63,20 @@ class LoopText:
             t.line(f"%alive{n} = phi {t.B} [ {self.alive}, %pre{n} ], [ %still{n}, %latch{n} ]")
             if self.stacked:
                 t.line(f"%took{n} = phi <{t.width} x i64> [ zeroinitializer, %pre{n} ], [ %taken{n}, %latch{n} ]")
-        top_tested = self.dynamic
-        if top_tested:
+        if self.dynamic and not self._surely_begins():
             results = self._tested(carried)
         else:
             results = self._turn(carried, "")
             t.line(f"%on{n} = add i64 {self.turn}, 1")
             t.line(f"%more{n} = icmp ult i64 %on{n}, {self.count}")
             t.lines += [f"  br i1 %more{n}, label %head{n}, label %exit{n}", f"exit{n}:"]
+            for j, window in self.windows.items():
+                results[j] = window.end()
         return [*results, *self._arrays()]
+
+    def _kind(self, x: str) -> str:
+        """The type of a number, or of flags."""
+        return self.t.B if isinstance(x, Mask) else self.t.T
 
     def _next(self) -> str:
         r = self.t.fresh()
@@ -190,7 +95,8 @@ class LoopText:
         """The results of a loop that only takes the first elements of arrays, where nothing has to be copied for that."""
         op, body = self.op, self.op.body
         first = op.carried + op.invariants
-        if op.turns is not None or self.ask or op.carried or any(body.ops[o] is not INPUT for o in body.outputs):
+        counted = op.turns is not None or op.condition is not None
+        if counted or op.carried or any(body.ops[o] is not INPUT for o in body.outputs):
             return None
         numbers = [body.args[o][0] - first for o in body.outputs]
         if not all(0 <= k < op.elements for k in numbers):
@@ -202,7 +108,7 @@ class LoopText:
         """Memory for what is stacked: of a known size, or a buffer that grows."""
         t, op = self.t, self.op
         for s, (shape, is_turn) in enumerate(zip(self.stacked, self.turns_stacked)):
-            each = arrays.size_of(shape) * t.bytes
+            each = arrays.size_of(shape) * cells.cell(t, op.carried + s in self.flags)
             if is_turn:
                 self.buffers.append(("", ""))
             elif op.turns is not None:
@@ -211,8 +117,8 @@ class LoopText:
                 self.buffers.append(("", pointer or arrays.room(t, t.memory, (op.turns + kept) * each)))
             elif self.ask:
                 self.buffers.append((arrays.buffer(t, t.memory, arrays.FIRST * each), ""))
-            elif self.over[0].room:
-                self.buffers.append(("", arrays.room(t, t.memory, self.over[0].room * each)))
+            elif self._room_of_arrays():
+                self.buffers.append(("", arrays.room(t, t.memory, self._room_of_arrays() * each)))
             else:
                 name, size = arrays.buffer(t, t.memory, arrays.FIRST * each), t.fresh()
                 t.line(f"{size} = mul i64 {self.count}, {each}")
@@ -220,12 +126,12 @@ class LoopText:
 
     def _number(self) -> str:
         """The number of this turn, which for a loop in reverse is counted from the end."""
-        t = self.t
-        if not self.op.reverse:
-            return self.turn
-        last, r = t.fresh(), t.fresh()
-        t.line(f"{last} = sub i64 {self.count}, 1")
-        t.line(f"{r} = sub i64 {last}, {self.turn}")
+        t, r = self.t, self.turn
+        if self.op.reverse:
+            last, r = t.fresh(), t.fresh()
+            t.line(f"{last} = sub i64 {self.count}, 1")
+            t.line(f"{r} = sub i64 {last}, {self.turn}")
+        t.ranges.variable(r, self._limits())
         return r
 
     def _inputs(self, carried: list[Any], i: str) -> list[Any]:
@@ -255,7 +161,7 @@ class LoopText:
             if self.uniform:
                 wanted = self._same_for_all(inputs)
             else:
-                (holds,) = lanes.body(t, op.condition, inputs, self.condition_decided)
+                (holds,) = lanes.body(t, op.condition, inputs, self.condition_decided, self.used[1])
                 mask = lanes.both(t, around if t.point else f"%alive{n}", lanes.truth(t, holds))
                 if not t.point:
                     t.line(f"%still{n} = and {t.B} {mask}, {mask}")
@@ -274,7 +180,7 @@ class LoopText:
         """Whether to go on, where that is the same for all rows."""
         t, tape = self.t, self.op.condition
         assert tape is not None and self.condition_decided is not None
-        around = t.enter(tape, self.condition_decided)
+        around = t.enter(tape, self.condition_decided, self.used[1])
         for place, (op, args) in enumerate(zip(tape.ops, tape.args)):
             if op is INPUT:
                 lanes.keep(t, place, inputs[args[0]])
@@ -286,22 +192,26 @@ class LoopText:
         """One turn, up to the block that ends it; returns the carried values behind it."""
         t, op, n = self.t, self.op, self.n
         i = i or self._number()
-        wanted = {
-            op.body.outputs[j]: p for j, p in self.others.items() if op.body.outputs.count(op.body.outputs[j]) == 1
-        }
-        found = lanes.body(t, op.body, inputs or self._inputs(carried, i), self.body_decided, wanted)
+        outputs = op.body.outputs
+        wanted = {outputs[j]: (p, j in self.flags) for j, p in self.others.items() if outputs.count(outputs[j]) == 1}
+        for window in self.windows.values():
+            window.enter(i)
+        inputs = inputs or self._inputs(carried, i)
+        found = lanes.body(t, op.body, inputs, self.body_decided, self.used[0], wanted, self.flags)
+        for window in self.windows.values():
+            window.leave(i)
         new = list(found[: op.carried])
         for s, ((name, pointer), x, shape) in enumerate(zip(self.buffers, found[op.carried :], self.stacked)):
             if (name or pointer) and s not in self.history.values():
                 self._stack(name, pointer, x, shape, i)
         for j, p in self.others.items():
             if new[j].base != p:
-                arrays.copy(t, new[j], p)
-            new[j] = Array("memory", p, (), new[j].shape, own=t.live)
+                arrays.copy(t, new[j], p, flags=j in self.flags)
+            new[j] = Array("memory", p, (), new[j].shape, own=t.live, flags=j in self.flags)
         taken = {x.base for x in carried if isinstance(x, Array)}
         for j, x in enumerate(new):  # what is read from another carried array is set aside before that is written
             if isinstance(x, Array) and j not in self.others and x.base in taken and not x.same(carried[j]):
-                new[j] = self._own(x)
+                new[j] = self._own(x, x.flags)
         results: list[Any] = []
         for j, (old, x) in enumerate(zip(carried, new)):
             if j in self.others:
@@ -311,30 +221,32 @@ class LoopText:
                 results.append(lanes.select(t, mask, x, old) if mask else x)
                 continue
             if not x.same(old):
-                arrays.copy(t, x, old.base, old.base, mask)
+                arrays.copy(t, x, old.base, old.base, mask, old.flags)
             results.append(old)
-        if op.turns is None or op.turns > PAUSE:  # a long loop checks for an interruption (Ctrl-C) from time to time
+        if not self._is_short():  # a long loop checks for an interruption (Ctrl-C) from time to time
             t.declared[PAUSING] = PAUSING
             tick, due = t.fresh(), t.fresh()
             t.line(f"{tick} = and i64 {self.turn}, {PAUSE - 1}")
             t.line(f"{due} = icmp eq i64 {tick}, {PAUSE - 1}")
             t.lines += [f"  br i1 {due}, label %pause{n}, label %latch{n}", f"pause{n}:", "  call void @mg_pause()"]
         t.lines += [f"  br label %latch{n}", f"latch{n}:"]
+        for window in self.windows.values():
+            window.latch()
         for j, x in enumerate(results):
             if j in self.two:
                 for name, p in (("q", self.others[j]), ("r", carried[j].base)):
                     t.line(f"%{name}{n}_{j} = select i1 true, ptr {p}, ptr {p}")
                 results[j] = x._replace(base=f"%q{n}_{j}")
             if not isinstance(x, Array):
-                t.line(f"%d{n}_{j} = select i1 true, {t.T} {x}, {t.T} {x}")
+                t.line(f"%d{n}_{j} = select i1 true, {self._kind(x)} {x}, {self._kind(x)} {x}")
         if self.masked and self.ask and self.stacked:
             t.line(f"%one{n} = zext <{t.width} x i1> {mask} to <{t.width} x i64>")
             t.line(f"%taken{n} = add <{t.width} x i64> %took{n}, %one{n}")
-        return [x if isinstance(x, Array) else f"%d{n}_{j}" for j, x in enumerate(results)]
+        return [x if isinstance(x, Array) else x.__class__(f"%d{n}_{j}") for j, x in enumerate(results)]
 
     def _stack(self, name: str, pointer: str, x: Any, shape: Any, i: str) -> None:
         t = self.t
-        each = arrays.size_of(shape) * t.bytes
+        each = arrays.size_of(shape) * cells.cell(t, isinstance(x, Mask))
         if name:
             more, size, used = t.fresh(), t.fresh(), t.fresh()
             t.line(f"{more} = add i64 {i}, 1")
@@ -347,7 +259,7 @@ class LoopText:
         if isinstance(x, Array):
             arrays.copy(t, x, p)
         else:
-            arrays.store(t, x, p)
+            cells.store(t, x, p)
 
     def _enough(self, name: str, size: str, used: str) -> str:
         """Return a pointer to the buffer with room for that many bytes; it grows only where it must."""
@@ -363,28 +275,25 @@ class LoopText:
         t.line(f"{p} = load ptr, ptr {name}, align 8")
         return p
 
+    def _ended(self) -> str:
+        """The number of turns that were taken, after the last one."""
+        t, r = self.t, self.t.fresh()
+        t.line(f"{r} = add i64 {self.turn}, 0")
+        t.ranges.variable(r, [] if self.op.turns is None else [Linear(self.op.turns)])
+        return r
+
     def _arrays(self) -> list[Array]:
         t, op, n = self.t, self.op, self.n
         length = None if self.dynamic else op.turns
-        count = "" if not self.dynamic else self.turn if self.ask else self.count
+        count = "" if not self.dynamic else self._ended() if self.ask else self.count
         taken = "" if not self.masked else f"%took{n}" if self.ask else self.lanes
-        found = []
+        found: list[Array] = []
         for (name, pointer), shape in zip(self.buffers, self.stacked):
             if name:
                 pointer = t.fresh()
                 t.line(f"{pointer} = load ptr, ptr {name}, align 8")
             kind = "memory" if name or pointer else "turns"
-            room = op.turns if op.turns is not None else 0 if self.ask else self.over[0].room
-            found.append(Array(kind, pointer, (), (length, *shape), "", count, taken, room, own=t.live))
+            room = op.turns if op.turns is not None else self._room_of_arrays()
+            flags = op.carried + len(found) in self.flags
+            found.append(Array(kind, pointer, (), (length, *shape), "", count, taken, room, t.live, flags))
         return found
-
-
-def _counts(op: Loop) -> bool:
-    """Whether a whole number that is the same in all rows is of use in a loop."""
-    if op.condition is not None:
-        return True
-    for body in op.bodies():
-        for inner in body.ops:
-            if inner is LOAD or inner is BUMP or (isinstance(inner, Loop) and _counts(inner)):
-                return True
-    return False

@@ -8,10 +8,18 @@ from typing import Any
 from micrograd.compile.llvm import nearly
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.llvm.emit import Text
+from micrograd.compile.llvm.ranges import Ranges
 from micrograd.ops import Op
 from micrograd.tape.check import shapes
 from micrograd.tape.decisions import Decisions
 from micrograd.tape.tape import BUMP, INPUT, SOURCES, Loop, Projection, Tape
+from micrograd.tape.truths import Truths, truths
+
+
+class Mask(str):
+    """The name of flags: one i1 a lane, and not a number."""
+
+    __slots__ = ()
 
 
 class Memory:
@@ -81,10 +89,13 @@ class Nested(Text):
         self.integers: dict[
             str, str
         ] = {}  # names of numbers that are whole and the same in all rows -> an i64 (indices.py)
+        self.windows: dict[str, Any] = {}  # by their names: parts of arrays that are in registers (windows.py)
+        self.ranges = Ranges()  # what is known of those
         self.readers = Readers(tape)
         self.destinations: dict[
-            int, str
-        ] = {}  # place of an array -> a pointer to memory where it is wanted, if it can be made there
+            int, tuple[str, bool]
+        ] = {}  # place of an array -> a pointer to memory where it is wanted, if it can be made there; whether as flags
+        self.truths: Truths = truths(tape)  # the places of which only the truth is used
         self.tables: list[str] = []  # arrays of constants
         self.compared = nearly.compared(self)  # calls of functions that are compared, and decide nothing else
 
@@ -93,11 +104,11 @@ class Nested(Text):
         self.count += 1
         return self.count
 
-    def enter(self, tape: Tape, decided: Decisions) -> tuple[Any, ...]:
+    def enter(self, tape: Tape, decided: Decisions, used: Truths) -> tuple[Any, ...]:
         """Write into the body of a region from now on; returns what `leave` takes to undo it."""
         parts = self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided
-        around = *parts, self.compared, self.readers, self.destinations
-        self.readers, self.destinations = Readers(tape), {}
+        around = *parts, self.compared, self.readers, self.destinations, self.truths
+        self.readers, self.destinations, self.truths = Readers(tape), {}, used
         self.tape, self.decided, self.depth = tape, decided, self.depth + 1
         self.names, self.masks, self.arrays, self.results, self.columns = {}, {}, {}, {}, {}
         self.compared = nearly.compared(self)
@@ -105,7 +116,7 @@ class Nested(Text):
 
     def leave(self, around: tuple[Any, ...]) -> None:
         """Write into the tape around it again."""
-        *parts, self.compared, self.readers, self.destinations = around
+        *parts, self.compared, self.readers, self.destinations, self.truths = around
         self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided = parts
         self.depth -= 1
 

@@ -7,16 +7,17 @@ skipped where no lane needs it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from micrograd.compile.llvm import arrays, indices
+from micrograd.compile.llvm import arrays, cells, indices
 from micrograd.compile.llvm.arrays import Array
 from micrograd.compile.llvm.lanes import any_lane, body, both, keep, lent, no_lane, select, value, within
 from micrograd.compile.llvm.loops import LoopText
-from micrograd.compile.llvm.nested import Nested
+from micrograd.compile.llvm.nested import Mask, Nested
 from micrograd.ops import OPS
 from micrograd.tape.decisions import Decisions
 from micrograd.tape.tape import BUMP, LOAD, SOURCES, STACK, Choose, Loop, Projection, Region, Structural, Tape
+from micrograd.tape.truths import Truths
 
 # Both arms of a choice are computed and one is picked where they cost less than this, in additions. A branch that is taken at
 # random costs some 20 cycles, and keeps the processor from looking ahead.
@@ -47,10 +48,11 @@ def write(t: Nested, place: int, op: Structural) -> None:
     if isinstance(op, Loop):
         if op.condition is not None and t.is_outermost():
             decisions_first(t)
-        t.results[place] = LoopText(t, op, place, t.decided.bodies[place]).write()
+        t.results[place] = LoopText(t, op, place, t.decided.bodies[place], t.truths.bodies[place]).write()
     elif isinstance(op, Choose):
         operands = [lent(value(t, a)) for a in args[1:]]
-        t.results[place] = _choose(t, op, t.condition(args[0]), operands, t.decided.bodies[place])
+        arms = [Arm(*each) for each in zip(op.bodies(), t.decided.bodies[place], t.truths.bodies[place])]
+        t.results[place] = _choose(t, arms, t.condition(args[0]), operands)
     elif op is STACK:
         t.arrays[place] = arrays.stack(t, t.memory, [value(t, a) if a in t.arrays else a for a in args], args)
     elif op is LOAD:
@@ -60,7 +62,8 @@ def write(t: Nested, place: int, op: Structural) -> None:
     elif op is BUMP:
         array = t.arrays[args[0]]
         i = indices.clamped(t, args[1], array.shape[0])
-        t.arrays[place] = arrays.bump(t, array, i, value(t, args[2]), t.readers.alone(args[0]))
+        x = Mask(t.condition(args[2])) if array.flags else value(t, args[2])
+        t.arrays[place] = arrays.bump(t, array, i, x, t.readers.alone(args[0]))
     else:
         assert isinstance(op, Projection)
         if op.name == "result":
@@ -74,29 +77,41 @@ def write(t: Nested, place: int, op: Structural) -> None:
 # ---- choose
 
 
-def _choose(t: Nested, op: Choose, condition: str, operands: list[Any], decided: list[Decisions]) -> list[Any]:
-    loops = any(isinstance(inner, Loop) for tape in op.bodies() for inner in tape.ops)
-    if not loops and sum(map(cost, op.bodies())) < BRANCHED:
-        one, two = (body(t, tape, operands, d) for tape, d in zip(op.bodies(), decided))
+class Arm(NamedTuple):
+    """A body of a choice, and what is known of it."""
+
+    tape: Tape
+    decided: Decisions
+    used: Truths
+
+    def write(self, t: Nested, operands: list[Any]) -> list[Any]:
+        """Write it; returns its outputs."""
+        return body(t, self.tape, operands, self.decided, self.used)
+
+
+def _choose(t: Nested, arms: list[Arm], condition: str, operands: list[Any]) -> list[Any]:
+    loops = any(isinstance(inner, Loop) for arm in arms for inner in arm.tape.ops)
+    if not loops and sum(cost(arm.tape) for arm in arms) < BRANCHED:
+        one, two = (arm.write(t, operands) for arm in arms)
         return [_picked(t, condition, x, y) for x, y in zip(one, two)]
     if t.point:
-        return _branch(t, op, condition, operands, decided)
+        return _branch(t, arms, condition, operands)
     around, found = t.live, []
-    for tape, d, mask in zip(op.bodies(), decided, (condition, no_lane(t, condition))):
+    for arm, mask in zip(arms, (condition, no_lane(t, condition))):
         t.live = both(t, around, mask)
-        found.append(_if_any(t, tape, operands, d))
+        found.append(_if_any(t, arm, operands))
     t.live = around
     return [_picked(t, condition, x, y) for x, y in zip(*found)]
 
 
-def _if_any(t: Nested, tape: Tape, operands: list[Any], decided: Decisions) -> list[Any]:
+def _if_any(t: Nested, arm: Arm, operands: list[Any]) -> list[Any]:
     """Return the results of an arm, computed if a live lane needs them; arrays are made in any case."""
-    shapes = t.shapes_of(tape, operands)
-    if any(shapes[o] for o in tape.outputs):
-        return body(t, tape, operands, decided)
+    shapes = t.shapes_of(arm.tape, operands)
+    if any(shapes[o] for o in arm.tape.outputs):
+        return arm.write(t, operands)
     n, wanted = t.label(), any_lane(t, t.live)
     t.lines += [f"  br label %ask{n}", f"ask{n}:", f"  br i1 {wanted}, label %arm{n}, label %past{n}", f"arm{n}:"]
-    found = body(t, tape, operands, decided)
+    found = arm.write(t, operands)
     t.lines += [f"  br label %end{n}", f"end{n}:", f"  br label %past{n}", f"past{n}:"]
     results = []
     for x in found:
@@ -106,14 +121,14 @@ def _if_any(t: Nested, tape: Tape, operands: list[Any], decided: Decisions) -> l
     return results
 
 
-def _branch(t: Nested, op: Choose, condition: str, operands: list[Any], decided: list[Decisions]) -> list[Any]:
+def _branch(t: Nested, arms: list[Arm], condition: str, operands: list[Any]) -> list[Any]:
     """For one point: one arm or the other."""
     n = t.label()
     t.line(f"br i1 {condition}, label %then{n}, label %else{n}")
     found = []
-    for name, tape, d in zip(("then", "else"), op.bodies(), decided):
+    for name, arm in zip(("then", "else"), arms):
         t.lines.append(f"{name}{n}:")
-        made = [arrays.in_memory(t, t.memory, x) if isinstance(x, Array) else x for x in body(t, tape, operands, d)]
+        made = [arrays.in_memory(t, t.memory, x) if isinstance(x, Array) else x for x in arm.write(t, operands)]
         t.lines += [f"  br label %{name}end{n}", f"{name}end{n}:", f"  br label %join{n}"]
         found.append(made)
     t.lines.append(f"join{n}:")
@@ -142,6 +157,13 @@ def _picked(t: Nested, condition: str, x: Any, y: Any) -> Any:
 
 def _pad(t: Nested, array: Array, length: int, alone: bool) -> Array:
     """The first elements of a static array from one of unknown length, and zeros."""
+    nothing = cells.as_element(t, t.splat(0.0), array.flags)
+
+    def put(base: str, i: str, x: str) -> None:
+        to = t.fresh()
+        t.line(f"{to} = getelementptr i8, ptr {base}, i64 {arrays.scaled(t, i, cells.cell(t, array.flags))}")
+        cells.store(t, x, to)
+
     if (
         alone and arrays.overwritable(t, array) and array.room >= length and not array.lanes
     ):  # there is memory behind them
@@ -149,32 +171,27 @@ def _pad(t: Nested, array: Array, length: int, alone: bool) -> Array:
         t.line(f"{rest} = sub i64 {length}, {array.length}")
 
         def behind(i: str) -> None:
-            at, to = t.fresh(), t.fresh()
+            at = t.fresh()
             t.line(f"{at} = add i64 {i}, {array.length}")
-            t.line(f"{to} = getelementptr {t.T}, ptr {array.base}, i64 {at}")
-            arrays.store(t, t.splat(0.0), to)
+            put(array.base, at, nothing)
 
         arrays.counted(t, rest, behind)
-        return Array("memory", array.base, (), (length,), own=t.live)
-    p = arrays.room(t, t.memory, length * t.bytes)
+        return Array("memory", array.base, (), (length,), own=t.live, flags=array.flags)
+    p = arrays.room(t, t.memory, length * cells.cell(t, array.flags))
 
     def zero(i: str) -> None:
-        to = t.fresh()
-        t.line(f"{to} = getelementptr {t.T}, ptr {p}, i64 {i}")
-        arrays.store(t, t.splat(0.0), to)
+        put(p, i, nothing)
 
     def one(i: str) -> None:
         x = arrays.index(t, array, i)
         assert isinstance(x, str)
         if array.lanes:
-            x = select(t, within(t, i, array.lanes), x, t.splat(0.0))
-        to = t.fresh()
-        t.line(f"{to} = getelementptr {t.T}, ptr {p}, i64 {i}")
-        arrays.store(t, x, to)
+            x = select(t, within(t, i, array.lanes), x, nothing)
+        put(p, i, x)
 
     arrays.counted(t, str(length), zero)
     arrays.counted(t, array.length, one)
-    return Array("memory", p, (), (length,), own=t.live)
+    return Array("memory", p, (), (length,), own=t.live, flags=array.flags)
 
 
 def decisions_first(t: Nested) -> None:
