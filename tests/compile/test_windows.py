@@ -52,7 +52,7 @@ def agrees(text, columns=ROWS):
 
 
 def bumping(indices, length=7, how="", before="zeros", body=""):
-    """A loop that adds to elements of an array: their indices are such multiples of the number of the turn, and such numbers."""
+    """A loop that adds to elements of an array: each index is a multiple of the number of the turn, and a number more."""
     start = (
         "stack " + " ".join(["%2"] * length)
         if before == "zeros"
@@ -70,7 +70,8 @@ def bumping(indices, length=7, how="", before="zeros", body=""):
     place, array = 7, 0
     for multiple, offset in indices:
         lines += [f"  %{place} = const {float(multiple)}", f"  %{place + 1} = mul %3 %{place}",
-                  f"  %{place + 2} = const {float(offset)}", f"  %{place + 3} = add %{place + 1} %{place + 2}", f"  %{place + 4} = bump %{array} %{place + 3} %6",
+                  f"  %{place + 2} = const {float(offset)}", f"  %{place + 3} = add %{place + 1} %{place + 2}",
+                  f"  %{place + 4} = bump %{array} %{place + 3} %6",
                   f"  %{place + 5} = add %1 %6"]  # fmt: skip
         array, place = place + 4, place + 6
     lines += [body.format(place=place, array=array)] if body else []
@@ -288,7 +289,8 @@ def test_random_stencils_and_their_derivatives_have_the_bits_of_the_interpreter(
         for _ in range(r.randint(1, 4)):
             multiple, offset = r.choice([1, 1, 1, 2, -1]), r.randint(-1, 3)
             lines += [f"  %{place} = const {float(multiple)}", f"  %{place + 1} = mul %3 %{place}",
-                      f"  %{place + 2} = const {float(offset)}", f"  %{place + 3} = add %{place + 1} %{place + 2}", f"  %{place + 4} = load %1 %{place + 3}",
+                      f"  %{place + 2} = const {float(offset)}", f"  %{place + 3} = add %{place + 1} %{place + 2}",
+                      f"  %{place + 4} = load %1 %{place + 3}",
                       f"  %{place + 5} = lt %{place + 4} %0",
                       f"  %{place + 6} = {r.choice(['mul', 'add', 'sub'])} %{place + 4} %{r.choice(numbers)}",
                       f"  %{place + 7} = pick %{place + 5} %{place + 6} %{r.choice(numbers)}"]  # fmt: skip

@@ -24,7 +24,7 @@ def is_whole(tape: Tape, place: int, known: Callable[[int], bool]) -> bool:
     """Whether a place is such a number; `known` says it of the inputs."""
     op, args = tape.ops[place], tape.args[place]
     if op is CONST:
-        return bool(abs(args[0]) < LARGEST and args[0] == int(args[0]))
+        return is_whole_constant(args[0])
     if op is INPUT:
         return known(args[0])
     return op.name in WHOLE and all(is_whole(tape, a, known) for a in args)
@@ -44,7 +44,7 @@ def whole(t: Nested, place: int) -> str:
     r = t.fresh()
     t.line(f"{r} = sub i64 0, {parts[0]}" if op.name == "neg" else f"{r} = {WHOLE[op.name]} i64 {parts[0]}, {parts[1]}")
     one, two = t.ranges.linear(parts[0]), t.ranges.linear(parts[-1])
-    found = _linear(op.name, one, two)
+    found = linear_op(op.name, one, two)
     if found is not None:
         t.ranges.sums[r] = found
     if name is not None:
@@ -52,8 +52,15 @@ def whole(t: Nested, place: int) -> str:
     return r
 
 
-def _linear(op: str, a: Linear, b: Linear) -> Linear | None:
-    """The sum of multiples that an op over two of them is."""
+def is_whole_constant(x: float) -> bool:
+    """Whether a number is whole, and small enough for all its neighbours to be numbers too."""
+    return abs(x) < LARGEST and x == int(x)
+
+
+def linear_op(op: str, a: Linear, b: Linear) -> Linear | None:
+    """The sum of multiples that an op over two of them is; None where it is none."""
+    if op not in WHOLE:
+        return None
     if op == "neg":
         return Linear(0).plus(a, -1)
     if op in ("add", "sub"):
@@ -105,7 +112,7 @@ def linear(t: Nested, tape: Tape, place: int, inputs: Sequence[Any]) -> Linear |
     """
     op, args = tape.ops[place], tape.args[place]
     if op is CONST:
-        return Linear(int(args[0])) if abs(args[0]) < LARGEST and args[0] == int(args[0]) else None
+        return Linear(int(args[0])) if is_whole_constant(args[0]) else None
     if op is INPUT:
         if args[0] == tape.inputs - 1:
             return Linear(0, ((TURN, 1),))
@@ -115,7 +122,7 @@ def linear(t: Nested, tape: Tape, place: int, inputs: Sequence[Any]) -> Linear |
         return None
     parts = [linear(t, tape, a, inputs) for a in args]
     one, two = parts[0], parts[-1]
-    return None if one is None or two is None else _linear(op.name, one, two)
+    return None if one is None or two is None else linear_op(op.name, one, two)
 
 
 def turns(t: Nested, tape: Tape, inputs: Sequence[Any]) -> Linear | None:

@@ -33,14 +33,14 @@ def keep(t: Nested, place: int, x: Any) -> None:
 
 
 def body(
-    t: Nested, tape: Tape, inputs: Sequence[Any], decided: Decisions, used: Truths,
+    t: Nested, tape: Tape, inputs: Sequence[Any], decided: Decisions, used: Truths, inside: tuple[int, ...],
     destinations: dict[int, tuple[str, bool]] | None = None, flags: Container[int] = (),
 ) -> list[Any]:  # fmt: skip
-    """Write the body of a region; returns its outputs, of which `flags` are wanted as flags.
+    """Write a body of the region at `inside`; returns its outputs, of which `flags` are wanted as flags.
 
     `destinations` says where arrays are wanted, by their place.
     """
-    around = t.enter(tape, decided, used)
+    around = t.enter(tape, decided, used, inside)
     t.destinations = destinations or {}
     for place, (op, args) in enumerate(zip(tape.ops, tape.args)):
         if op is INPUT:

@@ -11,6 +11,7 @@ from micrograd.compile.llvm.nested import Mask
 from micrograd.compile.llvm.ranges import Linear
 from micrograd.tape.tape import INPUT
 
+CONDITION = -2  # what the path of a condition ends with, which no other path does
 PAUSING = "declare void @mg_pause() cold nounwind memory(inaccessiblemem: readwrite)"
 
 
@@ -71,7 +72,7 @@ class LoopText(LoopPlan):
             t.line(f"%more{n} = icmp ult i64 %on{n}, {self.count}")
             t.lines += [f"  br i1 %more{n}, label %head{n}, label %exit{n}", f"exit{n}:"]
             for j, window in self.windows.items():
-                results[j] = window.end()
+                results[j] = window.end((*t.path, self.place, j) not in t.unread)
         return [*results, *self._arrays()]
 
     def _kind(self, x: str) -> str:
@@ -161,7 +162,9 @@ class LoopText(LoopPlan):
             if self.uniform:
                 wanted = self._same_for_all(inputs)
             else:
-                (holds,) = lanes.body(t, op.condition, inputs, self.condition_decided, self.used[1])
+                (holds,) = lanes.body(
+                    t, op.condition, inputs, self.condition_decided, self.used[1], (self.place, CONDITION)
+                )
                 mask = lanes.both(t, around if t.point else f"%alive{n}", lanes.truth(t, holds))
                 if not t.point:
                     t.line(f"%still{n} = and {t.B} {mask}, {mask}")
@@ -180,7 +183,7 @@ class LoopText(LoopPlan):
         """Whether to go on, where that is the same for all rows."""
         t, tape = self.t, self.op.condition
         assert tape is not None and self.condition_decided is not None
-        around = t.enter(tape, self.condition_decided, self.used[1])
+        around = t.enter(tape, self.condition_decided, self.used[1], (self.place, CONDITION))
         for place, (op, args) in enumerate(zip(tape.ops, tape.args)):
             if op is INPUT:
                 lanes.keep(t, place, inputs[args[0]])
@@ -197,7 +200,7 @@ class LoopText(LoopPlan):
         for window in self.windows.values():
             window.enter(i)
         inputs = inputs or self._inputs(carried, i)
-        found = lanes.body(t, op.body, inputs, self.body_decided, self.used[0], wanted, self.flags)
+        found = lanes.body(t, op.body, inputs, self.body_decided, self.used[0], (self.place,), wanted, self.flags)
         for window in self.windows.values():
             window.leave(i)
         new = list(found[: op.carried])

@@ -14,6 +14,7 @@ from micrograd.compile.llvm.build import Target
 from micrograd.compile.llvm.chunk import Passed
 from micrograd.compile.llvm.emit import Text, attributes, spelled
 from micrograd.compile.llvm.nested import Memory, Nested
+from micrograd.compile.llvm.unread import unread
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.schedule import outline, split, tiles
 from micrograd.compile.schedule.split import GUARD, Step
@@ -63,6 +64,10 @@ class _Regions(Nested):
     """The IR of a tape with loops and choices: one function, whose arrays lie in scratch memory."""
 
     scratch = 0
+
+    def __init__(self, tape: Tape, target: Target, reduced: list[bool], point: bool) -> None:
+        super().__init__(tape, target, reduced, point)
+        self.unread = unread(tape)
 
     def instruction(self, place: int) -> None:
         """Write one instruction."""

@@ -95,6 +95,8 @@ class Nested(Text):
         self.destinations: dict[
             int, tuple[str, bool]
         ] = {}  # place of an array -> a pointer to memory where it is wanted, if it can be made there; whether as flags
+        self.path: tuple[int, ...] = ()  # the places of the regions around
+        self.unread: set[tuple[int, ...]] = set()  # gaps in arrays that need not be filled (unread.py)
         self.truths: Truths = truths(tape)  # the places of which only the truth is used
         self.tables: list[str] = []  # arrays of constants
         self.compared = nearly.compared(self)  # calls of functions that are compared, and decide nothing else
@@ -104,11 +106,12 @@ class Nested(Text):
         self.count += 1
         return self.count
 
-    def enter(self, tape: Tape, decided: Decisions, used: Truths) -> tuple[Any, ...]:
-        """Write into the body of a region from now on; returns what `leave` takes to undo it."""
+    def enter(self, tape: Tape, decided: Decisions, used: Truths, inside: tuple[int, ...]) -> tuple[Any, ...]:
+        """Write into the body of the region at `inside` from now on; returns what `leave` takes to undo it."""
         parts = self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided
-        around = *parts, self.compared, self.readers, self.destinations, self.truths
+        around = *parts, self.compared, self.readers, self.destinations, self.truths, self.path
         self.readers, self.destinations, self.truths = Readers(tape), {}, used
+        self.path = (*self.path, *inside)
         self.tape, self.decided, self.depth = tape, decided, self.depth + 1
         self.names, self.masks, self.arrays, self.results, self.columns = {}, {}, {}, {}, {}
         self.compared = nearly.compared(self)
@@ -116,7 +119,7 @@ class Nested(Text):
 
     def leave(self, around: tuple[Any, ...]) -> None:
         """Write into the tape around it again."""
-        *parts, self.compared, self.readers, self.destinations, self.truths = around
+        *parts, self.compared, self.readers, self.destinations, self.truths, self.path = around
         self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided = parts
         self.depth -= 1
 

@@ -51,7 +51,8 @@ def write(t: Nested, place: int, op: Structural) -> None:
         t.results[place] = LoopText(t, op, place, t.decided.bodies[place], t.truths.bodies[place]).write()
     elif isinstance(op, Choose):
         operands = [lent(value(t, a)) for a in args[1:]]
-        arms = [Arm(*each) for each in zip(op.bodies(), t.decided.bodies[place], t.truths.bodies[place])]
+        known = zip(op.bodies(), t.decided.bodies[place], t.truths.bodies[place])
+        arms = [Arm(*each, (place, n)) for n, each in enumerate(known)]
         t.results[place] = _choose(t, arms, t.condition(args[0]), operands)
     elif op is STACK:
         t.arrays[place] = arrays.stack(t, t.memory, [value(t, a) if a in t.arrays else a for a in args], args)
@@ -71,7 +72,8 @@ def write(t: Nested, place: int, op: Structural) -> None:
         elif op.name == "element":
             keep(t, place, arrays.index(t, t.arrays[args[0]], str(op.number)))
         else:
-            t.arrays[place] = _pad(t, t.arrays[args[0]], op.number, t.readers.alone(args[0]))
+            fill = (*t.path, place, -1) not in t.unread
+            t.arrays[place] = _pad(t, t.arrays[args[0]], op.number, t.readers.alone(args[0]), fill)
 
 
 # ---- choose
@@ -83,10 +85,11 @@ class Arm(NamedTuple):
     tape: Tape
     decided: Decisions
     used: Truths
+    inside: tuple[int, int]  # the place of the choice, and which of its bodies this is
 
     def write(self, t: Nested, operands: list[Any]) -> list[Any]:
         """Write it; returns its outputs."""
-        return body(t, self.tape, operands, self.decided, self.used)
+        return body(t, self.tape, operands, self.decided, self.used, self.inside)
 
 
 def _choose(t: Nested, arms: list[Arm], condition: str, operands: list[Any]) -> list[Any]:
@@ -155,8 +158,8 @@ def _picked(t: Nested, condition: str, x: Any, y: Any) -> Any:
 # ---- pad
 
 
-def _pad(t: Nested, array: Array, length: int, alone: bool) -> Array:
-    """The first elements of a static array from one of unknown length, and zeros."""
+def _pad(t: Nested, array: Array, length: int, alone: bool, fill: bool) -> Array:
+    """The first elements of a static array from one of unknown length, and (if anybody reads them) zeros."""
     nothing = cells.as_element(t, t.splat(0.0), array.flags)
 
     def put(base: str, i: str, x: str) -> None:
@@ -175,7 +178,8 @@ def _pad(t: Nested, array: Array, length: int, alone: bool) -> Array:
             t.line(f"{at} = add i64 {i}, {array.length}")
             put(array.base, at, nothing)
 
-        arrays.counted(t, rest, behind)
+        if fill:
+            arrays.counted(t, rest, behind)
         return Array("memory", array.base, (), (length,), own=t.live, flags=array.flags)
     p = arrays.room(t, t.memory, length * cells.cell(t, array.flags))
 
@@ -189,7 +193,8 @@ def _pad(t: Nested, array: Array, length: int, alone: bool) -> Array:
             x = select(t, within(t, i, array.lanes), x, nothing)
         put(p, i, x)
 
-    arrays.counted(t, str(length), zero)
+    if fill:
+        arrays.counted(t, str(length), zero)
     arrays.counted(t, array.length, one)
     return Array("memory", p, (), (length,), own=t.live, flags=array.flags)
 

@@ -104,13 +104,13 @@ class Window:
             x = self.elements[offset + step]
             t.line(f"%v{self.name}_{k} = select i1 true, {self.T} {x}, {self.T} {x}")
 
-    def end(self) -> Array:
-        """After the loop: what waits is written, and what no turn has changed, where it does not lie there already."""
+    def end(self, fill: bool) -> Array:
+        """After the loop: what waits is written, and (with `fill`) what no turn has changed and does not lie there already."""
         t, low, high = self.t, self.span.low, self.span.high
         turn = "-1" if self.reverse else self.count
         for k, offset in enumerate(self.waiting):
             cells.store(t, self._named(f"%v{self.name}_{k}"), self._address(turn, offset))
-        if not self.before.same(self.to):
+        if fill and not self.before.same(self.to):
             length, base, flags = self.before.shape[0], self.to.base, self.to.flags
             arrays.copy_part(t, self.before, base, "0", self._sum(self.start, str(low)), flags)
             end = self._sum(self._sum(self.start, str(high)), self.count)
