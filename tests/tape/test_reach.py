@@ -6,6 +6,7 @@ In most tapes a value with an infinite slope is on a path that some points do no
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 
@@ -13,6 +14,7 @@ from micrograd import Value
 from micrograd.tape import passes
 from micrograd.tape.check import check
 from micrograd.tape.interpret import run
+from micrograd.tape.tape import INPUT
 from micrograd.tape.text import parse
 from random_programs import close
 
@@ -81,6 +83,16 @@ TAPES = {
         "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 1.0\n%4 = stack %0 %0\n%5 = bump %4 %3 %2\n"
         "%6 = const 0.0\n%7 = gt %0 %6\n%8 = load %5 %3\n%9 = pick %7 %8 %0\nreturn %9"),
     "a value that a loop of no turns would use": ZERO_TURNS + "%5 = mul %4 %1\nreturn %5",
+    "a carried value that no turn changes, before one that does": (
+        "%0 = input 0\n%1 = input 1\n%2 = const 4.1\n%3 = loop carry %1 %0 %2 while {\n%0 = input 1\n%1 = input 2\n"
+        "%2 = lt %0 %1\nreturn %2\n} do {\n%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = mul %0 %0\n%4 = const 1.0\n"
+        "%5 = add %3 %4\n%6 = add %1 %5\nreturn %0 %6 %2\n}\n%4 = result %3 1\n%5 = result %3 0\n%6 = mul %4 %5\nreturn %6"),
+    "an array of arrays": (
+        "%0 = input 0\n%1 = input 1\n%2 = exp %0\n%3 = stack %0 %1\n%4 = stack %1 %2\n%5 = stack %3 %4\n%6 = const 1.0\n"
+        "%7 = loop 2 carry %6 with %0 over %5 do {\n%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = const 0.0\n%4 = gt %1 %3\n"
+        "%5 = choose %4 %2 then {\n%0 = input 0\nreturn %0\n} else {\n%0 = const 0.5\n%1 = const 0.25\n%2 = stack %0 %1\n"
+        "return %2\n}\n%6 = result %5 0\n%7 = element %6 0\n%8 = element %6 1\n%9 = mul %7 %8\n%10 = mul %0 %9\n"
+        "%11 = add %10 %1\nreturn %11\n}\n%8 = result %7 0\nreturn %8"),
     "the same, used before it too": ZERO_TURNS + "%5 = add %4 %1\n%6 = pick %4 %5 %1\nreturn %6",
 }  # fmt: skip
 POINTS = [*itertools.product((-3.0, -1.0, 1.0, 3.0), (0.0, 0.25, 4.0)), (1.5, -0.5), (2.5, 0.5)]
@@ -101,12 +113,19 @@ def test_the_adjoint_is_that_of_a_plain_run(name):
     swept = passes.adjoint(tape, [0, 1])
     check(swept)
     small = passes.prune(passes.simplify(passes.prune(swept)))
+    forward, moved = passes.columns(tape, [0, 1]), passes.prune(passes.hoist(swept))
+    before = passes.adjoint(passes.hoist(tape), passes.sources(passes.hoist(tape), INPUT, 2))
+    for other in (forward, moved, before):
+        check(other)
     seen = 0
     for xs in POINTS:
         want = by_graph(tape, xs)
         seen += all(x == x for x in want)
-        for got in (run(swept, xs), run(small, xs)):
+        for found in (swept, small, moved, before):
+            got = run(found, xs)
             assert all(close(x, y, 1e-12, 1e-14) for x, y in zip(got, want, strict=True)), (xs, got, want)
+        if all(map(math.isfinite, want)) and xs[1]:  # forward, every slope on the way takes part
+            assert run(forward, xs) == pytest.approx(want, rel=1e-12, abs=1e-14)
     assert seen > 4
 
 
