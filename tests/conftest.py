@@ -61,8 +61,10 @@ def twin(request: pytest.FixtureRequest) -> Iterator[Twin]:
 
 
 @pytest.fixture
-def mg(twin: Twin) -> Any:
-    """The package with one engine, then with the other."""
+def mg(twin: Twin, request: pytest.FixtureRequest) -> Any:
+    """The package with one engine, then with the other; a module that compiles says so by `COMPILES = True`."""
+    if twin.name == "C" and getattr(request.module, "COMPILES", False) and importlib.util.find_spec("llvmlite") is None:
+        pytest.skip("machine code needs llvmlite")
     return twin.package
 
 

@@ -13,12 +13,7 @@ np = pytest.importorskip("numpy")
 X = np.array([0.5, -1.0, 2.0, 3.5, -0.25])
 
 
-@pytest.fixture
-def mg(twin):
-    """The package with one engine, then with the other."""
-    if twin.name == "C" and importlib.util.find_spec("llvmlite") is None:
-        pytest.skip("machine code needs llvmlite")
-    return twin.package
+COMPILES = True  # read by the fixture mg
 
 
 def gradients(result, values):

@@ -11,13 +11,7 @@ import threading
 
 import pytest
 
-
-@pytest.fixture
-def mg(twin):
-    """The package with one engine, then with the other."""
-    if twin.name == "C" and importlib.util.find_spec("llvmlite") is None:
-        pytest.skip("machine code needs llvmlite")
-    return twin.package
+COMPILES = True  # read by the fixture mg
 
 
 def _own_rule(x):

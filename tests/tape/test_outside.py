@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-import importlib.util
 import itertools
 import random
 import threading
@@ -13,13 +12,7 @@ import time
 
 import pytest
 
-
-@pytest.fixture
-def mg(twin):
-    """The package with one engine, then with the other."""
-    if twin.name == "C" and importlib.util.find_spec("llvmlite") is None:
-        pytest.skip("machine code needs llvmlite")
-    return twin.package
+COMPILES = True  # read by the fixture mg
 
 
 class TestRandom:

@@ -14,6 +14,7 @@ from micrograd.learn import page, texts
 from micrograd.learn.expression import parse
 from micrograd.learn.frames import play
 from micrograd.learn.nodes import read
+from micrograd.learn.saved import SavedPage
 
 MAX_NODES = 100_000  # about 12 MB of page; a graph is walked box by box from 600 nodes on
 _FRAME = (
@@ -63,7 +64,7 @@ def lesson_presets() -> list[dict[str, Any]]:
     ]
 
 
-class Explorer:
+class Explorer(SavedPage):
     """The stepper over graphs: shows itself in a notebook, and has `.save(path)`, `.html`, `.show()`, `.widget()`."""
 
     def __init__(self, graphs: list[dict[str, Any]], root: Value | None = None) -> None:
@@ -92,16 +93,6 @@ class Explorer:
         """The whole page; `post` is where the local server takes expressions."""
         lesson = {**self.lesson, "post": post} if post else self.lesson
         return page.html(lesson, f"micrograd explore · {self.title}")
-
-    @property
-    def html(self) -> str:
-        """One self-contained HTML page: no network, no other file."""
-        return self.page()
-
-    def save(self, path: str | os.PathLike[str]) -> str:
-        """Write the page to a file; returns its name."""
-        Path(path).write_text(self.html, encoding="utf-8")
-        return os.fspath(path)
 
     @property
     def svg(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from micrograd.errors import MicrogradError
 from micrograd.learn import audience, page, texts
 from micrograd.learn.record import Record
+from micrograd.learn.saved import SavedPage
 from micrograd.learn.scene import scene, used
 from micrograd.learn.scenes import presets
 from micrograd.optim import Optimizer
@@ -66,7 +67,7 @@ def watch(
     return Theatre(model, data, loss, optimizer, penalty, lr, steps, title, scenes, open)
 
 
-class Theatre:
+class Theatre(SavedPage):
     """A run to watch: `.save(path)`, `.html`, `.show()`, `.widget()`, and a callback for `fit`."""
 
     def __init__(
@@ -105,16 +106,6 @@ class Theatre:
         script = page.module(used(play["scenes"]), page.WATCH).replace("export default{render};\n", page._START)
         title = f"micrograd watch · {play['scenes'][0]['title'] or 'moons'}"
         return page.document(play, script, page.style("page", "theatre"), title, "'self'" if live else "'none'")
-
-    @property
-    def html(self) -> str:
-        """One self-contained HTML page: no network, no other file."""
-        return self.page()
-
-    def save(self, path: str | os.PathLike[str]) -> str:
-        """Write the page to a file; returns its name."""
-        Path(path).write_text(self.html, encoding="utf-8")
-        return os.fspath(path)
 
     def show(self) -> None:
         """Show the page: below the cell in a notebook, in the browser elsewhere."""

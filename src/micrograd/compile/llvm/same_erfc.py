@@ -136,12 +136,8 @@ def functions(width: int) -> list[str]:
 
 
 def call(t: Any, x: str) -> str:
-    """Write a call into a Text; the name of the result."""
-    for line in functions(t.width):
-        t.declared[line] = line
-    r: str = t.fresh()
-    t.line(f"{r} = call {t.T} @mg_erfc{t.width}({t.T} {x})")
-    return r
+    """Write a call of erfc into a Text; the name of the result."""
+    return same_exp.write_call(t, "mg_erfc", functions(t.width), x)
 
 
 @cache

@@ -144,13 +144,18 @@ def functions(width: int) -> list[str]:
     return [*declarations(width), text(width)]
 
 
-def call(t: Any, x: str) -> str:
-    """Write a call into a Text; the name of the result."""
-    for line in functions(t.width):
+def write_call(t: Any, name: str, needed: list[str], x: str) -> str:
+    """Write a call of a function of vectors into a Text, with the declarations that it needs; the name of the result."""
+    for line in needed:
         t.declared[line] = line
     r: str = t.fresh()
-    t.line(f"{r} = call {t.T} @mg_exp{t.width}({t.T} {x})")
+    t.line(f"{r} = call {t.T} @{name}{t.width}({t.T} {x})")
     return r
+
+
+def call(t: Any, x: str) -> str:
+    """Write a call of exp into a Text; the name of the result."""
+    return write_call(t, "mg_exp", functions(t.width), x)
 
 
 @cache
