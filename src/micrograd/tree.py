@@ -110,6 +110,19 @@ def flatten(x: Any, leaves: list[Any], other: Callable[[Any, list[Any]], Shape] 
     return fixed(x) if other is None else other(x, leaves)
 
 
+def without_bools(x: Any) -> Any:
+    """The result of one row with 1.0 and 0.0 in place of True and False, so that each of them is a number of a column."""
+    if isinstance(x, bool):
+        return float(x)
+    if type(x) is list or type(x) is tuple:
+        return x if _PLAIN.issuperset(map(type, x)) else type(x)([without_bools(item) for item in x])
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*[without_bools(item) for item in x])
+    if isinstance(x, dict):
+        return {key: without_bools(item) for key, item in x.items()}
+    return x
+
+
 def fixed(x: Any) -> Shape:
     """The shape of something that is not a number, or is to be taken as it is."""
     return "fixed", x, _kind(x)

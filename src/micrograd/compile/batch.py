@@ -24,7 +24,7 @@ from micrograd.engine import Value
 from micrograd.tape import interpret
 from micrograd.tape.tape import INPUT, PARAM, Tape
 from micrograd.tape.trace import Trace, peek
-from micrograd.tree import Shape, as_floats, flatten, rebuild, unflatten, written
+from micrograd.tree import Shape, as_floats, flatten, rebuild, unflatten, without_bools, written
 
 
 class RowsVariant(Variant):
@@ -157,7 +157,7 @@ def run_eagerly(owner: Any, rows: Rows) -> Any:
         args, kwargs = rows.arrange(as_floats(rows.row(r)))
         leaves: list[Any] = []
         try:
-            shapes.append(flatten(owner.f(*args, **kwargs), leaves))
+            shapes.append(flatten(without_bools(owner.f(*args, **kwargs)), leaves))
         except Exception as error:
             explain.add_note(error, f"in row {r} of {owner!r}")
             raise

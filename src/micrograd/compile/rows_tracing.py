@@ -15,7 +15,7 @@ from micrograd.compile.rows import Rows
 from micrograd.compile.variants import Variants
 from micrograd.engine import Value
 from micrograd.tape.trace import Trace, peek
-from micrograd.tree import NUMBER, Shape, name_of
+from micrograd.tree import NUMBER, Shape, name_of, without_bools
 
 CHECKED = 256  # rows, evenly spaced, among which those are chosen that a merged trace is checked on
 
@@ -38,7 +38,7 @@ class RowsTracing:
 
         def one_row(*flat: Any) -> Any:
             args, kwargs = rows.arrange(list(flat))
-            return self.f(*args, **kwargs)
+            return without_bools(self.f(*args, **kwargs))
 
         one_row.__qualname__ = name_of(self.f)
         apart = self.options.exact or not backends.find(self.options.backend).regions

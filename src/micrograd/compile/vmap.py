@@ -340,6 +340,8 @@ def vmap(
     - client: a client of dask.distributed, whose workers run the rows. It changes no bit of the result. Arguments may then be
       Dask arrays too, and `progress` is called after each chunk of rows.
 
+    Each number of the result becomes an array with an entry for each row. Ints and bools become floats: True is 1.0.
+
     >>> import numpy as np
     >>> from micrograd import vmap
     >>> vmap(lambda x, y: x * y)(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()

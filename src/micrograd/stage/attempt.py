@@ -16,7 +16,7 @@ from micrograd.tape import interpret
 from micrograd.tape.passes import prune
 from micrograd.tape.tape import PICK, Tape
 from micrograd.tape.trace import Trace, peek, trace, user_depth
-from micrograd.tree import NUMBER, name_of
+from micrograd.tree import NUMBER, name_of, without_bools
 
 CANDIDATES = 64  # rows that are looked at, of which those are checked that take an arm that none before them took
 CHECKED = 12
@@ -101,7 +101,7 @@ def _warn_of_source(user: Any, reason: NoSource) -> None:
     warnings.warn(
         f"{name_of(user)} is compiled once for each path through its branches, since {reason}\n"
         "  Paths are merged by reading the source, which code from exec(), python -c or an interpreter's prompt may lack.\n"
-        "  Define the function in a file or a notebook, or write the choice as micrograd.math.where(condition, a, b).",
+        "  Define that function in a file or a notebook, or write the choice as micrograd.math.where(condition, a, b).",
         RuntimeWarning,
         stacklevel=user_depth(),
     )
@@ -127,7 +127,8 @@ def _agrees(user: Any, arrange: Arrange, found: Trace, row: list[float], most: i
 
     def run(*inputs: Any) -> Any:
         args, kwargs = arrange(list(inputs))
-        return user(*args, **kwargs)
+        result = user(*args, **kwargs)
+        return without_bools(result) if found.of_rows else result
 
     try:
         plain = trace(run, ("tuple", (NUMBER,) * len(row)), row, frozen=True, origins=found.origins)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import iterate, mixed, packed
+from micrograd.stage import arranged, iterate, mixed, packed
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
@@ -204,9 +204,10 @@ def _next(m: Machine, source: Any, *default: Any) -> Any:
     return item
 
 
-def _iter(m: Machine, source: Any) -> Any:
-    found = iterate.iterator(m, source)
-    return found if id(found) in m.births else m.made(found)
+def _iter(m: Machine, source: Any, *sentinel: Any) -> Any:
+    if sentinel:
+        raise Unsupported("iter() of a function that is called until it returns a given object")
+    return iterate.adopt(m, iterate.iterator(m, source))
 
 
 def _bool(m: Machine, x: Any = False) -> Any:
@@ -325,5 +326,5 @@ RULES: dict[Any, Callable[..., Any]] = {
     reversed: _reversed, getattr: _getattr, abs: _absolute, isinstance: _isinstance, id: _refuse, input: _refuse, open: _refuse,
     sys.getrecursionlimit: _refuse,
 }  # fmt: skip
-RULES |= {f: _listed(f) for f in ARRANGED} | {itertools.count: _count}
+RULES |= {f: _listed(f) for f in ARRANGED} | {itertools.count: _count} | arranged.RULES
 OF_ITEMS = {min, max, any, all, sum, sorted, list, tuple, set, dict, len, bool}

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from micrograd.stage import calls, iterate, lanes, managers
+from micrograd.stage import arranged, calls, iterate, lanes, managers
 from micrograd.stage.errors import StaleRead, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
@@ -251,7 +251,7 @@ def alone(node: ast.expr, value: Run) -> Run:
         found = value(m, frame)
         if isinstance(found, managers.Generator) and managers.makes(m.called, found):
             m.births.pop(id(found), None)
-        elif m.called is zip or m.called is enumerate:
+        elif any(m.called is f for f in (zip, enumerate, *arranged.RULES)):
             iterate.release(m, found)
         return found
 

@@ -239,11 +239,23 @@ class Comprehension:
 
 def release(m: Machine, x: Any) -> None:
     """Say that nobody but the code that runs holds an iterator, so that it may be advanced for some of the rows."""
-    if isinstance(x, (Together, Counted)) and x.own:
-        for part in x.parts if isinstance(x, Together) else [x.part]:
-            m.births.pop(id(part), None)
     if isinstance(x, Sequence) or getattr(x, "own", False):
         m.births.pop(id(x), None)
+        for part in _parts(x):
+            release(m, part)
+
+
+def adopt(m: Machine, x: Iterator) -> Iterator:
+    """Say that somebody holds an iterator, so that each arm which advances it, and what it advances, is undone."""
+    if id(x) not in m.births:
+        m.made(x)
+        for part in _parts(x):
+            adopt(m, part)
+    return x
+
+
+def _parts(x: Any) -> list[Any]:
+    return [*getattr(x, "parts", ()), *([x.part] if hasattr(x, "part") else [])]
 
 
 def iterator(m: Machine, x: Any) -> Iterator:

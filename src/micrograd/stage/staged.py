@@ -126,7 +126,9 @@ def _staged(m: Machine, f: Any, arrange: Arrange, values: list[float], origins: 
     outer, _thread.machine = machine(), m
     try:
         with _deep_calls:
-            return run(m, f, arrange, values, origins=origins)
+            found = run(m, f, arrange, values, origins=origins, bools=m.keep_types)
+            found.of_rows = not m.keep_types
+            return found
     except Lost:
         raise Unsupported(next(iter(m.reasons.values()), "no row is left")) from None
     except RecursionError:
@@ -228,6 +230,7 @@ def run(
     values: list[float],
     has_aux: bool = False,
     origins: Sequence[Any] | None = None,
+    bools: bool = True,
 ) -> Trace:
     """Interpret f on Values of these numbers, and write down what was computed."""
     serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
@@ -246,7 +249,7 @@ def run(
         hooks.derivatives = partial(_derivatives, m)
         hooks.lighten = partial(_lighten, m.limits.kept)
         args, kwargs = arrange(inputs)
-        result = lower(m, call(m, f, list(args), kwargs))
+        result = lower(m, call(m, f, list(args), kwargs), bools)
         aux: Any = None
         if has_aux:
             if not isinstance(result, tuple) or len(result) != 2:

@@ -205,11 +205,15 @@ def number(m: Machine, x: Any) -> Any:
     return _join_values(m, [(mask, None, plain(y)) for mask, y in x.alternatives])
 
 
-def lower(m: Machine, x: Any) -> Any:
-    """A result without Summaries: Values and containers that are the same in all rows."""
+def lower(m: Machine, x: Any, bools: bool = True) -> Any:
+    """A result without Summaries: Values and containers that are the same in all rows. Without `bools`, they are numbers."""
     from micrograd.stage.ragged import settle
 
     x = m.now(x)
+    if not bools and isinstance(x, bool):
+        return float(x)
+    if not bools and type(x) is Summary:
+        x = Summary([(mask, float(y) if isinstance(y, bool) else y) for mask, y in x.alternatives])
     several = x.alternatives if type(x) is Summary else [] if not isinstance(x, Summary) else [(None, x)]
     kinds = [getattr(y, "kind", int) if isinstance(y, Summary) else type(y) for _, y in several]
     if m.keep_types and int in kinds:
@@ -223,19 +227,19 @@ def lower(m: Machine, x: Any) -> Any:
         if any(type(y) is not kind for y in parts) or not (kind in (list, tuple, dict) or hasattr(kind, "_fields")):
             raise Unsupported("rows return results of different kinds")
         if kind is dict and all(list(y) == list(parts[0]) for y in parts):
-            return {key: _lowered_item(m, x, key) for key in parts[0]}
+            return {key: _lowered_item(m, x, key, bools) for key in parts[0]}
         if kind is dict or any(len(y) != len(parts[0]) for y in parts):
             raise Unsupported("rows return results that are arranged differently")
-        items = [_lowered_item(m, x, k) for k in range(len(parts[0]))]
+        items = [_lowered_item(m, x, k, bools) for k in range(len(parts[0]))]
         return kind(*items) if hasattr(kind, "_fields") else kind(items)
     if type(x) is list or type(x) is tuple:
-        return type(x)([lower(m, item) for item in x])
+        return type(x)([lower(m, item, bools) for item in x])
     if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*[lower(m, item) for item in x])
+        return type(x)(*[lower(m, item, bools) for item in x])
     if type(x) is dict:
-        return {key: lower(m, item) for key, item in x.items()}
+        return {key: lower(m, item, bools) for key, item in x.items()}
     return x
 
 
-def _lowered_item(m: Machine, x: Summary, key: Any) -> Any:
-    return lower(m, join(m, [(mask, None, y[key]) for mask, y in x.alternatives]))
+def _lowered_item(m: Machine, x: Summary, key: Any, bools: bool) -> Any:
+    return lower(m, join(m, [(mask, None, y[key]) for mask, y in x.alternatives]), bools)

@@ -81,6 +81,7 @@ class Trace:
         self.sampled = True  # whether these are known: not if a loop of the tape was too long to be interpreted
         self.constants: list[tuple[int, Any]] = []  # which of them are no Values, and what they are
         self.staged = False  # whether the function was interpreted for all rows, and not run on the numbers of one
+        self.of_rows = False  # of a staged trace: whether it is of a function of rows, whose bools are numbers
         self.bounded = (
             False  # of a staged trace: whether one of the next level may hold for the rows that this one rejects
         )
