@@ -30,8 +30,8 @@ _lock = threading.Lock()
 class detect_anomaly:
     """Turn the first nan or inf of a forward or backward pass into an AnomalyError that names op, inputs and line.
 
-    `with detect_anomaly():` for a block. A nan is always one; an inf is where no input of the op was infinite, so that
-    -inf as a mask or a start value is no alarm. Compiled functions are run as they are, and once more in Python when a
+    `with detect_anomaly():` for a block. A nan always counts; an inf counts if no input of the op was infinite, so
+    that -inf may be used as a mask or an initial value. Compiled functions are run as they are, and once more in Python when a
     result is not finite, to find the place. Ops inside no_grad() are not seen.
 
     >>> from micrograd import AnomalyError, Value, detect_anomaly, math

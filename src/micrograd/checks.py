@@ -28,8 +28,8 @@ def check_grad(
 ) -> bool:  # fmt: skip
     """Compare the derivatives of f with finite differences: True, or a GradientError that lists where they differ.
 
-    Checked are backward() and the transforms; of a compiled function, its machine code. order=2 also checks the second
-    derivatives, and so on. argnums says which arguments; all that hold numbers by default.
+    It checks backward() and the transforms, and the machine code of a compiled function. order=2 also checks the second
+    derivatives, and so on. argnums selects the arguments; by default all that hold numbers.
 
     >>> from micrograd import check_grad, math
     >>> check_grad(lambda x, y: math.sin(x) * y**3, 0.5, 2.0, order=2)

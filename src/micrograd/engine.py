@@ -70,7 +70,7 @@ class Value(Methods):
     def backward(self, gradient: float = 1.0) -> None:
         """Fill in `.grad` of every node that this one was made from.
 
-        Leaf gradients accumulate over calls; the nodes in between hold the gradient of this call.
+        Leaf gradients accumulate over calls; those of intermediate nodes are overwritten.
         """
         seed, order = number(gradient), topological(self)
         before = [v.grad for v in order]

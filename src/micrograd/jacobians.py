@@ -26,9 +26,9 @@ def jacobian(
 ) -> Callable[P, Any]:
     """The derivative of every result with respect to every number in the arguments argnums.
 
-    The result has the structure of f's result, and each number in it is a gradient. An array gives a gradient of arrays: of
-    its own dimensions, and behind them those of the argument's arrays. With sparse, it is a `scipy.sparse.csr_array`, by one
-    forward sweep for each colour of its columns.
+    The result has the structure of f's result, and each number in it is a gradient. If the result is an array, the
+    gradient holds arrays whose dimensions are those of the result followed by those of the argument.
+    With sparse, it is a `scipy.sparse.csr_array`, computed with one forward sweep for each colour of its columns.
 
     >>> from micrograd import jacobian
     >>> jacobian(lambda x: [x[0] * x[1], x[1] ** 2])([2.0, 3.0])
@@ -109,7 +109,7 @@ def hessian(
 
 
 def sparse_jacobian(f: Callable[..., Any], argnums: int = 0) -> SparseJacobian:
-    """The jacobian of f by one argument, a list or an array of numbers, as a `scipy.sparse.csr_array`.
+    """The Jacobian of f with respect to one argument, a list or an array of numbers, as a `scipy.sparse.csr_array`.
 
     >>> from micrograd import sparse_jacobian
     >>> sparse_jacobian(lambda x: [v * v for v in x])([1.0, 2.0, 3.0]).toarray().tolist()
@@ -119,7 +119,7 @@ def sparse_jacobian(f: Callable[..., Any], argnums: int = 0) -> SparseJacobian:
 
 
 def sparse_hessian(f: Callable[..., Any], argnums: int = 0) -> SparseJacobian:
-    """The hessian of f by one argument, a list or an array of numbers, as a `scipy.sparse.csr_array`.
+    """The Hessian of f with respect to one argument, a list or an array of numbers, as a `scipy.sparse.csr_array`.
 
     >>> from micrograd import sparse_hessian
     >>> sparse_hessian(lambda x: x[0] * x[1] + x[2] ** 3)([1.0, 2.0, 3.0]).toarray().tolist()

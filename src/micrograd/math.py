@@ -118,12 +118,12 @@ def log(x: Any, base: Any = None) -> Any:
 
 
 def min(*xs: Any) -> Any:
-    """The least of two or more operands, or of a list; nan where one is nan. A tie shares the gradient."""
+    """The least of two or more operands, or of a list; nan where one is nan. A tie splits the gradient."""
     return _among(_min, "min", xs)
 
 
 def max(*xs: Any) -> Any:
-    """The greatest of two or more operands, or of a list; nan where one is nan. A tie shares the gradient."""
+    """The greatest of two or more operands, or of a list; nan where one is nan. A tie splits the gradient."""
     return _among(_max, "max", xs)
 
 
@@ -140,7 +140,7 @@ def _among(function: Callable[[Any, Any], Any], name: str, xs: tuple[Any, ...]) 
 
 
 def stop_gradient(x: Any) -> Any:
-    """The same number as a constant: no gradient passes through it, in eager code and in every transformation.
+    """The same number as a constant: no gradient passes through it, in eager code and in every transform.
 
     >>> from micrograd import grad, math
     >>> grad(lambda x: math.stop_gradient(x) * x)(3.0)

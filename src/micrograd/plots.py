@@ -111,7 +111,7 @@ def _end(ax: Any, x: float, y: float, tone: str) -> None:
 def decision_boundary(
     model: Any, X: Sequence[Sequence[float]], y: Sequence[int], ax: Any = None, cells: int | None = None
 ) -> Any:
-    """Draw what a model of two inputs decides where, with the points that it learned from.
+    """Draw which class a model of two inputs predicts at each place, with the points that it learned from.
 
     A model of one output decides by its sign (the lines where it is -1 and 1 are dashed), one of several by the
     greatest.

@@ -47,7 +47,7 @@ def key(seed: int) -> float:
 
 
 def split(key: Any, count: int = 2) -> list[Any]:
-    """Make `count` new keys from one, whose random numbers have nothing to do with each other or with the old one's.
+    """Make `count` new keys from one, whose random numbers are independent of each other and of those of the old key.
 
     >>> left, right = split(key(0))
     >>> left == right
@@ -88,7 +88,7 @@ def normal(key: float, mean: float = 0.0, std: float = 1.0, *, draw: float = 0, 
 @overload
 def normal(key: Number, mean: Number = 0.0, std: Number = 1.0, *, draw: Number = 0, row: Number = 0) -> Value: ...
 def normal(key: Any, mean: Any = 0.0, std: Any = 1.0, *, draw: Any = 0, row: Any = 0) -> Any:
-    """Draw a normally distributed number: mean + std·z, with the derivatives of that by mean and std.
+    """Draw a normally distributed number: mean + std·z, with its derivatives with respect to mean and std.
 
     `draw` counts the draws of one row, `row` the rows of a batch, as in `uniform`.
 

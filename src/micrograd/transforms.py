@@ -209,7 +209,7 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
 
 
 def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
-    """The gradient of f with respect to the arguments argnums; with has_aux, f returns (result, aux) and so does this.
+    """The gradient of f with respect to the arguments argnums; with has_aux, f and the new function both return (result, aux).
 
     >>> from micrograd import grad
     >>> grad(lambda p: p["a"] * p["b"] ** 2)({"a": 2.0, "b": 3.0})
@@ -229,7 +229,7 @@ def jvp(
 ) -> tuple[Any, ...]:
     """The result of f at primals, and its derivative in the direction tangents: one forward sweep.
 
-    With has_aux, f returns (result, aux), and aux comes third here.
+    With has_aux, f returns (result, aux), and aux is the third item of the result.
 
     >>> from micrograd import jvp
     >>> jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))
@@ -274,7 +274,7 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., 
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The result of f at primals, and a function from its cotangent to those of the primals: reverse sweeps.
 
-    With has_aux, f returns (result, aux), and aux comes third here.
+    With has_aux, f returns (result, aux), and aux is the third item of the result.
 
     >>> from micrograd import vjp
     >>> y, pull = vjp(lambda x, y: (x * y, x + y), 2.0, 3.0)
@@ -306,7 +306,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
 def hvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False) -> Any:
     """The Hessian of f times a vector, without the Hessian: the derivative of the gradient in a direction.
 
-    With has_aux, f returns (result, aux), and this the product and aux.
+    With has_aux, f returns (result, aux), and hvp returns (product, aux).
 
     >>> from micrograd import hvp
     >>> hvp(lambda x: x[0] ** 2 * x[1], ([2.0, 3.0],), ([1.0, 0.0],))

@@ -28,7 +28,7 @@ COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
 def export_c(f: Callable[..., Any], *args: Any, name: str = "f", gradient: bool = True) -> str:
-    """Return one self-contained C99 file that computes f, and its gradient by all numbers in the arguments.
+    """Return one self-contained C99 file that computes f, and its gradient with respect to all numbers in the arguments.
 
     The arguments say how many numbers there are and which path through the branches is taken. Captured Values are written as
     the numbers that they are now. The comment at the top of the file shows the call.

@@ -81,7 +81,7 @@ def draw_dot(
     """Draw the graph behind a Value: left to right, or top to bottom with rankdir="TB".
 
     A large graph is collapsed by neuron and layer; `collapse=True` or `False` decides it, `depth` says how many
-    levels of modules are told apart. Gradients read — until a backward pass has been there.
+    levels of modules are shown separately. A gradient is shown as — until a backward pass has reached the node.
 
     >>> from micrograd import Value
     >>> from micrograd.learn import draw_dot

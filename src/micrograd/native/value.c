@@ -199,7 +199,7 @@ static PyObject *value_deepcopy(PyObject *self, PyObject *memo) { return in_grap
 static PyMethodDef value_methods[] = {
     {"backward", CAST(value_backward), METH_FASTCALL | METH_KEYWORDS,
      "backward($self, gradient=1.0)\n--\n\nFill in `.grad` of every node that this one was made from.\n\n"
-     "Leaves accumulate over calls; the nodes in between hold the gradient of this call."},
+     "Leaf gradients accumulate over calls; those of intermediate nodes are overwritten."},
     {"_backward", CAST(value_push), METH_NOARGS, "Push this node's gradient into its inputs. Assign a function here to write an op of your own."},
     {"zero_grad", CAST(value_zero_grad), METH_NOARGS, "Set `.grad` to zero in the whole graph behind this node."},
     {"detach", CAST(value_detach), METH_NOARGS, "A leaf with the same data: no gradient passes through it."},

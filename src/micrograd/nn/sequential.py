@@ -12,7 +12,7 @@ from micrograd.typed import N, Vector
 
 
 class Sequential(Module):
-    """Modules, or plain functions, of which each takes what the one before it gives.
+    """Modules or plain functions, each applied to the result of the one before it.
 
     >>> from micrograd import nn
     >>> model = nn.Sequential(nn.Linear(2, 8, rng=0), nn.Tanh(), nn.Dropout(0.1, rng=1), nn.Linear(8, 1, rng=2))

@@ -85,8 +85,8 @@ class Embedding(Module):
     def forward(self, token: Any) -> Vector:
         """Return the vector of a token, given as a whole number or as a Value.
 
-        The vector of a Value is chosen by comparison, which can be compiled. A Value that is no token, such as 27 or
-        0.5 of 27 tokens, gives nan; a number that is none is an error.
+        The vector of a Value is chosen by comparison, which can be compiled. A Value that is not a token, such as 27
+        or 0.5 if there are 27 tokens, gives nan; a plain number that is not a token is an error.
         """
         if isinstance(token, Value):
             chosen = [eq(token, float(i)) for i in range(len(self.weight))]

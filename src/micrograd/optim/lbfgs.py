@@ -70,7 +70,7 @@ class LBFGS(Optimizer):
                 raise ValueError(f"{name} is 0 or more, not {settings[name]}")
 
     def step(self, closure: Callable[[], Value] | None = None) -> float:
-        """Run up to `max_iter` iterations and return the loss at the end; the parameters and gradients are of there."""
+        """Run up to `max_iter` iterations and return the loss at the end; parameters and gradients are those of that point."""
         if closure is None:
             raise TypeError("LBFGS evaluates the loss several times in a step: call step(closure), which returns it")
         point, settings = _Point(self.slots, closure), self.groups[0]._settings

@@ -160,7 +160,7 @@ class Optimizer(Adjustable):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Move each parameter, by its gradient, in place.
 
-        A closure, as PyTorch has it, is called first: it computes the loss and calls backward(), and the loss is returned.
+        A closure, as in PyTorch, is called first: it computes the loss and calls backward(), and the loss is returned.
         """
         loss = None if closure is None else closure()
         for slots, rule, constants, kept in self._settled or self.updates():

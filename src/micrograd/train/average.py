@@ -51,7 +51,7 @@ class EMA:
         Slots.add(1.0 - self.decay, self._now, self._mean)
 
     def restart(self) -> None:
-        """Begin anew with the parameters as they are now."""
+        """Start again from the current parameters."""
         self._slots.copy("read", self._mean)
 
     def state_dict(self) -> dict[str, Any]:
@@ -59,12 +59,12 @@ class EMA:
         return {"mean": self._mean.tolist()}
 
     def load_state_dict(self, state: dict[str, Any], source: str = "the state") -> None:
-        """Go on with the mean of a state_dict."""
+        """Continue with the mean of a state_dict."""
         self.check(state, source)
         self._mean = array("d", state["mean"])
 
     def check(self, state: Any, source: str = "the state") -> None:
-        """Refuse what is no mean of as many parameters."""
+        """Raise an error if this is not a mean of as many parameters."""
         mean = state.get("mean") if isinstance(state, dict) else None
         if not isinstance(mean, list) or not all(isinstance(x, (int, float)) and isfinite(x) for x in mean):
             raise ValueError(f"{source} has no running mean of parameters")
@@ -73,7 +73,7 @@ class EMA:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Put the mean in place of the parameters, for as long as the block lasts."""
+        """Replace the parameters by the mean inside the block."""
         before = array("d", self._now)
         self._slots.copy("read", before)
         self._slots.copy("write", self._mean)
@@ -83,5 +83,5 @@ class EMA:
             self._slots.copy("write", before)
 
     def apply(self) -> None:
-        """Put the mean in place of the parameters for good."""
+        """Replace the parameters by the mean permanently."""
         self._slots.copy("write", self._mean)

@@ -74,7 +74,7 @@ def fit(
     model         anything that is called with one input and returns a prediction
     data          (inputs, targets), two lists or arrays; or a list of pairs (input, target)
     loss          a function of (predictions, targets) that returns a Value
-    batch_size    rows in a step; all of them by default. Each epoch draws its batches anew, from `rng`
+    batch_size    rows in a step; all of them by default. Each epoch draws new batches, using `rng`
     steps         end after this many steps, wherever in the data that is
     compile       run model, loss, metrics and validation as machine code
     penalty       a function without arguments whose Value is added to the loss, such as l2 of the parameters
@@ -84,11 +84,11 @@ def fit(
     clip          the greatest norm that the gradients may have
     accumulate    batches whose gradients are added up before a step, which is then that of their rows together; the means of
                   a loss of your own count by their rows
-    patience      end after this many epochs without a lower loss (of the validation data, where there are some)
-    restore_best  put the parameters of the epoch with the lowest loss back in the end
+    patience      end after this many epochs without a lower loss (on the validation data, if there are any)
+    restore_best  put the parameters of the epoch with the lowest loss back at the end
     callbacks     called with the history after each step; one that returns True ends the training
     checkpoint    a .json file to write every `checkpoint_every` epochs and at the end. With `resume=True` it is read
-                  first, and training goes on as if it had never stopped, to the last bit (draw what is random from `rng`).
+                  first, and the run ends with the same bits as one that was never stopped (draw random numbers from `rng`).
                   Data, model, loss, clip and the optimizer's settings must be those of that run, unless `resume_settings`
                   is "own", to go on with what is given now, or "saved", to take settings and clip from the file
     rng           the seed or generator of the batches; None for that of the random module
