@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from micrograd import Value
 from micrograd.compile.llvm.emit import spelled
-from micrograd.compile.schedule import pack
+from micrograd.compile.schedule.interleave import interleave
 from micrograd.ops import OPS, Op, call, f
 from micrograd.tape import interpret as python
 from micrograd.tape import passes
@@ -24,7 +24,7 @@ EXACT = {
     "prune": passes.prune,
     "gather": passes.gather,
     "join": passes.join,
-    "interleave": lambda tape: pack.interleave(passes.expand(tape, spelled), 4),
+    "interleave": lambda tape: interleave(passes.expand(tape, spelled), 4),
     "expand": lambda tape: passes.expand(tape, spelled),
     "all": lambda tape: passes.prune(passes.simplify(passes.expand(tape, spelled))),
 }

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from micrograd.compile.options import Options
-from micrograd.compile.schedule import pack
+from micrograd.compile.schedule.interleave import interleave
 from micrograd.compile.tuning import TUNING
 from micrograd.errors import CompileError
 from micrograd.ops import Op
@@ -83,7 +83,7 @@ def _expand(tape: Tape, goal: Goal, machine: Machine) -> Tape:
 
 
 def _interleave(tape: Tape, goal: Goal, machine: Machine) -> Tape:
-    return pack.interleave(tape, machine.registers(goal))
+    return interleave(tape, machine.registers(goal))
 
 
 def many_sums(tape: Tape, goal: Goal) -> bool:

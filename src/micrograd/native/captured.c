@@ -106,14 +106,14 @@ Shared *shared_new(Captured *c, double **out) {
     if (s != NULL && s->room >= n && s->room / 4 <= n) {
         spare_shared = NULL;
     } else {
-        s = PyMem_Malloc(sizeof(Shared) + (size_t)(n + 1) * sizeof(double) + 64);
+        s = PyMem_Malloc(sizeof(Shared) + (size_t)(n + 1) * sizeof(double) + 128);
         if (s == NULL) {
             PyErr_NoMemory();
             return NULL;
         }
         s->room = n;
     }
-    *out = (double *)(((uintptr_t)(s + 1) + 63) & ~(uintptr_t)63);
+    *out = (double *)(((uintptr_t)(s + 1) + 63) & ~(uintptr_t)63) + 7; /* so that the partials begin a cache line */
     s->block = (Block){n, c->item, *out + 1};
     s->owner = Py_NewRef((PyObject *)c);
     return s;

@@ -7,11 +7,16 @@ name by rows in lanes, and 15 so.
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
+
+from micrograd.compile.llvm import reuse
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.llvm.emit import attributes
+from micrograd.compile.llvm.rolled import Forms, Piece, together
 from micrograd.compile.llvm.vector import PackedText
 from micrograd.compile.schedule import pack
-from micrograd.compile.schedule.pack import PARAMS, Plan
+from micrograd.compile.schedule.pack import PARAMS, Pack, Plan
 from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS
 from micrograd.tape.tape import Tape
@@ -29,13 +34,46 @@ def _functions(t: PackedText) -> tuple[list[str], list[str], list[str]]:
         made.append(f"define internal i32 @{names[-1]}({arguments}) #0 {{\n{body}\n}}\n")
         t.forget()
 
-    for number, strip in enumerate(t.plan.strips):
-        t.floor = t.plan.floors[number]
-        if number % TUNING.pack_recent == 0:
-            t.names, t.masks = {}, {}
-        t.strip(strip)
-        if len(t.lines) > TUNING.pack_lines:
-            close("piece", t.lines)
+    forms = Forms()
+    levels: list[tuple[list[Piece], list[tuple[Piece, list[Pack]]]]] = []
+    for floor, strips in groupby(zip(t.plan.floors, t.plan.strips), key=itemgetter(0)):
+        t.floor = floor
+        level = [strip for _, strip in strips]
+        gathers = [forms.add(lines) for strip in level for lines in t.gathered_before(strip)]
+        levels.append((gathers, [(forms.add(t.recorded(strip)), strip) for strip in level]))
+    once = [forms.add(lines) for lines in t.once]
+    timed = [(-1.0, piece) for piece in once]
+    for time, (gathers, level_strips) in enumerate(levels):
+        timed += [(2.0 * time, piece) for piece in gathers]
+        timed += [(2.0 * time + 1.0, piece) for piece, _ in level_strips]
+    in_the_end = [t.plan.where[place] for place in t.tape.guarded() if t.plan.where[place] < PARAMS]
+    if (found := reuse.lines_of(timed, in_the_end, t.full)) is not None:
+        t.lines_moved, count = found
+        t.top = count * t.full
+        forms.move(t.moved)
+    forms.settle()
+
+    def write(pieces: list[Piece], strips: dict[int, list[Pack]], kind: str = "piece") -> None:
+        """Write pieces that do not depend on each other: calls first, so that no register has to be kept meanwhile."""
+        by_form = together(pieces)
+        for same in by_form:
+            if same[0].form.rolled:
+                t.line(same[0].form.call(same)[2:])
+                t.names, t.masks = {}, {}
+        for same in by_form:
+            for number, piece in enumerate([] if same[0].form.rolled else same):
+                if number % TUNING.pack_recent == TUNING.pack_recent - 1:
+                    t.names, t.masks = {}, {}
+                if id(piece) in strips:
+                    t.strip(strips[id(piece)])
+                else:
+                    t.lines += piece.lines
+                if len(t.lines) > TUNING.pack_lines:
+                    close(kind, t.lines)
+
+    for gathers, level_strips in levels:
+        write(gathers, {})
+        write([piece for piece, _ in level_strips], {id(piece): strip for piece, strip in level_strips})
     t.shape(None)
     t.names, t.masks, t.loaded = {}, {}, {}
     for place, ks in t.outputs.items():
@@ -52,15 +90,10 @@ def _functions(t: PackedText) -> tuple[list[str], list[str], list[str]]:
             status = "0"
     close("piece", t.lines, status)
     pieces, names = names, []
-    lines: list[str] = []
-    for group in t.once:
-        lines += group
-        if len(lines) > TUNING.pack_lines:
-            close("once", lines)
-            lines = []
-    if lines:
-        close("once", lines)
-    return made, names, pieces
+    write(once, {}, "once")
+    if t.lines:
+        close("once", t.lines)
+    return [*forms.text(), *made], names, pieces
 
 
 def _calls(names: list[str], arguments: str) -> tuple[str, str]:

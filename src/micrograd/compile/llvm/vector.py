@@ -25,6 +25,7 @@ class PackedText(Text):
         super().__init__(tape, target, [], True)
         self.plan, self.full = plan, target.bits // 64
         self.top, self.floor = plan.slots, 0
+        self.lines_moved: dict[int, int] | None = None  # where the lines of scratch lie (reuse.py); None: as planned
         self.once: list[list[str]] = []  # what collects params, a list of lines each
         self.loaded: dict[tuple[Operand, int, int], str] = {}  # what the instruction at hand has loaded
         # Collected operands and how many of their lanes -> where in scratch.
@@ -58,7 +59,15 @@ class PackedText(Text):
     def pointer(self, at: int) -> str:
         if at >= INPUTS:
             return self.address("%in", 8 * (at - INPUTS))
-        return self.address("%params", 8 * (at - PARAMS)) if at >= PARAMS else self.address("%scratch", 8 * at)
+        return (
+            self.address("%params", 8 * (at - PARAMS)) if at >= PARAMS else self.address("%scratch", 8 * self.moved(at))
+        )
+
+    def moved(self, at: int) -> int:
+        """Where a place of the plan lies in scratch."""
+        if self.lines_moved is None:
+            return at
+        return self.lines_moved[at // self.full] * self.full + at % self.full
 
     def get(self, key: Key) -> str:
         if key in self.names:
@@ -89,19 +98,50 @@ class PackedText(Text):
         if min(at, pack.lane(operand, self.lanes - 1)) >= CONSTS:  # the next lane may be an argument or a param
             numbers = [self.number(at + min(j, self.lanes - 1) * distance) for j in range(self.width)]
             return "<" + ", ".join(f"double {x}" for x in numbers) + ">"
-        end = at + self.width
-        inside = at < PARAMS or end <= (INPUTS + self.tape.inputs if at >= INPUTS else PARAMS + self.tape.params)
-        if distance == 1 and inside:
+        if self.is_whole(operand):
             r = self.fresh()
             self.line(f"{r} = load {self.T}, ptr {self.pointer(at)}, align 8")
             return r
         return self.collect(operand)
 
+    def is_whole(self, operand: Operand) -> bool:
+        """Whether the lanes of an operand lie side by side, and a vector does not reach past the memory that they are in."""
+        at, end = operand[0], operand[0] + self.width
+        inside = at < PARAMS or end <= (INPUTS + self.tape.inputs if at >= INPUTS else PARAMS + self.tape.params)
+        return not isinstance(operand, Scattered) and operand[1] == 1 and inside
+
+    def gathered_before(self, packs: list[Pack]) -> list[list[str]]:
+        """Gather the operands of packs that are kept for later uses too; return the lines of each."""
+        found: list[list[str]] = []
+        self.shape(self.full)
+        for p in packs:
+            self.lanes = len(p.roots)
+            for o in p.operands if self.lanes > 1 else ():
+                constants = not isinstance(o, Scattered) and min(o[0], pack.lane(o, self.lanes - 1)) >= CONSTS
+                if pack.is_one(o) or constants or self.is_whole(o) or (o, self.lanes) in self.kept:
+                    continue
+                if self.of_params(o) or self.wanted[o, self.lanes] > 1:
+                    before, self.lines = self.lines, []
+                    self.collect(o)
+                    if self.lines[:-2]:
+                        found.append(self.lines[:-2])  # without the load that collect() ends with
+                    self.lines = before
+        return found
+
+    def recorded(self, packs: list[Pack]) -> list[str]:
+        """The lines of a strip that reads all its operands from memory."""
+        before = self.lines, self.names, self.masks, self.loaded
+        self.lines, self.names, self.masks, self.loaded = [], {}, {}, {}
+        self.strip(packs)
+        found = self.lines
+        self.lines, self.names, self.masks, self.loaded = before
+        return found
+
     def collect(self, operand: Operand) -> str:
         """Gather the lanes of an operand one by one, and keep the vector for later uses. Parameters are gathered first."""
         key = operand, self.lanes
         if key not in self.kept:
-            of_params = all(PARAMS <= pack.lane(operand, j) < INPUTS for j in range(self.lanes))
+            of_params = self.of_params(operand)
             if not of_params and self.wanted[key] == 1:
                 return self.one_by_one(operand)
             lines = self.lines
@@ -114,6 +154,10 @@ class PackedText(Text):
         r = self.fresh()
         self.line(f"{r} = load {self.T}, ptr {self.pointer(self.kept[key])}, align 8")
         return r
+
+    def of_params(self, operand: Operand) -> bool:
+        """Whether all lanes are parameters."""
+        return all(PARAMS <= pack.lane(operand, j) < INPUTS for j in range(self.lanes))
 
     def one_by_one(self, operand: Operand) -> str:
         result = "poison"

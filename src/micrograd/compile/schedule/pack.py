@@ -5,7 +5,7 @@ iteration, over different places. Here the iterations are found again:
 
     unit    an instruction, or a chain of additions with the products that nothing else reads: a·b + c·d + e, term by term in
             the order of the chain, so that no bit of the result changes
-    level   1 + the highest level among what a unit is made from: units of one level do not depend on each other
+    level   units of one kind that can be computed at a time, so that they do not depend on each other
     run     units of one level with the same operations over evenly spaced places: each operand is the same in all of them, or
             moves on by a fixed number of places; their results get consecutive places
     pack    as much of a run as a vector has lanes
@@ -17,14 +17,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
+from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Any, NamedTuple
 
 from micrograd.compile.schedule.cost import CALL, is_call
 from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS, Op
-from micrograd.tape.builder import Builder
 from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
 
 ADD, MUL = OPS["add"], OPS["mul"]
@@ -118,12 +117,39 @@ def units(tape: Tape) -> dict[int, Unit]:
     return dict(sorted(found.items()))
 
 
-def heights(tape: Tape, all_units: dict[int, Unit]) -> list[int]:
-    """The level of each unit, by the place of its result; 0 for sources."""
-    height = [0] * len(tape)
-    for root, (_, operands) in all_units.items():
-        height[root] = 1 + max([height[a] for a in operands], default=0)
-    return height
+def levels(all_units: dict[int, Unit]) -> list[list[int]]:
+    """Units level by level: of what can be computed, all units of one kind at a time, those of the least work first.
+
+    The positions of a text, say, take turns of different lengths through attention. The long chains that follow, which fill the
+    lanes best, wait until all positions are there: with the least level for each unit they would come one position at a time.
+    """
+    waits: dict[int, int] = {}
+    readers: dict[int, list[int]] = {}
+    ready: dict[Any, list[int]] = {}
+    for root, (how, operands) in all_units.items():
+        before = {a for a in operands if a in all_units}
+        waits[root] = len(before)
+        for a in before:
+            readers.setdefault(a, []).append(root)
+        if not before:
+            ready.setdefault(how, []).append(root)
+    numbers = {how: k for k, how in enumerate(dict.fromkeys(how for how, _ in all_units.values()))}
+    heap = [(work(how), numbers[how], how) for how in ready]
+    heapify(heap)
+    found: list[list[int]] = []
+    while heap:
+        how = heappop(heap)[2]
+        found.append(sorted(ready.pop(how)))
+        for root in found[-1]:
+            for reader in readers.get(root, ()):
+                waits[reader] -= 1
+                if not waits[reader]:
+                    kind = all_units[reader][0]
+                    if kind not in ready:
+                        ready[kind] = []
+                        heappush(heap, (work(kind), numbers[kind], kind))
+                    ready[kind].append(reader)
+    return found
 
 
 def _ordered(ops: Sequence[Op], pair: tuple[int, int]) -> tuple[int, int]:
@@ -251,6 +277,11 @@ def gathered(operand: Operand) -> bool:
     return isinstance(operand, Scattered) or (operand[1] not in (0, 1) and operand[0] < CONSTS)
 
 
+def is_one(operand: Operand) -> bool:
+    """Whether all lanes of an operand are one number."""
+    return not isinstance(operand, Scattered) and operand[1] == 0
+
+
 def lane(operand: Operand, j: int) -> int:
     """Where one lane of an operand lies."""
     return operand[j] if isinstance(operand, Scattered) else operand[0] + j * operand[1]
@@ -267,14 +298,13 @@ def plan(tape: Tape, lanes: int, strip: int, worth: float = inf) -> Plan | None:
     None where they cost more than `worth` of the scalar code; it is given up as soon as that is certain.
     """
     all_units = units(tape)
-    height = heights(tape, all_units)
-    levels = [list(level) for _, level in groupby(sorted(all_units, key=height.__getitem__), key=height.__getitem__)]
-    best = [_full_packs([all_units[root][0] for root in level], lanes) for level in levels]
+    in_levels = levels(all_units)
+    best = [_full_packs([all_units[root][0] for root in level], lanes) for level in in_levels]
     least, most = sum(best), worth * sum([work(how) for how, _ in all_units.values()])
     layout = _Layout(tape, lanes)
     packs: list[list[Pack]] = []
     level_floors = []
-    for level, cost_if_full in zip(levels, best):
+    for level, cost_if_full in zip(in_levels, best):
         if least > most:
             return None
         least -= cost_if_full
@@ -321,54 +351,3 @@ def plan(tape: Tape, lanes: int, strip: int, worth: float = inf) -> Plan | None:
 def _full_packs(kinds: list[Any], lanes: int) -> int:
     """The instructions of units of these kinds, if all packs were full."""
     return sum([-(-count // lanes) * work(how) for how, count in Counter(kinds).items()])
-
-
-def interleave(tape: Tape, strip: int) -> Tape:
-    """Reorder the tape: up to `strip` chains of one level are interleaved, and everything else comes when it is needed.
-
-    A chain waits for itself, some cycles an addition; others can be added to meanwhile. A network's gradients took 9 % less so.
-    """
-    all_units = units(tape)
-    height = heights(tape, all_units)
-    alike: dict[Any, list[int]] = {}
-    for root, (how, _) in all_units.items():
-        if isinstance(how, bytes):
-            alike.setdefault((height[root], how), []).append(root)
-    strips = [same[i : i + strip] for same in alike.values() for i in range(0, len(same), strip)]
-    strip_of = {root: roots for roots in strips for root in roots}
-    new = Builder(tape.inputs, tape.params)
-    at: dict[int, int] = {}
-    for wanted in [*sorted(strip_of, key=height.__getitem__), *tape.guarded(), *tape.outputs]:
-        stack = [wanted]
-        while stack:
-            place = stack[-1]
-            if place in at:
-                stack.pop()
-                continue
-            together = strip_of.get(place, [place])
-            missing = [a for root in together if root in all_units for a in all_units[root][1] if a not in at]
-            if missing:
-                stack += missing
-            elif place not in all_units:
-                at[place] = new.append(tape.ops[place], *tape.args[place])
-            elif place not in strip_of:
-                at[place] = new.append(tape.ops[place], *(at[a] for a in tape.args[place]))
-            else:
-                _grow(new, [all_units[root] for root in together], together, at)
-    return tape.remap(at, new.ops, new.args)
-
-
-def _grow(new: Builder, chains: list[Unit], roots: list[int], at: dict[int, int]) -> None:
-    """Write chains of one shape, a term of each in turn."""
-    totals: list[int] = []
-    first = 0
-    for length in chains[0][0]:
-        for i, (_, operands) in enumerate(chains):
-            over = [at[a] for a in operands[first : first + length]]
-            term = over[0] if length == 1 else new.append(MUL, *over)
-            if first == 0:
-                totals.append(term)
-            else:
-                totals[i] = new.append(ADD, totals[i], term)
-        first += length
-    at.update(zip(roots, totals))
