@@ -17,8 +17,6 @@ import argparse
 import contextlib
 import hashlib
 import importlib
-import importlib.abc
-import importlib.util
 import json
 import os
 import random
@@ -27,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,7 @@ TARGETS: dict[str, list[str]] = {
     "tape/passes/rewriting.py": [*PASSES, *REWRITES],
     "tape/builder.py": PASSES,
     "tape/interpret.py": PASSES,
-    "tape/decisions.py": CALLS,
+    "tape/decisions.py": ["tests/compile/test_decisions.py", "tests/compile/test_jumps.py"],
     "tape/kinds.py": ["tests/trust/test_isinstance_under_a_trace.py"],
     **{f"compile/{name}.py": CALLS for name in ("chain", "rows_tracing", "variants", "signature")},
     "stage/masks.py": ["tests/stage/test_masks.py", "tests/stage/test_traps.py"],
@@ -83,23 +82,16 @@ TARGETS: dict[str, list[str]] = {
 }  # fmt: skip
 
 
-class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports one module from a changed tree."""
+def change(relative: str, mutation: Mutation) -> None:
+    """Let whatever loads this file from now on in this process get the changed one."""
+    path = str(SOURCE / relative)
+    code = compile(mutant(Path(path).read_text(), mutation), path, "exec")
+    usual = SourceFileLoader.get_code
 
-    def __init__(self, relative: str, mutation: Mutation) -> None:
-        self.module = "micrograd." + relative.removesuffix(".py").replace("/", ".")
-        self.path = SOURCE / relative
-        self.code = compile(mutant(self.path.read_text(), mutation), str(self.path), "exec")
+    def get_code(self: SourceFileLoader, name: str) -> Any:
+        return code if self.get_filename(name) == path else usual(self, name)
 
-    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
-        return importlib.util.spec_from_loader(name, self, origin=str(self.path)) if name == self.module else None
-
-    def create_module(self, spec: Any) -> None:
-        return None
-
-    def exec_module(self, module: Any) -> None:
-        module.__file__ = str(self.path)
-        exec(self.code, module.__dict__)
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
 
 
 def forked(work: Any, limit: float = 0.0, silent: bool = False) -> bool:
@@ -245,7 +237,7 @@ def _anew(relative: str, mutation: Mutation, tests: list[tuple[float, str]]) -> 
     def work() -> bool:
         import pytest
 
-        sys.meta_path.insert(0, _Changed(relative, mutation))
+        change(relative, mutation)
         return pytest.main([*OPTIONS, *(name for _, name in tests)]) in (0, 5)
 
     return forked(work, limit=60.0 + 20.0 * sum(seconds for seconds, _ in tests), silent=True)
@@ -274,7 +266,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", help="files of src/micrograd; all targets where none is named")
     parser.add_argument("--each", type=int, default=12, help="mutants of each file, chosen at random; 0: all")
-    parser.add_argument("--again", action="store_true", help="only the survivors of the last run")
+    parser.add_argument("--again", action="store_true", help="only the survivors of the last run that have no reason")
     parser.add_argument("--seconds", type=float, default=0.0, help="begin with no other file after so long")
     parser.add_argument(
         "--budget", type=float, default=40.0, help="seconds of tests that a mutant has to survive at most"
@@ -293,13 +285,15 @@ def main() -> int:
         if given.seconds and time.monotonic() - began > given.seconds:
             break
         results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        every = mutations((SOURCE / relative).read_text())
+        every, known = mutations((SOURCE / relative).read_text()), list[tuple[str, int]]()
         chosen = random.Random(given.seed).sample(every, min(given.each or len(every), len(every)))
         if given.again:
             chosen = [m for m in every if m.name in results[relative]["survivors"]]
+            known = [(m.name, 0) for m in chosen if f"{relative}: {m.name}" in REASONS]
+            chosen = [m for m in chosen if (m.name, 0) not in known]
         for file in TARGETS[relative]:
             lines.learn(file)
-        lived = _try(relative, chosen, lines, given.budget)
+        lived = known + _try(relative, chosen, lines, given.budget)
         for name, tests in lived:
             why = REASONS.get(f"{relative}: {name}", f"passed {tests} tests" if tests else "no test runs it")
             print(f"survived: {relative}: {name}   [{why}]", flush=True)
