@@ -32,8 +32,20 @@ int structure_unchanged(PyObject *key) {
     if (key == NULL) return 1;
     PyObject *changes = PyTuple_GET_ITEM(key, 0);
     if (PyList_GET_SIZE(changes) < 1 || PyList_GET_ITEM(changes, 0) != PyTuple_GET_ITEM(key, 1)) return 0;
-    for (Py_ssize_t i = 2; i < PyTuple_GET_SIZE(key); i += 2)
+    for (Py_ssize_t i = 2, n = PyTuple_GET_SIZE(key); i < n; i += 2) {
+        if (i + 13 < n) { /* lists lie anywhere in memory: the next ones are asked for ahead of time */
+            PREFETCH(PyTuple_GET_ITEM(key, i + 12));
+            PREFETCH(PyTuple_GET_ITEM(key, i + 13));
+            PREFETCH((char *)PyTuple_GET_ITEM(key, i + 13) + 64);
+            PREFETCH((char *)PyTuple_GET_ITEM(key, i + 13) + 128);
+            PyObject *near = PyTuple_GET_ITEM(key, i + 6);
+            if (PyList_CheckExact(near)) {
+                PREFETCH(((PyListObject *)near)->ob_item);
+                PREFETCH(((PyListObject *)near)->ob_item + 8);
+            }
+        }
         if (!same_items(PyTuple_GET_ITEM(key, i), PyTuple_GET_ITEM(key, i + 1))) return 0;
+    }
     return 1;
 }
 
