@@ -93,6 +93,8 @@ def assigned(body: list[Any], scope: Scope) -> list[str] | None:
                 names[inner.id] = None
             elif isinstance(inner, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and inner.name:
                 names[inner.name] = None
+            elif isinstance(inner, ast.MatchMapping) and inner.rest:
+                names[inner.rest] = None
             elif isinstance(inner, (ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)):
                 return None
     return list(names) if all(scope.hops(name) == 0 for name in names) else None

@@ -57,6 +57,8 @@ def scope_of(node: Any, parent: Scope | None, filename: str, yields: bool = Fals
                 raise Unsupported("a generator or a coroutine")
             elif isinstance(inner, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and inner.name:
                 scope.own.add(inner.name)
+            elif isinstance(inner, ast.MatchMapping) and inner.rest:
+                scope.own.add(inner.rest)
     scope.own -= nonlocals | scope.outer
     inside = [inner for part in ast.walk(node) if isinstance(part, ast.Nonlocal) for inner in part.names]
     scope.shared = scope.own & set(inside)
