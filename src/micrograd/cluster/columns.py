@@ -6,8 +6,8 @@ from typing import Any
 
 from micrograd.compile import axes as axes_of
 from micrograd.compile.backend import BLOCK
-from micrograd.compile.rows import Rows
-from micrograd.tree import is_array
+from micrograd.compile.rows import Rows, refuse_axis
+from micrograd.tree import is_array, refuse_masked
 
 # Rows of a chunk are whole blocks, so that no bit of a result depends on how rows are cut into chunks. Each task costs the
 # scheduler, the caller and the worker about 10 ms together on a busy machine (benchmarks/cluster.py), so there are few of them:
@@ -29,7 +29,7 @@ def shrinking(rows: int, threads: int, largest: int) -> list[tuple[int, int]]:
     >>> [stop - start for start, stop in shrinking(3_000_000, 2, LARGEST)][::5]
     [751616, 178176, 43008]
     """
-    least = max(SMALLEST, _whole_blocks(rows // min(64 * threads, 512)))
+    least = max(SMALLEST, _whole_blocks(rows // min(128 * threads, 512)))
     found, start = [], 0
     while start < rows:
         size = min(largest, max(least, _whole_blocks((rows - start) // (2 * threads))))
@@ -45,6 +45,46 @@ def _whole_blocks(rows: int) -> int:
 def is_collection(x: Any) -> bool:
     """Whether x is an array, a dataframe column or the like of Dask."""
     return hasattr(x, "__dask_graph__") and not is_array(x)
+
+
+def dask_array(x: Any, what: str) -> Any:
+    """A Dask array, dataframe or column of one, as a Dask array of numbers whose shape is known; all else is refused.
+
+    Columns of numbers that may be missing (Int64, Float64, boolean) become floats, with nan for what is missing.
+    """
+    import numpy as np
+
+    if hasattr(type(x), "to_dask_array"):  # of a dataframe, which does not know its length before it is counted
+        kinds = list(x.dtypes) if x.ndim > 1 else [x.dtype]
+        for kind in kinds:
+            _refuse_kind(kind, what)
+        if not all(isinstance(kind, np.dtype) for kind in kinds):  # those of pandas are turned into objects
+            x = x.astype("float64")
+        x = x.to_dask_array(lengths=True)
+    elif not all(hasattr(type(x), name) for name in ("rechunk", "compute_chunk_sizes")):
+        raise TypeError(
+            f"{what} is a Dask {type(x).__name__}, which is not an array of rows\n"
+            "  Give a Dask array or a column of a dataframe: dask.array.from_delayed(x, shape, float) makes one of a Delayed."
+        )
+    _refuse_kind(x.dtype, what)
+    refuse_masked(x._meta)
+    return x.compute_chunk_sizes() if any(n != n for n in x.shape) else x
+
+
+def _refuse_kind(dtype: Any, what: str) -> None:
+    if dtype.kind not in "fiub":
+        raise TypeError(f"{what} has dtype {dtype}, which is no real number: convert it with .astype(float)")
+
+
+def _refuse_collections(x: Any, what: str) -> None:
+    """Refuse data on the cluster in an argument that is the same in all rows: its numbers are wanted here."""
+    if is_collection(x):
+        raise TypeError(
+            f"{what} has in_axes=None and is a Dask {type(x).__name__}, whose numbers are not in this process\n"
+            "  Fetch them with x.compute(), or give the axis along which its rows run."
+        )
+    for part in x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ():
+        _refuse_collections(part, what)
 
 
 def _is_foreign(dtype: Any) -> bool:
@@ -87,7 +127,7 @@ class Numbers(Column):
 
     def _part(self, start: int, stop: int) -> Any:
         part = self.numbers[start:stop]
-        return self.np.arange(part.start, part.stop, part.step, dtype=float)
+        return self.np.arange(part.start, part.stop, part.step, dtype=self.np.int64)
 
 
 class Distributed(Column):
@@ -120,7 +160,7 @@ class ClusterRows(Rows):
         self.numpy, self.local = np, True
         self.as_given = False  # an argument is an array of Values, which is run row by row in this process, or is wrong
         heads = tuple(self._heads(a, axis, f"argument {i}") for i, (a, axis) in enumerate(zip(args, axes)))
-        named = {name: self._head(a, 0) for name, a in kwargs.items()}
+        named = {name: self._head(a, 0, f"argument {name!r}") for name, a in kwargs.items()}
         if self.as_given:
             super().__init__(args, kwargs, in_axes, static)
             return
@@ -135,38 +175,37 @@ class ClusterRows(Rows):
     def _heads(self, a: Any, axis: Any, what: str) -> Any:
         """The argument with the first row alone of what varies by row, as its axis or structure of axes says."""
         if axis is None:
+            _refuse_collections(a, what)
             return a
         if isinstance(axis, int):
-            return self._head(a, axis)
+            return self._head(a, axis, what)
         parts = axes_of.parts(a, axis, what)
         return axes_of.like(a, [self._heads(x, part, f"a part of {what}") for x, part in parts])
 
-    def _head(self, a: Any, axis: int) -> Any:
+    def _head(self, a: Any, axis: int, what: str) -> Any:
         """The argument with the first row alone of each array in it; the arrays are noted in self.columns."""
         if isinstance(a, dict):
-            return {key: self._head(x, axis) for key, x in a.items()}
+            return {key: self._head(x, axis, what) for key, x in a.items()}
         if isinstance(a, (list, tuple)) and any(
             is_array(x) or is_collection(x) or isinstance(x, (list, tuple, dict, range)) for x in a
         ):
             if any(isinstance(x, (list, tuple)) and not any(map(is_array, x)) for x in a):
                 return a  # lists of numbers: Rows tells what is wrong with them
-            parts = [self._head(x, axis) for x in a]
+            parts = [self._head(x, axis, what) for x in a]
             return type(a)(*parts) if hasattr(a, "_fields") else type(a)(parts)
-        column = self._column(a, axis)
+        column = self._column(a, axis, what)
         if column is None:
             return a
         self.columns.append(column)
         column.first = head = column.head()  # type: ignore[attr-defined]
         return head
 
-    def _column(self, a: Any, axis: int) -> Column | None:
-        if isinstance(a, range):
+    def _column(self, a: Any, axis: int, what: str) -> Column | None:
+        if isinstance(a, range) and all(-(2**63) <= x < 2**63 for x in (a.start, a.stop, a.step)):
             return Numbers(a, self.numpy)
         if is_collection(a):
-            if hasattr(a, "to_dask_array"):  # a column of a dataframe does not know its length before it is counted
-                a = a.to_dask_array(lengths=True)
-            if any(n != n for n in a.shape):
-                a = a.compute_chunk_sizes()
+            a = dask_array(a, what)
+            refuse_axis(a.ndim, axis, what)
             return Distributed(a.astype(float) if a.dtype.itemsize < 4 or _is_foreign(a.dtype) else a, axis)
         array = a if is_array(a) else self.numpy.asarray(a)
         if array.dtype.kind not in "fiub" or not array.ndim or not -array.ndim <= axis < array.ndim:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from itertools import count
 from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 from micrograd.cluster.columns import LARGEST, LARGEST_RANGE, ClusterRows, Numbers, chunk_rows, shrinking
 from micrograd.cluster.worker import Done, Program, describe, run_chunk, unpack
@@ -24,12 +25,12 @@ SLOW = 20.0  # a chunk that takes this many times as long as the median of the o
 AT_LEAST = 30.0  # ... and at least so many seconds is given to a second worker
 GATHER = 30.0  # seconds to wait for a result that is ready
 LOOK = 1.0  # seconds between two looks at chunks that may be stuck
+QUIET = 10.0  # seconds without a result, after which workers are counted ...
+ALONE = 60.0  # ... and so many seconds without a worker are an error
 # Chunks that are handed out before the first of them is done: for each thread of the cluster, where they carry data of the
 # caller, and in all, where they do not. Many at once are cheap: 64 tasks take the scheduler 0.1 s in one graph, and 0.3 s one
 # by one, which is 2 % of 10 s of work on two cores (benchmarks/cluster.py).
 AHEAD, MOST_AHEAD = 4, 512
-
-_names = count()
 
 
 class Progress:
@@ -51,6 +52,20 @@ class Progress:
         self.workers[done.worker] = self.workers.get(done.worker, 0) + 1
         if self.tell is not None:
             self.tell(self)
+
+
+def is_open(client: Any) -> bool:
+    """Whether a client is connected to its cluster, or tries to be."""
+    return client.status not in ("closing", "closed")
+
+
+def closed(client: Any, what: str) -> ClusterError:
+    """The error for a client that was closed, or whose cluster was."""
+    return ClusterError(
+        f"the client is closed, so {what}: {client}\n"
+        "  Nobody can be asked to run the rows: client.close() was called, or the cluster has ended.\n"
+        "  Connect a new client, and give it to a new vmap(f, client=client)."
+    )
 
 
 def check(client: Any) -> None:
@@ -105,20 +120,26 @@ class Run:
         self.spans = self._cut() if spans is None else spans  # the first row of each chunk, and the one behind its last
         self.chunks = len(self.spans)
         self.progress = Progress(self.chunks, rows.rows, progress)
-        self.name = f"micrograd-{program.digest[:8]}-{next(_names)}"
-        self.params = params
-        self.shared = self._shared("")
+        self.call = uuid4().hex  # other processes may run the same program on this cluster at the same time
+        self.params, self.attempts = params, count(1)
+        self.shared = self._shared(0)
         self.results: dict[int, tuple[Done, Any]] = {}  # by number of the chunk; with the future, where rows stay there
         self.running: dict[Any, tuple[int, float]] = {}  # future -> number of the chunk, and since when
         self.eagerly: dict[int, dict[int, int]] = {}
+        self.heard = monotonic()  # when the last result came, or workers were last counted
+        self.alone: float | None = None  # since when there are none
         self.seen: dict[str, tuple[str, float]] = {}  # key of a task -> the worker that has it, and since when we know
 
-    def _shared(self, attempt: str) -> list[Any]:
+    def _key(self, what: str, *which: Any) -> tuple[Any, ...]:
+        """The name of a task. Tasks of one kind and call are a group, whose tasks Dask hands out one after the other."""
+        return f"micrograd-{what}-{self.call}", *which
+
+    def _shared(self, attempt: int) -> list[Any]:
         """The tasks that make what all chunks need: the program and the parameters."""
         from dask import delayed
 
         return [
-            delayed(unpack)(pickle.dumps(x), dask_key_name=f"{self.name}-{what}{attempt}")
+            delayed(unpack)(pickle.dumps(x), dask_key_name=self._key(what, attempt))
             for what, x in (("program", self.program), ("parameters", self.params))
         ]
 
@@ -158,6 +179,7 @@ class Run:
                 if monotonic() - looked > LOOK:
                     looked = monotonic()
                     ready.update(self._second_attempts(times))
+                    self._count_workers()
                 for future in batch:
                     if future not in self.running:
                         continue  # another worker was first
@@ -178,10 +200,10 @@ class Run:
 
     def _cancel(self, futures: list[Any]) -> None:
         """End attempts that are not needed any more."""
-        if futures:
-            self.client.cancel(futures, force=True)
         for future in futures:
             del self.running[future]
+        if futures and is_open(self.client):
+            self.client.cancel(futures, force=True)
 
     def _note(self, future: Any, number: int, keep: bool) -> Any:
         """Take the result of a chunk; where it was lost after it was done, the future of the next attempt."""
@@ -197,35 +219,44 @@ class Run:
         except TimeoutError:  # the worker that has it does not answer
             return self._submit(number, tuple(self.client.who_has([small]).get(small.key, ())))
         self.results[number] = done, future if keep else None
+        self.heard = monotonic()
         self.progress.add(done)
         return None
 
-    def _task(self, number: int, shared: list[Any], again: str) -> Any:
+    def _task(self, number: int, shared: list[Any], again: int) -> Any:
         from dask import delayed
 
         start, stop = self.span(number)
         columns = [column.chunk(start, stop) for column in self.rows.columns]
         return delayed(run_chunk, pure=False)(
             *shared, number, self.rows.axes, self.eagerly.get(number, {}), *columns,
-            dask_key_name=f"{self.name}-rows-{number}{again}",
+            dask_key_name=self._key("rows", number, again),
         )  # fmt: skip
 
     def _submit_all(self, numbers: list[int]) -> list[Any]:
-        """Hand out chunks for the first time, in one graph."""
-        tasks = [
-            self._task(number, self.shared, f"-again-{next(_names)}" if number in self.eagerly else "")
-            for number in numbers
-        ]
+        """Hand out chunks for the first time, in one graph. Chunks of the caller's data run in the order of their numbers.
+
+        The last ones are the smallest, so workers end at about the same time. Without a priority, Dask would run tasks that
+        look alike in any order, and a large one at the end. Chunks of Dask arrays are all of one size, and Dask orders them
+        so that few of them are in memory at a time.
+        """
+        import dask
+
+        tasks = []
+        for number in numbers:
+            first = {"priority": 1.0 - (number + 1) / self.chunks} if self.rows.local else {}
+            with dask.annotate(**first):
+                tasks.append(self._task(number, self.shared, 0))
         futures = self.client.compute(tasks, retries=RETRIES)
         self.running.update((future, (number, monotonic())) for future, number in zip(futures, numbers))
         return futures  # type: ignore[no-any-return]
 
     def _submit(self, number: int, avoid: tuple[str, ...]) -> Any:
         """Hand out a chunk once more, to other workers than those, from which nothing is to be waited for."""
-        name = f"-again-{next(_names)}"
+        again = next(self.attempts)
         workers = [w for w in self.client.scheduler_info(n_workers=-1)["workers"] if w not in avoid]
         future = self.client.compute(
-            self._task(number, self._shared(name), name), retries=RETRIES, workers=workers or None
+            self._task(number, self._shared(again), again), retries=RETRIES, workers=workers or None
         )
         self.running[future] = number, monotonic()
         return future
@@ -262,11 +293,30 @@ class Run:
             found.append(self._submit(number, tuple(there)))
         return found
 
+    def _count_workers(self) -> None:
+        """Raise where all workers are gone, and none comes: Dask would wait for one for ever."""
+        now = monotonic()
+        if now - self.heard <= QUIET:
+            self.alone = None
+        elif self.client.scheduler_info(n_workers=-1).get("workers"):
+            self.heard, self.alone = now, None
+        elif self.alone is None:
+            self.alone = now
+        elif now - self.alone > ALONE:
+            start, stop = self.span(min(number for number, _ in self.running.values()))
+            raise ClusterError(
+                f"the cluster has had no workers for {ALONE:.0f} s, and rows {start:,} to {stop - 1:,} are not done\n"
+                "  The workers were closed or lost, and none has taken their place.\n"
+                "  Start some (client.wait_for_workers(1) waits for them), and call the function again."
+            )
+
     def _lost(self, future: Any, number: int) -> BaseException:
         """The error for a chunk that failed for good."""
         start, stop = self.span(number)
         what = f"rows {start:,} to {stop - 1:,}"
         if future.status == "cancelled":
+            if not is_open(self.client):
+                return closed(self.client, f"{what} are not done")
             return ClusterError(
                 f"{what} were cancelled on the cluster\n"
                 "  Somebody restarted it, or cancelled its tasks.\n"

@@ -141,7 +141,9 @@ class ClusterVmap(Vmap):
 
     def _check(self) -> None:
         """Look at the workers once, and at new ones when they appear."""
-        found = self.client.scheduler_info(n_workers=-1)["workers"]
+        if not run.is_open(self.client):
+            raise run.closed(self.client, f"{self!r} cannot run")
+        found = self.client.scheduler_info(n_workers=-1).get("workers", {})
         self._threads = sum(w["nthreads"] for w in found.values())
         workers = frozenset(found)
         if not workers or not workers <= _checked.get(self.client, frozenset()):

@@ -6,6 +6,7 @@ run again on another worker, or on two at once, and gives the same result.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import pickle
 import threading
@@ -23,12 +24,13 @@ from micrograd.compile.variants import Variant
 from micrograd.errors import ClusterError
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace
-from micrograd.tree import NUMBER
+from micrograd.tree import NUMBER, refuse_masked
 
-PIECE = 128 * BLOCK  # rows of a range that are made at a time: a megabyte a column stays in the processor's cache
+PIECE = 128 * BLOCK  # rows of a range that are made at a time: two megabytes a column
 KEPT = 32  # programs that a worker keeps compiled; the least recently used one is dropped
 
 
+@functools.cache
 def version() -> str:
     """The version of this package and of its table of ops: programs of another one are refused."""
     from micrograd import __version__
@@ -150,8 +152,12 @@ def run_chunk(
     sums: list[Any] = []
     outs: list[Any] = []
     missed: list[int] = []
+    numbers = [_RowNumbers(column, at_once) if isinstance(column, range) else None for column in columns]
     for first in range(0, rows, at_once):
-        part = columns if at_once == rows else [column[first : first + at_once] for column in columns]
+        part = [
+            _array(column) if made is None else made.rows(first, min(rows, first + at_once))
+            for column, made in zip(columns, numbers)
+        ]
         here = {row - first: variant for row, variant in eagerly.items() if first <= row < first + at_once}
         more, outs, missed = _run_rows(program, params, axes, here, part)
         if missed:
@@ -167,7 +173,7 @@ def _run_rows(
     program: Program, params: list[float], axes: list[int], eagerly: dict[int, int], columns: Sequence[Any]
 ) -> tuple[Any, list[Any], list[int]]:
     """The sums of the blocks of these rows or their results by row; and the first rows that follow none of the paths."""
-    part: Any = _Part([_array(column) for column in columns], axes, params)
+    part: Any = _Part(list(columns), axes, params)
     work = ByVariant(part, program.goal, 1, None)
     variants = _variants(program)
     if not program.goal.reduced:
@@ -186,12 +192,31 @@ def _run_rows(
     return work.block_sums() if program.goal.reduced else None, work.outs, []
 
 
+class _RowNumbers:
+    """The numbers of a range, a piece at a time, in one array that is filled anew for each piece.
+
+    A new array for each piece would cost as much as 6 % of a simulation: Dask sets MALLOC_TRIM_THRESHOLD_ for its workers, so
+    the memory of each array is returned to the system at once, and asked for again page by page.
+    """
+
+    def __init__(self, numbers: range, at_once: int) -> None:
+        import numpy as np
+
+        self.numbers = numbers
+        self.steps = np.arange(min(at_once, len(numbers))) * numbers.step  # of 64 bits, as on one machine
+        self.made = np.empty_like(self.steps)
+
+    def rows(self, start: int, stop: int) -> Any:
+        import numpy as np
+
+        return np.add(self.steps[: stop - start], self.numbers[start], out=self.made[: stop - start])
+
+
 def _array(column: Any) -> Any:
-    """A column as an array: it came as one, or as the ends of a range."""
+    """A column that came as an array, as kernels read it."""
     import numpy as np
 
-    if isinstance(column, range):
-        return np.arange(column.start, column.stop, column.step, dtype=float)
+    refuse_masked(column)
     array = np.asarray(column)
     return (
         array

@@ -228,6 +228,9 @@ class ByVariant:
             index = (blocks[:, None] * BLOCK + np.arange(BLOCK)).ravel()
             index = index[index < rows.rows]
         sums, bad = sum_blocks(kernel, rows, params, self.threads, index, self.batch_size)
+        if left is None and bad is None:
+            self.sums[variant], self.remaining = sums, np.empty(0, int)
+            return
         taken = np.zeros(rows.rows, bool)
         taken[slice(None) if index is None else index] = True
         if bad is not None:

@@ -99,10 +99,7 @@ class Rows:
             if array.dtype.kind not in "fiub":
                 raise TypeError(f"{what} has dtype {array.dtype}, which is not a real number type")
             array = array.astype(float)
-        if array.ndim == 0:
-            raise TypeError(f"{what} is one number and has no rows: give in_axes=None for it, by its position")
-        if not -array.ndim <= axis < array.ndim:
-            raise ValueError(f"{what} has {array.ndim} axes, so its rows cannot lie along axis {axis}")
+        refuse_axis(array.ndim, axis, what)
         axis %= array.ndim
         self.arrays.append(array)
         self.axes.append(axis)
@@ -157,6 +154,14 @@ def _shapes(parts: Any) -> list[Shape]:
     for part in parts:
         found += [part[1]] if part[0] in ("rows", "uniform") else _shapes(part[-1])
     return found
+
+
+def refuse_axis(dimensions: int, axis: int, what: str) -> None:
+    """Refuse an array of so many dimensions that has no rows along an axis."""
+    if dimensions == 0:
+        raise TypeError(f"{what} is one number and has no rows: give in_axes=None for it, by its position")
+    if not -dimensions <= axis < dimensions:
+        raise ValueError(f"{what} has {dimensions} axes, so its rows cannot lie along axis {axis}")
 
 
 def _holds_more(a: Any) -> bool:

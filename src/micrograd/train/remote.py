@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from micrograd.cluster.columns import chunk_rows, is_collection
+from micrograd.cluster.columns import chunk_rows, dask_array, is_collection
 from micrograd.train.objective import Rows, mapped
 
 
@@ -27,16 +27,7 @@ def rows_of(X: Any, y: Any, client: Any, batch_size: int | None) -> Rows:
             "batches are drawn from rows in this process, and Dask collections stay on the cluster: leave batch_size out, "
             "or call .compute() on data that fit into memory"
         )
-    return RemoteRows(_array(X), _array(y))
-
-
-def _array(x: Any) -> Any:
-    array = x.to_dask_array(lengths=True) if hasattr(x, "to_dask_array") else x
-    if any(n != n for n in array.shape):
-        array = array.compute_chunk_sizes()
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"the data are a Dask collection of {array.dtype}, not of numbers")
-    return array.astype(float)
+    return RemoteRows(dask_array(X, "the input").astype(float), dask_array(y, "the target").astype(float))
 
 
 def spread(array: Any, client: Any) -> Any:

@@ -1,0 +1,110 @@
+"""What Dask collections an argument may be: numbers that may be missing are floats, and what is no number is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip(
+    "distributed", reason="the cluster needs dask and distributed: pip install 'micrograd-next[cluster]'"
+)
+pytest.importorskip("llvmlite", reason="workers compile")
+
+import dask
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+
+from cluster.local import MARKS
+from micrograd import vmap
+
+pytestmark = MARKS
+
+
+@pytest.fixture(scope="module")
+def client():
+    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    with LocalCluster(silence_logs=50, **settings) as cluster, Client(cluster) as client:
+        yield client
+
+
+def double(x):
+    return x * 2.0
+
+
+@pytest.mark.parametrize("column, told", [
+    (np.ones(3) + 1j, "argument 0 has dtype complex128, which is no real number"),
+    (np.ones(3).astype("M8[s]"), r"argument 0 has dtype datetime64\[s\], which is no real number"),
+    (np.array(["a", "b"]), "argument 0 has dtype <U1"),
+    (np.array([1.0, None], dtype=object), "argument 0 has dtype object"),
+    (np.array(3.0), "argument 0 is one number and has no rows"),
+    (np.ma.masked_array([1.0, 2.0], [False, True]), "a masked array"),
+], ids=["complex", "time", "text", "objects", "one number", "masked"])  # fmt: skip
+@pytest.mark.parametrize("reduce", [None, "sum"])
+def test_what_is_no_column_of_numbers_is_refused(client, column, told, reduce):
+    """Of complex numbers the real parts counted, of times their seconds, and of masked numbers all."""
+    far = da.from_array(column, chunks=2) if column.ndim else da.from_array(column)
+    with pytest.raises(TypeError, match=told):
+        vmap(double, reduce=reduce, client=client)(far)
+
+
+def test_numbers_that_are_masked_on_the_worker_are_refused(client):
+    hidden = da.ones(10, chunks=5).map_blocks(lambda x: np.ma.masked_greater(x, 0.5), meta=np.ones(0))
+    with pytest.raises(TypeError, match="a masked array"):
+        vmap(double, reduce="sum", client=client)(hidden)
+
+
+def test_an_axis_that_is_not_there(client):
+    with pytest.raises(ValueError, match="argument 0 has 2 axes, so its rows cannot lie along axis 2"):
+        vmap(double, in_axes=2, client=client)(da.ones((3, 4)))
+
+
+def test_collections_that_are_no_arrays(client):
+    bag = pytest.importorskip("dask.bag").from_sequence([1.0, 2.0])
+    for x, name in ((bag, "Bag"), (dask.delayed(np.ones)(3), "Delayed")):
+        with pytest.raises(TypeError, match=f"argument 0 is a Dask {name}, which is not an array of rows"):
+            vmap(double, client=client)(x)
+        with pytest.raises(TypeError, match=f"argument 'x' is a Dask {name}"):
+            vmap(double, client=client)(x=x)
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda x: x, lambda x: [1.0, x], lambda x: {"a": (x,)}], ids=["alone", "list", "dict"]
+)
+def test_a_collection_that_would_be_the_same_in_all_rows(client, wrap):
+    with pytest.raises(TypeError, match=r"argument 1 has in_axes=None and is a Dask Array(.|\n)*x\.compute\(\)"):
+        vmap(lambda x, w: x, in_axes=(0, None), client=client)(np.ones(3), wrap(da.ones(2)))
+
+
+class TestDataframes:
+    @pytest.fixture(scope="class")
+    def frame(self):
+        pd = pytest.importorskip("pandas")
+        missing = [1, None, 3, None, 5]
+        return pd.DataFrame({
+            "Int64": pd.array(missing, dtype="Int64"), "Float64": pd.array(missing, dtype="Float64"),
+            "boolean": pd.array([True, None, False, None, True], dtype="boolean"), "int64": [1, 2, 3, 4, 5],
+            "category": pd.Categorical(list("ababa")), "text": list("ababa"),
+        })  # fmt: skip
+
+    @pytest.fixture(scope="class")
+    def far(self, frame):
+        return pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2, sort=False)
+
+    @pytest.mark.parametrize("name", ["Int64", "Float64", "boolean", "int64"])
+    @pytest.mark.filterwarnings("error::UserWarning")
+    def test_numbers_that_are_missing_are_nan(self, client, frame, far, name):
+        want = vmap(double)(frame[name].to_numpy(dtype=float, na_value=np.nan))
+        assert np.array_equal(vmap(double, client=client)(far[name]).compute(), want, equal_nan=True)
+
+    @pytest.mark.filterwarnings("error::UserWarning")
+    def test_several_columns_at_once(self, client, frame, far):
+        names = ["Int64", "int64"]
+        want = frame[names].to_numpy(dtype=float, na_value=np.nan)
+        found = vmap(lambda row: row[0] - row[1], client=client)(far[names]).compute()
+        assert np.array_equal(found, want[:, 0] - want[:, 1], equal_nan=True)
+
+    @pytest.mark.parametrize("name", ["category", "text"])
+    @pytest.mark.filterwarnings("error::UserWarning")
+    def test_what_is_no_number_is_refused(self, client, far, name):
+        with pytest.raises(TypeError, match=r"argument 0 has dtype \w+, which is no real number"):
+            vmap(double, client=client)(far[name])
