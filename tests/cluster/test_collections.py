@@ -108,3 +108,34 @@ class TestDataframes:
     def test_what_is_no_number_is_refused(self, client, far, name):
         with pytest.raises(TypeError, match=r"argument 0 has dtype \w+, which is no real number"):
             vmap(double, client=client)(far[name])
+
+
+def test_data_are_fetched_by_the_client_that_was_given(client):
+    """The first row was fetched by the default client, on whose cluster the data are not."""
+    from micrograd import losses, nn, optim
+    from micrograd.train import fit
+
+    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    far = client.persist(da.arange(5000.0, chunks=700))
+    with LocalCluster(silence_logs=50, **settings) as cluster, Client(cluster) as default:
+        assert Client.current() is default
+        assert vmap(double, reduce="sum", client=client)(far) == 5000 * 4999.0
+        model = nn.Sequential(lambda x: [x * 1e-3], nn.Linear(1, 1, rng=0), lambda out: out[0])
+        history = fit(
+            model, (far, far), losses.mse, optim.SGD(model.parameters(), lr=0.01), 2, quiet=True, client=client
+        )
+        assert len(history) == 2
+
+
+def test_chunks_of_many_results_by_row_are_small():
+    """A chunk of a million rows with 60 results each took more memory than workers have."""
+    from micrograd.cluster.columns import largest_chunk
+
+    assert largest_chunk(61) * 61 <= 16 * 2**20 < 2 * largest_chunk(61) * 61
+    assert largest_chunk(10**6) == 16 * 2048 and largest_chunk(1) == 1024 * 2048
+
+
+def test_large_arrays_of_the_caller_are_no_warning(client, recwarn):
+    x = np.ones(2_000_000)
+    assert vmap(double, reduce="sum", client=client)(x) == 4_000_000.0
+    assert not [w for w in recwarn if "large graph" in str(w.message)]

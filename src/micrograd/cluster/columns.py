@@ -13,6 +13,7 @@ from micrograd.tree import is_array, refuse_masked
 # scheduler, the caller and the worker about 10 ms together on a busy machine (benchmarks/cluster.py), so there are few of them:
 # SMALLEST rows or more, and of a Dask array about MOST chunks until they reach LARGEST, which bounds the memory of a task.
 SMALLEST, LARGEST, MOST = 16 * BLOCK, 1024 * BLOCK, 64
+LARGEST_NUMBERS = 16 * 2**20  # of a chunk of the caller's data, arguments and results by row together: 128 MB
 LARGEST_RANGE = 4096 * BLOCK  # where only the ends of a range travel: 64 MB of row numbers on the worker
 
 
@@ -36,6 +37,15 @@ def shrinking(rows: int, threads: int, largest: int) -> list[tuple[int, int]]:
         found.append((start, min(rows, start + size)))
         start += size
     return found
+
+
+def largest_chunk(numbers: int) -> int:
+    """How many rows a chunk of the caller's data has at most, if a row takes so many numbers.
+
+    >>> largest_chunk(2), largest_chunk(64)
+    (2097152, 262144)
+    """
+    return min(LARGEST, max(SMALLEST, LARGEST_NUMBERS // max(1, numbers) // BLOCK * BLOCK))
 
 
 def _whole_blocks(rows: int) -> int:

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 from uuid import uuid4
 
-from micrograd.cluster.columns import LARGEST, LARGEST_RANGE, ClusterRows, Numbers, chunk_rows, shrinking
+from micrograd.cluster.columns import LARGEST_RANGE, ClusterRows, Numbers, chunk_rows, largest_chunk, shrinking
 from micrograd.cluster.worker import Done, Program, describe, run_chunk, unpack
 from micrograd.errors import ClusterError
 
@@ -31,6 +31,8 @@ ALONE = 60.0  # ... and so many seconds without a worker are an error
 # caller, and in all, where they do not. Many at once are cheap: 64 tasks take the scheduler 0.1 s in one graph, and 0.3 s one
 # by one, which is 2 % of 10 s of work on two cores (benchmarks/cluster.py).
 AHEAD, MOST_AHEAD = 4, 512
+# Dask warns of arrays in a graph, since they would stay in the scheduler's memory; those of chunks are let go of.
+_QUIETLY = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
 
 
 class Progress:
@@ -148,7 +150,10 @@ class Run:
         if not self.rows.local:  # as Dask arrays are cut
             size = chunk_rows(count)
             return [(start, min(count, start + size)) for start in range(0, count, size)]
-        return shrinking(count, self.threads, LARGEST_RANGE if self._only_ranges() else LARGEST)
+        goal, tape = self.program.goal, self.program.tapes[0]
+        results = 0 if goal.reduced else len(tape.outputs) * (1 + len(goal.params))
+        by_range = goal.reduced and self._only_ranges()  # neither arguments nor results take memory
+        return shrinking(count, self.threads, LARGEST_RANGE if by_range else largest_chunk(tape.inputs + results))
 
     def _only_ranges(self) -> bool:
         return all(isinstance(column, Numbers) for column in self.rows.columns)
@@ -247,7 +252,8 @@ class Run:
             first = {"priority": 1.0 - (number + 1) / self.chunks} if self.rows.local else {}
             with dask.annotate(**first):
                 tasks.append(self._task(number, self.shared, 0))
-        futures = self.client.compute(tasks, retries=RETRIES)
+        with dask.config.set(_QUIETLY):
+            futures = self.client.compute(tasks, retries=RETRIES)
         self.running.update((future, (number, monotonic())) for future, number in zip(futures, numbers))
         return futures  # type: ignore[no-any-return]
 

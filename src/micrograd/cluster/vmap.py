@@ -47,10 +47,11 @@ class ClusterVmap(Vmap):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if is_tracing() or not engine.NATIVE:
             return super().__call__(*args, **kwargs)
-        rows = ClusterRows(args, kwargs, self.in_axes, self.static)
-        if rows.by_eager:
-            return super().__call__(*args, **kwargs)
-        result = self._settled(args, rows)
+        with self.client.as_current():  # it fetches rows that are on the cluster, even where another client is the default
+            rows = ClusterRows(args, kwargs, self.in_axes, self.static)
+            if rows.by_eager:
+                return super().__call__(*args, **kwargs)
+            result = self._settled(args, rows)
         return result if self.out_axes == 0 else axes.place_rows(result, self.out_axes)
 
     def _plan(self, rows: Rows) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from math import inf, isfinite
 from os import PathLike
 from time import perf_counter
@@ -98,11 +99,14 @@ def fit(
 
     Ctrl-C ends the training after the current step, a second one at once; the history so far is returned.
     """
-    return _Run(
-        model, data, loss, optimizer, epochs, batch_size, steps, compile, penalty, objective, metrics, validation, clip,
-        accumulate, patience, restore_best, callbacks, checkpoint, checkpoint_every, resume, resume_settings, rng, quiet,
-        client,
-    ).run()  # fmt: skip
+    with getattr(
+        client, "as_current", nullcontext
+    )():  # data on its cluster are fetched by this client, not by the default one
+        return _Run(
+            model, data, loss, optimizer, epochs, batch_size, steps, compile, penalty, objective, metrics, validation, clip,
+            accumulate, patience, restore_best, callbacks, checkpoint, checkpoint_every, resume, resume_settings, rng, quiet,
+            client,
+        ).run()  # fmt: skip
 
 
 class _Run:
