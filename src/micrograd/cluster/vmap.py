@@ -47,7 +47,7 @@ class ClusterVmap(Vmap):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if is_tracing() or not engine.NATIVE:
             return super().__call__(*args, **kwargs)
-        with self.client.as_current():  # it fetches rows that are on the cluster, even where another client is the default
+        with self.client.as_current():  # rows on the cluster are fetched by it, not by the default client
             rows = ClusterRows(args, kwargs, self.in_axes, self.static)
             if rows.by_eager:
                 return super().__call__(*args, **kwargs)
