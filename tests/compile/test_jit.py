@@ -244,7 +244,9 @@ class TestPrimitives:
         f = jit(lambda x: math.exp(x) * 2)
         assert f(1.5) == math.exp(1.5) * 2
         settle()
-        with pytest.warns(RuntimeWarning, match=r"(?s)runs in Python, which is slow: the tape has \d instructions") as told:
+        with pytest.warns(
+            RuntimeWarning, match=r"(?s)runs in Python, which is slow: the tape has \d instructions"
+        ) as told:
             assert f(1.5) == math.exp(1.5) * 2
         assert told[0].filename == __file__
         assert f(2.5) == math.exp(2.5) * 2
