@@ -40,10 +40,10 @@ def lines_of(report, f):
 def test_explain_says_what_became_of_each_choice_and_loop():
     found = lines_of(vmap(several).explain(XS), several)
     assert "merged" in found[1] and "masked" in found[1]
-    assert "a loop in the tape" in found[3] and "instructions a turn" in found[3] and "each row needs" in found[3]
-    assert "3 turns, written one after the other" in found[5]
-    assert "turns, written one after the other" in found[8] and "masked" in found[8]
-    assert "a loop in the tape" in found[11] and "50 turns" in found[11]
+    assert "a loop in the tape" in found[3] and "instructions per iteration" in found[3] and "each row needs" in found[3]
+    assert "3 iterations, unrolled" in found[5]
+    assert "iterations, unrolled" in found[8] and "masked" in found[8]
+    assert "a loop in the tape" in found[11] and "50 iterations" in found[11]
     assert "on their own" in found[15] and "print" in found[15]
     assert set(found) >= {1, 3, 5, 8, 11, 15}
     assert found[1].endswith(", 2 instructions")  # a product, and the choice between it and what was there

@@ -33,7 +33,7 @@ class Aliases:
                 new |= name not in self.forgotten
                 self.forgotten.add(name)
             elif name in self.forgotten:
-                raise Unsupported("a variable holds a row of a table in some turns")
+                raise Unsupported("a variable holds a row of a table in some iterations")
         held: dict[int, str] = {}
         for name in sorted(finals, key=lambda n: forms[n].fresh):  # one that a turn reads is carried
             x = finals[name]
@@ -41,16 +41,16 @@ class Aliases:
                 continue
             if type(x) is not list or not holds_numbers(x):
                 if name in self.owners:
-                    raise Unsupported("a list has two names in some turns")
+                    raise Unsupported("a list has two names in some iterations")
                 continue
             owner = held.setdefault(id(x), name)
             if owner != name and forms[name].fresh and self.owners.get(name) != owner:
                 if name in self.owners or forms[name].count:
-                    raise Unsupported("a list has two names in some turns")
+                    raise Unsupported("a list has two names in some iterations")
                 self.owners[name] = owner
                 new = True
             elif owner == name and name in self.owners:
-                raise Unsupported("a list has two names in some turns")
+                raise Unsupported("a list has two names in some iterations")
         return new
 
 

@@ -234,7 +234,9 @@ def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     named = {name: plainly(m, a) for name, a in kwargs.items()}
     if any(type(a) is Lane for a in [*plain, *named.values()]):
         if not total(f) or named or any(type(a) is Summary for a in plain):
-            raise Unsupported("a plain number that changes from turn to turn is handed to code that is not interpreted")
+            raise Unsupported(
+                "a plain number that changes from one iteration to the next is handed to code that is not interpreted"
+            )
         y = f(*[a.value if type(a) is Lane else a for a in plain])
         return y if any(isinstance(a, Value) for a in plain) else Lane(float, y)
     if not any(type(a) is Summary for a in [*plain, *named.values()]):

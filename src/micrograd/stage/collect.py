@@ -54,7 +54,7 @@ class Collect(Roll):
             numbers = sampled(m, op, [*map(number_of, self.invariants), *arrays])
             m.rolled += items.turns * work(self.body) >= m.limits.work
             each = f"{len(self.body)} instructions a turn"
-            m.notes.setdefault(self.line, f"a list that a loop in the tape makes, {each}, {room} turns")
+            m.notes.setdefault(self.line, f"a list that a loop in the tape makes, {each}, {room} iterations")
         region.__dict__["_numbers"] = [[0.0] * room] if numbers is None else numbers
         array = result_of(region, 0, 0.0 if numbers is None else numbers[0])
         if self.condition is not None:

@@ -30,9 +30,9 @@ def by_turn(m: Machine, x: Any, index: Any) -> Any:
         first, second = (i + n if type(i) is int and i < 0 else i for i, n in zip(index, x.shape))
         return packed.item(m, x, packed.part(m, packed.pack_table(m, x, x.tolist()), first, x.shape[1]), second)
     if loop is None or loop.items is None or loop.loads or any(i.loop is not loop for i in changing):
-        raise Unsupported("an index that changes from turn to turn")
+        raise Unsupported("an index that changes from one iteration to the next")
     if not (is_array(x) or (type(x) in (list, tuple) and type(index) is Lane)):
-        raise Unsupported("an index that changes from turn to turn")
+        raise Unsupported("an index that changes from one iteration to the next")
     found = []
     for turn in range(loop.items.turns):
         at = [i.at(turn) if type(i) is Lane else i for i in parts]
@@ -43,7 +43,7 @@ def by_turn(m: Machine, x: Any, index: Any) -> Any:
 def listed(x: Any) -> Any:
     """A number of an array as a float; a row of one as it is not: code that is not interpreted would see placeholders."""
     if is_array(x):
-        raise Unsupported("a row of an array that changes from turn to turn")
+        raise Unsupported("a row of an array that changes from one iteration to the next")
     return float(x) if type(x).__module__ == "numpy" and isinstance(x, float) else x
 
 

@@ -83,9 +83,9 @@ class Form:
     def _widen(self, kind: type) -> None:
         """Let a variable hold any number of this type."""
         if kind not in (int, float):
-            raise Unsupported("a variable holds too many different things from turn to turn")
+            raise Unsupported("a variable holds too many different things from one iteration to the next")
         if self.lane not in (None, kind):
-            raise Unsupported("a variable is an int in one turn and a float in another")
+            raise Unsupported("a variable is an int in one iteration and a float in another")
         self.lane = kind
         self.constants = [c for c in self.constants if type(c) is not kind]
 
@@ -207,5 +207,5 @@ def growth(x: Any) -> int:
     if type(x) is not Lane or x.kind is not int or x.terms is not None:
         return 0
     if x.more is None:
-        raise Unsupported("a whole number that is carried from turn to turn does not grow by a constant")
+        raise Unsupported("a whole number that is carried from one iteration to the next does not grow by a constant")
     return abs(x.more)

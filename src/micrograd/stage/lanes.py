@@ -47,7 +47,9 @@ class Lane(Summary):
         ends = self.ends()
         self.most, self.more = most if ends is None else max(map(abs, ends)), more
         if kind is int and self.most >= EXACT:
-            raise Unsupported("a whole number that changes from turn to turn may become too large for a float")
+            raise Unsupported(
+                "a whole number that changes from one iteration to the next may become too large for a float"
+            )
 
     @property
     def loop(self) -> Any:
@@ -112,7 +114,7 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     if op is operator.pow and type(b) is Lane and _finite_power(a, b):
         return Lane(float, engine.apply(OPS["pow"], x, y))
     if not kinds <= {int, float}:
-        raise Unsupported("an operation on a plain number that changes from turn to turn")
+        raise Unsupported("an operation on a plain number that changes from one iteration to the next")
     if op is operator.pow and float in kinds:
         y = engine.apply(OPS["pow"], x, y)
         finite = m.masks.compare("lt", abs(y), float("inf"))
@@ -121,7 +123,7 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     if op in DIVISIONS:
         return _division(m, op, a, b, kinds)
     if op not in SIMPLE:
-        raise Unsupported("an operation on a plain number that changes from turn to turn")
+        raise Unsupported("an operation on a plain number that changes from one iteration to the next")
     if float in kinds:
         return Lane(float, op(x, y))
     terms, offset = _affine(op, a, b)
@@ -193,7 +195,7 @@ def unary(m: Machine, op: Callable[[Any], Any], a: Lane) -> Any:
         return a
     if op is operator.neg:
         return binary(m, operator.mul, a, -1)
-    raise Unsupported("an operation on a plain number that changes from turn to turn")
+    raise Unsupported("an operation on a plain number that changes from one iteration to the next")
 
 
 def plain(x: Any) -> Any:

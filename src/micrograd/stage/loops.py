@@ -73,9 +73,7 @@ class Loop:
         if not m.notes.get(self.line, "").startswith(ROLLED):
             why = m.not_rolled.get(self.line)
             ends = "rows that are done are masked" if self.merged else "the same in all rows"
-            m.notes[self.line] = (
-                f"a loop of {self.turns} turns, written one after the other, {ends}{f' ({why})' if why else ''}"
-            )
+            m.notes[self.line] = f"a loop of {self.turns} iterations, unrolled, {ends}{f' ({why})' if why else ''}"
         if self.orelse is not None:
             self.__exit__()
             m.rejoin(self.ends)
@@ -169,7 +167,7 @@ def loop_while(node: Any, scope: Scope) -> Any:
                 if loop.end(go_on):
                     break
                 if turns >= m.limits.far(WRITTEN) and m.here is not begin:
-                    m.lose(m.here, Bound(f"more than {turns} turns, which are written out one after the other"))
+                    m.lose(m.here, Bound(f"more than {turns} iterations, which are unrolled"))
                     m.here = FALSE
                     break
                 loop.turn(body)

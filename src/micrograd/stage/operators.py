@@ -67,7 +67,7 @@ def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
         return _identical(a, b) is (kind is ast.Is)
     if kind is ast.In or kind is ast.NotIn:
         if type(b) is Lane or (type(a) is Lane and not isinstance(b, (list, tuple))):
-            raise Unsupported("`in` with a plain number that changes from turn to turn")
+            raise Unsupported("`in` with a plain number that changes from one iteration to the next")
         found = contains(m, b, a)
         return found if kind is ast.In else m.answer(m.masks.without(m.here, m.truth(found)))
     how, plain = COMPARE[kind]
@@ -75,7 +75,7 @@ def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
         m.by_turn += not (isinstance(a, Value) or isinstance(b, Value))
         a, b = lanes.plain(a), lanes.plain(b)
         if not all(isinstance(x, (Value, float, int)) for x in (a, b)):
-            raise Unsupported("a comparison of a plain number that changes from turn to turn")
+            raise Unsupported("a comparison of a plain number that changes from one iteration to the next")
     if isinstance(a, Value) or isinstance(b, Value):
         other = b if isinstance(a, Value) else a
         if isinstance(other, (Value, float, int)):
@@ -87,7 +87,7 @@ def _identical(a: Any, b: Any) -> bool:
     if isinstance(a, Lane) or isinstance(b, Lane):
         if a is None or b is None:
             return False
-        raise Unsupported("`is` with a plain number that changes from turn to turn")
+        raise Unsupported("`is` with a plain number that changes from one iteration to the next")
     if a is b and type(a) in (bool, type(None), Value):
         return True
     for x in (a, b):
@@ -136,7 +136,7 @@ def item(m: Machine, x: Any, index: Any) -> Any:
         return elements.by_turn(m, x, index)
     if isinstance(index, slice) and any(type(part) is Lane for part in (index.start, index.stop, index.step)):
         if type(x) is not list:
-            raise Unsupported("a slice that changes from turn to turn")
+            raise Unsupported("a slice that changes from one iteration to the next")
         return packed.item(m, x, packed.pack(m, x), index)
     result = x[index]
     if type(x) is list and type(result) is list and isinstance(index, slice):

@@ -69,10 +69,10 @@ def span(m: Machine, *ends: Any) -> Any:
     """range() of ends that change from turn to turn."""
     start, stop, step = (0, ends[0], 1) if len(ends) == 1 else (*ends, 1)[:3]
     if type(step) is not int or abs(step) != 1 or affine(start) is None or affine(stop) is None:
-        raise Unsupported("a range whose ends change from turn to turn")
+        raise Unsupported("a range whose ends change from one iteration to the next")
     length = binary_int(m, "sub", stop, start) if step == 1 else binary_int(m, "sub", start, stop)
     if least(length) < 0:
-        raise Unsupported("a range that may be empty in some turns, and end before it begins")
+        raise Unsupported("a range that may be empty in some iterations, and end before it begins")
     return Span(start, length, step)
 
 
@@ -136,14 +136,14 @@ def pack_table(m: Machine, x: Any, rows: Any) -> Packed:
 def row(m: Machine, x: Any, index: Lane) -> Any:
     """One list of a list of lists, by an index that changes from turn to turn. It can be read, and not changed."""
     if least(index) < 0 or least(less(len(x), index)) < 1:
-        raise Unsupported("an index that may be outside of a list in some turns")
+        raise Unsupported("an index that may be outside of a list in some iterations")
     return [part(m, pack_table(m, x, x), index, len(x[0]))]
 
 
 def part(m: Machine, p: Packed, index: Any, width: int) -> Packed:
     """Row number `index` of a table."""
     if least(index) < 0 or least(less(p.length, binary_int(m, "mul", binary_int(m, "add", index, 1), width))) < 0:
-        raise Unsupported("an index that may be outside of an array in some turns")
+        raise Unsupported("an index that may be outside of an array in some iterations")
     return Packed(p.array, width, p.room, p.of, binary_int(m, "mul", index, width))
 
 
@@ -221,13 +221,13 @@ def item(m: Machine, x: list[Any], p: Packed, index: Any) -> Any:
     if isinstance(index, slice):
         return m.made([_part(m, p, index)])
     if type(index) is not int and affine(index) is None:
-        raise Unsupported("an index that changes from turn to turn")
+        raise Unsupported("an index that changes from one iteration to the next")
     if type(index) is int and index < 0:
         index = binary_int(m, "add", p.length, index)
     if type(index) is int and type(p.length) is int and not 0 <= index < p.length:
         raise IndexError("list index out of range")
     if least(index) < 0 or least(less(p.length, index)) < 1:
-        raise Unsupported("an index that may be outside of a list in some turns")
+        raise Unsupported("an index that may be outside of a list in some iterations")
     return load(m, p, index)
 
 
@@ -239,11 +239,11 @@ def _part(m: Machine, p: Packed, index: slice) -> Packed:
         return Packed(p.array, p.length, p.room, p.of, start, -p.step)
     ends = [0 if index.start is None else index.start, p.length if index.stop is None else index.stop]
     if index.step not in (None, 1) or any(affine(e) is None for e in ends):
-        raise Unsupported("a slice that changes from turn to turn")
+        raise Unsupported("a slice that changes from one iteration to the next")
     first, stop = (binary_int(m, "add", p.length, e) if type(e) is int and e < 0 else e for e in ends)
     length = binary_int(m, "sub", stop, first)
     if least(first) < 0 or least(length) < 0 or least(less(p.length, stop)) < 0:
-        raise Unsupported("a slice that may be outside of a list in some turns")
+        raise Unsupported("a slice that may be outside of a list in some iterations")
     start = binary_int(m, "add", p.start, first if p.step == 1 else binary_int(m, "mul", first, p.step))
     return Packed(p.array, length, p.room, p.of, start, p.step)
 
@@ -251,7 +251,7 @@ def _part(m: Machine, p: Packed, index: slice) -> Packed:
 def unpacked(m: Machine, p: Packed) -> list[Any]:
     """The items one by one."""
     if type(p.length) is not int:
-        raise Unsupported("a list whose length changes from turn to turn is read as a whole")
+        raise Unsupported("a list whose length changes from one iteration to the next is read as a whole")
     key = id(p), _trace()
     known = m.unpacked.get(key)
     if known is None:

@@ -80,7 +80,7 @@ class Roll:
     def element(self, items: Any) -> Any:
         """One item of a list in each turn; of a list of lists, a list of such items."""
         if self.items is None:
-            raise Unsupported("an element by the number of the turn, in a loop of unknown length")
+            raise Unsupported("an element by the number of the iteration, in a loop of unknown length")
         items = list(items[: self.items.turns])
         if all(type(x) in (list, tuple) and len(x) == len(items[0]) and type(x) is type(items[0]) for x in items):
             return type(items[0])([self.element(column) for column in zip(*items)])
@@ -133,7 +133,7 @@ class Roll:
         turns = MANY if self.items is None else self.items.turns
         chooses = len(m.masks.atoms) - m.by_turn > before and turns >= Limits.turns
         if turns * work(self.body) < m.limits.work and not chooses:
-            raise Unsupported("there are few instructions in all turns together")
+            raise Unsupported("there are few instructions in all iterations together")
         self._emit(entry, begin)
 
     def _begin(self, name: str, x: Any) -> None:
@@ -196,7 +196,9 @@ class Roll:
             body(m, frame)
             m.meet(turn)
             if self.kinds.asked:
-                raise Unsupported("the body of a loop asks for the class of a number that changes from turn to turn")
+                raise Unsupported(
+                    "the body of a loop asks for the class of a number that changes from one iteration to the next"
+                )
             return self._outputs(serial, breaks, returns, how, returned)
         finally:
             while len(m.journals) > depth:
@@ -255,7 +257,7 @@ class Roll:
                 if isinstance(x, Value):
                     ways.append(("return", None, rows, x))
                 elif type(x) is Lane or isinstance(x, (list, dict, set)):
-                    raise Unsupported("a loop returns what changes from turn to turn")
+                    raise Unsupported("a loop returns what changes from one iteration to the next")
                 else:
                     ways.append(("return", (x,), rows, None))
         ways += [("lost", mask in m.bounds, mask, None) for mask in m.lost]
@@ -268,7 +270,7 @@ class Roll:
         self._check_lists({name: x for name, x in finals.items() if name not in self.apart})
         turns = MANY if self.items is None else self.items.turns
         if max(map(growth, finals.values()), default=0) * turns > CARRIED // 2:
-            raise Unsupported("a whole number that is carried from turn to turn becomes too large")
+            raise Unsupported("a whole number that is carried from one iteration to the next becomes too large")
         carried: list[Any] = []
         for name in self.names:
             carried += [] if name in self.apart else self.forms[name].carried(m, finals[name])
@@ -309,7 +311,7 @@ class Roll:
         for x in found:
             born = self.m.births.get(id(x))
             if born is None or born[2] != self.m.level:
-                raise Unsupported("a list of a turn before, or from outside, is given another name")
+                raise Unsupported("a list of an earlier iteration, or from outside, is given another name")
 
     def _write(self, serial: int, carried: list[Any], inputs: list[Value], elements: list[Value]) -> None:
         """The tapes of body and condition, and the Values from outside that they read."""
@@ -377,9 +379,9 @@ class Roll:
             m.assign(frame, name, frame.variables[owner])
         for name in self.apart.forgotten:
             m.assign(frame, name, Forgotten([]))
-        often = f"{turns} turns" if turns is not None else "as many turns as each row needs"
+        often = f"{turns} iterations" if turns is not None else "as many iterations as each row needs"
         done = ", rows that are done are masked" if self.flagged else ""
-        m.notes[self.line] = f"a loop in the tape, {len(self.body)} instructions a turn, {often}{done}"
+        m.notes[self.line] = f"a loop in the tape, {len(self.body)} instructions per iteration, {often}{done}"
         if not self.flagged:
             return
         how, returned = results[at], results[at + 1]
@@ -394,6 +396,6 @@ class Roll:
                 m.leave(frame.exits, returned if what is None else what[0], None if frame.captured else frame)
             else:
                 why = "an exception is raised, or something is done that is not merged"
-                m.lose(mask, Bound("more turns inside of this loop than are written out") if what else why)
+                m.lose(mask, Bound("more iterations of this loop than are unrolled") if what else why)
             here = m.masks.without(here, mask)
         m.here = FALSE if self.endless else here  # `while True` has no end of its own

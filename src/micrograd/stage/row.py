@@ -66,7 +66,7 @@ class Row:
         if self.first is None:  # the end of a turn is the beginning of the next one
             begin = less(length, ({self.roll: by} if by else {}, by))
             if begin[0]:
-                raise Unsupported("the length of a list that each turn makes changes in two loops")
+                raise Unsupported("the length of a list that each iteration makes changes in two loops")
             self.first, self.by = begin[1], by
             return True
         if self._at_end() == end:
@@ -76,7 +76,7 @@ class Row:
             by = more[1]
             more = {**more[0], self.roll: by}, by
         if self.by or self.roll.items is None or more != ({self.roll: by}, by):
-            raise Unsupported("the length of a list does not change by a constant from turn to turn")
+            raise Unsupported("the length of a list does not change by a constant from one iteration to the next")
         self.by = by
         return True
 
@@ -100,7 +100,7 @@ class Row:
         if found is None:
             found = pack(m, x, self.room)
         if found.room != self.room or found.start != 0 or found.step != 1:
-            raise Unsupported("a part of a list is carried from turn to turn")
+            raise Unsupported("a part of a list is carried from one iteration to the next")
         return found.array
 
     def rebuilt(self, m: Machine, array: Value, inside: bool) -> list[Any]:

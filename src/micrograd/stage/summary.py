@@ -220,7 +220,7 @@ def lower(m: Machine, x: Any, bools: bool = True) -> Any:
         raise Unsupported("a whole number is a result, and not the same in all rows")
     x = settle(m, number(m, x))
     if isinstance(x, Summary) and type(x) is not Summary:
-        raise Unsupported("a result is something that changes from turn to turn of a loop")
+        raise Unsupported("a result is something that changes from one iteration to the next of a loop")
     if type(x) is Summary:
         parts = [y for _, y in x.alternatives]
         kind = type(parts[0])
