@@ -40,7 +40,9 @@ def lines_of(report, f):
 def test_explain_says_what_became_of_each_choice_and_loop():
     found = lines_of(vmap(several).explain(XS), several)
     assert "merged" in found[1] and "masked" in found[1]
-    assert "a loop in the tape" in found[3] and "instructions per iteration" in found[3] and "each row needs" in found[3]
+    assert (
+        "a loop in the tape" in found[3] and "instructions per iteration" in found[3] and "each row needs" in found[3]
+    )
     assert "3 iterations, unrolled" in found[5]
     assert "iterations, unrolled" in found[8] and "masked" in found[8]
     assert "a loop in the tape" in found[11] and "50 iterations" in found[11]
