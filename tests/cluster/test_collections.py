@@ -139,3 +139,17 @@ def test_large_arrays_of_the_caller_are_no_warning(client, recwarn):
     x = np.ones(2_000_000)
     assert vmap(double, reduce="sum", client=client)(x) == 4_000_000.0
     assert not [w for w in recwarn if "large graph" in str(w.message)]
+
+
+def test_rows_to_look_at_are_fetched_at_once(client, monkeypatch):
+    """A function with branches is looked at on 256 rows, of which each was fetched by itself: ten seconds before it began."""
+    from micrograd.cluster.columns import ClusterRows
+
+    x, y = np.random.default_rng(0).normal(size=(2, 1000, 2))
+    args = (da.from_array(x, chunks=(77, 1)), y.T, range(5, 3005, 3), 0.5)
+    rows = ClusterRows(args, {}, (0, 1, 0, None), ())
+    fetched = []
+    compute = da.Array.compute
+    monkeypatch.setattr(da.Array, "compute", lambda a, *args, **how: fetched.append(1) or compute(a, *args, **how))
+    assert rows.spread(256) == [[*x[r], *y[r], 5.0 + 3 * r, 0.5] for r in range(0, 1000, 3)]
+    assert len(fetched) == 1

@@ -7,6 +7,7 @@ from typing import Any
 from micrograd.compile import axes as axes_of
 from micrograd.compile.backend import BLOCK
 from micrograd.compile.rows import Rows, refuse_axis
+from micrograd.tape.trace import peek
 from micrograd.tree import is_array, refuse_masked
 
 # Rows of a chunk are whole blocks, so that no bit of a result depends on how rows are cut into chunks. Each task costs the
@@ -121,6 +122,10 @@ class Column:
         """One row, as an array of one row."""
         return self._part(r, r + 1)
 
+    def some(self, rows: range) -> Any:
+        """Rows at even distances, as an array."""
+        return self.array[(slice(None),) * self.axis + (slice(rows.start, rows.stop, rows.step),)]
+
     def _part(self, start: int, stop: int) -> Any:
         return self.array[(slice(None),) * self.axis + (slice(start, stop),)]
 
@@ -135,6 +140,11 @@ class Numbers(Column):
         """The ends of a part of the range."""
         return self.numbers[start:stop]
 
+    def some(self, rows: range) -> Any:
+        """Numbers at even distances, as an array."""
+        part = self.numbers[rows.start : rows.stop : rows.step]
+        return self.np.arange(part.start, part.stop, part.step, dtype=self.np.int64)
+
     def _part(self, start: int, stop: int) -> Any:
         part = self.numbers[start:stop]
         return self.np.arange(part.start, part.stop, part.step, dtype=self.np.int64)
@@ -147,6 +157,10 @@ class Distributed(Column):
         axis %= max(1, array.ndim)
         super().__init__(array, axis)
         self.parts: list[Any] = []
+
+    def some(self, rows: range) -> Any:
+        """Rows at even distances, fetched at once."""
+        return super().some(rows).compute()
 
     def _part(self, start: int, stop: int) -> Any:
         return super()._part(start, stop).compute()
@@ -236,6 +250,15 @@ class ClusterRows(Rows):
         for column in self.columns:
             numbers += self.np.ravel(column.row(r)).tolist()
         return numbers + self.uniform
+
+    def spread(self, count: int) -> list[list[float]]:
+        """The numbers of some rows, evenly spaced. What is on the cluster is fetched at once, not row by row."""
+        rows = range(0, self.rows, max(1, self.rows // count))
+        parts = [(column.some(rows), column.axis) for column in self.columns]
+        np, uniform = self.np, peek(self.uniform)
+        return [
+            [x for a, axis in parts for x in np.ravel(np.take(a, k, axis)).tolist()] + uniform for k in range(len(rows))
+        ]
 
     def varying(self) -> int:
         """How many numbers vary by row."""
