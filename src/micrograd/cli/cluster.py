@@ -58,11 +58,24 @@ def run(args: Any) -> int:
         print(f"micrograd cluster-demo: dask is not installed: {install.command('cluster')}", file=sys.stderr)
         return 1
     if args.address:
-        with Client(args.address) as client:
+        try:
+            client = Client(args.address, timeout=10)
+        except (OSError, ValueError) as error:  # a TimeoutError is an OSError
+            print(f"micrograd cluster-demo: no scheduler answers at {args.address}: {error}", file=sys.stderr)
+            return 1
+        with client:
             return _simulate(client, paths, args)
     workers = {"n_workers": args.workers, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 40}
     with LocalCluster(host="127.0.0.1", **workers) as cluster, Client(cluster) as client:
+        client.run(_ignore_ctrl_c)
         return _simulate(client, paths, args)
+
+
+def _ignore_ctrl_c() -> None:
+    """On a worker: a terminal sends Ctrl-C to it too, and it would print a traceback before this process ends it."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _simulate(client: Any, paths: int, args: Any) -> int:
