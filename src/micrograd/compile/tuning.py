@@ -123,9 +123,8 @@ class Tuning:
 
     # Instructions: of a shorter tape, the call itself takes most of the time.
     pack_point: int = 100
-    # The same for a batch that is done row after row: of a shorter tape, the code with rows in lanes stays in the near caches. The
-    # values of 32 names, 81,000 instructions, took 4.4 µs a name with rows in lanes and 6.7 packed; with gradients, 212,000, they
-    # took 16.9 and 12.2.
+    # The same for a batch that is done row after row: of a shorter tape, the code with rows in lanes stays in the near caches.
+    # The values of 32 names (81,000 instructions) took 4.4 µs a name with rows in lanes, and 6.7 packed.
     pack_rows: int = 131_072
     # Packing is used where its cost is at most this share of the scalar code's; for rows, of the code with rows in lanes.
     pack_point_cost: float = 0.6
