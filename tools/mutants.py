@@ -254,7 +254,7 @@ def _try(relative: str, chosen: list[Mutation], lines: Lines, budget: float) -> 
     for mutation in chosen:
         row = rows[mutation.name]
         if "import" in row:
-            tests = lines.choose(relative, mutation, budget / 2) or lines.some(relative, budget / 2)
+            tests = list(dict.fromkeys(lines.choose(relative, mutation, budget / 4) + lines.some(relative, budget / 2)))
             if _anew(relative, mutation, tests):
                 lived.append((mutation.name, len(tests)))
         elif not row["killer"]:

@@ -67,6 +67,19 @@ def test_quantiles_are_those_of_the_standard_library(random):
     assert stdlib.isnan(OPS["probit"].value(0.6))
 
 
+@pytest.mark.parametrize("power", range(2, 54))
+def test_quantiles_have_their_digits_in_every_octave_of_a_tail(random, power):
+    mpmath = pytest.importorskip("mpmath")
+    from micrograd.ops import OPS
+
+    for mantissa in (1.0, 1.3, 1.41, 1.42, 1.9):
+        q = mantissa * 2.0**-power - 0.5
+        if -0.5 < q < 0.0:
+            with mpmath.workdps(50):
+                want = float(mpmath.sqrt(2) * mpmath.erfinv(2 * mpmath.mpf(q)))
+            assert OPS["probit"].value(q) == pytest.approx(want, rel=2e-15, abs=0.0)
+
+
 def test_the_derivatives_of_a_normal_number_are_those_of_mean_plus_std_times_z(random, Value):
     mean, std = Value(3.0), Value(2.0)
     x = random.normal(random.key(1), mean, std, draw=4)
