@@ -52,6 +52,7 @@ class Machine:
         self.stacks: dict[Any, Any] = {}  # lists that were packed, and their arrays (see packed.py)
         self.unpacked: dict[Any, Any] = {}  # arrays whose items were loaded one by one, and those items
         self.mixed: dict[int, Any] = {}  # Values that may be plain numbers in the program itself (see mixed.py)
+        self.never_plain: dict[int, Any] = {}  # Values that are known to be none of those
         self.renamed = False  # whether a choice has left one of several lists somewhere (see renamed.py)
         self.statements = 0
         self.nodes = 0  # instructions that were written

@@ -46,6 +46,15 @@ def may_be_plain(m: Machine, x: Any, depth: int = 12) -> bool:
         return not isinstance(x, Value)
     if id(x) in m.mixed:
         return True
+    if id(x) in m.never_plain:
+        return False
+    found = _made_of_plain(m, x, depth)
+    if not found:
+        m.never_plain[id(x)] = x
+    return found
+
+
+def _made_of_plain(m: Machine, x: Any, depth: int) -> bool:
     if x._rule in (*SOURCES, LOAD, STACK) or not x._prev or getattr(x._rule, "number", None) is not None:
         return False
     if depth == 0:
