@@ -23,6 +23,9 @@ from micrograd.text import Column, Page, Program  # noqa: E402
 HEADER = """\
 /* Made by tools/gen_ops_h.py from ops.py: change the table there and run `make ops`. */
 #define OP_COUNT {count}
+
+/* For each op, whether it is a step in all of its inputs: its partials are 0 everywhere. */
+#define OP_FLAT_ROWS {{{flat}}}
 """
 
 
@@ -61,7 +64,8 @@ def text() -> str:
     ops = list(OPS.values())
     fixed = [op for op in ops if op.arity > 0]
     lists = [op for op in ops if op.arity < 0]
-    out = [HEADER.format(count=len(ops)), *(f"static inline {helper}" for helper in HELPERS.values())]
+    flat = ", ".join([str(int(op.flat)) for op in ops])
+    out = [HEADER.format(count=len(ops), flat=flat), *(f"static inline {helper}" for helper in HELPERS.values())]
     out.append("enum {\n" + "".join(f"    OP_{op.name.upper()},\n" for op in ops) + "};\n")
     for op in fixed:
         inputs = ("a", "b", "c")[: op.arity]

@@ -7,6 +7,8 @@ import threading
 
 import pytest
 
+from micrograd.ops import OPS
+
 
 def tangle(twin, leaves, size=200, seed=1):
     """A random graph in which nodes are used many times."""
@@ -27,6 +29,16 @@ class TestBackward:
         assert (a.grad, b.grad, c.grad) == (27.0, 3.0, 1.0)
         c.backward()
         assert (a.grad, b.grad, c.grad) == (54.0, 3.0, 1.0)  # twice the leaf, never 27 then 45
+
+    @pytest.mark.parametrize("name", [op.name for op in OPS.values() if op.flat])
+    def test_no_gradient_passes_a_step_not_even_an_infinite_one(self, twin, name):
+        """0 times infinity would be nan; grad, jit and vmap leave the term out, as PyTorch and JAX do."""
+        op = OPS[name]
+        for at, over in ((0.25, lambda y: twin.math.log(y - y)), (float("inf"), lambda y: y * float("nan"))):
+            leaves = [twin.Value(at) for _ in range(op.arity)]
+            step = twin.engine.apply(twin.ops.OPS[name], *leaves)
+            (over(step) + sum(leaves)).backward()
+            assert [v.grad for v in leaves] == [1.0] * op.arity
 
     def test_a_second_call_doubles_the_leaves_exactly(self, twin):
         leaves = [twin.Value(x) for x in (0.3, -0.7, 1.1)]

@@ -1,6 +1,7 @@
 /* The sort and the sweep: backward() and zero_grad(). */
 
 #include "engine.h"
+#include "ops.h"
 #include "platform.h"
 
 /* ---- lists of pointers; the last sweep's memory is kept for the next one, and taken while in use, so that a sweep inside a sweep
@@ -264,12 +265,15 @@ int sort_all(List *order) {
 
 /* ---- the sweep */
 
+static const unsigned char OP_FLAT[OP_COUNT] = OP_FLAT_ROWS;
+
 static void push_shared(const Block *b, double g) { /* apart from push, so that push stays small enough to be inlined */
     for (Py_ssize_t i = 0; i < b->n; i++) b->in[i]->grad += b->partial[i] * g;
 }
 
 static inline void push(Node *n) {
     double g = n->grad;
+    if (n->op < OP_COUNT && OP_FLAT[n->op]) return; /* no gradient passes a step, not even 0 times an infinite one */
     if (!(n->flags & MANY)) {
         if (n->count > 0 && has_gradient(n->in[0])) n->in[0]->grad += n->partial[0] * g;
         if (n->count > 1 && has_gradient(n->in[1])) n->in[1]->grad += n->partial[1] * g;
