@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from micrograd.stage.errors import Unsupported
-from micrograd.stage.forms import Form, holds_numbers
+from micrograd.stage.forms import Form, holds_numbers, lists_in
 from micrograd.stage.machine import Machine
 from micrograd.stage.packed import packed
 
@@ -54,4 +54,15 @@ class Aliases:
         return new
 
 
-__all__ = ["Aliases"]
+def check_lists(m: Machine, finals: dict[str, Any]) -> None:
+    """Refuse lists that have another name, or may be those of the turn before: a change to one would not be seen."""
+    found = [x for value in finals.values() for x in lists_in(value)]
+    if len({id(x) for x in found}) < len(found):
+        raise Unsupported("a list has two names")
+    for x in found:
+        born = m.births.get(id(x))
+        if born is None or born[2] != m.level:
+            raise Unsupported("a list of an earlier iteration, or from outside, is given another name")
+
+
+__all__ = ["Aliases", "check_lists"]

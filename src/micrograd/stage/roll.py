@@ -13,9 +13,9 @@ from micrograd import engine, graph, observed
 from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
-from micrograd.stage.aliases import Aliases
+from micrograd.stage.aliases import Aliases, check_lists
 from micrograd.stage.errors import Bound, NotYet, StaleRead, Unsupported
-from micrograd.stage.forms import Form, growth, lists_in
+from micrograd.stage.forms import Form, growth
 from micrograd.stage.items import Items
 from micrograd.stage.lanes import CARRIED, Lane, least, plain
 from micrograd.stage.limits import Limits
@@ -267,7 +267,7 @@ class Roll:
                 forms_known = False
         if not forms_known:
             return False
-        self._check_lists({name: x for name, x in finals.items() if name not in self.apart})
+        check_lists(m, {name: x for name, x in finals.items() if name not in self.apart})
         turns = MANY if self.items is None else self.items.turns
         if max(map(growth, finals.values()), default=0) * turns > CARRIED // 2:
             raise Unsupported("a whole number that is carried from one iteration to the next becomes too large")
@@ -302,16 +302,6 @@ class Roll:
         elements = [placeholder for _, placeholder in self.arrays]
         self._write(serial, carried, inputs, elements)
         return True
-
-    def _check_lists(self, finals: dict[str, Any]) -> None:
-        """Refuse lists that have another name, or may be those of the turn before: a change to one would not be seen."""
-        found = [x for value in finals.values() for x in lists_in(value)]
-        if len({id(x) for x in found}) < len(found):
-            raise Unsupported("a list has two names")
-        for x in found:
-            born = self.m.births.get(id(x))
-            if born is None or born[2] != self.m.level:
-                raise Unsupported("a list of an earlier iteration, or from outside, is given another name")
 
     def _write(self, serial: int, carried: list[Any], inputs: list[Value], elements: list[Value]) -> None:
         """The tapes of body and condition, and the Values from outside that they read."""
