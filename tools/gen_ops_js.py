@@ -41,6 +41,17 @@ export const OPS = {
 FOOTER = """\
 };
 
+const STEPS = new Set(@STEPS@);
+
+/**
+ * What a node adds to the gradient of an input. Nothing passes a step (floor, sign ...), not even 0 times infinity.
+ * @param {string} op @param {number} local @param {number} upstream
+ */
+export function pushed(op, local, upstream) {
+  const product = local * upstream;
+  return Number.isNaN(product) && STEPS.has(op) ? 0 : product;
+}
+
 /**
  * The value of one application.
  * @param {string} name @param {number[]} args
@@ -142,7 +153,8 @@ def text() -> str:
             each = [function((*inputs, "y"), partial) for partial in op.partials]
         row.append(f"partials: [{', '.join(each)}]")
         out.append(f"  {op.name}: {{ {', '.join(row)} }},\n")
-    return "".join([*out, FOOTER])
+    steps = json.dumps([op.name for op in OPS.values() if op.flat])
+    return "".join([*out, FOOTER.replace("@STEPS@", steps)])
 
 
 def main() -> int:

@@ -229,13 +229,10 @@ def _backward(nodes: list[Node]) -> Iterator[Frame]:
 
 def _push(node: Node, nodes: list[Node], grad: list[float]) -> Iterator[Frame]:
     upstream = grad[node.id]
-    steps = (
-        node.value._rule is not None and node.value._rule.flat
-    )  # floor, sign ...: nothing passes, not even 0 times inf
     for slot, (j, local) in enumerate(zip(node.inputs, node.partials)):
         if local is None:
             continue
-        before, product = grad[j], 0.0 if steps else local * upstream
+        before, product = grad[j], node.pushed(local, upstream)
         grad[j] = before + product
         yield _contribution(node, nodes, slot, local, upstream, product, before, grad[j])
 

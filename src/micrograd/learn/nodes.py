@@ -31,6 +31,11 @@ class Node:
     source: dict[str, Any] | None = None
     scope: tuple[str, ...] = ()
 
+    def pushed(self, local: float, upstream: float) -> float:
+        """What it adds to the gradient of an input. Nothing passes a step (floor, sign ...), not even 0 times inf."""
+        product, rule = local * upstream, self.value._rule
+        return 0.0 if product != product and rule is not None and rule.flat else product
+
 
 def by_hand(v: Value) -> bool:
     """Whether this node has a `_backward` that somebody wrote, in place of partials."""

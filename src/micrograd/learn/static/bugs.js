@@ -1,5 +1,6 @@
 // Backward passes with one mistake in them: each wrong idea of the lesson, written into the engine.
 import { applies, factsOf, gives, speakOf } from "./judge.js";
+import { pushed } from "./ops.js";
 import { ORDERS, rightGradients, same } from "./orders.js";
 import { calculate, ideas, t } from "./texts.js";
 
@@ -38,7 +39,7 @@ function pass(graph, numbers, idea, passes) {
         const local = numbers.partials[id][slot];
         if (local === null || local === undefined) return;
         const upstream = grads[id], before = grads[input];
-        const frame = { node: id, input, slot, local, upstream, product: local * upstream, before };
+        const frame = { node: id, input, slot, local, upstream, product: pushed(graph.nodes[id].op, local, upstream), before };
         const facts = factsOf(graph, numbers, frame), more = /** @type {any} */ ({ at });
         if (idea && !idea.passes && idea.replaces) more.form = "assign";
         else if (idea && applies(idea, graph.nodes[id], slot, facts)) {

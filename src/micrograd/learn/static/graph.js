@@ -1,6 +1,6 @@
 // One graph and its timeline: the nodes that Python sent, evaluated again when a leaf changes.
 // Frames are those of frames.py, computed by the same steps and put into words by the same templates.
-import { OPS, partialsOf, valueOf } from "./ops.js";
+import { OPS, partialsOf, pushed, valueOf } from "./ops.js";
 import { literal, readNumber, show } from "./numbers.js";
 import { pieces, speak, speakCall, t, text } from "./texts.js";
 
@@ -116,11 +116,11 @@ export function framesOf(graph, numbers) {
   frames.push({ kind: "seed", node: top.id, line: top.line, before: 0, after: 1 });
   grads[graph.root] = 1;
   for (let id = graph.nodes.length - 1; id >= 0; id--) {
-    const { inputs, line } = graph.nodes[id];
+    const { op, inputs, line } = graph.nodes[id];
     inputs.forEach((input, slot) => {
       const local = numbers.partials[id][slot];
       if (local === null || local === undefined) return;
-      const before = grads[input], upstream = grads[id], product = local * upstream, after = before + product;
+      const before = grads[input], upstream = grads[id], product = pushed(op, local, upstream), after = before + product;
       grads[input] = after;
       frames.push({ kind: "backward", node: id, input, slot, line, local, upstream, product, before, after });
     });

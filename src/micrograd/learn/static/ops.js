@@ -217,6 +217,17 @@ export const OPS = {
   }, partials: [(share) => share] },
 };
 
+const STEPS = new Set(["floordiv", "floor", "ceil", "round", "trunc", "sign", "lt", "le", "gt", "ge", "eq", "ne", "philox", "normal"]);
+
+/**
+ * What a node adds to the gradient of an input. Nothing passes a step (floor, sign ...), not even 0 times infinity.
+ * @param {string} op @param {number} local @param {number} upstream
+ */
+export function pushed(op, local, upstream) {
+  const product = local * upstream;
+  return Number.isNaN(product) && STEPS.has(op) ? 0 : product;
+}
+
 /**
  * The value of one application.
  * @param {string} name @param {number[]} args

@@ -1,5 +1,6 @@
 // Backward passes in any order, contribution by contribution, and where they first go wrong (see orders.py).
 import { show } from "./numbers.js";
+import { pushed } from "./ops.js";
 import { t, text } from "./texts.js";
 
 /**
@@ -59,7 +60,7 @@ export function sweep(graph, partials, visits) {
     graph.nodes[id].inputs.forEach((input, slot) => {
       const local = partials[id][slot];
       if (local === null || local === undefined) return;
-      const product = local * upstream, before = grads[input];
+      const product = pushed(graph.nodes[id].op, local, upstream), before = grads[input];
       grads[input] += product;
       pushes.push({ node: id, input, slot, local, upstream, product, before, after: grads[input], at });
     });
@@ -91,7 +92,7 @@ export function runOrder(graph, partials, visits) {
       const local = partials[node.id][slot];
       if (local === null || local === undefined) return;
       const mine = through.get(`${node.id}:${slot}`) ?? [];
-      const got = mine.reduce((sum, push) => sum + push.product, 0), wanted = local * right[node.id];
+      const got = mine.reduce((sum, push) => sum + push.product, 0), wanted = pushed(node.op, local, right[node.id]);
       const flow = { from: input, to: node.id, slot, times: mine.length, got, wanted, fault: "", reason: "" };
       if (!same(got, wanted)) explain(graph, flow, mine, into.get(node.id) ?? [], visits);
       flows.push(flow);
