@@ -194,6 +194,16 @@ class TestOnnx:
         want = [[float(v) for v in f(*row)] for row in rows.tolist()]
         assert run(export_onnx(f, 0.1, 0.2), rows) == pytest.approx(np.array(want), rel=1e-4, abs=1e-4)
 
+    def test_a_row_that_does_what_is_not_merged_gives_nan(self, run):
+        rows = np.array([[0.5, 2.0], [np.nan, 1.0], [3.0, np.nan], [3.0, 1.0]], dtype=np.float32)
+        found = run(export_onnx(lambda a, b: sorted([a, b])[0] * 2.0, 0.1, 0.2), rows)
+        np.testing.assert_array_equal(found[:, 0], [1.0, np.nan, np.nan, 2.0])
+
+    def test_branches_that_are_not_merged_are_refused(self):
+        pytest.importorskip("onnx")
+        with pytest.raises(CompileError, match="whose branches can be merged"):
+            export_onnx(lambda a: a * int(a), 2.5)
+
     def test_a_loop_that_depends_on_the_numbers_is_refused(self):
         pytest.importorskip("onnx")
 
