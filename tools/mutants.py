@@ -75,7 +75,7 @@ TARGETS: dict[str, list[str]] = {
     "tape/kinds.py": ["tests/trust/test_isinstance_under_a_trace.py"],
     **{f"compile/{name}.py": CALLS for name in ("chain", "rows_tracing", "variants", "signature")},
     "stage/masks.py": ["tests/stage/test_masks.py", "tests/stage/test_traps.py"],
-    **{f"stage/{name}.py": MERGER for name in ("machine", "summary", "ragged", "outcomes")},
+    **{f"stage/{name}.py": MERGER for name in ("machine", "summary", "join", "ragged", "outcomes")},
     "optim/rules.py": TRAIN,
     "optim/optimizer.py": TRAIN,
     "losses.py": LOSSES,

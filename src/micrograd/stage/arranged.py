@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from micrograd.stage import iterate
+from micrograd.stage import iterate, iterators
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
@@ -25,26 +25,26 @@ def _call(m: Machine, f: Any, *args: Any) -> Any:
     return m.now(call(m, f, list(args), {}))
 
 
-def _part(m: Machine, source: Any) -> iterate.Iterator:
+def _part(m: Machine, source: Any) -> iterators.Iterator:
     """An iterator over what a function of itertools is given, which nobody else may hold."""
     found = iterate.iterator(m, source)
     if id(found) in m.births:
         raise Unsupported("a function of itertools over an iterator, of which it may leave items")
-    return iterate.adopt(m, found)
+    return iterators.adopt(m, found)
 
 
 def _unheld(m: Machine, source: Any, name: str) -> None:
     source = m.now(source)
-    if isinstance(source, iterate.Iterator) and id(source) in m.births:
+    if isinstance(source, iterators.Iterator) and id(source) in m.births:
         raise Unsupported(f"{name} of an iterator that the program holds")
 
 
-class Running(iterate.Iterator):
+class Running(iterators.Iterator):
     """itertools.accumulate."""
 
     own = True  # nobody else advances its part
 
-    def __init__(self, part: iterate.Iterator, function: Callable[[Any, Any], Any], total: Any) -> None:
+    def __init__(self, part: iterators.Iterator, function: Callable[[Any, Any], Any], total: Any) -> None:
         self.part, self.function, self.total = part, function, total
         self.begun: Any = total is NOTHING  # whether an initial total was given already
 
@@ -59,7 +59,7 @@ class Running(iterate.Iterator):
             return m.here, m.now(self.total)
         rows, item = self.part.advance(m)
         if rows is FALSE:
-            return iterate.NOTHING
+            return iterators.NOTHING
         if rows is not m.here:
             raise Unsupported("accumulate() of what has different lengths by row")
         from micrograd.stage.calls import each
@@ -68,12 +68,12 @@ class Running(iterate.Iterator):
         return m.here, self.total
 
 
-class While(iterate.Iterator):
+class While(iterators.Iterator):
     """itertools.takewhile."""
 
     own = True  # nobody else advances its part
 
-    def __init__(self, part: iterate.Iterator, holds: Callable[[Any], Any]) -> None:
+    def __init__(self, part: iterators.Iterator, holds: Callable[[Any], Any]) -> None:
         self.part, self.holds = part, holds
         self.ended: Any = FALSE  # the rows that take no more items
 
@@ -88,7 +88,7 @@ class While(iterate.Iterator):
         m.here = masks.without(here, ended)
         if m.here is FALSE:
             m.here = here
-            return iterate.NOTHING
+            return iterators.NOTHING
         around = m.bystanders
         rows, item = self.part.advance(m)
         if rows is not FALSE:
@@ -97,7 +97,7 @@ class While(iterate.Iterator):
             self.ended = masks.either(ended, masks.without(rows, going))
             rows = going
         m.here, m.bystanders = here, around
-        return (rows, item) if rows is not FALSE else iterate.NOTHING
+        return (rows, item) if rows is not FALSE else iterators.NOTHING
 
 
 def _accumulate(m: Machine, source: Any, func: Any = None, *, initial: Any = None) -> Any:
@@ -130,7 +130,7 @@ def _kept(m: Machine, items: list[Any], rows: list[Mask]) -> Any:
     found = [(mask, item) for mask, item in zip(rows, items) if mask is not FALSE]
     if any(mask is not m.here for mask, _ in found):
         m.merged()
-    return m.made(iterate.Sequence(collected(m, found, m.here)))
+    return m.made(iterators.Sequence(collected(m, found, m.here)))
 
 
 def _filter(keeps: bool) -> Callable[..., Any]:
@@ -158,13 +158,13 @@ def _dropwhile(m: Machine, predicate: Any, source: Any) -> Any:
 
 
 def _starmap(m: Machine, f: Any, source: Any) -> Any:
-    return m.made(iterate.Together([_part(m, source)], lambda found: _call(m, f, *iterate.items(m, found[0]))))
+    return m.made(iterators.Together([_part(m, source)], lambda found: _call(m, f, *iterate.items(m, found[0]))))
 
 
 def _repeat(m: Machine, x: Any, times: Any = 1 << 60) -> Any:
     if type(times) is not int or times > 1_000_000:
         raise Unsupported("itertools.repeat() without an end, or as often as a number of the row says")
-    return m.made(iterate.Sequence([x] * times))
+    return m.made(iterators.Sequence([x] * times))
 
 
 def bisect_right(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> Any:

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import arranged, iterate, mixed, packed
+from micrograd.stage import arranged, iterate, iterators, mixed, packed
 from micrograd.stage.errors import Unsupported
+from micrograd.stage.join import join
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE
 from micrograd.stage.ragged import ragged, settle
-from micrograd.stage.summary import Summary, join
+from micrograd.stage.summary import Summary
 from micrograd.tape import kinds
 
 MAX_SORTED = 64  # a network of more would have thousands of comparisons
@@ -66,7 +67,7 @@ def _extreme(kind: type) -> Callable[..., Any]:
 def _any(stops_at: bool) -> Callable[..., Any]:
     def rule(m: Machine, source: Any) -> Any:
         source = m.now(source)
-        if isinstance(source, iterate.Iterator):
+        if isinstance(source, iterators.Iterator):
             raise Unsupported("any() or all() of an iterator, of which they leave items")
         here, around = m.here, m.bystanders
         total = FALSE
@@ -190,7 +191,7 @@ def _dict(m: Machine, *source: Any, **named: Any) -> Any:
 
 def _next(m: Machine, source: Any, *default: Any) -> Any:
     source = m.now(source)
-    if not isinstance(source, iterate.Iterator) or id(source) not in m.births:
+    if not isinstance(source, iterators.Iterator) or id(source) not in m.births:
         raise Unsupported("next() of an iterator from outside")
     rows, item = source.advance(m)
     rest = m.masks.without(m.here, rows)
@@ -207,7 +208,7 @@ def _next(m: Machine, source: Any, *default: Any) -> Any:
 def _iter(m: Machine, source: Any, *sentinel: Any) -> Any:
     if sentinel:
         raise Unsupported("iter() of a function that is called until it returns a given object")
-    return iterate.adopt(m, iterate.iterator(m, source))
+    return iterators.adopt(m, iterate.iterator(m, source))
 
 
 def _bool(m: Machine, x: Any = False) -> Any:
@@ -256,19 +257,19 @@ def _zip(m: Machine, *sources: Any, strict: bool = False) -> Any:
         lists = [iterate.items(m, s) for s in sources]
         if len({len(x) for x in lists}) > 1:
             raise ValueError("zip() arguments have different lengths")
-        return m.made(iterate.Sequence(list(zip(*lists))))
-    own = not any(isinstance(m.now(s), iterate.Iterator) for s in sources)
-    return m.made(iterate.Together([_iter(m, s) for s in sources], None, own))
+        return m.made(iterators.Sequence(list(zip(*lists))))
+    own = not any(isinstance(m.now(s), iterators.Iterator) for s in sources)
+    return m.made(iterators.Together([_iter(m, s) for s in sources], None, own))
 
 
 def _map(m: Machine, f: Any, *sources: Any) -> Any:
     parts = [_iter(m, s) for s in sources]
-    return m.made(iterate.Together(parts, lambda items: _call(m, f, *items)))
+    return m.made(iterators.Together(parts, lambda items: _call(m, f, *items)))
 
 
 def _enumerate(m: Machine, source: Any, start: int = 0) -> Any:
-    own = not isinstance(m.now(source), iterate.Iterator)
-    return m.made(iterate.Counted(_iter(m, source), start, own))
+    own = not isinstance(m.now(source), iterators.Iterator)
+    return m.made(iterators.Counted(_iter(m, source), start, own))
 
 
 def _reversed(m: Machine, source: Any) -> Any:
@@ -277,10 +278,10 @@ def _reversed(m: Machine, source: Any) -> Any:
         raise Unsupported("reversed() of a list whose length differs by row")
     found = packed.packed(source)
     if found is not None:
-        return m.made(iterate.Sequence(packed.item(m, source, found, slice(None, None, -1))))
+        return m.made(iterators.Sequence(packed.item(m, source, found, slice(None, None, -1))))
     if not isinstance(source, (list, tuple, range, str)):
         source = iterate.items(m, source)
-    return m.made(iterate.Sequence(source, reverse=True))
+    return m.made(iterators.Sequence(source, reverse=True))
 
 
 def _getattr(m: Machine, x: Any, name: str, *default: Any) -> Any:
@@ -305,7 +306,7 @@ def _listed(f: Any) -> Callable[..., Any]:
 
     def rule(m: Machine, *args: Any, **options: Any) -> Any:
         given = [a if type(a) in (int, type(None)) else iterate.items(m, a) for a in args]
-        return m.made(iterate.Sequence(list(f(*given, **options))))
+        return m.made(iterators.Sequence(list(f(*given, **options))))
 
     return rule
 
@@ -313,7 +314,7 @@ def _listed(f: Any) -> Callable[..., Any]:
 def _count(m: Machine, start: Any = 0, step: Any = 1) -> Any:
     if type(start) is not int or type(step) is not int or step < 1:
         raise Unsupported("itertools.count() of other numbers than whole ones")
-    return m.made(iterate.Sequence(range(start, start + (1 << 60), step)))
+    return m.made(iterators.Sequence(range(start, start + (1 << 60), step)))
 
 
 ARRANGED = [itertools.combinations, itertools.combinations_with_replacement, itertools.permutations, itertools.product,

@@ -9,14 +9,15 @@ from types import BuiltinFunctionType, BuiltinMethodType, FunctionType, MethodTy
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import builtin, iterate, managers, mixed, packed, ragged
+from micrograd.stage import builtin, iterate, iterators, managers, mixed, packed, ragged
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.functions import Function, enter
+from micrograd.stage.join import number
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
 from micrograd.stage.pure import WHOLE, is_pure, total
-from micrograd.stage.summary import Summary, number
+from micrograd.stage.summary import Summary
 
 MUTATORS: dict[Any, set[str]] = {
     list: {"append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort"},
@@ -67,7 +68,7 @@ def exactly(items: list[Any], count: int) -> list[Any]:
 def attribute(m: Machine, x: Any, name: str) -> Any:
     """x.name"""
     mixed.refuse(m, x)
-    if isinstance(x, (iterate.Iterator, iterate.Comprehension, Function)):
+    if isinstance(x, (iterators.Iterator, iterate.Comprehension, Function)):
         raise Unsupported(f"the attribute {name} of a {type(x).__name__}")
     by_class = getattr(type(x), name, None)
     if type(by_class) is property and type(by_class.fget) is FunctionType and type(x) is not super:
@@ -193,7 +194,7 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def _by_rule(m: Machine, f: Any, rule: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A builtin; of lists whose lengths differ by row, for each length."""
     if f in builtin.OF_ITEMS and not (f is len and len(args) == 1 and packed.packed(m.now(args[0])) is not None):
-        whole: tuple[type, ...] = () if f in (any, all) else (iterate.Iterator, iterate.Comprehension)
+        whole: tuple[type, ...] = () if f in (any, all) else (iterators.Iterator, iterate.Comprehension)
         whole = whole[:1] if f is sum else whole  # which takes the items of a generator expression one by one
         if (
             f in (sum, min, max)
@@ -268,7 +269,7 @@ def plainly(m: Machine, x: Any) -> Any:
         raise Unsupported("a dict of what differs by row is handed to code that is not interpreted")
     if isinstance(x, iterate.Comprehension):
         return plainly(m, x.items(m))
-    if isinstance(x, iterate.Iterator):
+    if isinstance(x, iterators.Iterator):
         return plainly(m, iterate.items(m, x))
     return x
 

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from micrograd.stage import arranged, calls, iterate, lanes, managers
+from micrograd.stage import arranged, calls, iterate, iterators, lanes, managers
 from micrograd.stage.errors import StaleRead, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
@@ -252,7 +252,7 @@ def alone(node: ast.expr, value: Run) -> Run:
         if isinstance(found, managers.Generator) and managers.makes(m.called, found):
             m.births.pop(id(found), None)
         elif any(m.called is f for f in (zip, enumerate, *arranged.RULES)):
-            iterate.release(m, found)
+            iterators.release(m, found)
         return found
 
     return run

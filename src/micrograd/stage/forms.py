@@ -7,12 +7,13 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.stage.errors import NotYet, StaleRead, Unsupported
+from micrograd.stage.join import constant_key, join, number
 from micrograd.stage.lanes import Lane, plain
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import TRUE
 from micrograd.stage.packed import packed
 from micrograd.stage.row import Row, is_long
-from micrograd.stage.summary import STALE, Summary, _constant_key, join, number
+from micrograd.stage.summary import STALE, Summary
 
 FEW = {int: 3, float: 4}  # numbers that a variable may take as constants, by their type
 OTHERS = 9
@@ -56,7 +57,7 @@ class Form:
         elif self.lane is type(x):
             new = False
         else:
-            new = _constant_key(x) not in [_constant_key(c) for c in self.constants]
+            new = constant_key(x) not in [constant_key(c) for c in self.constants]
             if new:
                 self.constants.append(x)
                 if sum(type(c) is type(x) for c in self.constants) > FEW.get(type(x), OTHERS):
@@ -115,7 +116,7 @@ class Form:
             return -1.0
         if self._of_lane(x):
             return -2.0
-        return float([_constant_key(c) for c in self.constants].index(_constant_key(x)))
+        return float([constant_key(c) for c in self.constants].index(constant_key(x)))
 
     def carried(self, m: Machine, x: Any) -> list[Any]:
         """What is carried for a variable that holds x: its number, and which of the alternatives it is."""

@@ -73,7 +73,7 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What code that is not interpreted (grad, functools.reduce) calls."""
-        from micrograd.stage.summary import number
+        from micrograd.stage.join import number
 
         return number(self.machine, enter(self.machine, self, list(args), kwargs))
 

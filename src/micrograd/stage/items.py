@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from micrograd.stage import iterate
+from micrograd.stage import iterators
 from micrograd.stage.elements import listed
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.lanes import least, less
@@ -27,14 +27,14 @@ class Items:
         self.limit = None if fixed else self.length  # where it changes from turn to turn of a loop around
 
     def _of(self, source: Any, m: Machine) -> tuple[Callable[[Roll], Any], Any]:
-        if isinstance(source, iterate.Together) and source.function is None:
+        if isinstance(source, iterators.Together) and source.function is None:
             parts = [self._of(p, m) for p in source.parts]
             return lambda roll: tuple([make(roll) for make, _ in parts]), reduce(_shorter, [n for _, n in parts])
-        if isinstance(source, iterate.Counted) and type(source.number) is int:
+        if isinstance(source, iterators.Counted) and type(source.number) is int:
             make, count = self._of(source.part, m)
             first = source.number
             return lambda roll: (roll.index(1, first), make(roll)), count
-        if type(source) is not iterate.Sequence or type(source.position) is not int or source.size is not None:
+        if type(source) is not iterators.Sequence or type(source.position) is not int or source.size is not None:
             raise Unsupported("a loop over this is not rolled")
         at = source.position
         if isinstance(source.source, Span):

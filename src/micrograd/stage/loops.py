@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from micrograd.stage import iterate
+from micrograd.stage import iterate, iterators
 from micrograd.stage.errors import Bound, Lost, NotYet, Unsupported
 from micrograd.stage.expressions import expression
 from micrograd.stage.items import Items
@@ -211,11 +211,11 @@ def loop_for(node: Any, scope: Scope) -> Any:
 
 def left(source: Any) -> int:
     """How many turns a loop has left, as far as that is known."""
-    if isinstance(source, iterate.Together):
+    if isinstance(source, iterators.Together):
         return min([left(p) for p in source.parts], default=0)
-    if isinstance(source, iterate.Counted):
+    if isinstance(source, iterators.Counted):
         return left(source.part)
-    if isinstance(source, iterate.Sequence) and type(source.position) is int:
+    if isinstance(source, iterators.Sequence) and type(source.position) is int:
         found = source.source if isinstance(source.source, Span) else packed(source.source)
         if found is not None:
             return found.length - source.position if type(found.length) is int else MANY

@@ -13,10 +13,11 @@ from typing import Any
 from micrograd.engine import Value
 from micrograd.stage import lanes, packed, ragged
 from micrograd.stage.errors import Bound, Lost, Outside, StaleRead, TooManyWays, Unsupported
+from micrograd.stage.join import Entry, join
 from micrograd.stage.limits import Limits
 from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
 from micrograd.stage.state import Exits, Frame, Journal, Key, State, changes, contents, restore, undo
-from micrograd.stage.summary import STALE, UNBOUND, Entry, Summary, join
+from micrograd.stage.summary import STALE, UNBOUND, Summary
 
 MAX_STATEMENTS = 400_000
 OWN = "micrograd/"  # how the place of a line of this package begins, of which users are not told

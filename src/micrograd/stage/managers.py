@@ -11,7 +11,7 @@ import ast
 import contextlib
 from typing import Any
 
-from micrograd.stage import iterate, ragged
+from micrograd.stage import iterators, ragged
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
@@ -58,7 +58,7 @@ def yield_(node: Any, scope: Scope) -> Any:
     return run
 
 
-class Generator(iterate.Iterator):
+class Generator(iterators.Iterator):
     """What a call of a generator function gives."""
 
     def __init__(self, function: Any, frame: Frame) -> None:
@@ -90,7 +90,7 @@ class Generator(iterate.Iterator):
         self.seen = _reach(m, self.function, frame)
         if not _same(before, self.seen):
             raise Unsupported("a generator changes something outside of it")
-        self.items = iterate.Sequence(given)
+        self.items = iterators.Sequence(given)
         if id(self) in m.births:
             m.made(self.items)
 
@@ -125,7 +125,7 @@ def _reach(m: Machine, code: Any, frame: Frame) -> list[Any]:
             held = list(x)
         elif isinstance(x, dict):
             held = [*x, *x.values()]
-        elif isinstance(x, iterate.Iterator) or (id(x) in m.births and hasattr(x, "__dict__")):
+        elif isinstance(x, iterators.Iterator) or (id(x) in m.births and hasattr(x, "__dict__")):
             held = list(vars(x).values())
         else:
             continue

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import elements, iterate, lanes, mixed, packed
+from micrograd.stage import elements, iterate, iterators, lanes, mixed, packed
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
@@ -102,7 +102,7 @@ def _identical(a: Any, b: Any) -> bool:
 
 def contains(m: Machine, items: Any, x: Any) -> Any:
     """x in items, as CPython asks: item by item, for the same object or an equal one."""
-    if isinstance(items, (iterate.Iterator, iterate.Comprehension)):
+    if isinstance(items, (iterators.Iterator, iterate.Comprehension)):
         raise Unsupported("`in` of an iterator, of which it leaves items")
     if type(items) not in (list, tuple):
         return m.lift(operator.contains, items, x)
@@ -122,7 +122,7 @@ def contains(m: Machine, items: Any, x: Any) -> Any:
 def item(m: Machine, x: Any, index: Any) -> Any:
     """x[index]"""
     mixed.refuse(m, x, index)
-    if isinstance(x, (iterate.Iterator, Value)):
+    if isinstance(x, (iterators.Iterator, Value)):
         raise TypeError(f"'{type(x).__name__}' object is not subscriptable")
     if isinstance(index, slice) and any(type(part) is Summary for part in (index.start, index.stop, index.step)):
         return m.lift(lambda *ends: item(m, x, slice(*ends)), index.start, index.stop, index.step)

@@ -16,11 +16,12 @@ from typing import Any
 from micrograd.stage import calls, managers
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.expressions import expression
+from micrograd.stage.join import join
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.scope import Scope
 from micrograd.stage.state import Exits, Frame
-from micrograd.stage.summary import Summary, join
+from micrograd.stage.summary import Summary
 
 Step = Callable[[Machine, Frame], None]
 ERROR = ".error"  # the variable that holds the exception that is being handled

@@ -13,10 +13,11 @@ from micrograd import observed
 from micrograd.engine import Value
 from micrograd.ops import OPS
 from micrograd.stage.errors import Unsupported
+from micrograd.stage.join import join_values
 from micrograd.stage.lanes import EXACT, Lane, affine, binary, least, less, plain
 from micrograd.stage.mixed import mark, refuse
 from micrograd.stage.nodes import node_of, result_of
-from micrograd.stage.summary import Summary, _join_values, is_number
+from micrograd.stage.summary import Summary, is_number
 from micrograd.tape.builder import Builder
 from micrograd.tape.tape import LOAD, PICK, STACK, Loop, Tape
 
@@ -187,7 +188,7 @@ def one(m: Machine, x: Any) -> Any:
     if type(x) is not Summary:
         found = plain(x)
         return float(found) if type(found) is int else found
-    return _join_values(m, [(mask, None, plain(y)) for mask, y in x.alternatives])
+    return join_values(m, [(mask, None, plain(y)) for mask, y in x.alternatives])
 
 
 def sort_of(x: Any) -> str:

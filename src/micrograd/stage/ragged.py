@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.join import join
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.packed import packed, unpacked
-from micrograd.stage.summary import Summary, join
+from micrograd.stage.summary import Summary
 
 if TYPE_CHECKING:
     from micrograd.stage.machine import Machine

@@ -16,11 +16,12 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from micrograd.stage.join import join
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.packed import packed
 from micrograd.stage.ragged import ragged
 from micrograd.stage.state import Exits, Frame
-from micrograd.stage.summary import Summary, join
+from micrograd.stage.summary import Summary
 
 if TYPE_CHECKING:
     from micrograd.stage.machine import Machine

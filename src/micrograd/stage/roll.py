@@ -17,6 +17,7 @@ from micrograd.stage.aliases import Aliases, check_lists
 from micrograd.stage.errors import Bound, NotYet, StaleRead, Unsupported
 from micrograd.stage.forms import Form, growth
 from micrograd.stage.items import Items
+from micrograd.stage.join import join
 from micrograd.stage.lanes import CARRIED, Lane, least, plain
 from micrograd.stage.limits import Limits
 from micrograd.stage.machine import Machine
@@ -26,7 +27,7 @@ from micrograd.stage.nodes import node_of, number_of, result_of
 from micrograd.stage.packed import Forgotten, load, one, pack, sort_of
 from micrograd.stage.sample import sampled, work
 from micrograd.stage.state import Exits, Frame, undo
-from micrograd.stage.summary import STALE, UNBOUND, Summary, held, is_stale, join
+from micrograd.stage.summary import STALE, UNBOUND, Summary, held, is_stale
 from micrograd.tape import kinds
 from micrograd.tape import trace as tracing
 from micrograd.tape.builder import Builder

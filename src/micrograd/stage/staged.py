@@ -27,8 +27,8 @@ from micrograd.stage.limits import Limits
 from micrograd.stage.machine import OWN, Machine
 from micrograd.stage.masks import FALSE, TRUE
 from micrograd.stage.nodes import node_of
+from micrograd.stage.results import lower
 from micrograd.stage.sample import sampled
-from micrograd.stage.summary import lower
 from micrograd.tape import interpret as python
 from micrograd.tape import kinds, passes
 from micrograd.tape import trace as tracing
