@@ -43,7 +43,8 @@ TABLE = ["tests/engine/test_table.py", "tests/engine/test_ops.py", "tests/engine
 ENGINE = ["tests/engine/test_engine.py", "tests/engine/test_backward.py", "tests/engine/test_tiny.py",
           "tests/engine/test_copies.py", "tests/engine/test_primitive.py", "tests/engine/test_by_hand.py",
           "tests/engine/test_safety.py", "tests/engine/test_engine_alone.py", "tests/engine/test_random.py"]  # fmt: skip
-PASSES = ["tests/tape/test_passes.py", "tests/tape/test_transforms.py", "tests/tape/test_composition.py",
+PASSES = ["tests/tape/test_passes.py", "tests/tape/test_rewriting.py", "tests/tape/test_ordering.py", "tests/tape/test_fuse.py",
+          "tests/tape/test_transforms.py", "tests/tape/test_composition.py",
           "tests/tape/test_region_derivatives.py", "tests/tape/test_regions.py", "tests/tape/test_tape.py",
           "tests/tape/test_indexed.py", "tests/tape/test_reach.py", "tests/contract/test_fuzz.py"]  # fmt: skip
 REWRITES = ["tests/compile/test_patterns.py", "tests/compile/test_jit.py", "tests/compile/test_same_functions.py",

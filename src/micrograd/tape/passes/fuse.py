@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from micrograd.tape.builder import Builder
 from micrograd.tape.passes.prune import prune
-from micrograd.tape.tape import CONST, INPUT, LOAD, SOURCES, Loop, Projection, Region, Tape
+from micrograd.tape.tape import CONST, INPUT, LOAD, SOURCES, Loop, Region, Tape
 
 
 def fuse(tape: Tape) -> Tape:
@@ -28,7 +28,7 @@ def _fused_once(tape: Tape) -> Tape | None:
         for a in () if op in SOURCES else args:
             readers.setdefault(a, []).append(i)
     for o in tape.roots():
-        readers.setdefault(o, []).append(-1)
+        readers.setdefault(o, []).append(len(tape))
     for i, op in enumerate(tape.ops):
         if not isinstance(op, Loop) or op.reverse:
             continue
@@ -41,7 +41,7 @@ def _fused_once(tape: Tape) -> Tape | None:
 
 def _made_by(tape: Tape, place: int, reader: int, readers: dict[int, list[int]]) -> int | None:
     """The loop whose only result is read by this reader alone, at this place."""
-    while isinstance(tape.ops[place], Projection) and tape.ops[place].name in ("pad", "result"):
+    while tape.ops[place].name in ("pad", "result"):
         if readers[place] != [reader]:
             return None
         place, reader = tape.args[place][0], place
@@ -55,7 +55,7 @@ def _fits(tape: Tape, first: int, second: int, k: int) -> bool:
     """Whether both loops take the same turns, and the second reads of input k the item of its own turn, and nothing else."""
     one, two = tape.ops[first], tape.ops[second]
     assert isinstance(one, Loop) and isinstance(two, Loop)
-    if one.turns is None or one.turns != two.turns or (one.condition is None) != (two.condition is None):
+    if one.turns is None or one.turns != two.turns:
         return False
     body = two.body
     given = {p: args[0] for p, (op, args) in enumerate(zip(body.ops, body.args)) if op is INPUT}
@@ -68,15 +68,14 @@ def _fits(tape: Tape, first: int, second: int, k: int) -> bool:
     if not wanted.isdisjoint(body.outputs):
         return False
     if one.condition is None or two.condition is None:
-        return True
+        return one.condition is two.condition
     if any(op is INPUT and args[0] == k for op, args in zip(two.condition.ops, two.condition.args)):
         return False
     if any(op is INPUT and args[0] < two.carried for op, args in zip(two.condition.ops, two.condition.args)):
         return False
-    places = sorted(
-        {*tape.args[first], *tape.args[second]}
-    )  # written over the same inputs, equal conditions are one place
-    b = Builder(len(places) + 1)
+    # Written over the same inputs, equal conditions are one place.
+    places = sorted({*tape.args[first], *tape.args[second]})
+    b = Builder()
     at = {p: b.input(n) for n, p in enumerate(places)}
     turn = b.input(len(places))
     tests = [
@@ -99,11 +98,11 @@ def _joined(tape: Tape, first: int, second: int, k: int) -> Tape:
     number = {n: j for j, n in enumerate(order)}
     begin = len(order)
     number.update({n: begin + more + j for j, n in enumerate(over)})
-    of_first = [*range(begin, begin + more), *range(begin + more + len(over), count - 1), count - 1]
+    of_first = [*range(begin, begin + more), *range(begin + more + len(over), count)]
 
-    def moved(inner: Tape, whole: bool) -> Tape:
+    def moved(inner: Tape) -> Tape:
         b = Builder(count)
-        item = b.inline(one.body, [b.input(n) for n in of_first])[0] if whole else -1
+        item = b.inline(one.body, [b.input(n) for n in of_first])[0]
         at: list[int] = []
         for op, args in zip(inner.ops, inner.args):
             if op is CONST:
@@ -117,8 +116,8 @@ def _joined(tape: Tape, first: int, second: int, k: int) -> Tape:
                 at.append(b.emit(op, tuple([at[a] for a in args])))
         return b.finish([at[o] for o in inner.outputs])
 
-    condition = None if two.condition is None else moved(two.condition, False)
-    op = Loop(moved(two.body, True), two.carried, two.invariants - 1 + more, two.turns, condition)
+    condition = None if two.condition is None else moved(two.condition)
+    op = Loop(moved(two.body), two.carried, two.invariants - 1 + more, two.turns, condition)
     places, firsts = tape.args[second], tape.args[first]
     operands = [places[n] for n in order] + list(firsts[:more]) + [places[n] for n in over] + list(firsts[more:])
     ops, rows = list(tape.ops), list(tape.args)

@@ -74,8 +74,6 @@ def gather(tape: Tape) -> Tape:
                     for a in different(tape.args[r]):
                         waiting[a] -= 1
                         let_go(a)
-    at = [-1] * count
-    for place, i in enumerate(order):
-        at[i] = place
+    at = dict(zip(order, range(count)))
     rows = [tape.args[i] if tape.ops[i] in SOURCES else tuple([at[a] for a in tape.args[i]]) for i in order]
     return tape.remap(at, [tape.ops[i] for i in order], rows)

@@ -8,35 +8,37 @@ from typing import Any
 from micrograd.errors import CompileError
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder, Ref
-from micrograd.tape.decisions import NOTHING, Decisions, decisions
+from micrograd.tape.decisions import Decisions, decisions
 from micrograd.tape.passes.derivatives import connected, slopes_of
 from micrograd.tape.tape import CONST, INPUT, PICK, SOURCES, Region, Structural, Tape
 
 MUL, POW = OPS["mul"], OPS["pow"]
 
 
-def expand(
-    tape: Tape, spelled: Any, fast: bool = False, powers: bool = False, decided: Decisions | None = None
-) -> Tape:
+def expand(tape: Tape, spelled: Any, fast: bool = False, powers: bool = False) -> Tape:
     """The tape in ops for which `spelled(op)` holds: the others are run, on places, down to those.
 
     With `powers`, x**2 becomes x*x and the like: faster by far, and off by a rounding at most. So it is not done for exact
-    results, and not where a guard or a condition is decided by it (`decided`, of the body of a region).
+    results, and not where a guard or a condition is decided by it.
     """
+    return _expand(tape, spelled, fast, decisions(tape) if powers else None)
+
+
+def _expand(tape: Tape, spelled: Any, fast: bool, decided: Decisions | None) -> Tape:
+    """The tape or the body of a region expanded; `decided` has the places whose powers stay, None those of all powers."""
     builder = Builder(tape.inputs, tape.params, fast)
-    decided = decisions(tape) if decided is None and powers else decided or NOTHING
     at: list[int] = []
     for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
         if op in SOURCES:
             at.append(builder.const(args[0]) if op is CONST else builder.source(op, args[0]))
             continue
         row = tuple([at[a] for a in args])
-        place = _power(builder, row) if powers and op is POW and i not in decided.places else None
+        place = _power(builder, row) if decided is not None and op is POW and i not in decided.places else None
         if place is not None:
             at.append(place)
         elif isinstance(op, Region):
-            inside = decided.bodies.get(i, [NOTHING] * 2)
-            bodies = [expand(body, spelled, fast, powers, d) for body, d in zip(op.bodies(), inside)]
+            inside = [None, None] if decided is None else decided.bodies[i]
+            bodies = [_expand(body, spelled, fast, d) for body, d in zip(op.bodies(), inside)]
             at.append(builder.emit(op.with_bodies(bodies), row))
         elif isinstance(op, Structural) or spelled(op):
             at.append(builder.emit(op, row))
@@ -90,7 +92,7 @@ def check_primitives(tape: Tape, inputs: Sequence[int], spelled: Any) -> None:
     kinds: set[tuple[Op, tuple[bool, ...]]] = set()
     _primitives(tape, connected(tape, inputs), kinds)
     for op, wanted in kinds:
-        builder = Builder(len(wanted), 0)
+        builder = Builder(len(wanted))
         args = tuple([builder.source(INPUT, k) for k in range(len(wanted))])
         result = _expanded(builder, op, [Ref(builder, a) for a in args], spelled)
         if any(wanted):
