@@ -52,6 +52,8 @@ def expansion(op: Op) -> Tape:
 class Text:
     """The IR of one tape, being written."""
 
+    has_blocks = False  # whether an instruction may end a basic block and begin others
+
     def __init__(self, tape: Tape, target: Target, reduced: list[bool], point: bool) -> None:
         self.tape, self.target, self.reduced = tape, target, reduced
         self.float32 = target.float32

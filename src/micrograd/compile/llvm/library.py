@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from micrograd.compile.llvm import math as inline
-from micrograd.compile.llvm import same_erfc, same_exp
+from micrograd.compile.llvm import same_erfc, same_exp, same_square
 from micrograd.compile.llvm.build import host_features, vector_name
 
 if TYPE_CHECKING:
@@ -29,7 +29,12 @@ def call(text: Text, function: str, operands: list[str]) -> str:
     same = SAME.get(function)
     if same is not None and wide and same.usable(text.target.bits):
         return str(same.call(text, operands[0]))
+    as_eager = text.target.exact or text.one_by_one_calls
+    square = function == "pow" and operands[1] == text.splat(2.0) and text.scalar == "double"
+    if square and as_eager and (wide or text.point) and same_square.usable(text.target.bits):
+        return same_square.call(text, operands[0])
     scalar = text.scalar if function not in OURS else "double"
+    plain = " nobuiltin" if as_eager else ""  # else LLVM writes pow(x, 2) as x*x, which has other bits here and there
     name = function + ("f" if scalar == "float" else "")
     declare = f"declare {scalar} @{name}({', '.join([scalar] * n)}) nounwind willreturn memory(none)"
     text.declared[declare] = declare
@@ -41,7 +46,7 @@ def call(text: Text, function: str, operands: list[str]) -> str:
                 text.line(f"{w} = fpext float {x} to double")
             xs = wide
         r = text.fresh()
-        text.line(f"{r} = call {scalar} @{name}({', '.join(f'{scalar} {x}' for x in xs)})")
+        text.line(f"{r} = call {scalar} @{name}({', '.join(f'{scalar} {x}' for x in xs)}){plain}")
         if scalar != text.scalar:
             narrow = text.fresh()
             text.line(f"{narrow} = fptrunc double {r} to float")

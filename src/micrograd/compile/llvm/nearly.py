@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from micrograd.compile.llvm.build import vector_name
-from micrograd.ops import Op
-from micrograd.tape.tape import SOURCES, Structural, Tape
+from micrograd.ops import OPS, Op
+from micrograd.tape.tape import CONST, SOURCES, Structural, Tape
 
 if TYPE_CHECKING:
     from micrograd.compile.llvm.nested import Nested
 
+POW = OPS["pow"]
 NEAR = 2.0**-40  # vector functions are off by 4 units in the last place at most, 2**-50 of the result
 SMALLEST = 1e-290  # below, an error may be larger than that
 
@@ -25,7 +26,8 @@ def compared(t: Nested) -> set[int]:
     tape: Tape = t.tape
     if t.point or t.target.exact or t.target.fastmath or t.width * t.item * 8 % t.target.bits:
         return set()
-    found = {p for p in t.decided.places if _has_vector(t, tape.ops[p])} - set(tape.outputs) - set(tape.guarded())
+    found = {p for p in t.decided.places if _has_vector(t, tape.ops[p]) and not _is_square(tape, p)}
+    found -= {*tape.outputs, *tape.guarded()}
     for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
         if op in SOURCES or op.llvm.startswith("fcmp"):
             continue
@@ -39,6 +41,12 @@ def _has_vector(t: Nested, op: Op) -> bool:
     if not op.llvm.startswith("@") or op.llvm.startswith("@llvm.") or function == "exp":
         return False
     return vector_name(function, op.arity, t.target.bits, t.target.float32) is not None
+
+
+def _is_square(tape: Tape, place: int) -> bool:
+    """Whether a place is x**2, which is cheap with the bits of the library."""
+    exponent = tape.args[place][-1]
+    return tape.ops[place] is POW and tape.ops[exponent] is CONST and tape.args[exponent][0] == 2.0
 
 
 def compare(t: Nested, op: Op, args: tuple[int, int]) -> str:

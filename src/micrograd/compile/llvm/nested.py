@@ -77,6 +77,8 @@ def stays(tape: Tape, j: int) -> bool:
 class Nested(Text):
     """The IR of one tape, and of the bodies inside of it, being written."""
 
+    has_blocks = True
+
     def __init__(self, tape: Tape, target: Target, reduced: list[bool], point: bool) -> None:
         super().__init__(tape, target, reduced, point)
         self.arrays: dict[int, Any] = {}  # place -> what is known of an array (see arrays.py)
