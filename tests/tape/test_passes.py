@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from micrograd import Value
+from micrograd import Value, grad, math, vmap
 from micrograd.compile.llvm.emit import spelled
 from micrograd.compile.schedule.interleave import interleave
 from micrograd.ops import OPS, Op, call, f
@@ -222,3 +223,49 @@ def test_columns_give_what_adjoint_gives():
     check(by_columns)
     for point in ([0.7, -1.3], [2.5, 0.4]):
         assert python.run(by_columns, point, []) == pytest.approx(python.run(by_rows, point, []), rel=1e-15)
+
+
+KEPT_WHERE = """%0 = input 0
+%1 = const 1.0
+%2 = sin %0
+%3 = floor %0
+%4 = where %1 %3 %2
+%5 = loop 2 carry %4 with %1 do {
+%0 = input 0
+%1 = input 1
+%2 = sin %0
+%3 = floor %0
+%4 = where %1 %3 %2
+return %4
+}
+%6 = result %5 0
+%7 = where %0 %6 %6
+%8 = exp %7
+return %8"""
+
+
+@pytest.mark.parametrize("name", ["simplify", "hoist", "fuse", "prune", "checkpoint"])
+def test_a_pass_before_the_adjoint_keeps_what_a_where_of_a_constant_passes_on(name):
+    """The arm that is not chosen is given 0.0 * g, which is nan if g is: folding the `where` would give another number."""
+    change = (lambda tape: passes.checkpoint(tape, 1)) if name == "checkpoint" else getattr(passes, name)
+    tape = parse(KEPT_WHERE)
+    changed = change(change(tape))
+    check(changed)
+    for x in (0.5, float("inf"), float("nan")):
+        want, got = (python.run(passes.adjoint(t, [t.ops.index(INPUT)]), [x]) for t in (tape, changed))
+        assert all(map(same, want, got))
+
+
+def test_a_where_of_a_constant_in_a_function_with_a_loop_has_the_gradient_of_eager_code(recwarn):
+    def f(x):
+        x = math.where(math.lt(0.5, 1.0), math.ceil(x), math.sin(x))
+        x, n = abs(x) * x, 0
+        while n < 3 and x > 2.0:
+            n += 1
+            x = x + math.sin(x)
+        return x + x * x
+
+    rows = np.array([1.5, 0.7, float("nan"), float("inf")])
+    want = [grad(f)(float(x)) for x in rows]
+    assert all(map(same, vmap(grad(f))(rows).tolist(), want))
+    assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]

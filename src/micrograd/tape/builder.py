@@ -9,6 +9,8 @@ from typing import Any
 from micrograd.ops import OPS, Op
 from micrograd.tape.tape import CONST, INPUT, LOAD, SOURCES, STACK, Choose, Loop, Projection, Region, Tape, result
 
+WHERE = OPS["where"]
+
 
 class Ref:
     """A place on a tape that is being built: rules of the table run on Refs, and leave instructions behind."""
@@ -99,7 +101,7 @@ class Builder:
             if op in SOURCES:
                 at.append(self.const(args[0]) if op is CONST else self.source(op, args[0]))
             elif once:
-                at.append(self.emit(op, tuple([at[a] for a in args])))
+                at.append(self.again(op, tuple([at[a] for a in args])))
             else:
                 row = tuple([at[a] for a in args])
                 at.append(len(self.ops))
@@ -117,7 +119,7 @@ class Builder:
             elif op in SOURCES:
                 at.append((inputs if op is INPUT else params)[args[0]])
             else:
-                at.append(self.emit(op, tuple([at[a] for a in args])))
+                at.append(self.again(op, tuple([at[a] for a in args])))
         return [at[o] for o in tape.outputs]
 
     def finish(self, outputs: Sequence[int], tape: Tape | None = None, at: Any = None) -> Tape:
@@ -215,6 +217,18 @@ class Builder:
             items = self.args[args[0]]
             return int(items[min(max(int(self.args[args[1]][0]), 0), len(items) - 1)])
         return self._once((op, args), op, args)
+
+    def again(self, op: Op, args: tuple[int, ...]) -> int:
+        """The place of an instruction of another tape, of which a derivative may be taken later.
+
+        A `where` stays, even if its condition is a constant: it passes 0.0 * g on to the arm that is not chosen, which is nan
+        if g is infinite or nan. A `pick` passes nothing on to it.
+        """
+        if op is WHERE:
+            chosen = self.number(args[0])
+            if chosen is None or self.ops[args[2] if chosen else args[1]] is not CONST:
+                return self._once((op, args), op, args)
+        return self.emit(op, args)
 
     def _with_constant(self, op: Op, a: int, b: int) -> int | None:
         x, y = self.number(a), self.number(b)

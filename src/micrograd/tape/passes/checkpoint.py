@@ -44,7 +44,7 @@ def checkpoint(tape: Tape, most: int, given: Sequence[Shape] | None = None) -> T
         elif isinstance(op, Projection) and args[0] in moved:
             at.append(moved[args[0]][op.number])
         else:
-            at.append(builder.emit(op, tuple(row)))
+            at.append(builder.again(op, tuple(row)))
     return builder.finish([at[o] for o in tape.outputs], tape, at)
 
 

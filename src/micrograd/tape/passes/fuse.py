@@ -113,7 +113,7 @@ def _joined(tape: Tape, first: int, second: int, k: int) -> Tape:
             elif op is LOAD and at[args[0]] == -1:
                 at.append(item)
             else:
-                at.append(b.emit(op, tuple([at[a] for a in args])))
+                at.append(b.again(op, tuple([at[a] for a in args])))
         return b.finish([at[o] for o in inner.outputs])
 
     condition = None if two.condition is None else moved(two.condition)

@@ -33,7 +33,7 @@ def hoist(tape: Tape) -> Tape:
         elif isinstance(op, Projection) and args[0] in moved:
             at.append(moved[args[0]][op.number])
         else:
-            at.append(builder.emit(op, tuple([at[a] for a in args])))
+            at.append(builder.again(op, tuple([at[a] for a in args])))
     return builder.finish([at[o] for o in tape.outputs], tape, at)
 
 
@@ -115,7 +115,7 @@ def _outside(builder: Builder, bodies: list[Tape], first: int, invariants: list[
                 if first <= args[0] < first + count:
                     outside[i] = invariants[args[0] - first]
             elif not isinstance(op, Structural) and _all_outside(body, args, outside):
-                outside[i] = builder.emit(op, tuple([_place(builder, body, a, outside) for a in args]))
+                outside[i] = builder.again(op, tuple([_place(builder, body, a, outside) for a in args]))
         read = {a for i, (op, args) in enumerate(zip(body.ops, body.args)) if op not in SOURCES and i not in outside
                 for a in args} | set(body.outputs)  # fmt: skip
         moved = {i: place for i, place in outside.items() if body.ops[i] is not INPUT and i in read}
