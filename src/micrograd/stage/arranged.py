@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.stage import iterate, iterators
+from micrograd.stage.calls import call, each
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
+from micrograd.stage.operators import binary
 from micrograd.stage.ragged import collected
 from micrograd.stage.state import undo
 from micrograd.stage.summary import Summary
@@ -20,8 +22,6 @@ NOTHING: Any = object()
 
 
 def _call(m: Machine, f: Any, *args: Any) -> Any:
-    from micrograd.stage.calls import call
-
     return m.now(call(m, f, list(args), {}))
 
 
@@ -62,8 +62,6 @@ class Running(iterators.Iterator):
             return iterators.NOTHING
         if rows is not m.here:
             raise Unsupported("accumulate() of what has different lengths by row")
-        from micrograd.stage.calls import each
-
         self.total = each(m, lambda total: item if total is NOTHING else self.function(total, item), self.total)
         return m.here, self.total
 
@@ -101,8 +99,6 @@ class While(iterators.Iterator):
 
 
 def _accumulate(m: Machine, source: Any, func: Any = None, *, initial: Any = None) -> Any:
-    from micrograd.stage.operators import binary
-
     def add(a: Any, b: Any) -> Any:
         return binary(m, operator.add, a, b)
 
@@ -199,8 +195,6 @@ def bisect_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None)
 
 def _interpreted(f: Any) -> Callable[..., Any]:
     def rule(m: Machine, *args: Any, **named: Any) -> Any:
-        from micrograd.stage.calls import call
-
         return call(m, f, list(args), named)
 
     return rule

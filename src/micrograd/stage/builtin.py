@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ast
 import itertools
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
 from micrograd.stage import arranged, iterate, iterators, mixed, packed
+from micrograd.stage.calls import call, extend
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.join import join
 from micrograd.stage.lanes import Lane
+from micrograd.stage.language import BUILTINS
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE
+from micrograd.stage.operators import binary, compare
 from micrograd.stage.ragged import ragged, settle
 from micrograd.stage.summary import Summary
 from micrograd.tape import kinds
@@ -23,14 +27,10 @@ MAX_SORTED = 64  # a network of more would have thousands of comparisons
 
 
 def _call(m: Machine, f: Any, *args: Any) -> Any:
-    from micrograd.stage.calls import call
-
     return m.now(call(m, f, list(args), {}))
 
 
 def _compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
-    from micrograd.stage.operators import compare
-
     return compare(m, kind, m.now(a), m.now(b))
 
 
@@ -92,8 +92,6 @@ def _any(stops_at: bool) -> Callable[..., Any]:
 
 
 def _sum(m: Machine, source: Any, start: Any = 0) -> Any:
-    from micrograd.stage.operators import binary
-
     source = m.now(source)
     found = packed.packed(source)
     folded = None if found is None or type(m.now(start)) is not int else packed.fold(m, found, "add", float(start))
@@ -104,7 +102,7 @@ def _sum(m: Machine, source: Any, start: Any = 0) -> Any:
         here = m.here
         for item in source.walk(m):
             rest = m.masks.without(here, m.here)
-            more = _plus(m, binary, m.now(total), item)
+            more = _plus(m, m.now(total), item)
             total = join(
                 m, [(m.here, None, more), (rest, None, total)] if rest is not FALSE else [(m.here, None, more)]
             )
@@ -116,13 +114,11 @@ def _sum(m: Machine, source: Any, start: Any = 0) -> Any:
     first = next(k for k, x in enumerate(items) if isinstance(x, (Value, Summary)))
     total = sum(items[:first], start)
     for item in items[first:]:
-        total = _plus(m, binary, m.now(total), m.now(item))
+        total = _plus(m, m.now(total), m.now(item))
     return total
 
 
-def _plus(m: Machine, binary: Any, a: Any, b: Any) -> Any:
-    import operator
-
+def _plus(m: Machine, a: Any, b: Any) -> Any:
     if sys.version_info >= (3, 12) and _has_float(m, a) and _has_float(m, b):
         raise Unsupported("sum() of floats and of what differs by row, which CPython adds with a correction")
     return binary(m, operator.add, a, b)
@@ -168,8 +164,6 @@ def _sorted(m: Machine, source: Any, key: Any = None, reverse: Any = False) -> A
 
 
 def _list(m: Machine, *source: Any) -> Any:
-    from micrograd.stage.calls import extend
-
     made = m.made([])
     if source:
         extend(m, made, source[0])
@@ -320,12 +314,11 @@ def _count(m: Machine, start: Any = 0, step: Any = 1) -> Any:
 ARRANGED = [itertools.combinations, itertools.combinations_with_replacement, itertools.permutations, itertools.product,
             itertools.pairwise, itertools.chain, itertools.zip_longest, itertools.islice]  # fmt: skip
 
-RULES: dict[Any, Callable[..., Any]] = {
+BUILTINS |= {
     min: _extreme(ast.Lt), max: _extreme(ast.Gt), any: _any(True), all: _any(False), sum: _sum, sorted: _sorted,
     list: _list, tuple: _tuple, set: _set, dict: _dict, next: _next, iter: _iter, bool: _bool, len: _len, type: _type,
     range: _range, int: _convert(int), float: _convert(float), print: _print, zip: _zip, map: _map, enumerate: _enumerate,
     reversed: _reversed, getattr: _getattr, abs: _absolute, isinstance: _isinstance, id: _refuse, input: _refuse, open: _refuse,
-    sys.getrecursionlimit: _refuse,
+    sys.getrecursionlimit: _refuse, list.sort: sort,
 }  # fmt: skip
-RULES |= {f: _listed(f) for f in ARRANGED} | {itertools.count: _count} | arranged.RULES
-OF_ITEMS = {min, max, any, all, sum, sorted, list, tuple, set, dict, len, bool}
+BUILTINS |= {f: _listed(f) for f in ARRANGED} | {itertools.count: _count} | arranged.RULES

@@ -9,13 +9,15 @@ from types import BuiltinFunctionType, BuiltinMethodType, FunctionType, MethodTy
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import builtin, iterate, iterators, managers, mixed, packed, ragged
+from micrograd.stage import iterate, iterators, managers, mixed, packed, ragged
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.functions import Function, enter
 from micrograd.stage.join import number
 from micrograd.stage.lanes import Lane
+from micrograd.stage.language import BUILTINS
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
+from micrograd.stage.operators import binary
 from micrograd.stage.pure import WHOLE, is_pure, total
 from micrograd.stage.summary import Summary
 
@@ -30,6 +32,7 @@ READERS: dict[Any, set[str]] = {
     set: {"union", "intersection", "difference", "copy", "issubset", "issuperset"},
     tuple: {"index", "count"},
 }
+OF_ITEMS = {min, max, any, all, sum, sorted, list, tuple, set, dict, len, bool}  # builtins that take all items
 
 
 def each(m: Machine, function: Callable[..., Any], *args: Any) -> Any:
@@ -108,8 +111,6 @@ def set_attribute(m: Machine, x: Any, name: str, value: Any) -> None:
 
 def in_place(m: Machine, op: Any, old: Any, value: Any) -> Any:
     """What `old op= value` leaves in old's place."""
-    from micrograd.stage.operators import binary
-
     old = m.now(old)
     if type(old) is Summary and any(not _is_plain(y) for _, y in old.alternatives):
         return each(m, lambda x: in_place(m, op, x, m.now(value)), old)
@@ -163,7 +164,7 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return call(m, f.__func__, [f.__self__, *args], kwargs)
     if kind is functools.partial:
         return call(m, f.func, [*f.args, *args], {**f.keywords, **kwargs})
-    rule = builtin.RULES.get(f) if kind in (BuiltinFunctionType, BuiltinMethodType, type) else None
+    rule = BUILTINS.get(f) if kind in (BuiltinFunctionType, BuiltinMethodType, type) else None
     if rule is not None:
         return _by_rule(m, f, rule, args, kwargs)
     if kind in (BuiltinMethodType, BuiltinFunctionType) and type(getattr(f, "__self__", None)) in MUTATORS:
@@ -193,7 +194,7 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 def _by_rule(m: Machine, f: Any, rule: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A builtin; of lists whose lengths differ by row, for each length."""
-    if f in builtin.OF_ITEMS and not (f is len and len(args) == 1 and packed.packed(m.now(args[0])) is not None):
+    if f in OF_ITEMS and not (f is len and len(args) == 1 and packed.packed(m.now(args[0])) is not None):
         whole: tuple[type, ...] = () if f in (any, all) else (iterators.Iterator, iterate.Comprehension)
         whole = whole[:1] if f is sum else whole  # which takes the items of a generator expression one by one
         if (
@@ -278,7 +279,7 @@ def _method(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A method of a list, dict or set."""
     owner, name = f.__self__, f.__name__
     if type(owner) is list and name == "sort":
-        ragged.change(m, owner, lambda y: ragged.put(y, builtin.sort(m, list(y), **kwargs)))
+        ragged.change(m, owner, lambda y: ragged.put(y, BUILTINS[list.sort](m, list(y), **kwargs)))
         return None
     compares = type(owner) is list and name in ("index", "count", "remove")
     several = ragged.ragged(owner)

@@ -7,16 +7,18 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from micrograd.stage import arranged, calls, iterate, iterators, lanes, managers
+from micrograd.stage import arranged, calls, iterate, iterators, lanes
 from micrograd.stage.errors import StaleRead, Unsupported
+from micrograd.stage.functions import definition, makes
+from micrograd.stage.generators import Generator
 from micrograd.stage.lanes import Lane
+from micrograd.stage.language import EXPRESSIONS, Run, expression
 from micrograd.stage.machine import Machine
 from micrograd.stage.operators import binary, choose, compare, item
 from micrograd.stage.scope import Scope, comprehension_scope
 from micrograd.stage.state import Frame
 from micrograd.stage.summary import STALE, UNBOUND, Summary
-
-Run = Callable[[Machine, Frame], Any]
+from micrograd.stage.targets import target
 
 BINARY: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow,
@@ -24,19 +26,6 @@ BINARY: dict[type, Callable[[Any, Any], Any]] = {
     ast.BitXor: operator.xor, ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.MatMult: operator.matmul,
 }  # fmt: skip
 UNARY: dict[type, Callable[[Any], Any]] = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}
-
-
-def expression(node: ast.expr, scope: Scope) -> Run:
-    """Compile an expression."""
-    make = _EXPRESSIONS.get(type(node))
-    if make is None:
-        reason = f"{type(node).__name__} is not merged"
-
-        def refuse(m: Machine, frame: Frame) -> Any:
-            raise Unsupported(reason)
-
-        return refuse
-    return make(node, scope)
 
 
 def _constant(node: Any, scope: Scope) -> Run:
@@ -249,7 +238,7 @@ def alone(node: ast.expr, value: Run) -> Run:
 
     def run(m: Machine, frame: Frame) -> Any:
         found = value(m, frame)
-        if isinstance(found, managers.Generator) and managers.makes(m.called, found):
+        if isinstance(found, Generator) and makes(m.called, found):
             m.births.pop(id(found), None)
         elif any(m.called is f for f in (zip, enumerate, *arranged.RULES)):
             iterators.release(m, found)
@@ -265,16 +254,12 @@ def _super(m: Machine, frame: Frame) -> Any:
 
 
 def _lambda(node: Any, scope: Scope) -> Run:
-    from micrograd.stage.functions import definition
-
     return definition(node, scope)
 
 
 def _comprehension(node: Any, scope: Scope) -> Run:
     inner = comprehension_scope(node, scope)
     source = alone(node.generators[0].iter, expression(node.generators[0].iter, scope))
-    from micrograd.stage.statements import target
-
     loops = []
     for k, g in enumerate(node.generators):
         if g.is_async:
@@ -302,8 +287,6 @@ def _comprehension(node: Any, scope: Scope) -> Run:
 
 
 def _named(node: Any, scope: Scope) -> Run:
-    from micrograd.stage.statements import target
-
     value, store = expression(node.value, scope), target(node.target, scope)
 
     def run(m: Machine, frame: Frame) -> Any:
@@ -332,7 +315,7 @@ def _formatted(node: Any, scope: Scope) -> Run:
     return run
 
 
-_EXPRESSIONS: dict[type, Callable[[Any, Scope], Run]] = {
+EXPRESSIONS |= {
     ast.Constant: _constant, ast.Name: _name, ast.BinOp: _binary, ast.UnaryOp: _unary, ast.BoolOp: _bool_op,
     ast.IfExp: _conditional, ast.Compare: _comparison, ast.Attribute: _attribute, ast.Subscript: _subscript,
     ast.Slice: _slice, ast.List: _sequence, ast.Tuple: _sequence, ast.Set: _sequence, ast.Dict: _dict, ast.Call: _call,
@@ -340,4 +323,4 @@ _EXPRESSIONS: dict[type, Callable[[Any, Scope], Run]] = {
     ast.GeneratorExp: _comprehension, ast.NamedExpr: _named, ast.JoinedStr: _text, ast.FormattedValue: _formatted,
 }  # fmt: skip
 
-__all__ = ["Run", "expression", "load"]
+__all__ = ["alone", "load"]

@@ -9,8 +9,10 @@ from types import FunctionType
 from typing import Any
 
 from micrograd.stage.errors import Bound, Lost, Unsupported
+from micrograd.stage.generators import Generator, only_statements
+from micrograd.stage.join import number
+from micrograd.stage.language import block, expression
 from micrograd.stage.machine import Machine
-from micrograd.stage.managers import Generator, only_statements
 from micrograd.stage.masks import FALSE
 from micrograd.stage.scope import Scope, _own_nodes, scope_of
 from micrograd.stage.source import tree_of
@@ -26,9 +28,6 @@ class Code:
     """A compiled function: its parameters and its body."""
 
     def __init__(self, node: Any, parent: Scope | None, filename: str, name: str, yields: bool = False) -> None:
-        from micrograd.stage.expressions import expression
-        from micrograd.stage.statements import block
-
         self.name, self.filename = name, filename
         self.generator = _yields(node)
         if self.generator and not yields and not only_statements(node):
@@ -73,15 +72,11 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What code that is not interpreted (grad, functools.reduce) calls."""
-        from micrograd.stage.join import number
-
         return number(self.machine, enter(self.machine, self, list(args), kwargs))
 
 
 def definition(node: Any, scope: Scope) -> Callable[[Machine, Frame], Any]:
     """Compile a `def` or a lambda inside of a function."""
-    from micrograd.stage.expressions import expression
-
     name = getattr(node, "name", "<lambda>")
     defaults = [expression(d, scope) for d in node.args.defaults]
     named = [
@@ -112,6 +107,12 @@ def code_of(function: FunctionType) -> Code:
             raise Unsupported(f"{function.__qualname__} is a coroutine")
         _compiled[key] = Code(tree_of(function), None, key.co_filename, function.__qualname__)
     return _compiled[key]
+
+
+def makes(function: Any, generator: Generator) -> bool:
+    """Whether a call of this function made the generator, so that nobody else holds it yet."""
+    code = getattr(function, "code", None) or _compiled.get(getattr(function, "__code__", None))
+    return code is generator.function
 
 
 def looker(function: FunctionType) -> Callable[[str], Any]:

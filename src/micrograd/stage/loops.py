@@ -9,8 +9,8 @@ from typing import Any
 
 from micrograd.stage import iterate, iterators
 from micrograd.stage.errors import Bound, Lost, NotYet, Unsupported
-from micrograd.stage.expressions import expression
 from micrograd.stage.items import Items
+from micrograd.stage.language import block, expression
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.packed import Span, packed
@@ -18,6 +18,7 @@ from micrograd.stage.roll import MANY, Roll
 from micrograd.stage.row import packable
 from micrograd.stage.scope import Scope, _own_nodes
 from micrograd.stage.state import Exits, Frame
+from micrograd.stage.targets import target
 
 ROLLED = "a loop in the tape"  # how the note of a loop begins that is one
 WRITTEN = 8  # turns that are written out at level 0 (see Limits.level) of a loop whose rows leave it in different turns
@@ -148,8 +149,6 @@ def roll(
 
 def loop_while(node: Any, scope: Scope) -> Any:
     """Compile a `while` loop."""
-    from micrograd.stage.statements import block
-
     test, body = expression(node.test, scope), block(node.body, scope)
     orelse = block(node.orelse, scope) if node.orelse else None
     names = assigned([*node.body, node.test], scope)
@@ -179,8 +178,6 @@ def loop_while(node: Any, scope: Scope) -> Any:
 
 def loop_for(node: Any, scope: Scope) -> Any:
     """Compile a `for` loop."""
-    from micrograd.stage.statements import block, target
-
     source, store, body = expression(node.iter, scope), target(node.target, scope), block(node.body, scope)
     orelse = block(node.orelse, scope) if node.orelse else None
     names = assigned([*node.body, node.target], scope)

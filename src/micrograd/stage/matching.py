@@ -9,20 +9,19 @@ from typing import Any
 
 from micrograd.stage import calls, ragged
 from micrograd.stage.errors import Unsupported
-from micrograd.stage.expressions import expression
+from micrograd.stage.language import block, expression
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE
 from micrograd.stage.operators import choose, compare
 from micrograd.stage.scope import Scope
 from micrograd.stage.state import Frame
+from micrograd.stage.targets import target
 
 Ask = Callable[[Machine, Frame, Any], Any]  # whether the subject matches, as a bool or a Summary of bools
 
 
 def match(node: Any, scope: Scope) -> Any:
     """Compile `match`."""
-    from micrograd.stage.statements import block
-
     subject = expression(node.subject, scope)
     cases = [(pattern(c.pattern, scope), expression(c.guard, scope) if c.guard is not None else None, block(c.body, scope))
              for c in node.cases]  # fmt: skip
@@ -53,8 +52,6 @@ def match(node: Any, scope: Scope) -> Any:
 
 def pattern(node: Any, scope: Scope) -> Ask:
     """Compile a pattern."""
-    from micrograd.stage.statements import target
-
     if isinstance(node, ast.MatchValue):
         value = expression(node.value, scope)
         return lambda m, frame, x: compare(m, ast.Eq, m.now(x), value(m, frame))
@@ -113,8 +110,6 @@ def _known(x: Any, kind: type, classes: tuple[type, ...]) -> None:
 
 def _sequence(patterns: list[Any], scope: Scope) -> Ask:
     """[a, b, *rest]"""
-    from micrograd.stage.statements import target
-
     stars = [k for k, p in enumerate(patterns) if isinstance(p, ast.MatchStar)]
     plain = [None if k in stars else pattern(p, scope) for k, p in enumerate(patterns)]
     name = patterns[stars[0]].name if stars else None
@@ -153,8 +148,6 @@ def _sequence(patterns: list[Any], scope: Scope) -> Ask:
 
 def _mapping(node: Any, scope: Scope) -> Ask:
     """{"key": a, **rest}"""
-    from micrograd.stage.statements import target
-
     keys = [expression(k, scope) for k in node.keys]
     patterns = [pattern(p, scope) for p in node.patterns]
     store = target(ast.Name(node.rest, ast.Store()), scope) if node.rest is not None else None

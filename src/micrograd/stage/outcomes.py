@@ -11,17 +11,19 @@ import ast
 import contextlib
 import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from micrograd.stage import calls, managers
 from micrograd.stage.errors import Unsupported
-from micrograd.stage.expressions import expression
 from micrograd.stage.join import join
+from micrograd.stage.language import block, expression
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.scope import Scope
 from micrograd.stage.state import Exits, Frame
-from micrograd.stage.summary import Summary
+from micrograd.stage.summary import UNBOUND, Summary
+from micrograd.stage.targets import target
 
 Step = Callable[[Machine, Frame], None]
 ERROR = ".error"  # the variable that holds the exception that is being handled
@@ -83,8 +85,6 @@ def assert_(node: Any, scope: Scope) -> Step:
 
 def try_(node: Any, scope: Scope) -> Step:
     """Compile `try`."""
-    from micrograd.stage.statements import block, target
-
     body = block(node.body, scope)
     orelse = block(node.orelse, scope) if node.orelse else None
     clauses = []
@@ -114,7 +114,7 @@ def try_(node: Any, scope: Scope) -> Step:
                 if outer is not None:
                     frame.variables[ERROR] = outer
             if name is not None and m.here is not FALSE:
-                m.assign(frame, name, _unbound())
+                m.assign(frame, name, UNBOUND)
 
         if no is FALSE:
             handled()
@@ -135,15 +135,7 @@ def try_(node: Any, scope: Scope) -> Step:
     return lambda m, frame: with_end(m, frame, lambda: guarded(m, frame), lambda error: last(m, frame))
 
 
-def _unbound() -> Any:
-    from micrograd.stage.summary import UNBOUND
-
-    return UNBOUND
-
-
 def _final(body: list[ast.stmt], scope: Scope) -> Step | None:
-    from micrograd.stage.statements import block
-
     if not body:
         return None
     if any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for part in body for n in ast.walk(part)):
@@ -230,8 +222,6 @@ def with_end(m: Machine, frame: Frame, body: Any, end: Callable[[Any], Any]) -> 
 
 def with_(node: Any, scope: Scope) -> Step:
     """Compile `with`."""
-    from micrograd.stage.statements import block, target
-
     items = [(expression(i.context_expr, scope), target(i.optional_vars, scope) if i.optional_vars else None)
              for i in node.items]  # fmt: skip
     body = block(node.body, scope)
@@ -274,7 +264,7 @@ def _manage(m: Machine, frame: Frame, manager: Any, inside: Callable[[Any], None
         with_end(m, frame, lambda: inside(value), lambda error: manager.end(m, error))
         return
     begin, end = getattr(kind, "__enter__", None), getattr(kind, "__exit__", None)
-    if kind is Summary or type(begin) is not type(managers.code) or type(end) is not type(managers.code):
+    if kind is Summary or type(begin) is not FunctionType or type(end) is not FunctionType:
         raise Unsupported(f"`with` of a {kind.__name__}")
     value = calls.call(m, begin, [manager], {})
 

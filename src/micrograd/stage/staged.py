@@ -21,6 +21,7 @@ from typing import Any
 from micrograd import observed
 from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
+from micrograd.stage import builtin, statements  # noqa: F401 (imported because they fill the tables of language.py)
 from micrograd.stage.calls import call
 from micrograd.stage.errors import Bound, Lost, Unsupported
 from micrograd.stage.limits import Limits
