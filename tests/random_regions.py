@@ -86,13 +86,13 @@ class Program:
         carry = [self.pick() for _ in range(random.randint(0, 2))]
         invariants = [self.pick() for _ in range(random.randint(0, 2))]
         kind = random.choice(["static", "static", "over", "over", "bounded", "while"])
-        turns: int | None = random.choice([0, 1, 2, 3, 5])
+        iterations: int | None = random.choice([0, 1, 2, 3, 5])
         over: list[int] = []
         if kind in ("over", "bounded") and self.arrays:
-            place, turns = random.choice(self.arrays)
-            over = [place, *(p for p, n in self.arrays if n == turns and random.random() < 0.5 and p != place)]
+            place, iterations = random.choice(self.arrays)
+            over = [place, *(p for p, n in self.arrays if n == iterations and random.random() < 0.5 and p != place)]
         if kind == "while":
-            turns = None
+            iterations = None
         if kind in ("bounded", "while"):
             carry = [*carry, b.const(0.0)]  # a counter, so that every loop ends
         stacked = random.randint(0, 2)
@@ -110,15 +110,15 @@ class Program:
             condition = test.finish([test.append(OPS["mul"], few, also)])
         body = p.b.finish(returned)
         reverse = condition is None and random.random() < 0.3
-        results = b.loop(body, carry, invariants, over, turns, condition, reverse)
+        results = b.loop(body, carry, invariants, over, iterations, condition, reverse)
         self.values += results[: len(carry)]
-        if condition is None and turns:
-            self.arrays += [(place, turns) for place in results[len(carry) :]]
+        if condition is None and iterations:
+            self.arrays += [(place, iterations) for place in results[len(carry) :]]
         elif condition is not None and stacked:  # an array of unknown length: another loop adds it up
             inner = Builder(3)
             total = inner.append(OPS["add"], inner.input(0), inner.append(OPS["sin"], inner.input(1)))
             self.values += b.loop(inner.finish([total]), [b.const(0.0)], [], [results[len(carry)]])
-        if condition is not None and turns is not None:
+        if condition is not None and iterations is not None:
             self.values.append(results[len(carry) - 1])
 
 

@@ -253,7 +253,7 @@ def fsum(xs: Iterable[Any]) -> Any:
     if not isfinite(total):
         return total
     terms, highs = list(xs), []
-    for _ in range(3):  # each turn leaves in place of the terms what rounding took from their sum
+    for _ in range(3):  # each iteration leaves in place of the terms what rounding took from their sum
         high, rest = terms[0], []
         for x in terms[1:]:
             high, error = _two_sum(high, x)

@@ -118,14 +118,14 @@ class Program(Page):
         self.put(f"{self.changing} {name} = {self.spell(start)};")
         return self.text(name)
 
-    def loop(self, low: str, high: str, turn: Callable[[str], None], backwards: bool = False) -> None:
-        """Write a loop; `turn` writes its body for an index. What it writes is not known behind the loop."""
+    def loop(self, low: str, high: str, iteration: Callable[[str], None], backwards: bool = False) -> None:
+        """Write a loop; `iteration` writes its body for an index. What it writes is not known behind the loop."""
         way = f"{high} - 1; i >= {low}; i--" if backwards else f"{low}; i < {high}; i++"
         self.put(f"for ({self.index} i = {way}) {{")
         before = len(self.body)
         outside, self.lines = self.lines, ChainMap({}, self.lines)  # type: ignore[assignment]
         self.depth += 1
-        turn("i")
+        iteration("i")
         self.depth -= 1
         self.lines = outside
         if len(self.body) == before:
@@ -175,11 +175,11 @@ class Column:
         program, acc = self.program, self.program.variable(start)
         ((low, high, _),) = self.parts
 
-        def turn(i: str) -> None:
+        def iteration(i: str) -> None:
             new = step(acc, *(column.parts[0][2](i) for column in (self, *more)))
             program.put(f"{acc.name} = {program.spell(new)};")
 
-        program.loop(low, high, turn)
+        program.loop(low, high, iteration)
         return acc
 
     def each(self, step: Callable[..., Any], *more: Column) -> Column:
@@ -188,7 +188,7 @@ class Column:
         behind = [column for column in (self, *more) if column.product is not None]
         for k, (low, high, _) in enumerate(self.parts):
 
-            def turn(i: str, k: int = k) -> None:
+            def iteration(i: str, k: int = k) -> None:
                 new = step(*(column.parts[k][2](i) for column in (self, *more)))
                 if program.spell(new) != f"{stored}[{i}]":
                     program.put(f"{stored}[{i}] = {program.spell(new)};")
@@ -196,7 +196,7 @@ class Column:
                     assert column.product is not None
                     program.put(f"{column.product.name} = {program.spell(column.product * column.factor(i))};")
 
-            program.loop(low, high, turn, backwards=bool(behind))
+            program.loop(low, high, iteration, backwards=bool(behind))
         return Column.of(program, stored)
 
     def factor(self, i: str) -> Any:
@@ -210,11 +210,11 @@ class Column:
         if backwards:
             return _Behind(program, at, product)
 
-        def turn(i: str) -> None:
+        def iteration(i: str) -> None:
             program.put(f"{program.stored}[{i}] = {product.name};")
             program.put(f"{product.name} = {program.spell(product * at(i))};")
 
-        program.loop(low, high, turn)
+        program.loop(low, high, iteration)
         return Column.of(program, program.stored)
 
 

@@ -52,7 +52,7 @@ def agrees(text, columns=ROWS):
 
 
 def bumping(indices, length=7, how="", before="zeros", body=""):
-    """A loop that adds to elements of an array: each index is a multiple of the number of the turn, and a number more."""
+    """A loop that adds to elements of an array: each index is a multiple of the iteration number, and a number more."""
     start = (
         "stack " + " ".join(["%2"] * length)
         if before == "zeros"
@@ -89,7 +89,7 @@ def bumping(indices, length=7, how="", before="zeros", body=""):
         [(1, 0)],
         [(1, 0), (1, 1)],
         [(1, 2), (1, 0), (1, 1), (1, 1)],
-        [(1, 1), (1, -1)],  # turn 0 has no element before the first: the index is clamped
+        [(1, 1), (1, -1)],  # iteration 0 has no element before the first: the index is clamped
         [(1, 3)],  # nor is there one behind the last
         [(2, 0)],
         [(-1, 4)],
@@ -171,7 +171,7 @@ return {outputs}"""
         (4, 5, 4, "lt %1 %0", 6),
         (4, 5, 4, "gt %0 %1", 6),
         (4, 9, 4, "le %1 %0", 6),
-        (6, 5, 4, "lt %1 %0", 6),  # the last turns of the outer loop have no turn inside
+        (6, 5, 4, "lt %1 %0", 6),  # the last iterations of the outer loop have no iteration inside
         (4, 3, 4, "lt %1 %0", 6),  # the limit ends the inner loop before its condition does
         (4, 5, 4, "ne %1 %0", 6),
         (4, 5, 4, "lt %1 %0", 3),  # indices behind the last element
@@ -276,14 +276,14 @@ def test_random_stencils_and_their_derivatives_have_the_bits_of_the_interpreter(
     """Loops that read a list at several places; their adjoint adds to elements of its cotangent, and of its flags."""
     for seed in range(12):
         r = Random(seed)
-        length, turns = r.randint(2, 9), r.randint(1, 6)
+        length, iterations = r.randint(2, 9), r.randint(1, 6)
         lines = [
             "%0 = input 0",
             "%1 = input 1",
             "%2 = mul %0 %1",
             "%3 = stack " + " ".join(r.choice(["%0", "%1", "%2"]) for _ in range(length)),
         ]
-        lines += [f"%4 = loop {turns} {r.choice(['', 'reverse'])} carry %0 with %3 %1 do {{", "  %0 = input 0",
+        lines += [f"%4 = loop {iterations} {r.choice(['', 'reverse'])} carry %0 with %3 %1 do {{", "  %0 = input 0",
                   "  %1 = input 1", "  %2 = input 2", "  %3 = input 3"]  # fmt: skip
         place, numbers = 4, [0, 2]
         for _ in range(r.randint(1, 4)):

@@ -38,7 +38,7 @@ def swept(tape, order):
 @given(seed=st.integers(0, 10**9), order=st.integers(0, 2), width=st.sampled_from([1, 2, 4, 8, 16]))
 @settings(max_examples=60, deadline=None)
 def test_machine_code_has_the_bits_of_the_interpreter(seed, order, width):
-    """Rows go different ways, end their loops after different turns, and do not fill the last vector."""
+    """Rows go different ways, end their loops after different iterations, and do not fill the last vector."""
     tape = swept(region_tape(seed, 1 + seed % 2, 5), order)
     xs = some_rows(seed, tape.inputs)
     want = [run(tape, x) for x in xs]
@@ -75,7 +75,7 @@ def test_sums_over_rows_do_not_depend_on_threads(seed):
     assert all(map(same, one, two))
 
 
-def rk4(turns: int) -> Tape:
+def rk4(iterations: int) -> Tape:
     """x' = -k·sin(x) by Runge and Kutta's method: the position at the end, from x, v, k and the step h."""
     body = Builder(5)
     x, v, k, h = (body.input(n) for n in range(4))
@@ -100,11 +100,11 @@ def rk4(turns: int) -> Tape:
         middle = do("mul", body.const(2.0), do("add", ks[1], ks[2]))
         found.append(do("add", a, do("mul", sixth, do("add", do("add", ks[0], middle), ks[3]))))
     b = Builder(4)
-    results = b.loop(body.finish(found), [b.input(0), b.input(1)], [b.input(2), b.input(3)], turns=turns)
+    results = b.loop(body.finish(found), [b.input(0), b.input(1)], [b.input(2), b.input(3)], iterations=iterations)
     return b.finish(results[:1])
 
 
-def test_code_does_not_grow_with_the_turns():
+def test_code_does_not_grow_with_the_iterations():
     """The text of the gradient is the same for 1,000 and for 1,000,000 steps, but for the numbers in it."""
     texts = [source(rk4(n), inputs=(0, 1, 2, 3)).source for n in (1000, 1_000_000)]
     assert abs(len(texts[0].splitlines()) - len(texts[1].splitlines())) < 60
@@ -118,7 +118,7 @@ def test_a_million_steps_give_the_gradient_of_a_thousand_larger_ones():
 
 
 @pytest.mark.parametrize("single", [False, True])
-def test_rows_end_their_loops_after_different_turns(single):
+def test_rows_end_their_loops_after_different_iterations(single):
     """How often a number can be halved until it is below 1, up to 1,000 times, with a derivative of what was left."""
     body = parse(
         "%0 = input 0\n%1 = const 0.5\n%2 = mul %0 %1\n%3 = input 1\n%4 = const 1.0\n%5 = add %3 %4\nreturn %2 %5"
@@ -128,8 +128,8 @@ def test_rows_end_their_loops_after_different_turns(single):
     tape = b.finish(b.loop(body, [b.input(0), b.const(0.0)], condition=test))
     tape = passes.prune(passes.adjoint(tape, [0]))
     xs = np.array([2.0**k for k in range(-3, 100, 3)])
-    (left, turns, slope, none), _ = rows(tape, float32=single)([xs])
-    assert turns.tolist() == [max(0, k + 1) for k in range(-3, 100, 3)]
+    (left, iterations, slope, none), _ = rows(tape, float32=single)([xs])
+    assert iterations.tolist() == [max(0, k + 1) for k in range(-3, 100, 3)]
     assert left.tolist() == [min(x, 0.5) for x in xs]
     assert slope.tolist() == [2.0 ** -max(0, k + 1) for k in range(-3, 100, 3)] and not none.any()
 
@@ -155,7 +155,7 @@ def test_an_array_of_arguments_is_read_where_it_lies():
     b = Builder(500)
     over = b.append(STACK, *[b.input(k) for k in range(499, -1, -2)])
     body = parse("%0 = input 0\n%1 = const 0.5\n%2 = mul %0 %1\n%3 = input 1\n%4 = add %2 %3\nreturn %4").copy(inputs=3)
-    tape = b.finish(b.loop(body, [b.const(0.0)], [], [over], turns=250))
+    tape = b.finish(b.loop(body, [b.const(0.0)], [], [over], iterations=250))
     text, scratch = source(tape)
     assert len(text.splitlines()) < 60 and scratch == 0
     xs = [np.sin(k) for k in range(500)]

@@ -196,13 +196,13 @@ def test_of_a_loop_that_decides_its_operands_decide_and_those_of_the_result_alon
     assert nothing.places == set() and nothing.bodies[5][0].places == set()
     first = decisions(
         parse(COUNTED + "%8 = floor %6\nreturn %8 %7")
-    )  # made of the number of the turn, which is no operand
+    )  # made of the iteration number, which is no operand
     assert first.places == {0, 2, 6} and first.bodies[5][0].places == {0, 3, 4}
     second = decisions(parse(COUNTED + "%8 = floor %7\nreturn %8 %6"))
     assert second.places == {0, 1, 3, 4, 7} and second.bodies[5][0].places == {1, 2, 5}
 
 
-def test_a_result_that_a_loop_of_no_turns_returns_unchanged_is_its_operand():
+def test_a_result_that_a_loop_of_no_iterations_returns_unchanged_is_its_operand():
     text = COUNTED.replace("%5 = mul %1 %2\n", "%5 = const 1.0\n")
     found = decisions(parse(text + "%8 = floor %7\nreturn %8 %6"))
     assert found.places == {1, 3, 7} and found.bodies[5][0].places == {5}
@@ -218,7 +218,7 @@ def test_an_element_of_an_array_that_decides_is_made_from_the_whole_array():
     assert decisions(changed).places == {0, 1, 2, 3}
 
 
-def test_a_carried_value_decides_if_the_condition_of_a_loop_is_made_from_it_some_turns_later():
+def test_a_carried_value_decides_if_the_condition_of_a_loop_is_made_from_it_some_iterations_later():
     tape = parse(
         "%0 = input 0\n%1 = input 1\n%2 = mul %0 %1\n%3 = loop carry %0 %1 %2 while {\n%0 = input 0\n%1 = const 9.0\n"
         "%2 = lt %0 %1\nreturn %2\n} do {\n%0 = input 0\n%1 = input 1\n%2 = mul %0 %0\n%3 = add %2 %1\n%4 = input 2\n"

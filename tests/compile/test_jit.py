@@ -286,7 +286,7 @@ class TestThreads:
 
 class TestLargeTapes:
     @pytest.fixture(autouse=True)
-    def turns_are_written_out(self, monkeypatch):
+    def iterations_are_written_out(self, monkeypatch):
         monkeypatch.setattr(TUNING, "rolled_work", 10**9)
 
     @staticmethod

@@ -102,14 +102,14 @@ class TestForm:
         assert operands == [0, ~0] and others == [0, ~1]
 
 
-def orbit(*xs, turns=60):
-    """A loop whose turns differ in an input, a constant, a captured Value, a result, and in one of them a branch."""
+def orbit(*xs, iterations=60):
+    """A loop whose iterations differ in an input, a constant, a captured Value, a result, and in one of them a branch."""
     x, v, *pushes = xs
     results = []
-    for k, push in zip(range(turns), pushes):
+    for k, push in zip(range(iterations), pushes):
         a = math.tanh(x * push) * WEIGHTS[k % 7] - (0.1 + 0.01 * k) * v
         x, v = x + 0.1 * v, v + 0.1 * a
-        if k == turns // 2 and x > 0.2:
+        if k == iterations // 2 and x > 0.2:
             v = v * 0.5
         results.append(x * v)
     return (*results, x, v)
@@ -123,9 +123,9 @@ def few(*xs):
 WEIGHTS = [Value(0.3 + 0.1 * k) for k in range(7)]
 
 
-def rows_of(count, turns=60):
+def rows_of(count, iterations=60):
     rng = np.random.default_rng(count)
-    return [rng.uniform(0.1, 1.0, count) for _ in range(turns + 2)]
+    return [rng.uniform(0.1, 1.0, count) for _ in range(iterations + 2)]
 
 
 def tables(source):
@@ -133,7 +133,7 @@ def tables(source):
 
 
 class TestPoint:
-    def test_one_function_for_all_turns(self, small):
+    def test_one_function_for_all_iterations(self, small):
         xs = [0.5 + 0.01 * k for k in range(62)]
         source = jit(orbit).source(*xs)
         assert tables(source) and "@numbers" in source
@@ -162,9 +162,9 @@ class TestPoint:
         assert float(y) == want.data
         assert [float(s) for s in slopes] == [v.grad for v in values]
 
-    def test_text_does_not_grow_with_the_turns(self):
-        def lines(turns):
-            source = jit(lambda x, y: simulation(x, y, turns)).source(0.3, 0.7)
+    def test_text_does_not_grow_with_the_iterations(self):
+        def lines(iterations):
+            source = jit(lambda x, y: simulation(x, y, iterations)).source(0.3, 0.7)
             return source.count("define "), len(source)
 
         functions, size = lines(1000)
@@ -173,8 +173,8 @@ class TestPoint:
         assert more_size < 2 * size + 200 * 4000 / 5
 
 
-def simulation(x, y, turns):
-    for _ in range(turns):
+def simulation(x, y, iterations):
+    for _ in range(iterations):
         x, y = x + 0.1 * (y - x * x * y), y - 0.1 * (x * y + 0.5 * y * y)
     return x * y
 
@@ -221,20 +221,20 @@ class TestRows:
 @settings(max_examples=20)
 def test_random_loops_have_the_bits_of_eager_code(data, tame):
     program = data.draw(programs(tame=tame, length=10, branches=False))
-    n, turns = program.inputs, data.draw(st.sampled_from([5, 12, 30]))
-    weights = [Value(x) for x in column(data, turns, True)]
-    scales = column(data, turns, True)
+    n, iterations = program.inputs, data.draw(st.sampled_from([5, 12, 30]))
+    weights = [Value(x) for x in column(data, iterations, True)]
+    scales = column(data, iterations, True)
 
     def f(*xs):
         state, pushes, results = list(xs[:n]), xs[n:], []
-        for k in range(turns):
+        for k in range(iterations):
             made = program.run(Package(), state, [pushes[k], scales[k], weights[k]])
             state = [*made, *state][:n]
             if k % 3 == 1:
                 results.append(made[-1])
         return (*results, *state)
 
-    columns = [np.array(column(data, 5, tame)) for _ in range(n + turns)]
+    columns = [np.array(column(data, 5, tame)) for _ in range(n + iterations)]
     with pytest.MonkeyPatch.context() as patch:
         make_small(patch)
         by_rows = vmap(f, exact=True, width=4, threads=1)(*columns)
@@ -277,7 +277,7 @@ def test_gradients_of_random_loops(data):
     assert same(float(got), y.data) and all(same(float(s), v.grad) for s, v in zip(slopes, values))
 
 
-def test_pieces_are_whole_turns_of_a_loop():
+def test_pieces_are_whole_iterations_of_a_loop():
     found = trace(lambda x, y: simulation(x, y, 300), ("tuple", (("*",), ("*",))), [0.3, 0.7], frozen=True).tape
     tape = passes.gather(passes.prune(passes.expand(found, spelled)))
     plan = split.steps(tape)

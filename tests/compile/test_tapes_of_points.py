@@ -26,7 +26,7 @@ def raises(x, y):
     return x / y
 
 
-def turns(x, y):
+def iterations(x, y):
     while x < 20.0:
         x = x * 2.0 + y
     return x
@@ -53,10 +53,10 @@ def test_it_does_not_depend_on_earlier_calls(f):
 
 
 def test_a_long_loop_has_one_tape_that_holds_for_all():
-    found = {str(jit(turns).tape(*point)) for point in [(1.0, 1.0), (0.5, 3.0), (15.0, 2.0)]}
+    found = {str(jit(iterations).tape(*point)) for point in [(1.0, 1.0), (0.5, 3.0), (15.0, 2.0)]}
     assert len(found) == 1
     for point in [(1.0, 1.0), (0.5, 3.0), (15.0, 2.0), (50.0, 1.0)]:
-        assert interpret.run(jit(turns).tape(*point), list(point)) == [turns(*point)]
+        assert interpret.run(jit(iterations).tape(*point), list(point)) == [iterations(*point)]
 
 
 def test_with_values_among_the_arguments_it_is_the_tape_of_their_path():

@@ -105,7 +105,7 @@ def agrees(tape):
     [
         {},
         {"first": 1.0, "second": 0.0},
-        {"outer": 3, "behind": "%7 = element %5 2\nreturn %7"},  # three elements are there after the last turn
+        {"outer": 3, "behind": "%7 = element %5 2\nreturn %7"},  # three elements are there after the last iteration
         {"most": 4.0, "limit": 4, "outer": 4},
         {"behind": SUM_OF_STATES.format(index=5.0, element="sub %3 %2")},  # the last element that each state has
         {"behind": SUM_OF_STATES.format(index=0.0, element="add %3 %3")},  # the first one
@@ -124,11 +124,11 @@ def test_zeros_that_nobody_reads_are_not_written(changes):
         {"second": 2.0},  # behind the last element
         {"first": -1.0},  # before the first one: clamped
         {"most": 6.0},  # longer than the list at the beginning: clamped
-        {"outer": 6},  # the list is empty after the last turn
+        {"outer": 6},  # the list is empty after the last iteration
         {"limit": 3},  # the limit ends the inner loop, and not its condition
         {"condition": "le %1 %0"},
         {"condition": "ne %1 %0"},
-        {"how": "reverse"},  # the list becomes longer: what a turn reads is not there yet
+        {"how": "reverse"},  # the list becomes longer: what an iteration reads is not there yet
         {"behind": "%7 = element %5 1\nreturn %7"},
         {"behind": "%7 = const 3.0\n%8 = load %5 %7\nreturn %8"},
         {"behind": SUM_OF_ALL},

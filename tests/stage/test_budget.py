@@ -8,9 +8,9 @@ from micrograd.stage import ahead, attempt
 from micrograd.tape import interpret
 
 
-def walk(x, turns):
+def walk(x, iterations):
     k = 0.0
-    while k < turns:
+    while k < iterations:
         x = x - 1e-4 * math.sin(x)
         k = k + 1.0
     return x if x > 0.0 else x * 2.0
@@ -37,10 +37,10 @@ def counted(monkeypatch):
 
 @pytest.mark.parametrize("derive", [lambda f: f, value_and_grad])
 def test_long_rows_are_not_interpreted_where_there_are_short_ones(counted, derive):
-    turns = np.where(np.arange(40) % 4 == 0, 4.0, 5_000.0)
-    found = vmap(derive(walk))(XS, turns)
+    iterations = np.where(np.arange(40) % 4 == 0, 4.0, 5_000.0)
+    found = vmap(derive(walk))(XS, iterations)
     values = found if derive(walk) is walk else found[0]
-    assert values[:2].tolist() == pytest.approx([walk(x, n) for x, n in zip(XS[:2].tolist(), turns[:2].tolist())])
+    assert values[:2].tolist() == pytest.approx([walk(x, n) for x, n in zip(XS[:2].tolist(), iterations[:2].tolist())])
     assert counted[0] < 2 * (attempt.LOOKED + attempt.WORK)
 
 
@@ -64,10 +64,10 @@ def test_a_wrong_merge_is_found_on_the_short_rows_among_long_ones(monkeypatch, c
 
     for module in (attempt, ahead):
         monkeypatch.setattr(module, "stage", broken)
-    turns = np.full(40, 2.0)
-    turns[0], turns[5:7] = first, 2e3
+    iterations = np.full(40, 2.0)
+    iterations[0], iterations[5:7] = first, 2e3
     with pytest.warns(RuntimeWarning, match="please report it"):
-        found = vmap(walk)(XS[:9], turns[:9])
+        found = vmap(walk)(XS[:9], iterations[:9])
     assert found[1] == pytest.approx(walk(XS[1], 2.0))
 
 

@@ -106,16 +106,16 @@ def bisection_between_plain_floats(x, y, z):
 
 
 def floats_or_values(x, y, z):
-    t, step, turns = 0.0, 0.25, 0
-    while t < 2.0 and turns < 40:
+    t, step, iterations = 0.0, 0.25, 0
+    while t < 2.0 and iterations < 40:
         step = min(step, 2.0 - t)
         error = abs(step * x * 0.125)
         if error < 0.05:
             t += step
             y = y + step * z * math.cos(y)
         step = step * min(2.0, max(0.5, 0.05 / max(error, 1e-3)))
-        turns += 1
-    return y + turns / 16
+        iterations += 1
+    return y + iterations / 16
 
 
 def divided_by_plain_floats(x, y, z):

@@ -58,7 +58,7 @@ def halves(x):
     return x
 
 
-def test_the_instructions_of_a_choice_in_a_loop_are_those_of_one_turn_and_no_line_of_the_package_is_shown():
+def test_the_instructions_of_a_choice_in_a_loop_are_those_of_one_iteration_and_no_line_of_the_package_is_shown():
     report = str(vmap(value_and_grad(halves)).explain(XS))
     assert lines_of(report, halves)[1].endswith(", 4 instructions")
     assert "transforms.py" not in report.split("the variant and the kernel")[0]

@@ -7,7 +7,7 @@ from micrograd import Value, jit, math, value_and_grad, vmap
 
 
 def grows(x):
-    """A loop that changes a list is written turn by turn, as many as the rows seen so far need."""
+    """A loop that changes a list is written iteration by iteration, as many as the rows seen so far need."""
     items = [x]
     while items[-1] < 50:
         items.append(items[-1] * 1.37 + items[-1] * 0.1 * x + math.exp(-x) * 0.3)

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF007  (programs as users write them)
-"""Lists that each turn of a loop makes anew are arrays of the tape, with eager code's results."""
+"""Lists that each iteration of a loop makes anew are arrays of the tape, with eager code's results."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def heat(x, y, z):
     return u[N // 2] + y * sum(u)
 
 
-def reversed_each_turn(x, y, z):
+def reversed_each_time(x, y, z):
     u = [x * k for k in range(N)]
     for t in range(13):
         u = [0.5 * a + 0.1 * b * y for a, b in zip(u, reversed(u))]
@@ -150,8 +150,8 @@ def sums_of_what_is_left(x, y, z):
 
 PROGRAMS = [
     all_pairs, warping, sums_of_what_is_left,
-    american_put, triangle, one_list_with_two_names_at_the_end, viterbi, heat, reversed_each_turn, shrinks_at_both_ends, grows,
-    inner_sums, cumulative, left_early, until_small,
+    american_put, triangle, one_list_with_two_names_at_the_end, viterbi, heat, reversed_each_time, shrinks_at_both_ends,
+    grows, inner_sums, cumulative, left_early, until_small,
 ]  # fmt: skip
 
 
@@ -294,7 +294,7 @@ def test_lists_at_one_point(f):
     close([got[0], *got[1]], [want[0], *want[1]])
 
 
-def test_the_gradient_of_a_long_list_keeps_the_lists_of_some_turns():
+def test_the_gradient_of_a_long_list_keeps_the_lists_of_some_iterations():
     def diffusion(x):
         u = [x * 0.01 * k for k in range(100)]
         for _ in range(20_000):
@@ -305,5 +305,5 @@ def test_the_gradient_of_a_long_list_keeps_the_lists_of_some_turns():
     value, slope = g(np.array([1.0, 1.0 - 1e-4, 1.0 + 1e-4]))
     assert slope[0] == pytest.approx((value[2] - value[1]) / 2e-4, rel=1e-5)
     (variant,) = g.variants
-    stacked = [op.results - op.carried for op in variant.tape.ops if isinstance(op, Loop) and op.turns == 20_000]
-    assert not any(stacked)  # a loop of 20,000 turns would keep two million numbers
+    stacked = [op.results - op.carried for op in variant.tape.ops if isinstance(op, Loop) and op.iterations == 20_000]
+    assert not any(stacked)  # a loop of 20,000 iterations would keep two million numbers

@@ -1,4 +1,4 @@
-"""Random programs over lists that are made anew in each turn of a loop, against eager code: values and gradients."""
+"""Random programs over lists that are made anew in each iteration of a loop, against eager code: values and gradients."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Writer:
     def __init__(self, seed: int) -> None:
         self.r = random.Random(seed)
         self.counter = "k"
-        self.turns = self.r.randint(4, 14)
-        self.width = self.r.randint(26, 34) + self.turns
-        self.by = self.r.choice([0, 0, 1])  # how many items shorter the lists become in each turn
+        self.iterations = self.r.randint(4, 14)
+        self.width = self.r.randint(26, 34) + self.iterations
+        self.by = self.r.choice([0, 0, 1])  # how many items shorter the lists become in each iteration
         self.length = f"{self.width} - t" if self.by else str(self.width)
 
     def number(self, items: list[str], depth: int = 2) -> str:
@@ -93,7 +93,7 @@ class Writer:
         lines = ["def f(x, y, z):", "    s = x", "    t = 0"]
         for name in "uv":
             lines.append(f"    {name} = [{self.number(['y'], 2)} + 0.01 * x * k for k in range({self.width})]")
-        lines.append(f"    for t in range({self.turns}):")
+        lines.append(f"    for t in range({self.iterations}):")
         for _ in range(self.r.randint(1, 3)):
             lines += self.statement("        ")
         if self.by:

@@ -1,4 +1,4 @@
-"""Lists that change their names in an arm: merged with work that grows with the turns, and right whoever else holds them."""
+"""Lists that change names in an arm: merged with work that grows with the iterations, and right whoever else holds them."""
 
 import numpy as np
 import pytest
@@ -256,7 +256,7 @@ def test_each_row_is_that_of_eager_code(f, derived):
 
 
 @pytest.mark.parametrize("f", LINEAR, ids=lambda f: f.__name__)
-def test_the_work_grows_with_the_turns_only(f):
+def test_the_work_grows_with_the_iterations_only(f):
     xs, ys = np.array(ROWS).T
     h = vmap(value_and_grad(f, (0, 1)))
     values = h(xs, ys)[0]

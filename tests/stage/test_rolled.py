@@ -57,13 +57,13 @@ def euler(x, rate, steps):
     return x
 
 
-def test_a_tape_does_not_grow_with_the_number_of_turns():
+def test_a_tape_does_not_grow_with_the_number_of_iterations():
     few = jit(value_and_grad(lambda x, r: euler(x, r, 1_000), (0, 1))).tape(0.2, 1.5)
     many = jit(value_and_grad(lambda x, r: euler(x, r, 1_000_000), (0, 1))).tape(0.2, 1.5)
     assert many.size() < few.size() + 20 < 200
 
 
-def test_a_million_turns_are_answered_by_machine_code():
+def test_a_million_iterations_are_answered_by_machine_code():
     value, (by_x, by_rate) = jit(value_and_grad(lambda x, r: euler(x, r, 1_000_000), (0, 1)))(0.2, 1.5)
     e = math.exp(1.5)
     exact = 0.2 * e / (0.8 + 0.2 * e)
@@ -96,7 +96,7 @@ def in_two_dimensions(s, z):
 
 
 @pytest.mark.parametrize("shape", [(30,), (30, 2)])
-def test_arrays_are_indexed_by_the_number_of_the_turn(shape):
+def test_arrays_are_indexed_by_the_number_of_the_iteration(shape):
     f = by_position if len(shape) == 1 else in_two_dimensions
     rows = np.random.default_rng(1).standard_normal((5, *shape)) * 0.3
     start = np.linspace(0.1, 1.0, 5)
@@ -175,7 +175,7 @@ def one_list_with_two_names(x, y, z):
     return a[0] * a[1]
 
 
-def list_of_the_turn_before(x, y, z):
+def list_of_the_iteration_before(x, y, z):
     a = [x, y]
     for _ in range(30):
         b = a
@@ -185,7 +185,7 @@ def list_of_the_turn_before(x, y, z):
 
 
 @pytest.mark.parametrize(
-    "f", [fibonacci, doubles, one_list_with_two_names, list_of_the_turn_before], ids=lambda f: f.__name__
+    "f", [fibonacci, doubles, one_list_with_two_names, list_of_the_iteration_before], ids=lambda f: f.__name__
 )
 def test_what_cannot_be_rolled_gives_what_plain_python_gives(f):
     for row in ROWS:
@@ -244,8 +244,8 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 
 @needs_llvm
-def test_the_gradient_of_a_million_turns_keeps_the_states_of_some_of_them(tmp_path, run_python):
-    """All states would be 128 MB: sixteen numbers in each of a million turns."""
+def test_the_gradient_of_a_million_iterations_keeps_the_states_of_some_of_them(tmp_path, run_python):
+    """All states would be 128 MB: sixteen numbers in each of a million iterations."""
     path = tmp_path / "chain.py"
     path.write_text(MEMORY)
     assert float(run_python(f"import runpy; runpy.run_path({str(path)!r})").stdout) < 80.0

@@ -153,7 +153,7 @@ def grows_too_large(x):
 
 
 @pytest.mark.parametrize(("f", "error"), [(falls_to_zero, ZeroDivisionError), (grows_too_large, OverflowError)])
-def test_plain_numbers_that_raise_in_some_turn_of_a_rolled_loop_raise_as_in_eager_code(f, error):
+def test_plain_numbers_that_raise_in_some_iteration_of_a_rolled_loop_raise_as_in_eager_code(f, error):
     g, fine = vmap(f), np.array([-1.0, -2.0])
     np.testing.assert_allclose(g(fine), rows(f, fine), rtol=1e-13)
     assert [v.trace.merged for v in g.variants] == [True]
@@ -255,17 +255,19 @@ def test_the_order_of_rows_does_not_matter_to_a_bit():
 
 
 def test_a_loop_stays_a_loop():
-    def f(x, turns):
-        for _ in range(turns):
+    def f(x, iterations):
+        for _ in range(iterations):
             x = x * 0.999 + 0.001
             if x > 5:
                 break
         return x
 
     sizes = []
-    for turns in (50, 5000):
-        h = jit(value_and_grad(lambda x, turns=turns: f(x, turns)), wait=True)
-        assert h(2.0) == pytest.approx(value_and_grad(lambda x, turns=turns: f(x, turns))(2.0), rel=1e-12)
+    for iterations in (50, 5000):
+        h = jit(value_and_grad(lambda x, iterations=iterations: f(x, iterations)), wait=True)
+        assert h(2.0) == pytest.approx(
+            value_and_grad(lambda x, iterations=iterations: f(x, iterations))(2.0), rel=1e-12
+        )
         sizes.append(len(next(iter(h.variants)).tape))
     assert sizes[0] == sizes[1] < 100
 
@@ -322,7 +324,7 @@ def test_a_counter_of_a_row_that_breaks_out_of_a_long_loop():
     assert merged(h)
 
 
-def test_a_function_inside_counts_the_turns_of_a_loop():
+def test_a_function_inside_counts_the_iterations_of_a_loop():
     def f(x):
         n = 0
 

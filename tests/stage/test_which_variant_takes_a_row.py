@@ -134,7 +134,7 @@ def test_how_long_a_loop_is_in_the_first_row():
 
 
 def grows(x):
-    """A list that grows by as many items as the row decides is written out turn by turn."""
+    """A list that grows by as many items as the row decides is written out iteration by iteration."""
     items = [x]
     while items[-1] < 50:
         items.append(items[-1] * 1.17 + items[-1] * 0.01 * x + math.exp(-x) * 0.3)

@@ -39,12 +39,12 @@ class TwoLoops:
         return total
 
     def loop(self, body: Tape, carry: list[int], invariants: list[int], over: list[int]) -> list[int]:
-        """The results of a loop; with a condition, it ends when a quarter of the turns passes the bound."""
+        """The results of a loop; with a condition, it ends when a quarter of the iterations passes the bound."""
         condition = None
         if self.ends:
             b = Builder(body.inputs)
-            turn = b.emit(OPS["mul"], (b.input(body.inputs - 1), b.const(0.25)))
-            condition = b.finish([b.emit(OPS["lt"], (turn, b.input(len(carry) + invariants.index(self.bound))))])
+            iteration = b.emit(OPS["mul"], (b.input(body.inputs - 1), b.const(0.25)))
+            condition = b.finish([b.emit(OPS["lt"], (iteration, b.input(len(carry) + invariants.index(self.bound))))])
         found = self.builder.loop(body, carry, invariants, over, TURNS, condition)
         arrays = [self.builder.emit(pad(TURNS), (p,)) if self.ends else p for p in found[len(carry) :]]
         return [*found[: len(carry)], *arrays]
@@ -58,12 +58,12 @@ class TwoLoops:
         invariants = [*self.some(self.numbers), *self.some(self.arrays), self.bound, made]
         self.random.shuffle(invariants)
         b = Builder(len(carry) + len(invariants) + len(over) + 1)
-        turn = b.input(b.inputs - 1)
+        iteration = b.input(b.inputs - 1)
         read = [b.input(n) for n in range(b.inputs - 1)]
         for n, a in enumerate(invariants, len(carry)):
             if a == made or a in self.arrays:
-                read[n] = b.emit(LOAD, (read[n], turn))
-        mixed = self.mixed(b, [*read, turn])
+                read[n] = b.emit(LOAD, (read[n], iteration))
+        mixed = self.mixed(b, [*read, iteration])
         outputs = [b.emit(OPS["mul"], (mixed, b.const(1.0 - 0.1 * n))) for n in range(len(carry))]
         stacks = not carry or self.random.random() < 0.5
         results = self.loop(b.finish(outputs + [b.emit(OPS["exp"], (mixed,))] * stacks), carry, invariants, over)
@@ -83,7 +83,7 @@ def test_two_loops_become_one_and_keep_the_bits(seed):
     fused = passes.fuse(tape)
     check(fused)
     assert (loops(tape), loops(fused)) == (2, 1)
-    for bound in (2.0, 0.6, 0.3, 0.0):  # all turns, three of them, two, none
+    for bound in (2.0, 0.6, 0.3, 0.0):  # all iterations, three of them, two, none
         numbers = [0.3, -0.7, 0.45, 1.1, -0.2, bound]
         assert run(fused, numbers) == run(tape, numbers)
 
@@ -140,7 +140,7 @@ DIFFERENT = {
     "a condition on a carried value": ("%0 = input 3\n%1 = input 2", "%0 = input 3\n%1 = input 0"),
     "a condition on the list": ("%1 = input 2\n%2 = lt %0 %1\nreturn %2", "%1 = input 1\n%2 = load %1 %0\nreturn %2"),
     "a condition of one of them": (WHILE_TOO + " ", ""),
-    "other turns": ("loop 4 with", "loop 3 with"),
+    "other iterations": ("loop 4 with", "loop 3 with"),
     "another item": ("%3 = load %1 %2", "%3 = load %1 %0"),
     "two items": ("%4 = add %0 %3\nreturn %4", "%4 = load %1 %0\n%5 = add %3 %4\nreturn %5"),
     "the list is returned": ("return %4\n}", "return %4 %1\n}"),
@@ -156,7 +156,7 @@ IN_COUNTED = {
     "the second loop runs backwards": ("loop 4 carry", "loop 4 reverse carry"),
     "the second loop alone has a condition": ("carry %1 with %3 %0 do", f"carry %1 with %3 %0 {WHILE_TOO} do"),
     "the list is an output": ("return %6", "%7 = element %3 0\nreturn %6 %7"),
-    "other turns": ("loop 4 with", "loop 5 with"),
+    "other iterations": ("loop 4 with", "loop 5 with"),
 }
 
 

@@ -123,8 +123,8 @@ def test_fuse_makes_one_loop_of_two_and_keeps_the_bits():
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("%3 = load %1 %2", "%3 = load %1 %0"),  # another item than that of the turn
-        ("%7 = loop 5 carry %6 with %5 %1 %2", "%7 = loop 5 carry %6 with %5 %1 %6"),  # another number of turns
+        ("%3 = load %1 %2", "%3 = load %1 %0"),  # another item than that of the iteration
+        ("%7 = loop 5 carry %6 with %5 %1 %2", "%7 = loop 5 carry %6 with %5 %1 %6"),  # another number of iterations
         ("return %8", "%9 = element %5 1\n%10 = add %8 %9\nreturn %10"),  # another reader
     ],
 )

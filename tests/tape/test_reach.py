@@ -26,7 +26,7 @@ def choose(operands, then, other, rest):
     return f"{HEAD}%5 = choose %4 {operands} then {{\n{then}\n}} else {{\n{other}\n}}\n{rest}"
 
 
-ZERO_TURNS = """%0 = input 0
+NO_ITERATIONS = """%0 = input 0
 %1 = input 1
 %2 = const 1.0
 %3 = loop carry %0 with %1 while {
@@ -82,8 +82,8 @@ TAPES = {
     "an array that is changed at an index, on one path": (
         "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 1.0\n%4 = stack %0 %0\n%5 = bump %4 %3 %2\n"
         "%6 = const 0.0\n%7 = gt %0 %6\n%8 = load %5 %3\n%9 = pick %7 %8 %0\nreturn %9"),
-    "a value that a loop of no turns would use": ZERO_TURNS + "%5 = mul %4 %1\nreturn %5",
-    "a carried value that no turn changes, before one that does": (
+    "a value that a loop of no iterations would use": NO_ITERATIONS + "%5 = mul %4 %1\nreturn %5",
+    "a carried value that no iteration changes, before one that does": (
         "%0 = input 0\n%1 = input 1\n%2 = const 4.1\n%3 = loop carry %1 %0 %2 while {\n%0 = input 1\n%1 = input 2\n"
         "%2 = lt %0 %1\nreturn %2\n} do {\n%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = mul %0 %0\n%4 = const 1.0\n"
         "%5 = add %3 %4\n%6 = add %1 %5\nreturn %0 %6 %2\n}\n%4 = result %3 1\n%5 = result %3 0\n%6 = mul %4 %5\nreturn %6"),
@@ -93,7 +93,7 @@ TAPES = {
         "%5 = choose %4 %2 then {\n%0 = input 0\nreturn %0\n} else {\n%0 = const 0.5\n%1 = const 0.25\n%2 = stack %0 %1\n"
         "return %2\n}\n%6 = result %5 0\n%7 = element %6 0\n%8 = element %6 1\n%9 = mul %7 %8\n%10 = mul %0 %9\n"
         "%11 = add %10 %1\nreturn %11\n}\n%8 = result %7 0\nreturn %8"),
-    "the same, used before it too": ZERO_TURNS + "%5 = add %4 %1\n%6 = pick %4 %5 %1\nreturn %6",
+    "the same, used before it too": NO_ITERATIONS + "%5 = add %4 %1\n%6 = pick %4 %5 %1\nreturn %6",
 }  # fmt: skip
 POINTS = [*itertools.product((-3.0, -1.0, 1.0, 3.0), (0.0, 0.25, 4.0)), (1.5, -0.5), (2.5, 0.5)]
 

@@ -91,18 +91,18 @@ def test_forward_sweeps_agree_with_the_adjoint(seed):
             assert all(close(x, y, 1e-8, 1e-10) for x, y in zip(got, column, strict=True) if x == x)
 
 
-def logistic(turns: int) -> Tape:
+def logistic(iterations: int) -> Tape:
     """x → r·x·(1 - x), so many times."""
     body = parse(
         "%0 = input 0\n%1 = input 1\n%2 = const 1.0\n%3 = sub %2 %0\n%4 = mul %0 %3\n%5 = mul %1 %4\nreturn %5"
     ).copy(inputs=3)
     b = Builder(2)
-    return b.finish(b.loop(body, [b.input(0)], [b.input(1)], turns=turns))
+    return b.finish(b.loop(body, [b.input(0)], [b.input(1)], iterations=iterations))
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 def test_every_order_of_a_loop_is_right_to_the_last_digits(order):
-    """d/dx, d/dr, d/dx … of the logistic map after 6 turns, against mpmath."""
+    """d/dx, d/dr, d/dx … of the logistic map after 6 iterations, against mpmath."""
     tape = logistic(6)
     for k in range(order):
         swept = passes.adjoint(tape.copy(outputs=tape.outputs[-1:]), wrt(tape))
@@ -126,7 +126,7 @@ def test_the_adjoint_of_a_loop_is_a_loop_of_the_same_size():
     assert str(short).replace("loop 10 ", "loop 1000000 ") == str(long)
     loops = [op for op in long.ops if isinstance(op, Loop)]
     assert [op.reverse for op in loops] == [False, True]
-    assert loops[0].results == 2  # the value, and the one carried state by turns
+    assert loops[0].results == 2  # the value, and the one carried state by iterations
 
 
 def test_what_one_arm_alone_uses_gets_nothing_from_the_other_though_it_was_made_before():
@@ -168,13 +168,13 @@ def test_elements_past_an_early_end_get_nothing():
     assert run(passes.adjoint(tape, wrt(tape)), [2.0, 0.0, 0.0]) == pytest.approx([0.6931471805599453, 0.5, 0.0, 0.0])
 
 
-def test_the_last_turn_may_make_what_nobody_uses():
-    """x is made from sqrt(x) in each turn; that of the last turn is not used, and its slope may be inf."""
+def test_the_last_iteration_may_make_what_nobody_uses():
+    """x is made from sqrt(x) in each iteration; that of the last iteration is not used, and its slope may be inf."""
     body = parse(
         "%0 = input 0\n%1 = input 1\n%2 = add %1 %0\n%3 = const 1.0\n%4 = sub %0 %3\n%5 = sqrt %4\nreturn %5 %2"
     ).copy(inputs=3)
     b = Builder(1)
-    tape = b.finish(b.loop(body, [b.input(0), b.const(0.0)], turns=2)[1:])
+    tape = b.finish(b.loop(body, [b.input(0), b.const(0.0)], iterations=2)[1:])
     assert run(passes.adjoint(tape, [0]), [2.0]) == plain(tape, [2.0]) == [3.0, 1.5]
 
 
@@ -196,13 +196,13 @@ def test_hoist_and_checkpoint_change_no_result(seed, depth):
             assert all(close(x, y, 1e-9, 1e-11) for x, y in zip(run(new, xs), run(swept, xs), strict=True))
 
 
-def test_what_is_the_same_in_all_turns_is_computed_once_and_constants_go_inside():
+def test_what_is_the_same_in_all_iterations_is_computed_once_and_constants_go_inside():
     body = parse(
         "%0 = input 0\n%1 = input 1\n%2 = exp %1\n%3 = input 2\n%4 = mul %2 %3\n%5 = mul %0 %4\n%6 = input 3\nreturn %5 %6"
     ).copy(inputs=5)
     b = Builder(2)
     k = b.input(1)
-    results = b.loop(body.copy(outputs=(5, 6)), [b.input(0)], [k, b.const(2.0), k], turns=9)
+    results = b.loop(body.copy(outputs=(5, 6)), [b.input(0)], [k, b.const(2.0), k], iterations=9)
     tape = passes.prune(passes.hoist(b.finish(results[:1])))
     loop = next(op for op in tape.ops if isinstance(op, Loop))
     assert [op.name for op in loop.body.ops] == ["input", "input", "mul"]
@@ -216,7 +216,7 @@ def test_checkpoints_keep_the_square_root_of_the_states():
     def longest(tape):
         loops = [op for op in tape.ops if isinstance(op, Loop)]
         return max(
-            [op.turns for op in loops if op.results > op.carried] + [longest(op.body) for op in loops], default=0
+            [op.iterations for op in loops if op.results > op.carried] + [longest(op.body) for op in loops], default=0
         )
 
     assert longest(swept) <= 1100
@@ -226,19 +226,19 @@ def test_checkpoints_keep_the_square_root_of_the_states():
 
 
 def test_a_loop_over_an_array_keeps_the_square_root_of_the_states_too():
-    turns = 1003
+    iterations = 1003
     inner = Builder(3)
     x, w = inner.input(0), inner.input(1)
     grown = inner.emit(OPS["sin"], (inner.emit(OPS["add"], (inner.emit(OPS["mul"], (x, w)), inner.input(2))),))
-    b = Builder(turns + 1)
-    weights = b.emit(STACK, tuple(b.input(k + 1) for k in range(turns)))
-    tape = b.finish(b.loop(inner.finish([grown]), [b.input(0)], over=[weights], turns=turns))
+    b = Builder(iterations + 1)
+    weights = b.emit(STACK, tuple(b.input(k + 1) for k in range(iterations)))
+    tape = b.finish(b.loop(inner.finish([grown]), [b.input(0)], over=[weights], iterations=iterations))
     nested = passes.checkpoint(tape, 100)
     check(nested)
-    assert max(op.turns for op in nested.ops if isinstance(op, Loop)) < 40
-    xs = [0.3] + [0.5 + 0.0003 * k for k in range(turns)]
+    assert max(op.iterations for op in nested.ops if isinstance(op, Loop)) < 40
+    xs = [0.3] + [0.5 + 0.0003 * k for k in range(iterations)]
     assert run(nested, xs) == run(tape, xs)
-    some = [0, 1, 500, turns]
+    some = [0, 1, 500, iterations]
     swept, other = (passes.prune(passes.adjoint(t, [wrt(t)[k] for k in some])) for t in (nested, tape))
     check(swept)
     assert all(close(x, y, 1e-12, 1e-14) for x, y in zip(run(swept, xs), run(other, xs), strict=True))

@@ -97,7 +97,7 @@ EXAMPLES = {
     "power": (POWER, [3.0, 2.0], [486.0]),
     "horner": (HORNER, [2.0, 1.0, 3.0, 5.0], [15.0, 30.0]),
     "halves": (HALVES, [10.0], [0.625, 4.0, 10 + 5 + 2.5 + 1.25]),
-    "no turn at all": (HALVES, [0.5], [0.5, 0.0, 0.0]),
+    "no iteration at all": (HALVES, [0.5], [0.5, 0.0, 0.0]),
     "then": (ARMS, [1.0], [0.0]),
     "else": (ARMS, [-2.0], [-2.0]),
 }
@@ -139,7 +139,7 @@ def test_results_and_operands_that_nobody_needs_are_dropped():
     body = parse("%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = mul %0 %2\n%4 = exp %1\n%5 = input 3\nreturn %3 %4 %1")
     b = Builder(3)
     x, y, z = (b.source(INPUT, k) for k in range(3))
-    kept, *_ = b.loop(body.copy(inputs=4), [x, y], [z], turns=4)
+    kept, *_ = b.loop(body.copy(inputs=4), [x, y], [z], iterations=4)
     tape = passes.prune(b.finish([kept]))
     check(tape)
     assert "exp" not in str(tape) and "carry %0 with %1 do" in str(tape)
@@ -156,7 +156,7 @@ def test_what_two_equal_regions_do_is_done_once():
     assert str(passes.simplify(parse(twice))).count("loop") == 1
 
 
-def test_a_loop_on_values_leaves_the_graph_of_its_turns():
+def test_a_loop_on_values_leaves_the_graph_of_its_iterations():
     x = Value(3.0)
     y = run(parse(POWER), [x, 1.0])[0]
     y.backward()
@@ -178,7 +178,7 @@ def test_arrays_have_shapes():
         ("%4 = result %3 0", "%4 = result %0 0", "takes one region"),
         ("%5 = mul %4 %1", "%5 = mul %3 %1", "takes numbers"),
         ("return %5", "return %3", "is a region"),
-        ("loop 5 carry %2 with %0", "loop carry %2 with %0", "a number of turns, a condition"),
+        ("loop 5 carry %2 with %0", "loop carry %2 with %0", "a number of iterations, a condition"),
         ("loop 5 carry %2 with %0", "loop 5 carry %2 over %0", "runs over arrays of 5"),
         ("loop 5 carry %2 with %0", "loop 5 with %2 with %0", "mul takes numbers"),
         ("  return %2", "  return", "carried values first"),

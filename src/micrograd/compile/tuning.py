@@ -58,9 +58,10 @@ class Tuning:
 
     # ---- vectors of rows at a time
 
-    # A `while` loop whose body and condition have at most so many instructions each runs over two vectors of rows at a time: a
-    # turn waits for the results of the turn before, so that one vector leaves half of the processor idle. 1,000 turns of
-    # Mandelbrot took 260 ms with one vector, 170 with two and 142 with four, which cost more where rows end apart.
+    # A `while` loop whose body and condition have at most so many instructions each runs over two vectors of rows at a time: an
+    # iteration waits for the results of the one before, so that one vector leaves half of the processor idle. 1,000
+    # iterations of Mandelbrot took 260 ms with one vector, 170 with two and 142 with four, which cost more where rows end
+    # apart.
     waiting_loop: int = 24
 
     # ---- rematerialization (computing a value again instead of reading it from memory)
@@ -85,17 +86,17 @@ class Tuning:
 
     # ---- loops
 
-    # A `for` loop without choices whose turns have fewer instructions than this, all together, is written out. RK4 of 38,000
-    # instructions took 0.14 ms rolled and 0.15 ms written out with its gradient, and 0.8 and 15 s to compile; an Asian option
-    # of 600 instructions took as long either way, and one of 2,400 14 % less when it was rolled.
+    # A `for` loop without choices whose iterations have fewer instructions than this, all together, is written out. RK4 of
+    # 38,000 instructions took 0.14 ms rolled and 0.15 ms written out with its gradient, and 0.8 and 15 s to compile; an Asian
+    # option of 600 instructions took as long either way, and one of 2,400 14 % less when it was rolled.
     rolled_work: int = 4000
     # Statements of a function that are interpreted in search of a loop that is long enough: about 20 ms.
     searched_statements: int = 1000
     # Instructions of a loop that are interpreted for one result; a longer one is compiled at once. 10,000 take 3 ms.
     interpreted_loop: int = 10_000
 
-    # The adjoint of a loop keeps its carried values of all turns. Past so many numbers for one point (32 MB; an eighth for
-    # rows, whose numbers are vectors), it keeps those of every √n-th turn, and runs the turns in between once more.
+    # The adjoint of a loop keeps its carried values of all iterations. Past so many numbers for one point (32 MB; an eighth for
+    # rows, whose numbers are vectors), it keeps those of every √n-th iteration, and runs the iterations in between once more.
     kept_states: int = 4_000_000
 
     # ---- memory traffic of rows

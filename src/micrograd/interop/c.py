@@ -5,7 +5,7 @@
     >>> "int wave(const double *in, double *out)" in text
     True
 
-Loops and choices that are regions of the tape stay loops and choices in C, also those whose number of turns depends on the
+Loops and choices that are regions of the tape stay loops and choices in C, also those whose number of iterations depends on the
 numbers: what their gradient needs lies in memory that a call takes and gives back. With `-std=c99`, which forbids contraction
 of a*b + c, the arithmetic is that of `jit(f, exact=True)`; the functions of libm are those of the platform.
 """
@@ -84,7 +84,7 @@ def _comment(name: str, traced: Traced, gradient: bool) -> str:
     lines += [
         "",
         "   Each returns 0; or 1 where the numbers take another path through a branch than the one written here, or 2 where",
-        "   there is not enough memory for the turns of a loop. */",
+        "   there is not enough memory for the iterations of a loop. */",
     ]
     return "\n".join(lines) + "\n"
 

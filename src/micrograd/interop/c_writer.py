@@ -1,7 +1,8 @@
 """Write a tape as C statements: numbers are variables, arrays are arrays of C, regions are `if` and `for`.
 
-An array that is large, or as long as a loop with a condition took turns, lies in memory that the function takes while it runs
-and gives back at its end. The elements of an array whose length is not known (mg_rows) are numbers, arrays, or such rows again.
+An array that is large, or as long as a loop with a condition took iterations, lies in memory that the function takes while it
+runs and gives back at its end. The elements of an array whose length is not known (mg_rows) are numbers, arrays, or such rows
+again.
 """
 
 from __future__ import annotations
@@ -191,24 +192,24 @@ class Writer:
             self._copy(each, x, dimensions, depth)
         stacked = list(zip(results[op.carried :], shape[op.carried :]))
         rows = [(each, _bytes(dimensions[1:])) for each, dimensions in stacked if dimensions[0] is None]
-        turns = f"{arrays[0]}.count" if op.turns is None and arrays else op.turns
+        iterations = f"{arrays[0]}.count" if op.iterations is None and arrays else op.iterations
         for each, size in rows:
             if op.condition is not None:
                 self.put(depth, f"{each}.count = 0;")
             else:
-                self._need(f"mg_reserve(all, &{each}, {turns}, {size})", depth)
-        k, turn = f"{name}_k", f"{name}_t"
-        self.put(depth, f"for (size_t {k} = 0; {'' if turns is None else f'{k} < {turns}'}; ++{k}) {{")
-        self.put(depth + 1, f"const size_t {turn} = {f'{turns} - 1 - {k}' if op.reverse else k};")
+                self._need(f"mg_reserve(all, &{each}, {iterations}, {size})", depth)
+        k, iteration = f"{name}_k", f"{name}_t"
+        self.put(depth, f"for (size_t {k} = 0; {'' if iterations is None else f'{k} < {iterations}'}; ++{k}) {{")
+        self.put(depth + 1, f"const size_t {iteration} = {f'{iterations} - 1 - {k}' if op.reverse else k};")
         fixed = op.carried + op.invariants
-        elements = [_index(a, s, turn) for a, s in zip(arrays, given[fixed:])]
-        inputs = [*results[: op.carried], *invariants, *elements, f"(double){turn}"]
+        elements = [_index(a, s, iteration) for a, s in zip(arrays, given[fixed:])]
+        inputs = [*results[: op.carried], *invariants, *elements, f"(double){iteration}"]
         inside = [*given[:fixed], *(s[1:] for s in given[fixed:]), NUMBER]
         if op.condition is not None:
             test = self.tape(op.condition, inputs, inside, f"{name}w", depth + 1)
             self.put(depth + 1, f"if (!({test[op.condition.outputs[0]]} != 0.0)) break;")
             for each, size in rows:
-                self._need(f"mg_reserve(all, &{each}, {turn} + 1, {size})", depth + 1)
+                self._need(f"mg_reserve(all, &{each}, {iteration} + 1, {size})", depth + 1)
         inner = self.tape(op.body, inputs, inside, f"{name}b", depth + 1)
         returned = [inner[o] for o in op.body.outputs]
         # Carried values may be exchanged among each other, so the new ones are taken before the old ones are overwritten.
@@ -217,16 +218,16 @@ class Writer:
             self._declare(each, dimensions, depth + 1)
             self._copy(each, x, dimensions, depth + 1)
         for (each, dimensions), x in zip(stacked, returned[op.carried :]):
-            self._copy(_index(each, dimensions, turn), x, dimensions[1:], depth + 1)
+            self._copy(_index(each, dimensions, iteration), x, dimensions[1:], depth + 1)
         for each, x, dimensions in zip(results, fresh, shape):
             self._copy(each, x, dimensions, depth + 1)
-        self.put(depth + 1, f"(void){turn};")
+        self.put(depth + 1, f"(void){iteration};")
         self.put(depth, "}")
         for each in results:
             self.put(depth, f"(void){each};")
 
     def _declare(self, name: str, shape: Shape, depth: int) -> None:
-        """Declare a variable; one that takes memory keeps it from turn to turn of the loops around it."""
+        """Declare a variable; one that takes memory keeps it over the iterations of the loops around it."""
         dimensions, kind = _dimensions(shape), _type(shape)
         text = "".join(f"[{n}]" for n in dimensions)
         if prod(dimensions) > SMALL:

@@ -1,7 +1,7 @@
 """export_onnx: a function of numbers as an ONNX graph in float32, one node for each op, batched over the first axis.
 
-Both arms of a choice are computed for all rows, and each row takes its own; loops of a known number of turns are written out.
-Rows that do what could not be merged (such as sorting a nan) give nan.
+Both arms of a choice are computed for all rows, and each row takes its own; loops of a known number of iterations are written
+out. Rows that do what could not be merged (such as sorting a nan) give nan.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class _Graph:
         if op is STACK:
             return args
         if op is LOAD or op is BUMP:
-            k = min(max(int(args[1]), 0), len(args[0]) - 1)  # an index is made from constants and numbers of turns
+            k = min(max(int(args[1]), 0), len(args[0]) - 1)  # an index is made from constants and iteration numbers
             return args[0][k] if op is LOAD else [*args[0][:k], self.sum(args[0][k], args[2]), *args[0][k + 1 :]]
         if isinstance(op, Choose):
             then, otherwise = (self.tape(body, args[1:]) for body in op.bodies())
@@ -177,17 +177,17 @@ class _Graph:
         return self.put("Add", [self.name(a), self.name(b)])
 
     def loop(self, op: Loop, args: list[Any]) -> list[Any]:
-        """The turns of a loop, one after the other; a condition must be known here, from constants and numbers of turns."""
+        """Write the iterations of a loop one after the other; constants and iteration numbers must decide its condition."""
         carried, invariants, arrays = op.groups(args)
-        turns = op.turns if op.turns is not None or not arrays else len(arrays[0])
+        iterations = op.iterations if op.iterations is not None or not arrays else len(arrays[0])
         stacked: list[list[Any]] = [[] for _ in range(op.results - op.carried)]
         done = 0
-        while done != turns:
-            turn = turns - 1 - done if op.reverse and turns is not None else done
-            inputs = [*carried, *invariants, *(a[turn] for a in arrays), float(turn)]
+        while done != iterations:
+            iteration = iterations - 1 - done if op.reverse and iterations is not None else done
+            inputs = [*carried, *invariants, *(a[iteration] for a in arrays), float(iteration)]
             goes_on = 1.0 if op.condition is None else self.tape(op.condition, inputs)[0]
             if isinstance(goes_on, str):
-                raise CompileError(f"export_onnx writes loops out, and the turns of one in {self.traced.name} depend on the "
+                raise CompileError(f"export_onnx unrolls loops, and the iterations of one in {self.traced.name} depend on the "
                                    "numbers\n  Use export_c, which keeps loops.")  # fmt: skip
             if not goes_on:
                 break

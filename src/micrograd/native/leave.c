@@ -1,7 +1,7 @@
 /* Leaving machine code in the middle of a run: for Ctrl-C in a loop that goes on for long, and where there is no memory for
    what a loop keeps.
 
-   A loop of the machine code calls mg_pause() every few thousand turns, and mg_alloc() where its arrays grow. Both jump back to
+   A loop of the machine code calls mg_pause() every few thousand iterations, and mg_alloc() where its arrays grow. Both jump back to
    where the code was called from, if there is a reason to. What mg_alloc gave is freed then. The code holds nothing else. */
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-"""Functions with long loops: staged before they are traced, so that the turns of those loops are never run one by one.
+"""Functions with long loops: staged before they are traced, so that the iterations of those loops are never run one by one.
 
-A trace writes down every turn of a loop. For a loop of a million turns that takes minutes and gigabytes, to find out what the
-source says: that its body does the same in each turn. So a function in whose source there is a loop is staged first. If a
-loop is found that is long enough to pay, what was staged is the trace; else the function is traced as any other.
+A trace writes down every iteration of a loop. For a loop of a million iterations that takes minutes and gigabytes, to find out
+what the source says: that its body does the same in each iteration. So a function in whose source there is a loop is staged
+first. If a loop is found that is long enough to pay, what was staged is the trace; else the function is traced as any other.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from micrograd.stage.packed import packed
 
 
 class Aliases:
-    """What is known of such variables at the end of a turn."""
+    """What is known of such variables at the end of an iteration."""
 
     def __init__(self) -> None:
         self.owners: dict[str, str] = {}  # a variable -> the one that holds the same list, and is carried
@@ -21,7 +21,7 @@ class Aliases:
         return name in self.owners or name in self.forgotten
 
     def discard(self, name: str) -> None:
-        """Carry a variable, since a turn reads what the turn before has left."""
+        """Carry a variable, since an iteration reads what the iteration before has left."""
         self.owners.pop(name, None)
         self.forgotten.discard(name)
 
@@ -35,7 +35,7 @@ class Aliases:
             elif name in self.forgotten:
                 raise Unsupported("a variable holds a row of a table in some iterations")
         held: dict[int, str] = {}
-        for name in sorted(finals, key=lambda n: forms[n].fresh):  # one that a turn reads is carried
+        for name in sorted(finals, key=lambda n: forms[n].fresh):  # one that an iteration reads is carried
             x = finals[name]
             if name in self.forgotten:
                 continue
@@ -55,7 +55,7 @@ class Aliases:
 
 
 def check_lists(m: Machine, finals: dict[str, Any]) -> None:
-    """Refuse lists that have another name, or may be those of the turn before: a change to one would not be seen."""
+    """Refuse lists that have another name, or may be those of the iteration before: a change to one would not be seen."""
     found = [x for value in finals.values() for x in lists_in(value)]
     if len({id(x) for x in found}) < len(found):
         raise Unsupported("a list has two names")

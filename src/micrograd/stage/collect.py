@@ -1,4 +1,4 @@
-"""Comprehensions as loops in the tape that stack what each turn gives: inside of loops that are rolled, and long ones."""
+"""Comprehensions as loops in the tape that stack what each iteration gives: inside of loops that are rolled, and long ones."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Collect(Roll):
         super().__init__(m, frame, [], items, set(), True)
 
     def collect(self, store: Any, element: Any) -> Packed:
-        """The list of what an expression gives in each turn."""
+        """The list of what an expression gives in each iteration."""
         m, items = self.m, self.items
         assert items is not None
-        rolls, room = [self.outer], items.turns
+        rolls, room = [self.outer], items.iterations
         while rolls[-1] is not None:
             room = max(room, rolls[-1].hint)
             rolls.append(rolls[-1].outer)
-        self.loads |= room > items.turns
+        self.loads |= room > items.iterations
 
         def body(m: Machine, frame: Frame) -> None:
             self.item_made = element(m, frame)
@@ -52,8 +52,8 @@ class Collect(Roll):
         if self.outer is None:
             arrays = [tracing.peek(found) for found, _ in self.arrays]
             numbers = sampled(m, op, [*map(number_of, self.invariants), *arrays])
-            m.rolled += items.turns * work(self.body) >= m.limits.work
-            each = f"{len(self.body)} instructions a turn"
+            m.rolled += items.iterations * work(self.body) >= m.limits.work
+            each = f"{len(self.body)} instructions an iteration"
             m.notes.setdefault(self.line, f"a list that a loop in the tape makes, {each}, {room} iterations")
         region.__dict__["_numbers"] = [[0.0] * room] if numbers is None else numbers
         array = result_of(region, 0, 0.0 if numbers is None else numbers[0])

@@ -1,4 +1,4 @@
-"""Elements of lists and arrays by an index that changes from turn to turn of a loop in the tape."""
+"""Elements of lists and arrays by an index that changes from one iteration to the next of a loop in the tape."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from micrograd.stage.machine import Machine
 
 
-def by_turn(m: Machine, x: Any, index: Any) -> Any:
-    """x[a * turn + b], or of an array x[a * turn + b, c]: an element of an array that the loop runs over.
+def by_iteration(m: Machine, x: Any, index: Any) -> Any:
+    """x[a * iteration + b], or of an array x[a * iteration + b, c]: an element of an array that the loop runs over.
 
     Where several loops are involved, or one that may end sooner, it is loaded by its index.
     """
@@ -34,8 +34,8 @@ def by_turn(m: Machine, x: Any, index: Any) -> Any:
     if not (is_array(x) or (type(x) in (list, tuple) and type(index) is Lane)):
         raise Unsupported("an index that changes from one iteration to the next")
     found = []
-    for turn in range(loop.items.turns):
-        at = [i.at(turn) if type(i) is Lane else i for i in parts]
+    for iteration in range(loop.items.iterations):
+        at = [i.at(iteration) if type(i) is Lane else i for i in parts]
         found.append(listed(x[tuple(at)] if type(index) is tuple else x[at[0]]))
     return loop.element(found)
 
@@ -47,4 +47,4 @@ def listed(x: Any) -> Any:
     return float(x) if type(x).__module__ == "numpy" and isinstance(x, float) else x
 
 
-__all__ = ["by_turn"]
+__all__ = ["by_iteration"]

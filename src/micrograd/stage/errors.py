@@ -16,7 +16,7 @@ class NoSource(Unsupported):
 
 
 class Bound(Unsupported):
-    """Rows need more turns or deeper calls than are written out; a tape of the next level may hold for them."""
+    """Rows need more iterations or deeper calls than are written out; a tape of the next level may hold for them."""
 
 
 class StaleRead(BaseException):
@@ -28,11 +28,11 @@ class StaleRead(BaseException):
 
 
 class NotYet(BaseException):
-    """A loop can be rolled after another turn, when its variables hold what they hold from then on."""
+    """A loop can be rolled after another iteration, when its variables hold what they hold from then on."""
 
 
 class Outside(Unsupported):
-    """Something older is changed inside of a loop that is rolled: the loop is written turn by turn instead."""
+    """Something older is changed inside of a loop that is rolled: the loop is written iteration by iteration instead."""
 
 
 class Lost(BaseException):

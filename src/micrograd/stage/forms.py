@@ -20,10 +20,12 @@ OTHERS = 9
 
 
 class Form:
-    """What a variable may hold at the beginning of a turn."""
+    """What a variable may hold at the beginning of an iteration."""
 
     def __init__(self, fresh: bool = False, roll: Any = None) -> None:
-        self.fresh = fresh  # whether each turn assigns it before it reads it: then this is what it holds at the end
+        self.fresh = (
+            fresh  # whether each iteration assigns it before it reads it: then this is what it holds at the end
+        )
         self.roll = roll  # the loop, where its long lists are arrays
         self.row: Row | None = None  # of a list that is an array
         self.constants: list[Any] = []
@@ -149,7 +151,7 @@ class Form:
         return found
 
     def rebuilt(self, m: Machine, carried: list[Any], inside: bool = False) -> Any:
-        """What a variable holds, from what is carried for it; inside of the loop, at the beginning of a turn.
+        """What a variable holds, from what is carried for it; inside of the loop, at the beginning of an iteration.
 
         A list is a new one. Inside, it may not be changed: outside it may have other names.
         """
@@ -181,7 +183,7 @@ class Form:
 
 
 def holds_numbers(x: Any) -> bool:
-    """Whether a list or tuple has Values in it, or numbers that change from turn to turn."""
+    """Whether a list or tuple has Values in it, or numbers that change from one iteration to the next."""
     if type(x) not in (list, tuple):
         return False
     return any(isinstance(item, (Value, Summary)) or holds_numbers(item) for item in x)
@@ -200,7 +202,7 @@ def lists_in(x: Any) -> Iterator[Any]:
 
 
 def growth(x: Any) -> int:
-    """By how much a whole number that is carried grows in a turn, at most."""
+    """By how much a whole number that is carried grows in an iteration, at most."""
     if type(x) is Summary:
         return max([growth(y) for _, y in x.alternatives], default=0)
     if type(x) in (list, tuple):

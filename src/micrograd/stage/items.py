@@ -1,4 +1,4 @@
-"""What a loop runs over, as far as it can be rolled: how many turns there are, and what each turn is given."""
+"""What a loop runs over, as far as it can be rolled: how many iterations there are, and what each iteration is given."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class Items:
-    """What a `for` loop runs over: for each turn an item made from the number of the turn and from elements of arrays."""
+    """What a `for` loop runs over: for each iteration an item, made from its number and from elements of arrays."""
 
     def __init__(self, source: Any, m: Machine) -> None:
         self.make, self.length = self._of(source, m)
         fixed = type(self.length) is int
-        self.turns: int = self.length if fixed else -least(less(0, self.length))  # at most
-        self.limit = None if fixed else self.length  # where it changes from turn to turn of a loop around
+        self.iterations: int = self.length if fixed else -least(less(0, self.length))  # at most
+        self.limit = None if fixed else self.length  # where it changes with the iterations of the loops around it
 
     def _of(self, source: Any, m: Machine) -> tuple[Callable[[Roll], Any], Any]:
         if isinstance(source, iterators.Together) and source.function is None:
@@ -52,7 +52,7 @@ class Items:
 
 
 def _shorter(a: Any, b: Any) -> Any:
-    """The smaller one of two lengths, which is the same one in all turns."""
+    """The smaller one of two lengths, which is the same one in all iterations."""
     if least(less(b, a)) >= 0:
         return a
     if least(less(a, b)) >= 0:

@@ -98,7 +98,7 @@ class Comprehension:
         lost, line = len(m.lost), m.line
         try:
             items = Items(source, m)
-            if items.limit is None and items.turns < (LONG if inside else VERY_LONG):
+            if items.limit is None and items.iterations < (LONG if inside else VERY_LONG):
                 return None
             found = Collect(m, self.frame, items).collect(self.loops[0][0], self.element)
         except (Unsupported, Lost, Exception):

@@ -101,7 +101,7 @@ def join_values(m: Machine, entries: list[Entry]) -> Any:
 
 
 def _join_lanes(m: Machine, entries: list[Entry]) -> list[Entry]:
-    """Floats that change from turn to turn become one, and so do constants beside them. (An int must say how it grows.)"""
+    """Join floats that change from one iteration to the next, and constants beside them. (An int must say how it grows.)"""
     alike = [k for k, (_, _, x) in enumerate(entries) if (x.kind if isinstance(x, Summary) else type(x)) is float]
     lanes = [entries[k][2] for k in alike if isinstance(entries[k][2], Summary)]
     if not lanes or all(entries[k][2] is lanes[0] for k in alike):

@@ -1,4 +1,4 @@
-"""Plain numbers that change from turn to turn of a loop in the tape: known to be an int or a float, but not which."""
+"""Plain numbers that change from one iteration of a rolled loop to the next: the type is known, the value is not."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 SIMPLE = (operator.add, operator.sub, operator.mul)
 DIVISIONS = {operator.truediv: "div", operator.floordiv: "floordiv", operator.mod: "mod"}
 EXACT = 2**53  # whole numbers below are floats
-CARRIED = 2**45  # what a whole number that is carried from turn to turn is never more than
+CARRIED = 2**45  # what a whole number that is carried from one iteration to the next is never more than
 
 
 class Lane(Summary):
     """An int or a float of the program that is a number on the tape. Only what cannot raise is computed with it.
 
-    An int may be an index if it is affine: `terms` then has by what the number of the turn is multiplied, for each loop (a
+    An int may be an index if it is affine: `terms` then has by what the iteration number is multiplied, for each loop (a
     Roll) that is being rolled, and `offset` is added. An int is never more than `most`, since floats hold whole numbers up to
-    2**53 only. `more` says by how much it is more than an int that the turn was given, if it was made from one by sums with
-    constants alone: so much it grows in a turn.
+    2**53 only. `more` says by how much it is more than an int that the iteration was given, if it was made from one by sums
+    with constants alone: so much it grows in an iteration.
     """
 
     __slots__ = ("kind", "more", "most", "offset", "terms", "value")
@@ -53,13 +53,13 @@ class Lane(Summary):
 
     @property
     def loop(self) -> Any:
-        """The only loop by whose turns it changes; None where there is none, or several."""
+        """The only loop by whose iterations it changes; None where there is none, or several."""
         return next(iter(self.terms)) if self.terms is not None and len(self.terms) == 1 else None
 
-    def at(self, turn: int) -> int:
-        """The number in a turn of its only loop."""
+    def at(self, iteration: int) -> int:
+        """The number in an iteration of its only loop."""
         assert self.terms is not None
-        return self.terms[self.loop] * turn + self.offset
+        return self.terms[self.loop] * iteration + self.offset
 
     def ends(self) -> tuple[int, int] | None:
         """Numbers that it is never below and never above, where it is affine."""
@@ -72,7 +72,7 @@ Affine = tuple[dict[Any, int], int]
 
 
 def affine(x: Any) -> Affine | None:
-    """What a whole number is made from: by what the number of each loop's turn is multiplied, and what is added."""
+    """What a whole number is made from: by what the number of each loop's iteration is multiplied, and what is added."""
     if type(x) is int:
         return {}, x
     return None if type(x) is not Lane or x.terms is None else (x.terms, x.offset)
@@ -86,7 +86,7 @@ def less(a: Any, b: Any) -> Affine:
 
 
 def least(x: Any) -> int:
-    """A number that an affine one is never below, in all turns of its loops. An inner loop may be shorter in some turns."""
+    """A lower bound of an affine number over all iterations of its loops. An inner loop may be shorter in some of them."""
     found = x if type(x) is tuple else affine(x)
     assert found is not None
     terms: dict[Any, int] = dict(found[0])
@@ -96,7 +96,7 @@ def least(x: Any) -> int:
         by = terms.pop(loop)
         if by > 0:
             continue
-        last = affine(loop.items.turns if loop.items.limit is None else loop.items.limit)
+        last = affine(loop.items.iterations if loop.items.limit is None else loop.items.limit)
         assert last is not None
         for outer, n in last[0].items():
             terms[outer] = terms.get(outer, 0) + by * n
@@ -138,7 +138,7 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 
 
 def _finite_power(base: Any, exponent: Lane) -> bool:
-    """Whether a power of a plain number raises in no turn: between its ends, a power of a positive number is between."""
+    """Whether a power of a plain number raises in no iteration: between its ends, a power of a positive number is between."""
     ends = exponent.ends()
     if type(base) is not float or not base > 0.0 or ends is None:
         return False

@@ -9,16 +9,14 @@ from dataclasses import dataclass
 class Limits:
     """From when on a loop is rolled, and how long the search for such a loop may take."""
 
-    turns: int = 12  # of a loop
-    work: int = 0  # instructions of all turns of a `for` loop together
+    iterations: int = 12  # of a loop
+    work: int = 0  # instructions of all iterations of a `for` loop together
     statements: int = 400_000  # that are interpreted before the first loop is rolled; after it, MAX_STATEMENTS
-    kept: int = (
-        0  # carried numbers, over all turns of a loop, past which its adjoint keeps those of some turns (0: never)
-    )
+    kept: int = 0  # carried numbers of all iterations, past which an adjoint keeps those of some iterations (0: never)
     sample: int = 1_000_000  # instructions of a loop that are run for the numbers of the row at hand
     level: int = 0  # loops and recursion that are written out are followed four times as far with each level
     coarse: bool = False  # whether plain numbers become Values where they meet behind a choice (see mixed.py)
 
     def far(self, least: int) -> int:
-        """How many turns or calls are written out, where that is decided by numbers: `least` of them at level 0."""
+        """How many iterations or calls are written out, where that is decided by numbers: `least` of them at level 0."""
         return least << (2 * self.level)

@@ -1,4 +1,4 @@
-"""Loops: each turn runs for the rows that are still in the loop; those that leave wait at its end."""
+"""Loops: each iteration runs for the rows that are still in the loop; those that leave wait at its end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from micrograd.stage.state import Exits, Frame
 from micrograd.stage.targets import target
 
 ROLLED = "a loop in the tape"  # how the note of a loop begins that is one
-WRITTEN = 8  # turns that are written out at level 0 (see Limits.level) of a loop whose rows leave it in different turns
+WRITTEN = 8  # iterations that are written out at level 0 (see Limits.level) where rows leave a loop in different ones
 
 
 class Loop:
@@ -30,7 +30,7 @@ class Loop:
     def __init__(self, m: Machine, frame: Frame, orelse: Any) -> None:
         self.m, self.frame, self.orelse = m, frame, orelse
         self.line = m.line
-        self.merged, self.turns = False, 0
+        self.merged, self.iterations = False, 0
 
     def __enter__(self) -> Loop:
         names = self.frame.variables
@@ -47,10 +47,10 @@ class Loop:
             else:
                 self.frame.variables[key] = value
 
-    def turn(self, body: Any) -> None:
+    def iteration(self, body: Any) -> None:
         """Run the body once, for the rows that are here."""
         m, names = self.m, self.frame.variables
-        self.turns += 1
+        self.iterations += 1
         names[".continue"] = exits = m.enter()
         body(m, self.frame)
         m.meet(exits)
@@ -74,7 +74,7 @@ class Loop:
         if not m.notes.get(self.line, "").startswith(ROLLED):
             why = m.not_rolled.get(self.line)
             ends = "rows that are done are masked" if self.merged else "the same in all rows"
-            m.notes[self.line] = f"a loop of {self.turns} iterations, unrolled, {ends}{f' ({why})' if why else ''}"
+            m.notes[self.line] = f"a loop of {self.iterations} iterations, unrolled, {ends}{f' ({why})' if why else ''}"
         if self.orelse is not None:
             self.__exit__()
             m.rejoin(self.ends)
@@ -154,23 +154,23 @@ def loop_while(node: Any, scope: Scope) -> Any:
     names = assigned([*node.body, node.test], scope)
 
     def run(m: Machine, frame: Frame) -> None:
-        turns, begin = 0, m.here
+        iterations, begin = 0, m.here
         with Loop(m, frame, orelse) as loop:
             while m.here is not FALSE:
                 m.line = loop.line
-                if turns == 1 and names is not None and roll(
+                if iterations == 1 and names is not None and roll(
                     m, frame, node, names, set(names), lambda r: r.run(test, body, None)
                 ):  # fmt: skip
                     break
                 go_on = m.truth(test(m, frame))
                 if loop.end(go_on):
                     break
-                if turns >= m.limits.far(WRITTEN) and m.here is not begin:
-                    m.lose(m.here, Bound(f"more than {turns} iterations, which are unrolled"))
+                if iterations >= m.limits.far(WRITTEN) and m.here is not begin:
+                    m.lose(m.here, Bound(f"more than {iterations} iterations, which are unrolled"))
                     m.here = FALSE
                     break
-                loop.turn(body)
-                turns += 1
+                loop.iteration(body)
+                iterations += 1
             loop.finish()
 
     return run
@@ -184,30 +184,30 @@ def loop_for(node: Any, scope: Scope) -> Any:
     read = read_first([node.target, *node.body])
 
     def run(m: Machine, frame: Frame) -> None:
-        turns = 0
+        iterations = 0
         items = iterate.iterator(m, source(m, frame))
         with Loop(m, frame, orelse) as loop:
             while m.here is not FALSE:
                 m.line = loop.line
                 count = left(items)
-                if turns <= 1 and names is not None and count >= m.limits.turns:
-                    first = not turns and count < MANY
+                if iterations <= 1 and names is not None and count >= m.limits.iterations:
+                    first = not iterations and count < MANY
                     go = partial(Roll.run, test=None, body=body, store=store, first=first)
                     if roll(m, frame, node, names, read, go, items):
                         break
-                turns += 1
+                iterations += 1
                 go_on, item = items.advance(m)
                 if loop.end(go_on):
                     break
                 store(m, frame, item)
-                loop.turn(body)
+                loop.iteration(body)
             loop.finish()
 
     return run
 
 
 def left(source: Any) -> int:
-    """How many turns a loop has left, as far as that is known."""
+    """How many iterations a loop has left, as far as that is known."""
     if isinstance(source, iterators.Together):
         return min([left(p) for p in source.parts], default=0)
     if isinstance(source, iterators.Counted):

@@ -47,7 +47,7 @@ class Machine:
         self.handlers: list[Exits] = []  # the `try` statements that are running
         self.unrolled: set[int] = set()  # loops that cannot be rolled
         self.not_rolled: dict[str, str] = {}  # place of a loop in the source → why it is not rolled
-        self.by_turn = 0  # how many comparisons were made of plain numbers that change from turn to turn
+        self.by_iteration = 0  # comparisons of plain numbers that change from one iteration to the next
         self.rolled = 0  # how many loops are in the tape
         self.sampled = True  # whether Values have the numbers of the row at hand, or zeros since a long loop
         self.stacks: dict[Any, Any] = {}  # lists that were packed, and their arrays (see packed.py)
@@ -232,7 +232,7 @@ class Machine:
     def truth(self, x: Any) -> Mask:
         """The rows here in which an object counts as true."""
         x = ragged.settle(self, self.now(x))
-        self.by_turn += type(x) is lanes.Lane
+        self.by_iteration += type(x) is lanes.Lane
         x = lanes.plain(x)
         if isinstance(x, Value):
             return self.masks.both_of(self.here, self.masks.compare("ne", x, 0.0))

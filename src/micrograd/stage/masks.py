@@ -1,8 +1,8 @@
 """Masks: for which rows something holds, as a decision diagram over the comparisons that the program has made.
 
 A mask is TRUE, FALSE or a node (atom, mask if it holds, mask if it does not). An atom is one comparison of Values. The newest
-atom is on top, so that "still in the loop after turn k" is one node over the same for turn k - 1; with any other order a
-loop of n turns has n² nodes. Each node exists once, so equal masks are the same object.
+atom is on top, so that "still in the loop after iteration k" is one node over the same for iteration k - 1; with any other
+order a loop of n iterations has n² nodes. Each node exists once, so equal masks are the same object.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What operators, comparisons and subscripts do to what may differ by row, or change from turn to turn."""
+"""What operators, comparisons and subscripts do to what may differ by row, or change from one iteration to the next."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
         return found if kind is ast.In else m.answer(m.masks.without(m.here, m.truth(found)))
     how, plain = COMPARE[kind]
     if type(a) is Lane or type(b) is Lane:
-        m.by_turn += not (isinstance(a, Value) or isinstance(b, Value))
+        m.by_iteration += not (isinstance(a, Value) or isinstance(b, Value))
         a, b = lanes.plain(a), lanes.plain(b)
         if not all(isinstance(x, (Value, float, int)) for x in (a, b)):
             raise Unsupported("a comparison of a plain number that changes from one iteration to the next")
@@ -133,7 +133,7 @@ def item(m: Machine, x: Any, index: Any) -> Any:
     if type(x) is Summary:
         return m.lift(lambda y: item(m, y, index), x)
     if type(index) is Lane or (type(index) is tuple and any(type(i) is Lane for i in index)):
-        return elements.by_turn(m, x, index)
+        return elements.by_iteration(m, x, index)
     if isinstance(index, slice) and any(type(part) is Lane for part in (index.start, index.stop, index.step)):
         if type(x) is not list:
             raise Unsupported("a slice that changes from one iteration to the next")

@@ -1,8 +1,9 @@
-"""Lists that are arrays of the tape, while a loop is rolled: what each turn makes anew, in a loop of its own.
+"""Lists that are arrays of the tape, while a loop is rolled: what each iteration makes anew, in a loop of its own.
 
 Such a list stays a list of the program's. What it holds is one Packed: an array, and how many of its elements the list has,
-which may change from turn to turn. Who reads an item by an index, or a slice, or iterates in a loop that is rolled, reads the
-array. Anybody else unpacks it first (`settle` in ragged.py, `touch` in machine.py): the items are then loaded one by one.
+which may change from one iteration to the next. Who reads an item by an index, or a slice, or iterates in a loop that is
+rolled, reads the array. Anybody else unpacks it first (`settle` in ragged.py, `touch` in machine.py): the items are then loaded
+one by one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from micrograd.stage.machine import Machine
 
 VALUES, FLOATS, MIXED = "values", "floats", "mixed"
-LONG = 24  # items from which on a list that is carried from turn to turn is an array
+LONG = 24  # items from which on a list that is carried from one iteration to the next is an array
 
 
 class Packed(Summary):
@@ -43,7 +44,7 @@ class Packed(Summary):
 
 
 class Span(Summary):
-    """A range whose ends change from turn to turn: `length` numbers from `start` on."""
+    """A range whose ends change from one iteration to the next: `length` numbers from `start` on."""
 
     __slots__ = ("length", "start", "step")
 
@@ -67,7 +68,7 @@ def packed(x: Any) -> Packed | None:
 
 
 def span(m: Machine, *ends: Any) -> Any:
-    """range() of ends that change from turn to turn."""
+    """range() of ends that change from one iteration to the next."""
     start, stop, step = (0, ends[0], 1) if len(ends) == 1 else (*ends, 1)[:3]
     if type(step) is not int or abs(step) != 1 or affine(start) is None or affine(stop) is None:
         raise Unsupported("a range whose ends change from one iteration to the next")
@@ -78,7 +79,7 @@ def span(m: Machine, *ends: Any) -> Any:
 
 
 def binary_int(m: Machine, how: str, a: Any, b: Any) -> Any:
-    """a + b, a - b or a * b, of whole numbers that may change from turn to turn."""
+    """a + b, a - b or a * b, of whole numbers that may change from one iteration to the next."""
     import operator
 
     op = getattr(operator, how)
@@ -135,7 +136,7 @@ def pack_table(m: Machine, x: Any, rows: Any) -> Packed:
 
 
 def row(m: Machine, x: Any, index: Lane) -> Any:
-    """One list of a list of lists, by an index that changes from turn to turn. It can be read, and not changed."""
+    """One list of a list of lists, by an index that changes from one iteration to the next. It can be read, and not changed."""
     if least(index) < 0 or least(less(len(x), index)) < 1:
         raise Unsupported("an index that may be outside of a list in some iterations")
     return [part(m, pack_table(m, x, x), index, len(x[0]))]
@@ -265,8 +266,8 @@ def fold(m: Machine, p: Packed, how: str, start: Any) -> Any:
     if p.of is not VALUES or (type(p.length) is int and p.length < LONG) or (how != "add" and least(p.length) < 1):
         return None
     b = Builder(5)
-    total, array, begin, turn = (b.input(k) for k in (0, 1, 2, 4))
-    at = turn if p.step == 1 else b.emit(OPS["neg"], (turn,))
+    total, array, begin, iteration = (b.input(k) for k in (0, 1, 2, 4))
+    at = iteration if p.step == 1 else b.emit(OPS["neg"], (iteration,))
     x = b.emit(LOAD, (array, b.emit(OPS["add"], (begin, at))))
     new = b.emit(OPS["add"], (total, x)) if how == "add" else b.emit(PICK, (b.emit(OPS[how], (x, total)), x, total))
     fixed = type(p.length) is int

@@ -1,8 +1,9 @@
 """Loops that stay loops: the body is interpreted once, on placeholders, and becomes a region of the tape.
 
-Whatever the body does to the variables is then the same in each turn, by construction: a variable is either a Value (carried
-from turn to turn), one of a few constants (a number says which one), or a plain number that changes (see lanes.py). A body that
-changes anything else, such as a list from outside, is not rolled: its turns are written one after the other.
+Whatever the body does to the variables is then the same in each iteration, by construction: a variable is either a Value
+(carried from iteration to iteration), one of a few constants (a number says which one), or a plain number that changes (see
+lanes.py). A body that changes anything else, such as a list from outside, is not rolled: its iterations are written one after
+the other.
 """
 
 from __future__ import annotations
@@ -37,19 +38,19 @@ from micrograd.tape.tape import Loop as Region
 
 linearize: Any = getattr(tracing, "linearize", graph.linearize)
 WHERE = OPS["where"]
-MANY = 2**32  # turns that a loop with a condition does not take
+MANY = 2**32  # iterations that a loop with a condition does not take
 PASSES = 14  # runs of the body, until it is known which forms the variables take
 
 
 class Roll:
     """One attempt to roll a loop."""
 
-    collects = False  # whether each turn gives an item of a list (see collect.py)
+    collects = False  # whether each iteration gives an item of a list (see collect.py)
 
     def __init__(
         self, m: Machine, frame: Frame, names: list[str], items: Items | None, read: set[str], pack: bool = False
     ) -> None:
-        """`names` are assigned in the body; of those in `read` a turn probably reads what the turn before has left.
+        """`names` are assigned in the body; of those in `read` an iteration probably reads what the iteration before has left.
 
         With `pack`, long lists are arrays.
         """
@@ -58,10 +59,10 @@ class Roll:
         self.depth: int = 0 if self.outer is None else self.outer.depth + 1
         self.hint = 0  # so much room lists have that are made in the body
         self.loads = items is not None and items.limit is not None  # whether elements are loaded by their index
-        self.item_made: Any = None  # what this turn gives, where a list is collected
+        self.item_made: Any = None  # what this iteration gives, where a list is collected
         self.of = ""  # of which kind such items are
         self.apart = Aliases()  # the variables for which nothing is carried
-        # A turn that is taken for certain assigns what it assigns first.
+        # An iteration that is taken for certain assigns what it assigns first.
         once = items is not None and least(items.length) > 0
         self.forms = {name: Form(once and name not in read, self if pack else None) for name in names}
         self.line, self.costs = m.line, dict(m.costs)
@@ -70,19 +71,19 @@ class Roll:
     # ---- what the body may ask for
 
     def index(self, step: int, start: int) -> Lane:
-        """The int start + step * turn."""
-        value = self.turn if step == 1 else self.turn * float(step)
+        """The int start + step * iteration."""
+        value = self.iteration if step == 1 else self.iteration * float(step)
         return Lane(int, value + float(start) if start else value, {self: step}, start)
 
     def item(self, items: list[Any]) -> Any:
-        """One item of a list in each turn."""
+        """One item of a list in each iteration."""
         return load(self.m, pack(self.m, items), self.index(1, 0)) if self.loads else self.element(items)
 
     def element(self, items: Any) -> Any:
-        """One item of a list in each turn; of a list of lists, a list of such items."""
+        """One item of a list in each iteration; of a list of lists, a list of such items."""
         if self.items is None:
-            raise Unsupported("an element by the number of the iteration, in a loop of unknown length")
-        items = list(items[: self.items.turns])
+            raise Unsupported("an element by the iteration number, in a loop of unknown length")
+        items = list(items[: self.items.iterations])
         if all(type(x) in (list, tuple) and len(x) == len(items[0]) and type(x) is type(items[0]) for x in items):
             return type(items[0])([self.element(column) for column in zip(*items)])
         values = all(isinstance(x, Value) for x in items)
@@ -102,7 +103,7 @@ class Roll:
     def run(self, test: Any, body: Any, store: Any, first: bool = False) -> None:
         """Run the loop for the rows that are here, and let them wait where they leave it.
 
-        Before its `first` turn, NotYet is raised where a variable holds a constant that becomes a Value.
+        Before its `first` iteration, NotYet is raised where a variable holds a constant that becomes a Value.
         """
         m, frame = self.m, self.frame
         entry = {name: frame.variables.get(name, UNBOUND) for name in self.names}
@@ -112,7 +113,7 @@ class Roll:
         begin = m.here
         for lost in m.lost:  # a row that is lost may hold anything, and must not keep the loop running
             begin = m.masks.without(begin, lost)
-        passes, before = 0, len(m.masks.atoms) - m.by_turn
+        passes, before = 0, len(m.masks.atoms) - m.by_iteration
         while passes < PASSES:
             try:
                 if self._once(test, body, store, entry):
@@ -131,14 +132,14 @@ class Roll:
             passes += 1
         else:
             raise Unsupported("the variables of a loop take too many forms")
-        turns = MANY if self.items is None else self.items.turns
-        chooses = len(m.masks.atoms) - m.by_turn > before and turns >= Limits.turns
-        if turns * work(self.body) < m.limits.work and not chooses:
+        iterations = MANY if self.items is None else self.items.iterations
+        chooses = len(m.masks.atoms) - m.by_iteration > before and iterations >= Limits.iterations
+        if iterations * work(self.body) < m.limits.work and not chooses:
             raise Unsupported("there are few instructions in all iterations together")
         self._emit(entry, begin)
 
     def _begin(self, name: str, x: Any) -> None:
-        """Let a variable hold at the beginning of a turn what it holds before the loop."""
+        """Let a variable hold at the beginning of an iteration what it holds before the loop."""
         if x is STALE:
             raise StaleRead(name)
         if x is UNBOUND:
@@ -165,7 +166,7 @@ class Roll:
             frame.level = m.level
             top = m.enter()
             self.arrays: list[tuple[list[Any], Value]] = []
-            self.turn = self._placeholder(1.0)
+            self.iteration = self._placeholder(1.0)
             self.carried: list[Value] = []
             self.begun: dict[str, Any] = {}
             places: dict[str, list[Any]] = {}
@@ -185,7 +186,7 @@ class Roll:
                     raise Unsupported("the condition of a loop may fail")
                 self.endless = go_on is TRUE
                 changed = m.journals.pop()
-                if changed:  # the last time it is evaluated, no body follows that could be in the same turn
+                if changed:  # the last time it is evaluated, no body follows that could be in the same iteration
                     raise Unsupported("the condition of a loop changes something")
                 self.test = m.masks.value(go_on)
             if store is not None:
@@ -193,9 +194,9 @@ class Roll:
                 store(m, frame, self.items.make(self))
             names[".break"] = breaks = Exits(top.index, m.here)
             frame.exits = returns = Exits(top.index, m.here)
-            names[".continue"] = turn = m.enter()
+            names[".continue"] = iteration = m.enter()
             body(m, frame)
-            m.meet(turn)
+            m.meet(iteration)
             if self.kinds.asked:
                 raise Unsupported(
                     "the body of a loop asks for the class of a number that changes from one iteration to the next"
@@ -216,7 +217,7 @@ class Roll:
             kinds.end(serial)
 
     def _placeholder(self, x: float) -> Value:
-        """A Value in place of what a turn is given. Which class that has is not known, so nobody may ask for it."""
+        """A Value in place of what an iteration is given. Which class that has is not known, so nobody may ask for it."""
         made = Value(x)
         self.kinds.known[id(made)] = made, float
         return made
@@ -250,7 +251,7 @@ class Roll:
             for x, name, _ in journal.values():
                 if x is frame and name not in self.names and not name.startswith("."):
                     raise Unsupported(f"`{name}` is changed in a way that is not seen in the source of the loop")
-        m.here = TRUE  # what is carried is that of all rows: of those that leave the loop in this turn, too
+        m.here = TRUE  # what is carried is that of all rows: of those that leave the loop in this iteration, too
         ways: list[tuple[str, Any, Mask, Any]] = [("break", None, s.mask, None) for s in breaks.states]
         for s in returns.states:
             for mask, x in s.result.alternatives if type(s.result) is Summary else [(TRUE, s.result)]:
@@ -269,8 +270,8 @@ class Roll:
         if not forms_known:
             return False
         check_lists(m, {name: x for name, x in finals.items() if name not in self.apart})
-        turns = MANY if self.items is None else self.items.turns
-        if max(map(growth, finals.values()), default=0) * turns > CARRIED // 2:
+        iterations = MANY if self.items is None else self.items.iterations
+        if max(map(growth, finals.values()), default=0) * iterations > CARRIED // 2:
             raise Unsupported("a whole number that is carried from one iteration to the next becomes too large")
         carried: list[Any] = []
         for name in self.names:
@@ -298,7 +299,7 @@ class Roll:
                 going = engine.apply(OPS["eq"], how, 0.0)
                 self.test = engine.apply(WHERE, going, self.test, 0.0)
         if self.items is not None and (self.loads or self.items.limit is not None):
-            within = engine.apply(OPS["lt"], self.turn, plain(self.items.length))
+            within = engine.apply(OPS["lt"], self.iteration, plain(self.items.length))
             self.test = within if self.test is None else engine.apply(WHERE, within, self.test, 0.0)
         elements = [placeholder for _, placeholder in self.arrays]
         self._write(serial, carried, inputs, elements)
@@ -306,7 +307,7 @@ class Roll:
 
     def _write(self, serial: int, carried: list[Any], inputs: list[Value], elements: list[Value]) -> None:
         """The tapes of body and condition, and the Values from outside that they read."""
-        last = [*elements, self.turn]
+        last = [*elements, self.iteration]
         tests = [] if self.test is None else [self.test]
         found: Any = linearize([*carried, *tests], [*inputs, *last], serial, SOURCES)
         if len(found) == 1:
@@ -332,7 +333,7 @@ class Roll:
     # ---- the region
 
     def _nothing(self, form: Form) -> Any:
-        """What is carried at the beginning for a variable that each turn assigns first."""
+        """What is carried at the beginning for a variable that each iteration assigns first."""
         return 0.0 if form.row is None else node_of(STACK, [0.0] * form.row.room, 0.0)
 
     def _emit(self, entry: dict[str, Any], begin: Mask) -> None:
@@ -346,9 +347,9 @@ class Roll:
             start += parts
         if self.flagged:  # rows that are not here have left already, so that they do not keep the loop running
             start += [engine.apply(WHERE, m.masks.value(begin), 0.0, -1.0) if begin is not TRUE else 0.0, 0.0]
-        turns = self.items.turns if self.items is not None else None
+        iterations = self.items.iterations if self.items is not None else None
         stacks = [node_of(STACK, items, 0.0) for items, _ in self.arrays]
-        op = Region(self.body, len(start), len(self.invariants), turns, self.condition)
+        op = Region(self.body, len(start), len(self.invariants), iterations, self.condition)
         region = node_of(op, [*start, *self.invariants, *stacks], 0.0)
         numbers = None
         if m.rolling is None:
@@ -370,7 +371,7 @@ class Roll:
             m.assign(frame, name, frame.variables[owner])
         for name in self.apart.forgotten:
             m.assign(frame, name, Forgotten([]))
-        often = f"{turns} iterations" if turns is not None else "as many iterations as each row needs"
+        often = f"{iterations} iterations" if iterations is not None else "as many iterations as each row needs"
         done = ", rows that are done are masked" if self.flagged else ""
         m.notes[self.line] = f"a loop in the tape, {len(self.body)} instructions per iteration, {often}{done}"
         if not self.flagged:

@@ -1,4 +1,4 @@
-"""The form of a variable that holds a list which is an array: how long it is in each turn of a loop, and of what kind."""
+"""The form of a variable that holds a list which is an array: how long it is in each iteration of a loop, and of what kind."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def packable(m: Machine, frame: Frame, names: list[str]) -> bool:
 
 
 class Row:
-    """A list that has `first` items at the beginning of the first turn, and `by` more (or less) in each turn behind it."""
+    """A list that has `first` items at the beginning of the first iteration, and `by` more (or less) in each later one."""
 
     def __init__(self, roll: Any, fresh: bool) -> None:
         self.roll, self.fresh = roll, fresh
-        self.first: Any = None  # an int, or what changes from turn to turn of a loop around
+        self.first: Any = None  # an int, or what changes with the iterations of the loops around it
         self.by = 0
         self.room, self.of = 0, ""
 
     def admit(self, x: Any) -> bool:
-        """Let the variable hold x at the beginning of the first turn, or else at the end of a turn; whether that is new."""
+        """Let the variable hold x at the beginning of the first iteration, or at the end of one; return whether that is new."""
         if type(x) is not list:
             raise Unsupported("a variable holds a long list and something else")
         found = packed(x)
@@ -63,7 +63,7 @@ class Row:
         end = affine(length)
         assert end is not None
         by = end[0].get(self.roll, 0)
-        if self.first is None:  # the end of a turn is the beginning of the next one
+        if self.first is None:  # the end of an iteration is the beginning of the next one
             begin = less(length, ({self.roll: by} if by else {}, by))
             if begin[0]:
                 raise Unsupported("the length of a list that each iteration makes changes in two loops")
@@ -72,7 +72,7 @@ class Row:
         if self._at_end() == end:
             return False
         more = less(end, self.first)
-        if not by:  # it is so much longer than at the beginning of the turn
+        if not by:  # it is so much longer than at the beginning of the iteration
             by = more[1]
             more = {**more[0], self.roll: by}, by
         if self.by or self.roll.items is None or more != ({self.roll: by}, by):
@@ -87,8 +87,8 @@ class Row:
         return terms, first[1] + self.by
 
     def _most(self) -> int:
-        turns: int = self.roll.items.turns if self.by > 0 else 0
-        return -least(less(0, self.first)) + self.by * turns
+        iterations: int = self.roll.items.iterations if self.by > 0 else 0
+        return -least(less(0, self.first)) + self.by * iterations
 
     def array(self, m: Machine, x: Any) -> Value:
         """The array of a list that the variable holds."""
@@ -104,11 +104,11 @@ class Row:
         return found.array
 
     def rebuilt(self, m: Machine, array: Value, inside: bool) -> list[Any]:
-        """The list at the beginning of a turn, or behind the loop."""
+        """The list at the beginning of an iteration, or behind the loop."""
         length = self.first
         if self.by:
-            turns = self.roll.index(1, 0) if inside else self.roll.items.length
-            length = binary_int(m, "add", length, binary_int(m, "mul", turns, self.by))
+            iterations = self.roll.index(1, 0) if inside else self.roll.items.length
+            length = binary_int(m, "add", length, binary_int(m, "mul", iterations, self.by))
         made: list[Any] = [Packed(array, length, self.room, self.of)]
         return made if inside else m.made(made)  # type: ignore[no-any-return]
 

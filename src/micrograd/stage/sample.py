@@ -10,13 +10,13 @@ from micrograd.tape.tape import SOURCES, Loop, Region, Tape
 
 
 def work(tape: Tape) -> int:
-    """How many instructions a run of a tape takes, as far as that is known: a loop of unknown length counts as one turn."""
+    """How many instructions a run of a tape takes, as far as is known: a loop of unknown length counts as one iteration."""
     return sum([_work(op) if isinstance(op, Region) else 1 for op in tape.ops if op not in SOURCES])
 
 
 def _work(op: Region) -> int:
     inside = sum(map(work, op.bodies()))
-    return (op.turns or 1) * inside if isinstance(op, Loop) else inside
+    return (op.iterations or 1) * inside if isinstance(op, Loop) else inside
 
 
 def sampled(m: Machine, op: Any, args: list[Any]) -> Any:
@@ -26,7 +26,7 @@ def sampled(m: Machine, op: Any, args: list[Any]) -> Any:
     """
     if not m.sampled:
         return None
-    known = op.turns if isinstance(op, Loop) and op.condition is None else None
+    known = op.iterations if isinstance(op, Loop) and op.condition is None else None
     if known is not None and _work(op) > m.limits.sample:
         m.sampled = False
         return None

@@ -25,7 +25,7 @@ class Frame:
 
 
 class Exits:
-    """The states that wait at the end of a function, a loop or a turn of one."""
+    """The states that wait at the end of a function, a loop or an iteration of one."""
 
     __slots__ = ("alive", "index", "level", "states", "whole")
 

@@ -20,7 +20,7 @@ class _Unbound:
 
 
 class _Stale:
-    """What a variable holds at the beginning of a turn that assigns it before it is read."""
+    """What a variable holds at the beginning of an iteration that assigns it before it is read."""
 
     def __repr__(self) -> str:
         return "<stale>"
@@ -63,7 +63,7 @@ def held(m: Machine, x: Any) -> Any:
 
 
 def is_stale(x: Any) -> bool:
-    """Whether a variable holds, in some rows, what a turn has not assigned."""
+    """Whether a variable holds, in some rows, what an iteration has not assigned."""
     return x is STALE or (type(x) is Summary and any(y is STALE for _, y in x.alternatives))
 
 

@@ -181,12 +181,12 @@ class Builder:
         carry: Sequence[int] = (),
         invariants: Sequence[int] = (),
         over: Sequence[int] = (),
-        turns: int | None = None,
+        iterations: int | None = None,
         condition: Tape | None = None,
         reverse: bool = False,
     ) -> list[int]:
         """The places of the results of a loop: the carried values after it, then the arrays of what it stacks."""
-        op = Loop(body, len(carry), len(invariants), turns, condition, reverse)
+        op = Loop(body, len(carry), len(invariants), iterations, condition, reverse)
         return self.region(op, (*carry, *invariants, *over))
 
     def emit(self, op: Op, args: tuple[int, ...]) -> int:

@@ -21,7 +21,7 @@ from micrograd.tape.tape import (
     Tape,
 )
 
-# The dimensions of an array; () is a number. None: as many as a loop with a condition took turns.
+# The dimensions of an array; () is a number. None: as many as a loop with a condition took iterations.
 Shape = tuple[int | None, ...]
 NUMBER: Shape = ()
 
@@ -126,19 +126,21 @@ def _loop(i: int, op: Loop, given: list[Shape]) -> _Results:
         raise ValueError(f"%{i}: the body of this loop has {op.body.inputs} inputs, which does not fit its operands")
     if op.reverse and op.condition is not None:
         raise ValueError(f"%{i}: a loop with a condition does not run in reverse")
-    if op.turns is not None and op.turns < 0:
-        raise ValueError(f"%{i}: a loop of {op.turns} turns")
+    if op.iterations is not None and op.iterations < 0:
+        raise ValueError(f"%{i}: a loop of {op.iterations} iterations")
     for shape in arrays:
-        if not shape or (op.turns is not None and shape[0] != op.turns):
-            raise ValueError(f"%{i}: a loop of {op.turns} turns runs over arrays of {op.turns}, not of {shape}")
+        if not shape or (op.iterations is not None and shape[0] != op.iterations):
+            raise ValueError(
+                f"%{i}: a loop of {op.iterations} iterations runs over arrays of {op.iterations}, not of {shape}"
+            )
     unknown = bool(arrays) and arrays[0][0] is None
-    if op.turns is None and ((op.condition is None) != unknown or (op.condition is not None and arrays)):
-        raise ValueError(f"%{i}: a loop has a number of turns, a condition, or a first array that says how many")
+    if op.iterations is None and ((op.condition is None) != unknown or (op.condition is not None and arrays)):
+        raise ValueError(f"%{i}: a loop has a number of iterations, a condition, or a first array that says how many")
     inside = [*carried, *invariants, *(shape[1:] for shape in arrays), NUMBER]
     returned = _body(i, op, op.body, inside)
     if returned[: op.carried] != list(carried):
         raise ValueError(f"%{i}: the body of a loop returns the carried values first, of the same shapes")
     if op.condition is not None and _body(i, op, op.condition, inside) != [NUMBER]:
         raise ValueError(f"%{i}: the condition of a loop is one number")
-    length = op.turns if op.condition is None else None  # of what is stacked
+    length = op.iterations if op.condition is None else None  # of what is stacked
     return _Results([*carried, *((length, *shape) for shape in returned[op.carried :])])

@@ -67,7 +67,7 @@ def _inside(op: Region, wanted: set[int]) -> tuple[list[Decisions], set[int]]:
         bodies = [decisions(body, wanted) for body in op.bodies()]
         return bodies, {0, *(k + 1 for body, inside in zip(op.bodies(), bodies) for k in _inputs(body, inside))}
     assert isinstance(op, Loop)
-    while True:  # a carried value that decides something is made in the turn before
+    while True:  # a carried value that decides something is made in the iteration before
         bodies = [decisions(op.body, wanted)]
         given = _inputs(op.body, bodies[0])
         if op.condition is not None:
@@ -77,7 +77,7 @@ def _inside(op: Region, wanted: set[int]) -> tuple[list[Decisions], set[int]]:
         if more == wanted:
             break
         wanted = more
-    given |= {k for k in wanted if k < op.carried}  # without a turn, the carried values are the operands
+    given |= {k for k in wanted if k < op.carried}  # without an iteration, the carried values are the operands
     return bodies, given - {op.body.inputs - 1}
 
 

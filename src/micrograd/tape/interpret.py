@@ -91,46 +91,46 @@ def _sum(a: Any, b: Any) -> Any:
 
 
 def size(tape: Tape) -> int:
-    """How many instructions a tape has, with those of the choices in it. Loops tell of their turns when they run."""
+    """How many instructions a tape has, with those of the choices in it. Loops tell of their iterations when they run."""
     return len(tape) + sum([sum(map(size, op.bodies())) for op in tape.ops if isinstance(op, Choose)])
 
 
 def counted(run: Callable[[], T], most: int) -> tuple[T, int]:
-    """What `run` gives, and how many instructions the turns of its loops took. TooLong is raised before these pass `most`.
+    """What `run` gives, and how many instructions the iterations of its loops took. TooLong is raised before these pass `most`.
 
     It runs on the definition alone, even while a function is being staged in this thread.
     """
     count = 0
 
-    def turn(instructions: int) -> None:
+    def iteration(instructions: int) -> None:
         nonlocal count
         count += instructions
         if count > most:
             raise TooLong
 
-    before = hooks.trace, hooks.require, hooks.structural, hooks.turn
+    before = hooks.trace, hooks.require, hooks.structural, hooks.iteration
     hooks.trace = hooks.require = hooks.structural = None
-    hooks.turn = turn
+    hooks.iteration = iteration
     try:
         return run(), count
     finally:
-        hooks.trace, hooks.require, hooks.structural, hooks.turn = before
+        hooks.trace, hooks.require, hooks.structural, hooks.iteration = before
 
 
 def loop(op: Loop, args: list[Any]) -> list[Any]:
     """The results of a loop."""
-    each = 0 if hooks.turn is None else sum(map(size, op.bodies()))
+    each = 0 if hooks.iteration is None else sum(map(size, op.bodies()))
     carried, invariants, arrays = op.groups(args)
-    turns = op.turns if op.turns is not None or not arrays else len(arrays[0])
+    iterations = op.iterations if op.iterations is not None or not arrays else len(arrays[0])
     stacked: list[list[Any]] = [[] for _ in range(op.results - op.carried)]
     done = 0
-    while done != turns:
-        number = turns - 1 - done if op.reverse and turns is not None else done
+    while done != iterations:
+        number = iterations - 1 - done if op.reverse and iterations is not None else done
         inputs = [*carried, *invariants, *(array[number] for array in arrays), float(number)]
         if op.condition is not None and not compare("ne", run(op.condition, inputs)[0], 0.0):
             break
-        if hooks.turn is not None:
-            hooks.turn(each)
+        if hooks.iteration is not None:
+            hooks.iteration(each)
         returned = run(op.body, inputs)
         carried = returned[: op.carried]
         for array, x in zip(stacked, returned[op.carried :]):

@@ -16,7 +16,7 @@ class Hooks(threading.local):
     require: Callable[[str, Any, Any, bool], None] | None = (
         None  # a guard of a tape that runs inside of the staged function
     )
-    turn: Callable[[int], None] | None = None  # told how many instructions the next turn of an interpreted loop has
+    iteration: Callable[[int], None] | None = None  # told how many instructions an interpreted iteration has
     lighten: Callable[[Any], Any] | None = None  # rewrites a tape before its adjoint is taken, so that it keeps less
 
 

@@ -16,25 +16,25 @@
             | "guard" comparison "%" a "%" b "is" ("true" | "false")      the way that an `if` went
             | "return" ("%" n)*
     region  = "choose" "%" c ("%" a)* "then" body "else" body
-            | "loop" [turns] ["reverse"] ["carry" ("%" a)*] ["with" ("%" a)*] ["over" ("%" a)*] ["while" body] "do" body
+            | "loop" [iterations] ["reverse"] ["carry" ("%" a)*] ["with" ("%" a)*] ["over" ("%" a)*] ["while" body] "do" body
     body    = "{" tape "}"                   on lines of their own
 
 The index %i of `load` and `bump` is a whole number that is the same in all rows: it is made from constants and from the numbers
-of turns. An index before the first element or behind the last one stands for that element.
+of iterations. An index before the first element or behind the last one stands for that element.
 
 The bodies of a region are tapes of their own: they read nothing but their inputs, and have no params and no guards.
 
 `choose` runs its first body if %c is not 0.0, else its second, on the operands behind %c. Its results are what they return.
 
 `loop` runs `do` several times. Its inputs are the carried values, the invariants (`with`), one element of each array (`over`)
-and the number of the turn, counted from 0. It returns the carried values of the next turn, and behind them what is stacked.
-The results of the loop are the carried values after the last turn, then an array of each stacked value, by turns.
+and the iteration number, counted from 0. It returns the carried values of the next iteration, and behind them what is stacked.
+The results of the loop are the carried values after the last iteration, then an array of each stacked value, by iterations.
 
-    turns and no while    that many turns; the arrays have that many elements
-    while and no turns    as long as the condition, a tape with the inputs of `do`, does not return 0.0
-    both                  the same, but at most that many turns; the arrays have that many elements
-    neither               as many turns as the first array, which came out of a loop with a condition, has elements
-    reverse               the turns are numbered, and elements taken and stacked, from the last to the first
+    iterations, no while    that many iterations; the arrays have that many elements
+    while, no iterations    as long as the condition, a tape with the inputs of `do`, does not return 0.0
+    both                    the same, but at most that many iterations; the arrays have that many elements
+    neither                 as many iterations as the first array, which came out of a loop with a condition, has elements
+    reverse                 the iterations are numbered, and elements taken and stacked, from the last to the first
 
 `str(tape)` prints this, `text.parse` reads it, `check.check` says whether it makes sense.
 """
@@ -285,20 +285,20 @@ class Choose(Region):
 class Loop(Region):
     """Run a tape several times; its operands are the carried values, the invariants and the arrays, in this order."""
 
-    __slots__ = ("body", "carried", "invariants", "turns", "condition", "reverse")
+    __slots__ = ("body", "carried", "invariants", "iterations", "condition", "reverse")
 
     def __init__(
         self,
         body: Tape,
         carried: int,
         invariants: int,
-        turns: int | None = None,
+        iterations: int | None = None,
         condition: Tape | None = None,
         reverse: bool = False,
     ) -> None:
         super().__init__("loop")
         self.body, self.carried, self.invariants = body, carried, invariants
-        self.turns, self.condition, self.reverse = turns, condition, reverse
+        self.iterations, self.condition, self.reverse = iterations, condition, reverse
 
     @property
     def results(self) -> int:
@@ -317,11 +317,11 @@ class Loop(Region):
     def with_bodies(self, bodies: Sequence[Tape]) -> Loop:
         """The same region over other tapes."""
         condition = bodies[1] if len(bodies) > 1 else None
-        return Loop(bodies[0], self.carried, self.invariants, self.turns, condition, self.reverse)
+        return Loop(bodies[0], self.carried, self.invariants, self.iterations, condition, self.reverse)
 
     def key(self) -> tuple[Any, ...]:
         """What makes two of them different."""
-        return self.body, self.carried, self.invariants, self.turns, self.condition, self.reverse
+        return self.body, self.carried, self.invariants, self.iterations, self.condition, self.reverse
 
     def groups(self, args: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
         """The operands by kind: carried values, invariants, arrays."""
@@ -331,8 +331,8 @@ class Loop(Region):
     def lines(self, start: str, args: Sequence[int], indent: str) -> Iterable[str]:
         """The text of one instruction."""
         words = ["loop"]
-        if self.turns is not None:
-            words.append(str(self.turns))
+        if self.iterations is not None:
+            words.append(str(self.iterations))
         if self.reverse:
             words.append("reverse")
         for word, group in zip(("carry", "with", "over"), self.groups(args)):

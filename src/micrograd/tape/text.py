@@ -121,7 +121,7 @@ class _Reader:
         return Choose(then, otherwise), places
 
     def loop(self, words: list[str], depth: int) -> tuple[Op, tuple[Any, ...]]:
-        turns = int(words.pop(0)) if words[0].isdigit() else None
+        iterations = int(words.pop(0)) if words[0].isdigit() else None
         reverse = words[0] == "reverse"
         groups: dict[str, list[int]] = {"carry": [], "with": [], "over": []}
         group: list[int] = []
@@ -139,7 +139,7 @@ class _Reader:
             raise ValueError
         body = self.body(len(places) + 1, depth)
         self.expect("}")
-        return Loop(body, len(groups["carry"]), len(groups["with"]), turns, condition, reverse), places
+        return Loop(body, len(groups["carry"]), len(groups["with"]), iterations, condition, reverse), places
 
 
 def _place(word: str) -> int:

@@ -77,7 +77,7 @@ def _signs_inside(op: Region, given: list[bool]) -> tuple[list[_Signs], set[int]
         return bodies, both[0] & both[1]
     assert isinstance(op, Loop)
     given = [*given, True]
-    while True:  # a carried value is as it is made by the turn before
+    while True:  # a carried value is as it is made by the iteration before
         bodies = [_signs(body, given) for body in op.bodies()]
         good = {k for k, o in enumerate(op.body.outputs) if o in bodies[0].places}
         wrong = [k for k in range(op.carried) if given[k] and k not in good]
@@ -128,7 +128,7 @@ def _used(tape: Tape, outputs: set[int], signs: _Signs) -> Truths:
 def _used_inside(op: Loop, more: set[int], signs: list[_Signs]) -> tuple[list[Truths], set[int]]:
     """The same for the bodies of a loop, and of which of its operands more than the truth is used."""
     truth = {k for k in range(op.results) if k not in more}
-    while True:  # a carried value is used by the next turn
+    while True:  # a carried value is used by the next iteration
         bodies = [_used(op.body, truth, signs[0])]
         if op.condition is not None:
             bodies.append(_used(op.condition, set(), signs[1]))

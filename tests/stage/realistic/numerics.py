@@ -53,11 +53,11 @@ def autocallable(s, sigma):
 
 @program((2.0, 0.5), (9.0, 1.0), (0.25, 3.0), (100.0, 1.0), (1.0, 1.0))
 def newton(a, x):
-    turns = 0
+    iterations = 0
     while abs(x * x - a) > 1e-9:
         x = x - (x * x - a) / (2.0 * x)
-        turns += 1
-        if turns > 40:
+        iterations += 1
+        if iterations > 40:
             break
     return x
 

@@ -2,7 +2,7 @@
 
 An array of inputs, params or constants is not made at all: its elements are taken from where they lie. Any other lies in
 memory, element after element, a vector each (for a point: a number). An array of a loop with a condition has as many
-elements as the lane that took the most turns; `lanes` says how many of them each lane has.
+elements as the lane that took the most iterations; `lanes` says how many of them each lane has.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Array(NamedTuple):
               input, param: `base` is the number of the first, `steps` are distances between such numbers
               table: the same in a table of constants; `table` is its name
               all: every element is the number `base`
-              turns: every element is its own number
+              iterations: every element is its own number
               window: a few elements are in registers; `base` is the name of the window (windows.py)
     """
 
@@ -153,7 +153,7 @@ def index(t: Nested, array: Array, i: str) -> Array | str:
     inner = array.shape[1:]
     if array.kind == "all":
         return array._replace(shape=inner) if inner else _splat(t, array.base)
-    if array.kind == "turns":
+    if array.kind == "iterations":
         x = t.fresh()
         t.line(f"{x} = uitofp i64 {i} to {t.scalar}")
         name = x if t.point else t.broadcast(x)
@@ -205,7 +205,7 @@ def plus(t: Nested, a: str, b: str) -> str:
 
 
 def counted(t: Nested, count: str, body: Callable[[str], None]) -> None:
-    """Blocks that do something `count` times (an i64, which may be 0), with the number of the turn."""
+    """Blocks that do something `count` times (an i64, which may be 0), with the iteration number."""
     n = t.label()
     t.lines += [f"  br label %pre{n}", f"pre{n}:", f"  br label %head{n}", f"head{n}:"]
     i = t.fresh()

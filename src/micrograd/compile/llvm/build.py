@@ -72,7 +72,7 @@ class Target:
 
 
 def waits(tape: Tape) -> bool:
-    """Whether the tape has a short `while` loop of plain arithmetic, whose turn waits for the results of the turn before."""
+    """Whether the tape has a short `while` loop of plain arithmetic, whose iterations wait for each other's results."""
     loops = [op for op in tape.ops if isinstance(op, Loop)]
     short = [op for op in loops if op.condition is not None and all(_is_short(body) for body in op.bodies())]
     return bool(short) and len(short) == len(loops)

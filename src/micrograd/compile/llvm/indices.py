@@ -1,7 +1,7 @@
-"""Whole numbers that are the same in all rows: made from constants and from the numbers of turns, and written as i64.
+"""Whole numbers that are the same in all rows: made from constants and from the iteration numbers, and written as i64.
 
-Such a number is the index of a `load` or `bump`, or bounds the turns of a loop. On the tape it is a number as any other, and so
-a vector in the code for rows, whose lanes are all alike; here it is computed once more, as what it is.
+Such a number is the index of a `load` or `bump`, or bounds the iterations of a loop. On the tape it is a number as any other,
+and so a vector in the code for rows, whose lanes are all alike; here it is computed once more, as what it is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from micrograd.tape.tape import CONST, INPUT, Tape
 WHOLE = {"add": "add", "sub": "sub", "mul": "mul", "neg": ""}
 COMPARED = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge", "eq": "eq", "ne": "ne"}
 LARGEST = 2.0**53
-TURN = "turn"  # the number of a turn that is not written yet
+ITERATION = "iteration"  # an iteration number that is not written yet
 
 
 def is_whole(tape: Tape, place: int, known: Callable[[int], bool]) -> bool:
@@ -86,12 +86,12 @@ def clamped(t: Nested, place: int, length: int) -> str:
     return i
 
 
-def is_uniform(condition: Tape, inputs: list[Any], turn: int, integers: dict[str, str]) -> bool:
-    """Whether a condition compares two such numbers, where `inputs` are known (input `turn` is the number of the turn)."""
+def is_uniform(condition: Tape, inputs: list[Any], iteration: int, integers: dict[str, str]) -> bool:
+    """Whether a condition compares two such numbers, where `inputs` are known and input `iteration` is the iteration number."""
     (out,) = condition.outputs
 
     def known(k: int) -> bool:
-        return k == turn or (isinstance(inputs[k], str) and inputs[k] in integers)
+        return k == iteration or (isinstance(inputs[k], str) and inputs[k] in integers)
 
     return condition.ops[out].name in COMPARED and all(is_whole(condition, a, known) for a in condition.args[out])
 
@@ -108,14 +108,14 @@ def condition(t: Nested, tape: Tape) -> str:
 def linear(t: Nested, tape: Tape, place: int, inputs: Sequence[Any]) -> Linear | None:
     """A place of a body as a sum of multiples, where it is such a number; else None.
 
-    `inputs` are those of the body. The last one, the number of the turn, is not there yet: it is the variable TURN.
+    `inputs` are those of the body. The last one, the iteration number, is not there yet: it is the variable ITERATION.
     """
     op, args = tape.ops[place], tape.args[place]
     if op is CONST:
         return Linear(int(args[0])) if is_whole_constant(args[0]) else None
     if op is INPUT:
         if args[0] == tape.inputs - 1:
-            return Linear(0, ((TURN, 1),))
+            return Linear(0, ((ITERATION, 1),))
         name = inputs[args[0]]
         return t.ranges.linear(t.integers[name]) if isinstance(name, str) and name in t.integers else None
     if op.name not in WHOLE:
@@ -125,8 +125,8 @@ def linear(t: Nested, tape: Tape, place: int, inputs: Sequence[Any]) -> Linear |
     return None if one is None or two is None else linear_op(op.name, one, two)
 
 
-def turns(t: Nested, tape: Tape, inputs: Sequence[Any]) -> Linear | None:
-    """How many turns a loop takes whose condition is `number of the turn < something`: that, where it is not negative.
+def iterations(t: Nested, tape: Tape, inputs: Sequence[Any]) -> Linear | None:
+    """How many iterations a loop takes whose condition is `iteration number < something`: that, where it is not negative.
 
     None where the condition is another one.
     """
@@ -134,10 +134,10 @@ def turns(t: Nested, tape: Tape, inputs: Sequence[Any]) -> Linear | None:
     how, (a, b) = tape.ops[out].name, (linear(t, tape, place, inputs) for place in tape.args[out])
     if a is None or b is None or how not in ("lt", "le", "gt", "ge"):
         return None
-    left = b.plus(a, -1) if how in ("lt", "le") else a.plus(b, -1)  # a turn is taken as long as this is above (or at) 0
-    if left.of(TURN) != -1:
+    left = b.plus(a, -1) if how in ("lt", "le") else a.plus(b, -1)  # it goes on as long as this is above (or at) 0
+    if left.of(ITERATION) != -1:
         return None
-    return left.plus(Linear(0 if how in ("lt", "gt") else 1, ((TURN, 1),)))
+    return left.plus(Linear(0 if how in ("lt", "gt") else 1, ((ITERATION, 1),)))
 
 
 def written(t: Nested, x: Linear) -> str:
@@ -162,10 +162,10 @@ def minus_one(t: Nested, i: str) -> str:
     return r
 
 
-def count(t: Nested, turns: Linear, most: int | None) -> str:
-    """The i64 of that number of turns: at least 0, and at most `most`."""
-    r = written(t, turns)
-    lowest, highest = t.ranges.lowest(turns), t.ranges.highest(turns)
+def count(t: Nested, iterations: Linear, most: int | None) -> str:
+    """The i64 of that number of iterations: at least 0, and at most `most`."""
+    r = written(t, iterations)
+    lowest, highest = t.ranges.lowest(iterations), t.ranges.highest(iterations)
     exact = True
     for how, limit, holds in (
         ("smax", 0, lowest is not None and lowest >= 0),

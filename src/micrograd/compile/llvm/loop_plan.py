@@ -1,4 +1,4 @@
-"""What is known of a loop before its text is written: how many turns it takes, where its arrays lie, what is kept as flags."""
+"""What is known of a loop before its text is written: its number of iterations, where its arrays are, what is kept as flags."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAUSE = 4096  # iterations between checks for an interruption, a power of two: o
 
 
 class LoopPlan:
-    """One loop before it is written: its turns, its memory, and what is kept as flags."""
+    """One loop before it is written: its iterations, its memory, and what is kept as flags."""
 
     def __init__(self, t: Nested, op: Loop, place: int, decided: list[Decisions], used: list[Truths]) -> None:
         self.t, self.op, self.place, self.used = t, op, place, used
@@ -29,7 +29,7 @@ class LoopPlan:
         self._name_whole_numbers(places[op.carried : op.carried + op.invariants], invariants)
         self.n = t.label()
         self.ask = op.condition is not None
-        self.dynamic = self.ask or op.turns is None
+        self.dynamic = self.ask or op.iterations is None
         self.uniform = op.condition is not None and indices.is_uniform(
             op.condition,
             [*["" for _ in carried], *self.invariants, *["" for _ in over], ""],
@@ -44,22 +44,22 @@ class LoopPlan:
         )
         self.body_decided, *rest = decided
         self.condition_decided = rest[0] if rest else None
-        self.taken: Linear | None = None  # how many turns are taken, where that is known before the first one
+        self.taken: Linear | None = None  # how many iterations are taken, where that is known before the first one
         if self.uniform and op.condition is not None:
             given = [*carried, *self.invariants, *self.over, ""]
-            self.taken = indices.turns(t, op.condition, given)
+            self.taken = indices.iterations(t, op.condition, given)
             self.ask = self.taken is None
         self.count, self.lanes = "", ""
         if self.taken is not None:
-            self.count = indices.count(t, self.taken, op.turns)
-        elif op.turns is not None:
-            self.count = str(op.turns)
+            self.count = indices.count(t, self.taken, op.iterations)
+        elif op.iterations is not None:
+            self.count = str(op.iterations)
         elif not self.ask:
             self.count, self.lanes = self.over[0].length, self.over[0].lanes
         self.shapes = t.shapes_of(op.body, [*carried, *self.invariants, *(self._inner(a) for a in self.over), "index"])
         self.stacked = [self.shapes[o] for o in op.body.outputs[op.carried :]]
-        last = op.body.inputs - 1  # of the numbers of the turns, nothing is kept
-        self.turns_stacked = [
+        last = op.body.inputs - 1  # of the iteration numbers, nothing is kept
+        self.iterations_stacked = [
             op.body.ops[o] is INPUT and op.body.args[o][0] == last for o in op.body.outputs[op.carried :]
         ]
         self._plan_flags()
@@ -74,8 +74,8 @@ class LoopPlan:
         return array._replace(shape=array.shape[1:]) if array.shape[1:] else "number"
 
     def _limits(self) -> list[Linear]:
-        """The highest number that a turn can have, in as many ways as are known."""
-        found = [] if self.op.turns is None else [Linear(self.op.turns - 1)]
+        """The highest number that an iteration can have, in as many ways as are known."""
+        found = [] if self.op.iterations is None else [Linear(self.op.iterations - 1)]
         room = self._room_of_arrays()
         found += [Linear(room - 1)] if room else []
         for count in (self.taken, self.t.ranges.linear(self.count) if self.count else None):
@@ -84,12 +84,12 @@ class LoopPlan:
         return list(dict.fromkeys(found))
 
     def _room_of_arrays(self) -> int:
-        """The highest number of turns of a loop that has as many as its first array has elements; 0 where it is not known."""
-        counts = self.op.turns is None and self.op.condition is None
+        """The most iterations of a loop that has as many as its first array has elements; 0 where that is not known."""
+        counts = self.op.iterations is None and self.op.condition is None
         return self.over[0].room if counts else 0
 
     def _is_short(self) -> bool:
-        """Whether it surely takes less turns than are taken between two checks for an interruption."""
+        """Whether it surely takes fewer iterations than are taken between two checks for an interruption."""
         found = [self.t.ranges.highest(limit) for limit in self._limits()]
         return any(highest is not None and highest < PAUSE for highest in found)
 
@@ -108,7 +108,7 @@ class LoopPlan:
                 t.integers[name] = indices.whole(t, place)
 
     def _plan_flags(self) -> None:
-        """Say which results are kept as flags: those of which only the truth is used, outside and in the next turn.
+        """Say which results are kept as flags: those of which only the truth is used, outside and in the next iteration.
 
         Flags in registers are fast where the processor has registers for masks; those of an array are bits in memory.
         """
@@ -120,7 +120,7 @@ class LoopPlan:
                 self.flags.add(result_op.number)
         for k, o in enumerate(op.body.outputs):
             s, dimensions = k - op.carried, len(self.shapes[o])
-            as_bits = dimensions == 0 and not self.turns_stacked[s] if s >= 0 else dimensions == 1
+            as_bits = dimensions == 0 and not self.iterations_stacked[s] if s >= 0 else dimensions == 1
             if o not in used or not (as_bits or (s < 0 and dimensions == 0 and masks)):
                 self.flags.discard(k)
         for place, (made_by, a) in enumerate(zip(op.body.ops, op.body.args)):
@@ -128,24 +128,24 @@ class LoopPlan:
                 self.flags.discard(a[0])
 
     def _flagged(self, x: str, j: int) -> str:
-        """Return a carried number before the first turn, as flags where it is kept so."""
+        """Return a carried number before the first iteration, as flags where it is kept so."""
         if j not in self.flags:
             return x
         place = self.t.tape.args[self.place][j]
         return Mask(self.t.condition(place))
 
     def _plan_memory(self, carried: Sequence[Any]) -> None:
-        """Say how each carried array is kept from turn to turn.
+        """Say how each carried array is kept from one iteration to the next.
 
-        history    the array of each turn is kept anyway: a turn reads one of them, and makes the next
-        two        a turn reads one array and makes another one, in memory that they exchange
-        windows    the elements that a turn changes are in registers
+        history    the array of each iteration is kept anyway: an iteration reads one of them, and makes the next
+        two        an iteration reads one array and makes another one, in memory that they exchange
+        windows    the elements that an iteration changes are in registers
         neither    it is changed in place, or (with lanes that are done) copied
         """
         t, op = self.t, self.op
         self.history: dict[int, int] = {}
         self.two: dict[int, str] = {}
-        self.others: dict[int, str] = {}  # where a turn makes the next array
+        self.others: dict[int, str] = {}  # where an iteration makes the next array
         self.windows: dict[int, Window] = {}
         for j, x in enumerate(carried):
             if not isinstance(x, Array) or self.masked:
@@ -155,7 +155,7 @@ class LoopPlan:
                 continue
             outputs = op.body.outputs[op.carried :]
             kept = [s for s, o in enumerate(outputs) if op.body.ops[o] is INPUT and op.body.args[o][0] == j]
-            if len(kept) == 1 and op.turns is not None and not self.dynamic and not op.reverse:
+            if len(kept) == 1 and op.iterations is not None and not self.dynamic and not op.reverse:
                 self.flags.discard(j)
                 self.history[j] = kept[0]
             else:
@@ -193,7 +193,7 @@ class LoopPlan:
         padded = [
             p
             for p, (op, args) in enumerate(zip(tape.ops, tape.args))
-            if args == (place,) and op is pad(self.op.turns or 0)
+            if args == (place,) and op is pad(self.op.iterations or 0)
         ]
         if len(padded) == 1 and self.t.readers.alone(place):
             place = padded[0]
@@ -213,7 +213,7 @@ class LoopPlan:
         return Array("memory", p, (), array.shape, own=t.live, flags=flags)
 
     def _surely_begins(self) -> bool:
-        """Whether all rows are known to take the first turn, and as many turns as each other."""
+        """Whether all rows are known to take the first iteration, and as many iterations as each other."""
         if self.ask or self.masked:
             return False
         least = self.t.ranges.lowest(self.t.ranges.linear(self.count))

@@ -21,7 +21,7 @@ class LoopText(LoopPlan):
     def write(self) -> list[Any]:
         """The results: the carried values, then the arrays."""
         t, op, n = self.t, self.op, self.n
-        if op.turns == 0:
+        if op.iterations == 0:
             length = None if self.dynamic else 0
             none = "zeroinitializer" if self.masked else ""
             empty = [Array("memory", "null", (), (length, *s), "", "0", none) for s in self.stacked]
@@ -30,7 +30,7 @@ class LoopText(LoopPlan):
         if view is not None:
             return view
         self._room()
-        if not self.ask and not op.carried and all(self.turns_stacked):  # the numbers of the turns, and nothing else
+        if not self.ask and not op.carried and all(self.iterations_stacked):  # the iteration numbers, and nothing else
             return self._arrays()
         for j, s in self.history.items():
             first = self.init[j]
@@ -40,8 +40,8 @@ class LoopText(LoopPlan):
             window.begin()
         self.alive = t.live or ("true" if t.point else "splat (i1 true)")
         t.lines += [f"  br label %pre{n}", f"pre{n}:", f"  br label %head{n}", f"head{n}:"]
-        self.turn = f"%turn{n}"
-        t.line(f"{self.turn} = phi i64 [ 0, %pre{n} ], [ %on{n}, %latch{n} ]")
+        self.iteration = f"%iteration{n}"
+        t.line(f"{self.iteration} = phi i64 [ 0, %pre{n} ], [ %on{n}, %latch{n} ]")
         carried: list[Any] = []
         for j, x in enumerate(self.init):
             if j in self.windows:
@@ -58,7 +58,7 @@ class LoopText(LoopPlan):
             t.line(f"%c{n}_{j} = phi {self._kind(x)} [ {x}, %pre{n} ], [ %d{n}_{j}, %latch{n} ]")
             carried.append(Mask(f"%c{n}_{j}") if isinstance(x, Mask) else f"%c{n}_{j}")
         for j in self.history:
-            carried[j] = self._slot(j, self.turn)
+            carried[j] = self._slot(j, self.iteration)
             self.others[j] = self._slot(j, self._next()).base
         if self.masked and self.ask:
             t.line(f"%alive{n} = phi {t.B} [ {self.alive}, %pre{n} ], [ %still{n}, %latch{n} ]")
@@ -67,8 +67,8 @@ class LoopText(LoopPlan):
         if self.dynamic and not self._surely_begins():
             results = self._tested(carried)
         else:
-            results = self._turn(carried, "")
-            t.line(f"%on{n} = add i64 {self.turn}, 1")
+            results = self._iteration(carried, "")
+            t.line(f"%on{n} = add i64 {self.iteration}, 1")
             t.line(f"%more{n} = icmp ult i64 %on{n}, {self.count}")
             t.lines += [f"  br i1 %more{n}, label %head{n}, label %exit{n}", f"exit{n}:"]
             for j, window in self.windows.items():
@@ -81,11 +81,11 @@ class LoopText(LoopPlan):
 
     def _next(self) -> str:
         r = self.t.fresh()
-        self.t.line(f"{r} = add i64 {self.turn}, 1")
+        self.t.line(f"{r} = add i64 {self.iteration}, 1")
         return r
 
     def _slot(self, j: int, number: str) -> Array:
-        """The carried array of one turn, where those of all turns are kept."""
+        """The carried array of one iteration, where those of all iterations are kept."""
         t, first = self.t, self.init[j]
         offset, p = t.fresh(), t.fresh()
         t.line(f"{offset} = mul i64 {number}, {arrays.size_of(first.shape) * t.bytes}")
@@ -96,7 +96,7 @@ class LoopText(LoopPlan):
         """The results of a loop that only takes the first elements of arrays, where nothing has to be copied for that."""
         op, body = self.op, self.op.body
         first = op.carried + op.invariants
-        counted = op.turns is not None or op.condition is not None
+        counted = op.iterations is not None or op.condition is not None
         if counted or op.carried or any(body.ops[o] is not INPUT for o in body.outputs):
             return None
         numbers = [body.args[o][0] - first for o in body.outputs]
@@ -108,14 +108,14 @@ class LoopText(LoopPlan):
     def _room(self) -> None:
         """Memory for what is stacked: of a known size, or a buffer that grows."""
         t, op = self.t, self.op
-        for s, (shape, is_turn) in enumerate(zip(self.stacked, self.turns_stacked)):
+        for s, (shape, is_iteration) in enumerate(zip(self.stacked, self.iterations_stacked)):
             each = arrays.size_of(shape) * cells.cell(t, op.carried + s in self.flags)
-            if is_turn:
+            if is_iteration:
                 self.buffers.append(("", ""))
-            elif op.turns is not None:
-                kept = s in self.history.values()  # the array behind the last turn, too
+            elif op.iterations is not None:
+                kept = s in self.history.values()  # the array behind the last iteration, too
                 pointer = "" if kept else self._wanted(op.carried + s)
-                self.buffers.append(("", pointer or arrays.room(t, t.memory, (op.turns + kept) * each)))
+                self.buffers.append(("", pointer or arrays.room(t, t.memory, (op.iterations + kept) * each)))
             elif self.ask:
                 self.buffers.append((arrays.buffer(t, t.memory, arrays.FIRST * each), ""))
             elif self._room_of_arrays():
@@ -126,12 +126,12 @@ class LoopText(LoopPlan):
                 self.buffers.append(("", arrays.grown(t, name, size, "0")))
 
     def _number(self) -> str:
-        """The number of this turn, which for a loop in reverse is counted from the end."""
-        t, r = self.t, self.turn
+        """The number of this iteration, which for a loop in reverse is counted from the end."""
+        t, r = self.t, self.iteration
         if self.op.reverse:
             last, r = t.fresh(), t.fresh()
             t.line(f"{last} = sub i64 {self.count}, 1")
-            t.line(f"{r} = sub i64 {last}, {self.turn}")
+            t.line(f"{r} = sub i64 {last}, {self.iteration}")
         t.ranges.variable(r, self._limits())
         return r
 
@@ -144,10 +144,10 @@ class LoopText(LoopPlan):
         return [*carried, *self.invariants, *(arrays.index(t, a, i) for a in self.over), number]
 
     def _tested(self, carried: list[Any]) -> list[Any]:
-        """A loop that may end before each turn."""
+        """A loop that may end before each iteration."""
         t, op, n = self.t, self.op, self.n
         if self.count:
-            t.line(f"%more{n} = icmp ult i64 {self.turn}, {self.count}")
+            t.line(f"%more{n} = icmp ult i64 {self.iteration}, {self.count}")
             t.lines += [f"  br i1 %more{n}, label %test{n}, label %exit{n}", f"test{n}:"]
         else:
             t.lines += [f"  br label %test{n}", f"test{n}:"]
@@ -173,9 +173,9 @@ class LoopText(LoopPlan):
         elif self.masked:
             mask = lanes.both(t, around, lanes.within(t, i, self.lanes))
         t.live = mask if self.masked else around
-        self._turn(carried, mask if self.masked else "", i, inputs)
+        self._iteration(carried, mask if self.masked else "", i, inputs)
         t.live = around
-        t.line(f"%on{n} = add i64 {self.turn}, 1")
+        t.line(f"%on{n} = add i64 {self.iteration}, 1")
         t.lines += [f"  br label %head{n}", f"exit{n}:"]
         return carried
 
@@ -191,8 +191,8 @@ class LoopText(LoopPlan):
         t.leave(around)
         return found
 
-    def _turn(self, carried: list[Any], mask: str, i: str = "", inputs: list[Any] | None = None) -> list[Any]:
-        """One turn, up to the block that ends it; returns the carried values behind it."""
+    def _iteration(self, carried: list[Any], mask: str, i: str = "", inputs: list[Any] | None = None) -> list[Any]:
+        """One iteration, up to the block that ends it; returns the carried values behind it."""
         t, op, n = self.t, self.op, self.n
         i = i or self._number()
         outputs = op.body.outputs
@@ -229,7 +229,7 @@ class LoopText(LoopPlan):
         if not self._is_short():  # a long loop checks for an interruption (Ctrl-C) from time to time
             t.declared[PAUSING] = PAUSING
             tick, due = t.fresh(), t.fresh()
-            t.line(f"{tick} = and i64 {self.turn}, {PAUSE - 1}")
+            t.line(f"{tick} = and i64 {self.iteration}, {PAUSE - 1}")
             t.line(f"{due} = icmp eq i64 {tick}, {PAUSE - 1}")
             t.lines += [f"  br i1 {due}, label %pause{n}, label %latch{n}", f"pause{n}:", "  call void @mg_pause()"]
         t.lines += [f"  br label %latch{n}", f"latch{n}:"]
@@ -279,15 +279,15 @@ class LoopText(LoopPlan):
         return p
 
     def _ended(self) -> str:
-        """The number of turns that were taken, after the last one."""
+        """The number of iterations that were taken, after the last one."""
         t, r = self.t, self.t.fresh()
-        t.line(f"{r} = add i64 {self.turn}, 0")
-        t.ranges.variable(r, [] if self.op.turns is None else [Linear(self.op.turns)])
+        t.line(f"{r} = add i64 {self.iteration}, 0")
+        t.ranges.variable(r, [] if self.op.iterations is None else [Linear(self.op.iterations)])
         return r
 
     def _arrays(self) -> list[Array]:
         t, op, n = self.t, self.op, self.n
-        length = None if self.dynamic else op.turns
+        length = None if self.dynamic else op.iterations
         count = "" if not self.dynamic else self._ended() if self.ask else self.count
         taken = "" if not self.masked else f"%took{n}" if self.ask else self.lanes
         found: list[Array] = []
@@ -295,8 +295,8 @@ class LoopText(LoopPlan):
             if name:
                 pointer = t.fresh()
                 t.line(f"{pointer} = load ptr, ptr {name}, align 8")
-            kind = "memory" if name or pointer else "turns"
-            room = op.turns if op.turns is not None else self._room_of_arrays()
+            kind = "memory" if name or pointer else "iterations"
+            room = op.iterations if op.iterations is not None else self._room_of_arrays()
             flags = op.carried + len(found) in self.flags
             found.append(Array(kind, pointer, (), (length, *shape), "", count, taken, room, t.live, flags))
         return found

@@ -1,9 +1,9 @@
 """What is known of whole numbers while code is written: how large they can be, from the loops around them.
 
-Such a number (an i64 that is the same in all rows) is often a sum of multiples of the numbers of turns: the index
-`2*k - n + 200` in a loop over k in a loop over n. The number of a turn is at least 0, and at most one less than the number of
-turns, which is such a sum again: in `for k in range(200 - n)`, k is at most 199 - n. So 2*k - n + 200 is at most 598 - 3*n,
-which is at most 598. What must lie within an array is then known to do so, and needs no comparison when the code runs.
+Such a number (an i64 that is the same in all rows) is often a sum of multiples of the iteration numbers: the index
+`2*k - n + 200` in a loop over k in a loop over n. An iteration number is at least 0, and at most one less than the number of
+iterations, which is such a sum again: in `for k in range(200 - n)`, k is at most 199 - n. So 2*k - n + 200 is at most 598 -
+3*n, which is at most 598. What must lie within an array is then known to do so, and needs no comparison when the code runs.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def cost(tape: Tape) -> float:
         if op in SOURCES:
             continue
         if isinstance(op, Loop):
-            total += (op.turns if op.turns is not None else 10) * sum(map(cost, op.bodies()))
+            total += (op.iterations if op.iterations is not None else 10) * sum(map(cost, op.bodies()))
         elif isinstance(op, Region):
             total += sum(map(cost, op.bodies()))
         elif op.llvm.startswith("fdiv") or op.llvm == "@llvm.sqrt":

@@ -1,9 +1,9 @@
 """Which elements of arrays nobody reads, so that they need not be written.
 
-A list that becomes shorter from turn to turn is an array of one length, with zeros behind its elements (`pad`); the cotangent
-of such a list has zeros behind the elements that a turn has added to. Writing them takes as long as writing the others. Where
-all indices are sums of multiples of the numbers of turns, the highest index that is read can be compared with the number of
-elements that are there, both of which depend on the turn.
+A list that becomes shorter from one iteration to the next is an array of one length, with zeros behind its elements (`pad`);
+the cotangent of such a list has zeros behind the elements that an iteration has added to. Writing them takes as long as writing
+the others. Where all indices are sums of multiples of the iteration numbers, the highest index that is read can be compared
+with the number of elements that are there, both of which depend on the iteration.
 
 An array is known here by how many of its first elements are there at least, and by its gaps: what would have to be filled up if
 any other were read. Whatever is read otherwise than by indices that are known to be below closes the gaps: they are written.
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from micrograd.compile.llvm.indices import TURN, is_whole_constant, linear_op
+from micrograd.compile.llvm.indices import ITERATION, is_whole_constant, linear_op
 from micrograd.compile.llvm.ranges import Linear, Ranges
 from micrograd.compile.llvm.windows import WIDEST, bumps
 from micrograd.ops import Op
@@ -37,7 +37,7 @@ from micrograd.tape.tape import (
 Gap = tuple[
     int, ...
 ]  # the places of the regions around, the place of a loop or a pad, and the loop's result (-1 of a pad)
-NUMBER_OF_TURN = Linear(0, ((TURN, 1),))
+ITERATION_NUMBER = Linear(0, ((ITERATION, 1),))
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Known:
     there: Linear | None = None
     gaps: frozenset[Gap] = frozenset()
     count: Linear | None = None  # of an array of unknown length: its length
-    turn: str = ""  # of the arrays that a loop has stacked: what the number of the turn is called in `there`
+    iteration: str = ""  # of the arrays that a loop has stacked: what the iteration number is called in `there`
 
 
 def unread(tape: Tape) -> set[Gap]:
@@ -132,7 +132,7 @@ class _Search:
         """Elements from `first` up to `end` are read."""
         if not isinstance(array, Known) or not array.gaps:
             return
-        if isinstance(first, Linear) and end is not None and array.there is not None and not array.turn:
+        if isinstance(first, Linear) and end is not None and array.there is not None and not array.iteration:
             lowest, behind = self.ranges.lowest(first), self.ranges.highest(end.plus(array.there, -1))
             if lowest is not None and lowest >= 0 and behind is not None and behind <= 0:
                 return
@@ -141,35 +141,35 @@ class _Search:
     # ---- loops
 
     def _count(self, op: Loop, given: Sequence[Any]) -> Linear | None:
-        """The number of turns, where it is known exactly."""
+        """The number of iterations, where it is known exactly."""
         if op.condition is None:
-            if op.turns is not None:
-                return Linear(op.turns)
+            if op.iterations is not None:
+                return Linear(op.iterations)
             first = given[op.carried + op.invariants]
             return first.count if isinstance(first, Known) else None
         (out,) = op.condition.outputs
         if op.condition.ops[out].name != "lt":
             return None
         a, b = (number(op.condition, place, _inputs(op, given)) for place in op.condition.args[out])
-        if a != NUMBER_OF_TURN or b is None or b.of(TURN):
+        if a != ITERATION_NUMBER or b is None or b.of(ITERATION):
             return None
         lowest, highest = self.ranges.lowest(b), self.ranges.highest(b)
-        within = op.turns is None or (highest is not None and highest <= op.turns)
+        within = op.iterations is None or (highest is not None and highest <= op.iterations)
         return b if lowest is not None and lowest >= 0 and within else None
 
     def _loop(self, op: Loop, path: tuple[int, ...], given: list[Any]) -> list[Any]:
         """What is known of the results; `path` ends with the place of the loop."""
         count = self._count(op, given)
-        name = "%turn" + "_".join(map(str, path))
-        turn = Linear(0, ((name, 1),))
-        limits = [] if op.turns is None else [Linear(op.turns - 1)]
+        name = "%iteration" + "_".join(map(str, path))
+        iteration = Linear(0, ((name, 1),))
+        limits = [] if op.iterations is None else [Linear(op.iterations - 1)]
         self.ranges.limits.pop(name, None)  # those of inner loops come later
         self.ranges.variable(name, [*limits, *([] if count is None else [count.plus(Linear(-1))])])
         carried, invariants, over = (list(group) for group in op.groups(given))
-        rest = [*invariants, *(self._element(x, turn, count) for x in over), turn]
+        rest = [*invariants, *(self._element(x, iteration, count) for x in over), iteration]
         least = None if count is None else self.ranges.lowest(count)
         asks = op.condition is not None and any(isinstance(o, Structural) for o in op.condition.ops)
-        if count is None or least is None or least < 1 or asks:  # perhaps there is no turn at all
+        if count is None or least is None or least < 1 or asks:  # perhaps there is no iteration at all
             self._close([*carried, *rest])
             made = self.visit(op.body, path, [*_without_gaps(carried), *_without_gaps(rest)])
             self._close(made)
@@ -177,9 +177,9 @@ class _Search:
         first, last = Linear(0), count.plus(Linear(-1))
         if op.reverse:
             first, last = last, first
-        # What a turn makes of the carried arrays; then the same, with what the turn before has made of them.
+        # What an iteration makes of the carried arrays; then the same, with what the iteration before has made of them.
         made = self.visit(op.body, path, [*_without_gaps(carried), *rest])
-        step = turn.plus(Linear(1 if op.reverse else -1))
+        step = iteration.plus(Linear(1 if op.reverse else -1))
         before = [self._before(x, y, name, step, first) for x, y in zip(carried, made)]
         again = self.visit(op.body, path, [*before, *rest])
         results: list[Any] = []
@@ -187,24 +187,24 @@ class _Search:
             added = self._added(op, j, x, path, count, given)
             if added is not None:
                 results.append(added)
-            elif isinstance(x, Known) and isinstance(y, Known) and y == z and not y.turn:
+            elif isinstance(x, Known) and isinstance(y, Known) and y == z and not y.iteration:
                 results.append(y if y.there is None else replace(y, there=_with(y.there, name, last)))
             else:
                 self._close([x, y, z])
                 results.extend(_without_gaps([x]))
         return [*results, *(_stacked(op, x, name, count) for x in again[op.carried :])]
 
-    def _element(self, array: Any, turn: Linear, count: Linear | None) -> Any:
-        """What a turn sees of an array that a loop runs over."""
-        if not isinstance(array, Known) or not array.turn:
+    def _element(self, array: Any, iteration: Linear, count: Linear | None) -> Any:
+        """What an iteration sees of an array that a loop runs over."""
+        if not isinstance(array, Known) or not array.iteration:
             self._read(array, Linear(0), count)
             return None
         if array.there is None:
             return Known(array.length)
-        return Known(array.length, _with(array.there, array.turn, turn), array.gaps)
+        return Known(array.length, _with(array.there, array.iteration, iteration), array.gaps)
 
     def _before(self, x: Any, y: Any, name: str, step: Linear, first: Linear) -> Any:
-        """What a turn sees of a carried array: what the turn before has made of it, or (in the first turn) what it was."""
+        """What an iteration sees of a carried array: what the one before has made of it, or (in the first one) what it was."""
         if (
             isinstance(x, Known)
             and not x.gaps
@@ -214,15 +214,15 @@ class _Search:
         ):
             there = _with(y.there, name, step)
             most = self.ranges.highest(_with(there, name, first))
-            if most is not None and most <= x.length and not y.turn:
+            if most is not None and most <= x.length and not y.iteration:
                 return Known(x.length, there, y.gaps)
         self._close([x, y])
         return _without_gaps([x])[0]
 
     def _added(self, op: Loop, j: int, x: Any, path: tuple[int, ...], count: Linear, given: list[Any]) -> Known | None:
-        """A carried array to whose elements, from the first one on, the turns add: the others may be left out."""
+        """A carried array to whose elements, from the first one on, the iterations add: the others may be left out."""
         found = [number(op.body, place, _inputs(op, given)) for place in bumps(op.body, j)]
-        offsets = [f.plus(NUMBER_OF_TURN, -1) for f in found if f is not None]
+        offsets = [f.plus(ITERATION_NUMBER, -1) for f in found if f is not None]
         if not found or len(offsets) < len(found) or any(o.terms for o in offsets) or not isinstance(x, Known):
             return None
         low, high = min(o.constant for o in offsets), max(o.constant for o in offsets)
@@ -234,22 +234,22 @@ class _Search:
 
 
 def _inputs(op: Loop, given: Sequence[Any]) -> list[Any]:
-    """The inputs of a loop's body, where only invariants and the number of the turn are known."""
+    """The inputs of a loop's body, where only invariants and the iteration number are known."""
     invariants = given[op.carried : op.carried + op.invariants]
-    return [*[None] * op.carried, *invariants, *[None] * op.elements, NUMBER_OF_TURN]
+    return [*[None] * op.carried, *invariants, *[None] * op.elements, ITERATION_NUMBER]
 
 
 def _stacked(op: Loop, x: Any, name: str, count: Linear | None) -> Known:
-    """What is known of an array of what each turn has made."""
+    """What is known of an array of what each iteration has made."""
     if isinstance(x, Known):
-        return replace(x, turn=name, count=None)
-    dynamic = op.condition is not None or op.turns is None
-    return Known(None if dynamic else op.turns, count=count if dynamic else None)
+        return replace(x, iteration=name, count=None)
+    dynamic = op.condition is not None or op.iterations is None
+    return Known(None if dynamic else op.iterations, count=count if dynamic else None)
 
 
 def _without_gaps(arrays: Iterable[Any]) -> list[Any]:
     """What is known of arrays that are filled up."""
-    return [Known(x.length) if isinstance(x, Known) and not x.turn else None for x in arrays]
+    return [Known(x.length) if isinstance(x, Known) and not x.iteration else None for x in arrays]
 
 
 def _with(x: Linear, name: str, value: Linear) -> Linear:

@@ -1,8 +1,8 @@
-"""Carried arrays of which each turn changes a few neighbouring elements: those are kept in registers.
+"""Carried arrays of which each iteration changes a few neighbouring elements: those are kept in registers.
 
-The cotangent of a list that a loop reads by `u[i]` and `u[i + 1]` is an array: turn i adds something to its elements i and
-i + 1. In memory each element would be read and written twice. A window of the two elements moves along with the turns: one of
-them enters it, one is complete and is written, and the others wait in registers. What the array has been before is read as
+The cotangent of a list that a loop reads by `u[i]` and `u[i + 1]` is an array: iteration i adds something to its elements i and
+i + 1. In memory each element would be read and written twice. A window of the two elements moves along with the iterations: one
+of them enters it, one is complete and is written, and the others wait in registers. What the array has been before is read as
 elements enter, so that an array of zeros need not be written first. The order of the sums is the same as in memory.
 """
 
@@ -20,7 +20,7 @@ WIDEST = 4  # elements: more of them would not stay in registers
 
 
 class Span(NamedTuple):
-    """The elements that a turn changes: those from `low` to `high` behind (the number of the turn + `start`)."""
+    """The elements that an iteration changes: those from `low` to `high` behind (the iteration number + `start`)."""
 
     start: Linear
     low: int
@@ -38,12 +38,12 @@ def bumps(tape: Tape, j: int) -> list[int]:
 
 
 def span(t: Nested, op: Loop, j: int, inputs: list[Any], limits: list[Linear], length: int) -> Span | None:
-    """The elements of carried array j that a turn changes, where they move along with the turns; else None."""
+    """The elements of carried array j that an iteration changes, where they move along with the iterations; else None."""
     found = [indices.linear(t, op.body, place, inputs) for place in bumps(op.body, j)]
     known = [x for x in found if x is not None]
-    if not known or len(known) < len(found) or any(x.of(indices.TURN) != 1 for x in known):
+    if not known or len(known) < len(found) or any(x.of(indices.ITERATION) != 1 for x in known):
         return None
-    starts = {x.plus(Linear(x.constant, ((indices.TURN, 1),)), -1) for x in known}
+    starts = {x.plus(Linear(x.constant, ((indices.ITERATION, 1),)), -1) for x in known}
     low, high = min(x.constant for x in known), max(x.constant for x in known)
     if len(starts) > 1 or high - low >= WIDEST:
         return None
@@ -62,18 +62,18 @@ class Window:
         self.reverse, self.count = reverse, count
         self.T = t.B if to.flags else t.T
         first = 1 if reverse else 0
-        self.waiting = [span.low + first + k for k in range(span.high - span.low)]  # offsets between two turns
+        self.waiting = [span.low + first + k for k in range(span.high - span.low)]  # offsets between two iterations
         self.entering, self.leaving = (span.low, span.high) if reverse else (span.high, span.low)
         self.start = indices.written(t, span.start)
-        self.elements: dict[int, str] = {}  # by their offsets, in this turn
+        self.elements: dict[int, str] = {}  # by their offsets, in this iteration
 
     def begin(self) -> None:
-        """Before the loop: read what waits for the first turn."""
+        """Before the loop: read what waits for the first iteration."""
         t = self.t
-        turn = "0"
+        iteration = "0"
         if self.reverse:
-            turn = indices.minus_one(t, self.count)
-        self.initial = [self._read(turn, offset) for offset in self.waiting]
+            iteration = indices.minus_one(t, self.count)
+        self.initial = [self._read(iteration, offset) for offset in self.waiting]
 
     def head(self, n: int) -> Array:
         """At the head of the loop: the array as the body sees it."""
@@ -85,7 +85,7 @@ class Window:
         return self.to._replace(kind="window", base=self.name)
 
     def enter(self, i: str) -> None:
-        """At the beginning of turn i: one more element."""
+        """At the beginning of iteration i: one more element."""
         self.elements[self.entering] = self._read(i, self.entering)
 
     def add(self, i: str, x: str) -> None:
@@ -94,22 +94,22 @@ class Window:
         self.elements[offset] = cells.added(self.t, self.elements[offset], x)
 
     def leave(self, i: str) -> None:
-        """At the end of turn i: one element is complete."""
+        """At the end of iteration i: one element is complete."""
         cells.store(self.t, self.elements[self.leaving], self._address(i, self.leaving))
 
     def latch(self) -> None:
-        """Name what waits for the next turn."""
+        """Name what waits for the next iteration."""
         t, step = self.t, -1 if self.reverse else 1
         for k, offset in enumerate(self.waiting):
             x = self.elements[offset + step]
             t.line(f"%v{self.name}_{k} = select i1 true, {self.T} {x}, {self.T} {x}")
 
     def end(self, fill: bool) -> Array:
-        """After the loop: what waits is written, and (with `fill`) what no turn has changed and does not lie there already."""
+        """After the loop: write what waits, and (with `fill`) what no iteration has changed and is not in memory yet."""
         t, low, high = self.t, self.span.low, self.span.high
-        turn = "-1" if self.reverse else self.count
+        iteration = "-1" if self.reverse else self.count
         for k, offset in enumerate(self.waiting):
-            cells.store(t, self._named(f"%v{self.name}_{k}"), self._address(turn, offset))
+            cells.store(t, self._named(f"%v{self.name}_{k}"), self._address(iteration, offset))
         if fill and not self.before.same(self.to):
             length, base, flags = self.before.shape[0], self.to.base, self.to.flags
             arrays.copy_part(t, self.before, base, "0", self._sum(self.start, str(low)), flags)
@@ -123,16 +123,16 @@ class Window:
     def _sum(self, a: str, b: str) -> str:
         return arrays.plus(self.t, a, b)
 
-    def _element(self, turn: str, offset: int) -> str:
-        return self._sum(self._sum(turn, str(offset)), self.start)
+    def _element(self, iteration: str, offset: int) -> str:
+        return self._sum(self._sum(iteration, str(offset)), self.start)
 
-    def _read(self, turn: str, offset: int) -> str:
-        found = arrays.index(self.t, self.before, self._element(turn, offset))
+    def _read(self, iteration: str, offset: int) -> str:
+        found = arrays.index(self.t, self.before, self._element(iteration, offset))
         assert isinstance(found, str)
         return cells.as_element(self.t, found, self.to.flags)
 
-    def _address(self, turn: str, offset: int) -> str:
+    def _address(self, iteration: str, offset: int) -> str:
         t, p, each = self.t, self.t.fresh(), cells.cell(self.t, self.to.flags)
-        offset_in_bytes = arrays.scaled(t, self._element(turn, offset), each)
+        offset_in_bytes = arrays.scaled(t, self._element(iteration, offset), each)
         t.line(f"{p} = getelementptr i8, ptr {self.to.base}, i64 {offset_in_bytes}")
         return p

@@ -6,7 +6,7 @@ columns    append a forward sweep for each input: the outputs, then their gradie
 expand     write composite ops, lists and primitives in the ops that machines have
 simplify   fold constants, drop what has no effect on bits, write each expression once
 prune      drop what no output and no guard needs
-hoist      move what is the same in all turns of a loop out of it, and constants into regions
+hoist      move what is the same in all iterations of a loop out of it, and constants into regions
 fuse       write two loops as one, where the second reads item by item what the first one stacks
 checkpoint write a long loop as loops in a loop, so that its adjoint keeps fewer states
 join       write many guards as one

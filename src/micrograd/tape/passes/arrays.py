@@ -53,7 +53,7 @@ def either(builder: Builder, one: Reach | None, two: Reach, shape: Shape = NUMBE
         return builder.emit(PICK, (one, builder.const(1.0), two))
     inner = Builder(3)
     here = either(inner, inner.input(0), inner.input(1), shape[1:])
-    return builder.loop(inner.finish([int(here)]), over=(one, two), turns=shape[0])[0]
+    return builder.loop(inner.finish([int(here)]), over=(one, two), iterations=shape[0])[0]
 
 
 def filled(builder: Builder, x: float, shape: Shape) -> int:
@@ -74,7 +74,7 @@ def elementwise(builder: Builder, op: Op, args: tuple[int, ...], shape: Shape) -
     inside = tuple([inner.input(k) for k in range(len(args))])
     deeper = shape[1:]
     body = inner.finish([elementwise(inner, op, inside, deeper) if deeper else inner.emit(op, inside)])
-    return builder.loop(body, over=args, turns=shape[0])[0]
+    return builder.loop(body, over=args, iterations=shape[0])[0]
 
 
 def cut(builder: Builder, array: int, length: int) -> int:

@@ -15,10 +15,10 @@ ADD, MUL = OPS["add"], OPS["mul"]
 
 
 def checkpoint(tape: Tape, most: int, given: Sequence[Shape] | None = None) -> Tape:
-    """The tape with loops of more than `most` carried numbers, over all turns, as loops in a loop.
+    """The tape with loops of more than `most` carried numbers, over all iterations, as loops in a loop.
 
-    The adjoint of a loop keeps the carried values of all its turns. Of a loop in a loop it keeps those of the outer one, and
-    one at a time those of the inner one: about 2·√n for n turns, for one more run of the loop forward. `given` has the
+    The adjoint of a loop keeps the carried values of all its iterations. Of a loop in a loop it keeps those of the outer one,
+    and one at a time those of the inner one: about 2·√n for n iterations, for one more run of the loop forward. `given` has the
     shapes of the inputs of a body.
     """
     if not tape.has_regions():
@@ -58,17 +58,17 @@ def _inside(op: Region, given: list[Shape]) -> list[Shape]:
 
 def _nested(builder: Builder, op: Loop, args: list[int], most: int, size: int) -> list[int]:
     """The results of a loop that carries `size` numbers, as a loop of loops where that saves memory and can be done."""
-    turns = op.turns or 0
-    if op.condition is not None or op.reverse or op.results > op.carried or turns * size <= most:
+    iterations = op.iterations or 0
+    if op.condition is not None or op.reverse or op.results > op.carried or iterations * size <= most:
         return builder.region(op, args)
     carried, invariants, arrays = op.groups(args)
     if any(builder.ops[a] is not STACK for a in arrays):  # an array that is not made from numbers cannot be cut
         return builder.region(op, args)
-    inner = int(turns**0.5)
-    outer = turns // inner
+    inner = int(iterations**0.5)
+    outer = iterations // inner
     over = [_in_blocks(builder, builder.args[a][: outer * inner], inner) for a in arrays]
     found = builder.loop(_block(op, inner), carried, invariants, over, outer)
-    rest = turns - outer * inner
+    rest = iterations - outer * inner
     if rest:
         over = [builder.emit(STACK, builder.args[a][outer * inner :]) for a in arrays]
         found = builder.loop(_from(op, float(outer * inner)), found, invariants, over, rest)
@@ -82,22 +82,22 @@ def _in_blocks(builder: Builder, places: tuple[int, ...], size: int) -> int:
 
 
 def _from(op: Loop, start: float) -> Tape:
-    """The body of a loop whose turns are counted from a number on."""
+    """The body of a loop whose iterations are counted from a number on."""
     b = Builder(op.body.inputs)
     given = [b.input(k) for k in range(b.inputs)]
     given[-1] = b.emit(ADD, (given[-1], b.const(start)))
     return b.finish(b.inline(op.body, given))
 
 
-def _block(op: Loop, turns: int) -> Tape:
-    """A body that takes so many turns of a loop, the number of its own turn times as many on."""
+def _block(op: Loop, iterations: int) -> Tape:
+    """A body that takes so many iterations of a loop, the number of its own iteration times as many on."""
     count, numbers = op.body.inputs, op.carried + op.invariants
     inner = Builder(count + 1)
-    given = [inner.input(k) for k in range(count + 1)]  # what was given, the first turn, elements, the turn
-    turn = inner.emit(ADD, (given[numbers], given[-1]))
-    body = inner.finish(inner.inline(op.body, [*given[:numbers], *given[numbers + 1 : -1], turn]))
+    given = [inner.input(k) for k in range(count + 1)]  # what was given, the first iteration, elements, the iteration
+    iteration = inner.emit(ADD, (given[numbers], given[-1]))
+    body = inner.finish(inner.inline(op.body, [*given[:numbers], *given[numbers + 1 : -1], iteration]))
     b = Builder(count)
     places = [b.input(k) for k in range(count)]
-    start = b.emit(MUL, (places[-1], b.const(float(turns))))
+    start = b.emit(MUL, (places[-1], b.const(float(iterations))))
     invariants, over = [*places[op.carried : numbers], start], places[numbers:-1]
-    return b.finish(b.loop(body, places[: op.carried], invariants, over, turns))
+    return b.finish(b.loop(body, places[: op.carried], invariants, over, iterations))

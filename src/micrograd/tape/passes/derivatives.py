@@ -38,7 +38,7 @@ def active_inputs(op: Region, given: Sequence[bool]) -> list[bool]:
         return list(given[1:])
     assert isinstance(op, Loop)
     inputs = [*given, False]
-    while True:  # what a turn hands on may make more of the next turn's inputs depend
+    while True:  # what an iteration hands on may make more of the next iteration's inputs depend
         active = active_places(op.body, input_places(op.body, inputs))
         found = [active[o] for o in op.body.outputs[: op.carried]]
         more = [a or b for a, b in zip(inputs, found)] + inputs[op.carried :]
@@ -56,7 +56,7 @@ def active_results(op: Region, given: Sequence[bool]) -> list[bool]:
     for body in op.bodies() if isinstance(op, Choose) else op.bodies()[:1]:
         active = active_places(body, input_places(body, inputs))
         found = [a or active[o] for a, o in zip(found, body.outputs)]
-    if isinstance(op, Loop):  # without a turn, the carried values are the operands themselves
+    if isinstance(op, Loop):  # without an iteration, the carried values are the operands themselves
         found = [a or b for a, b in zip(found, given[: op.carried])] + found[op.carried :]
     return found
 

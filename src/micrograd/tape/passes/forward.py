@@ -206,7 +206,7 @@ class Push:
         carry, invariants, over = (
             [self.at[args[k]] for k in g] + [self._tangent(args[k]) for k in m] for g, m in zip(groups, moved)
         )
-        results = b.loop(body, carry, invariants, over, op.turns, condition, op.reverse)
+        results = b.loop(body, carry, invariants, over, op.iterations, condition, op.reverse)
         shown = len(moved[0])
         primal = results[: op.carried] + results[op.carried + shown : op.carried + shown + len(stacked)]
         tangent = results[op.carried : op.carried + shown] + results[op.carried + shown + len(stacked) :]

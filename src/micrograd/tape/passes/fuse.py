@@ -52,10 +52,10 @@ def _made_by(tape: Tape, place: int, reader: int, readers: dict[int, list[int]])
 
 
 def _fits(tape: Tape, first: int, second: int, k: int) -> bool:
-    """Whether both loops take the same turns, and the second reads of input k the item of its own turn, and nothing else."""
+    """Whether both loops take the same iterations, and the second one reads of input k only the item of its own iteration."""
     one, two = tape.ops[first], tape.ops[second]
     assert isinstance(one, Loop) and isinstance(two, Loop)
-    if one.turns is None or one.turns != two.turns:
+    if one.iterations is None or one.iterations != two.iterations:
         return False
     body = two.body
     given = {p: args[0] for p, (op, args) in enumerate(zip(body.ops, body.args)) if op is INPUT}
@@ -77,9 +77,9 @@ def _fits(tape: Tape, first: int, second: int, k: int) -> bool:
     places = sorted({*tape.args[first], *tape.args[second]})
     b = Builder()
     at = {p: b.input(n) for n, p in enumerate(places)}
-    turn = b.input(len(places))
+    iteration = b.input(len(places))
     tests = [
-        b.inline(condition, [*(at[a] for a in tape.args[i]), turn])[0]
+        b.inline(condition, [*(at[a] for a in tape.args[i]), iteration])[0]
         for i, condition in ((first, one.condition), (second, two.condition))
     ]
     return tests[0] == tests[1]
@@ -93,7 +93,7 @@ def _joined(tape: Tape, first: int, second: int, k: int) -> Tape:
     invariants.remove(k)
     more, elements = one.invariants, one.elements
     count = two.body.inputs - 1 + more + elements
-    # The inputs: carried and invariants of the second, invariants of the first, arrays of the second, of the first, the turn.
+    # The inputs: carried and invariants of the second, invariants of the first, arrays of both, the iteration.
     order = [*carried, *invariants]
     number = {n: j for j, n in enumerate(order)}
     begin = len(order)
@@ -117,7 +117,7 @@ def _joined(tape: Tape, first: int, second: int, k: int) -> Tape:
         return b.finish([at[o] for o in inner.outputs])
 
     condition = None if two.condition is None else moved(two.condition)
-    op = Loop(moved(two.body), two.carried, two.invariants - 1 + more, two.turns, condition)
+    op = Loop(moved(two.body), two.carried, two.invariants - 1 + more, two.iterations, condition)
     places, firsts = tape.args[second], tape.args[first]
     operands = [places[n] for n in order] + list(firsts[:more]) + [places[n] for n in over] + list(firsts[more:])
     ops, rows = list(tape.ops), list(tape.args)

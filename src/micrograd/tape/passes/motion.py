@@ -1,6 +1,6 @@
-"""hoist: move what is the same in all turns of a loop out of it, and constants into the bodies of regions.
+"""hoist: move what is the same in all iterations of a loop out of it, and constants into the bodies of regions.
 
-A value that is made from invariants alone becomes an invariant; a carried value that no turn changes does too. A constant
+A value that is made from invariants alone becomes an invariant; a carried value that no iteration changes does too. A constant
 operand of a region is written into its bodies, where it can be folded. All of it keeps every bit of every result. Done before a
 derivative is taken, it changes the order in which the parts of a gradient are added, and so their last bits.
 """
@@ -72,7 +72,7 @@ def _loop(builder: Builder, op: Loop, args: list[int]) -> list[int]:
     carried, invariants, over = (list(group) for group in op.groups(args))
     body, condition = single_inputs(op.body), op.condition and single_inputs(op.condition)
     given = {a[0]: i for i, (o, a) in enumerate(zip(body.ops, body.args)) if o is INPUT}
-    # 1. What no turn changes is an invariant.
+    # 1. What no iteration changes is an invariant.
     same = [j for j in range(op.carried) if given.get(j) == body.outputs[j]]
     changing = [j for j in range(op.carried) if j not in same]
     order = [*changing, *same, *range(op.carried, body.inputs)]
@@ -82,7 +82,7 @@ def _loop(builder: Builder, op: Loop, args: list[int]) -> list[int]:
     condition = condition and _renumbered(condition, number)
     invariants = [carried[j] for j in same] + invariants
     begin = [carried[j] for j in changing]
-    # 2. What is the same constant in all turns is written inside.
+    # 2. What is the same constant in all iterations is written inside.
     first = len(begin)
     numbers = [builder.number(a) for a in invariants]
     known = {first + k: x for k, x in enumerate(numbers) if x is not None}
@@ -91,7 +91,9 @@ def _loop(builder: Builder, op: Loop, args: list[int]) -> list[int]:
     invariants = [a for a, x in zip(invariants, numbers) if x is None]
     # 3. What is made from invariants is made outside.
     bodies, invariants = _outside(builder, [b for b in (body, condition) if b is not None], first, invariants)
-    found = builder.loop(bodies[0], begin, invariants, over, op.turns, bodies[1] if condition else None, op.reverse)
+    found = builder.loop(
+        bodies[0], begin, invariants, over, op.iterations, bodies[1] if condition else None, op.reverse
+    )
     results = dict(zip(changing, found)) | {j: carried[j] for j in same}
     return [*(results[j] for j in range(op.carried)), *found[first:]]
 

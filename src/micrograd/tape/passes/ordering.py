@@ -36,7 +36,7 @@ def gather(tape: Tape) -> Tape:
     A graph is written down result by result, so that the sums of a reverse sweep, one for each input, come one after the
     other and each reads values of all the sweep. Here they grow together, while those values are at hand.
     """
-    different = dict.fromkeys  # a set would be in another order for each turn of a loop
+    different = dict.fromkeys  # a set would be in another order for each iteration of a loop
     count = len(tape)
     readers: list[list[int]] = [[] for _ in range(count)]
     missing = [0] * count  # operands that are not there yet

@@ -60,7 +60,7 @@ class _Slim:
             return
         assert isinstance(op, Loop)
         self.results = sorted(used)
-        while True:  # a carried value is needed if the next turn's needed ones are made from it
+        while True:  # a carried value is needed if the next iteration's needed ones are made from it
             inputs = _inputs_of(op.body, self.results)
             if op.condition is not None:
                 inputs |= _inputs_of(op.condition, [0])
@@ -70,7 +70,7 @@ class _Slim:
             self.results = more
         last = op.body.inputs - 1
         self.kept = sorted(inputs - {last})
-        if op.turns is None and op.condition is None:  # the length of its first array is the number of turns
+        if op.iterations is None and op.condition is None:  # the length of its first array is the number of iterations
             first = op.carried + op.invariants
             other = next((k for k in self.kept if k > first), None)
             if other is None or made_by[other] is None or made_by[other] != made_by[first]:
@@ -81,7 +81,7 @@ class _Slim:
         inside = [*self.kept, last]
         body = part(op.body, inside, self.results)
         condition = None if op.condition is None else part(op.condition, inside, [0])
-        self.op = Loop(body, carried, invariants, op.turns, condition, op.reverse)
+        self.op = Loop(body, carried, invariants, op.iterations, condition, op.reverse)
 
     def operands(self, args: Sequence[int]) -> tuple[int, ...]:
         return tuple([args[k] for k in self.kept])

@@ -7,7 +7,7 @@ on is taken by `pick` and not by multiplication. Reach is True where it holds fo
 or 0.0; of an array, an array of flags).
 
 The adjoint of a loop is a loop in the other direction (reverse_loop.py): the forward loop also stacks the carried values at the
-beginning of each turn, and the reverse loop computes a turn again from those, then sweeps back over it.
+beginning of each iteration, and the reverse loop computes an iteration again from those, then sweeps back over it.
 """
 
 from __future__ import annotations
@@ -294,7 +294,7 @@ class Sweep:
             self.give(args[0], cut(b, g, length), reach if reach is True else cut(b, reach, length))
 
     def _length(self, array: int) -> int:
-        """The place of an array that is as long as this one: if it came out of a loop, that of the numbers of its turns."""
+        """The place of an array that is as long as this one: if it came out of a loop, its iteration numbers."""
         at, (made, *_) = self.forward.at, self.tape.args[array]
         op = self.tape.ops[made] if self.tape.ops[array].name == "result" else None
         if isinstance(op, Loop) and self.forward.active[made]:

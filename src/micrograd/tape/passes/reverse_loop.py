@@ -1,12 +1,12 @@
 """The adjoint of a loop: a loop in the other direction.
 
-The forward loop also stacks its carried values, as they are at the beginning of each turn (and of a short loop, the results of
-functions such as exp, which take longer to compute than to read). The reverse loop takes the turns from the last to the first:
-it computes a turn again from those values, and sweeps back over it. It carries the cotangents of the carried values, and the
-sums of those of the invariants; the cotangents of elements are stacked.
+The forward loop also stacks its carried values, as they are at the beginning of each iteration (and of a short loop, the
+results of functions such as exp, which take longer to compute than to read). The reverse loop takes the iterations from the
+last to the first: it computes an iteration again from those values, and sweeps back over it. It carries the cotangents of the
+carried values, and the sums of those of the invariants; the cotangents of elements are stacked.
 
-Reach (see reverse.py) is carried as flags where it is not the same in all turns. Whether it is shows when the body is swept:
-begin with what is known after the last turn, and sweep again with flags for what has changed after one turn.
+Reach (see reverse.py) is carried as flags where it is not the same in all iterations. Whether it is shows when the body is
+swept: begin with what is known after the last iteration, and sweep again with flags for what has changed after one iteration.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from micrograd.tape.tape import INPUT, SOURCES, Loop, Tape, pad, result
 if TYPE_CHECKING:
     from micrograd.tape.passes.reverse import Sweep
 
-KEPT = 4096  # turns: of a loop with more, only the carried values are kept
+KEPT = 4096  # iterations: of a loop with more, only the carried values are kept
 FLAG = -1  # the reach of something is a flag that is carried along, or (of an element) stacked
 
 
 def with_states(op: Loop) -> Loop:
-    """The loop with more results: the carried values at the beginning of each turn, its number, and what is dear."""
+    """The loop with more results: the carried values at the beginning of each iteration, its number, and what is dear."""
     body = single_inputs(op.body)
     builder = Builder(body.inputs)
     at = builder.copy(body)
@@ -36,12 +36,12 @@ def with_states(op: Loop) -> Loop:
 
 
 def dear(op: Loop) -> list[int]:
-    """The places of a body that are kept rather than computed once more: calls of functions, where the turns are few.
+    """The places of a body that are kept rather than computed once more: calls of functions, where the iterations are few.
 
-    Of a loop whose number of turns is not known they are kept where that takes no more memory than the carried values do.
+    Of a loop whose number of iterations is not known they are kept where that takes no more memory than the carried values do.
     Of a call that is only compared, the outcome is kept, so that the reverse loop decides as the forward one did.
     """
-    if op.turns is not None and op.turns > KEPT:
+    if op.iterations is not None and op.iterations > KEPT:
         return []
     body = single_inputs(op.body)
     calls = {i for i, o in enumerate(body.ops) if o.llvm.startswith("@") and not o.llvm.startswith("@llvm.")}
@@ -55,11 +55,11 @@ def dear(op: Loop) -> list[int]:
         if o not in SOURCES and o.llvm.startswith("fcmp") and any(a in calls and a not in others for a in args)
     }
     found = sorted((calls & others) | outcomes)
-    return found if op.turns is not None or len(found) <= op.carried else []
+    return found if op.iterations is not None or len(found) <= op.carried else []
 
 
-class Turn(NamedTuple):
-    """One reverse turn: its body, and what is known of the reach of the forward body's inputs."""
+class Iteration(NamedTuple):
+    """One reverse iteration: its body, and what is known of the reach of the forward body's inputs."""
 
     body: Tape
     reach: dict[int, Reach | None]
@@ -84,8 +84,8 @@ class Backward:
         self.elements = [k for k in self.wanted if k >= carried + op.invariants]
         self.stacked = [n for n in outs if n >= carried]
         self.dear = dear(op)
-        # A loop that may take no turn at all reaches nothing for certain.
-        self.uncertain = op.condition is not None or not op.turns
+        # A loop that may take no iteration at all reaches nothing for certain.
+        self.uncertain = op.condition is not None or not op.iterations
         self.reach: dict[int, Reach | None] = {}
         for k in self.carried:
             known = outs[k][1] if k in outs else None
@@ -101,7 +101,7 @@ class Backward:
     def flags(self, of: list[int]) -> list[int]:
         return [k for k in of if self.reach[k] == FLAG]
 
-    def turn(self) -> Turn:
+    def iteration(self) -> Iteration:
         """The body of the reverse loop, with the flags that are known to be needed."""
         op, inside = self.op, self.inside()
         stacked_flags = [n for n in self.stacked if is_flag(self.outs[n][1])]
@@ -127,7 +127,7 @@ class Backward:
             if k in at:
                 sweep.grads[at[k]] = total
         for k in invariant_flags:
-            if k in at and inside[k]:  # the flags of an array go on from turn to turn
+            if k in at and inside[k]:  # the flags of an array go on from one iteration to the next
                 sweep.reach[at[k]] = flags[k]
         for k, g in cotangents.items():
             if self.reach[k] is not None:
@@ -149,22 +149,22 @@ class Backward:
         for k in self.elements:
             found.append(sweep.total(at[k], sweep.zero(inside[k])) if k in at else sweep.zero(inside[k]))
         found += [flag(inner, reach[k], inside[k]) for k in self.flags(self.elements)]
-        return Turn(inner.finish(found), reach)
+        return Iteration(inner.finish(found), reach)
 
     def settle(self) -> Tape:
-        """The body of the reverse loop, with flags for all whose reach is not the same in all turns."""
+        """The body of the reverse loop, with flags for all whose reach is not the same in all iterations."""
         while True:
-            turn = self.turn()
+            iteration = self.iteration()
             before = dict(self.reach)
             for k in self.carried:
-                now = FLAG if is_flag(turn.reach[k]) else turn.reach[k]
+                now = FLAG if is_flag(iteration.reach[k]) else iteration.reach[k]
                 self.reach[k] = now if now is before[k] else FLAG
             if all(self.reach[k] is before[k] for k in self.carried):
                 break
         for k in [*self.invariants, *self.elements]:
-            here = turn.reach[k]
+            here = iteration.reach[k]
             self.reach[k] = None if here is None else True if here is True and not self.uncertain else FLAG
-        return self.turn().body
+        return self.iteration().body
 
 
 def sweep(outer: Sweep, i: int, outs: dict[int, tuple[int, Reach]]) -> None:
@@ -186,12 +186,12 @@ def sweep(outer: Sweep, i: int, outs: dict[int, tuple[int, Reach]]) -> None:
     states = [b.emit(result(op.results + k), (back.region,)) for k in numbers]
     over = [*states, *(at[a] for a in arrays), *(outs[n][0] for n in back.stacked)]
     over += [int(outs[n][1]) for n in back.stacked if is_flag(outs[n][1])]
-    dynamic = op.condition is not None or op.turns is None
-    if dynamic:  # the number of turns
+    dynamic = op.condition is not None or op.iterations is None
+    if dynamic:  # the number of iterations
         over.insert(0, b.emit(result(op.results + op.carried), (back.region,)))
         body = _with_another_array(body, len(carry) + len(invariants))
-    turns = None if dynamic else op.turns
-    results = iter(b.loop(body, carry, [at[a] for a in invariants], over, turns, reverse=not op.reverse))
+    iterations = None if dynamic else op.iterations
+    results = iter(b.loop(body, carry, [at[a] for a in invariants], over, iterations, reverse=not op.reverse))
     cotangents = {k: next(results) for k in back.carried}
     flags = {k: next(results) for k in back.flags(back.carried)}
     sums = {k: next(results) for k in back.invariants}
