@@ -1,9 +1,10 @@
 """pow(x, 2) with the bits of the C library's pow, at one point or over vectors, mostly without a call.
 
-The product x·x is rounded correctly, and the library's pow is not: glibc's is off by up to 0.52 units in the last place, so about
-one square in a thousand has another last bit. The remainder x·x - fl(x·x) is exact with a fused multiply-add. Where it is smaller
-than 0.48 units, the nearest number is the same for every pow with an error of 0.52 units, and the product is the result. The
-other lanes are called one by one. Whether that gives the bits of the library on this machine is tried before it is used.
+The product x·x is rounded correctly, and the library's pow is not: glibc's is off by up to 0.52 units in the last place, so
+about one square in a thousand has another last bit. The remainder x·x - fl(x·x) is exact with a fused multiply-add. Where it is
+smaller than 0.48 units, the nearest number is the same for every pow with an error of 0.52 units, and the product is the
+result. The other lanes are called one by one. Whether that gives the bits of the library on this machine is tried before it is
+used.
 """
 
 from __future__ import annotations
