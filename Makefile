@@ -10,6 +10,7 @@ PROGRAMS ?= 1000
 SEED ?= 0
 SECONDS ?= 10
 EACH ?= 12
+PARALLEL := $(addprefix tests/,engine/test_engine.py engine/test_backward.py engine/test_primitive.py engine/test_threads.py tape/test_transforms.py)
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 SOURCES := $(wildcard src/micrograd/native/*.c src/micrograd/native/*.h)
@@ -24,7 +25,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help site demo test test-slow test-core test-dist test-pyodide test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize windows ops setup clean
+.PHONY: help site demo test test-slow test-core test-parallel test-dist test-pyodide test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize windows ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -78,9 +79,16 @@ test-pyodide: dist-pure  ## run the pure wheel in Pyodide, under node
 	test -e node_modules/pyodide || npm install --silent --no-save --no-package-lock pyodide
 	node tools/try_pyodide.mjs dist
 
-test-core: $(CORE) $(ENGINE)  ## the tests of the engine, with pytest alone: what a new or unusual interpreter can run
+test-core: $(MADE)  ## the tests of the engine, with pytest alone: what a new or unusual (free-threaded) interpreter can run
+	rm -f src/micrograd/_engine*.so
 	$(INSTALL) --no-build-isolation --editable ".[test]"
+	-$(BIN)/python -W ignore setup.py --quiet build_ext --inplace
 	$(BIN)/python -m pytest -n $(WORKERS) -q tests/engine tests/tape
+	@if $(BIN)/python -c 'import sysconfig, sys; sys.exit(not sysconfig.get_config_var("Py_GIL_DISABLED"))'; then $(MAKE) --no-print-directory test-parallel; fi
+
+test-parallel: $(MADE)  ## run each test of the engine in four threads at once, on a free-threaded Python (pytest-run-parallel)
+	$(INSTALL) pytest-run-parallel
+	$(BIN)/python -m pytest -n 0 -q --parallel-threads=4 $(PARALLEL)
 
 test-dist: dist  ## install the wheel that was built into a fresh environment, and run the tests of the sdist on it
 	$(BIN)/python tools/test_dist.py dist

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from twins import MORE, NATIVE, PACKAGE, PYTHON, C, Twin, in_place
+from twins import FREE_THREADED, MORE, NATIVE, PACKAGE, PYTHON, C, Twin, in_place
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if not NATIVE and os.environ.get("MICROGRAD_PURE", "0") in ("", "0") and (shutil.which("cc") or shutil.which("cl")):
+    chosen = FREE_THREADED or os.environ.get("MICROGRAD_PURE", "0") not in ("", "0")
+    if not NATIVE and not chosen and (shutil.which("cc") or shutil.which("cl")):
         raise pytest.UsageError(
             f"the C engine of {PACKAGE} is not built, and the tests of half of the package would be skipped\n"
             f"  Build it with: {C.install.native_command()}\n  or test the Python engine alone with MICROGRAD_PURE=1."
@@ -41,7 +42,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say what this run could not look at."""
     for missing, what in (
-        (not NATIVE, "the C engine: it is not built (install a C compiler)"),
+        (
+            not NATIVE,
+            f"the C engine: it is not built ({'not for a free-threaded Python' if FREE_THREADED else 'install a C compiler'})",
+        ),
         (not importlib.util.find_spec("torch"), "comparisons with PyTorch: it is not installed (torch==2.13.0)"),
         (
             not importlib.util.find_spec("playwright") or not shutil.which("chromium"),

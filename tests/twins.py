@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import sysconfig
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent  # of the repository, or of an unpacked sdist
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))  # such a Python runs the Python engine
 MORE = int(os.environ.get("MICROGRAD_EXAMPLES", "1"))  # how many times as many random examples
 
 

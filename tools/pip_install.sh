@@ -3,4 +3,5 @@
 python=$1
 shift
 "$python" -m uv pip install --quiet --python "$python" "$@" 2>/dev/null ||
-    "$python" -m pip --disable-pip-version-check --quiet install "$@"
+    # A package without a wheel for this Python (a free-threaded one, say) is taken in an older version that has one.
+    "$python" -m pip --disable-pip-version-check --quiet install --prefer-binary "$@"

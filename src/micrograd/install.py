@@ -74,7 +74,8 @@ def native_way_out(reason: str = "") -> str:
         return f"In a clone, run `make ops`; elsewhere: {native_command()}"
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "The C engine needs the interpreter lock: use a build of Python that is not free-threaded"
-    return f"Install a C compiler, and then: {native_command()}"
+    tool = "Visual Studio's build tools" if sys.platform == "win32" else "a C compiler"
+    return f"Install {tool}, and then: {native_command()}"
 
 
 def native_command() -> str:

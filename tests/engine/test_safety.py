@@ -10,6 +10,8 @@ import weakref
 
 import pytest
 
+from twins import FREE_THREADED
+
 
 class Token:
     """Something that a weak reference can watch, to hang on a node."""
@@ -314,6 +316,9 @@ class TestReferences:
 
     @pytest.mark.skipif(sys.getallocatedblocks() == 0, reason="PYTHONMALLOC=malloc: Python counts no blocks")
     @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="resident memory is read from /proc")
+    @pytest.mark.skipif(
+        FREE_THREADED, reason="the allocator of a free-threaded Python keeps its pages for the next graph"
+    )
     def test_a_graph_gives_its_memory_back(self, engine, run_python):
         program = """if True:
             import gc, os

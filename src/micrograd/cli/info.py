@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -55,5 +54,4 @@ def _why_python() -> str:
 
     if os.environ.get("MICROGRAD_PURE", "0") not in ("", "0"):
         return ", chosen by MICROGRAD_PURE; unset it for the C engine, which gives the same numbers many times faster"
-    tool = "Visual Studio's build tools" if sys.platform == "win32" else "a C compiler"
-    return f": the C one was not built. Install {tool}, and then: {install.native_command()}"
+    return f": the C one was not built. {install.native_way_out()}"

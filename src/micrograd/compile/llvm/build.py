@@ -107,10 +107,7 @@ def llvm() -> Any:
     try:
         from micrograd import _engine
     except ImportError:
-        raise CompileError(
-            "compiling needs the C engine, which was not built\n"
-            f"  Install a C compiler, and then: {install.native_command()}"
-        ) from None
+        raise CompileError(f"compiling needs the C engine, which was not built\n  {install.native_way_out()}") from None
     try:
         import llvmlite
         import llvmlite.binding as binding
