@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from twins import NATIVE
@@ -26,11 +28,11 @@ assert engine.NATIVE is {native}, engine.NATIVE
 assert len(said) == {warnings} and all("first interpreter" in str(w.message) for w in said), [str(w.message) for w in said]
 '''
 
-def inside(native):
+def inside(native, isolated=False):  # isolated: with an interpreter lock of its own, from Python 3.12 on
     try:
-        new = interpreters.create("legacy")
+        new = interpreters.create("isolated" if isolated else "legacy")
     except TypeError:
-        new = interpreters.create(isolated=False)
+        new = interpreters.create(isolated=isolated)
     failed = interpreters.run_string(new, INSIDE.format(path=sys.path, native=native, warnings=0 if native else 1))
     interpreters.destroy(new)
     assert failed is None, failed
@@ -53,3 +55,8 @@ def test_a_second_interpreter_runs_the_python_engine_and_says_so(run_inside):
 
 def test_the_engine_stays_with_the_interpreter_that_loaded_it(run_inside):
     run_inside("inside(True)\ninside(False)")
+
+
+def test_an_interpreter_with_a_lock_of_its_own_runs_the_python_engine(run_inside):
+    first = "False" if sys.version_info >= (3, 12) else "True"  # before 3.12 all interpreters shared one lock
+    run_inside(f"inside({first}, isolated=True)\ninside(False, isolated=True)")
