@@ -1,8 +1,9 @@
 """What it would cost the C engine to keep its state in the module object: python benchmarks/module_state.py
 
-The state belongs to the process (native/module.c). If each interpreter had a state of its own, every operator and every node that is freed
-would have to find it from the type of an operand. This program adds that lookup, and nothing else, to a copy of the sources, builds the
-copy and the original, and times both in turns. Reading the state through the pointer that is found would come on top.
+The state belongs to the process (native/module.c). If each interpreter had a state of its own, every operator, and every node
+that is freed, would have to find it from the type of an operand. This program adds that lookup, and nothing else, to a copy of
+the sources, builds the copy and the original, and times both in turns. Reading the state through the pointer that is found would
+come on top.
 """
 
 from __future__ import annotations
@@ -83,9 +84,13 @@ def main() -> None:
         best = {plain: [float("inf")] * 2, lookup: [float("inf")] * 2}
         for _ in range(7):  # in turns, so that both meet the same machine
             for place in best:
-                done = subprocess.run([sys.executable, "-c", WORK, str(place)], check=True, capture_output=True, text=True)
+                done = subprocess.run(
+                    [sys.executable, "-c", WORK, str(place)], check=True, capture_output=True, text=True
+                )
                 best[place] = [min(a, b) for a, b in zip(best[place], json.loads(done.stdout))]
-    print(f"Python {sys.version.split()[0]}: a graph of 128 ops, microseconds of processor time, minimum of 280 repeats")
+    print(
+        f"Python {sys.version.split()[0]}: a graph of 128 ops, microseconds of processor time, minimum of 280 repeats"
+    )
     for what, a, b in zip(("built and freed", "with backward()"), best[plain], best[lookup]):
         print(f"  {what}: {a:.2f} as it is, {b:.2f} with a lookup of the state in each op: {b / a:.2f}x")
 
