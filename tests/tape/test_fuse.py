@@ -178,7 +178,7 @@ def test_counted_loops_that_do_not_fit_stay(case):
     assert passes.fuse(tape) == tape and loops(tape) == 2
 
 
-def test_a_number_that_a_loop_carries_and_no_turn_reads_is_no_list():
+def test_a_number_that_a_loop_carries_and_no_iteration_reads_is_no_list():
     carried = COUNTED.replace("loop 4 with %0 do", "loop 4 carry %0 do").replace("load %1 %2", "exp %2")
     tape = parse(carried)
     check(tape)

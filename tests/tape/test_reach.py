@@ -21,6 +21,8 @@ from random_programs import close
 HEAD = "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 0.0\n%4 = gt %0 %3\n"  # sqrt has an infinite slope at 0
 KEEP, SQUARE = "%0 = input 0\nreturn %0", "%0 = input 1\n%1 = mul %0 %0\nreturn %1"
 
+SQUARES = "%0 = input 0\n%1 = input 1\n%2 = mul %1 %1\n%3 = add %0 %2\nreturn %3\n"  # the body of a sum over an array
+
 
 def choose(operands, then, other, rest):
     return f"{HEAD}%5 = choose %4 {operands} then {{\n{then}\n}} else {{\n{other}\n}}\n{rest}"
@@ -82,6 +84,13 @@ TAPES = {
     "an array that is changed at an index, on one path": (
         "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 1.0\n%4 = stack %0 %0\n%5 = bump %4 %3 %2\n"
         "%6 = const 0.0\n%7 = gt %0 %6\n%8 = load %5 %3\n%9 = pick %7 %8 %0\nreturn %9"),
+    "an array that is changed at an index and read as a whole": (
+        "%0 = input 0\n%1 = input 1\n%2 = exp %1\n%3 = const 1.0\n%4 = stack %0 %1\n%5 = bump %4 %3 %2\n"
+        f"%6 = loop 2 carry %3 over %5 do {{\n{SQUARES}}}\n%7 = result %6 0\nreturn %7"),
+    "one of two arrays, read as a whole": (
+        f"{HEAD}%5 = stack %2 %0\n%6 = stack %0 %0\n%7 = choose %4 %5 %6 then {{\n%0 = input 0\nreturn %0\n}} else {{\n"
+        f"%0 = input 1\nreturn %0\n}}\n%8 = result %7 0\n%9 = loop 2 carry %3 over %8 do {{\n{SQUARES}}}\n"
+        "%10 = result %9 0\nreturn %10"),
     "a value that a loop of no iterations would use": NO_ITERATIONS + "%5 = mul %4 %1\nreturn %5",
     "a carried value that no iteration changes, before one that does": (
         "%0 = input 0\n%1 = input 1\n%2 = const 4.1\n%3 = loop carry %1 %0 %2 while {\n%0 = input 1\n%1 = input 2\n"
