@@ -43,17 +43,14 @@ TABLE = ["tests/engine/test_table.py", "tests/engine/test_ops.py", "tests/engine
 ENGINE = ["tests/engine/test_engine.py", "tests/engine/test_backward.py", "tests/engine/test_tiny.py",
           "tests/engine/test_copies.py", "tests/engine/test_primitive.py", "tests/engine/test_by_hand.py",
           "tests/engine/test_safety.py", "tests/engine/test_engine_alone.py", "tests/engine/test_random.py"]  # fmt: skip
-PASSES = [
-    *(f"tests/tape/test_{name}.py" for name in ("passes", "rewriting", "ordering", "fuse", "active", "motion", "arrays", "checkpoint",
-                                                "transforms", "composition", "region_derivatives", "regions", "tape", "indexed",
-                                                "reach")),
-    "tests/contract/test_fuzz.py",
-]  # fmt: skip
+TAPE = ("passes", "rewriting", "ordering", "fuse", "active", "motion", "arrays", "checkpoint", "transforms", "composition",
+        "region_derivatives", "regions", "tape", "indexed", "reach")  # fmt: skip
+PASSES = [*(f"tests/tape/test_{name}.py" for name in TAPE), "tests/contract/test_fuzz.py"]
 REWRITES = ["tests/compile/test_patterns.py", "tests/compile/test_jit.py", "tests/compile/test_same_functions.py",
             "tests/engine/test_primitive.py", "tests/compile/test_jumps.py", "tests/tape/test_checks.py"]  # fmt: skip
 CALLS = ["tests/compile/test_chain.py", "tests/compile/test_jit.py", "tests/compile/test_jit_calls.py",
-         "tests/compile/test_paths.py",
-         "tests/compile/test_vmap.py", "tests/compile/test_decisions.py", "tests/compile/test_changed_modules.py",
+         "tests/compile/test_paths.py", "tests/compile/test_vmap.py", "tests/compile/test_decisions.py",
+         "tests/compile/test_changed_modules.py",
          "tests/compile/test_captured.py", "tests/compile/test_calls.py", "tests/compile/test_objects.py",
          "tests/trust/test_wrong_results_that_were_silent.py", "tests/stage/test_history.py",
          "tests/stage/test_which_variant_takes_a_row.py", "tests/compile/test_tapes_of_points.py",

@@ -182,7 +182,8 @@ def test_a_loop_takes_nothing_more_than_it_reads(case, operands):
 def test_a_choice_by_a_constant_is_the_arm_that_it_takes():
     text = (
         "%0 = input 0\n%1 = const {}\n%2 = const 3.0\n%3 = choose %1 %0 %2 then {{\n%0 = input 0\n%1 = input 1\n"
-        "%2 = mul %0 %1\nreturn %2\n}} else {{\n%0 = input 0\n%1 = input 1\n%2 = sub %0 %1\nreturn %2\n}}\n%4 = result %3 0\nreturn %4"
+        "%2 = mul %0 %1\nreturn %2\n}} else {{\n%0 = input 0\n%1 = input 1\n%2 = sub %0 %1\nreturn %2\n}}\n"
+        "%4 = result %3 0\nreturn %4"
     )
     for condition, expected in ((1.0, 6.0), (2.0, 6.0), (0.0, -1.0)):
         found = passes.prune(passes.hoist(parse(text.format(condition))))
