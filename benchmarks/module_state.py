@@ -2,7 +2,7 @@
 
 The state belongs to the process (native/module.c). If each interpreter had a state of its own, every operator, and every node
 that is freed, would have to find it from the type of an operand. This program adds that lookup, and nothing else, to a copy of
-the sources, builds the copy and the original, and times both in turns. Reading the state through the pointer that is found would
+the sources, builds the copy and the original, and times both in turns. Reading the state through the pointer would
 come on top.
 """
 
