@@ -25,8 +25,8 @@ FLAGS = (
     "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1 -DMICROGRAD_SANITIZE"
 )
 THREADS = "-fsanitize=thread -fno-omit-frame-pointer -g -O1 -DMICROGRAD_SANITIZE"
-THREADED = ["backward", "by_hand", "hostile", "safety", "blocks", "calls", "captured", "vmap_rows", "vmap_values", "tiles",
-            "leave"]  # fmt: skip
+THREADED = ["backward", "by_hand", "hostile", "safety", "blocks", "calls", "captured", "kept_numbers",
+            "vmap_rows", "vmap_values", "tiles", "leave"]  # fmt: skip
 RACE = """
 import ctypes, threading
 library = ctypes.CDLL({!r})
@@ -54,6 +54,7 @@ TESTS = [
     "trace",
     "calls",
     "captured",
+    "kept_numbers",
     "vmap",
     "vmap_values",
     "tiles",

@@ -75,30 +75,36 @@ static PyObject *get_raw_data(Node *self, void *unused) { (void)unused; return P
 static PyObject *get_grad(Node *self, void *unused) {
     (void)unused;
     if (special_threads && tell("grad", (PyObject *)self, Py_None, Py_None) < 0) return NULL;
+    look_at_gradients();
     return PyFloat_FromDouble(self->grad);
 }
 
-static int set_double(PyObject *value, double *place, const char *name) {
+static int new_number(PyObject *value, double *x, const char *name) {
     if (value == NULL) {
         PyErr_Format(PyExc_AttributeError, "%s of a Value cannot be deleted", name);
         return -1;
     }
-    double x;
-    if (number(value, &x) < 0) return -1;
-    *place = x;
-    return 0;
+    return number(value, x);
 }
 
 static int set_data(Node *self, PyObject *value, void *unused) {
     (void)unused;
     if (special_threads && tell("data =", (PyObject *)self, Py_None, Py_None) < 0) return -1;
-    return set_double(value, &self->data, "data");
+    double x;
+    if (new_number(value, &x, "data") < 0) return -1;
+    self->data = x;
+    data_changes++;
+    return 0;
 }
 
 static int set_grad(Node *self, PyObject *value, void *unused) {
     (void)unused;
     if (special_threads && tell("grad =", (PyObject *)self, Py_None, Py_None) < 0) return -1;
-    return set_double(value, &self->grad, "grad");
+    double x;
+    if (new_number(value, &x, "grad") < 0) return -1;
+    look_at_gradients();
+    self->grad = x;
+    return 0;
 }
 
 /* ---- the inputs */

@@ -5,8 +5,12 @@
    where the node keeps them. */
 
 #include "engine.h"
+#include "platform.h"
 
 PyTypeObject *CapturedType;
+size_t data_changes, gradient_looks;
+Captured *ahead;
+int sweeping;
 
 /* captured(list of Values) -> the same as a Captured; the list itself where one is in it twice, or has a class of its own */
 PyObject *module_captured(PyObject *module, PyObject *list) {
@@ -27,7 +31,9 @@ PyObject *module_captured(PyObject *module, PyObject *list) {
     for (Py_ssize_t i = 0; i < seen; i++) ((Node *)PyTuple_GET_ITEM(all, i))->flags &= (uint8_t)~VISITED;
     Captured *c = seen < n ? NULL : PyObject_GC_NewVar(Captured, CapturedType, n);
     if (c != NULL) {
-        c->checked = 0;
+        c->checked = c->read = c->looks = 0;
+        c->numbers = NULL;
+        c->gradients = NULL;
         for (Py_ssize_t i = 0; i < n; i++) {
             c->item[i] = (Node *)Py_NewRef(PyTuple_GET_ITEM(all, i));
             c->item[i]->flags |= CONSUMED;
@@ -47,6 +53,9 @@ static int captured_traverse(Captured *c, visitproc visit, void *arg) { /* no cl
 static void captured_dealloc(Captured *c) {
     PyTypeObject *type = Py_TYPE(c);
     PyObject_GC_UnTrack(c);
+    if (ahead == c) gradients_arrive();
+    if (c->numbers != NULL) captured_give(c->numbers);
+    PyMem_Free(c->gradients);
     for (Py_ssize_t i = 0; i < Py_SIZE(c); i++) Py_DECREF(c->item[i]);
     PyObject_GC_Del(c);
     Py_DECREF(type);
@@ -72,6 +81,75 @@ PyType_Spec captured_spec = {
 
 void captured_read(const Captured *c, double *to) { /* to prefetch was no faster, for nodes in any order */
     for (Py_ssize_t i = 0, n = Py_SIZE(c); i < n; i++) to[i] = c->item[i]->data;
+}
+
+/* ---- their data in a row
+
+   To read 4,000 Values of 96 bytes takes 3 µs, and the machine code of a small transformer 11. So what was read is kept until the
+   data of some Value in the process are assigned. A run that is under way in another thread keeps its own. */
+
+void captured_give(Numbers *numbers) {
+    if (--numbers->users == 0) lines_free(numbers);
+}
+
+Numbers *captured_take(Captured *c) {
+    Numbers *now = c->numbers;
+    if (now == NULL || c->read != data_changes) {
+        if (now == NULL || now->users > 1) {
+            Numbers *more = lines_alloc(sizeof(Numbers) + (size_t)Py_SIZE(c) * sizeof(double));
+            if (more == NULL) {
+                PyErr_NoMemory();
+                return NULL;
+            }
+            if (now != NULL) captured_give(now);
+            c->numbers = now = more;
+            now->users = 1;
+        }
+        captured_read(c, now->number);
+        c->read = data_changes;
+    }
+#ifdef MICROGRAD_SANITIZE
+    for (Py_ssize_t i = 0; i < Py_SIZE(c); i++)
+        if (memcmp(&now->number[i], &c->item[i]->data, sizeof(double)) != 0) Py_FatalError("somebody has assigned data, and not counted it");
+#endif
+    now->users++;
+    return now;
+}
+
+/* ---- their gradients in a row
+
+   Where several results are swept one after the other, and nobody looks at a gradient in between, the sums wait in a row until
+   somebody does: whoever reads or writes gradients calls look_at_gradients() first. The first backward() writes to the Values.
+   Only when the next one finds that nobody has looked are the gradients taken into the row, so that a training step, which looks
+   each time, has no more to do than before. */
+
+void gradients_arrive(void) {
+    Captured *c = ahead;
+    ahead = NULL;
+    for (Py_ssize_t i = 0, n = Py_SIZE(c); i < n; i++) c->item[i]->grad = c->gradients[i];
+}
+
+static int wait_in_a_row(Captured *c) { /* whether the gradients may be added to the row */
+    if (ahead == c) return 1;
+    if (ahead != NULL || sweeping || c->looks != gradient_looks) return 0;
+    if (c->gradients == NULL && (c->gradients = PyMem_Malloc((size_t)(Py_SIZE(c) + 1) * sizeof(double))) == NULL) return 0;
+    for (Py_ssize_t i = 0, n = Py_SIZE(c); i < n; i++) c->gradients[i] = c->item[i]->grad;
+    ahead = c;
+    return 1;
+}
+
+CLONES static void push_row(double *restrict to, const double *restrict partial, double g, Py_ssize_t n) {
+    for (Py_ssize_t i = 0; i < n; i++) to[i] += 0.0 + partial[i] * g; /* -0.0 becomes 0.0, as in a sum */
+}
+
+void captured_push(Captured *c, const double *partial, double g) {
+    if (wait_in_a_row(c)) {
+        push_row(c->gradients, partial, g, Py_SIZE(c));
+        return;
+    }
+    look_at_gradients();
+    for (Py_ssize_t i = 0, n = Py_SIZE(c); i < n; i++) c->item[i]->grad += 0.0 + partial[i] * g;
+    c->looks = gradient_looks;
 }
 
 /* Whether a sweep may write to all of them without asking each: looked at anew only when some Value in the process has changed

@@ -201,17 +201,40 @@ static inline Node *node_alloc(double data) {
 
 /* ---- captured.c */
 
-typedef struct {
+typedef struct { /* the data of all, in a row */
+    size_t users;
+    _Alignas(64) double number[];
+} Numbers;
+
+typedef struct Captured {
     PyObject_VAR_HEAD
-    size_t checked; /* the value of `changes` when `leaves` was found out */
-    int leaves;     /* whether all are leaves without a _backward of their own */
+    size_t checked;   /* the value of `changes` when `leaves` was found out */
+    int leaves;       /* whether all are leaves without a _backward of their own */
+    Numbers *numbers; /* NULL, or their data when `data_changes` was `read` */
+    size_t read;
+    double *gradients; /* NULL, or room for the gradient of each */
+    size_t looks;      /* the value of `gradient_looks` after the last backward() of a result */
     Node *item[];
 } Captured;
 
+extern size_t data_changes;   /* how often the data of a Value were assigned after it was made: whoever does counts */
+extern size_t gradient_looks; /* how often somebody looked at gradients, or wrote some */
+extern Captured *ahead;       /* whose gradients wait in a row, and are not yet in its Values; mostly NULL */
+void gradients_arrive(void);  /* write them to its Values */
+extern int sweeping;          /* sweeps under way, in the middle of which other code may run */
+
 static inline int is_captured(PyObject *o) { return Py_IS_TYPE(o, CapturedType); }
+
+static inline void look_at_gradients(void) { /* before any gradient is read or written */
+    gradient_looks++;
+    if (ahead != NULL) gradients_arrive();
+}
 
 PyObject *module_captured(PyObject *module, PyObject *list);
 void captured_read(const Captured *c, double *to);
+Numbers *captured_take(Captured *c); /* their data, which stay as they are until given back; NULL without memory, with the error set */
+void captured_give(Numbers *numbers);
+void captured_push(Captured *c, const double *partial, double g); /* add g times its partial to the gradient of each, all leaves */
 int captured_leaves(Captured *c);
 Shared *shared_new(Captured *c, double **out);
 void shared_free(Shared *s);

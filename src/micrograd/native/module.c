@@ -51,6 +51,7 @@ int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject
     return *type == NULL || (name != NULL && PyModule_AddObjectRef(module, name, (PyObject *)*type) < 0) ? -1 : 0;
 }
 
+static void look(void) { look_at_gradients(); }
 static int before_update(const char *how, PyObject *value) { return tell(how, value, Py_None, Py_None); }
 
 /* The partials of a node that compiled code has made over leaves alone, which an optimizer reads without a sweep. */
@@ -80,7 +81,7 @@ static int module_exec(PyObject *module) {
         add_type(module, NULL, &captured_spec, &CapturedType) < 0 || add_type(module, NULL, &row_call_spec, &RowCallType) < 0 ||
         add_type(module, "Kernel", &kernel_spec, &kernel_type) < 0 || PyModule_AddFunctions(module, mode_methods) < 0 ||
         PyModule_AddFunctions(module, parameter_methods) < 0 || layer_init() < 0 || PyModule_AddFunctions(module, layer_methods) < 0 || PyModule_AddFunctions(module, value_module_methods) < 0 ||
-        optim_add(module, &(ValueLayout){ValueType, offsetof(Node, data), before_update, leaf_partials}) < 0 ||
+        optim_add(module, &(ValueLayout){ValueType, offsetof(Node, data), before_update, leaf_partials, look, &data_changes}) < 0 ||
         PyModule_AddIntConstant(module, "MAX_SCOPE", MAX_SCOPE) < 0)
         return -1;
     owner = here;

@@ -86,6 +86,7 @@ int slots_announce(Slots *s, const char *how) { return s->n ? value_layout.watch
 /* ---- gradients */
 
 void slots_zero_all(Slots *s) {
+    look_at_gradients();
     for (Py_ssize_t i = 0; i < s->n; i++) s->at[i][1] = 0.0;
 }
 
@@ -112,6 +113,7 @@ static double plain_squares(const Slots *s) { /* the same for a scale of 1, with
 }
 
 double slots_measure(const Slots *s) {
+    look_at_gradients();
     double sum = plain_squares(s);
     if (sum > 1e-200 && sum < INFINITY) return sqrt(sum);
     double most = 0.0;
@@ -137,6 +139,7 @@ static double clip_norm(Slots *s, double limit) {
 }
 
 static void clip_value(Slots *s, double limit) {
+    look_at_gradients();
     for (Py_ssize_t i = 0; i < s->n; i++) {
         double g = s->at[i][1];
         s->at[i][1] = g > limit ? limit : g < -limit ? -limit : g;
@@ -224,6 +227,7 @@ void work_run(const Work *w, const double *given) {
     const Slots *s = w->slots;
     _Alignas(64) double p[BLOCK], gathered[BLOCK];
     double before[MOST_KEPT][BLOCK], *kept[MOST_KEPT] = {NULL};
+    look_at_gradients();
     for (Py_ssize_t from = 0; from < s->n; from += BLOCK) {
         Py_ssize_t n = s->n - from < BLOCK ? s->n - from : BLOCK;
         double *const *at = s->at + from;
@@ -247,6 +251,7 @@ void work_run(const Work *w, const double *given) {
             else for (int k = 0; k < w->rule->kept; k++) kept[k][i] = before[k][i];
         }
     }
+    ++*value_layout.data_changes;
 }
 
 /* update(rule, constants, kept) */

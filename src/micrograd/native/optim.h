@@ -14,6 +14,8 @@ typedef struct {
     /* The partials of a root behind which there are leaves alone, as compiled code makes it: one for each of the n leaves, which
        `owner` keeps; NULL for any other root. */
     const double *(*leaf_partials)(PyObject *root, PyObject **owner, PyObject *const **leaves, Py_ssize_t *n);
+    void (*look_at_gradients)(void); /* called before any gradient is read or written: sums may wait elsewhere (captured.c) */
+    size_t *data_changes;            /* counted up when the data of Values have been written */
 } ValueLayout;
 
 /* Add the type Slots to the module; 0, or -1 with an exception. */

@@ -39,6 +39,8 @@ extern ValueLayout value_layout;
 
 static inline int is_frozen(const Slots *s, Py_ssize_t i) { return s->frozen != NULL && s->frozen[i]; }
 
+static inline void look_at_gradients(void) { value_layout.look_at_gradients(); }
+
 int slots_announce(Slots *s, const char *how); /* that they are about to change; -1 with an exception where that is refused */
 void slots_zero_all(Slots *s);                 /* set all gradients to zero */
 double slots_measure(const Slots *s);          /* the norm of the gradients */

@@ -48,6 +48,7 @@ static int take_sweep(Slots *s, PyObject *root) { /* the same by a sweep from an
     PyObject *done = PyObject_CallMethod(root, "backward", NULL);
     if (done == NULL) return -1;
     Py_DECREF(done);
+    look_at_gradients();
     for (Py_ssize_t i = 0; i < s->n; i++) s->gradient[i] = s->at[i][1];
     return 0;
 }
@@ -66,6 +67,7 @@ static double row_of_squares(const Slots *s) {
 }
 
 static void put_gradients(Slots *s) {
+    look_at_gradients();
     for (Py_ssize_t i = 0; i < s->n; i++) s->at[i][1] = s->gradient[i];
 }
 

@@ -71,10 +71,12 @@ PyObject *slots_copy(Slots *s, PyObject *args) {
     if (PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_ND) < 0) return NULL;
     int fits = view.format != NULL && strcmp(view.format, "d") == 0 && view.len == s->n * (Py_ssize_t)sizeof(double);
     double *x = view.buf;
+    if (gradient) look_at_gradients();
     for (Py_ssize_t i = 0; fits && i < s->n; i++) {
         if (write && !is_frozen(s, i)) s->at[i][0] = x[i];
         if (!write) x[i] = gradient ? (is_frozen(s, i) ? 0.0 : s->at[i][1]) : s->at[i][0];
     }
+    if (write) ++*value_layout.data_changes;
     PyBuffer_Release(&view);
     if (!fits) return PyErr_Format(PyExc_ValueError, "copy() takes a buffer of %zd doubles", s->n);
     Py_RETURN_NONE;

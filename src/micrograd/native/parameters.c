@@ -19,6 +19,7 @@ static int expect_list(PyObject *values, const char *function) {
 static PyObject *module_zero_grads(PyObject *module, PyObject *values) {
     (void)module;
     if (!expect_list(values, "zero_grads") || tell_of_all("grad =", values) < 0 || !all_values(values)) return NULL;
+    look_at_gradients();
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); i++) ((Node *)PyList_GET_ITEM(values, i))->grad = 0.0;
     Py_RETURN_NONE;
 }

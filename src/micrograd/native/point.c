@@ -59,8 +59,8 @@ static inline Py_ssize_t point_width(const Point *p) { return p->op < 0 ? 0 : p-
 
 /* Memory for a run; it begins with n_in numbers, which the caller fills in. */
 Workspace *point_space(const Point *p) {
-    size_t n_all = in_lines(p->n_out * (1 + point_width(p)));
-    return workspace_take((in_lines(p->n_in) + in_lines(p->n_params) + n_all + (size_t)p->n_scratch + 8) * sizeof(double));
+    size_t n_all = in_lines(p->n_out * (1 + point_width(p))), n_params = p->shared ? 0 : in_lines(p->n_params);
+    return workspace_take((in_lines(p->n_in) + n_params + n_all + (size_t)p->n_scratch + 8) * sizeof(double));
 }
 
 static PyObject *point_node(const Point *p, double y, const double *partials) {
@@ -95,23 +95,30 @@ int point_call(PointFunction function, const double *in, const double *params, d
 /* 1: results holds n_out new references; 0: a guard failed; -1: an error is set. The code gives n_out values, and then for each
    its partials. */
 int point_run(const Point *p, Workspace *space, PyObject **results) {
-    double *in = (double *)space->memory, *params = in + in_lines(p->n_in), *out = params + in_lines(p->n_params);
+    double *in = (double *)space->memory, *room = in + in_lines(p->n_in), *out = room + (p->shared ? 0 : in_lines(p->n_params));
+    const double *params = room;
     Py_ssize_t width = point_width(p);
     double *scratch = out + in_lines(p->n_out * (1 + width));
+    Numbers *numbers = NULL;
     Shared *direct = NULL; /* one node over what was captured: its partials are written where they stay */
     if (p->shared != NULL) {
-        captured_read(p->shared, params);
-        if (p->op >= 0 && p->n_out == 1 && p->n_first == 0 && (direct = shared_new(p->shared, &out)) == NULL) return -1;
+        if ((numbers = captured_take(p->shared)) == NULL) return -1;
+        params = numbers->number;
+        if (p->op >= 0 && p->n_out == 1 && p->n_first == 0 && (direct = shared_new(p->shared, &out)) == NULL) {
+            captured_give(numbers);
+            return -1;
+        }
     } else {
         Operand o;
         for (Py_ssize_t i = 0; i < p->n_params; i++) {
             int got = operand(p->params[i], &o);
             if (got == 0) refuse(p->params[i]);
             if (got <= 0) return -1;
-            params[i] = o.data;
+            room[i] = o.data;
         }
     }
     int failed = point_call(p->function, in, params, out, scratch, 0);
+    if (numbers != NULL) captured_give(numbers);
     if (failed) {
         if (direct != NULL) shared_free(direct);
         return failed < 0 ? -1 : 0;

@@ -109,12 +109,15 @@ static int sweep_begin(Sweep *s) {
     unmark_suspended();
     *s = (Sweep){.stack = list_take(&spare_stack), .order = list_take(&spare_order), .held = list_take(&spare_held), .marked = 1};
     s->thread = thread;
+    look_at_gradients();
+    sweeping++;
     s->frees = hold_frees();
     return 0;
 }
 
 static void sweep_end(Sweep *s) {
     set_marks(s, 0);
+    sweeping--;
     s->stack.used = s->order.used = s->order.n;
     s->held.used = s->held.n;
     list_return(&s->stack, &spare_stack);
@@ -291,6 +294,7 @@ static inline void push(Node *n) {
 
 PyObject *value_push(Node *self, PyObject *unused) {
     (void)unused;
+    look_at_gradients();
     push(self);
     Py_RETURN_NONE;
 }
@@ -334,8 +338,7 @@ static int push_with_hooks(Sweep *s) {
 static PyObject *sweep(Node *root, double seed) {
     if (!(root->flags & HOOKED) && shared_leaves(root) && Py_IS_TYPE((PyObject *)root, ValueType)) {
         root->grad = 0.0 + seed; /* leaves alone behind it, each once: what the sort would find, and one addition to each */
-        const Block *b = root->block;
-        for (Py_ssize_t i = 0; i < b->n; i++) b->in[i]->grad += 0.0 + b->partial[i] * root->grad; /* -0.0 becomes 0.0, as in a sum */
+        captured_push((Captured *)((Shared *)root->block)->owner, root->block->partial, root->grad);
         Py_RETURN_NONE;
     }
     Sweep s;

@@ -29,8 +29,10 @@ static int value_init(Node *self, PyObject *args, PyObject *kwargs) {
     } else {
         node_drop_inputs(self);
     }
+    look_at_gradients();
     self->data = x;
     self->grad = 0.0;
+    data_changes++;
     stamp(self);
     if (tracing_threads && self->trace == 0 && is_of_a_trace(self)) self->trace = ELSEWHERE;
     if (op != NULL && partials == NULL && PyUnicode_GET_LENGTH(op) > 0 && node_set_dict(self, str_op, op) < 0) return -1;
@@ -146,6 +148,7 @@ static Py_hash_t value_hash(PyObject *self) { /* by identity */
 static PyObject *value_repr(Node *self) {
     if (tell("repr()", (PyObject *)self, Py_None, Py_None) < 0) return NULL;
     PyObject *label = PyObject_GetAttr((PyObject *)self, str_label), *result = NULL;
+    look_at_gradients();
     PyObject *data = PyFloat_FromDouble(self->data), *grad = PyFloat_FromDouble(self->grad);
     int labelled = label == NULL ? -1 : PyObject_IsTrue(label);
     if (data != NULL && grad != NULL && labelled >= 0)
