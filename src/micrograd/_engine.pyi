@@ -69,7 +69,19 @@ def after_collection(phase: str, info: dict[str, int], /) -> None: ...
 
 # ---- machine code
 
-def machine_code(address: int, owner: object, left: bool = False) -> MachineCode: ...
+def machine_code(
+    address: int,
+    owner: object,
+    left: bool,
+    guarded: bool,
+    inputs: int,
+    params: int,
+    outputs: int,
+    scratch: int,
+    width: int = 0,
+    item: int = 8,
+    /,
+) -> MachineCode: ...
 def captured(values: list[Value]) -> Captured | list[Value]: ...
 def lay_flat(x: Any, leaves: list[Any]) -> bytes | None: ...
 def point(

@@ -14,6 +14,7 @@ from micrograd.compile import pipeline
 from micrograd.compile.llvm import LLVM, module
 from micrograd.compile.llvm import build as llvm
 from micrograd.compile.llvm import packed as packing
+from micrograd.compile.llvm.run import Point
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.schedule import pack
@@ -38,14 +39,11 @@ def row(n: int):
 
 def by_machine(tape: Tape, xs, params, bits: int, exact: bool, packed: bool = True):
     """The outputs of a tape of spelled ops as machine code with vectors of so many bits; None where a guard failed."""
-    from micrograd import _engine
-
     options = llvm.Target(1, False, exact, False, bits)
     plan = pack.plan(tape, bits // 64, TUNING.pack_strip[bits])
     source, scratch = packing.text(tape, options, plan) if packed else module.text(tape, Goal(), options)
     inside(tape, source, bits // 64)
-    code = llvm.compile_text(source, scratch, options, 1)
-    return _engine.point(code.machine_code, list(xs), list(params), len(tape.outputs), scratch // 8 + 1, None, [])
+    return Point(llvm.compile_text(source, scratch, options, 1), tape).values(list(xs), list(params))
 
 
 def inside(tape: Tape, source: str, width: int) -> None:

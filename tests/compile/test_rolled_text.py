@@ -9,6 +9,7 @@ import pytest
 
 from micrograd.compile.llvm import build as llvm
 from micrograd.compile.llvm import packed, reuse, rolled
+from micrograd.compile.llvm.run import Point
 from micrograd.compile.schedule import pack
 from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS
@@ -60,13 +61,9 @@ def compiled(tape: Tape, bits: int) -> tuple[str, int, pack.Plan]:
 
 
 def run(tape: Tape, source: str, scratch: int, bits: int, xs: list[float], params: list[float]) -> list[float] | None:
-    from micrograd import _engine
-
-    code = llvm.compile_text(source, scratch, llvm.Target(1, False, True, False, bits), 1)
-    found: list[float] | None = _engine.point(
-        code.machine_code, xs, params, len(tape.outputs), scratch // 8 + 1, None, []
+    return Point(llvm.compile_text(source, scratch, llvm.Target(1, False, True, False, bits), 1), tape).values(
+        xs, params
     )
-    return found
 
 
 @pytest.mark.parametrize("bits", BITS)

@@ -49,9 +49,12 @@ def test_a_full_collection_leaves_live_nodes_alone(engine):
     assert [v.data for v in values] == [float(k) for k in range(0, 50_000, 2)] and more[-1].data == -1.0
 
 
-def test_the_callback_takes_whatever_it_is_given():
+def test_the_callback_checks_what_it_is_given():
     from micrograd import _engine
 
-    for arguments in ((), ("stop",), ("stop", {}), (1, 2), ("stop", {"generation": "2"}), ("start", {"generation": 2})):
+    for arguments in (("stop", {}), ("stop", {"generation": "2"}), ("start", {"generation": 2})):
         assert _engine.after_collection(*arguments) is None
+    for arguments in ((), ("stop",), (1, 2), ("stop", {}, 3)):
+        with pytest.raises(TypeError):
+            _engine.after_collection(*arguments)
     assert gc.callbacks.count(_engine.after_collection) == 1

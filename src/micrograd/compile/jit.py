@@ -264,7 +264,7 @@ class Jit:
             if kernel is not None and variant.trace.shape == NUMBER and not variant.plain(()):
                 code = kernel.code
                 if isinstance(code, llvm.run.Point):
-                    self.kernel.install_step(code.code.machine_code, key, code.scratch, variant.params, RESULT)
+                    self.kernel.install_step(code.machine_code, key, code.scratch, variant.params, RESULT)
         elif not variant.trace.captured and set(key[1:-1]) <= {ord("*")}:
             kernel = variant.kernels.get(variant.goal(None))
             code = None if kernel is None else kernel.code
@@ -272,7 +272,7 @@ class Jit:
                 constants = {k: Fixed(x) for k, x in variant.trace.constants if type(x) is not float}
                 template = template_of(variant.trace.shape, iter([constants.get(k, k) for k in range(code.outputs)]))
                 if template is not None:
-                    self.kernel.install(code.code.machine_code, len(key) - 2, code.outputs, code.scratch, template)
+                    self.kernel.install(code.machine_code, len(key) - 2, code.outputs, code.scratch, template)
 
     # ---- looking inside
 

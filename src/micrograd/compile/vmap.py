@@ -244,7 +244,7 @@ class Vmap(RowsTracing):
 
         kernel = plan.variant.compile(plan.goal)
         code = kernel.code
-        work = code.code.machine_code, code.width, code.item, code.sums, code.scratch, threads
+        work = code.machine_code, code.width, code.item, code.sums, code.scratch, threads
         here = kernel.__dict__, "code", code  # it holds as long as the kernel has this code
         watch = None if self.variants.watch is None else self.variants.watch.key
         self.repeat = _engine.row_call(args, here, plan.params, work, RESULT, self.reduce == "mean", watch)

@@ -16,10 +16,11 @@ static int check_numbers(Call *c) {
     RowCode *how = &c->how;
     Py_ssize_t row = c->op == Py_None ? -1 : row_of(c->op);
     how->op = (int)row;
-    if ((c->op != Py_None && row < 0) || (how->function = (BatchFunction)code_address(c->code)) == NULL) return -1;
+    if ((c->op != Py_None && row < 0) || (how->code = code_of(c->code, 1)) == NULL || !rows_fit(how)) return -1;
     const char *wrong = NULL;
-    if (how->width < 1 || how->width > 64 || (how->item != 4 && how->item != 8)) wrong = "a width or a size of numbers that there is not";
-    else if (how->n_acc < (row >= 0) || how->scratch < 0 || c->data.rows < 0) wrong = "a count is too small";
+    if (how->n_acc < (row >= 0) || c->data.rows < 0) wrong = "a count is too small";
+    else if (c->data.rows > PY_SSIZE_T_MAX / 64) wrong = "there cannot be so many rows";
+    else if (PyList_GET_SIZE(c->outs) != how->code->outputs - how->n_acc) wrong = "one array for each result that is not summed";
     else if (PyTuple_GET_SIZE(c->axes) != PyTuple_GET_SIZE(c->arrays)) wrong = "one axis for each array";
     else if (!is_captured(c->uniform) && !PyList_Check(c->uniform)) wrong = "uniform is a list";
     if (wrong == NULL) return 0;
@@ -62,7 +63,7 @@ static int open_results(Call *c) {
     }
     Py_buffer *bad = view(c, c->bad, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
     if (bad == NULL) return -1;
-    if (bad->len != 1 && bad->len < (rows + width - 1) / width * ((width + 7) / 8)) { /* 1: the code has no guards */
+    if (bad->len < (c->how.code->guarded ? (rows + width - 1) / width * ((width + 7) / 8) : 1)) {
         PyErr_SetString(PyExc_ValueError, "batch(): the array of refused rows is too small");
         return -1;
     }

@@ -9,9 +9,19 @@
 
 /* ---- the machine code of compiled functions: a capsule that owns it */
 
+typedef struct {
+    void *address;
+    PyObject *owner;
+    int left, guarded; /* left: whether it may be left in the middle of a run */
+    Py_ssize_t inputs, params, outputs, scratch; /* how many of each; scratch memory in bytes */
+    Py_ssize_t width, item; /* of rows: how many at a time, and the bytes of a number; width 0: one point */
+} MachineCode;
+
 PyObject *module_machine_code(PyObject *module, PyObject *args);
-void *code_address(PyObject *code); /* NULL with an error set where it is none */
-int code_is_left(PyObject *code); /* whether it may be left in the middle of a run */
+const MachineCode *code_of(PyObject *code, int rows); /* NULL with an error set where it is none, or not of that kind */
+int code_fits(const MachineCode *c, Py_ssize_t inputs, Py_ssize_t params, Py_ssize_t outputs, Py_ssize_t scratch); /* 0 with an error set */
+
+#define MOST_SCRATCH (PY_SSIZE_T_MAX / 64) /* doubles */
 
 typedef struct { /* memory for one run, aligned to 64 bytes */
     size_t bytes;
@@ -82,6 +92,7 @@ typedef struct {
     int op;           /* of the nodes; -1: outputs are plain numbers */
 } Point;
 
+Py_ssize_t point_outputs(const Point *p); /* how many numbers the code gives: values, and partials of each; -1 for too many */
 Workspace *point_space(const Point *p); /* it begins with n_in numbers, which the caller fills in */
 int point_run(const Point *p, Workspace *space, PyObject **results); /* 1: n_out new references; 0: a guard failed; -1: an error */
 PyObject *module_point(PyObject *module, PyObject *args);
@@ -94,7 +105,7 @@ extern PyType_Spec kernel_spec; /* kernel.c */
 typedef int (*BatchFunction)(void **, const void *, void **, int64_t, void *, uint8_t *, void *);
 
 typedef struct { /* what machine code there is, and what is to be done with it */
-    BatchFunction function;
+    const MachineCode *code; /* the capsule that owns it is held by the caller */
     Py_ssize_t width, item, n_acc, scratch;
     int threads, op; /* op: of the node that is made; -1 for a list of sums */
 } RowCode;
@@ -113,6 +124,7 @@ typedef struct { /* where rows come from, and where results go */
 } RowData;
 
 PyObject *run_rows(const RowCode *code, const RowData *data, int *any_bad); /* a node, or a list of sums */
+int rows_fit(const RowCode *how); /* whether this code takes rows so; 0 with an error set */
 char buffer_kind(const Py_buffer *view); /* 0 where it holds no real numbers in this machine's order */
 PyObject *module_batch(PyObject *module, PyObject *args);
 PyObject *module_row_call(PyObject *module, PyObject *args);

@@ -267,9 +267,10 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
     Py_ssize_t n_in, n_out, n_scratch;
     PyObject *template, *code;
     if (!PyArg_ParseTuple(args, "OnnnO:install", &code, &n_in, &n_out, &n_scratch, &template)) return NULL;
-    PointFunction function = (PointFunction)code_address(code);
-    if (function == NULL || !template_fits(template, n_out)) return NULL;
-    if (n_in < 0 || n_scratch < 0) return PyErr_Format(PyExc_ValueError, "install(): a count is negative");
+    const MachineCode *machine = code_of(code, 0);
+    if (machine == NULL || !template_fits(template, n_out)) return NULL;
+    if (n_in < 0 || n_scratch < 0 || n_scratch > MOST_SCRATCH) return PyErr_Format(PyExc_ValueError, "install(): a count is out of range");
+    if (!code_fits(machine, n_in, 0, n_out, n_scratch * 8)) return NULL;
     if (n_in > SMALL) Py_RETURN_FALSE; /* the general way is fast enough for so many */
     int32_t steps[4 * SMALL];
     int n = 0, known = plan_write(template, steps, &n, 4 * SMALL);
@@ -289,8 +290,8 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
     k->n_in = n_in;
     k->n_out = n_out;
     k->n_scratch = n_scratch;
-    k->left = code_is_left(code);
-    k->function = function;
+    k->left = machine->left;
+    k->function = (PointFunction)machine->address;
     Py_RETURN_TRUE;
 }
 
@@ -300,14 +301,18 @@ static PyObject *kernel_install_step(Kernel *k, PyObject *args) {
     Py_ssize_t row;
     PyObject *key, *captured, *op, *code;
     Point step = {.n_out = 1};
+    const MachineCode *machine;
     if (!PyArg_ParseTuple(args, "OSnO!O:install_step", &code, &key, &step.n_scratch, CapturedType, &captured, &op) ||
-        (step.function = (PointFunction)code_address(code)) == NULL || (row = row_of(op)) < 0)
+        (machine = code_of(code, 0)) == NULL || (row = row_of(op)) < 0)
         return NULL;
-    if (PyBytes_GET_SIZE(key) < 2 || step.n_scratch < 0) return PyErr_Format(PyExc_ValueError, "install_step(): %R is no key", key);
+    if (PyBytes_GET_SIZE(key) < 2 || step.n_scratch < 0 || step.n_scratch > MOST_SCRATCH)
+        return PyErr_Format(PyExc_ValueError, "install_step(): %R is no key", key);
     for (const char *c = PyBytes_AS_STRING(key); *c; c++) step.n_in += *c == '*';
     step.op = (int)row;
-    step.shared = (Captured *)Py_NewRef(captured);
     step.n_params = Py_SIZE(captured);
+    step.function = (PointFunction)machine->address;
+    if (!code_fits(machine, step.n_in, step.n_params, point_outputs(&step), step.n_scratch * 8)) return NULL;
+    step.shared = (Captured *)Py_NewRef(captured);
     step.params = (PyObject **)step.shared->item;
     PyObject *before[] = {k->key, (PyObject *)k->step.shared, k->step_code};
     k->key = Py_NewRef(key);

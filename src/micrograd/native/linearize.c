@@ -227,11 +227,16 @@ static PyObject *written(const Writer *w, Py_ssize_t n_in, PyObject *const *sour
    node alone. */
 PyObject *module_linearize(PyObject *module, PyObject *arguments) {
     (void)module;
-    PyObject *roots, *in, *sources[3], *result = NULL;
+    PyObject *roots, *in, *kinds, *sources[3], *result = NULL;
+    Py_ssize_t trace;
     Writer w = {0};
     double *numbers = NULL;
-    if (!PyArg_ParseTuple(arguments, "O!O!I(OOO):linearize", &PyList_Type, &roots, &PyList_Type, &in, &w.trace, &sources[0], &sources[1], &sources[2]))
+    /* not "(OOO)" in the format: of a sequence that is no tuple, it gives objects that may be gone */
+    if (!PyArg_ParseTuple(arguments, "O!O!nO!:linearize", &PyList_Type, &roots, &PyList_Type, &in, &trace, &PyTuple_Type, &kinds) ||
+        !PyArg_ParseTuple(kinds, "OOO:linearize", &sources[0], &sources[1], &sources[2]))
         return NULL;
+    if (trace < 0 || trace >= ELSEWHERE) return PyErr_Format(PyExc_ValueError, "a trace is a number below %d", ELSEWHERE);
+    w.trace = (unsigned)trace;
     roots = PyList_AsTuple(roots); /* reading a root may run Python code, which may change the lists */
     in = PyList_AsTuple(in);
     w.captured = PyList_New(0);

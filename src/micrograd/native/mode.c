@@ -49,9 +49,9 @@ PyObject *finish(Node *out) {
 
 static PyObject *module_set_recording(PyObject *module, PyObject *on) {
     (void)module;
-    int want = PyObject_IsTrue(on), before = !thread_mode.recording_off;
-    if (want < 0) return NULL;
-    thread_mode.recording_off = !want;
+    int before = !thread_mode.recording_off;
+    if (!PyBool_Check(on)) return PyErr_Format(PyExc_TypeError, "set_recording() takes True or False, not %s", type_name(on));
+    thread_mode.recording_off = on == Py_False;
     mode_changed();
     return PyBool_FromLong(before);
 }
@@ -84,10 +84,16 @@ static PyObject *module_set_trace(PyObject *module, PyObject *trace) {
     return PyLong_FromUnsignedLong(before);
 }
 
+static int is_function_or_none(PyObject *o) {
+    if (o == Py_None || PyCallable_Check(o)) return 1;
+    PyErr_Format(PyExc_TypeError, "expected a function or None, not %s", type_name(o));
+    return 0;
+}
+
 static PyObject *module_set_watch(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *watcher, *maker;
-    if (!PyArg_ParseTuple(args, "OO:set_watch", &watcher, &maker)) return NULL;
+    if (!PyArg_ParseTuple(args, "OO:set_watch", &watcher, &maker) || !is_function_or_none(watcher) || !is_function_or_none(maker)) return NULL;
     Mode *m = &thread_mode;
     PyObject *before = PyTuple_Pack(2, m->watcher ? m->watcher : Py_None, m->maker ? m->maker : Py_None);
     if (before == NULL) return NULL;
@@ -102,6 +108,7 @@ static PyObject *module_set_watch(PyObject *module, PyObject *args) {
 
 static PyObject *module_set_class_of(PyObject *module, PyObject *function) {
     (void)module;
+    if (!PyCallable_Check(function)) return PyErr_Format(PyExc_TypeError, "set_class_of() takes a function, not %s", type_name(function));
     Py_XSETREF(class_of, Py_NewRef(function));
     Py_RETURN_NONE;
 }

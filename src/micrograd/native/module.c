@@ -13,7 +13,8 @@
 /* One of gc.callbacks: a full collection has ended, after which memory that is not in use goes back to the system. */
 static PyObject *after_collection(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
     (void)module;
-    if (nargs != 2 || !PyUnicode_Check(args[0]) || !PyDict_Check(args[1])) Py_RETURN_NONE;
+    if (nargs != 2 || !PyUnicode_Check(args[0]) || !PyDict_Check(args[1]))
+        return PyErr_Format(PyExc_TypeError, "after_collection() takes a phase and a dict, as gc.callbacks are given them");
     if (PyUnicode_CompareWithASCIIString(args[0], "stop") != 0) Py_RETURN_NONE;
     PyObject *generation = PyDict_GetItemString(args[1], "generation");
     if (generation != NULL && PyLong_Check(generation) && PyLong_AsLong(generation) == 2) release_slabs();
@@ -24,7 +25,7 @@ static PyMethodDef module_methods[] = {
     {"linearize", module_linearize, METH_VARARGS, "linearize(roots, inputs, trace, sources): the graph between them as flat arrays"},
     {"captured", module_captured, METH_O, "captured(values) -> the same, for results to share; or the list itself"},
     {"lay_flat", module_lay_flat, METH_VARARGS, "lay_flat(x, leaves) -> a key, or None"},
-    {"machine_code", module_machine_code, METH_VARARGS, "machine_code(address, owner) -> a capsule that owns it"},
+    {"machine_code", module_machine_code, METH_VARARGS, "machine_code(address, owner, left, guarded, inputs, params, outputs, scratch, width=0, item=8) -> a capsule that owns it"},
     {"point", module_point, METH_VARARGS, "point(code, numbers, params, n_out, n_scratch, op, inputs) -> outputs, or None"},
     {"batch", module_batch, METH_VARARGS, "batch(code, ...): run machine code over the rows of arrays"},
     {"row_call", module_row_call, METH_VARARGS, "row_call(...): the same for arrays of kinds that are known, as a callable"},

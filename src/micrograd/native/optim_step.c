@@ -96,10 +96,14 @@ PyObject *slots_descend(Slots *s, PyObject *args) {
     Work few[4], *work = n <= 4 ? few : PyMem_Malloc((size_t)n * sizeof(Work));
     if (work == NULL) return PyErr_NoMemory();
     for (; taken < n; taken++) {
-        PyObject *slots, *constants, *kept;
+        PyObject *update = PyTuple_GET_ITEM(updates, taken), *slots, *constants, *kept;
         Py_ssize_t rule;
         work[taken].views = 0;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(updates, taken), "OnOO:update", &slots, &rule, &constants, &kept)) goto finish;
+        if (!PyTuple_Check(update)) {
+            PyErr_SetString(PyExc_TypeError, "an update is a tuple of slots, rule, constants and kept");
+            goto finish;
+        }
+        if (!PyArg_ParseTuple(update, "OnOO:update", &slots, &rule, &constants, &kept)) goto finish;
         if (work_take(&work[taken], slots, rule, constants, kept) < 0) {
             taken++;
             goto finish;

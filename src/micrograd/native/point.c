@@ -10,32 +10,52 @@
 /* ---- machine code: a capsule that owns it */
 
 #define CODE_NAME "micrograd.machine_code"
-#define LEFT_NAME "micrograd.machine_code that is left in the middle"
 
-static void code_free(PyObject *capsule) { Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule)); }
+static void code_free(PyObject *capsule) {
+    MachineCode *c = PyCapsule_GetPointer(capsule, CODE_NAME);
+    Py_XDECREF(c->owner);
+    PyMem_Free(c);
+}
 
-/* machine_code(address, owner, left=False) -> what runs it takes; the owner (of the memory that the code is in) lives as long.
-   left: whether it calls mg_pause or mg_alloc (leave.c) */
+/* machine_code(address, owner, left, guarded, inputs, params, outputs, scratch, width=0, item=8) -> a capsule, which whatever runs
+   the code takes. The owner (of the memory that the code is in) lives as long. The code is that of one point (width 0), or of
+   rows, `width` numbers of `item` bytes at a time. left: whether it calls mg_pause or mg_alloc (leave.c). */
 PyObject *module_machine_code(PyObject *module, PyObject *args) {
     (void)module;
-    PyObject *number, *owner;
-    int left = 0;
-    if (!PyArg_ParseTuple(args, "O!O|p:machine_code", &PyLong_Type, &number, &owner, &left)) return NULL;
-    void *address = PyLong_AsVoidPtr(number);
-    if (address == NULL) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "machine_code(): there is no code at 0");
-    PyObject *capsule = PyCapsule_New(address, left ? LEFT_NAME : CODE_NAME, code_free);
-    if (capsule != NULL && PyCapsule_SetContext(capsule, owner) == 0) Py_INCREF(owner);
+    PyObject *number;
+    MachineCode c = {.item = 8};
+    if (!PyArg_ParseTuple(args, "O!Oppnnnn|nn:machine_code", &PyLong_Type, &number, &c.owner, &c.left, &c.guarded, &c.inputs, &c.params,
+                          &c.outputs, &c.scratch, &c.width, &c.item))
+        return NULL;
+    c.address = PyLong_AsVoidPtr(number);
+    if (c.address == NULL) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "machine_code(): there is no code at 0");
+    if (c.inputs < 0 || c.params < 0 || c.outputs < 0 || c.scratch < 0 || c.width < 0 || c.width > 64 || (c.item != 4 && c.item != 8))
+        return PyErr_Format(PyExc_ValueError, "machine_code(): a count, a width or a size is out of range");
+    MachineCode *kept = PyMem_Malloc(sizeof c);
+    PyObject *capsule = kept == NULL ? PyErr_NoMemory() : PyCapsule_New(kept, CODE_NAME, code_free);
+    if (capsule == NULL) {
+        PyMem_Free(kept);
+        return NULL;
+    }
+    *kept = c;
+    Py_INCREF(c.owner);
     return capsule;
 }
 
-void *code_address(PyObject *code) {
-    for (int left = 0; left < 2; left++)
-        if (PyCapsule_IsValid(code, left ? LEFT_NAME : CODE_NAME)) return PyCapsule_GetPointer(code, left ? LEFT_NAME : CODE_NAME);
-    PyErr_Format(PyExc_TypeError, "expected what machine_code() gives, not %s", type_name(code));
+const MachineCode *code_of(PyObject *code, int rows) {
+    const MachineCode *c = PyCapsule_IsValid(code, CODE_NAME) ? PyCapsule_GetPointer(code, CODE_NAME) : NULL;
+    if (c == NULL) PyErr_Format(PyExc_TypeError, "expected what machine_code() gives, not %s", type_name(code));
+    else if ((c->width > 0) != rows) PyErr_SetString(PyExc_TypeError, rows ? "expected machine code of rows" : "expected machine code of one point");
+    else return c;
     return NULL;
 }
 
-int code_is_left(PyObject *code) { return PyCapsule_IsValid(code, LEFT_NAME); }
+int code_fits(const MachineCode *c, Py_ssize_t inputs, Py_ssize_t params, Py_ssize_t outputs, Py_ssize_t scratch) {
+    if (c->inputs == inputs && c->params == params && c->outputs == outputs && c->scratch <= scratch) return 1;
+    PyErr_Format(PyExc_ValueError, "the machine code has %zd inputs, %zd parameters, %zd outputs and %zd bytes of scratch memory, not %zd, %zd, %zd and %zd",
+                 c->inputs, c->params, c->outputs, c->scratch, inputs, params, outputs, scratch);
+    return 0;
+}
 
 /* Memory for one run. The last run's is kept for the next: to get 300 kB from the system and give them back takes 40 µs. */
 static _Atomic(Workspace *) spare_workspace;
@@ -56,6 +76,11 @@ void workspace_return(Workspace *w) {
 /* ---- one run */
 
 static inline Py_ssize_t point_width(const Point *p) { return p->op < 0 ? 0 : p->n_first + p->n_params; }
+
+Py_ssize_t point_outputs(const Point *p) {
+    Py_ssize_t each = 1 + point_width(p);
+    return p->n_out <= PY_SSIZE_T_MAX / each ? p->n_out * each : -1;
+}
 
 /* Memory for a run; it begins with n_in numbers, which the caller fills in. */
 Workspace *point_space(const Point *p) {
@@ -143,8 +168,10 @@ PyObject *module_point(PyObject *module, PyObject *args) {
         return NULL;
     if (is_captured(params)) p.shared = (Captured *)params;
     else if (!PyList_Check(params)) return PyErr_Format(PyExc_TypeError, "point(): params are a list of Values");
-    if ((p.function = (PointFunction)code_address(code)) == NULL) return NULL;
-    if (p.n_out < 0 || p.n_scratch < 0) return PyErr_Format(PyExc_ValueError, "point(): a count is negative");
+    const MachineCode *machine = code_of(code, 0);
+    if (machine == NULL) return NULL;
+    p.function = (PointFunction)machine->address;
+    if (p.n_out < 0 || p.n_scratch < 0 || p.n_scratch > MOST_SCRATCH) return PyErr_Format(PyExc_ValueError, "point(): a count is out of range");
     /* reading a number may run Python code, and other threads run while the machine code does: no list may change meanwhile */
     PyObject *result = NULL;
     numbers = PySequence_Tuple(numbers);
@@ -158,6 +185,7 @@ PyObject *module_point(PyObject *module, PyObject *args) {
     p.n_first = PyTuple_GET_SIZE(first);
     p.first = ((PyTupleObject *)first)->ob_item;
     if (op != Py_None && ((p.op = (int)row_of(op)) < 0 || !all_values(first) || (!p.shared && !all_values(params)))) goto done;
+    if (!code_fits(machine, p.n_in, p.n_params, point_outputs(&p), p.n_scratch * 8)) goto done;
     if ((space = point_space(&p)) == NULL) {
         PyErr_NoMemory();
         goto done;

@@ -91,14 +91,17 @@ PyObject *module_row_call(PyObject *module, PyObject *arguments) {
     PyObject *args, *codes, *key, *code, *captured, *op, *machine_code, *watch;
     RowCode rows;
     int mean;
-    if (!PyArg_ParseTuple(arguments, "O!(O!OO)O!(Onnnni)OpO:row_call", &PyTuple_Type, &args, &PyDict_Type, &codes, &key, &code, CapturedType,
-                          &captured, &machine_code, &rows.width, &rows.item, &rows.n_acc, &rows.scratch, &rows.threads, &op, &mean, &watch))
+    PyObject *here, *work; /* not "(O!OO)" in the format: of a sequence that is no tuple, it gives objects that may be gone */
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!OpO:row_call", &PyTuple_Type, &args, &PyTuple_Type, &here, CapturedType, &captured, &PyTuple_Type, &work,
+                          &op, &mean, &watch) ||
+        !PyArg_ParseTuple(here, "O!OO:row_call", &PyDict_Type, &codes, &key, &code) ||
+        !PyArg_ParseTuple(work, "Onnnni:row_call", &machine_code, &rows.width, &rows.item, &rows.n_acc, &rows.scratch, &rows.threads))
         return NULL;
     if (watch != Py_None && !structure_check(watch)) return NULL;
     Py_ssize_t n = PyTuple_GET_SIZE(args), row = row_of(op);
-    if (row < 0 || (rows.function = (BatchFunction)code_address(machine_code)) == NULL) return NULL;
-    if (rows.width < 1 || rows.width > 64 || (rows.item != 4 && rows.item != 8) || rows.n_acc != Py_SIZE(captured) + 1 || rows.scratch < 0)
-        return PyErr_Format(PyExc_ValueError, "row_call(): a width, a size or a count is out of range");
+    if (row < 0 || (rows.code = code_of(machine_code, 1)) == NULL || !rows_fit(&rows)) return NULL;
+    if (rows.n_acc != Py_SIZE(captured) + 1 || rows.n_acc != rows.code->outputs || rows.code->guarded)
+        return PyErr_Format(PyExc_ValueError, "row_call(): the code has guards, or other results than one sum for each captured Value and one more");
     if (n < 1 || n > MOST_ARGUMENTS) Py_RETURN_NONE;
     rows.op = (int)row;
     Kind *kinds = PyMem_Calloc((size_t)n, sizeof(Kind));

@@ -284,8 +284,19 @@ static int run_groups(Batch *b, int threads) { /* 0, or -1 with an error set */
     return b->stop || b->no_memory ? -1 : 0;
 }
 
+int rows_fit(const RowCode *how) {
+    const MachineCode *c = how->code;
+    if (how->width == c->width && how->item == c->item && how->scratch >= c->scratch && how->scratch <= MOST_SCRATCH && how->n_acc >= 0 &&
+        how->n_acc <= c->outputs)
+        return 1;
+    PyErr_Format(PyExc_ValueError, "the machine code takes %zd rows at a time of numbers of %zd bytes, has %zd outputs and needs %zd bytes", c->width, c->item,
+                 c->outputs, c->scratch);
+    return 0;
+}
+
 PyObject *run_rows(const RowCode *code, const RowData *data, int *any_bad) {
     Py_ssize_t groups = (data->rows + GROUP_ROWS - 1) / GROUP_ROWS, n_columns = count_columns(data), n_acc = code->n_acc;
+    if (!code_fits(code->code, n_columns, Py_SIZE(data->uniform), data->n_outs + n_acc, code->scratch)) return NULL;
     size_t n_params = in_lines(Py_SIZE(data->uniform)), n_sums = (size_t)(groups * n_acc + n_acc);
     size_t bytes = (n_params + n_sums) * sizeof(double) + (size_t)n_columns * sizeof(Column) + 1;
     _Alignas(64) double few[FEW];
@@ -296,7 +307,7 @@ PyObject *run_rows(const RowCode *code, const RowData *data, int *any_bad) {
     PyObject *answer = NULL;
     for (Py_ssize_t i = 0; i < data->n_views; i++)
         column += row_columns(&data->views[i], data->axes ? data->axes[i] : 0, buffer_kind(&data->views[i]), column);
-    Batch b = {.threads = 1, .function = code->function, .columns = columns, .n_columns = n_columns, .n_outs = data->n_outs, .n_acc = n_acc,
+    Batch b = {.threads = 1, .function = (BatchFunction)code->code->address, .columns = columns, .n_columns = n_columns, .n_outs = data->n_outs, .n_acc = n_acc,
                .rows = data->rows, .width = code->width, .item = code->item, .scratch_bytes = code->scratch, .outs = data->outs,
                .params = params, .sums = sums, .bad = data->bad};
     if (read_uniform(data->uniform, code->item, params) < 0 || run_groups(&b, code->threads) < 0) goto done;

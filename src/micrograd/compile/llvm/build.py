@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import platform
 import threading
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -135,14 +136,14 @@ def host_features_text() -> str:
     return ",".join(name for name, there in sorted(host_features().items()) if there)
 
 
+@dataclass(frozen=True)
 class Code:
-    """Machine code of one kernel: `machine_code` is what the C engine runs, and owns LLVM's engine that keeps it in memory."""
+    """Machine code of one kernel, which is in memory as long as LLVM's engine is."""
 
-    def __init__(self, engine: Any, address: int, scratch: int, left: bool) -> None:
-        from micrograd import _engine
-
-        self.engine, self.address, self.scratch = engine, address, scratch
-        self.machine_code = _engine.machine_code(address, engine, left)
+    engine: Any
+    address: int
+    scratch: int  # how many bytes of memory it needs
+    left: bool  # whether it may be left in the middle of a run
 
 
 def target_machine(level: int, bits: int) -> Any:
@@ -190,5 +191,5 @@ def compile_text(source: str, scratch: int, target: Target, level: int = 2) -> C
     engine.finalize_object()
     if kept is None and fresh:
         cache_file.save(key, fresh[0])
-    left = "@mg_pause" in source or "@mg_alloc" in source  # it may be left in the middle of a run
+    left = "@mg_pause" in source or "@mg_alloc" in source
     return Code(engine, engine.get_function_address("kernel"), scratch, left)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from micrograd.compile.kernel import RESULT
 from micrograd.compile.llvm.build import Code, Target
@@ -11,20 +11,31 @@ from micrograd.compile.pipeline import Goal
 from micrograd.engine import Value
 from micrograd.tape.tape import Tape
 
+if TYPE_CHECKING:
+    from micrograd._engine import MachineCode
+
+
+def machine_code(code: Code, tape: Tape, width: int = 0, item: int = 8) -> MachineCode:
+    """What the C engine runs: it owns the code, and knows how many numbers of each kind the code reads and writes."""
+    from micrograd import _engine
+
+    counts = tape.inputs, tape.params, len(tape.outputs), code.scratch
+    return _engine.machine_code(code.address, code.engine, code.left, bool(tape.guards), *counts, width, item)
+
 
 class Point:
     """Machine code for one point."""
 
     def __init__(self, code: Code, tape: Tape) -> None:
-        self.code, self.outputs = code, len(tape.outputs)
-        self.scratch = code.scratch // 8
+        self.outputs, self.scratch = len(tape.outputs), -(-code.scratch // 8)
+        self.machine_code = machine_code(code, tape)
 
     def values(self, numbers: Sequence[Any], params: Any) -> list[float] | None:
         """The outputs, or None where a guard failed. params: a list of Values, or what _engine.captured makes of it."""
         from micrograd import _engine
 
         result: list[float] | None = _engine.point(
-            self.code.machine_code, numbers, params, self.outputs, self.scratch, None, []
+            self.machine_code, numbers, params, self.outputs, self.scratch, None, []
         )
         return result
 
@@ -33,7 +44,7 @@ class Point:
         from micrograd import _engine
 
         result: list[Value] | None = _engine.point(
-            self.code.machine_code, numbers, params, count, self.scratch, RESULT, inputs
+            self.machine_code, numbers, params, count, self.scratch, RESULT, inputs
         )
         return result
 
@@ -42,8 +53,9 @@ class Rows:
     """Machine code for rows."""
 
     def __init__(self, code: Code, tape: Tape, goal: Goal, target: Target) -> None:
-        self.code, self.scratch, self.width = code, code.scratch, target.width
+        self.scratch, self.width = code.scratch, target.width
         self.item = 4 if target.float32 else 8
+        self.machine_code = machine_code(code, tape, self.width, self.item)
         self.sums = len(tape.outputs) if goal.reduced else 0
         self.guarded, self.no_bad = bool(tape.guards), bytearray(1)
 
@@ -70,7 +82,7 @@ class Rows:
         cells = (rows + self.width - 1) // self.width
         bad = bytearray(cells * ((self.width + 7) // 8)) if self.guarded else self.no_bad
         any_bad, result = _engine.batch(
-            self.code.machine_code, self.width, self.item, arrays, axes, uniform, rows, outs, self.sums, self.scratch, bad,
+            self.machine_code, self.width, self.item, arrays, axes, uniform, rows, outs, self.sums, self.scratch, bad,
             threads, op, scale, blocks)  # fmt: skip
         return (self._bad_rows(bad, rows) if any_bad else None), result
 
