@@ -25,7 +25,7 @@ from micrograd.math import max as most
 from micrograd.math import sum as total
 from micrograd.nested import flat, rows_of
 from micrograd.tape.trace import is_tracing, peek
-from micrograd.typed import Batch, N, Numbers, One, Table
+from micrograd.typed import Batch, Each, N, Numbers, One, Table
 
 REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {"mean": mean, "sum": total, "none": lambda losses: losses}
 _one_formula: ContextVar[bool] = ContextVar("one_formula", default=False)
@@ -54,6 +54,8 @@ def one_formula() -> Iterator[None]:
 @overload
 def mse(predictions: Batch[N], targets: Numbers, reduction: One = "mean") -> N: ...
 @overload
+def mse(predictions: Batch[N], targets: Numbers, reduction: Each) -> list[N]: ...
+@overload
 def mse(predictions: Table, targets: Table, reduction: str = "mean") -> Any: ...
 def mse(predictions: Any, targets: Any, reduction: str = "mean") -> Any:
     """Return the squared error, (prediction - target)².
@@ -68,6 +70,8 @@ def mse(predictions: Any, targets: Any, reduction: str = "mean") -> Any:
 @overload
 def mae(predictions: Batch[N], targets: Numbers, reduction: One = "mean") -> N: ...
 @overload
+def mae(predictions: Batch[N], targets: Numbers, reduction: Each) -> list[N]: ...
+@overload
 def mae(predictions: Table, targets: Table, reduction: str = "mean") -> Any: ...
 def mae(predictions: Any, targets: Any, reduction: str = "mean") -> Any:
     """Return the absolute error, |prediction - target|.
@@ -81,6 +85,8 @@ def mae(predictions: Any, targets: Any, reduction: str = "mean") -> Any:
 
 @overload
 def huber(predictions: Batch[N], targets: Numbers, delta: float = 1.0, reduction: One = "mean") -> N: ...
+@overload
+def huber(predictions: Batch[N], targets: Numbers, delta: float = 1.0, *, reduction: Each) -> list[N]: ...
 @overload
 def huber(predictions: Table, targets: Table, delta: float = 1.0, reduction: str = "mean") -> Any: ...
 def huber(predictions: Any, targets: Any, delta: float = 1.0, reduction: str = "mean") -> Any:
@@ -104,6 +110,8 @@ def huber(predictions: Any, targets: Any, delta: float = 1.0, reduction: str = "
 
 @overload
 def binary_cross_entropy(logits: Batch[N], targets: Numbers, reduction: One = "mean") -> N: ...
+@overload
+def binary_cross_entropy(logits: Batch[N], targets: Numbers, reduction: Each) -> list[N]: ...
 @overload
 def binary_cross_entropy(logits: Table, targets: Table, reduction: str = "mean") -> Any: ...
 def binary_cross_entropy(logits: Any, targets: Any, reduction: str = "mean") -> Any:
@@ -133,6 +141,11 @@ def cross_entropy(
     logits: Batch[N], targets: Numbers, reduction: One = "mean", *, weight: Sequence[float] | None = None,
     ignore_index: int | None = None, label_smoothing: float = 0.0,
 ) -> N: ...  # fmt: skip
+@overload
+def cross_entropy(
+    logits: Batch[N], targets: Numbers, reduction: Each, *, weight: Sequence[float] | None = None,
+    ignore_index: int | None = None, label_smoothing: float = 0.0,
+) -> list[N]: ...  # fmt: skip
 @overload
 def cross_entropy(
     logits: Table, targets: Table, reduction: str = "mean", *, weight: Sequence[float] | None = None,
@@ -190,6 +203,8 @@ def cross_entropy(
 
 @overload
 def max_margin(scores: Batch[N], labels: Numbers, reduction: One = "mean") -> N: ...
+@overload
+def max_margin(scores: Batch[N], labels: Numbers, reduction: Each) -> list[N]: ...
 @overload
 def max_margin(scores: Table, labels: Table, reduction: str = "mean") -> Any: ...
 def max_margin(scores: Any, labels: Any, reduction: str = "mean") -> Any:

@@ -8,11 +8,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, Union
 
 from micrograd.engine import Value
 
-N = TypeVar("N", float, Value)
+N = TypeVar("N", Value, float)  # in this order, because type checkers take the first one for Any
 X_co = TypeVar("X_co", covariant=True)
 
 
@@ -29,6 +29,28 @@ Batch = Union[N, Sequence[N], Sequence[Sequence[N]], Sequence[Sequence[Sequence[
 Numbers = float | Sequence[float] | Sequence[Sequence[float]] | Array
 Table = float | Value | Sequence[Any] | Array
 One = Literal["mean", "sum"]
+Each = Literal["none"]
+
+if TYPE_CHECKING:
+
+    class Outputs(Value, list[Value]):  # type: ignore[misc]
+        """What `Layer` and `MLP` return: a Value if the last layer has one neuron, else a list of Values.
+
+        The sizes of the layers are not part of a type, so type checkers accept both uses and nothing else. Operators give Any,
+        because `sum((model(x) - y) ** 2 for ...)` of Values would be `Value | int`, which has no `backward`.
+        """
+
+        def __add__(self, other: Any, /) -> Any: ...  # type: ignore[override]
+        def __radd__(self, other: Any, /) -> Any: ...  # type: ignore[override]
+        def __sub__(self, other: Any, /) -> Any: ...  # type: ignore[override]
+        def __rsub__(self, other: Any, /) -> Any: ...  # type: ignore[override]
+        def __mul__(self, other: Any, /) -> Any: ...  # type: ignore[override]
+        def __rmul__(self, other: Any, /) -> Any: ...  # type: ignore[override]
+        def __truediv__(self, other: Any, /) -> Any: ...  # type: ignore[override]
+        def __rtruediv__(self, other: Any, /) -> Any: ...  # type: ignore[override]
+        def __pow__(self, other: Any, /) -> Any: ...  # type: ignore[override]
+        def __rpow__(self, other: Any, /) -> Any: ...  # type: ignore[override]
+        def __neg__(self) -> Any: ...
 
 
 class Solution(Protocol[X_co]):

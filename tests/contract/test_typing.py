@@ -74,6 +74,16 @@ MISTAKES = [  # each line is an error to mypy and to pyright
     "minimize(area, [1.0]).minimum",
     "v21: dict[str, str] = minimize(area, {'a': 1.0}).x",
     "v22: str = root(area, [1.0]).x",
+    "nn.MLP(2, [1])([1.0, 2.0]).backwards()",
+    "v23: str = nn.MLP(2, [1])([1.0, 2.0])",
+    "v24: list[float] = nn.Layer(2, 3)([1.0, 2.0])",
+    "v25: dict[str, Value] = nn.MLP(2, [1])([1.0, 2.0])",
+    "nn.Sequential(nn.Tanh(), nn.Linear(2, 3))([1.0, 2.0]).backward()",
+    "v26: Value = nn.Sequential(nn.Linear(2, 3), nn.Softmax())([1.0, 2.0])",
+    "nn.Sequential(3.0)",
+    "v27: Value = losses.mse([Value(1.0)], [1.0], reduction='none')",
+    "losses.mae([Value(1.0)], [1.0], reduction='none').backward()",
+    "v28: list[str] = losses.cross_entropy([[Value(1.0)]], [0], 'none')",
 ]
 START = """from micrograd import (
     Value, custom_vjp, explore, grad, jacfwd, jit, losses, math, minimize, nn, random, remat, root, value_and_grad, vmap,

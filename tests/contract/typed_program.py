@@ -152,11 +152,22 @@ bent: list[Value] = nn.Sequential(nn.Tanh(), nn.Dropout(0.1))[0](hidden) if whol
 chances: list[Value] = nn.Softmax()(hidden)
 logits: list[list[Value]] = nn.GPT(5, block=4, width=4, heads=2, layers=1)([0, 1, 2])
 model([1.0, 2.0]).backward()
+one: Value = model([1.0, 2.0])  # the sizes of layers are not part of a type: a result may be used as a Value ...
+three: list[Value] = nn.MLP(2, [3])([1.0, 2.0])  # ... or as a list of them
+first: Value = nn.Layer(2, 3)([1.0, 2.0])[0]
+squares: Value = math.sum([(model(row) - 1.0) ** 2 for row in ([1.0, 2.0], [0.0, 1.0])])
+squares.backward()
+margin: Value = losses.max_margin(list(map(model, [[1.0, 2.0], [0.0, 1.0]])), [1, -1])
+stack: list[Value] = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2))([1.0, 2.0])
+probabilities: list[Value] = nn.Sequential(nn.MLP(2, [4, 3]), nn.Softmax())([1.0, 2.0])
+picked = nn.Sequential(nn.Linear(2, 3), lambda h: h[0])([1.0, 2.0])
+deep = nn.Sequential(*[nn.Linear(2, 2) for _ in range(8)])([1.0, 2.0])
 error: Value = losses.mse([score, score], [1.0, -1.0])
 entropy: Value = losses.cross_entropy(logits, [1, 2, 3], label_smoothing=0.1)
 smooth: Value = losses.huber(hidden, np.ones(3), delta=0.5) + losses.l2(model.parameters())
 plain: float = losses.binary_cross_entropy([0.5, 1.5], [0, 1], reduction="sum")
-each = losses.max_margin(scores=[score], labels=[1], reduction="none")
+each: list[Value] = losses.max_margin(scores=[score], labels=[1], reduction="none")
+floats: list[float] = losses.huber([0.5, 1.5], [0.0, 1.0], delta=0.5, reduction="none")
 least = minimize(lambda x: (x[0] - 1.0) ** 2, [0.0])
 lowest: list[float] = least.x
 height: float = least.fun

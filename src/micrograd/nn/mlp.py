@@ -12,6 +12,9 @@ from micrograd.nn.module import Module
 from micrograd.observed import set_scope
 from micrograd.typed import Vector
 
+if TYPE_CHECKING:
+    from micrograd.typed import Outputs
+
 ACTIVATIONS: dict[str, tuple[str, Callable[[Any], Any] | None]] = {  # name -> (as a repr has it, function)
     "relu": ("ReLU", relu),
     "tanh": ("Tanh", tanh),
@@ -154,7 +157,7 @@ class Layer(Module):
 
     if TYPE_CHECKING:
 
-        def __call__(self, x: float | Value | Vector, /) -> Any: ...
+        def __call__(self, x: float | Value | Vector, /) -> Outputs: ...
 
     def forward(self, x: Any) -> Any:
         """Return the outputs of the neurons in a list; that of a single neuron is returned bare."""
@@ -213,7 +216,7 @@ class MLP(Module):
 
     if TYPE_CHECKING:
 
-        def __call__(self, x: float | Value | Vector, /) -> Any: ...
+        def __call__(self, x: float | Value | Vector, /) -> Outputs: ...
 
     def forward(self, x: Any) -> Any:
         """Return the output of the last layer."""

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from micrograd.math import gelu, relu, sigmoid, silu, softmax, tanh
 from micrograd.nn.elementwise import Elementwise
 from micrograd.nn.module import Module
 from micrograd.typed import N, Vector
 
+if TYPE_CHECKING:
+    from micrograd.typed import Outputs
 
-class Sequential(Module):
+R = TypeVar("R")
+Part = Callable[[Any], Any]
+Gives = Callable[[Any], R]
+
+
+class Sequential(Module, Generic[R]):
     """Modules or plain functions, each applied to the result of the one before it.
 
     >>> from micrograd import nn
@@ -20,6 +27,25 @@ class Sequential(Module):
     (33, 4, Tanh())
     """
 
+    # The type of the result is that of the last part, for up to five parts.
+    @overload
+    def __init__(self: Sequential[Outputs], *parts: Elementwise) -> None: ...
+    @overload
+    def __init__(self: Sequential[R], last: Gives[R], /) -> None: ...
+    @overload
+    def __init__(self: Sequential[Outputs], a: Part, last: Elementwise, /) -> None: ...
+    @overload
+    def __init__(self: Sequential[R], a: Part, last: Gives[R], /) -> None: ...
+    @overload
+    def __init__(self: Sequential[Outputs], a: Part, b: Part, last: Elementwise, /) -> None: ...
+    @overload
+    def __init__(self: Sequential[R], a: Part, b: Part, last: Gives[R], /) -> None: ...
+    @overload
+    def __init__(self: Sequential[R], a: Part, b: Part, c: Part, last: Gives[R], /) -> None: ...
+    @overload
+    def __init__(self: Sequential[R], a: Part, b: Part, c: Part, d: Part, last: Gives[R], /) -> None: ...
+    @overload
+    def __init__(self: Sequential[Any], *parts: Part) -> None: ...
     def __init__(self, *parts: Callable[[Any], Any]) -> None:
         for part in parts:
             if not callable(part):
@@ -27,6 +53,10 @@ class Sequential(Module):
                     f"the parts of a Sequential are modules or functions, not {type(part).__name__}: {part!r}"
                 )
         self.parts = list(parts)
+
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Any, /) -> R: ...
 
     def forward(self, x: Any) -> Any:
         """Run the parts in order."""
