@@ -174,3 +174,10 @@ def test_a_free_threaded_python_is_told_what_the_c_engine_needs(monkeypatch):
     assert "compiler" in install.native_way_out()
     monkeypatch.setattr(sysconfig, "get_config_var", lambda name: 1)
     assert "not free-threaded" in install.native_way_out()
+
+
+def test_the_extra_all_has_every_other_one():
+    from micrograd import install
+
+    found = re.search(r'^all = \["micrograd-next\[(.*?)\]"\]', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert found is not None and set(found[1].split(",")) == set(install.EXTRAS)

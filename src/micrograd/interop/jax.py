@@ -17,7 +17,7 @@ def to_jax(f: Callable[..., Any]) -> Callable[..., Any]:
     kernel computes in float64; results have the dtype that JAX's own functions would give them (float32, unless JAX's 64-bit
     mode is on).
 
-    >>> import pytest; jax = pytest.importorskip("jax")
+    >>> import jax
     >>> from micrograd import math, to_jax
     >>> wave = to_jax(lambda x, y: math.sin(x) * y)
     >>> round(float(jax.grad(wave)(0.0, 2.0)), 6)

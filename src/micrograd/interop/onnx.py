@@ -47,7 +47,7 @@ def export_onnx(f: Callable[..., Any], *args: Any, name: str = "f") -> Any:
 
     The arguments say how many numbers there are. Captured Values, such as a model's parameters, are written as they are now.
 
-    >>> import pytest; onnx = pytest.importorskip("onnx")
+    >>> import onnx
     >>> from micrograd import export_onnx
     >>> model = export_onnx(lambda a, b: a * b + 1.0, 2.0, 3.0)
     >>> [node.op_type for node in model.graph.node if node.op_type in ("Mul", "Add")]

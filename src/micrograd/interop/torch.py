@@ -17,7 +17,7 @@ def to_torch(f: Callable[..., Any]) -> Callable[..., Any]:
     structure of tensors. It is differentiable any number of times, in reverse and in forward mode, and works under
     torch.func's transforms. The arithmetic is in float64 on the CPU; the result has the dtype and the device of the arguments.
 
-    >>> import pytest; torch = pytest.importorskip("torch")
+    >>> import torch
     >>> from micrograd import math, to_torch
     >>> wave = to_torch(lambda x, y: math.sin(x) * y)
     >>> x = torch.tensor([0.0, 1.0], dtype=torch.float64, requires_grad=True)
