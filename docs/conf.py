@@ -35,6 +35,7 @@ html_theme_options = {
 }
 html_sidebars = {name: [] for name in ("index", "api", "getting-started", "how-it-works")}
 pygments_style = "friendly"
+toc_object_entries_show_parents = "hide"  # `grad()` in the list beside the API page, not `micrograd.grad()`
 
 write_api(Path(__file__).parent / "api.md")
 

@@ -18,8 +18,8 @@ PAGE = ROOT / "docs" / "trust.md"
 REASONS: dict[str, str] = json.loads((ROOT / "tools" / "mutants_survivors.json").read_text(encoding="utf-8"))
 
 PROMISES: list[tuple[str, str]] = [  # the promise, and "file::part of a test's name" of what holds it
-    ("Values and partial derivatives of every op agree with mpmath at 50 digits within the bounds of [accuracy.md](accuracy.md), on both engines.", "tests/engine/test_ops.py::test_value_and_partials_are_right_to_the_last_digits"),
-    ("Derivatives of orders 1 to 4 of every op agree with mpmath, at ordinary and special points ([orders.md](orders.md)).", "tests/tape/test_derivative_orders.py::test_derivatives_are_those_of_mpmath"),
+    ("Values and partial derivatives of every op agree with mpmath at 50 digits within [the bounds that are listed](accuracy.md), on both engines.", "tests/engine/test_ops.py::test_value_and_partials_are_right_to_the_last_digits"),
+    ("Derivatives of orders 1 to 4 of every op agree with mpmath, at ordinary and special points ([the table](orders.md)).", "tests/tape/test_derivative_orders.py::test_derivatives_are_those_of_mpmath"),
     ("The derivatives of a smooth function are right at 0, where its implementation switches formulas, and for large arguments.", "tests/tape/test_derivative_orders.py::test_a_smooth_function_has_its_derivatives_where_a_formula_has_a_seam"),
     ("Kinks, ties, ends of domains and infinities follow the stated conventions and limits.", "tests/tape/test_derivative_orders.py::test_conventions_and_limits"),
     ("Functions of `micrograd.math` that the standard library has too give the same results on plain numbers.", "tests/engine/test_math_stdlib.py::test_cpython_s_vectors"),
@@ -127,7 +127,7 @@ All of the following defects are fixed.
   1e-17 in compiled code. Operands of an `if` and of functions with jumps (`floor`, `//`, `sign` ...) are not fused. Operands of functions
   with a kink (`abs`, `relu`) or a pole (`sqrt`, `log`, `1/x`) may be, so the derivative at such a point may be that of one side.
 - Higher derivatives on plain numbers may differ in the last bits from those on Values and from `jit(..., exact=True)`
-  ([compile.md](compile.md)).
+  ([From plain Python to machine code](compile.md)).
 - Memory (`python benchmarks/memory.py`): after 10,000,000 nodes are freed, resident memory is the same as before (ratio 1.00). After
   several such graphs, `gc.collect()` returns the memory that is kept for the next one. If one node in a thousand is kept, no memory is
   returned: nodes lie in slabs of 2 MB, with about 20,000 nodes each, and a slab is returned when it is empty. Nodes cannot be moved. If
