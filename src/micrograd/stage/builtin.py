@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import arranged, iterate, iterators, mixed, packed
-from micrograd.stage.calls import call, extend
+from micrograd.stage import arranged, iterate, iterators, mixed, packed, special
+from micrograd.stage.calls import attribute, call, extend
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.join import join
 from micrograd.stage.lanes import Lane
@@ -133,6 +133,7 @@ def sort(m: Machine, items: list[Any], key: Any = None, reverse: Any = False) ->
     """The items in order: a stable network of comparisons, and rows with a nan left to a tape of their own."""
     keys = items if key is None else [_call(m, key, x) for x in items]
     if not any(isinstance(k, (Value, Summary)) for k in keys):
+        special.refuse_inside(m, *keys)
         order = sorted(range(len(items)), key=lambda i: keys[i], reverse=reverse)
         return [items[i] for i in order]
     if len(items) > MAX_SORTED:
@@ -211,7 +212,7 @@ def _bool(m: Machine, x: Any = False) -> Any:
 
 def _len(m: Machine, x: Any) -> Any:
     found = packed.packed(m.now(x))
-    return found.length if found is not None else m.lift(len, settle(m, m.now(x)))
+    return found.length if found is not None else m.lift(lambda y: special.length(m, y), settle(m, m.now(x)))
 
 
 def _type(m: Machine, *args: Any) -> Any:
@@ -223,6 +224,7 @@ def _type(m: Machine, *args: Any) -> Any:
 
 def _range(m: Machine, *ends: Any) -> Any:
     mixed.refuse(m, *ends)
+    special.refuse(m, *ends)
     if any(isinstance(e, Value) for e in ends):
         raise TypeError("'Value' object cannot be interpreted as an integer")
     if any(type(e) is Lane for e in ends):
@@ -233,6 +235,7 @@ def _range(m: Machine, *ends: Any) -> Any:
 def _convert(kind: type) -> Callable[..., Any]:
     def rule(m: Machine, *args: Any) -> Any:
         mixed.refuse(m, *args)
+        special.refuse(m, *args)
         return m.lift(kind, *args)
 
     return rule
@@ -243,7 +246,7 @@ def _print(m: Machine, *args: Any, **options: Any) -> Any:
 
 
 def _refuse(m: Machine, *args: Any, **options: Any) -> Any:
-    raise Unsupported("input(), open(), id() and the like are called")
+    raise Unsupported("input(), open(), id(), sys.exc_info() and the like are called")
 
 
 def _zip(m: Machine, *sources: Any, strict: bool = False) -> Any:
@@ -280,7 +283,16 @@ def _reversed(m: Machine, source: Any) -> Any:
 
 def _getattr(m: Machine, x: Any, name: str, *default: Any) -> Any:
     mixed.refuse(m, m.now(x))
-    return m.lift(lambda y: getattr(y, name, *default), x)
+
+    def one(y: Any) -> Any:
+        try:
+            return attribute(m, y, name)
+        except AttributeError:
+            if not default:
+                raise
+            return default[0]
+
+    return m.lift(one, x)
 
 
 def _isinstance(m: Machine, x: Any, classes: Any) -> Any:
@@ -292,6 +304,7 @@ def _isinstance(m: Machine, x: Any, classes: Any) -> Any:
 
 
 def _absolute(m: Machine, x: Any) -> Any:
+    special.refuse(m, x)
     return m.lift(lambda y: Lane(y.kind, abs(y.value)) if type(y) is Lane else abs(y), x)
 
 
@@ -319,6 +332,9 @@ BUILTINS |= {
     list: _list, tuple: _tuple, set: _set, dict: _dict, next: _next, iter: _iter, bool: _bool, len: _len, type: _type,
     range: _range, int: _convert(int), float: _convert(float), print: _print, zip: _zip, map: _map, enumerate: _enumerate,
     reversed: _reversed, getattr: _getattr, abs: _absolute, isinstance: _isinstance, id: _refuse, input: _refuse, open: _refuse,
-    sys.getrecursionlimit: _refuse, list.sort: sort,
+    sys.getrecursionlimit: _refuse, list.sort: sort, dir: _refuse, vars: _refuse, locals: _refuse, globals: _refuse,
+    eval: _refuse, exec: _refuse, compile: _refuse, sys.exc_info: _refuse, sys._getframe: _refuse,
 }  # fmt: skip
+if sys.version_info >= (3, 11):
+    BUILTINS[sys.exception] = _refuse
 BUILTINS |= {f: _listed(f) for f in ARRANGED} | {itertools.count: _count} | arranged.RULES

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import inspect
 import operator
 from collections.abc import Callable
 from types import BuiltinFunctionType, BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import iterate, iterators, managers, mixed, packed, ragged
+from micrograd.stage import iterate, iterators, managers, mixed, packed, ragged, special
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.functions import Function, enter
 from micrograd.stage.join import number
@@ -73,10 +75,11 @@ def attribute(m: Machine, x: Any, name: str) -> Any:
     mixed.refuse(m, x)
     if isinstance(x, (iterators.Iterator, iterate.Comprehension, Function)):
         raise Unsupported(f"the attribute {name} of a {type(x).__name__}")
-    by_class = getattr(type(x), name, None)
+    by_class = special.found(type(x), name)
     if type(by_class) is property and type(by_class.fget) is FunctionType and type(x) is not super:
         return call(m, by_class.fget, [x], {})
-    return getattr(x, name)
+    result = special.attribute(m, x, name)
+    return getattr(x, name) if result is special.PLAIN else result
 
 
 def change(m: Machine, x: Any, function: Callable[[Any], Any]) -> Any:
@@ -89,6 +92,7 @@ def set_item(m: Machine, x: Any, index: Any, value: Any) -> None:
     mixed.refuse(m, index)
     if type(x) not in (list, dict):
         raise Unsupported(f"an item of a {type(x).__name__} is assigned")
+    special.refuse_inside(m, index)
     if isinstance(index, slice):
         value = m.lift(lambda y: iterate.items(m, y), ragged.settle(m, m.now(value)))
         if type(value) is Summary:
@@ -120,6 +124,9 @@ def in_place(m: Machine, op: Any, old: Any, value: Any) -> Any:
         extend(m, old, value)
         return old
     if not _is_plain(old) and type(old) is not Summary:
+        result = special.in_place(m, op, old, m.now(value)) if type(old) not in MUTATORS else special.PLAIN
+        if result is not special.PLAIN:
+            return result
         raise Unsupported(f"a {type(old).__name__} is changed in place")
     return binary(m, op, old, value)
 
@@ -177,7 +184,11 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return managers.Managed(m, f.__wrapped__, args, kwargs)
     if kind is FunctionType:
         return enter(m, f, args, kwargs)
-    inner: Any = f
+    if f is object.__setattr__ and len(args) == 3 and not kwargs:
+        m.touch(args[0])
+        vars(args[0])[args[1]] = args[2]
+        return None
+    inner: Any = None if special.written(kind, "__getattr__") else f
     if getattr(inner, "kernel", None) is inner and inner is not None:  # a jitted function
         return call(m, inner.f, args, kwargs)
     if isinstance(f, type):
@@ -231,6 +242,7 @@ def named(m: Machine, x: Any) -> Any:
 def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Call something as it is."""
     plain = [plainly(m, a) for a in args]
+    special.refuse_inside(m, *plain, *kwargs.values())
     if m.mixed and m.limits.coarse and not (total(f) and f not in WHOLE):
         mixed.refuse(m, *[x for a in [*plain, *kwargs.values()] for x in (a if type(a) in (list, tuple) else [a])])
     named = {name: plainly(m, a) for name, a in kwargs.items()}
@@ -278,6 +290,8 @@ def plainly(m: Machine, x: Any) -> Any:
 def _method(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A method of a list, dict or set."""
     owner, name = f.__self__, f.__name__
+    if type(owner) is not list:
+        special.refuse_inside(m, *args)  # which may be hashed
     if type(owner) is list and name == "sort":
         ragged.change(m, owner, lambda y: ragged.put(y, BUILTINS[list.sort](m, list(y), **kwargs)))
         return None
@@ -316,27 +330,51 @@ def _method(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 def _instance(m: Machine, kind: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A new object of a class."""
-    if issubclass(kind, BaseException) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+    own = special.written(kind, "__init__") or special.written(kind, "__new__")
+    if own is None and (issubclass(kind, BaseException) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))):
         return kind(*args, **kwargs)
-    if type(kind) is not type or kind.__new__ is not object.__new__ or issubclass(kind, Value):
+    if (
+        issubclass(kind, (BaseException, tuple))
+        or type(kind) is not type
+        or kind.__new__ is not object.__new__
+        or issubclass(kind, Value)
+    ):
         if m.here is not TRUE or m.rolling is not None:
             raise Unsupported(f"a {kind.__name__} is made")
         return native(m, kind, args, kwargs)
     made = m.made(kind.__new__(kind))
     begin = kind.__init__
-    if (
-        hasattr(kind, "__dataclass_fields__")
-        and "__post_init__" not in dir(kind)
-        and kind.__setattr__ is object.__setattr__
-    ):
-        begin(made, *args, **kwargs)
-        given = [id(a) for a in [*args, *kwargs.values()]]
-        for field in kind.__dataclass_fields__.values():
-            held = vars(made).get(field.name)
-            if field.default_factory in (list, dict, set) and id(held) not in given:
-                m.made(held)
+    if hasattr(kind, "__dataclass_fields__") and special.is_generated(begin):
+        _fill(m, kind, made, args, kwargs)
     elif begin is not object.__init__:
         call(m, begin, [made, *args], kwargs)
     elif args or kwargs:
         raise TypeError(f"{kind.__name__}() takes no arguments")
     return made
+
+
+def _fill(m: Machine, kind: Any, made: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """What the `__init__` does that `dataclass` has made."""
+    fields = kind.__dataclass_fields__.values()
+    held = getattr(made, "__dict__", None)
+    descriptors = any(hasattr(special.found(kind, f.name), "__set__") for f in fields)
+    if held is None or descriptors or special.written(kind, "__setattr__") or any(_is_init_only(f) for f in fields):
+        raise Unsupported(f"a {kind.__name__} is made")
+    given = inspect.signature(kind.__init__).bind(made, *args, **kwargs).arguments
+    for f in dataclasses.fields(kind):
+        if f.init and f.name in given:
+            held[f.name] = given[f.name]
+        elif f.default_factory is not dataclasses.MISSING:
+            held[f.name] = call(m, f.default_factory, [], {})
+        elif f.init:
+            held[f.name] = f.default
+    post = special.found(kind, "__post_init__")
+    if post is not None:
+        call(m, post, [made], {})
+
+
+def _is_init_only(f: Any) -> bool:
+    return isinstance(f.type, dataclasses.InitVar) or (isinstance(f.type, str) and "InitVar" in f.type)
+
+
+special.CALL.append(call)

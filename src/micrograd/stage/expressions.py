@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from micrograd.stage import arranged, calls, iterate, iterators, lanes
+from micrograd.stage import arranged, calls, iterate, iterators, lanes, special
 from micrograd.stage.errors import StaleRead, Unsupported
 from micrograd.stage.functions import definition, makes
 from micrograd.stage.generators import Generator
@@ -85,7 +85,14 @@ def _unary(node: Any, scope: Scope) -> Run:
 
         return negate
     op = UNARY[type(node.op)]
-    return lambda m, frame: m.lift(lambda x: lanes.unary(m, op, x) if type(x) is Lane else op(x), operand(m, frame))
+
+    def one(m: Machine, x: Any) -> Any:
+        if type(x) is Lane:
+            return lanes.unary(m, op, x)
+        result = special.unary(m, op, x)
+        return op(x) if result is special.PLAIN else result
+
+    return lambda m, frame: m.lift(lambda x: one(m, x), operand(m, frame))
 
 
 def _bool_op(node: Any, scope: Scope) -> Run:
@@ -176,6 +183,8 @@ def _sequence(node: Any, scope: Scope) -> Run:
             return items
         if kind is tuple:
             return tuple(items)
+        if kind is set:
+            special.refuse_inside(m, *items)
         return m.made(kind(items))
 
     return run
@@ -192,6 +201,7 @@ def _dict(node: Any, scope: Scope) -> Run:
                 made.update(calls.named(m, value(m, frame)))
             else:
                 at = key(m, frame)
+                special.refuse_inside(m, at)
                 made[at] = value(m, frame)
         return m.made(made)
 
@@ -310,6 +320,7 @@ def _formatted(node: Any, scope: Scope) -> Run:
     def run(m: Machine, frame: Frame) -> Any:
         x = value(m, frame)
         how = spec(m, frame) if spec is not None else ""
+        special.refuse(m, *[y for _, y in x.alternatives] if type(x) is Summary else [x])
         return m.lift(lambda y, z: format(change(calls.harmless(y)), z), x, how)
 
     return run

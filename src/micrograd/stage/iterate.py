@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from micrograd.engine import Value
+from micrograd.stage import special
 from micrograd.stage.collect import Collect
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.items import Items
@@ -125,6 +126,8 @@ def iterator(m: Machine, x: Any) -> Iterator:
         return Sequence(x.collect(m))
     if type(x) is Summary or (ragged(x) is not None and type(x) is not list):
         return Sequence(_lists(m, settle(m, x)))
+    if any(special.written(type(x), name) for name in ("__iter__", "__getitem__", "__len__", "__next__")):
+        raise Unsupported(f"an iteration over {type(x).__name__}")
     if isinstance(x, (list, tuple, range, str, bytes, Span)):
         return Sequence(x)
     if isinstance(x, dict):

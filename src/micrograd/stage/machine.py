@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import lanes, packed, ragged
+from micrograd.stage import lanes, packed, ragged, special
 from micrograd.stage.errors import Bound, Lost, Outside, StaleRead, TooManyWays, Unsupported
 from micrograd.stage.join import Entry, join
 from micrograd.stage.limits import Limits
@@ -231,7 +231,7 @@ class Machine:
 
     def truth(self, x: Any) -> Mask:
         """The rows here in which an object counts as true."""
-        x = ragged.settle(self, self.now(x))
+        x = special.judged(self, ragged.settle(self, self.now(x)))
         self.by_iteration += type(x) is lanes.Lane
         x = lanes.plain(x)
         if isinstance(x, Value):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import elements, iterate, iterators, lanes, mixed, packed
+from micrograd.stage import elements, iterate, iterators, lanes, mixed, packed, special
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
@@ -35,7 +35,9 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         raise Unsupported("a division or power of numbers of which some are plain ones")
     if type(a) is Lane or type(b) is Lane:
         return lanes.binary(m, op, a, b)
-    result = op(a, b)
+    result = special.binary(m, op, a, b)
+    if result is special.PLAIN:
+        result = op(a, b)
     if type(result) is list:
         m.made(result)
     return result
@@ -80,7 +82,8 @@ def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
         other = b if isinstance(a, Value) else a
         if isinstance(other, (Value, float, int)):
             return m.answer(m.masks.compare(how, a, b))
-    return plain(a, b)
+    result = special.compare(m, how, a, b)
+    return plain(a, b) if result is special.PLAIN else result
 
 
 def _identical(a: Any, b: Any) -> bool:
@@ -105,7 +108,8 @@ def contains(m: Machine, items: Any, x: Any) -> Any:
     if isinstance(items, (iterators.Iterator, iterate.Comprehension)):
         raise Unsupported("`in` of an iterator, of which it leaves items")
     if type(items) not in (list, tuple):
-        return m.lift(operator.contains, items, x)
+        result = special.contains(m, items, x)
+        return m.lift(operator.contains, items, x) if result is special.PLAIN else result
     total, here = FALSE, m.here
     for item in items:
         if item is not x and "pick" in (getattr(x, "_op", ""), getattr(item, "_op", "")) and isinstance(x, Value):
@@ -138,7 +142,9 @@ def item(m: Machine, x: Any, index: Any) -> Any:
         if type(x) is not list:
             raise Unsupported("a slice that changes from one iteration to the next")
         return packed.item(m, x, packed.pack(m, x), index)
-    result = x[index]
+    result = special.item(m, x, index)
+    if result is special.PLAIN:
+        result = x[index]
     if type(x) is list and type(result) is list and isinstance(index, slice):
         m.made(result)
     return result

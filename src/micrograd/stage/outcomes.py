@@ -29,6 +29,13 @@ Step = Callable[[Machine, Frame], None]
 ERROR = ".error"  # the variable that holds the exception that is being handled
 
 
+class Traceback:
+    """What a context manager is given as the traceback of an exception."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise Unsupported("a traceback is read")
+
+
 def throw(m: Machine, error: Any) -> None:
     """Let the rows here raise an exception."""
     handler = m.handler()
@@ -54,12 +61,16 @@ def throw(m: Machine, error: Any) -> None:
 def raise_(node: Any, scope: Scope) -> Step:
     """Compile `raise`."""
     value = expression(node.exc, scope) if node.exc is not None else None
+    cause = expression(node.cause, scope) if node.cause is not None else None
 
     def run(m: Machine, frame: Frame) -> None:
         if m.handler() is None:
             throw(m, None)
         elif value is not None:
-            throw(m, value(m, frame))
+            error = value(m, frame)
+            if cause is not None:
+                cause(m, frame)  # for what it changes; nobody can read the cause of an exception (special.py)
+            throw(m, m.now(error))
         elif ERROR in frame.variables:
             throw(m, frame.variables[ERROR])
         else:
@@ -71,14 +82,20 @@ def raise_(node: Any, scope: Scope) -> Step:
 def assert_(node: Any, scope: Scope) -> Step:
     """Compile `assert`."""
     test = expression(node.test, scope)
+    message = expression(node.msg, scope) if node.msg is not None else None
+
+    def broken(m: Machine, frame: Frame) -> None:
+        throw(m, AssertionError() if message is None or m.handler() is None else AssertionError(message(m, frame)))
 
     def run(m: Machine, frame: Frame) -> None:
+        if not __debug__:
+            return
         fails = m.masks.without(m.here, m.truth(test(m, frame)))
         if fails is FALSE:
             return
         rest = m.masks.without(m.here, fails)
         m.merged()
-        m.fork([(fails, lambda: throw(m, AssertionError())), *([(rest, lambda: None)] if rest is not FALSE else [])])
+        m.fork([(fails, lambda: broken(m, frame)), *([(rest, lambda: None)] if rest is not FALSE else [])])
 
     return run
 
@@ -275,7 +292,7 @@ def _manage(m: Machine, frame: Frame, manager: Any, inside: Callable[[Any], None
         here, dropped = m.here, []
 
         def one(e: Any) -> None:
-            answer = calls.call(m, end, [manager, type(e), e, None], {})
+            answer = calls.call(m, end, [manager, type(e), e, Traceback()], {})
             dropped.append((m.here, m.truth(answer)))
 
         if type(error) is Summary:

@@ -9,6 +9,7 @@ from typing import Any
 
 from micrograd import engine, jacobians, math, transforms
 from micrograd.primitive import Primitive
+from micrograd.stage.special import found
 from micrograd.transforms import Derived
 
 _INTERPRETED = {math.isnan, math.isinf, math.isfinite, math.trunc, math.log, math.softmax, math.log_softmax}
@@ -57,6 +58,8 @@ def is_pure(f: Any) -> bool:
     """Whether a callable may be run as it is wherever it stands."""
     if isinstance(f, (Primitive, Derived)):
         return True
+    if isinstance(found(type(f), "__call__"), FunctionType):  # an object of the user's, which may hash in its own way
+        return False
     try:
         if f in PURE:
             return True
