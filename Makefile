@@ -25,7 +25,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help site demo test test-slow test-core test-parallel test-dist test-pyodide test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize windows ops setup clean
+.PHONY: help site demo test test-slow test-core test-parallel test-dist test-pyodide test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize sanitize-threads windows ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -132,6 +132,9 @@ faults: $(DEV) $(ENGINE)  ## every allocation and every system call of files fai
 sanitize: $(DEV) $(ENGINE)  ## run the engine's tests on a C engine built with Address-, UndefinedBehavior- and ThreadSanitizer
 	$(BIN)/python tools/sanitize.py
 	$(BIN)/python tools/sanitize.py --races
+
+sanitize-threads:  ## look for races with a CPython built --with-thread-sanitizer: make sanitize-threads PYTHON=/its/python3
+	setarch -R $(PYTHON) tools/sanitize.py --races
 
 windows: $(DEV)  ## compile every unit of the C engine for Windows, with mingw-w64's cross compiler where it is installed
 	$(BIN)/python tools/check_windows.py

@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from micrograd.ops import OPS
+from micrograd.ops import OPS, Op, _split, partials
 
 POINTS = [0.0, -0.0, 1.0, -1.0, 0.3, -2.5, 7.0, math.inf, -math.inf, math.nan]
 BINARY = [name for name, op in OPS.items() if op.arity == 2]
@@ -45,3 +45,35 @@ def test_the_kinds_of_ops(kind, names):
 def test_an_identity_changes_no_bit(name):
     op = OPS[name]
     assert op.arity == 2 and all(same(op.value(x, op.identity), x) for x in POINTS)
+
+
+@pytest.mark.parametrize(
+    ("partial", "expected"),
+    [
+        (lambda x: 10.0 * x, [10.0, 20.0, 30.0, 40.0]),
+        (lambda y: y + 0.5, [7.5] * 4),
+        (lambda n, y: n + 10.0 * y, [74.0] * 4),
+        (lambda x, y: x + 10.0 * y, [71.0, 72.0, 73.0, 74.0]),
+        (lambda y, x: 10.0 * x - y, [3.0, 13.0, 23.0, 33.0]),
+        (lambda other, n, x: 100.0 * other + 10.0 * n + x, [341.0, 442.0, 143.0, 244.0]),
+        (lambda x, rest: 100.0 * x + rest, [124.0, 212.0, 308.0, 406.0]),
+    ],
+)
+def test_the_partial_of_a_list_op_is_given_what_it_names(partial, expected):
+    """Of each input, of all of them, or of both kinds in any order; for the inputs 1, 2, 3, 4 and the result 7."""
+    op = Op("named", lambda xs: 7.0, [partial], nary=True)
+    assert list(partials(op, [1.0, 2.0, 3.0, 4.0], 7.0)) == expected
+
+
+@pytest.mark.parametrize("exponent", range(64))
+def test_a_number_below_one_is_split_into_mantissa_and_exponent(exponent):
+    for mantissa in (math.sqrt(0.5) * (1 + 1e-15), 0.75, 0.99, 1.0, 1.25, 1.41421):
+        x = mantissa * 2.0**-exponent
+        if x < 1.0:
+            assert _split(x) == (mantissa, float(exponent))
+
+
+def test_a_row_without_a_spelling_of_its_own_is_spelled_as_in_c():
+    assert (OPS["add"].js, OPS["add"].cuda) == (OPS["add"].c, OPS["add"].c)
+    own = Op("own", lambda a: a, [lambda a, y: 1.0], c="{0}", llvm="fneg {0}", js="({0})", cuda="+{0}")
+    assert (own.c, own.js, own.cuda) == ("{0}", "({0})", "+{0}")

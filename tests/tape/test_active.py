@@ -127,6 +127,16 @@ def test_what_a_iteration_hands_on_makes_the_next_iteration_depend(wrt, results)
     assert active[5:10] == results and active[4] and active[10:12] == results[3:]
 
 
+def test_no_result_depends_on_what_the_condition_of_a_loop_reads():
+    tape = parse(
+        "%0 = input 0\n%1 = input 1\n%2 = loop carry %0 %1 while {\n%0 = input 1\n%1 = const 9.0\n%2 = lt %0 %1\nreturn %2\n}"
+        " do {\n%0 = input 0\n%1 = exp %0\n%2 = input 1\n%3 = add %2 %2\nreturn %1 %3\n}\n%3 = result %2 0\n"
+        "%4 = result %2 1\nreturn %3 %4"
+    )
+    assert active_results(region(tape), [False, True]) == [False, True]
+    assert active_results(region(tape), [True, False]) == [True, False]
+
+
 def test_inputs_of_a_loop_that_depend_after_some_iterations():
     found = active_inputs(region(parse(HANDED_ON)), [True, False, False, False])
     assert found == [True, True, True, False, False]  # the number of the iteration never does

@@ -1,0 +1,126 @@
+"""How a call is recognized: keys, static arguments, methods, and the arrangement of results."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from micrograd import Value, engine
+from micrograd.compile.signature import (
+    Fixed,
+    Known,
+    key_of,
+    lay_flat,
+    split_method,
+    static_arguments,
+    template_of,
+    values_among,
+)
+from micrograd.tree import flatten
+
+NESTED = [1.0, (1.0, 2.0), [1.0, 2.0], ([1.0], (2.0, [3.0, 4.0])), (), []]
+
+
+@pytest.mark.skipif(not engine.NATIVE, reason="the C engine makes these keys")
+@pytest.mark.parametrize("x", NESTED, ids=str)
+def test_the_key_of_a_shape_is_that_of_its_numbers(x):
+    leaves: list[float] = []
+    shape = flatten(x, leaves)
+    again: list[float] = []
+    assert key_of(shape) == lay_flat(x, again) is not None and again == leaves
+
+
+def test_other_arguments_have_no_key():
+    for x in ({"a": 1.0}, [1.0, {"a": 1.0}]):
+        assert lay_flat(x, []) is None and key_of(flatten(x, [])) is None
+
+
+def test_values_are_found_by_their_place():
+    assert values_among([1.0, Value(1.0), 2, Value(3.0)]) == (1, 3) and values_among([1.0]) == ()
+
+
+def test_a_known_shape_is_equal_to_the_shape_and_remembers_which_are_values():
+    leaves = [1.0, Value(2.0)]
+    shape = ("tuple", (("*",), ("*",)))
+    known = Known(shape, leaves)
+    assert known == shape and hash(known) == hash(shape) and known.values == (1,)
+    assert {shape: 1}[known] == 1
+
+
+def two(a, b, /, c, *, d=0):
+    return a
+
+
+@pytest.mark.parametrize(
+    ("numbers", "front", "names"),
+    [((0,), (0,), {"a"}), ((1, 2), (1, 2), {"b", "c"}), ((-1,), (2,), {"c"}), ((-3,), (0,), {"a"}), ((), (), set())],
+)
+def test_static_arguments_are_counted_from_the_front(numbers, front, names):
+    assert static_arguments(two, numbers) == (front, names)
+
+
+@pytest.mark.parametrize("number", [3, -4])
+def test_a_static_argument_that_is_not_there_is_an_error(number):
+    with pytest.raises(ValueError, match=f"static_argnums has {number}, but two takes 3 arguments"):
+        static_arguments(two, (number,))
+
+
+def test_static_arguments_of_functions_that_take_any_or_do_not_say():
+    def many(*xs):
+        return xs
+
+    def silent(x):
+        return x
+
+    silent.__signature__ = "what inspect cannot read"
+    assert static_arguments(many, (5,)) == static_arguments(silent, (5,)) == ((5,), set())
+
+
+class Scaled:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def times(self, x):
+        return self.factor * x
+
+    def __call__(self, x):
+        return self.factor * x
+
+    @classmethod
+    def made(cls, x):
+        return x
+
+
+def test_a_method_of_an_object_with_numbers_becomes_a_function_of_both():
+    one = Scaled(2.0)
+    function, bound = split_method(one.times)
+    assert function is Scaled.times and bound == (one,)
+    function, bound = split_method(one)
+    assert function is Scaled.__call__ and bound == (one,)
+
+
+def test_other_functions_stay_as_they_are():
+    without = Scaled(Value(2.0))
+    wrapped = functools.wraps(two)(Scaled(2.0))
+    for f in (two, without.times, without, Scaled.made, abs, wrapped, functools.partial(two, 1)):
+        assert split_method(f) == (f, ())
+
+
+def test_results_are_arranged_by_a_template():
+    def places():
+        return iter(range(10))
+
+    number = ("*",)
+    assert template_of(number, places()) == 0
+    assert template_of(("tuple", (number, ("list", (number, number)))), places()) == (0, [1, 2])
+    assert template_of(("dict", ("a", "b"), (number, ("tuple", (number,)))), places()) == {"a": 0, "b": (1,)}
+    fixed = template_of(("tuple", (("fixed", "text"), number)), places())
+    assert isinstance(fixed[0], Fixed) and fixed[0].x == "text" and fixed[1] == 0
+    for other in (
+        ("array", 3),
+        ("tuple", (number, ("array", 3))),
+        ("dict", ("a",), (("array", 3),)),
+        ("list", (("array", 3),)),
+    ):
+        assert template_of(other, places()) is None
