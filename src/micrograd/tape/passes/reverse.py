@@ -217,13 +217,16 @@ class Sweep:
                 self._instruction(i, op)
 
     def _instruction(self, i: int, op: Op) -> None:
-        args, b, active = self.tape.args[i], self.builder, self.forward.active
-        g = self.grads[i]
+        args, b, active, g = self.tape.args[i], self.builder, self.forward.active, self.grads[i]
         reach = self.reach[i] if self.forward.regions else True
         if op is PICK:
             self._pick(args, g, reach)
             return
         wanted = [active[a] for a in args]
+        if op.flat:  # a step passes nothing on; but backward() goes on to its inputs, which have 0.0
+            for a in [a for a, want in zip(args, wanted) if want and self.exact and not self.forward.regions]:
+                self.grads.setdefault(a, b.const(0.0))
+            return
         slopes = slopes_of(b, op, tuple([self.forward.at[a] for a in args]), self.forward.at[i], wanted)
         for a, slope, want in zip(args, slopes, wanted):
             constant = slope.__class__ is float

@@ -1,0 +1,78 @@
+"""Steps (floor, sign, comparisons, random draws): no gradient passes them, not even 0 times inf, however it is computed."""
+
+from __future__ import annotations
+
+import pytest
+
+from micrograd import Value, engine, grad, jit, math, vmap
+from micrograd.ops import OPS
+from random_programs import needs_llvm
+
+np = pytest.importorskip("numpy", reason="vmap needs NumPy")
+pytestmark = needs_llvm
+
+STEPS = [op.name for op in OPS.values() if op.flat]
+POINTS = [0.25, -1.0, 1.0, float("inf"), -float("inf"), float("nan")]
+
+
+def behind(name):
+    """A function whose cotangent at the step is nan, and another way to the argument, whose derivative is 2 x."""
+    op = OPS[name]
+
+    def f(x):
+        step = engine.apply(op, *[x * 0.5] * op.arity)
+        return abs(step / 0.0 * 0.0) + x * x
+
+    return f
+
+
+def backward(f, x):
+    v = Value(x)
+    f(v).backward()
+    return v.grad
+
+
+def summed(f, x, exact):
+    w = Value(x)
+    vmap(lambda one: f(w * one), reduce="sum", exact=exact)(np.ones(3)).backward()
+    return w.grad / 3.0
+
+
+WAYS = {
+    "backward": lambda f, x: backward(f, x),
+    "grad": lambda f, x: grad(f)(x),
+    "jit of grad": lambda f, x: jit(grad(f), wait=True)(x),
+    "jit of grad, exact": lambda f, x: jit(grad(f), exact=True, wait=True)(x),
+    "backward of jit": lambda f, x: backward(jit(f, wait=True), x),
+    "backward of jit, exact": lambda f, x: backward(jit(f, exact=True, wait=True), x),
+    "rows": lambda f, x: vmap(grad(f))(np.array([x]))[0],
+    "rows, exact": lambda f, x: vmap(grad(f), exact=True)(np.array([x]))[0],
+    "backward of rows": lambda f, x: summed(f, x, False),
+    "backward of rows, exact": lambda f, x: summed(f, x, True),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("way", WAYS)
+def test_no_gradient_passes_a_step(way, name):
+    f = behind(name)
+    for x in POINTS:
+        assert float(WAYS[way](f, x)) == pytest.approx(2.0 * x, nan_ok=True), x
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_nor_does_one_of_the_second_order(name):
+    f = behind(name)
+    for x in POINTS[:5]:
+        assert grad(grad(f))(x) == 2.0
+        assert jit(grad(grad(f)), wait=True)(x) == 2.0 and jit(grad(grad(f)), exact=True, wait=True)(x) == 2.0
+        assert backward(grad(f), x) == 2.0
+        assert vmap(grad(grad(f)))(np.array([x]))[0] == 2.0
+
+
+@pytest.mark.parametrize("f", [lambda x: math.floor(math.log(x)) + x, lambda x: math.sign(math.sqrt(x)) + x])
+def test_exact_code_does_what_backward_does_behind_a_step(f):
+    """backward() goes on to what a step was made from, with 0.0 times an infinite slope; grad does not look there."""
+    for x in (0.0, 2.0):
+        assert backward(jit(f, exact=True, wait=True), x) == pytest.approx(backward(f, x), nan_ok=True)
+        assert grad(f)(x) == jit(grad(f), wait=True)(x) == 1.0
