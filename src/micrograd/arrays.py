@@ -118,7 +118,7 @@ def array_ufunc(self: Value, ufunc: Any, method: str, *inputs: Any, **options: A
     own = [getattr(type(x), "__array_ufunc__", None) for x in inputs if not isinstance(x, (Value, np.generic))]
     if any(rule not in (None, np.ndarray.__array_ufunc__) for rule in own):
         return NotImplemented  # beside a Series, for example, which knows what to do with the arrays that it holds
-    for out in options.get("out", ()):
+    for out in inputs[:1] if method == "at" else options.get("out", ()):  # np.add.at writes into its first argument
         if out.dtype.kind != "O":
             raise TypeError(
                 f"an array of {out.dtype} cannot hold Values\n"
@@ -184,5 +184,7 @@ def array_function(self: Value, function: Any, types: Any, args: Any, kwargs: An
             return type(x)([inside(item) for item in x])
         return boxed(x, np)
 
+    if name == "insert" and not isinstance(args[0], Value):  # it would convert the Value to the dtype of the array
+        args = (np.asarray(args[0], dtype=object), *args[1:])
     result = function(*[inside(a) for a in args], **{key: inside(a) for key, a in kwargs.items()})
     return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result

@@ -154,6 +154,15 @@ class TestFunctions:
             with pytest.raises(TypeError, match="would take the number out of a Value and lose its gradient"):
                 f(Value(1.0))
 
+    def test_that_write_into_an_array_keep_the_gradient_or_refuse(self, Value):
+        v, numbers, values = Value(2.0), np.zeros(2), np.array([Value(1.0), Value(1.0)])
+        with pytest.raises(TypeError, match="an array of float64 cannot hold Values"):
+            np.add.at(numbers, [0], v)
+        np.add.at(values, [0, 0], v)
+        values.sum().backward()
+        assert (v.grad, list(numbers)) == (2.0, [0.0, 0.0])
+        assert np.insert(numbers, 1, v)[1] is v and np.append(numbers, v)[2] is v
+
     def test_matmul_of_a_scalar(self, Value):
         with pytest.raises(TypeError, match="it has no axes"):
             np.ones((2, 2)) @ Value(1.0)
