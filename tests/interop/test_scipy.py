@@ -61,7 +61,7 @@ def test_root(method):
 
 
 def test_a_start_without_numbers_is_refused():
-    with pytest.raises(TypeError, match="x0 holds no numbers"):
+    with pytest.raises(TypeError, match="x0 holds no real numbers"):
         minimize(rosenbrock, [])
 
 

@@ -215,6 +215,11 @@ class TestOnnx:
         with pytest.raises(CompileError, match="depend on the numbers"):
             export_onnx(halved, 3.0)
 
+    def test_every_constant_is_read_by_a_node(self):
+        pytest.importorskip("onnx")
+        graph = export_onnx(lambda a, b: a * b + 1.0, 2.0, 3.0).graph
+        assert {c.name for c in graph.initializer} <= {name for node in graph.node for name in node.input}
+
     def test_what_onnx_has_no_operator_for_is_named(self):
         pytest.importorskip("onnx")
         with pytest.raises(CompileError, match="no operator of ONNX for 'atan2'"):

@@ -234,3 +234,17 @@ def test_a_target_that_is_no_number_is_said(loss):
     for target in ("1", None):
         with pytest.raises(TypeError, match=r"is a number, not (str|NoneType)"):
             loss(predictions, [target])
+
+
+def test_a_subclass_that_adds_to_what_its_base_lists_has_each_parameter_once():
+    class Scaled(nn.Neuron):
+        def __init__(self, nin):
+            super().__init__(nin)
+            self.scale = Value(2.0)
+
+        def parameters(self):
+            return [*super().parameters(), self.scale]
+
+    neuron = Scaled(2)
+    assert len(neuron.parameters()) == 4
+    assert sum(p is neuron.scale for p in neuron.parameters()) == 1

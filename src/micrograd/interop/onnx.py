@@ -70,7 +70,9 @@ def export_onnx(f: Callable[..., Any], *args: Any, name: str = "f") -> Any:
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", max(traced.tape.inputs, 1)])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", len(places)])
     told = f"arguments: {written(traced.arguments)}"
-    made = helper.make_graph(graph.nodes, name, [x], [y], graph.constants, doc_string=told)
+    used = {name for node in graph.nodes for name in node.input}  # runtimes warn of constants that no node reads
+    constants = [c for c in graph.constants if c.name in used]
+    made = helper.make_graph(graph.nodes, name, [x], [y], constants, doc_string=told)
     return helper.make_model(made, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
 
 

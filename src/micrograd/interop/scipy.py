@@ -41,7 +41,7 @@ class _Problem:
         self.leaves: list[Any] = []
         self.shape = flatten(x0, self.leaves)
         if not self.leaves:
-            raise TypeError(f"x0 holds no numbers to start from: {x0!r}")
+            raise TypeError(f"x0 holds no real numbers to start from: {x0!r}")
         self.start = np.array([float(x) for x in self.leaves])
 
     def at(self, x: Any) -> Any:

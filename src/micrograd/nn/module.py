@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from os import PathLike
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from micrograd import scopes, structure
@@ -22,6 +24,21 @@ def _is_part(x: Any) -> bool:
 
 
 M = TypeVar("M", bound="Module")
+
+
+def _each_once(written: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Let a method parameters() of a subclass list each parameter once.
+
+    `super().parameters() + [self.scale]` would list the scale twice, because the walk over the attributes has found it
+    already, and a loop over the parameters would update it twice.
+    """
+
+    @wraps(written)
+    def parameters(self: Any) -> Any:
+        listed = written(self)
+        return list({id(p): p for p in listed}.values()) if isinstance(listed, list) else listed
+
+    return parameters
 
 
 class Module(structure.Structured):
@@ -50,6 +67,9 @@ class Module(structure.Structured):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls._lists_parameters = cls._lists_parameters or "parameters" in vars(cls)
+        written = vars(cls).get("parameters")
+        if isinstance(written, FunctionType):
+            setattr(cls, "parameters", _each_once(written))  # noqa: B010
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         self = object.__new__(cls)
