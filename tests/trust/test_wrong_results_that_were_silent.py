@@ -153,3 +153,4 @@ def test_predictions_of_the_lesson_are_judged_by_size_and_sign():
     from micrograd.learn.lesson import near
 
     assert near(0.004, 0.004) and not near(-0.001, 0.003) and not near(-0.004, 0.004) and not near(0.0, 0.004)
+    assert not near(0.003, 0.001) and near(100.4, 100.0) and not near(100.6, 100.0)  # half a percent, and not 0.005
