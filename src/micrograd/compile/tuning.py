@@ -98,6 +98,19 @@ class Tuning:
     # The adjoint of a loop keeps its carried values of all iterations. Past so many numbers for one point (32 MB; an eighth for
     # rows, whose numbers are vectors), it keeps those of every √n-th iteration, and runs the iterations in between once more.
     kept_states: int = 4_000_000
+    # Elements of a carried array that an iteration changes and that are kept in registers: more of them would not stay there.
+    widest_window: int = 4
+    # Iterations between two checks for Ctrl-C, a power of two: of the shortest body they take longer than the check.
+    checked_iterations: int = 4096
+
+    # ---- choices
+
+    # Both arms of a choice are computed and one is picked where they cost less than this, in additions. A branch that is taken
+    # at random costs some 20 cycles, and keeps the processor from looking ahead.
+    branch_cost: int = 60
+    # What a function of the C library and a division or root cost, in additions.
+    call_cost: int = 20
+    division_cost: int = 5
 
     # ---- memory traffic of rows
 

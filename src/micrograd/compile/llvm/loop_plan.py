@@ -10,11 +10,10 @@ from micrograd.compile.llvm.arrays import Array
 from micrograd.compile.llvm.nested import Mask, Nested, stays
 from micrograd.compile.llvm.ranges import Linear
 from micrograd.compile.llvm.windows import Window, span
+from micrograd.compile.tuning import TUNING
 from micrograd.tape.decisions import Decisions
 from micrograd.tape.tape import BUMP, INPUT, LOAD, Loop, Projection, pad, result
 from micrograd.tape.truths import Truths
-
-PAUSE = 4096  # iterations between checks for an interruption, a power of two: of the shortest body they outlast a check
 
 
 class LoopPlan:
@@ -91,7 +90,7 @@ class LoopPlan:
     def _is_short(self) -> bool:
         """Whether it surely takes fewer iterations than are taken between two checks for an interruption."""
         found = [self.t.ranges.highest(limit) for limit in self._limits()]
-        return any(highest is not None and highest < PAUSE for highest in found)
+        return any(highest is not None and highest < TUNING.checked_iterations for highest in found)
 
     def _name_whole_numbers(self, places: Sequence[int], names: Sequence[Any]) -> None:
         """Write down which invariants are the same in all rows, and whole."""

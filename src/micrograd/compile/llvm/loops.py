@@ -6,9 +6,10 @@ from typing import Any
 
 from micrograd.compile.llvm import arrays, cells, indices, lanes
 from micrograd.compile.llvm.arrays import Array
-from micrograd.compile.llvm.loop_plan import PAUSE, LoopPlan
+from micrograd.compile.llvm.loop_plan import LoopPlan
 from micrograd.compile.llvm.nested import Mask
 from micrograd.compile.llvm.ranges import Linear
+from micrograd.compile.tuning import TUNING
 from micrograd.tape.tape import INPUT
 
 CONDITION = -2  # what the path of a condition ends with, which no other path does
@@ -229,8 +230,8 @@ class LoopText(LoopPlan):
         if not self._is_short():  # a long loop checks for an interruption (Ctrl-C) from time to time
             t.declared[PAUSING] = PAUSING
             tick, due = t.fresh(), t.fresh()
-            t.line(f"{tick} = and i64 {self.iteration}, {PAUSE - 1}")
-            t.line(f"{due} = icmp eq i64 {tick}, {PAUSE - 1}")
+            t.line(f"{tick} = and i64 {self.iteration}, {TUNING.checked_iterations - 1}")
+            t.line(f"{due} = icmp eq i64 {tick}, {TUNING.checked_iterations - 1}")
             t.lines += [f"  br i1 {due}, label %pause{n}, label %latch{n}", f"pause{n}:", "  call void @mg_pause()"]
         t.lines += [f"  br label %latch{n}", f"latch{n}:"]
         for window in self.windows.values():

@@ -14,15 +14,11 @@ from micrograd.compile.llvm.arrays import Array
 from micrograd.compile.llvm.lanes import any_lane, body, both, keep, lent, no_lane, select, value, within
 from micrograd.compile.llvm.loops import LoopText
 from micrograd.compile.llvm.nested import Mask, Nested
+from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS
 from micrograd.tape.decisions import Decisions
 from micrograd.tape.tape import BUMP, LOAD, SOURCES, STACK, Choose, Loop, Projection, Region, Structural, Tape
 from micrograd.tape.truths import Truths
-
-# Both arms of a choice are computed and one is picked where they cost less than this, in additions. A branch that is taken at
-# random costs some 20 cycles, and keeps the processor from looking ahead.
-BRANCHED = 60
-CALL, DIVISION = 20, 5  # what a function of the C library and a division or root cost, in additions
 
 
 def cost(tape: Tape) -> float:
@@ -36,9 +32,9 @@ def cost(tape: Tape) -> float:
         elif isinstance(op, Region):
             total += sum(map(cost, op.bodies()))
         elif op.llvm.startswith("fdiv") or op.llvm == "@llvm.sqrt":
-            total += DIVISION
+            total += TUNING.division_cost
         else:
-            total += CALL if op.llvm.startswith("@") and not op.llvm.startswith("@llvm.") else 1
+            total += TUNING.call_cost if op.llvm.startswith("@") and not op.llvm.startswith("@llvm.") else 1
     return total
 
 
@@ -94,7 +90,7 @@ class Arm(NamedTuple):
 
 def _choose(t: Nested, arms: list[Arm], condition: str, operands: list[Any]) -> list[Any]:
     loops = any(isinstance(inner, Loop) for arm in arms for inner in arm.tape.ops)
-    if not loops and sum(cost(arm.tape) for arm in arms) < BRANCHED:
+    if not loops and sum(cost(arm.tape) for arm in arms) < TUNING.branch_cost:
         one, two = (arm.write(t, operands) for arm in arms)
         return [_picked(t, condition, x, y) for x, y in zip(one, two)]
     if t.point:

@@ -17,7 +17,8 @@ from typing import Any
 
 from micrograd.compile.llvm.indices import ITERATION, is_whole_constant, linear_op
 from micrograd.compile.llvm.ranges import Linear, Ranges
-from micrograd.compile.llvm.windows import WIDEST, bumps
+from micrograd.compile.llvm.windows import bumps
+from micrograd.compile.tuning import TUNING
 from micrograd.ops import Op
 from micrograd.tape.tape import (
     BUMP,
@@ -226,7 +227,7 @@ class _Search:
         if not found or len(offsets) < len(found) or any(o.terms for o in offsets) or not isinstance(x, Known):
             return None
         low, high = min(o.constant for o in offsets), max(o.constant for o in offsets)
-        if low != 0 or high >= WIDEST or x.gaps or x.length is None:
+        if low != 0 or high >= TUNING.widest_window or x.gaps or x.length is None:
             return None
         gap = (*path, j)
         self.gaps.add(gap)

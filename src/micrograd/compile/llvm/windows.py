@@ -14,9 +14,8 @@ from micrograd.compile.llvm import arrays, cells, indices
 from micrograd.compile.llvm.arrays import Array
 from micrograd.compile.llvm.nested import Mask, Nested, Readers
 from micrograd.compile.llvm.ranges import Linear
+from micrograd.compile.tuning import TUNING
 from micrograd.tape.tape import BUMP, INPUT, Loop, Tape
-
-WIDEST = 4  # elements: more of them would not stay in registers
 
 
 class Span(NamedTuple):
@@ -45,7 +44,7 @@ def span(t: Nested, op: Loop, j: int, inputs: list[Any], limits: list[Linear], l
         return None
     starts = {x.plus(Linear(x.constant, ((indices.ITERATION, 1),)), -1) for x in known}
     low, high = min(x.constant for x in known), max(x.constant for x in known)
-    if len(starts) > 1 or high - low >= WIDEST:
+    if len(starts) > 1 or high - low >= TUNING.widest_window:
         return None
     (start,) = starts
     least = t.ranges.lowest(start.plus(Linear(low)))

@@ -6,7 +6,6 @@ from micrograd.ops import Op
 
 CHEAP = ("add", "sub", "mul", "neg")  # one instruction of a few cycles each
 INSTRUCTIONS = ("fma", "abs", "sqrt", "floor", "ceil", "round", "trunc")  # functions that processors have
-CALL = 20  # a function of the C library, in instructions
 
 
 def is_cheap(op: Op) -> bool:

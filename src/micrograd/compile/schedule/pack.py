@@ -21,7 +21,7 @@ from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Any, NamedTuple
 
-from micrograd.compile.schedule.cost import CALL, is_call
+from micrograd.compile.schedule.cost import is_call
 from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS, Op
 from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
@@ -269,7 +269,7 @@ def _near(first: list[int], distances: list[int]) -> bool:
 
 def work(how: Any) -> int:
     """Instructions of a unit."""
-    return len(how) if isinstance(how, bytes) else CALL if is_call(how) else 1
+    return len(how) if isinstance(how, bytes) else TUNING.call_cost if is_call(how) else 1
 
 
 def gathered(operand: Operand) -> bool:
