@@ -249,3 +249,14 @@ def test_the_gradient_of_a_million_iterations_keeps_the_states_of_some_of_them(t
     path = tmp_path / "chain.py"
     path.write_text(MEMORY)
     assert float(run_python(f"import runpy; runpy.run_path({str(path)!r})").stdout) < 80.0
+
+
+def test_whole_numbers_that_may_become_too_large_are_not_carried_out_of_a_loop():
+    def f(x):
+        for i in range(20):
+            large = i * 2**47  # below 2**53, and past what a number is known to be that a loop has left
+            x = x * 0.5
+        return x * (large * 8 + 1 - large * 8)
+
+    for point in (1.0, -3.0):
+        assert jit(f, wait=True)(point) == f(point)

@@ -15,7 +15,7 @@ from micrograd.stage.calls import attribute, call, extend
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.join import join
 from micrograd.stage.lanes import Lane
-from micrograd.stage.language import BUILTINS
+from micrograd.stage.language import BUILTINS, PLUS
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE
 from micrograd.stage.operators import binary, compare
@@ -124,9 +124,13 @@ def _plus(m: Machine, a: Any, b: Any) -> Any:
     return binary(m, operator.add, a, b)
 
 
+def _add(m: Machine, a: Any, b: Any) -> Any:
+    return _plus(m, m.now(a), m.now(b))
+
+
 def _has_float(m: Machine, x: Any) -> bool:
     parts = [y for _, y in x.alternatives] if type(x) is Summary else [x]
-    return any(type(y) is float or mixed.is_mixed(m, y) for y in parts)
+    return any(type(y) is float or (type(y) is Lane and y.kind is float) or mixed.is_mixed(m, y) for y in parts)
 
 
 def sort(m: Machine, items: list[Any], key: Any = None, reverse: Any = False) -> list[Any]:
@@ -332,7 +336,7 @@ BUILTINS |= {
     list: _list, tuple: _tuple, set: _set, dict: _dict, next: _next, iter: _iter, bool: _bool, len: _len, type: _type,
     range: _range, int: _convert(int), float: _convert(float), print: _print, zip: _zip, map: _map, enumerate: _enumerate,
     reversed: _reversed, getattr: _getattr, abs: _absolute, isinstance: _isinstance, id: _refuse, input: _refuse, open: _refuse,
-    sys.getrecursionlimit: _refuse, list.sort: sort, dir: _refuse, vars: _refuse, locals: _refuse, globals: _refuse,
+    sys.getrecursionlimit: _refuse, list.sort: sort, PLUS: _add, dir: _refuse, vars: _refuse, locals: _refuse, globals: _refuse,
     eval: _refuse, exec: _refuse, compile: _refuse, sys.exc_info: _refuse, sys._getframe: _refuse,
 }  # fmt: skip
 if sys.version_info >= (3, 11):

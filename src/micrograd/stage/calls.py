@@ -13,10 +13,11 @@ from typing import Any
 from micrograd.engine import Value
 from micrograd.stage import iterate, iterators, managers, mixed, packed, ragged, special
 from micrograd.stage.errors import Lost, Unsupported
+from micrograd.stage.folds import fold
 from micrograd.stage.functions import Function, enter
 from micrograd.stage.join import number
 from micrograd.stage.lanes import Lane
-from micrograd.stage.language import BUILTINS
+from micrograd.stage.language import BUILTINS, Internal
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
 from micrograd.stage.operators import binary
@@ -171,7 +172,7 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return call(m, f.__func__, [f.__self__, *args], kwargs)
     if kind is functools.partial:
         return call(m, f.func, [*f.args, *args], {**f.keywords, **kwargs})
-    rule = BUILTINS.get(f) if kind in (BuiltinFunctionType, BuiltinMethodType, type) else None
+    rule = BUILTINS.get(f) if kind in (BuiltinFunctionType, BuiltinMethodType, type, Internal) else None
     if rule is not None:
         return _by_rule(m, f, rule, args, kwargs)
     if kind in (BuiltinMethodType, BuiltinFunctionType) and type(getattr(f, "__self__", None)) in MUTATORS:
@@ -208,14 +209,10 @@ def _by_rule(m: Machine, f: Any, rule: Any, args: list[Any], kwargs: dict[str, A
     if f in OF_ITEMS and not (f is len and len(args) == 1 and packed.packed(m.now(args[0])) is not None):
         whole: tuple[type, ...] = () if f in (any, all) else (iterators.Iterator, iterate.Comprehension)
         whole = whole[:1] if f is sum else whole  # which takes the items of a generator expression one by one
-        if (
-            f in (sum, min, max)
-            and len(args) == 1
-            and isinstance(args[0], iterate.Comprehension)
-            and m.rolling is not None
-        ):
-            made = args[0].rolled(m)
-            args = args if made is None else [[made]]
+        if args and isinstance(m.now(args[0]), iterate.Comprehension) and not kwargs:
+            folded = fold(m, m.now(args[0]), f, args[1:])
+            if folded is not None:
+                return folded
         args = [_as_list(m, a) if isinstance(a, whole) else a for a in args]
         keeps = f in (sum, min, max) and len(args) == 1  # of an array, which they can take as it is
         seen = [a if keeps and packed.packed(m.now(a)) is not None else ragged.settle(m, m.now(a)) for a in args]

@@ -9,6 +9,7 @@ from typing import Any
 
 from micrograd.stage import arranged, calls, iterate, iterators, lanes, special
 from micrograd.stage.errors import StaleRead, Unsupported
+from micrograd.stage.folds import Folds
 from micrograd.stage.functions import definition, makes
 from micrograd.stage.generators import Generator
 from micrograd.stage.lanes import Lane
@@ -281,10 +282,11 @@ def _comprehension(node: Any, scope: Scope) -> Run:
         element = expression(pair, inner)
     else:
         element = expression(node.elt, inner)
+    folds = Folds(node, scope) if isinstance(node, ast.GeneratorExp) else None
 
     def run(m: Machine, frame: Frame) -> Any:
         first = source(m, frame)
-        made = iterate.Comprehension(m, frame, first, loops, element)
+        made = iterate.Comprehension(m, frame, first, loops, element, folds)
         if isinstance(node, ast.GeneratorExp):
             frame.captured = True
             return made

@@ -8,7 +8,7 @@ from typing import Any
 from micrograd.engine import Value
 from micrograd.stage.errors import NotYet, StaleRead, Unsupported
 from micrograd.stage.join import constant_key, join, number
-from micrograd.stage.lanes import Lane, plain
+from micrograd.stage.lanes import CARRIED, Lane, plain
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import TRUE
 from micrograd.stage.packed import packed
@@ -201,13 +201,20 @@ def lists_in(x: Any) -> Iterator[Any]:
             yield from lists_in(item)
 
 
-def growth(x: Any) -> int:
-    """By how much a whole number that is carried grows in an iteration, at most."""
+def growth(x: Any, fresh: bool) -> int:
+    """By how much a whole number that is carried grows in an iteration, at most.
+
+    One that is `fresh`, such as the counter of a loop inside, does not grow: each iteration assigns it before reading it.
+    """
     if type(x) is Summary:
-        return max([growth(y) for _, y in x.alternatives], default=0)
+        return max([growth(y, fresh) for _, y in x.alternatives], default=0)
     if type(x) in (list, tuple):
-        return max([growth(item) for item in x], default=0)
-    if type(x) is not Lane or x.kind is not int or x.terms is not None:
+        return max([growth(item, fresh) for item in x], default=0)
+    if type(x) is not Lane or x.kind is not int:
+        return 0
+    if fresh or x.terms is not None:
+        if x.most > CARRIED:
+            raise Unsupported("a whole number that is carried from one iteration to the next becomes too large")
         return 0
     if x.more is None:
         raise Unsupported("a whole number that is carried from one iteration to the next does not grow by a constant")

@@ -10,6 +10,7 @@ from micrograd.stage import iterators
 from micrograd.stage.elements import listed
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.lanes import least, less
+from micrograd.stage.limits import MANY
 from micrograd.stage.machine import Machine
 from micrograd.stage.packed import Span, binary_int, load, packed
 
@@ -60,4 +61,18 @@ def _shorter(a: Any, b: Any) -> Any:
     raise Unsupported("a loop over two lists, of which sometimes the one and sometimes the other is shorter")
 
 
-__all__ = ["Items"]
+def left(source: Any) -> int:
+    """How many iterations a loop has left, as far as that is known."""
+    if isinstance(source, iterators.Together):
+        return min([left(p) for p in source.parts], default=0)
+    if isinstance(source, iterators.Counted):
+        return left(source.part)
+    if isinstance(source, iterators.Sequence) and type(source.position) is int:
+        found = source.source if isinstance(source.source, Span) else packed(source.source)
+        if found is not None:
+            return found.length - source.position if type(found.length) is int else MANY
+        return len(source.source) - source.position
+    return 0
+
+
+__all__ = ["Items", "left"]

@@ -31,14 +31,15 @@ FINITE: tuple[type, ...] = (
     type({}.values()),
     type({}.items()),
 )
-VERY_LONG = 100  # items from which on a list that is made outside of all loops is an array
+VERY_LONG = 100  # items from which on a list that is made outside of all loops is an array, and a sum of them a loop
 
 
 class Comprehension:
     """A comprehension or generator expression; its first iterable was evaluated where it stands."""
 
-    def __init__(self, m: Machine, frame: Frame, first: Any, loops: list[Any], element: Any) -> None:
-        self.first, self.loops, self.element = first, loops, element
+    def __init__(self, m: Machine, frame: Frame, first: Any, loops: list[Any], element: Any, folds: Any = None) -> None:
+        """`folds` are the functions that sum() and the like of this generator expression are (see folds.py)."""
+        self.first, self.loops, self.element, self.folds, self.outer = first, loops, element, folds, frame
         self.frame = Frame(None, frame, frame.lookup, FALSE, m.level)
         self.used = False
         self.stopped = FALSE  # rows for which the consumer needs no more items

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MANY = 2**32  # iterations that a loop with a condition does not take
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from micrograd.stage import iterate, iterators
+from micrograd.stage import iterate
 from micrograd.stage.errors import Bound, Lost, NotYet, Unsupported
-from micrograd.stage.items import Items
+from micrograd.stage.items import Items, left
 from micrograd.stage.language import block, expression
+from micrograd.stage.limits import MANY
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
-from micrograd.stage.packed import Span, packed
-from micrograd.stage.roll import MANY, Roll
+from micrograd.stage.roll import Roll
 from micrograd.stage.row import packable
 from micrograd.stage.scope import Scope, _own_nodes
 from micrograd.stage.state import Exits, Frame
@@ -204,17 +204,3 @@ def loop_for(node: Any, scope: Scope) -> Any:
             loop.finish()
 
     return run
-
-
-def left(source: Any) -> int:
-    """How many iterations a loop has left, as far as that is known."""
-    if isinstance(source, iterators.Together):
-        return min([left(p) for p in source.parts], default=0)
-    if isinstance(source, iterators.Counted):
-        return left(source.part)
-    if isinstance(source, iterators.Sequence) and type(source.position) is int:
-        found = source.source if isinstance(source.source, Span) else packed(source.source)
-        if found is not None:
-            return found.length - source.position if type(found.length) is int else MANY
-        return len(source.source) - source.position
-    return 0

@@ -44,6 +44,7 @@ PURE -= _INTERPRETED
 
 _LISTS = ("dot", "fsum", "logsumexp", "mean", "prod", "sum", "min", "max")
 _TOTAL = {f for f in PURE if f in [getattr(math, name) for name in math.__all__ if name not in _LISTS]}
+_TOTAL.add(vars(math)["_log"])  # which math.log calls, after it has looked at its arguments
 
 
 WHOLE = {math.floor, math.ceil, math.trunc}  # of which plain numbers may have whole results

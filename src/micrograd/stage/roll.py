@@ -20,7 +20,7 @@ from micrograd.stage.forms import Form, growth
 from micrograd.stage.items import Items
 from micrograd.stage.join import join
 from micrograd.stage.lanes import CARRIED, Lane, least, plain
-from micrograd.stage.limits import Limits
+from micrograd.stage.limits import MANY, Limits
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
 from micrograd.stage.mixed import refuse_inside
@@ -38,7 +38,6 @@ from micrograd.tape.tape import Loop as Region
 
 linearize: Any = getattr(tracing, "linearize", graph.linearize)
 WHERE = OPS["where"]
-MANY = 2**32  # iterations that a loop with a condition does not take
 PASSES = 14  # runs of the body, until it is known which forms the variables take
 
 
@@ -271,7 +270,8 @@ class Roll:
             return False
         check_lists(m, {name: x for name, x in finals.items() if name not in self.apart})
         iterations = MANY if self.items is None else self.items.iterations
-        if max(map(growth, finals.values()), default=0) * iterations > CARRIED // 2:
+        most = max([growth(x, self.forms[name].fresh) for name, x in finals.items()], default=0)
+        if most * iterations > CARRIED // 2:
             raise Unsupported("a whole number that is carried from one iteration to the next becomes too large")
         carried: list[Any] = []
         for name in self.names:

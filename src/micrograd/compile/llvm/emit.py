@@ -13,7 +13,7 @@ from micrograd.compile.llvm.build import Target
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder, Ref
 from micrograd.tape.decisions import decisions
-from micrograd.tape.tape import CONST, INPUT, PARAM, PICK, Tape
+from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
 
 LIBRARY = {op.name: op.llvm[1:] for op in OPS.values() if op.llvm.startswith("@") and not op.llvm.startswith("@llvm.")}
 
@@ -237,6 +237,27 @@ class Text:
         literal = {"1.0": "true", "0.0": "false"}.get(repr(self.tape.args[place][0]))  # -0.0 is another number
         return literal if literal is None or self.point else f"splat (i1 {literal})"
 
+    def select_flags(self, c: str, a: str, b: str) -> str:
+        """The flag a where c holds, else b, as `or` and `and`: LLVM takes minutes for a long chain of selects of flags."""
+        true, false = (x if self.point else f"splat (i1 {x})" for x in ("true", "false"))
+        if (a, b) == (true, false):
+            return c
+        if a in (true, false) and b in (true, false):
+            return a if a == b else self.flags("xor", c, true)
+        if a in (true, false):
+            return self.flags("or", c, b) if a == true else self.flags("and", self.flags("xor", c, true), b)
+        if b in (true, false):
+            return self.flags("and", c, a) if b == false else self.flags("or", self.flags("xor", c, true), a)
+        r = self.fresh()
+        self.line(f"{r} = select {self.B} {c}, {self.B} {a}, {self.B} {b}")
+        return r
+
+    def flags(self, how: str, a: str, b: str) -> str:
+        """An operation of two flags."""
+        r = self.fresh()
+        self.line(f"{r} = {how} {self.B} {a}, {b}")
+        return r
+
     # ---- instructions
 
     def instruction(self, place: int) -> None:
@@ -270,10 +291,9 @@ class Text:
             return
         if how == "select":
             c = self.condition(args[0])
-            flags = [self.flag(a) for a in args[1:]] if op is PICK else [None]
-            if None not in flags:
-                self.line(f"{r} = select {self.B} {c}, {self.B} {flags[0]}, {self.B} {flags[1]}")
-                self.masks[place] = r
+            flags = [self.flag(a) for a in args[1:]]
+            if flags[0] is not None and flags[1] is not None:
+                self.masks[place] = self.select_flags(c, flags[0], flags[1])
                 return
             a, b = self.get(args[1]), self.get(args[2])
             self.line(f"{r} = select {self.B} {c}, {self.T} {a}, {self.T} {b}")
