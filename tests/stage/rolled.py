@@ -236,7 +236,8 @@ def choice_inside(x, y, z):
 PROGRAMS = [
     only_values, counter, counter_divided, powers_and_remainders, every_third, value_to_a_counter,
     begins_with_a_number, begins_with_an_int, plain_time, temporaries_are_used_behind, two_variables_change_places, over_a_list,
-    over_made_values, zipped_and_counted, by_index, backwards_by_index, counters_of_two_loops, nested, helper_and_closure, two_loops,
+    over_made_values, zipped_and_counted, by_index, backwards_by_index, counters_of_two_loops, nested, helper_and_closure,
+    two_loops,
     captured_parameter, state_in_a_list, state_in_a_tuple_of_tuples, counts_what_it_meets, choice_behind, choice_inside,
     by_the_index_of_an_outer_loop, over_a_list_of_pairs,
 ]  # fmt: skip
