@@ -95,6 +95,24 @@ class TestArrays:
             else:
                 assert [y.data for y in out] == pytest.approx(1.5 * t.sum(axis=1))
 
+    @pytest.mark.parametrize("rows", [1, 7, 8, 9, 16, 65, 300])
+    @pytest.mark.parametrize("columns", [1, 2, 8, 13])
+    def test_every_number_of_rows_side_by_side(self, rows, columns):
+        """Rows are turned into columns eight at a time, with all that lie side by side at once."""
+        table = np.random.default_rng(rows).standard_normal((2 * rows, 3 * columns))
+        alone = np.arange(float(rows))
+        whole = table[:rows, :columns].copy()
+        for t in (
+            whole,
+            table[::2, :columns],
+            table[:rows][::-1, columns : 2 * columns],
+            table[::2, ::3],
+            whole[:, ::-1],
+        ):
+            g = vmap(lambda row, x: [v * 2.0 + x for v in row])
+            for some in (t, t.astype(np.float32), np.round(t).astype(np.int16)):
+                assert (np.column_stack(g(some, alone)) == some * 2.0 + alone[:, None]).all()
+
     def test_read_only_arrays(self):
         x = X.copy()
         x.flags.writeable = False

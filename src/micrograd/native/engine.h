@@ -32,8 +32,10 @@
 
 #if defined(__GNUC__)
 #define PREFETCH(address) __builtin_prefetch((address), 1)
+#define PREFETCH_READ(address) __builtin_prefetch((const void *)(address), 0, 2)
 #else
 #define PREFETCH(address) ((void)(address))
+#define PREFETCH_READ(address) ((void)(address))
 #endif
 
 #ifdef Py_GIL_DISABLED /* nodes lie in slabs, which the cycle collector of a free-threaded Python does not look into */

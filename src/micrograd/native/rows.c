@@ -89,12 +89,45 @@ static Py_ssize_t packed_rows(const Batch *b) {
     return rows < 64 ? 64 : rows > PACK_ROWS ? PACK_ROWS : rows;
 }
 
+/* Columns that lie side by side in each row, as in an array of rows: `columns` of them from `base`, with `pitch` bytes between two
+   columns of the result. A line of memory holds eight numbers of a row: it is read once, and not in eight passes. */
+CLONES static void turn(const char *base, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t columns, char *to, Py_ssize_t pitch) {
+    Py_ssize_t r = 0;
+    for (; r + 8 <= rows; r += 8) {
+        const char *from = base + r * stride;
+        for (Py_ssize_t c = 0; c < columns; c++) {
+            if (c % 8 == 0) /* the same line of the next eight rows is asked for */
+                for (int k = 8; k < 16; k++) PREFETCH_READ((uintptr_t)from + (uintptr_t)(k * stride + 8 * c));
+            double eight[8];
+            for (int k = 0; k < 8; k++) memcpy(&eight[k], from + k * stride + 8 * c, 8);
+            memcpy(to + c * pitch + 8 * r, eight, 64);
+        }
+    }
+    for (; r < rows; r++)
+        for (Py_ssize_t c = 0; c < columns; c++) memcpy(to + c * pitch + 8 * r, base + r * stride + 8 * c, 8);
+}
+
+static Py_ssize_t side_by_side(const Batch *b, Py_ssize_t c) { /* how many doubles lie side by side from this one on */
+    const Column *first = &b->columns[c];
+    Py_ssize_t n = 1;
+    if (b->item != 8 || first->kind != 'd') return 1;
+    while (c + n < b->n_columns && first[n].kind == 'd' && first[n].stride == first->stride && first[n].base == first->base + 8 * n) n++;
+    return n;
+}
+
 /* Where the columns of some rows start; those that are strided or of another kind are laid out in `packed` first. */
-static void lay_out(const Batch *b, Py_ssize_t from, Py_ssize_t rows, Py_ssize_t step, char *packed, void **columns) {
-    for (Py_ssize_t c = 0; c < b->n_columns; c++) {
+static void lay_out(const Batch *b, Py_ssize_t from, Py_ssize_t rows, Py_ssize_t pitch, char *packed, void **columns) {
+    for (Py_ssize_t c = 0; c < b->n_columns;) {
         const Column *column = &b->columns[c];
-        columns[c] = is_direct(b, column) ? (void *)(column->base + from * b->item) : packed + c * step * b->item;
-        if (!is_direct(b, column)) pack(column, from, rows, b->item, columns[c]);
+        if (is_direct(b, column)) {
+            columns[c++] = (void *)(column->base + from * b->item);
+            continue;
+        }
+        Py_ssize_t n = side_by_side(b, c);
+        for (Py_ssize_t k = 0; k < n; k++) columns[c + k] = packed + (c + k) * pitch;
+        if (n > 1) turn(column->base + from * column->stride, column->stride, rows, n, columns[c], pitch);
+        else pack(column, from, rows, b->item, columns[c]);
+        c += n;
     }
 }
 
@@ -136,7 +169,8 @@ static void batch_groups(Batch *b, int calling) {
     int direct = 1;
     for (Py_ssize_t c = 0; c < b->n_columns; c++) direct = direct && is_direct(b, &b->columns[c]);
     Py_ssize_t step = direct ? GROUP_ROWS : packed_rows(b);
-    size_t acc_bytes = (size_t)(b->n_acc * vector), pack_bytes = direct ? 0 : (size_t)(b->n_columns * step * b->item);
+    Py_ssize_t pitch = step * b->item + 64; /* an odd number of lines, so that columns do not fall on the same places of a cache */
+    size_t acc_bytes = (size_t)(b->n_acc * vector), pack_bytes = direct ? 0 : (size_t)(b->n_columns * pitch);
     size_t pointers = (size_t)(b->n_columns + b->n_outs + 1) * sizeof(void *);
     Workspace *space = workspace_take(acc_bytes + pack_bytes + (size_t)b->scratch_bytes + pointers + 256);
     if (space == NULL) {
@@ -155,7 +189,7 @@ static void batch_groups(Batch *b, int calling) {
         memset(acc, 0, acc_bytes);
         for (Py_ssize_t from = first; from < last; from += step) {
             Py_ssize_t n = last - from < step ? last - from : step;
-            lay_out(b, from, n, step, packed, columns);
+            lay_out(b, from, n, pitch, packed, columns);
             for (Py_ssize_t o = 0; o < b->n_outs; o++) outs[o] = b->outs[o] + from * b->item;
             uint8_t *bad = b->bad + from / b->width * ((b->width + 7) / 8);
             if (batch_call(b, calling, columns, outs, n, acc, bad, scratch)) b->any_bad = 1;

@@ -15,8 +15,7 @@ from micrograd.compile import worker
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.tuning import TUNING
 from micrograd.errors import CompileError
-from micrograd.ops import Op
-from micrograd.tape.tape import CONST, INPUT, PARAM, Loop, Tape
+from micrograd.tape.tape import SOURCES, Loop, Structural, Tape
 
 _lock = threading.Lock()
 
@@ -73,16 +72,16 @@ class Target:
 
 
 def waits(tape: Tape) -> bool:
-    """Whether the tape has a short `while` loop of plain arithmetic, whose iterations wait for each other's results."""
+    """Whether the tape has a short `while` loop over numbers, whose iterations wait for each other's results."""
     loops = [op for op in tape.ops if isinstance(op, Loop)]
-    short = [op for op in loops if op.condition is not None and all(_is_short(body) for body in op.bodies())]
-    return bool(short) and len(short) == len(loops)
+    return any(op.condition is not None for op in loops) and all(_is_short(op) for op in loops)
 
 
-def _is_short(tape: Tape) -> bool:
-    steps = [op for op in tape.ops if op not in (INPUT, CONST, PARAM)]
-    plain = all(type(op) is Op and (op.kind != "call" or op.llvm.startswith("@llvm.")) for op in steps)
-    return plain and len(steps) <= TUNING.waiting_loop
+def _is_short(loop: Loop) -> bool:
+    """Whether a loop has few instructions, and neither arrays nor loops inside; an adjoint may have some more."""
+    most = TUNING.waiting_loop if loop.condition is not None else TUNING.waiting_adjoint
+    bodies = [[op for op in body.ops if op not in SOURCES] for body in loop.bodies()]
+    return all(len(ops) <= most and not any(isinstance(op, Structural) for op in ops) for ops in bodies)
 
 
 @cache
