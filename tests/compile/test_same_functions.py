@@ -1,4 +1,4 @@
-"""exp and erfc over rows with exact=True: the bits of the C library, in vectors where its steps are those that we know."""
+"""exp, erfc and log over rows with exact=True: the bits of the C library, in vectors where its steps are those that we know."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from micrograd import Value, math, vmap
-from micrograd.compile.llvm import build, library, same_erfc, same_exp
+from micrograd.compile.llvm import build, library, same_erfc, same_exp, same_log
 from random_programs import needs_llvm, same
 
 pytestmark = needs_llvm
@@ -21,7 +21,7 @@ NEAR = [python.nextafter(x, to) for x in SPECIAL[18:] for to in (-99.0, 99.0)]
 
 @pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
 @pytest.mark.parametrize("reach", [1e-15, 0.01, 1.0, 3.0, 30.0, 511.0, 745.0])
-@pytest.mark.parametrize("name", ["exp", "erfc"])
+@pytest.mark.parametrize("name", ["exp", "erfc", "log"])
 def test_rows_have_the_bits_of_eager_code(name, width, reach):
     function = getattr(math, name)
     spread = np.random.default_rng(int(reach)).uniform(-reach, reach, 3000)
@@ -30,7 +30,7 @@ def test_rows_have_the_bits_of_eager_code(name, width, reach):
     assert all(same(float(y), function(Value(float(x))).data) for x, y in zip(xs, got))
 
 
-@pytest.mark.parametrize("name", ["exp", "erfc"])
+@pytest.mark.parametrize("name", ["exp", "erfc", "log"])
 def test_a_vector_with_a_lane_beyond_the_fast_steps(name):
     """One lane that must be called by itself does not change the others."""
     function = getattr(math, name)
@@ -40,12 +40,12 @@ def test_a_vector_with_a_lane_beyond_the_fast_steps(name):
     assert all(same(float(y), function(Value(float(x))).data) for x, y in zip(xs, got))
 
 
-@pytest.mark.parametrize("name", ["exp", "erfc"])
+@pytest.mark.parametrize("name", ["exp", "erfc", "log"])
 def test_another_library_is_called_lane_by_lane(monkeypatch, name):
     monkeypatch.setattr(library.SAME[name], "usable", lambda bits: False)
     function, plain = getattr(math, name), getattr(python, name)
     f = vmap(lambda x: function(x) + 1.25, exact=True)
-    xs = np.linspace(-3.0, 3.0, 37)
+    xs = np.linspace(0.1, 3.0, 37)
     assert f"mg_{name}" not in f.source(xs)
     assert f(xs).tolist() == [plain(x) + 1.25 for x in xs]
 
@@ -66,3 +66,44 @@ def test_erfc_with_other_bits_is_not_used(monkeypatch, interval):
     rows[interval][3] *= 1 + 1e-12
     monkeypatch.setattr(same_erfc, "DENOMINATORS", tuple(map(tuple, rows)))
     assert not same_erfc.usable.__wrapped__(build.vector_bits())
+
+
+@pytest.mark.parametrize("number", [0, 3, same_log.SHORT + 1, same_log.SHORT + 9, same_log.SHORT + same_log.LONG + 40])
+def test_log_with_other_bits_is_not_used(monkeypatch, number):
+    if not same_log.usable(build.vector_bits()):
+        pytest.skip("this machine's log takes other steps anyway")
+    numbers = list(same_log.constants())
+    numbers[number] *= 1 + 1e-4
+    monkeypatch.setattr(same_log, "constants", lambda: tuple(numbers))
+    assert not same_log.usable.__wrapped__(build.vector_bits())
+
+
+@pytest.mark.parametrize("text", ["", "7f00-7f01 r--p 0 0:0 0 /no/such/place/libm.so.6\n"])
+def test_a_library_whose_table_is_not_found(monkeypatch, text):
+    monkeypatch.setattr(same_log.Path, "read_text", lambda path: text)
+    assert same_log.constants.__wrapped__() == ()
+
+
+def test_a_file_without_the_table(monkeypatch):
+    begins = np.array([same_log.LN2_HIGH, same_log.LN2_LOW]).tobytes()
+    for rest in (b"", bytes(100), bytes(10_000), np.arange(300.0).tobytes()):
+        monkeypatch.setattr(same_log.Path, "read_text", lambda path: "7f00-7f01 r--p 0 0:0 0 /lib/libm.so.6\n")
+        monkeypatch.setattr(same_log.Path, "read_bytes", lambda path, rest=rest: b"xyz" + begins + rest)
+        assert same_log.constants.__wrapped__() == ()
+
+
+def test_log_of_many_numbers():
+    """Around 1, at the edges of the intervals of the table, and over the whole range of doubles."""
+    rng = np.random.default_rng(3)
+    xs = np.concatenate(
+        [
+            1.0 + rng.uniform(-0.1, 0.1, 20_000),
+            np.ldexp(rng.uniform(0.5, 1.0, 20_000), rng.integers(-1073, 1024, 20_000)),
+            (0.6875 + np.arange(128) / 128)[:, None].repeat(3, 1).ravel() + np.tile([-1e-16, 0.0, 2e-16], 128),
+            np.array(
+                [0.0, -0.0, -1.0, 5e-324, 2.2250738585072014e-308, 2.225073858507201e-308, 1.7976931348623157e308]
+            ),
+        ]
+    )
+    got = vmap(lambda x: math.log(x), exact=True)(xs)
+    assert all(same(float(y), math.log(Value(float(x))).data) for x, y in zip(xs, got))

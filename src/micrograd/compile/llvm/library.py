@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from micrograd.compile.llvm import math as inline
-from micrograd.compile.llvm import same_erfc, same_exp, same_square
+from micrograd.compile.llvm import same_erfc, same_exp, same_log, same_square
 from micrograd.compile.llvm.build import host_features, vector_name
 
 if TYPE_CHECKING:
     from micrograd.compile.llvm.emit import Text
 
-SAME: dict[str, Any] = {"exp": same_exp, "erfc": same_erfc}  # vector functions with the bits of the library
+# Vector functions with the bits of the library.
+SAME: dict[str, Any] = {"exp": same_exp, "erfc": same_erfc, "log": same_log}
 OURS = ("mg_mod", "mg_floordiv")  # in ops.h, over doubles alone
 
 

@@ -120,12 +120,7 @@ def text(width: int) -> str:
     beyond = select(negative, real("sub", number(2.0), tail), tail)
     beyond = select(do(f"fcmp olt {T} %x, {number(-6.0)}"), number(2.0), beyond)
     result = select(in_b, below(y), beyond)
-    lines += [f"  ret {T} {result}", "slow:"]
-    made = "poison"
-    for k in range(width):
-        x = do(f"extractelement {T} %x, i64 {k}")
-        made = do(f"insertelement {T} {made}, double {do(f'call double @erfc(double {x})')}, i64 {k}")
-    lines.append(f"  ret {T} {made}")
+    lines += [f"  ret {T} {result}", "slow:", same_exp.lane_by_lane(width, "erfc")]
     return "\n".join([f"define internal {T} @mg_erfc{width}({T} %x) noinline {{", *lines, "}\n"])
 
 

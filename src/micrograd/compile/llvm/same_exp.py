@@ -47,13 +47,13 @@ def table() -> str:
     return f"@mg_exp_table = internal constant [{2 * SIZE} x i64] [{', '.join(f'i64 {c}' for c in cells)}]"
 
 
-def _pairs(width: int) -> list[str]:
-    """The entries of the table at %place, as %tail and %scale0. Each lane loads its pair, in 3/4 of the time of a gather."""
+def pairs(width: int, table: str, first: str, second: str) -> list[str]:
+    """The pairs of doubles in a table at %place, as two vectors. Each lane loads its pair, in 3/4 of the time of a gather."""
     lines = []
     for k in range(width):
         lines += [
             f"  %k{k} = extractelement <{width} x i64> %place, i64 {k}",
-            f"  %p{k} = getelementptr i64, ptr @mg_exp_table, i64 %k{k}",
+            f"  %p{k} = getelementptr i64, ptr @{table}, i64 %k{k}",
             f"  %l{k} = load <2 x double>, ptr %p{k}, align 8",
         ]
     halves = []
@@ -70,10 +70,23 @@ def _pairs(width: int) -> list[str]:
                 lines.append(f"  {name} = shufflevector {vectors}, <{2 * size} x i32> <{order}>")
             names, size = joined, 2 * size
         halves.append(f"<{width} x double> {names[0]}")
-    for which, name in enumerate(("tail", "scales")):
+    for which, name in enumerate((first, second)):
         order = ", ".join(f"i32 {i + which}, i32 {width + i + which}" for i in range(0, width, 2))
         lines.append(f"  %{name} = shufflevector {', '.join(halves)}, <{width} x i32> <{order}>")
-    return [*lines, f"  %scale0 = bitcast <{width} x double> %scales to <{width} x i64>"]
+    return lines
+
+
+def lane_by_lane(width: int, function: str) -> str:
+    """The end of a function of %x: the result of the library for each lane."""
+    T, lines, result = f"<{width} x double>", [], "poison"
+    for k in range(width):
+        lines += [
+            f"  %x{k} = extractelement {T} %x, i64 {k}",
+            f"  %y{k} = call double @{function}(double %x{k})",
+            f"  %z{k} = insertelement {T} {result}, double %y{k}, i64 {k}",
+        ]
+        result = f"%z{k}"
+    return "\n".join([*lines, f"  ret {T} {result}"])
 
 
 def text(width: int) -> str:
@@ -83,17 +96,7 @@ def text(width: int) -> str:
     def splat(x: float) -> str:
         return f"splat (double {_hex(x)})"
 
-    lanes = []
-    result = "poison"
-    for k in range(width):
-        lanes += [
-            f"  %x{k} = extractelement {T} %x, i64 {k}",
-            f"  %y{k} = call double @exp(double %x{k})",
-            f"  %z{k} = insertelement {T} {result}, double %y{k}, i64 {k}",
-        ]
-        result = f"%z{k}"
-    slow = "\n".join(lanes)
-    pairs = "\n".join(_pairs(width))
+    loads = "\n".join(pairs(width, "mg_exp_table", "tail", "scales"))
     return f"""define internal {T} @mg_exp{width}({T} %x) noinline {{
   %size = call {T} @llvm.fabs.{S}({T} %x)
   %near = fcmp olt {T} %size, {splat(512.0)}
@@ -108,7 +111,8 @@ fast:
   %r = call {T} @llvm.fma.{S}({T} %kd, {T} {splat(LN2_LOW)}, {T} %r0)
   %k = and {whole} %ki, splat (i64 {SIZE - 1})
   %place = shl {whole} %k, splat (i64 1)
-{pairs}
+{loads}
+  %scale0 = bitcast {T} %scales to {whole}
   %top = shl {whole} %ki, splat (i64 45)
   %scale1 = add {whole} %scale0, %top
   %scale = bitcast {whole} %scale1 to {T}
@@ -122,8 +126,7 @@ fast:
   %y = call {T} @llvm.fma.{S}({T} %scale, {T} %v, {T} %scale)
   ret {T} %y
 slow:
-{slow}
-  ret {T} {result}
+{lane_by_lane(width, "exp")}
 }}
 """
 
