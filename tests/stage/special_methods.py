@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import collections
 import functools
+import heapq
 import math
 import sys
 from dataclasses import dataclass, field
@@ -330,3 +332,30 @@ def fields(x):
 
 
 MERGED = [points, fields]
+
+
+def insertion(x):
+    numbers = [1, 3, 5]
+    bisect.insort(numbers, 2 if x > 0 else 4)
+    return x * sum(i * n for i, n in enumerate(numbers))
+
+
+def heap(x):
+    numbers = []
+    heapq.heappush(numbers, 3 if x > 0 else 9)
+    heapq.heappush(numbers, 5)
+    return x * heapq.heappop(numbers) + len(numbers)
+
+
+def queue(x):
+    q = collections.deque([1.0])
+    q.append(2 if x > 0 else 3)
+    return x * sum(q) + len(q)
+
+
+def same_nan(x):
+    n = math.nan if x > 0 else 1.0
+    return x if n in (2.0, n) else 5.0
+
+
+FUNCTIONS += [insertion, heap, queue, same_nan]

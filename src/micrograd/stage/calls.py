@@ -201,7 +201,7 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return call(m, inner, [f, *args], kwargs)
     if m.here is not TRUE or m.rolling is not None:
         raise Unsupported(f"a call of {getattr(f, '__qualname__', kind.__name__)}, which may have an effect")
-    return native(m, f, args, kwargs)
+    return once(m, f, args, kwargs)
 
 
 def _by_rule(m: Machine, f: Any, rule: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -234,6 +234,13 @@ def named(m: Machine, x: Any) -> Any:
     if type(x) is Summary:
         raise Unsupported("`**` of dicts that differ by row")
     return x
+
+
+def once(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Call something that may have an effect, and so not for one alternative after the other."""
+    if any(type(plainly(m, a)) is Summary for a in [*args, *kwargs.values()]):
+        raise Unsupported(f"a call of {getattr(f, '__qualname__', type(f).__name__)} with what differs by row")
+    return native(m, f, args, kwargs)
 
 
 def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -338,7 +345,7 @@ def _instance(m: Machine, kind: type, args: list[Any], kwargs: dict[str, Any]) -
     ):
         if m.here is not TRUE or m.rolling is not None:
             raise Unsupported(f"a {kind.__name__} is made")
-        return native(m, kind, args, kwargs)
+        return native(m, kind, args, kwargs) if own is None else once(m, kind, args, kwargs)
     made = m.made(kind.__new__(kind))
     begin = kind.__init__
     if hasattr(kind, "__dataclass_fields__") and special.is_generated(begin):

@@ -114,7 +114,7 @@ def contains(m: Machine, items: Any, x: Any) -> Any:
     for item in items:
         if item is not x and "pick" in (getattr(x, "_op", ""), getattr(item, "_op", "")) and isinstance(x, Value):
             m.lose(m.masks.both_of(m.here, m.masks.compare("ne", x, x)), "`in` asks whether a nan is the same object")
-        mask = m.here if item is x else m.truth(compare(m, ast.Eq, item, x))
+        mask = m.here if item is x else m.truth(m.lift(lambda y: y is x or compare(m, ast.Eq, y, x), item))
         total = m.masks.either(total, mask)
         m.here = m.masks.without(m.here, mask)
         if m.here is FALSE:
