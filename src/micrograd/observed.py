@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+if not hasattr(plain, "no_grad"):  # the original micrograd, installed beside, has overwritten engine.py
+    from micrograd import install
+
+    raise ImportError(install.original_beside() or f"{plain.__file__} belongs to another package")
+
 ELSEWHERE = 65535  # in place of a trace: made by another thread, from what belongs to one
 MAX_SCOPE = (1 << 22) - 1  # a node of the C engine has 22 bits for it
 

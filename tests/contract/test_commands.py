@@ -130,6 +130,22 @@ def test_the_original_installed_over_it_is_said_by_the_command(both, run_python)
     assert "micrograd: the distribution 'micrograd' 0.1.0 is installed beside" in done.stderr
 
 
+@pytest.mark.parametrize("module", ["nn", "losses", "compile.jit"])
+def test_and_by_the_modules_that_are_left_of_it(both, run_python, module):
+    for name, text in ORIGINAL.items():
+        (both / "micrograd" / name).write_text(text)
+    done = run_python(f"import micrograd.{module}", PYTHONPATH=str(both), check=False)
+    assert "ImportError: the distribution 'micrograd' 0.1.0 is installed beside" in done.stderr
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(tmp_path):
+    done = subprocess.run(
+        f'"{sys.executable}" -W ignore -m micrograd info | true; echo "${{PIPESTATUS[0]}}"',
+        shell=True, executable="/bin/bash", capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.stderr == "" and done.stdout.strip() in ("0", "141")
+
+
 def test_alone_nothing_is_said(run_python):
     assert install.original_beside() == ""
     assert not run_python("import micrograd", MICROGRAD_PURE="1").stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -82,6 +83,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     try:
         return int(module.run(args))
+    except BrokenPipeError:  # `micrograd info | head`: nobody reads the rest
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what Python would write when it ends
+        return 141  # as a program that SIGPIPE has ended
     except (BadArgument, ImportError, OSError) as reason:
         told = str(reason)
         if isinstance(reason, OSError) and reason.filename is not None and reason.strerror:
