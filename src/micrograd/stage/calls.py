@@ -345,7 +345,9 @@ def _instance(m: Machine, kind: type, args: list[Any], kwargs: dict[str, Any]) -
     ):
         if m.here is not TRUE or m.rolling is not None:
             raise Unsupported(f"a {kind.__name__} is made")
-        return native(m, kind, args, kwargs) if own is None else once(m, kind, args, kwargs)
+        made = native(m, kind, args, kwargs) if own is None else once(m, kind, args, kwargs)
+        # What C code keeps in it is changed for all rows at once, or not at all; its attributes may differ by row.
+        return m.made(made) if type(made) is kind and hasattr(made, "__dict__") and not issubclass(kind, Value) else made
     made = m.made(kind.__new__(kind))
     begin = kind.__init__
     if hasattr(kind, "__dataclass_fields__") and special.is_generated(begin):
