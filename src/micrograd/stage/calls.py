@@ -347,7 +347,9 @@ def _instance(m: Machine, kind: type, args: list[Any], kwargs: dict[str, Any]) -
             raise Unsupported(f"a {kind.__name__} is made")
         made = native(m, kind, args, kwargs) if own is None else once(m, kind, args, kwargs)
         # What C code keeps in it is changed for all rows at once, or not at all; its attributes may differ by row.
-        return m.made(made) if type(made) is kind and hasattr(made, "__dict__") and not issubclass(kind, Value) else made
+        return (
+            m.made(made) if type(made) is kind and hasattr(made, "__dict__") and not issubclass(kind, Value) else made
+        )
     made = m.made(kind.__new__(kind))
     begin = kind.__init__
     if hasattr(kind, "__dataclass_fields__") and special.is_generated(begin):
