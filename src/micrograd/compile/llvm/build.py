@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -162,6 +165,26 @@ def target_machine(level: int, bits: int) -> Any:
     )
 
 
+@contextmanager
+def interrupted_later() -> Iterator[None]:
+    """Keep a Ctrl-C until the end: an exception that is raised inside a callback of LLVM's would be printed and lost."""
+    before = signal.getsignal(signal.SIGINT)
+    came: list[Any] = []
+    mine = threading.current_thread() is threading.main_thread() and callable(before)
+    try:
+        if mine:
+            signal.signal(signal.SIGINT, lambda _, frame: came.append(frame))
+    except ValueError:  # another interpreter than the main one
+        mine = False
+    try:
+        yield
+    finally:
+        if mine:
+            signal.signal(signal.SIGINT, before)
+    if came and callable(before):
+        before(signal.SIGINT, came[0])
+
+
 def compile_text(source: str, scratch: int, target: Target, level: int = 2) -> Code:
     """Machine code from IR: out of the cache on disk where it was made before."""
     binding = llvm()
@@ -187,7 +210,8 @@ def compile_text(source: str, scratch: int, target: Target, level: int = 2) -> C
     engine = binding.create_mcjit_compiler(module, machine)
     fresh: list[bytes] = []
     engine.set_object_cache(lambda _, code: fresh.append(code), lambda _: kept)
-    engine.finalize_object()
+    with interrupted_later():
+        engine.finalize_object()
     if kept is None and fresh:
         cache_file.save(key, fresh[0])
     left = "@mg_pause" in source or "@mg_alloc" in source
