@@ -53,3 +53,33 @@ def test_other_text_in_the_file_is_no_source(columns):
     f = eval(compile("\n" * 14 + "lambda x: x * 7", __file__, "eval"))
     with pytest.raises((NoSource, Unsupported)):
         source.tree_of(f)
+
+
+CELL = """
+from micrograd import math
+import math as standard
+
+
+def payoff(price, strike):
+    return math.exp(price) - strike if price > strike else standard.pi * price
+
+
+half = lambda x: math.sqrt(x) * 0.5
+"""
+
+
+@pytest.mark.parametrize("by_statements", [True, False], ids=["notebook", "file"])
+def test_a_cell_that_imports_what_its_functions_call(columns, by_statements):
+    import linecache
+
+    name = f"<cell {by_statements} {source.HAS_COLUMNS}>"
+    linecache.cache[name] = (len(CELL), None, CELL.splitlines(keepends=True), name)
+    try:
+        tree, names = ast.parse(CELL, name), {}
+        parts = [ast.Module(body=[s], type_ignores=[]) for s in tree.body] if by_statements else [tree]
+        for part in parts:  # as IPython runs a cell; math.exp is then compiled in another way
+            exec(compile(part, name, "exec"), names)
+        assert text(names["half"]) == "math.sqrt(x) * 0.5"
+        assert "standard.pi * price" in ast.unparse(source.tree_of(names["payoff"]))
+    finally:
+        del linecache.cache[name]

@@ -10,13 +10,15 @@ from typing import Any
 from micrograd.stage.errors import NoSource, Unsupported
 
 HAS_COLUMNS = hasattr(CodeType, "co_positions")  # from Python 3.11 on
-_modules: dict[str, tuple[str, Any]] = {}  # file → (text, where its functions are)
+_modules: dict[tuple[str, bool], tuple[str, Any]] = {}  # (file, by statements) → (text, where its functions are)
 
 
 def tree_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
     """The syntax tree of a function."""
     code = function.__code__
-    found = [node for node, compiled in _functions_in(code) if _same(compiled, code)]
+    found = [node for node, compiled in _functions_in(code, False) if _same(compiled, code)]
+    if not found:  # a notebook compiles each statement by itself, which gives other code for calls of imported modules
+        found = [node for node, compiled in _functions_in(code, True) if _same(compiled, code)]
     if not found:
         raise NoSource(f"the source of {function.__qualname__} is not available")
     if len({ast.dump(node) for node in found}) > 1:
@@ -25,8 +27,11 @@ def tree_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
     return tree
 
 
-def _functions_in(code: CodeType) -> list[tuple[Any, CodeType]]:
-    """The functions of the file that a code is from, which begin at the same line: tree and compiled code of each."""
+def _functions_in(code: CodeType, by_statements: bool) -> list[tuple[Any, CodeType]]:
+    """The functions of the file that a code is from, which begin at the same line: tree and compiled code of each.
+
+    by_statements: compile each statement of the file by itself.
+    """
     name = code.co_filename
     linecache.checkcache(name)
     text = "".join(linecache.getlines(name))
@@ -34,16 +39,17 @@ def _functions_in(code: CodeType) -> list[tuple[Any, CodeType]]:
         raise Unsupported(f"{code.co_name} is a function of NumPy")
     if not text:
         raise NoSource(f"the source of {code.co_name} is not available")
-    if name not in _modules or _modules[name][0] != text:
+    key = name, by_statements
+    if key not in _modules or _modules[key][0] != text:
         try:
-            _modules[name] = (text, _index(text, name))
+            _modules[key] = (text, _index(text, name, by_statements))
         except (SyntaxError, ValueError) as reason:
             raise Unsupported(f"the source of {code.co_name} cannot be read: {reason}") from None
-    found: list[tuple[Any, CodeType]] = _modules[name][1].get((code.co_name, code.co_firstlineno), [])
+    found: list[tuple[Any, CodeType]] = _modules[key][1].get((code.co_name, code.co_firstlineno), [])
     return found
 
 
-def _index(text: str, name: str) -> dict[tuple[str, int], list[tuple[Any, CodeType]]]:
+def _index(text: str, name: str, by_statements: bool) -> dict[tuple[str, int], list[tuple[Any, CodeType]]]:
     tree = ast.parse(text, name)
     nodes: dict[tuple[str, int], list[Any]] = {}
     for node in ast.walk(tree):
@@ -53,7 +59,8 @@ def _index(text: str, name: str) -> dict[tuple[str, int], list[tuple[Any, CodeTy
         elif isinstance(node, ast.Lambda):
             nodes.setdefault(("<lambda>", node.lineno), []).append(node)
     codes: dict[tuple[str, int], list[CodeType]] = {}
-    waiting = [compile(tree, name, "exec", dont_inherit=True)]
+    parts = [ast.Module(body=[s], type_ignores=[]) for s in tree.body] if by_statements else [tree]
+    waiting = [compile(part, name, "exec", dont_inherit=True) for part in parts]
     while waiting:
         code = waiting.pop()
         codes.setdefault((code.co_name, code.co_firstlineno), []).append(code)
