@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import dask
 import pytest
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 
 from micrograd import engine, math, random, value_and_grad, vmap
 
@@ -44,3 +46,11 @@ GREEKS = {"in_axes": (None, None, None, None, 0), "reduce": "mean"}
 
 def greeks(client=None, **options):
     return vmap(value_and_grad(path, argnums=(0, 1, 2)), **GREEKS, **options, client=client)
+
+
+@contextmanager
+def in_process():
+    """A client of one worker, which is a thread of this process."""
+    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    with LocalCluster(silence_logs=50, **settings) as cluster, Client(cluster) as client:
+        yield client

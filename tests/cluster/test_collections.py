@@ -12,9 +12,9 @@ pytest.importorskip("llvmlite", reason="workers compile")
 import dask
 import dask.array as da
 import numpy as np
-from distributed import Client, LocalCluster
+from distributed import Client
 
-from cluster.local import MARKS
+from cluster.local import MARKS, in_process
 from micrograd import vmap
 
 pytestmark = MARKS
@@ -22,8 +22,7 @@ pytestmark = MARKS
 
 @pytest.fixture(scope="module")
 def client():
-    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
-    with LocalCluster(silence_logs=50, **settings) as cluster, Client(cluster) as client:
+    with in_process() as client:
         yield client
 
 
@@ -115,9 +114,8 @@ def test_data_are_fetched_by_the_client_that_was_given(client):
     from micrograd import losses, nn, optim
     from micrograd.train import fit
 
-    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
     far = client.persist(da.arange(5000.0, chunks=700))
-    with LocalCluster(silence_logs=50, **settings) as cluster, Client(cluster) as default:
+    with in_process() as default:
         assert Client.current() is default
         assert vmap(double, reduce="sum", client=client)(far) == 5000 * 4999.0
         model = nn.Sequential(lambda x: [x * 1e-3], nn.Linear(1, 1, rng=0), lambda out: out[0])

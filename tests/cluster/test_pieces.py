@@ -10,26 +10,20 @@ pytest.importorskip(
 pytest.importorskip("llvmlite", reason="workers compile")
 
 import numpy as np
-from distributed import Client, LocalCluster
 
-from micrograd import engine, math, random, value_and_grad, vmap
+from cluster.local import MARKS, in_process
+from micrograd import math, random, value_and_grad, vmap
 from micrograd.cluster import worker
 from micrograd.compile.backend import BLOCK
 
-pytestmark = [
-    pytest.mark.skipif(not engine.NATIVE, reason="workers run machine code, which needs the C engine"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.xdist_group("cluster"),
-]
+pytestmark = MARKS
 
 ROWS = 9 * BLOCK + 17
 
 
 @pytest.fixture(scope="module")
 def client():
-    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
-    with LocalCluster(silence_logs=50, **settings) as cluster, Client(cluster) as client:
+    with in_process() as client:
         yield client
 
 

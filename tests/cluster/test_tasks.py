@@ -12,9 +12,8 @@ pytest.importorskip(
 pytest.importorskip("llvmlite", reason="workers compile")
 
 import numpy as np
-from distributed import Client, LocalCluster
 
-from cluster.local import MARKET, MARKS, greeks
+from cluster.local import MARKET, MARKS, greeks, in_process
 from micrograd import random, vmap
 from micrograd.cluster import run, worker
 from micrograd.cluster.columns import ClusterRows
@@ -27,8 +26,7 @@ pytestmark = MARKS
 
 @pytest.fixture(scope="module")
 def one_thread():
-    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
-    with LocalCluster(silence_logs=50, **settings) as cluster, Client(cluster) as client:
+    with in_process() as client:
         yield client
 
 
@@ -87,13 +85,12 @@ def test_workers_that_are_all_gone_are_an_error(monkeypatch):
     """The call waited for ever."""
     monkeypatch.setattr(run, "QUIET", 0.1)
     monkeypatch.setattr(run, "ALONE", 0.5)
-    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
-    with LocalCluster(silence_logs=50, **settings) as cluster, Client(cluster) as client:
+    with in_process() as client:
         f = greeks(client)
 
         def leave(progress):
             if progress.done == 1:
-                cluster.sync(next(iter(cluster.workers.values())).close)
+                client.cluster.sync(next(iter(client.cluster.workers.values())).close)
 
         f.progress = leave
         with pytest.raises(ClusterError, match=r"has had no workers for \d+ s, and rows [\d,]+ to [\d,]+ are not done"):
@@ -103,8 +100,7 @@ def test_workers_that_are_all_gone_are_an_error(monkeypatch):
 @pytest.mark.parametrize("when", ["before", "in the middle"])
 def test_a_client_that_is_closed_is_an_error(when):
     """It was a KeyError, or an error about a message that could not be sent."""
-    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
-    with LocalCluster(silence_logs=50, **settings) as cluster, Client(cluster) as client:
+    with in_process() as client:
         f = greeks(client)
         if when == "before":
             client.close()

@@ -8,18 +8,9 @@ from micrograd import Value, grad, jit, math, nn, no_grad, value_and_grad, vmap
 from random_programs import needs_llvm
 
 np = pytest.importorskip("numpy", reason="vmap needs NumPy")
+from two_columns import X, Y, f, want  # noqa: E402
+
 pytestmark = needs_llvm
-
-
-def f(x, y):
-    return math.exp(x) * y + x
-
-
-def want(x, y):
-    return np.exp(np.asarray(x, float)) * np.asarray(y, float) + np.asarray(x, float)
-
-
-X, Y = np.linspace(-1, 1, 13), np.linspace(0.5, 2, 13)
 
 
 class TestReduce:

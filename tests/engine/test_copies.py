@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from twins import PYTHON, C, in_place
+from twins import PYTHON, C, cube, in_place
 
 
 def neuron(Value):
@@ -138,23 +138,13 @@ class TestCopy:
 
 
 class TestHandWrittenBackward:
-    @staticmethod
-    def cube(Value, x):
-        out = Value(x.data**3, (x,), "cube")
-
-        def _backward():
-            x.grad += 3 * x.data**2 * out.grad
-
-        out._backward = _backward
-        return out
-
     def test_pickle_says_that_it_cannot(self, Value):
         with pytest.raises((AttributeError, pickle.PicklingError), match=r"_backward|local object"):
-            pickle.dumps(self.cube(Value, Value(2.0)))
+            pickle.dumps(cube(Value, Value(2.0)))
 
     def test_copy_shares_it(self, Value):
         x = Value(2.0)
-        y = copy.copy(self.cube(Value, x))
+        y = copy.copy(cube(Value, x))
         assert y.data == 8.0 and y._backward.__name__ == "_backward"
 
 

@@ -10,22 +10,11 @@ import weakref
 
 import pytest
 
-from twins import FREE_THREADED
+from twins import FREE_THREADED, cube
 
 
 class Token:
     """Something that a weak reference can watch, to hang on a node."""
-
-
-def cube(Value, x):
-    """An op as the lecture writes it: the closure holds the node that holds the closure."""
-    out = Value(x.data**3, (x,), "cube")
-
-    def _backward():
-        x.grad += 3 * x.data**2 * out.grad
-
-    out._backward = _backward
-    return out
 
 
 class TestHandWrittenBackward:

@@ -140,6 +140,16 @@ def shortened(program: Program, rows: list[list[float]], orders: Sequence[str]) 
     return shrink(program, fails)
 
 
+def check_rows(f: Any, derived: str, rows: Sequence[Sequence[float]]) -> None:
+    """Stage a function of two numbers, or its value and gradient, on the first row; each row must be that of eager code."""
+    g = f if derived == "value" else value_and_grad(f, (0, 1))
+    found = stage(g, flat(("tuple", (NUMBER, NUMBER))), rows[0])
+    for row in rows:
+        got, want = staged(found, row), eager(g, row)
+        assert got is not None
+        assert all(equal(a, b, exact=derived == "value") for a, b in zip(got, want)), (row, got, want)
+
+
 def main() -> None:
     """Run programs until time is up."""
     seconds = float(sys.argv[sys.argv.index("--seconds") + 1]) if "--seconds" in sys.argv else 60.0

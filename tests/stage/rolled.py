@@ -1,9 +1,20 @@
 """Programs with one plain loop or more, which test_rolled.py compares with eager code."""
 
 from micrograd import Value, math
+from micrograd.tape.tape import Loop, Tape
 
 SCALE = Value(0.75)
 WEIGHTS = [0.1 * k for k in range(30)]
+
+
+def loops(tape: Tape) -> int:
+    """How many loops a tape has, without those inside of others."""
+    return sum(isinstance(op, Loop) for op in tape.ops)
+
+
+def number(x):
+    """The number of a Value; a number as it is."""
+    return x.data if isinstance(x, Value) else x
 
 
 def only_values(x, y, z):

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from micrograd import grad, jit, math, value_and_grad, vmap
-from micrograd.compile.tuning import TUNING
-from micrograd.tape.tape import Loop, Tape
+from micrograd.tape.tape import Loop
 from random_programs import needs_llvm
+from stage.rolled import loops, number
 
-pytestmark = needs_llvm
+pytestmark = [needs_llvm, pytest.mark.usefixtures("short_loops_are_rolled")]
 
 ROWS = [(0.5, 2.0, -1.0), (-0.5, 1.5, 1.0), (1.3, 1.0, 0.25), (0.1, -0.3, 0.5), (1.0, 1.0, 1.0), (0.2, 0.7, -0.6)]
 N = 40
@@ -246,19 +246,6 @@ TRAPS = [
     divided_by_a_plain_zero, changed_in_place, other_names, appended_in_the_loop, written_by_index, one_list_or_the_other,
     asks_how_long, texts_and_numbers, a_pole_that_no_row_reads, wraps_around,
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def short_loops_are_rolled(monkeypatch):
-    monkeypatch.setattr(TUNING, "rolled_work", 20)
-
-
-def loops(tape: Tape) -> int:
-    return sum(isinstance(op, Loop) for op in tape.ops)
-
-
-def number(x):
-    return x.data if hasattr(x, "data") else x
 
 
 def close(a, b):

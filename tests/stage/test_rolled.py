@@ -5,24 +5,12 @@ import pytest
 
 from micrograd import Value, grad, jit, math, value_and_grad, vmap
 from micrograd.compile.tuning import TUNING
-from micrograd.tape.tape import Loop, Tape
 from random_programs import needs_llvm
-from stage.rolled import PROGRAMS, only_values
+from stage.rolled import PROGRAMS, loops, number, only_values
+
+pytestmark = pytest.mark.usefixtures("short_loops_are_rolled")
 
 ROWS = [(0.5, 2.0, -1.0), (-0.5, 1.5, 1.0), (1.3, 1.0, 0.25), (0.1, -0.3, 0.5), (1.0, 1.0, 1.0), (0.2, 0.7, -0.6)]
-
-
-@pytest.fixture(autouse=True)
-def short_loops_are_rolled(monkeypatch):
-    monkeypatch.setattr(TUNING, "rolled_work", 20)
-
-
-def loops(tape: Tape) -> int:
-    return sum(isinstance(op, Loop) for op in tape.ops)
-
-
-def number(x):
-    return x.data if isinstance(x, Value) else x
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)

@@ -163,34 +163,29 @@ def _repeat(m: Machine, x: Any, times: Any = 1 << 60) -> Any:
     return m.made(iterators.Sequence([x] * times))
 
 
-def bisect_right(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> Any:
-    """What bisect.bisect_right does, comparison by comparison, as a function that can be interpreted."""
+def _bisect(a: Any, lo: int, hi: Any, key: Any, is_before: Any) -> Any:
+    """What the bisect module does, comparison by comparison, as a function that can be interpreted."""
     if lo < 0:
         raise ValueError("lo must be non-negative")
     if hi is None:
         hi = len(a)
     while lo < hi:
         mid = (lo + hi) // 2
-        if x < (a[mid] if key is None else key(a[mid])):
-            hi = mid
-        else:
+        if is_before(a[mid] if key is None else key(a[mid])):
             lo = mid + 1
+        else:
+            hi = mid
     return lo
+
+
+def bisect_right(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> Any:
+    """The place behind all items that are at most x."""
+    return _bisect(a, lo, hi, key, lambda item: not x < item)
 
 
 def bisect_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> Any:
-    """What bisect.bisect_left does, comparison by comparison, as a function that can be interpreted."""
-    if lo < 0:
-        raise ValueError("lo must be non-negative")
-    if hi is None:
-        hi = len(a)
-    while lo < hi:
-        mid = (lo + hi) // 2
-        if (a[mid] if key is None else key(a[mid])) < x:
-            lo = mid + 1
-        else:
-            hi = mid
-    return lo
+    """The place behind all items that are less than x."""
+    return _bisect(a, lo, hi, key, lambda item: item < x)
 
 
 def _interpreted(f: Any) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ order a loop of n iterations has n² nodes. Each node exists once, so equal mask
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from micrograd import engine
@@ -105,15 +106,7 @@ class Masks:
             return b
         if a is FALSE or b is FALSE or a.inverse is b:
             return FALSE
-        key = (id(a), id(b)) if id(a) < id(b) else (id(b), id(a))
-        found = self.both.get(key)
-        if found is None:
-            self._count()
-            top = a.atom if a.atom > b.atom else b.atom
-            a1, a0 = (a.yes, a.no) if a.atom == top else (a, a)
-            b1, b0 = (b.yes, b.no) if b.atom == top else (b, b)
-            found = self.both[key] = self.node(top, self.both_of(a1, b1), self.both_of(a0, b0))
-        return found
+        return self._combine(self.both, self.both_of, a, b)
 
     def either(self, a: Mask, b: Mask) -> Mask:
         """Where a or b holds."""
@@ -123,14 +116,18 @@ class Masks:
             return b
         if a is TRUE or b is TRUE or a.inverse is b:
             return TRUE
+        return self._combine(self.any, self.either, a, b)
+
+    def _combine(self, known: dict[tuple[int, int], Mask], how: Callable[[Mask, Mask], Mask], a: Mask, b: Mask) -> Mask:
+        """Combine two masks by combining what they are where their highest atom holds, and where it does not."""
         key = (id(a), id(b)) if id(a) < id(b) else (id(b), id(a))
-        found = self.any.get(key)
+        found = known.get(key)
         if found is None:
             self._count()
             top = a.atom if a.atom > b.atom else b.atom
             a1, a0 = (a.yes, a.no) if a.atom == top else (a, a)
             b1, b0 = (b.yes, b.no) if b.atom == top else (b, b)
-            found = self.any[key] = self.node(top, self.either(a1, b1), self.either(a0, b0))
+            found = known[key] = self.node(top, how(a1, b1), how(a0, b0))
         return found
 
     def without(self, a: Mask, b: Mask) -> Mask:
