@@ -28,7 +28,7 @@ FLAGS = (
     "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1 -DMICROGRAD_SANITIZE"
 )
 THREADS = "-fsanitize=thread -fno-omit-frame-pointer -g -O1 -DMICROGRAD_SANITIZE"
-THREADED = ["backward", "by_hand", "hostile", "safety", "blocks", "calls", "captured", "kept_numbers",
+THREADED = ["backward", "by_hand", "hostile", "safety", "blocks", "calls", "captured", "kept_numbers", "no_grad_calls",
             "vmap_rows", "vmap_values", "tiles", "leave"]  # fmt: skip
 INSTRUMENTED = "--with-thread-sanitizer" in str(sysconfig.get_config_var("CONFIG_ARGS"))
 RACE = """
@@ -59,6 +59,7 @@ TESTS = [
     "calls",
     "captured",
     "kept_numbers",
+    "no_grad_calls",
     "vmap",
     "vmap_values",
     "tiles",

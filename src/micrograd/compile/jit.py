@@ -260,11 +260,12 @@ class Jit:
         if key is None or not hasattr(self.kernel, "install"):
             return
         if type(variant.params) is not list and variant.trace.captured:
-            kernel = variant.kernels.get(variant.goal(()))
-            if kernel is not None and variant.trace.shape == NUMBER and not variant.plain(()):
-                code = kernel.code
-                if isinstance(code, llvm.run.Point):
-                    self.kernel.install_step(code.machine_code, key, code.scratch, variant.params, RESULT)
+            if variant.trace.shape == NUMBER and not variant.plain(()):
+                for wanted, op in (((), RESULT), (None, None)):  # with gradients, and under no_grad
+                    kernel = variant.kernels.get(variant.goal(wanted))
+                    code = None if kernel is None else kernel.code
+                    if isinstance(code, llvm.run.Point):
+                        self.kernel.install_step(code.machine_code, key, code.scratch, variant.params, op)
         elif not variant.trace.captured and set(key[1:-1]) <= {ord("*")}:
             kernel = variant.kernels.get(variant.goal(None))
             code = None if kernel is None else kernel.code

@@ -1,5 +1,5 @@
-/* What the units share that run the machine code of compiled functions: layout.c, leave.c, point.c, kernel.c, rows.c, batch.c,
-   row_call.c and structure.c. */
+/* What the units share that run the machine code of compiled functions: layout.c, leave.c, point.c, arrange.c, kernel.c,
+   rows.c, batch.c, row_call.c and structure.c. */
 
 #ifndef MICROGRAD_CODE_H
 #define MICROGRAD_CODE_H
@@ -97,6 +97,23 @@ Workspace *point_space(const Point *p); /* it begins with n_in numbers, which th
 int point_run(const Point *p, Workspace *space, PyObject **results); /* 1: n_out new references; 0: a guard failed; -1: an error */
 PyObject *module_point(PyObject *module, PyObject *args);
 extern PyType_Spec kernel_spec; /* kernel.c */
+
+/* ---- arrange.c: how results are arranged */
+
+/* A template of tuples alone as numbers, quicker to follow: k >= 0 is the k-th output, -1 - n begins a tuple of n. Those of
+   before stay, for a call that is still at work when another is installed. */
+typedef struct Plan {
+    struct Plan *before;
+    int32_t step[];
+} Plan;
+
+#define PLAN_STEPS 256 /* templates with more have no plan */
+
+PyObject *arrange(PyObject *template, const double *out);
+int template_fits(PyObject *template, Py_ssize_t n_out); /* whether it asks for no other outputs than there are */
+int plan_new(PyObject *template, Plan *before, Plan **plan);
+PyObject *plan_build(const int32_t **plan, const double *out);
+PyObject *plan_refill(PyObject *old, const int32_t **plan, const double *out);
 
 /* ---- rows.c: machine code over the rows of arrays; batch.c and row_call.c call it */
 

@@ -11,7 +11,7 @@
    layer.c      the neurons of a layer in one go
    attributes.c, value.c   the class Value
    linearize.c  a graph as a tape
-   layout.c, point.c, kernel.c   machine code at one point
+   layout.c, point.c, arrange.c, kernel.c   machine code at one point
    rows.c, batch.c, row_call.c   machine code over the rows of arrays
    leave.c      how machine code is left in the middle: Ctrl-C, no memory
    structure.c  whether the modules that compiled code has read are as they were
@@ -306,6 +306,10 @@ int enter_scope(unsigned long scope); /* -1 where there is no such scope, with a
 extern PyMethodDef mode_methods[];
 
 static inline Mode *special_mode(void) { return special_threads && thread_mode.special ? &thread_mode : NULL; }
+static inline int computes_plainly(void) { /* nothing but no_grad may be special in this thread */
+    const Mode *m = special_mode();
+    return m == NULL || !(m->scope || m->trace || m->watcher || m->maker);
+}
 static inline int is_recording(void) { return !special_threads || !thread_mode.recording_off; }
 static inline PyObject *made(Node *out) { return special_threads ? finish(out) : (PyObject *)out; }
 

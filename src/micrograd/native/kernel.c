@@ -2,14 +2,13 @@
 
 #include "code.h"
 
-/* A template of tuples alone as numbers, quicker to follow: k >= 0 is the k-th output, -1 - n begins a tuple of n. Those of
-   before stay, for a call that is still at work when another is installed. */
-typedef struct Plan {
-    struct Plan *before;
-    int32_t step[];
-} Plan;
-
 /* ---- Kernel: a callable that goes straight to machine code when its arguments are plain numbers */
+
+typedef struct {
+    PyObject *key; /* how the numbers lie in the arguments (see lay_flat); NULL where there is no such step */
+    PyObject *code;
+    Point point;
+} Step;
 
 typedef struct {
     PyObject_HEAD
@@ -25,73 +24,9 @@ typedef struct {
     PointFunction function;
     int left; /* whether it may be left in the middle of a run */
     Py_ssize_t n_in, n_out, n_scratch;
-    PyObject *key; /* how the numbers of a step lie in its arguments (see lay_flat); NULL where there is none */
-    PyObject *step_code;
-    Point step; /* a node over what was captured, for these arguments */
+    Step steps[2]; /* where Values were captured: a node over them, and the number alone under no_grad */
     PyObject *watch; /* the modules that were read, as they were; NULL where there are none */
 } Kernel;
-
-static PyObject *build(PyObject *template, const double *out) {
-    if (PyLong_CheckExact(template)) return PyFloat_FromDouble(out[PyLong_AsSsize_t(template)]);
-    if (PyTuple_CheckExact(template)) {
-        Py_ssize_t n = PyTuple_GET_SIZE(template);
-        PyObject *result = PyTuple_New(n);
-        for (Py_ssize_t i = 0; result != NULL && i < n; i++) {
-            PyObject *x = build(PyTuple_GET_ITEM(template, i), out);
-            if (x == NULL) Py_CLEAR(result);
-            else PyTuple_SET_ITEM(result, i, x);
-        }
-        return result;
-    }
-    if (PyList_CheckExact(template)) {
-        Py_ssize_t n = PyList_GET_SIZE(template);
-        PyObject *result = PyList_New(n);
-        for (Py_ssize_t i = 0; result != NULL && i < n; i++) {
-            PyObject *x = build(PyList_GET_ITEM(template, i), out);
-            if (x == NULL) Py_CLEAR(result);
-            else PyList_SET_ITEM(result, i, x);
-        }
-        return result;
-    }
-    if (PyDict_CheckExact(template)) {
-        PyObject *result = PyDict_New(), *key, *part;
-        Py_ssize_t at = 0;
-        while (result != NULL && PyDict_Next(template, &at, &key, &part)) {
-            PyObject *x = build(part, out);
-            if (x == NULL || PyDict_SetItem(result, key, x) < 0) Py_CLEAR(result);
-            Py_XDECREF(x);
-        }
-        return result;
-    }
-    return PyObject_GetAttrString(template, "x"); /* what is no number at all */
-}
-
-static int plan_write(PyObject *template, int32_t *plan, int *at, int room) { /* 0 where the template holds something else */
-    if (*at == room) return 0;
-    if (PyLong_CheckExact(template)) {
-        plan[(*at)++] = (int32_t)PyLong_AsLong(template);
-        return 1;
-    }
-    if (!PyTuple_CheckExact(template)) return 0;
-    plan[(*at)++] = -1 - (int32_t)PyTuple_GET_SIZE(template);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(template); i++)
-        if (!plan_write(PyTuple_GET_ITEM(template, i), plan, at, room)) return 0;
-    return 1;
-}
-
-static PyObject *plan_build(const int32_t **plan, const double *out) {
-    int32_t step = *(*plan)++;
-    if (step >= 0) return PyFloat_FromDouble(out[step]);
-    Py_ssize_t n = -1 - step;
-    PyObject *result = PyTuple_New(n);
-    for (Py_ssize_t i = 0; result != NULL && i < n; i++) {
-        PyObject *x = plan_build(plan, out);
-        if (x == NULL) Py_CLEAR(result);
-        else PyTuple_SET_ITEM(result, i, x);
-    }
-    if (result != NULL) PyObject_GC_UnTrack(result); /* floats in tuples make no cycle: nothing for the collector to walk */
-    return result;
-}
 
 #if PY_VERSION_HEX < 0x030E0000 && !defined(Py_GIL_DISABLED) /* 3.14: a tuple remembers its hash */
 #define REFILL 1
@@ -99,61 +34,36 @@ static PyObject *plan_build(const int32_t **plan, const double *out) {
 #define REFILL 0
 #endif
 
-/* The same into a result of an earlier call, as zip() does: a tuple, or a float in it, of which nobody but its holder knows any
-   longer is written over, everything else is made anew. Takes `old`, gives a new reference. 40 of the 95 ns of a call that
-   gives (value, (da, db)) went into allocation. */
-static PyObject *plan_refill(PyObject *old, const int32_t **plan, const double *out) {
-    int32_t step = *(*plan)++;
-    if (Py_REFCNT(old) != 1) {
-        Py_DECREF(old);
-        (*plan)--;
-        return plan_build(plan, out);
-    }
-    if (step >= 0) {
-        ((PyFloatObject *)old)->ob_fval = out[step];
-        return old;
-    }
-    PyObject **item = &PyTuple_GET_ITEM(old, 0);
-    for (Py_ssize_t i = 0, n = -1 - step; i < n; i++) {
-        if (**plan >= 0 && Py_REFCNT(item[i]) == 1) {
-            ((PyFloatObject *)item[i])->ob_fval = out[*(*plan)++];
-        } else if ((item[i] = plan_refill(item[i], plan, out)) == NULL) {
-            Py_DECREF(old);
-            return NULL;
-        }
-    }
-    return old;
-}
-
 #define SMALL 64
 
-/* One node from arguments that are laid out as the key says: a training step. NULL without an error: some other call. */
-static PyObject *kernel_step(Kernel *k, PyObject *const *args, Py_ssize_t nargs) {
-    Point step = k->step;
-    PyObject *layout = Py_NewRef(k->key);
+/* One Value from arguments that are laid out as the key says: a training step. NULL without an error: some other call. */
+static PyObject *kernel_step(const Step *given, PyObject *const *args, Py_ssize_t nargs) {
+    Point point = given->point;
+    PyObject *layout = Py_NewRef(given->key);
     const char *key = PyBytes_AS_STRING(layout) + 1; /* behind the bracket of the arguments */
-    Workspace *space = point_space(&step);
+    Workspace *space = point_space(&point);
     if (space == NULL) {
         Py_DECREF(layout);
         return PyErr_NoMemory();
     }
-    PyObject *result = NULL, *keep = Py_NewRef(k->step_code);
+    PyObject *result = NULL, *keep = Py_NewRef(given->code);
     double *to = (double *)space->memory;
     Py_ssize_t i = 0;
-    Py_INCREF(step.shared);
+    Py_INCREF(point.shared);
     while (i < nargs && lay_again(args[i], &key, &to)) i++;
-    if (i == nargs && *key == ']') point_run(&step, space, &result);
+    if (i == nargs && *key == ']') point_run(&point, space, &result);
     workspace_return(space);
-    Py_DECREF(step.shared);
+    Py_DECREF(point.shared);
     Py_DECREF(keep);
     Py_DECREF(layout);
+    if (point.op < 0 && result != NULL) Py_SETREF(result, (PyObject *)node_alloc(PyFloat_AS_DOUBLE(result)));
     return result;
 }
 
 static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     Kernel *k = (Kernel *)self;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    if (k->function == NULL || nargs != k->n_in || kwnames != NULL || special_mode() != NULL || !structure_unchanged(k->watch))
+    if (k->function == NULL || nargs != k->n_in || kwnames != NULL || !computes_plainly() || !structure_unchanged(k->watch))
         goto slow;
     double in_small[SMALL], out_small[SMALL];
     for (Py_ssize_t i = 0; i < nargs; i++) {
@@ -181,14 +91,15 @@ static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t
         if (k->plan == used) Py_XSETREF(k->given[turn], Py_XNewRef(result));
     } else if (!failed) {
         PyObject *template = Py_NewRef(k->template);
-        result = plan ? plan_build(&plan, out) : build(template, out);
+        result = plan ? plan_build(&plan, out) : arrange(template, out);
         Py_DECREF(template);
     }
     if (out != out_small) PyMem_Free(out);
     if (failed <= 0) return result;
-slow:
-    if (k->key != NULL && kwnames == NULL && special_mode() == NULL && structure_unchanged(k->watch)) {
-        PyObject *node = kernel_step(k, args, nargs);
+slow:;
+    const Step *step = &k->steps[!is_recording()];
+    if (step->key != NULL && kwnames == NULL && computes_plainly() && structure_unchanged(k->watch)) {
+        PyObject *node = kernel_step(step, args, nargs);
         if (node != NULL || PyErr_Occurred()) return node;
     }
     return PyObject_Vectorcall(k->slow, args, nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
@@ -211,7 +122,7 @@ static int kernel_traverse(Kernel *k, visitproc visit, void *arg) {
     Py_VISIT(k->owner);
     Py_VISIT(k->slow);
     Py_VISIT(k->template);
-    Py_VISIT(k->step.shared);
+    for (int i = 0; i < 2; i++) Py_VISIT(k->steps[i].point.shared);
     Py_VISIT(k->watch);
     return 0;
 }
@@ -224,9 +135,11 @@ static int kernel_clear(Kernel *k) {
     Py_CLEAR(k->slow);
     Py_CLEAR(k->code);
     Py_CLEAR(k->template);
-    Py_CLEAR(k->key);
-    Py_CLEAR(k->step.shared);
-    Py_CLEAR(k->step_code);
+    for (int i = 0; i < 2; i++) {
+        Py_CLEAR(k->steps[i].key);
+        Py_CLEAR(k->steps[i].code);
+        Py_CLEAR(k->steps[i].point.shared);
+    }
     Py_CLEAR(k->watch);
     return 0;
 }
@@ -243,25 +156,6 @@ static void kernel_dealloc(Kernel *k) {
     Py_DECREF(type);
 }
 
-static int template_fits(PyObject *template, Py_ssize_t n_out) { /* whether it asks for no other outputs than there are */
-    if (PyLong_CheckExact(template)) {
-        Py_ssize_t k = PyLong_AsSsize_t(template);
-        if (k >= 0 && k < n_out) return 1;
-        if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "install(): there is no output %zd", k);
-        return 0;
-    }
-    PyObject *key, *part;
-    Py_ssize_t at = 0;
-    if (PyDict_CheckExact(template)) {
-        while (PyDict_Next(template, &at, &key, &part))
-            if (!template_fits(part, n_out)) return 0;
-    } else if (PyTuple_CheckExact(template) || PyList_CheckExact(template)) {
-        for (; at < PySequence_Fast_GET_SIZE(template); at++)
-            if (!template_fits(PySequence_Fast_GET_ITEM(template, at), n_out)) return 0;
-    }
-    return 1;
-}
-
 /* install(code, inputs, outputs, scratch, template): from now on plain numbers go to this code */
 static PyObject *kernel_install(Kernel *k, PyObject *args) {
     Py_ssize_t n_in, n_out, n_scratch;
@@ -272,15 +166,9 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
     if (n_in < 0 || n_scratch < 0 || n_scratch > MOST_SCRATCH) return PyErr_Format(PyExc_ValueError, "install(): a count is out of range");
     if (!code_fits(machine, n_in, 0, n_out, n_scratch * 8)) return NULL;
     if (n_in > SMALL) Py_RETURN_FALSE; /* the general way is fast enough for so many */
-    int32_t steps[4 * SMALL];
-    int n = 0, known = plan_write(template, steps, &n, 4 * SMALL);
-    Plan *plan = known ? PyMem_Malloc(sizeof(Plan) + (size_t)n * sizeof(int32_t)) : NULL;
-    if (known) {
-        if (plan == NULL) return PyErr_NoMemory();
-        memcpy(plan->step, steps, (size_t)n * sizeof(int32_t));
-        plan->before = k->plans;
-        k->plans = plan;
-    }
+    Plan *plan;
+    if (plan_new(template, k->plans, &plan) < 0) return PyErr_NoMemory();
+    if (plan != NULL) k->plans = plan;
     k->function = NULL; /* until all of it is there: what is dropped here may run anything */
     Py_XSETREF(k->template, Py_NewRef(template));
     Py_XSETREF(k->code, Py_NewRef(code));
@@ -296,29 +184,30 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
 }
 
 /* install_step(code, key, scratch, captured, op): from now on arguments laid out as the key says (plain numbers,
-   which lay_flat shows as stars) go to this code, which gives one node over what was captured */
+   which lay_flat shows as stars) go to this code, which gives one node over what was captured; with None for the op, under
+   no_grad and without partials */
 static PyObject *kernel_install_step(Kernel *k, PyObject *args) {
-    Py_ssize_t row;
+    Py_ssize_t row = -1;
     PyObject *key, *captured, *op, *code;
-    Point step = {.n_out = 1};
+    Point point = {.n_out = 1};
     const MachineCode *machine;
-    if (!PyArg_ParseTuple(args, "OSnO!O:install_step", &code, &key, &step.n_scratch, CapturedType, &captured, &op) ||
-        (machine = code_of(code, 0)) == NULL || (row = row_of(op)) < 0)
+    if (!PyArg_ParseTuple(args, "OSnO!O:install_step", &code, &key, &point.n_scratch, CapturedType, &captured, &op) ||
+        (machine = code_of(code, 0)) == NULL || (op != Py_None && (row = row_of(op)) < 0))
         return NULL;
-    if (PyBytes_GET_SIZE(key) < 2 || step.n_scratch < 0 || step.n_scratch > MOST_SCRATCH)
+    if (PyBytes_GET_SIZE(key) < 2 || point.n_scratch < 0 || point.n_scratch > MOST_SCRATCH)
         return PyErr_Format(PyExc_ValueError, "install_step(): %R is no key", key);
-    for (const char *c = PyBytes_AS_STRING(key); *c; c++) step.n_in += *c == '*';
-    step.op = (int)row;
-    step.n_params = Py_SIZE(captured);
-    step.function = (PointFunction)machine->address;
-    if (!code_fits(machine, step.n_in, step.n_params, point_outputs(&step), step.n_scratch * 8)) return NULL;
-    step.shared = (Captured *)Py_NewRef(captured);
-    step.params = (PyObject **)step.shared->item;
-    PyObject *before[] = {k->key, (PyObject *)k->step.shared, k->step_code};
-    k->key = Py_NewRef(key);
-    k->step_code = Py_NewRef(code);
-    k->step = step;
-    for (int i = 0; i < 3; i++) Py_XDECREF(before[i]);
+    for (const char *c = PyBytes_AS_STRING(key); *c; c++) point.n_in += *c == '*';
+    point.op = (int)row;
+    point.n_params = Py_SIZE(captured);
+    point.function = (PointFunction)machine->address;
+    if (!code_fits(machine, point.n_in, point.n_params, point_outputs(&point), point.n_scratch * 8)) return NULL;
+    point.shared = (Captured *)Py_NewRef(captured);
+    point.params = (PyObject **)point.shared->item;
+    Step *step = &k->steps[op == Py_None], before = *step;
+    *step = (Step){Py_NewRef(key), Py_NewRef(code), point};
+    Py_XDECREF(before.key);
+    Py_XDECREF(before.code);
+    Py_XDECREF(before.point.shared);
     Py_RETURN_NONE;
 }
 
@@ -333,7 +222,7 @@ static PyObject *kernel_look_at(Kernel *k, PyObject *key) {
 static PyObject *kernel_forget(Kernel *k, PyObject *unused) {
     (void)unused;
     k->function = NULL;
-    Py_CLEAR(k->key);
+    for (int i = 0; i < 2; i++) Py_CLEAR(k->steps[i].key);
     Py_CLEAR(k->watch);
     Py_RETURN_NONE;
 }
