@@ -139,7 +139,7 @@ sanitize-threads:  ## look for races with a CPython built --with-thread-sanitize
 windows: $(DEV)  ## compile every unit of the C engine for Windows, with mingw-w64's cross compiler where it is installed
 	$(BIN)/python tools/check_windows.py
 
-ops: $(DEV) $(ENGINE)  ## write ops.h and ops.js from ops.py, and optim_rules.h from optim/rules.py, and build the C engine anew
+ops: $(DEV) $(ENGINE)  ## write ops.h and ops.js from ops.py, and optim_rules.h from optim/rules.py, and build the C engine again
 	MICROGRAD_PURE=1 $(BIN)/python tools/gen_ops_h.py
 	MICROGRAD_PURE=1 $(BIN)/python tools/gen_ops_js.py
 	MICROGRAD_PURE=1 $(BIN)/python tools/gen_math_pyi.py

@@ -33,7 +33,7 @@ def main(
     def name_loss(tokens: Any) -> Any:
         return losses.cross_entropy(model(list(tokens[:-1])), list(tokens[1:]))
 
-    loss = jit(vmap(name_loss, reduce="mean"))  # traced anew for each length: a row of another shape is another kernel
+    loss = jit(vmap(name_loss, reduce="mean"))  # traced again for each length: a row of another shape is another kernel
     rng = random.Random(0)
     seen: list[float] = []
     for k in range(steps):

@@ -46,7 +46,7 @@ def _loaded() -> dict[str, ModuleType]:
 
 
 def _exchange(old: dict[str, ModuleType], new: dict[str, ModuleType]) -> None:
-    """Put modules in the place of others, with no moment in which a thread would find none and import them anew."""
+    """Put modules in the place of others, with no moment in which a thread would find none and import them again."""
     sys.modules.update(new)
     for name in old:
         if name not in new:
@@ -54,7 +54,7 @@ def _exchange(old: dict[str, ModuleType], new: dict[str, ModuleType]) -> None:
 
 
 def _load(name: str, pure: str) -> Twin:
-    """Import the package anew, with MICROGRAD_PURE set to `pure`."""
+    """Import the package again, with MICROGRAD_PURE set to `pure`."""
     before, variable = _loaded(), os.environ.get("MICROGRAD_PURE")
     for module in before:
         del sys.modules[module]

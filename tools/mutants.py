@@ -8,7 +8,7 @@ A mutant exchanges an operator or a comparison, changes a number, negates a cond
 (mutations.py). First, every test of the file's list runs once, and the lines that it runs are kept in build/mutants-lines. A
 mutant then runs the tests that run its lines, one of each test function first and the fastest first, until one fails, in a
 process forked from one that has collected them all (mutants_plugin.py). A change of what runs at import gets a process that
-imports the package anew. Survivors are printed; known ones, with a reason, are in mutants_survivors.json.
+imports the package again. Survivors are printed; known ones, with a reason, are in mutants_survivors.json.
 """
 
 from __future__ import annotations

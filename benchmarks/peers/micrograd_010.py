@@ -1,4 +1,4 @@
-"""micrograd 0.1.0: the graph is built and swept anew at each call."""
+"""micrograd 0.1.0: the graph is built and swept again at each call."""
 
 from __future__ import annotations
 

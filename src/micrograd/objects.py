@@ -87,7 +87,7 @@ def static_shape(x: Any) -> Shape:
 
 
 def holds_numbers(x: Any) -> bool:
-    """Whether an object has plain numbers in its attributes, so that a function that reads it must be given it anew."""
+    """Whether an object has plain numbers in its attributes, so that a function that reads it must be given it again."""
     leaves: list[Any] = []
     return _has_int(flatten_object(x, leaves)) or bool(leaves)
 

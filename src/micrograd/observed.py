@@ -223,7 +223,7 @@ STOP = Op("stop_gradient", lambda x: x, [lambda x, y: 0.0])  # the sweeps of tap
 
 
 def stop_gradient(v: Any) -> Any:
-    """What detach() is inside a trace: a node of its own, so that the number is computed anew in every replay."""
+    """What detach() is inside a trace: a node of its own, so that the number is computed again in every replay."""
     return apply(STOP, v)
 
 

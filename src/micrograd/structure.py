@@ -2,7 +2,7 @@
 
 A trace is replayed, so it knows nothing of a layer that is added later, of a parameter that is put in the place of another, or
 of an attribute that is changed. While a trace is made, modules note that they were read (`reading`). A Watch over them tells,
-before each call and mostly in C, whether they still have the same parts; if not, the function is traced anew.
+before each call and mostly in C, whether they still have the same parts; if not, the function is traced again.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Watch:
 class SameParameters:
     """Whether modules still have the parameters that an optimizer was made for, asked after each call of compiled functions.
 
-    Those functions look at their modules themselves, and are traced anew where one has changed. So this one looks only where
+    Those functions look at their modules themselves, and are traced again where one has changed. So this one looks only where
     that has happened.
     """
 

@@ -111,7 +111,7 @@ def test_a_client_that_is_closed_is_an_error(when):
 
 
 def test_row_numbers_are_made_in_one_place():
-    """Memory that is asked for anew for each piece costs a worker more than the numbers do."""
+    """Memory that is allocated for each piece costs a worker more than the numbers do."""
     made = worker._RowNumbers(range(10, 100, 3), 8)
     first = made.rows(0, 8)
     assert first.tolist() == list(range(10, 34, 3))

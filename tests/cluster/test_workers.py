@@ -109,7 +109,7 @@ class TestWorkersComeAndGo:
 
 
 def _complete(cluster, client, workers=3):
-    """Wait until there are three workers. A nanny whose worker is killed while it starts gives up, so it is asked for anew."""
+    """Wait until there are three workers. A nanny whose worker is killed while it starts gives up, so it is asked for again."""
     for _ in range(240):
         if len(client.scheduler_info(n_workers=-1)["workers"]) >= workers:
             return

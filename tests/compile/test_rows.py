@@ -14,7 +14,7 @@ pytestmark = needs_llvm
 
 
 class TestMoreCaptured:
-    """A way that meets a Value which no way before has met: all ways are numbered anew."""
+    """A path that meets a Value which no path before has met: all paths are renumbered."""
 
     @pytest.mark.parametrize("reduce", [None, "sum"])
     @pytest.mark.parametrize("when", ["before the code", "before the run", "after the run"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import micrograd
+from twins import ROOT as PROJECT
 
 ROOT = Path(micrograd.__file__).resolve().parent
 
@@ -167,3 +168,15 @@ def test_no_c_file_is_longer_than_400_lines_and_no_function_than_80():
 def test_no_file_is_longer_than_400_lines():
     lengths = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in modules().items()}
     assert not {name: n for name, n in lengths.items() if n > 400 and name not in LONG}
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "tools", "benchmarks", "fuzz", "examples"])
+def test_no_other_code_is_longer_either(folder):
+    """Tests, tools and the scripts and styles of the pages; what is generated or is data has no limit."""
+    top = PROJECT / folder
+    if not top.is_dir():
+        pytest.skip("the tests run without the rest of the project")
+    for path in [p for kind in ("py", "js", "mjs", "css", "html", "sh") for p in top.rglob(f"*.{kind}")]:
+        name = path.relative_to(PROJECT).as_posix()
+        if name != "src/micrograd/ops.py" and "build" not in path.parts and ".venv" not in path.parts:
+            assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, name

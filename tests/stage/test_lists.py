@@ -1,5 +1,5 @@
 # ruff: noqa: RUF007  (programs as users write them)
-"""Lists that each iteration of a loop makes anew are arrays of the tape, with eager code's results."""
+"""Lists that each iteration of a loop creates are arrays of the tape, with eager code's results."""
 
 import numpy as np
 import pytest

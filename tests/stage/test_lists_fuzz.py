@@ -1,4 +1,4 @@
-"""Random programs over lists that are made anew in each iteration of a loop, against eager code: values and gradients."""
+"""Random programs over lists that are created in each iteration of a loop, against eager code: values and gradients."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def random_tape(random: Random) -> Tape:
 
 
 def order_by_the_rule(tape: Tape) -> list[int]:
-    """The order in which `gather` has to put a tape, with nothing counted along: each question is asked anew."""
+    """The order in which `gather` has to put a tape, with nothing counted along: each question is asked again."""
     operands = [() if op in SOURCES else tuple(dict.fromkeys(args)) for op, args in zip(tape.ops, tape.args)]
     readers = [[i for i in range(len(tape)) if a in operands[i]] for a in range(len(tape))]
     kept = set(tape.roots())

@@ -1,4 +1,4 @@
-"""What is random in training: Dropout acts in every step anew, and never in validation."""
+"""What is random in training: Dropout draws a new mask in every step, and is off in validation."""
 
 import functools
 

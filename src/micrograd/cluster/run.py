@@ -1,7 +1,7 @@
 """What the caller does: hand out chunks of rows, wait for them, and put the results together in the order of the rows.
 
 A chunk is a task of Dask's scheduler, which runs it again when its worker is lost. What all chunks share (the program, the
-parameters) are small tasks too, so that they are made anew with the worker that held them. A chunk that takes far longer than
+parameters) are small tasks too, so that they are made again with the worker that held them. A chunk that takes far longer than
 the others is given to another worker as well, and the first result counts: tasks are pure, so both are the same to the bit.
 """
 

@@ -193,7 +193,7 @@ def _run_rows(
 
 
 class _RowNumbers:
-    """The numbers of a range, a piece at a time, in one array that is filled anew for each piece.
+    """The numbers of a range, a piece at a time, in one array that is filled again for each piece.
 
     A new array for each piece would cost as much as 6 % of a simulation: Dask sets MALLOC_TRIM_THRESHOLD_ for its workers, so
     the memory of each array is returned to the system at once, and asked for again page by page.

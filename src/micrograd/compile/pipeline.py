@@ -44,7 +44,7 @@ class Goal:
 
     def __reduce__(
         self,
-    ) -> tuple[type[Goal], tuple[object, ...]]:  # without the hash, which another process computes anew
+    ) -> tuple[type[Goal], tuple[object, ...]]:  # without the hash, which another process computes again
         return Goal, (self.options, self.inputs, self.params, self.rows, self.reduced)
 
     @property

@@ -102,11 +102,13 @@ class RowsTracing:
                     raise arranged_otherwise(self, row, first.shape, trace.shape)
                 trace = renumber_captured(trace, first.captured)
                 if len(trace.captured) > len(first.captured):
-                    # All variants list all parameters. They are made anew: the old ones may be running in another thread.
-                    anew = [RowsVariant(renumber_captured(v.trace, trace.captured), varying, uniform) for v in others]
-                    for old, made in zip(others, anew):
+                    # All variants list all parameters. They are replaced: the old ones may be running in another thread.
+                    renumbered = [
+                        RowsVariant(renumber_captured(v.trace, trace.captured), varying, uniform) for v in others
+                    ]
+                    for old, made in zip(others, renumbered):
                         made.taken = old.taken
-                    self.variants.by_signature[rows.key] = anew
+                    self.variants.by_signature[rows.key] = renumbered
                 trace.captured = self.variants.of(rows.key)[0].trace.captured
             variant = self.variants.again(rows.key, trace) or RowsVariant(trace, varying, uniform)
             self.variants.add(rows.key, variant)

@@ -121,7 +121,7 @@ class Vmap(RowsTracing):
         return result
 
     def _settled(self, args: tuple[Any, ...], rows: Rows) -> Any:
-        """The result; begun anew where a row takes a path that meets more Values than all paths before."""
+        """The result; begun again where a row takes a path that meets more Values than all paths before."""
         if self.variants.outdated():  # a module that they have read is not as it was
             self.variants, self.plans, self.repeat = Variants(self.variants), {}, None
         while True:

@@ -164,7 +164,7 @@ class Stepper:
                 return
 
     def draw(self) -> None:
-        """Write the whole screen anew."""
+        """Redraw the whole screen."""
         self.out.write("\x1b[H\x1b[2J")
         for line in self.screen():
             self.writer.line(line)

@@ -65,7 +65,7 @@ PyObject *plan_build(const int32_t **plan, const double *out) {
 }
 
 /* The same into a result of an earlier call, as zip() does: a tuple, or a float in it, of which nobody but its holder knows any
-   longer is written over, everything else is made anew. Takes `old`, gives a new reference. 40 of the 95 ns of a call that
+   longer is written over, everything else is made again. Takes `old`, gives a new reference. 40 of the 95 ns of a call that
    gives (value, (da, db)) went into allocation. */
 PyObject *plan_refill(PyObject *old, const int32_t **plan, const double *out) {
     int32_t step = *(*plan)++;

@@ -152,7 +152,7 @@ void captured_push(Captured *c, const double *partial, double g) {
     c->looks = gradient_looks;
 }
 
-/* Whether a sweep may write to all of them without asking each: looked at anew only when some Value in the process has changed
+/* Whether a sweep may write to all of them without asking each: looked at again only when some Value in the process has changed
    in such a way since. */
 int captured_leaves(Captured *c) {
     if (c->checked != changes) {

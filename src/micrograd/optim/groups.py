@@ -81,7 +81,7 @@ class Adjustable:
         def __getattr__(self, name: str) -> Any: ...
 
     def _unsettle(self) -> None:
-        """Let the next step look at all settings anew."""
+        """Let the next step look at all settings again."""
 
     def __setattr__(self, name: str, x: Any) -> None:
         self._assign(name, x)

@@ -10,7 +10,7 @@ A derivative is a sum of contributions, and the merged tape may add them in anot
 
 eager code has no node `p`: where c holds, x is given 1, then b, then a. The merged tape gives p the sum of b and a, and x the
 sum of 1 and that. (1 + b) + a and 1 + (b + a) differ in floating point, so no order of the sweep could give the bits of eager
-code, unless the sweep were written anew for each combination of outcomes. Both are the same sum for real numbers, though. So
+code, unless the sweep were written again for each combination of outcomes. Both are the same sum for real numbers, though. So
 they differ by no more than the roundings of both runs, which are bounded here, instruction by instruction (running error
 analysis; Higham, Accuracy and Stability of Numerical Algorithms, section 3.3).
 """

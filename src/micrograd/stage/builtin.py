@@ -221,7 +221,7 @@ def _len(m: Machine, x: Any) -> Any:
 
 def _type(m: Machine, *args: Any) -> Any:
     if len(args) != 1:
-        raise Unsupported("a class is made")
+        raise Unsupported("a class is created by type()")
     mixed.refuse(m, m.now(args[0]))
     return m.lift(type, args[0])
 

@@ -58,9 +58,9 @@ def each(m: Machine, function: Callable[..., Any], *args: Any) -> Any:
 
 
 def harmless(x: Any) -> Any:
-    """Refuse to make a text of a Value."""
+    """Refuse to format a Value as text."""
     if isinstance(x, (Value, Summary)):
-        raise Unsupported("a text is made of a Value")
+        raise Unsupported("a Value is formatted as text")
     return x
 
 

@@ -31,7 +31,7 @@ class Code:
         self.name, self.filename = name, filename
         self.generator = _yields(node)
         if self.generator and not yields and not only_statements(node):
-            raise Unsupported(f"{name} asks for what is sent to it")
+            raise Unsupported(f"{name} uses what is sent to it, as generators can")
         scope = scope_of(node, parent, filename, yields or self.generator)
         self.names = {
             n.id for n in ast.walk(node) if isinstance(n, ast.Name)

@@ -1,4 +1,4 @@
-"""Lists that are arrays of the tape, while a loop is rolled: what each iteration makes anew, in a loop of its own.
+"""Lists that are arrays of the tape while a loop is rolled: each iteration creates such a list in a loop of its own.
 
 Such a list stays a list of the program's. What it holds is one Packed: an array, and how many of its elements the list has,
 which may change from one iteration to the next. Who reads an item by an index, or a slice, or iterates in a loop that is

@@ -151,7 +151,7 @@ observed.set_class_of(class_of)
 
 # ---- type(x) is float, which nothing can answer for
 
-_looked_at: dict[int, weakref.ref[CodeType]] = {}  # by identity: the hash of a code is computed anew each time
+_looked_at: dict[int, weakref.ref[CodeType]] = {}  # by identity: the hash of a code is computed again each time
 
 
 def _looked_before(code: CodeType) -> bool:

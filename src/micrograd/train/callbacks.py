@@ -116,7 +116,7 @@ class CSVLog:
         self._of: Any = None  # the rows of the run that is written
 
     def __call__(self, history: History) -> None:
-        """Write the rows that are new. A run that begins anew is written below those of the runs before it."""
+        """Write the rows that are new. A run that starts over is written below those of the runs before it."""
         if history.rows is not self._of:
             seen, self._of = self._rows[self._run :], history.rows
             if repr(history.rows[: len(seen)]) != repr(seen):  # not the same run resumed; a nan is not equal to itself

@@ -2,7 +2,7 @@
 
 A checkpoint is a JSON file with the state, and beside it a file of the same name with the ending `.history`, to which the
 rows of the history are appended: the cost of a checkpoint does not grow with the length of the run. The state says how many
-bytes of the history belong to it, so that a crash between the two writes does no harm. A run that starts anew over the
+bytes of the history belong to it, so that a crash between the two writes does no harm. A run that starts over in the
 checkpoint of another one writes its history behind that one's, which stays good until it is replaced. Both have a checksum.
 """
 

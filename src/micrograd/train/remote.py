@@ -31,7 +31,7 @@ def rows_of(X: Any, y: Any, client: Any, batch_size: int | None) -> Rows:
 
 
 def spread(array: Any, client: Any) -> Any:
-    """Put an array on the workers, in the chunks in which it is computed; Dask makes those of a lost worker anew."""
+    """Put an array on the workers, in the chunks in which it is computed; Dask makes those of a lost worker again."""
     import dask.array as da
 
     return client.persist(da.from_array(array, chunks=(chunk_rows(len(array)), *array.shape[1:])))

@@ -1,6 +1,6 @@
 """The LLVM text of a packed schedule (schedule/pack.py): for one point, or for the rows of a batch one after the other.
 
-A long tape over rows in lanes is bound by fetching its code anew for each vector of rows. Where its own work fills the lanes,
+A long tape over rows in lanes is bound by fetching its code again for each vector of rows. Where its own work fills the lanes,
 the code is several times shorter, and faster although it does one row at a time: 32 names through a transformer took 24 µs a
 name by rows in lanes, and 12 so.
 """

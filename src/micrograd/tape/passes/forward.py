@@ -81,7 +81,7 @@ class Push:
         self.active = active_places(tape, list(moves))
         self.shape: list[Any] = shapes(tape, given) if tape.has_regions() else []
         self.inside: dict[int, dict[int, int]] = {}  # place of a region -> the tangents of its results
-        self.primal: dict[int, list[int]] = {}  # place of a region written anew -> its results
+        self.primal: dict[int, list[int]] = {}  # place of a rewritten region -> its results
         for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
             if not self.written:
                 self._write(i, op, args, inputs)

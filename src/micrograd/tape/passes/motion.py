@@ -53,7 +53,7 @@ def _region(builder: Builder, op: Region, args: list[int]) -> list[int]:
 
 
 def _with_constants(body: Tape, known: dict[int, float]) -> Tape:
-    """A body in which some inputs are these numbers; the others are counted anew."""
+    """A body in which some inputs are these numbers; the others are renumbered."""
     if not known:
         return body
     left = [k for k in range(body.inputs) if k not in known]

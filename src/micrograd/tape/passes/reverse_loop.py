@@ -179,7 +179,7 @@ def sweep(outer: Sweep, i: int, outs: dict[int, tuple[int, Reach]]) -> None:
     carry += [flag(b, outs[k][1] if k in outs else None, back.given[k]) for k in back.flags(back.carried)]
     begun = [_begins(outer, back, k) for k in back.invariants]
     carry += [outer.grads[back.args[k]] if go else outer.zero(back.given[k]) for k, go in zip(back.invariants, begun)]
-    # The flags of an array go on, too: to begin anew, and to add them later, would take longer than the loop.
+    # The flags of an array go on, too: to begin again, and to add them later, would take longer than the loop.
     ready = {k: outer.reach.get(back.args[k]) for k, go in zip(back.invariants, begun) if go and back.given[k]}
     carry += [flag(b, ready.get(k), back.given[k]) for k in back.flags(back.invariants)]
     numbers = [*range(op.carried), *(op.carried + 1 + k for k in range(len(back.dear)))]

@@ -1,4 +1,4 @@
-"""Passes that write instructions anew: expand, simplify; and the check that a primitive can be compiled."""
+"""Passes that rewrite instructions: expand, simplify; and the check that a primitive can be compiled."""
 
 from __future__ import annotations
 
