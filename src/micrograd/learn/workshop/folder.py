@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from micrograd.learn import texts
 from micrograd.learn.workshop.catalog import EXERCISES, Exercise
 from micrograd.learn.workshop.process import Run, check
 
@@ -78,9 +79,9 @@ def report(exercise: Exercise, run: Run) -> str:
     where = exercise.milestone and f"milestone: {exercise.milestone}"
     lines = [f"\nnot yet {where or exercise.file}", "", run.verdict.message]
     if run.verdict.timeline:
-        lines += ["", "Your own steps, up to there:", *[f"  {line}" for line in run.verdict.timeline]]
+        lines += ["", texts.get("bench.steps"), *[f"  {line}" for line in run.verdict.timeline]]
     if run.printed.strip():
-        lines += ["", "Your code printed:", run.printed.rstrip()]
+        lines += ["", texts.get("bench.printed"), run.printed.rstrip()]
     if not exercise.milestone:
         lines += ["", "`micrograd workshop hint` gives a hint, `micrograd workshop solution` a solution."]
     return "\n".join(lines)
