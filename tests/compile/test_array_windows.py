@@ -7,48 +7,14 @@ from __future__ import annotations
 
 from random import Random
 
-import numpy as np
 import pytest
 
-from compiled_regions import point, rows, source
+from compiled_regions import agrees, source
 from micrograd.compile.llvm.ranges import Linear, Ranges
 from micrograd.compile.options import Options
 from micrograd.tape import passes
-from micrograd.tape.check import check
-from micrograd.tape.interpret import run
 from micrograd.tape.text import parse
 from micrograd.tape.truths import truths
-
-ROWS = [
-    (0.5, -1.25),
-    (3.0, 0.1),
-    (-0.7, 0.7),
-    (0.0, 2.0),
-    (1e300, 1e300),
-    (-0.0, 0.3),
-    (2.0, -2.0),
-    (0.3, 4.5),
-    (7.0, 1.0),
-]
-
-
-def same(a, b):
-    return (a == b and (a != 0.0 or np.signbit(a) == np.signbit(b))) or (a != a and b != b)
-
-
-def agrees(text, columns=ROWS):
-    """Machine code gives the bits of the interpreter, for a point and for rows of several widths."""
-    tape = parse(text)
-    check(tape)
-    want = [run(tape, x) for x in columns]
-    one = point(tape, exact=True)
-    for x, wanted in zip(columns, want):
-        assert all(map(same, one(x), wanted)), (x, one(x), wanted)
-    for width in (1, 4, 8, 16):
-        found, bad = rows(tape, exact=True, width=width)([np.array(c) for c in zip(*columns)])
-        assert not bad
-        for r, wanted in enumerate(want):
-            assert all(same(float(column[r]), y) for column, y in zip(found, wanted)), (width, r)
 
 
 def bumping(indices, length=7, how="", before="zeros", body=""):

@@ -1,4 +1,4 @@
-"""load and bump: elements by an index that is computed; and fuse, which makes one loop of two that hand a list on."""
+"""load, bump and store: elements by an index that is computed; and fuse, which makes one loop of two that hand a list on."""
 
 from __future__ import annotations
 
@@ -44,6 +44,41 @@ BUMPED = """%0 = input 0
 %10 = mul %8 %9
 return %10"""  # (x + y) · (y + x·y)
 
+STORED = """%0 = input 0
+%1 = input 1
+%2 = stack %0 %1
+%3 = const -1.0
+%4 = mul %0 %1
+%5 = store %2 %3 %4
+%6 = const 1.0
+%7 = load %5 %6
+%8 = element %5 0
+%9 = mul %7 %8
+return %9"""  # y · (x·y)
+
+IN_PLACE = """%0 = input 0
+%1 = input 1
+%2 = stack %0 %1 %0 %1
+%3 = loop 3 carry %2 with %1 do {
+  %0 = input 0
+  %1 = input 1
+  %2 = input 2
+  %3 = const 1.0
+  %4 = add %2 %3
+  %5 = load %0 %4
+  %6 = load %0 %2
+  %7 = mul %5 %6
+  %8 = store %0 %4 %7
+  %9 = add %5 %1
+  %10 = store %8 %2 %9
+  return %10
+}
+%4 = result %3 0
+%5 = element %4 3
+%6 = element %4 0
+%7 = mul %5 %6
+return %7"""  # (x²y²) · 2y
+
 TWO_LOOPS = """%0 = input 0
 %1 = input 1
 %2 = const 3.0
@@ -85,9 +120,11 @@ return %8"""  # y·(0 + x + 2x)
     [
         (PRODUCTS, [2.0, 3.0, 5.0], 46.0, [3.0, 7.0, 13.0]),
         (BUMPED, [2.0, 3.0], 45.0, [24.0, 24.0]),
+        (STORED, [2.0, 3.0], 18.0, [9.0, 12.0]),
+        (IN_PLACE, [2.0, 3.0], 216.0, [216.0, 216.0]),
         (TWO_LOOPS, [2.0, 3.0], 18.0, [9.0, 6.0]),
     ],
-    ids=["load", "bump", "two loops"],
+    ids=["load", "bump", "store", "store in a loop", "two loops"],
 )
 def test_values_and_derivatives_of_every_sweep(text, numbers, value, slopes):
     tape = parse(text)
@@ -133,8 +170,10 @@ def test_fuse_leaves_loops_alone_that_do_not_fit(old, new):
     assert loops(passes.fuse(tape)) == 2
 
 
-@pytest.mark.parametrize("line", ["%3 = load %0 %1", "%3 = load %2 %2", "%3 = bump %2 %1 %2", "%3 = bump %2 %1"])
+@pytest.mark.parametrize(
+    "line", ["%3 = load %0 %1", "%3 = load %2 %2", "%3 = bump %2 %1 %2", "%3 = bump %2 %1", "%3 = store %2 %1 %2"]
+)
 def test_an_index_into_what_is_no_array_is_refused(line):
     text = f"%0 = input 0\n%1 = input 1\n%2 = stack %0 %1\n{line}\nreturn %0"
-    with pytest.raises(ValueError, match=r"load|bump"):
+    with pytest.raises(ValueError, match=r"load|bump|store"):
         parse(text)

@@ -81,6 +81,9 @@ TAPES = {
     "an array that is changed at an index": (
         "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 1.0\n%4 = stack %0 %1\n%5 = exp %0\n%6 = bump %4 %3 %5\n"
         "%7 = load %6 %3\n%8 = const 0.0\n%9 = load %6 %8\n%10 = mul %7 %9\nreturn %10"),
+    "an array of which an element is replaced": (
+        "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 1.0\n%4 = stack %0 %2\n%5 = exp %0\n%6 = store %4 %3 %5\n"
+        "%7 = load %6 %3\n%8 = const 0.0\n%9 = load %6 %8\n%10 = mul %7 %9\nreturn %10"),
     "an array that is changed at an index, on one path": (
         "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 1.0\n%4 = stack %0 %0\n%5 = bump %4 %3 %2\n"
         "%6 = const 0.0\n%7 = gt %0 %6\n%8 = load %5 %3\n%9 = pick %7 %8 %0\nreturn %9"),

@@ -14,7 +14,20 @@ from typing import Any
 
 from micrograd.c_text import literal
 from micrograd.tape.check import NUMBER, Shape, shapes
-from micrograd.tape.tape import BUMP, CONST, INPUT, LOAD, PARAM, STACK, Choose, Loop, Projection, Structural, Tape
+from micrograd.tape.tape import (
+    BUMP,
+    CONST,
+    INPUT,
+    LOAD,
+    PARAM,
+    STACK,
+    STORE,
+    Choose,
+    Loop,
+    Projection,
+    Structural,
+    Tape,
+)
 
 SMALL = 1024  # numbers that an array on C's stack may have
 FAIL = "return 2;"
@@ -165,6 +178,9 @@ class Writer:
         if op is BUMP:
             self._copy(name, args[0], shape, depth)
             self._add(_index(name, shape, _at(args[1], shape)), args[2], given[2], name, depth)
+        elif op is STORE:
+            self._copy(name, args[0], shape, depth)
+            self._copy(_index(name, shape, _at(args[1], shape)), args[2], given[2], depth)
         elif op is STACK:
             for k, x in enumerate(args):
                 self._copy(_index(name, shape, k), x, shape[1:], depth)
@@ -274,7 +290,7 @@ class Writer:
 
 
 def _at(index: str, shape: Shape) -> str:
-    """The index of `load` and `bump`: before the first element or behind the last one it stands for that element."""
+    """The index of `load`, `bump` and `store`: before the first element or behind the last one it stands for that element."""
     return f"(size_t)fmin(fmax({index}, 0.0), {(shape[0] or 1) - 1}.0)"
 
 

@@ -22,6 +22,7 @@ from micrograd.tape.tape import (
     LOAD,
     PARAM,
     STACK,
+    STORE,
     Choose,
     Guard,
     Loop,
@@ -161,9 +162,12 @@ class _Graph:
             return args[0][op.number]
         if op is STACK:
             return args
-        if op is LOAD or op is BUMP:
+        if op is LOAD or op is BUMP or op is STORE:
             k = min(max(int(args[1]), 0), len(args[0]) - 1)  # an index is made from constants and iteration numbers
-            return args[0][k] if op is LOAD else [*args[0][:k], self.sum(args[0][k], args[2]), *args[0][k + 1 :]]
+            if op is LOAD:
+                return args[0][k]
+            new = args[2] if op is STORE else self.sum(args[0][k], args[2])
+            return [*args[0][:k], new, *args[0][k + 1 :]]
         if isinstance(op, Choose):
             then, otherwise = (self.tape(body, args[1:]) for body in op.bodies())
             if not isinstance(args[0], str):

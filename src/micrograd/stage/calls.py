@@ -11,7 +11,7 @@ from types import BuiltinFunctionType, BuiltinMethodType, FunctionType, MethodTy
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import iterate, iterators, managers, mixed, packed, ragged, special
+from micrograd.stage import iterate, iterators, managers, mixed, packed, ragged, special, stored
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.folds import fold
 from micrograd.stage.functions import Function, enter
@@ -94,11 +94,15 @@ def set_item(m: Machine, x: Any, index: Any, value: Any) -> None:
     if type(x) not in (list, dict):
         raise Unsupported(f"an item of a {type(x).__name__} is assigned")
     special.refuse_inside(m, index)
+    if type(x) is list and isinstance(index, slice) and stored.set_item(m, x, index, m.now(value)):
+        return
     if isinstance(index, slice):
         value = m.lift(lambda y: iterate.items(m, y), ragged.settle(m, m.now(value)))
         if type(value) is Summary:
             each(m, lambda y: ragged.change(m, x, lambda held: operator.setitem(held, index, y)), value)
             return
+    if type(x) is list and stored.set_item(m, x, index, value):
+        return
     ragged.change(m, x, lambda y: operator.setitem(y, index, value))
 
 
@@ -206,6 +210,8 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 def _by_rule(m: Machine, f: Any, rule: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A builtin; of lists whose lengths differ by row, for each length."""
+    if f is list and len(args) == 1 and packed.packed(m.now(args[0])) is not None:
+        return m.made(list(m.now(args[0])))
     if f in OF_ITEMS and not (f is len and len(args) == 1 and packed.packed(m.now(args[0])) is not None):
         whole: tuple[type, ...] = () if f in (any, all) else (iterators.Iterator, iterate.Comprehension)
         whole = whole[:1] if f is sum else whole  # which takes the items of a generator expression one by one
@@ -299,6 +305,9 @@ def _method(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if type(owner) is list and name == "sort":
         ragged.change(m, owner, lambda y: ragged.put(y, BUILTINS[list.sort](m, list(y), **kwargs)))
         return None
+    done = stored.METHODS.get((name, len(args) + len(kwargs))) if packed.packed(owner) is not None else None
+    if done is not None and (found := done(m, owner, *args)) is not stored.NOTHING:
+        return found
     compares = type(owner) is list and name in ("index", "count", "remove")
     several = ragged.ragged(owner)
     parts = [owner] if several is None else [held for _, held in several.alternatives]

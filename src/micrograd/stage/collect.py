@@ -8,13 +8,13 @@ from micrograd.stage.errors import Unsupported
 from micrograd.stage.items import Items
 from micrograd.stage.machine import Machine
 from micrograd.stage.nodes import node_of, number_of, result_of
-from micrograd.stage.packed import FLOATS, Packed
+from micrograd.stage.packed import FLOATS, Packed, array_of
 from micrograd.stage.roll import PASSES, Roll
 from micrograd.stage.sample import sampled, work
 from micrograd.stage.state import Frame
 from micrograd.tape import trace as tracing
-from micrograd.tape.tape import STACK, pad
 from micrograd.tape.tape import Loop as Region
+from micrograd.tape.tape import pad
 
 
 class Collect(Roll):
@@ -44,7 +44,7 @@ class Collect(Roll):
         else:
             raise Unsupported("a list in a loop takes too many forms")
         op = Region(self.body, 0, len(self.invariants), room, self.condition)
-        stacks = [node_of(STACK, found, 0.0) for found, _ in self.arrays]
+        stacks = [array_of(found) for found, _ in self.arrays]
         if self.outer is None and self.of == FLOATS:
             raise Unsupported("a list of plain numbers")
         region = node_of(op, [*self.invariants, *stacks], 0.0)

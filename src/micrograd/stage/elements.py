@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from micrograd.stage import packed
-from micrograd.stage.errors import Unsupported
+from micrograd.stage.errors import Outside, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.tree import is_array
 
@@ -34,10 +34,15 @@ def by_iteration(m: Machine, x: Any, index: Any) -> Any:
     if not (is_array(x) or (type(x) in (list, tuple) and type(index) is Lane)):
         raise Unsupported("an index that changes from one iteration to the next")
     found = []
-    for iteration in range(loop.items.iterations):
-        at = [i.at(iteration) if type(i) is Lane else i for i in parts]
-        found.append(listed(x[tuple(at)] if type(index) is tuple else x[at[0]]))
-    return loop.element(found)
+    try:
+        for iteration in range(loop.items.iterations):
+            at = [i.at(iteration) if type(i) is Lane else i for i in parts]
+            found.append(listed(x[tuple(at)] if type(index) is tuple else x[at[0]]))
+        return loop.element(found)
+    except (Unsupported, IndexError) as why:  # perhaps the body adds what is not there yet
+        if type(x) is not list or id(x) not in m.births:
+            raise
+        raise Outside(str(why), x) from None
 
 
 def listed(x: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Unsupported(BaseException):
     """Something that cannot be shown to be right when merged. Not an Exception: the user's `except` must not see it."""
@@ -32,7 +34,11 @@ class NotYet(BaseException):
 
 
 class Outside(Unsupported):
-    """Something older is changed inside of a loop that is rolled: the loop is written iteration by iteration instead."""
+    """Something older is changed inside of a loop that is rolled. A list may be carried; else the loop is unrolled."""
+
+    def __init__(self, why: str, changed: Any = None) -> None:
+        super().__init__(why)
+        self.changed = changed
 
 
 class Lost(BaseException):

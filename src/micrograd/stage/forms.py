@@ -12,7 +12,7 @@ from micrograd.stage.lanes import CARRIED, Lane, plain
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import TRUE
 from micrograd.stage.packed import packed
-from micrograd.stage.row import Row, is_long
+from micrograd.stage.row import Row, is_long, is_plain_row
 from micrograd.stage.summary import STALE, Summary
 
 FEW = {int: 3, float: 4}  # numbers that a variable may take as constants, by their type
@@ -43,14 +43,18 @@ class Form:
             raise StaleRead
         if self.row is not None or packed(x) is not None or (self.roll is not None and is_long(x)):
             if self.row is None:
+                begun = [c for c in self.constants if is_plain_row(c)]
+                self.constants = [c for c in self.constants if all(c is not b for b in begun)]
                 if self.roll is None or self.constants or self.value or self.lane is not None or self.parts is not None:
                     raise Unsupported(
                         "a variable holds a long list, or a list whose length changes, and something else"
                     )
                 self.row = Row(self.roll, self.fresh)
+                for c in begun:
+                    self.row.admit(c)
             return self.row.admit(x)
         if self.parts is not None or holds_numbers(x):
-            return self._admit_items(x)
+            return self.admit_items(x)
         if isinstance(x, Value):
             new, self.value = not self.value, True
         elif type(x) is Lane:
@@ -66,7 +70,8 @@ class Form:
                     self._widen(type(x))
         return new
 
-    def _admit_items(self, x: Any) -> bool:
+    def admit_items(self, x: Any) -> bool:
+        """Let a variable hold this list or tuple too; whether that is new."""
         items: list[Any] = list(x) if type(x) in (list, tuple) else []
         if self.parts is None:
             if self.constants or self.value or self.lane is not None:

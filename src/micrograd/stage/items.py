@@ -22,6 +22,7 @@ class Items:
     """What a `for` loop runs over: for each iteration an item, made from its number and from elements of arrays."""
 
     def __init__(self, source: Any, m: Machine) -> None:
+        self.lists: list[Any] = []  # the lists that the loop runs over
         self.make, self.length = self._of(source, m)
         fixed = type(self.length) is int
         self.iterations: int = self.length if fixed else -least(less(0, self.length))  # at most
@@ -38,6 +39,7 @@ class Items:
         if type(source) is not iterators.Sequence or type(source.position) is not int or source.size is not None:
             raise Unsupported("a loop over this is not rolled")
         at = source.position
+        self.lists.append(source.source)
         if isinstance(source.source, Span):
             s = source.source
             begin = binary_int(m, "add", s.start, at * s.step)

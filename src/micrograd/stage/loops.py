@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from micrograd.stage import iterate
-from micrograd.stage.errors import Bound, Lost, NotYet, Unsupported
+from micrograd.stage.errors import Bound, Lost, NotYet, Outside, Unsupported
 from micrograd.stage.items import Items, left
 from micrograd.stage.language import block, expression
 from micrograd.stage.limits import MANY
@@ -132,13 +132,22 @@ def roll(
         return False
     line = m.line
     reason: BaseException | None = None
-    for pack in (True, False) if packable(m, frame, names) else (False,):
+    packs = [True, False] if packable(m, frame, names) else [False]
+    for pack in packs:
         try:
             run(Roll(m, frame, names, None if source is None else Items(source, m), read, pack))
             return True
         except NotYet:
             m.line = line
             return False
+        except Outside as why:
+            m.line = line
+            if type(why.changed) is list and True not in packs:
+                packs.append(True)
+                continue
+            if type(why.changed) is list and pack and m.rolling is not None and m.births[id(why.changed)][2] != m.level:
+                raise  # a list of a loop around, which must carry it
+            reason = reason or why
         except (Unsupported, Lost, Exception) as why:
             m.line = line
             reason = reason or why

@@ -75,22 +75,22 @@ class Machine:
         self.births[id(x)] = (x, self.here, self.level)
         return x
 
-    def touch(self, x: Any) -> None:
-        """Say that an object is about to be changed."""
+    def touch(self, x: Any, unpack: bool = True) -> None:
+        """Say that an object is about to be changed. A list that is an array is unpacked first, unless told otherwise."""
         born = self.births.get(id(x))
         if born is None:
             raise Unsupported(f"a {type(x).__name__} that was made outside is changed")
-        self._private(born[1], born[2])
+        self._private(born[1], born[2], x)
         self._remember(x, None)
-        several = packed.packed(x)
+        several = packed.packed(x) if unpack else None
         if several is not None:
             x[:] = packed.unpacked(self, several)
 
-    def _private(self, birth: Mask, level: int) -> None:
+    def _private(self, birth: Mask, level: int, x: Any = None) -> None:
         if level != self.level:
-            raise (Unsupported if self.rolling is None else Outside)(
-                "something outside of a differentiated function is changed inside of it"
-            )
+            if self.rolling is None:
+                raise Unsupported("something outside of a differentiated function is changed inside of it")
+            raise Outside(f"a {type(x).__name__} that was made before the loop is changed in it", x)
         if self.bystanders is not FALSE and self.masks.both_of(birth, self.bystanders) is not FALSE:
             raise Unsupported("something is changed while a choice is being evaluated")
 
@@ -378,22 +378,6 @@ class Machine:
             entries = [e for e in entries if self.masks.both_of(e[0], born) is not FALSE]
             if not entries:
                 continue
-            joined = self._join_contents(x, entries)
+            joined = ragged.join_contents(self, x, entries)
             self._remember(x, None)
             restore(x, None, joined)
-
-    def _join_contents(self, x: Any, entries: list[Entry]) -> Any:
-        if isinstance(x, list):
-            entries = [(mask, by, ragged.plain_list(self, c)) for mask, by, c in entries]
-        first = entries[0][2]
-        if isinstance(x, list):
-            if any(len(e[2]) != len(first) or ragged.ragged(e[2]) is not None for e in entries):
-                return ragged.contents(self, [(mask, c) for mask, _, c in entries])
-            return [join(self, [(mask, by, c[k]) for mask, by, c in entries]) for k in range(len(first))]
-        if isinstance(first, dict):
-            if any(list(e[2]) != list(first) or ragged.ragged(e[2]) is not None for e in entries):
-                if not isinstance(x, dict):
-                    raise Unsupported("an object has different attributes after a choice")
-                return ragged.contents(self, [(mask, c) for mask, _, c in entries])
-            return {key: join(self, [(mask, by, c[key]) for mask, by, c in entries]) for key in first}
-        return ragged.contents(self, [(mask, c) for mask, _, c in entries])

@@ -108,13 +108,22 @@ def pack(m: Machine, x: list[Any], room: int = 0) -> Packed:
     before = observed.set_trace(chain[at])
     try:
         numbers = [one(m, item) for item in items] + [0.0] * (room - len(items))
-        array = node_of(STACK, numbers)
+        array = array_of(numbers)
         array.__dict__["_numbers"] = [v._data if isinstance(v, Value) else v for v in numbers]
     finally:
         observed.set_trace(before)
     found = Packed(array, len(items), len(numbers), of_all([sort_of(item) for item in items]))
     m.stacks[key] = x, items, found
     return found
+
+
+def array_of(numbers: list[Any]) -> Value:
+    """An array of numbers; of one number that is repeated, made by a loop, so that its derivative is a loop as well."""
+    first = numbers[0]
+    if len(numbers) < LONG or not isinstance(first, Value) or any(x is not first for x in numbers):
+        return node_of(STACK, numbers)
+    b = Builder(2)
+    return result_of(node_of(Loop(b.finish([b.input(0)]), 0, 1, len(numbers)), [first]), 0, [])
 
 
 def is_table(x: Any) -> bool:
@@ -201,6 +210,7 @@ def sort_of(x: Any) -> str:
 
 def of_all(kinds: list[str]) -> str:
     """The kind of a list of items of these kinds."""
+    kinds = [kind for kind in kinds if kind] or [""]
     return kinds[0] if len(set(kinds)) == 1 else MIXED
 
 
@@ -209,7 +219,7 @@ def of_all(kinds: list[str]) -> str:
 
 def load(m: Machine, p: Packed, i: Any) -> Any:
     """Item i, which is known to be there."""
-    at = binary_int(m, "add", p.start, i if p.step == 1 else binary_int(m, "mul", i, p.step))
+    at = position(m, p, i)
     numbers = getattr(p.array, "_numbers", None)
     known = numbers[at] if numbers is not None and type(at) is int else 0.0
     found = node_of(LOAD, [p.array, float(at) if type(at) is int else at.value], known)
@@ -218,19 +228,42 @@ def load(m: Machine, p: Packed, i: Any) -> Any:
     return Lane(float, found) if p.of is FLOATS else found
 
 
+def position(m: Machine, p: Packed, i: Any) -> Any:
+    """Which element of the array item i is."""
+    return binary_int(m, "add", p.start, i if p.step == 1 else binary_int(m, "mul", i, p.step))
+
+
 def item(m: Machine, x: list[Any], p: Packed, index: Any) -> Any:
     """x[index]"""
     if isinstance(index, slice):
         return m.made([_part(m, p, index)])
+    return load(m, p, at_index(m, p, index, "list index out of range"))
+
+
+def at_index(m: Machine, p: Packed, index: Any, error: str) -> Any:
+    """The number of an item, counted from the first one, that is known to be there in all iterations."""
     if type(index) is not int and affine(index) is None:
         raise Unsupported("an index that changes from one iteration to the next")
     if type(index) is int and index < 0:
         index = binary_int(m, "add", p.length, index)
-    if type(index) is int and type(p.length) is int and not 0 <= index < p.length:
-        raise IndexError("list index out of range")
-    if least(index) < 0 or least(less(p.length, index)) < 1:
-        raise Unsupported("an index that may be outside of a list in some iterations")
-    return load(m, p, index)
+    if least(index) >= 0 and least(less(p.length, index)) >= 1:
+        return index
+    if _guesses(m):
+        return index
+    if type(index) is int and type(p.length) is int:
+        raise IndexError(error)
+    raise Unsupported("an index that may be outside of a list in some iterations")
+
+
+def _guesses(m: Machine) -> bool:
+    """Whether a body is interpreted to find out how the lengths of lists change. It is interpreted once more afterwards."""
+    roll = m.rolling
+    while roll is not None:
+        if roll.guesses is not None:
+            roll.guesses = True
+            return True
+        roll = roll.outer
+    return False
 
 
 def _part(m: Machine, p: Packed, index: slice) -> Packed:
@@ -259,6 +292,23 @@ def unpacked(m: Machine, p: Packed) -> list[Any]:
     if known is None:
         known = m.unpacked[key] = p, [load(m, p, k) for k in range(p.length)]
     return list(known[1])
+
+
+def resized(m: Machine, p: Packed, room: int) -> Packed:
+    """The same items in an array of their own, with room for so many."""
+    b = Builder(4)
+    array, begin, length, number = (b.input(k) for k in range(4))
+    step = number if p.step == 1 else b.emit(OPS["mul"], (number, b.const(float(p.step))))
+    x = b.emit(LOAD, (array, b.emit(OPS["add"], (begin, step))))
+    op = Loop(b.finish([b.emit(PICK, (b.emit(OPS["lt"], (number, length)), x, b.const(0.0)))]), 0, 3, room)
+    region = node_of(op, [p.array, *(float(n) if type(n) is int else n.value for n in (p.start, p.length))])
+    numbers = getattr(p.array, "_numbers", None)
+    held = [0.0] * room
+    if numbers is not None and type(p.start) is int and type(p.length) is int:
+        for k in range(min(p.length, room)):
+            held[k] = numbers[p.start + p.step * k]
+    region.__dict__["_numbers"] = [held]
+    return Packed(result_of(region, 0, held), p.length, room, p.of)
 
 
 def fold(m: Machine, p: Packed, how: str, start: Any) -> Any:

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from micrograd.stage.errors import Lost, Unsupported
-from micrograd.stage.join import join
+from micrograd.stage.join import Entry, join
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.packed import packed, unpacked
+from micrograd.stage.stored import joined
 from micrograd.stage.summary import Summary
 
 if TYPE_CHECKING:
@@ -95,6 +96,27 @@ def contents(m: Machine, entries: list[tuple[Mask, Any]]) -> Any:
     only = Ragged([(m.masks.restrict(mask, total), held) for mask, held in joined])
     kind = type(flat[0][1])
     return {only: None} if kind is dict else kind([only])
+
+
+def join_contents(m: Machine, x: Any, entries: list[Entry]) -> Any:
+    """What an object holds that holds these things in these rows."""
+    if isinstance(x, list):
+        arrays = joined(m, entries)
+        if arrays is not None:
+            return arrays
+        entries = [(mask, by, plain_list(m, c)) for mask, by, c in entries]
+    first = entries[0][2]
+    if isinstance(x, list):
+        if any(len(e[2]) != len(first) or ragged(e[2]) is not None for e in entries):
+            return contents(m, [(mask, c) for mask, _, c in entries])
+        return [join(m, [(mask, by, c[k]) for mask, by, c in entries]) for k in range(len(first))]
+    if isinstance(first, dict):
+        if any(list(e[2]) != list(first) or ragged(e[2]) is not None for e in entries):
+            if not isinstance(x, dict):
+                raise Unsupported("an object has different attributes after a choice")
+            return contents(m, [(mask, c) for mask, _, c in entries])
+        return {key: join(m, [(mask, by, c[key]) for mask, by, c in entries]) for key in first}
+    return contents(m, [(mask, c) for mask, _, c in entries])
 
 
 def _arrangement(held: Any) -> Any:

@@ -101,6 +101,15 @@ def _is_free(m: Machine, lists: dict[int, Any], key: int, known: int) -> bool:
     return born is not None and born[2] == m.level and counted is not None and counted(lists[key]) - CALLED == known
 
 
+def referrers(m: Machine, frame: Frame, lists: dict[int, Any]) -> set[int]:
+    """Those lists, by their ids, to which only variables of this call refer, and that the program may change here."""
+    known = _known(m, frame, [], lists)
+    for entry in m.stacks.values():
+        if id(entry[0]) in known:
+            known[id(entry[0])] += 1
+    return {key for key in lists if _is_free(m, lists, key, known[key])}
+
+
 def _holders(m: Machine, frame: Frame, places: list[Place]) -> Iterator[Any]:
     """The tuples, lists and dicts that hold what is in places, and what journals remember."""
     yield frame.variables

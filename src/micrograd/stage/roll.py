@@ -10,33 +10,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from micrograd import engine, graph, observed
+from micrograd import engine, observed
 from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
 from micrograd.stage.aliases import Aliases, check_lists
-from micrograd.stage.errors import Bound, NotYet, StaleRead, Unsupported
+from micrograd.stage.bodies import write
+from micrograd.stage.changed import Changed, check_names, owned, refuse_growth
+from micrograd.stage.errors import NotYet, Outside, StaleRead, Unsupported
 from micrograd.stage.forms import Form, growth
 from micrograd.stage.items import Items
 from micrograd.stage.join import join
 from micrograd.stage.lanes import CARRIED, Lane, least, plain
+from micrograd.stage.leaving import Way, leave, ways_out
 from micrograd.stage.limits import MANY, Limits
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
 from micrograd.stage.mixed import refuse_inside
 from micrograd.stage.nodes import node_of, number_of, result_of
-from micrograd.stage.packed import Forgotten, load, one, pack, sort_of
+from micrograd.stage.packed import Forgotten, array_of, load, one, pack, sort_of
+from micrograd.stage.row import Row, is_plain_row
 from micrograd.stage.sample import sampled, work
 from micrograd.stage.state import Exits, Frame, undo
-from micrograd.stage.summary import STALE, UNBOUND, Summary, held, is_stale
+from micrograd.stage.summary import STALE, UNBOUND, held, is_stale
 from micrograd.tape import kinds
 from micrograd.tape import trace as tracing
-from micrograd.tape.builder import Builder
-from micrograd.tape.passes import prune
-from micrograd.tape.tape import SOURCES, STACK, Tape
+from micrograd.tape.tape import STACK
 from micrograd.tape.tape import Loop as Region
 
-linearize: Any = getattr(tracing, "linearize", graph.linearize)
 WHERE = OPS["where"]
 PASSES = 14  # runs of the body, until it is known which forms the variables take
 
@@ -65,7 +66,10 @@ class Roll:
         once = items is not None and least(items.length) > 0
         self.forms = {name: Form(once and name not in read, self if pack else None) for name in names}
         self.line, self.costs = m.line, dict(m.costs)
-        self.exits: list[tuple[str, Any]] = []  # the ways out of the loop that were seen: (break, return or lost; what)
+        self.lists: list[Changed] = []  # from outside, that the body changes
+        # While it is not known how lists become longer: whether an index has been taken to be inside of one.
+        self.guesses: bool | None = None
+        self.exits: list[Way] = []  # the ways out of the loop that were seen: (break, return or lost; what)
 
     # ---- what the body may ask for
 
@@ -73,6 +77,10 @@ class Roll:
         """The int start + step * iteration."""
         value = self.iteration if step == 1 else self.iteration * float(step)
         return Lane(int, value + float(start) if start else value, {self: step}, start)
+
+    def changes(self, x: list[Any]) -> bool:
+        """Whether a list is one from outside that the body changes."""
+        return any(c.x is x for c in self.lists)
 
     def item(self, items: list[Any]) -> Any:
         """One item of a list in each iteration."""
@@ -105,6 +113,7 @@ class Roll:
         Before its `first` iteration, NotYet is raised where a variable holds a constant that becomes a Value.
         """
         m, frame = self.m, self.frame
+        self.owned = owned(m, frame, self.names) if self.pack else set()
         entry = {name: frame.variables.get(name, UNBOUND) for name in self.names}
         for name in self.names:
             if not self.forms[name].fresh:
@@ -126,6 +135,9 @@ class Roll:
                     self.apart.discard(name)
                     self._begin(name, entry[name])
                 continue
+            except Outside as found:
+                self._change(found)
+                continue
             if first and any(leaf.value and leaf.coded for form in self.forms.values() for leaf in form.leaves()):
                 raise NotYet
             passes += 1
@@ -135,7 +147,21 @@ class Roll:
         chooses = len(m.masks.atoms) - m.by_iteration > before and iterations >= Limits.iterations
         if iterations * work(self.body) < m.limits.work and not chooses:
             raise Unsupported("there are few instructions in all iterations together")
+        if self.exits:
+            refuse_growth([*self.forms.values(), *(c.form for c in self.lists)])
         self._emit(entry, begin)
+
+    def _change(self, found: Outside) -> None:
+        """Carry a list from outside that the body changes, or let it be an array, or have more room."""
+        x, m = found.changed, self.m
+        self.guesses = False
+        known = [c for c in self.lists if c.x is x]
+        if known:
+            known[0].widen()
+        elif type(x) is list and self.pack and not self.collects and m.births[id(x)][2] == m.level:
+            self.lists.append(Changed(self, x))
+        else:
+            raise found
 
     def _begin(self, name: str, x: Any) -> None:
         """Let a variable hold at the beginning of an iteration what it holds before the loop."""
@@ -145,7 +171,10 @@ class Roll:
             self.forms[name].constants.append(UNBOUND)
         else:
             refuse_inside(self.m, x)
-            self.forms[name].admit(held(self.m, x))
+            form = self.forms[name]
+            if name in self.owned and is_plain_row(x):
+                form.row = Row(self, False)
+            form.admit(held(self.m, x))
 
     def _once(self, test: Any, body: Any, store: Any, entry: dict[str, Any]) -> bool:
         """Interpret the body on placeholders; False where a variable takes a form that was not known."""
@@ -173,7 +202,13 @@ class Roll:
                 places[name] = [] if name in self.apart else [self._placeholder(1.0) for _ in range(form.count)]
                 self.carried += places[name]
                 self.begun[name] = STALE if form.fresh else form.rebuilt(m, places[name], inside=True)
+                if name in self.owned and (form.row is not None or form.kind is list):
+                    m.made(self.begun[name])
                 m.assign(frame, name, self.begun[name])
+            for c in self.lists:
+                given = [self._placeholder(1.0) for _ in range(c.form.count)]
+                self.carried += given
+                c.begin(m, given)
             how = Value(0.0)
             returned = Value(0.0)
             self.test: Any = None
@@ -204,6 +239,8 @@ class Roll:
         finally:
             while len(m.journals) > depth:
                 undo(m.journals.pop())
+            for c in self.lists:
+                c.undo(m)
             m.masks.values.pop()
             m.masks.stack.pop()
             m.here, m.bystanders, m.lost, m.lost_at, frame.exits, frame.level, m.rolling = kept
@@ -236,10 +273,15 @@ class Roll:
             refuse_inside(m, finals[name])
             if is_stale(finals[name]):
                 raise StaleRead(name)
+        check_names(self.lists, self.begun, finals)
         if self.apart.find(m, self.forms, finals):
             forms_known = False
         for name in self.names:
-            if name not in self.apart and self.forms[name].admit(finals[name]):
+            same = any(c.x is finals[name] for c in self.lists)
+            if name not in self.apart and not same and self.forms[name].admit(finals[name]):
+                forms_known = False
+        for c in self.lists:
+            if c.admit(m, [breaks, returns]):
                 forms_known = False
         changed = (
             []
@@ -251,22 +293,13 @@ class Roll:
                 if x is frame and name not in self.names and not name.startswith("."):
                     raise Unsupported(f"`{name}` is changed in a way that is not seen in the source of the loop")
         m.here = TRUE  # what is carried is that of all rows: of those that leave the loop in this iteration, too
-        ways: list[tuple[str, Any, Mask, Any]] = [("break", None, s.mask, None) for s in breaks.states]
-        for s in returns.states:
-            for mask, x in s.result.alternatives if type(s.result) is Summary else [(TRUE, s.result)]:
-                rows = m.masks.both_of(s.mask, mask)
-                if isinstance(x, Value):
-                    ways.append(("return", None, rows, x))
-                elif type(x) is Lane or isinstance(x, (list, dict, set)):
-                    raise Unsupported("a loop returns what changes from one iteration to the next")
-                else:
-                    ways.append(("return", (x,), rows, None))
-        ways += [("lost", mask in m.bounds, mask, None) for mask in m.lost]
+        ways = ways_out(m, breaks, returns)
         for kind, what, _, _ in ways:
             if (kind, what) not in self.exits:
                 self.exits.append((kind, what))
                 forms_known = False
-        if not forms_known:
+        guessed, self.guesses = self.guesses, None
+        if guessed or not forms_known:
             return False
         check_lists(m, {name: x for name, x in finals.items() if name not in self.apart})
         iterations = MANY if self.items is None else self.items.iterations
@@ -276,6 +309,8 @@ class Roll:
         carried: list[Any] = []
         for name in self.names:
             carried += [] if name in self.apart else self.forms[name].carried(m, finals[name])
+        for c in self.lists:
+            carried += c.form.carried(m, c.final)
         if self.collects:
             if ways:
                 raise Unsupported("an item of a list may raise an exception, or does what is not merged")
@@ -302,33 +337,9 @@ class Roll:
             within = engine.apply(OPS["lt"], self.iteration, plain(self.items.length))
             self.test = within if self.test is None else engine.apply(WHERE, within, self.test, 0.0)
         elements = [placeholder for _, placeholder in self.arrays]
-        self._write(serial, carried, inputs, elements)
+        last, tests = [*elements, self.iteration], [] if self.test is None else [self.test]
+        self.body, self.condition, self.invariants = write(serial, carried, inputs, last, tests)
         return True
-
-    def _write(self, serial: int, carried: list[Any], inputs: list[Value], elements: list[Value]) -> None:
-        """The tapes of body and condition, and the Values from outside that they read."""
-        last = [*elements, self.iteration]
-        tests = [] if self.test is None else [self.test]
-        found: Any = linearize([*carried, *tests], [*inputs, *last], serial, SOURCES)
-        if len(found) == 1:
-            raise Unsupported("a hand-written _backward inside a loop")
-        ops, args, captured, places = found
-        self.invariants: list[Value] = list(captured)
-        whole = Tape(len(inputs) + len(last), len(captured), tuple(ops), tuple(args), tuple(places))
-        total = len(inputs) + len(captured) + len(last)
-
-        def part(outputs: Any) -> Tape:
-            b = Builder(total)
-            given = [b.input(k) for k in range(total)]
-            first, behind = len(inputs), len(inputs) + len(captured)
-            return prune(
-                b.finish(
-                    b.inline(whole.copy(outputs=tuple(outputs)), given[:first] + given[behind:], given[first:behind])
-                )
-            )
-
-        self.body = part(places[: len(carried)])
-        self.condition = part(places[len(carried) :]) if tests else None
 
     # ---- the region
 
@@ -345,10 +356,12 @@ class Roll:
             parts = [self._nothing(form)] * form.count if form.fresh else form.carried(m, held(m, entry[name]))
             sizes[name] = len(parts)
             start += parts
+        for c in self.lists:
+            start += c.form.carried(m, c.x)
         if self.flagged:  # rows that are not here have left already, so that they do not keep the loop running
             start += [engine.apply(WHERE, m.masks.value(begin), 0.0, -1.0) if begin is not TRUE else 0.0, 0.0]
         iterations = self.items.iterations if self.items is not None else None
-        stacks = [node_of(STACK, items, 0.0) for items, _ in self.arrays]
+        stacks = [array_of(items) for items, _ in self.arrays]
         op = Region(self.body, len(start), len(self.invariants), iterations, self.condition)
         region = node_of(op, [*start, *self.invariants, *stacks], 0.0)
         numbers = None
@@ -367,6 +380,9 @@ class Roll:
             at += sizes[name]
             if value is not UNBOUND:
                 m.assign(frame, name, value)
+        for c in self.lists:
+            c.finish(m, results[at : at + c.form.count])
+            at += c.form.count
         for name, owner in self.apart.owners.items():
             m.assign(frame, name, frame.variables[owner])
         for name in self.apart.forgotten:
@@ -376,18 +392,5 @@ class Roll:
         m.notes[self.line] = f"a loop in the tape, {len(self.body)} instructions per iteration, {often}{done}"
         if not self.flagged:
             return
-        how, returned = results[at], results[at + 1]
-        here = m.here
-        for k, (kind, what) in enumerate(self.exits):
-            mask = m.masks.both_of(here, m.masks.compare("eq", how, 1.0 + k))
-            m.here = mask
-            if kind == "break":
-                m.leave(frame.variables[".break"])
-            elif kind == "return":
-                assert frame.exits is not None
-                m.leave(frame.exits, returned if what is None else what[0], None if frame.captured else frame)
-            else:
-                why = "an exception is raised, or something is done that is not merged"
-                m.lose(mask, Bound("more iterations of this loop than are unrolled") if what else why)
-            here = m.masks.without(here, mask)
-        m.here = FALSE if self.endless else here  # `while True` has no end of its own
+        leave(m, frame, self.exits, results[at], results[at + 1])
+        m.here = FALSE if self.endless else m.here  # `while True` has no end of its own

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from micrograd.engine import Value
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.lanes import Affine, affine, least, less
-from micrograd.stage.packed import LONG, Packed, binary_int, of_all, pack, packed, sort_of, unpacked
+from micrograd.stage.packed import LONG, Packed, binary_int, of_all, pack, packed, resized, sort_of
 from micrograd.stage.summary import Summary, held, is_number
 
 if TYPE_CHECKING:
@@ -22,19 +22,24 @@ def is_long(x: Any) -> bool:
     return all(isinstance(item, Summary) or is_number(item) for item in x) and any(sort_of(i) != "floats" for i in x)
 
 
+def is_plain_row(x: Any) -> bool:
+    """Whether x is a long list of plain floats."""
+    return type(x) is list and len(x) >= LONG and all(type(item) is float for item in x)
+
+
 def packable(m: Machine, frame: Frame, names: list[str]) -> bool:
     """Whether a loop is rolled with long lists as arrays: it is inside of such a loop, or assigns a variable that holds one."""
     if m.rolling is not None and m.rolling.pack:
         return True
     found = [held(m, frame.variables.get(name)) for name in names]
-    return any(packed(x) is not None or is_long(x) for x in found)
+    return any(packed(x) is not None or is_long(x) or is_plain_row(x) for x in found)
 
 
 class Row:
     """A list that has `first` items at the beginning of the first iteration, and `by` more (or less) in each later one."""
 
-    def __init__(self, roll: Any, fresh: bool) -> None:
-        self.roll, self.fresh = roll, fresh
+    def __init__(self, roll: Any, fresh: bool, more: int = 0) -> None:
+        self.roll, self.fresh, self.more = roll, fresh, more  # `more`: elements that only a part of an iteration needs
         self.first: Any = None  # an int, or what changes with the iterations of the loops around it
         self.by = 0
         self.room, self.of = 0, ""
@@ -88,19 +93,17 @@ class Row:
 
     def _most(self) -> int:
         iterations: int = self.roll.items.iterations if self.by > 0 else 0
-        return -least(less(0, self.first)) + self.by * iterations
+        return max(-least(less(0, self.first)) + self.by * iterations + self.more, 1)
 
     def array(self, m: Machine, x: Any) -> Value:
         """The array of a list that the variable holds."""
         found = packed(x)
-        if found is not None and type(found.length) is int and found.room != self.room:
-            x, found = unpacked(m, found), None
+        if found is not None and (found.room, found.start, found.step) != (self.room, 0, 1):
+            found = resized(m, found, self.room)
         if type(x) is Summary:
             raise Unsupported("a variable holds one long list or another")
         if found is None:
             found = pack(m, x, self.room)
-        if found.room != self.room or found.start != 0 or found.step != 1:
-            raise Unsupported("a part of a list is carried from one iteration to the next")
         return found.array
 
     def rebuilt(self, m: Machine, array: Value, inside: bool) -> list[Any]:
@@ -113,4 +116,4 @@ class Row:
         return made if inside else m.made(made)  # type: ignore[no-any-return]
 
 
-__all__ = ["Row", "is_long", "packable"]
+__all__ = ["Row", "is_long", "is_plain_row", "packable"]

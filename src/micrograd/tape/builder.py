@@ -7,7 +7,20 @@ from math import copysign
 from typing import Any
 
 from micrograd.ops import OPS, Op
-from micrograd.tape.tape import CONST, INPUT, LOAD, SOURCES, STACK, Choose, Loop, Projection, Region, Tape, result
+from micrograd.tape.tape import (
+    CONST,
+    INPUT,
+    LOAD,
+    SOURCES,
+    STACK,
+    STORE,
+    Choose,
+    Loop,
+    Projection,
+    Region,
+    Tape,
+    result,
+)
 
 WHERE = OPS["where"]
 
@@ -216,6 +229,8 @@ class Builder:
         elif op is LOAD and ops[args[0]] is STACK and ops[args[1]] is CONST:
             items = self.args[args[0]]
             return int(items[min(max(int(self.args[args[1]][0]), 0), len(items) - 1)])
+        elif op is LOAD and ops[args[0]] is STORE and self.args[args[0]][1] == args[1]:
+            return int(self.args[args[0]][2])
         return self._once((op, args), op, args)
 
     def again(self, op: Op, args: tuple[int, ...]) -> int:

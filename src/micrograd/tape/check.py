@@ -13,6 +13,7 @@ from micrograd.tape.tape import (
     PARAM,
     SOURCES,
     STACK,
+    STORE,
     Choose,
     Loop,
     Projection,
@@ -83,7 +84,7 @@ def _structural(i: int, op: Structural, given: list[Any]) -> Any:
         return given[0][op.number] if op.name == "result" else given[0][1:]
     if any(isinstance(shape, _Results) for shape in given):
         raise ValueError(f"%{i}: {op.name} takes results of a region, not the region itself")
-    if op is LOAD or op is BUMP:
+    if op is LOAD or op is BUMP or op is STORE:
         return _indexed(i, op, given)
     if op is STACK:
         if not given or any(shape != given[0] for shape in given):
@@ -98,8 +99,9 @@ def _structural(i: int, op: Structural, given: list[Any]) -> Any:
 def _indexed(i: int, op: Structural, given: list[Shape]) -> Shape:
     if len(given) != (2 if op is LOAD else 3) or not given[0] or given[0][0] is None or given[1] != NUMBER:
         raise ValueError(f"%{i}: {op.name} takes an array of known length and the number of an element")
-    if op is BUMP and given[2] != given[0][1:]:
-        raise ValueError(f"%{i}: bump adds what is like an element of the array")
+    if op is not LOAD and given[2] != given[0][1:]:
+        does = "adds" if op is BUMP else "writes"
+        raise ValueError(f"%{i}: {op.name} {does} what is like an element of the array")
     return given[0][1:] if op is LOAD else given[0]
 
 

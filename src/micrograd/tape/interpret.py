@@ -19,6 +19,7 @@ from micrograd.tape.tape import (
     PARAM,
     PICK,
     STACK,
+    STORE,
     Choose,
     Loop,
     Projection,
@@ -27,6 +28,7 @@ from micrograd.tape.tape import (
 )
 
 T = TypeVar("T")
+COPIED = 32  # elements of an array that are copied as fast as an instruction runs
 
 
 class GuardFailed(Exception):
@@ -73,7 +75,7 @@ def _structural(op: Structural, args: list[Any]) -> Any:
         return [*args[0], *[0.0] * (op.number - len(args[0]))] if op.name == "pad" else args[0][op.number]
     if op is STACK:
         return args
-    if op is LOAD or op is BUMP:
+    if op is LOAD or op is BUMP or op is STORE:
         return _indexed(op, *args)
     if isinstance(op, Choose):
         return run(op.then if compare("ne", args[0], 0.0) else op.otherwise, args[1:])
@@ -83,7 +85,11 @@ def _structural(op: Structural, args: list[Any]) -> Any:
 
 def _indexed(op: Structural, array: list[Any], index: Any, *more: Any) -> Any:
     k = min(max(int(getattr(index, "_data", index)), 0), len(array) - 1)
-    return array[k] if op is LOAD else [*array[:k], _sum(array[k], more[0]), *array[k + 1 :]]
+    if op is LOAD:
+        return array[k]
+    if hooks.iteration is not None:
+        hooks.iteration(len(array) // COPIED)
+    return [*array[:k], more[0] if op is STORE else _sum(array[k], more[0]), *array[k + 1 :]]
 
 
 def _sum(a: Any, b: Any) -> Any:

@@ -11,6 +11,7 @@
             | "%" n "=" "pad" "%" a k                an array of numbers, with zeros behind them up to length k
             | "%" n "=" "load" "%" a "%" i           element number %i of an array
             | "%" n "=" "bump" "%" a "%" i "%" x     the array with %x added to element number %i
+            | "%" n "=" "store" "%" a "%" i "%" x    the array with %x in place of element number %i
             | "%" n "=" "result" "%" r k             result k of the region at place r
             | "%" n "=" region
             | "guard" comparison "%" a "%" b "is" ("true" | "false")      the way that an `if` went
@@ -19,8 +20,8 @@
             | "loop" [iterations] ["reverse"] ["carry" ("%" a)*] ["with" ("%" a)*] ["over" ("%" a)*] ["while" body] "do" body
     body    = "{" tape "}"                   on lines of their own
 
-The index %i of `load` and `bump` is a whole number that is the same in all rows: it is made from constants and from the numbers
-of iterations. An index before the first element or behind the last one stands for that element.
+The index %i of `load`, `bump` and `store` is a whole number that is the same in all rows: it is made from constants and from
+the numbers of iterations. An index before the first element or behind the last one stands for that element.
 
 The bodies of a region are tapes of their own: they read nothing but their inputs, and have no params and no guards.
 
@@ -63,7 +64,7 @@ class _Named(Op):
 
 
 def _named(name: str) -> Op:
-    return {op.name: op for op in (INPUT, PARAM, CONST, PICK, STACK, LOAD, BUMP)}[name]
+    return {op.name: op for op in (INPUT, PARAM, CONST, PICK, STACK, LOAD, BUMP, STORE)}[name]
 
 
 # The operand of these is a number, not a place.
@@ -176,6 +177,7 @@ class Structural(Op):
 STACK = Structural("stack")
 LOAD = Structural("load")
 BUMP = Structural("bump")
+STORE = Structural("store")
 
 
 class Projection(Structural):

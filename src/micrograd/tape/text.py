@@ -15,6 +15,7 @@ from micrograd.tape.tape import (
     PICK,
     SOURCES,
     STACK,
+    STORE,
     Choose,
     Guard,
     Loop,
@@ -25,7 +26,7 @@ from micrograd.tape.tape import (
 )
 
 NAMES: dict[str, Op] = {**OPS, "input": INPUT, "param": PARAM, "const": CONST, "pick": PICK}
-NAMES.update({op.name: op for op in (STACK, LOAD, BUMP)})
+NAMES.update({op.name: op for op in (STACK, LOAD, BUMP, STORE)})
 PROJECTIONS = {"result": result, "element": element, "pad": pad}
 DEEPEST = 50  # regions inside of each other
 

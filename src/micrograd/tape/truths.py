@@ -12,7 +12,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from micrograd.tape.tape import BUMP, CONST, INPUT, LOAD, PICK, SOURCES, STACK, Choose, Loop, Projection, Region, Tape
+from micrograd.tape.tape import (
+    BUMP,
+    CONST,
+    INPUT,
+    LOAD,
+    PICK,
+    SOURCES,
+    STACK,
+    STORE,
+    Choose,
+    Loop,
+    Projection,
+    Region,
+    Tape,
+)
 
 
 class Truths(NamedTuple):
@@ -58,7 +72,7 @@ def _signs(tape: Tape, inputs: Sequence[bool]) -> _Signs:
             holds = args[1] in found and args[2] in found
         elif op is LOAD or isinstance(op, Projection):
             holds = args[0] in found
-        elif op is BUMP:
+        elif op is BUMP or op is STORE:
             holds = args[0] in found and args[2] in found
         elif op is STACK:
             holds = all(a in found for a in args)
@@ -117,6 +131,8 @@ def _used(tape: Tape, outputs: set[int], signs: _Signs) -> Truths:
                 more.add(args[0])
         elif op is LOAD:
             more.update(args if i in more else args[1:])
+        elif op is STORE:
+            more.update(args if i in more else args[1:2])
         elif op is BUMP:
             passed_on = i not in more and args[0] in signs.places and args[2] in signs.places
             more.update(args[1:2] if passed_on else args)

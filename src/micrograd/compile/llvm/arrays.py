@@ -282,23 +282,39 @@ def overwritable(t: Nested, array: Array) -> bool:
     return array.kind == "memory" and array.own == t.live
 
 
-def bump(t: Nested, array: Array, i: str, x: Any, alone: bool) -> Array:
-    """The array with x added to element i, in its own memory where nobody else reads it."""
+def bump(t: Nested, array: Array, i: str, x: Any, last: bool) -> Array:
+    """The array with x added to element i, in its own memory where nobody reads the array as it was later on."""
     if array.kind == "window":
         t.windows[array.base].add(i, x)
         return array
-    if not (alone and overwritable(t, array)):
+    array, to = _changed(t, array, i, last)
+    if array.flags:
+        cells.store(t, cells.added(t, cells.load_flags(t, to), x), to)
+    else:
+        _add(t, to, x)
+    return array
+
+
+def store(t: Nested, array: Array, i: str, x: Any, last: bool) -> Array:
+    """The array with x in place of element i, in its own memory where nobody reads the array as it was later on."""
+    array, to = _changed(t, array, i, last)
+    if isinstance(x, Array):
+        copy(t, x, to)
+    else:
+        cells.store(t, x, to)
+    return array
+
+
+def _changed(t: Nested, array: Array, i: str, last: bool) -> tuple[Array, str]:
+    """An array that may be changed, and a pointer to its element i."""
+    if not (last and overwritable(t, array)):
         p = room(t, t.memory, size_of(array.shape) * cells.cell(t, array.flags))
         copy(t, array, p, flags=array.flags)
         array = Array("memory", p, (), array.shape, own=t.live, flags=array.flags)
     to = t.fresh()
     each = size_of(array.shape[1:]) * cells.cell(t, array.flags)
     t.line(f"{to} = getelementptr i8, ptr {array.base}, i64 {scaled(t, i, each)}")
-    if array.flags:
-        cells.store(t, cells.added(t, cells.load_flags(t, to), x), to)
-    else:
-        _add(t, to, x)
-    return array
+    return array, to
 
 
 def _add(t: Nested, to: str, x: Any) -> None:

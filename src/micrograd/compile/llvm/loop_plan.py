@@ -12,7 +12,7 @@ from micrograd.compile.llvm.ranges import Linear
 from micrograd.compile.llvm.windows import Window, span
 from micrograd.compile.tuning import TUNING
 from micrograd.tape.decisions import Decisions
-from micrograd.tape.tape import BUMP, INPUT, LOAD, Loop, Projection, pad, result
+from micrograd.tape.tape import BUMP, INPUT, LOAD, STORE, Loop, Projection, pad, result
 from micrograd.tape.truths import Truths
 
 
@@ -149,7 +149,7 @@ class LoopPlan:
         for j, x in enumerate(carried):
             if not isinstance(x, Array) or self.masked:
                 continue
-            if stays(op.body, j):
+            if stays(op.body, j, self.shapes):
                 self._plan_window(x, j)
                 continue
             outputs = op.body.outputs[op.carried :]
@@ -178,7 +178,9 @@ class LoopPlan:
     def _overwrites(self, array: Array, j: int, place: int) -> bool:
         """Whether the loop may change an operand where it lies: nobody else reads it, and it is of the same kind."""
         t = self.t
-        return t.readers.alone(place) and arrays.overwritable(t, array) and array.flags == (j in self.flags)
+        return (
+            t.readers.is_last(place, self.place) and arrays.overwritable(t, array) and array.flags == (j in self.flags)
+        )
 
     def _wanted(self, k: int) -> str:
         """Where result k is wanted; empty where that is not said."""
@@ -225,6 +227,6 @@ def _counts(op: Loop) -> bool:
         return True
     for body in op.bodies():
         for inner in body.ops:
-            if inner is LOAD or inner is BUMP or (isinstance(inner, Loop) and _counts(inner)):
+            if inner in (LOAD, BUMP, STORE) or (isinstance(inner, Loop) and _counts(inner)):
                 return True
     return False

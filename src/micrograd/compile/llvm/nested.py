@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from micrograd.compile.llvm import nearly
@@ -10,9 +10,9 @@ from micrograd.compile.llvm.build import Target
 from micrograd.compile.llvm.emit import Text
 from micrograd.compile.llvm.ranges import Ranges
 from micrograd.ops import Op
-from micrograd.tape.check import shapes
+from micrograd.tape.check import NUMBER, shapes
 from micrograd.tape.decisions import Decisions
-from micrograd.tape.tape import BUMP, INPUT, SOURCES, Loop, Projection, Tape
+from micrograd.tape.tape import BUMP, INPUT, LOAD, SOURCES, STORE, Loop, Projection, Tape
 from micrograd.tape.truths import Truths, truths
 
 
@@ -36,39 +36,68 @@ class Memory:
 
 
 class Readers:
-    """How often the arrays of a tape are read."""
+    """Who reads the arrays of a tape."""
 
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
-        self.counts: dict[Any, int] | None = None
+    def __init__(self, tape: Tape, is_array: Callable[[int], bool]) -> None:
+        """`is_array` says whether an array was loaded at a place, or a number."""
+        self.tape, self.is_array = tape, is_array
+        self.places: dict[Any, list[int]] | None = None  # an array -> the places that read it; behind the last: the end
+
+    def _of(self, place: int) -> list[int]:
+        if self.places is None:
+            self.places = {}
+            for i, (op, args) in enumerate(zip(self.tape.ops, self.tape.args)):
+                for a in args if op not in SOURCES else ():
+                    self.places.setdefault(self._key(a), []).append(i)
+            for a in self.tape.roots():
+                self.places.setdefault(self._key(a), []).append(len(self.tape))
+        return self.places.get(self._key(place), [])
 
     def alone(self, place: int) -> bool:
         """Whether one instruction reads an array, and nobody else."""
-        if self.counts is None:
-            self.counts = {}
-            rows = [args for op, args in zip(self.tape.ops, self.tape.args) if op not in SOURCES]
-            for a in [a for args in [*rows, self.tape.roots()] for a in args]:
-                key = self._key(a)
-                self.counts[key] = self.counts.get(key, 0) + 1
-        return self.counts.get(self._key(place)) == 1
+        return len(self._of(place)) == 1
+
+    def is_last(self, place: int, reader: int) -> bool:
+        """Whether this instruction is the last to read an array, and those before have taken nothing but numbers out of it.
+
+        Instructions are written in their order, so the last one may overwrite the array. (The reader behind the last
+        instruction is the end of the tape, which returns the array.)
+        """
+        found = self._of(place)
+        return found.count(reader) == 1 and all(r == reader or (r < reader and self._takes(r, place)) for r in found)
+
+    def _takes(self, reader: int, place: int) -> bool:
+        """Whether an instruction makes nothing of an array that refers to its memory."""
+        op, args = self.tape.ops[reader], self.tape.args[reader]
+        if isinstance(op, Loop):  # a loop copies what it carries, and changes no invariant
+            key = self._key(place)
+            return all(self._key(a) != key for a in op.groups(args)[2])
+        return op is LOAD and not self.is_array(reader)
 
     def _key(self, place: int) -> Any:
         op = self.tape.ops[place]
         return (self.tape.args[place], op.number) if isinstance(op, Projection) and op.name == "result" else place
 
 
-def stays(tape: Tape, j: int) -> bool:
-    """Whether a body adds to elements of its carried array j, and does nothing else with it: that is done in place."""
-    readers, place = Readers(tape), tape.outputs[j]
-    while readers.alone(place):
+def stays(tape: Tape, j: int, found: Sequence[Any]) -> bool:
+    """Whether a body changes elements of its carried array j, and reads numbers of it: that is done in place.
+
+    `found` has the shapes of its places.
+    """
+    readers, place, reader = Readers(tape, lambda p: bool(found[p])), tape.outputs[j], len(tape)
+    while readers.is_last(place, reader):
         op, args = tape.ops[place], tape.args[place]
-        if op is BUMP:
-            place = args[0]
+        if op is BUMP or op is STORE:
+            place, reader = args[0], place
         elif isinstance(op, Projection) and op.name == "result":
             loop = tape.ops[args[0]]
-            if not isinstance(loop, Loop) or op.number >= loop.carried or not stays(loop.body, op.number):
+            if not isinstance(loop, Loop) or op.number >= loop.carried:
                 return False
-            place = tape.args[args[0]][op.number]
+            carried, invariants, over = loop.groups([found[a] for a in tape.args[args[0]]])
+            inside = shapes(loop.body, [*carried, *invariants, *(shape[1:] for shape in over), NUMBER])
+            if not stays(loop.body, op.number, inside):
+                return False
+            place, reader = tape.args[args[0]][op.number], args[0]
         else:
             return op is INPUT and args[0] == j
     return False
@@ -93,7 +122,7 @@ class Nested(Text):
         ] = {}  # names of numbers that are whole and the same in all rows -> an i64 (indices.py)
         self.windows: dict[str, Any] = {}  # by their names: parts of arrays that are in registers (windows.py)
         self.ranges = Ranges()  # what is known of those
-        self.readers = Readers(tape)
+        self.readers = Readers(tape, self._is_array)
         self.destinations: dict[
             int, tuple[str, bool]
         ] = {}  # place of an array -> a pointer to memory where it is wanted, if it can be made there; whether as flags
@@ -112,12 +141,15 @@ class Nested(Text):
         """Write into the body of the region at `inside` from now on; returns what `leave` takes to undo it."""
         parts = self.tape, self.names, self.masks, self.arrays, self.results, self.columns, self.decided
         around = *parts, self.compared, self.readers, self.destinations, self.truths, self.path
-        self.readers, self.destinations, self.truths = Readers(tape), {}, used
+        self.readers, self.destinations, self.truths = Readers(tape, self._is_array), {}, used
         self.path = (*self.path, *inside)
         self.tape, self.decided, self.depth = tape, decided, self.depth + 1
         self.names, self.masks, self.arrays, self.results, self.columns = {}, {}, {}, {}, {}
         self.compared = nearly.compared(self)
         return around
+
+    def _is_array(self, place: int) -> bool:
+        return place in self.arrays
 
     def leave(self, around: tuple[Any, ...]) -> None:
         """Write into the tape around it again."""

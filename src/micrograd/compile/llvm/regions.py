@@ -17,7 +17,7 @@ from micrograd.compile.llvm.nested import Mask, Nested
 from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS
 from micrograd.tape.decisions import Decisions
-from micrograd.tape.tape import BUMP, LOAD, SOURCES, STACK, Choose, Loop, Projection, Region, Structural, Tape
+from micrograd.tape.tape import BUMP, LOAD, SOURCES, STACK, STORE, Choose, Loop, Projection, Region, Structural, Tape
 from micrograd.tape.truths import Truths
 
 
@@ -60,7 +60,12 @@ def write(t: Nested, place: int, op: Structural) -> None:
         array = t.arrays[args[0]]
         i = indices.clamped(t, args[1], array.shape[0])
         x = Mask(t.condition(args[2])) if array.flags else value(t, args[2])
-        t.arrays[place] = arrays.bump(t, array, i, x, t.readers.alone(args[0]))
+        t.arrays[place] = arrays.bump(t, array, i, x, t.readers.is_last(args[0], place))
+    elif op is STORE:
+        array = t.arrays[args[0]]
+        i = indices.clamped(t, args[1], array.shape[0])
+        x = Mask(t.condition(args[2])) if array.flags else value(t, args[2])
+        t.arrays[place] = arrays.store(t, array, i, x, t.readers.is_last(args[0], place))
     else:
         assert isinstance(op, Projection)
         if op.name == "result":

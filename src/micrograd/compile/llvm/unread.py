@@ -27,6 +27,7 @@ from micrograd.tape.tape import (
     LOAD,
     SOURCES,
     STACK,
+    STORE,
     Choose,
     Loop,
     Projection,
@@ -63,7 +64,7 @@ def unread(tape: Tape) -> set[Gap]:
 
 def _has_gaps(tape: Tape) -> bool:
     for op in tape.ops:
-        if op is BUMP or (isinstance(op, Projection) and op.name == "pad"):
+        if op is BUMP or op is STORE or (isinstance(op, Projection) and op.name == "pad"):
             return True
         if isinstance(op, Region) and any(map(_has_gaps, op.bodies())):
             return True
@@ -104,7 +105,7 @@ class _Search:
             array, index = given
             self._read(array, index, index.plus(Linear(1)) if isinstance(index, Linear) else None)
             return None
-        if op is BUMP or op is STACK:
+        if op is BUMP or op is STORE or op is STACK:
             self._close(given)
             return Known(len(given)) if op is STACK else _without_gaps(given)[0]
         if all(isinstance(x, Linear) for x in given):

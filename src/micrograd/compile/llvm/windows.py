@@ -28,7 +28,7 @@ class Span(NamedTuple):
 
 def bumps(tape: Tape, j: int) -> list[int]:
     """The indices, by their places, by which a body adds to its carried array j, if it does nothing else with it."""
-    readers, place, found = Readers(tape), tape.outputs[j], []
+    readers, place, found = Readers(tape, lambda _: True), tape.outputs[j], []
     while readers.alone(place) and tape.ops[place] is BUMP:
         place, index, _ = tape.args[place]
         found.append(index)

@@ -9,6 +9,7 @@ from typing import Any
 from micrograd.ops import OPS
 from micrograd.tape.builder import Builder
 from micrograd.tape.check import NUMBER, Shape, shapes
+from micrograd.tape.passes.reverse_loop import read_elements
 from micrograd.tape.tape import CONST, SOURCES, STACK, Loop, Projection, Region, Tape
 
 ADD, MUL = OPS["add"], OPS["mul"]
@@ -59,7 +60,8 @@ def _inside(op: Region, given: list[Shape]) -> list[Shape]:
 def _nested(builder: Builder, op: Loop, args: list[int], most: int, size: int) -> list[int]:
     """The results of a loop that carries `size` numbers, as a loop of loops where that saves memory and can be done."""
     iterations = op.iterations or 0
-    if op.condition is not None or op.reverse or op.results > op.carried or iterations * size <= most:
+    fits = iterations * size <= most
+    if op.condition is not None or op.reverse or op.results > op.carried or fits or read_elements(op):
         return builder.region(op, args)
     carried, invariants, arrays = op.groups(args)
     if any(builder.ops[a] is not STACK for a in arrays):  # an array that is not made from numbers cannot be cut

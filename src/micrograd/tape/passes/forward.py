@@ -21,6 +21,7 @@ from micrograd.tape.tape import (
     PICK,
     SOURCES,
     STACK,
+    STORE,
     Choose,
     Loop,
     Projection,
@@ -141,10 +142,10 @@ class Push:
             found = self.inside.get(args[0], {}).get(op.number)
             if found is not None:
                 moves[i] = found
-        elif op is BUMP:
+        elif op is BUMP or op is STORE:
             array, index, x = args
             if array in moves or x in moves:
-                moves[i] = b.emit(BUMP, (self._tangent(array), self.at[index], self._tangent(x)))
+                moves[i] = b.emit(op, (self._tangent(array), self.at[index], self._tangent(x)))
         elif args[0] in moves:
             moves[i] = b.emit(op, (moves[args[0]], *[self.at[a] for a in args[1:]]))
 

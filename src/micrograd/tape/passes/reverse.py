@@ -19,6 +19,7 @@ from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder
 from micrograd.tape.check import NUMBER, Shape, shapes
 from micrograd.tape.passes import reverse_loop
+from micrograd.tape.passes.arm import Arm
 from micrograd.tape.passes.arrays import (
     Reach,
     cut,
@@ -26,7 +27,6 @@ from micrograd.tape.passes.arrays import (
     elementwise,
     filled,
     flag,
-    inputs_at,
     is_flag,
     known,
     single_inputs,
@@ -40,6 +40,7 @@ from micrograd.tape.tape import (
     PICK,
     SOURCES,
     STACK,
+    STORE,
     Choose,
     Loop,
     Projection,
@@ -279,6 +280,8 @@ class Sweep:
             if active[x]:
                 at = self.forward.at[index]
                 self.give(x, b.emit(LOAD, (g, at)), reach if reach is True else b.emit(LOAD, (reach, at)))
+        elif op is STORE:
+            self._store(args, g, reach)
         elif op is STACK:
             for k, a in enumerate(args):
                 if active[a]:
@@ -314,6 +317,16 @@ class Sweep:
         if before is not True:
             flags = flag(b, before, shape)
             self.reach[array] = b.emit(BUMP, (flags, at, flag(b, reach, shape[1:])))
+
+    def _store(self, args: tuple[int, ...], g: int, reach: Reach) -> None:
+        """What was written gets all of one element, which the array before gets nothing of."""
+        b, (array, index, x) = self.builder, args
+        at, shape = self.forward.at[index], self._shape(array)
+        if self.forward.active[x]:
+            self.give(x, b.emit(LOAD, (g, at)), reach if reach is True else b.emit(LOAD, (reach, at)))
+        if self.forward.active[array]:
+            flags = b.emit(STORE, (flag(b, reach, shape), at, flag(b, None, shape[1:])))
+            self.give(array, b.emit(STORE, (g, at, self.zero(shape[1:]))), flags)
 
     def _outs(self, i: int) -> dict[int, tuple[int, Reach]]:
         """The results of a region that have a cotangent: it, and their reach."""
@@ -375,26 +388,3 @@ class Sweep:
                 self.reached(operands[k], reach)
             else:
                 self.give(operands[k], results[n], reach)
-
-
-class Arm:
-    """The adjoint of one body of a choice."""
-
-    def __init__(self, sweep: Sweep, starts: dict[int, int]) -> None:
-        self.sweep, self.starts = sweep, starts
-        self.inputs = inputs_at(sweep.tape)
-        for k, start in starts.items():
-            if k in self.inputs:
-                sweep.grads[self.inputs[k]] = start
-
-    def reach(self, k: int) -> Reach | None:
-        """Whether input k is reached in this arm; None where it never is."""
-        return self.sweep.reach_of(self.inputs[k]) if k in self.inputs else None
-
-    def finish(self, kept: list[int], differing: list[int], given: list[Shape]) -> Tape:
-        """The tape of this arm: the cotangents of its inputs, then flags for those whose reach is not the same always."""
-        b, found = self.sweep.builder, []
-        for k in kept:
-            nothing = self.starts[k] if k in self.starts else filled(b, -0.0, given[k])
-            found.append(self.sweep.total(self.inputs[k], nothing) if k in self.inputs else nothing)
-        return b.finish([*found, *(flag(b, self.reach(k), given[k]) for k in differing)])

@@ -17,7 +17,7 @@ from micrograd.tape.builder import Builder
 from micrograd.tape.check import NUMBER, Shape
 from micrograd.tape.passes.arrays import Reach, either, flag, inputs_at, is_flag, single_inputs
 from micrograd.tape.passes.derivatives import active_inputs
-from micrograd.tape.tape import INPUT, SOURCES, Loop, Tape, pad, result
+from micrograd.tape.tape import BUMP, INPUT, LOAD, SOURCES, STORE, Loop, Tape, pad, result
 
 if TYPE_CHECKING:
     from micrograd.tape.passes.reverse import Sweep
@@ -41,9 +41,10 @@ def dear(op: Loop) -> list[int]:
     Of a loop whose number of iterations is not known they are kept where that takes no more memory than the carried values do.
     Of a call that is only compared, the outcome is kept, so that the reverse loop decides as the forward one did.
     """
-    if op.iterations is not None and op.iterations > KEPT:
-        return []
     body = single_inputs(op.body)
+    read = read_elements(op)
+    if op.iterations is not None and op.iterations > KEPT:
+        return read
     calls = {i for i, o in enumerate(body.ops) if o.llvm.startswith("@") and not o.llvm.startswith("@llvm.")}
     others = set(body.outputs)  # what is used otherwise than in a comparison
     for o, args in zip(body.ops, body.args):
@@ -55,7 +56,34 @@ def dear(op: Loop) -> list[int]:
         if o not in SOURCES and o.llvm.startswith("fcmp") and any(a in calls and a not in others for a in args)
     }
     found = sorted((calls & others) | outcomes)
-    return found if op.iterations is not None or len(found) <= op.carried else []
+    return sorted({*read, *(found if op.iterations is not None or len(found) <= op.carried else [])})
+
+
+def read_elements(op: Loop) -> list[int]:
+    """The places of a body that load elements of carried arrays which the iterations change element by element.
+
+    With these numbers an iteration is computed again without the arrays: to keep an array of n elements for each of n
+    iterations would take n² numbers. A carried array that the body reads otherwise, such as in a loop inside, is kept whole.
+    """
+    body = single_inputs(op.body)
+    if STORE not in body.ops:
+        return []
+    given = inputs_at(body)
+    loads: dict[int, list[int]] = {given[k]: [] for k in range(op.carried) if k in given}
+    versions = {place: place for place in loads}  # a place that is a carried array, after some changes -> which
+    for i, (o, args) in enumerate(zip(body.ops, body.args)):
+        if o in SOURCES:
+            continue
+        for number, a in enumerate(args):
+            if a not in versions or versions[a] not in loads:
+                continue
+            if number or o not in (LOAD, STORE, BUMP):
+                del loads[versions[a]]
+            elif o is LOAD:
+                loads[versions[a]].append(i)
+            else:
+                versions[i] = versions[a]
+    return sorted([i for found in loads.values() for i in found])
 
 
 class Iteration(NamedTuple):

@@ -1,0 +1,123 @@
+"""Lists from outside that the body of a rolled loop changes: what they hold is carried from iteration to iteration.
+
+The list stays the object that it is, so that all its names, inside and outside of the loop, see the changes. While the body is
+interpreted it holds placeholders; behind the loop it holds the results. A list of 24 or more numbers, or one whose length
+changes, or whose items are assigned by an index that changes, is one array; of a shorter list, each item is carried.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from micrograd.stage.errors import Unsupported
+from micrograd.stage.forms import Form, lists_in
+from micrograd.stage.masks import FALSE, TRUE
+from micrograd.stage.packed import LONG, packed
+from micrograd.stage.ragged import join_contents, ragged
+from micrograd.stage.renamed import referrers
+from micrograd.stage.row import Row
+from micrograd.stage.summary import Summary, is_number
+
+if TYPE_CHECKING:
+    from micrograd.stage.machine import Machine
+    from micrograd.stage.roll import Roll
+    from micrograd.stage.state import Exits, Frame
+
+
+class Changed:
+    """One list that the body of a loop changes."""
+
+    def __init__(self, roll: Roll, x: list[Any]) -> None:
+        m = roll.m
+        if ragged(x) is not None or not (packed(x) is not None or all(_is_number(item) for item in x)):
+            raise Unsupported("a list of other things than numbers is changed")
+        if roll.items is not None and any(x is y for y in roll.items.lists):
+            raise Unsupported("the list that the loop runs over is changed")
+        self.roll, self.x, self.born = roll, x, m.births[id(x)]
+        m.touch(x, unpack=False)
+        self.is_array = not x or len(x) >= LONG or packed(x) is not None
+        self.room = 0  # so many elements more than the list has at its longest between two iterations
+        self._begin_form()
+
+    def _begin_form(self) -> None:
+        self.form = Form(roll=self.roll)
+        if self.is_array:
+            self.form.row = Row(self.roll, False, self.room)
+            self.form.row.admit(self.x)
+        else:
+            self.form.admit_items(self.x)
+
+    def widen(self) -> None:
+        """Let the list be an array; an array have more room."""
+        self.room += self.is_array
+        self.is_array = True
+        self._begin_form()
+
+    def begin(self, m: Machine, carried: list[Any]) -> None:
+        """Let the list hold what it holds at the beginning of an iteration."""
+        m.births[id(self.x)] = self.x, TRUE, m.level
+        m.touch(self.x, unpack=False)
+        self.x[:] = self.form.rebuilt(m, carried, inside=True)
+        self.begun = list(self.x)
+
+    def undo(self, m: Machine) -> None:
+        """Let the list be one of the program around the loop again."""
+        m.births[id(self.x)] = self.born
+
+    def admit(self, m: Machine, exits: list[Exits]) -> bool:
+        """See what the list holds at the end of an iteration; whether that is new."""
+        entries: list[Any] = []
+        for s in [s for e in exits for s in e.states]:
+            change = s.changes.get((id(self.x), None))
+            entries.append((s.mask, None, self.begun if change is None else change[2]))
+        if m.here is not FALSE:
+            entries.append((m.here, None, list(self.x)))
+        self.final = join_contents(m, self.x, entries) if len(entries) > 1 else entries[0][2] if entries else self.begun
+        if ragged(self.final) is not None:
+            raise Unsupported("the length of a list differs by row")
+        if not self.is_array and (packed(self.final) is not None or len(self.final) != len(self.begun)):
+            self.widen()
+            return True
+        return self.form.admit(self.final) if self.is_array else self.form.admit_items(self.final)
+
+    def finish(self, m: Machine, results: list[Any]) -> None:
+        """Let the list hold what it holds behind the loop."""
+        m.touch(self.x, unpack=False)
+        self.x[:] = self.form.rebuilt(m, results)
+
+
+def check_names(lists: list[Changed], begun: dict[str, Any], finals: dict[str, Any]) -> None:
+    """Refuse a variable that holds such a list behind an iteration and another one before it."""
+    for name, x in finals.items():
+        if x is not begun[name] and any(c.x is y for c in lists for y in lists_in(x)):
+            raise Unsupported("a list that is changed is given another name")
+
+
+def refuse_growth(forms: list[Form]) -> None:
+    """Refuse a list whose length changes in a loop that rows leave in different iterations."""
+    if any(form.row is not None and form.row.by for form in forms):
+        raise Unsupported("the length of a list changes in a loop that ends in different iterations for different rows")
+
+
+def _is_number(x: Any) -> bool:
+    if type(x) is Summary:
+        return all(_is_number(y) for _, y in x.alternatives)
+    return isinstance(x, Summary) or is_number(x)
+
+
+def owned(m: Machine, frame: Frame, names: list[str]) -> set[str]:
+    """Those variables whose list has no other name and is in no other object, so that a loop may change it under this name."""
+    lists: dict[int, Any] = {}
+    held: dict[int, list[str]] = {}
+    for name in frame.variables:
+        key = id(frame.variables[name])
+        if type(frame.variables[name]) is list:
+            lists[key] = frame.variables[name]
+            held.setdefault(key, []).append(name)
+    if m.bystanders is not FALSE or frame.level != m.level:
+        return set()
+    free = referrers(m, frame, lists)
+    return {only[0] for key, only in held.items() if key in free and len(only) == 1 and only[0] in names}
+
+
+__all__ = ["Changed", "check_names", "owned", "refuse_growth"]
