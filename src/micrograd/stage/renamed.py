@@ -12,6 +12,7 @@ those that are known here. These are the places themselves, and what is kept of 
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -98,7 +99,11 @@ def _known(m: Machine, frame: Frame, places: list[Place], lists: dict[int, Any])
 def _is_free(m: Machine, lists: dict[int, Any], key: int, known: int) -> bool:
     """Whether all references to a list are known, and the program may change it here."""
     born = m.births.get(key)
-    return born is not None and born[2] == m.level and counted is not None and counted(lists[key]) - CALLED == known
+    if born is None or born[2] != m.level or counted is None:
+        return False
+    if counted(lists[key]) - CALLED > known:  # it must not matter whether garbage has been collected already
+        gc.collect(1)
+    return bool(counted(lists[key]) - CALLED == known)
 
 
 def referrers(m: Machine, frame: Frame, lists: dict[int, Any]) -> set[int]:
