@@ -53,7 +53,7 @@ def viterbi(a, b, c):
             longer[s] = [*path[best], s]
         score, path = new, longer
     last = max(means, key=lambda q: score[q])
-    return score[last] + 0.01 * sum(means[s] for s in path[last])
+    return score[last] + 0.01 * math.sum([means[s] for s in path[last]])
 
 
 @program(*THREE)
