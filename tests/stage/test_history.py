@@ -4,29 +4,12 @@ import numpy as np
 import pytest
 
 from micrograd import Value, jit, math, value_and_grad, vmap
-
-
-def grows(x):
-    """A loop that changes a list is written iteration by iteration, as many as the rows seen so far need."""
-    items = [x]
-    while items[-1] < 50:
-        items.append(items[-1] * 1.37 + items[-1] * 0.1 * x + math.exp(-x) * 0.3)
-    return sum(items) * x + len(items)
-
-
-def recursive(x):
-    def halve(v, depth):
-        if v < 0.01:
-            return v * depth
-        return halve(v * 0.61 + v * v * 1e-3, depth + 1) * 1.01 + 0.1 * v
-
-    return halve(x, 0)
-
+from stage.unbounded import deep, grows
 
 XS = np.array([0.02, 3.0, 0.5, 45.0, 0.011, 7.0, 60.0, 1.1, 0.005, 22.0])
 
 
-@pytest.mark.parametrize("f", [grows, recursive])
+@pytest.mark.parametrize("f", [grows, deep])
 @pytest.mark.filterwarnings("error")
 def test_bits_do_not_depend_on_what_was_called_before(f):
     g = value_and_grad(f)

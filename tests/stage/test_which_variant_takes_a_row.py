@@ -22,6 +22,7 @@ from micrograd import Value, jit, math, no_grad, value_and_grad, vmap  # noqa: E
 from micrograd.compile.chain import Tracer, accepts  # noqa: E402
 from micrograd.stage import ahead, attempt  # noqa: E402
 from micrograd.stage.limits import Limits  # noqa: E402
+from stage.unbounded import deep, grows  # noqa: E402
 
 pytestmark = needs_llvm
 
@@ -131,23 +132,6 @@ def test_how_long_a_loop_is_in_the_first_row():
         h = jit(f, wait=True)
         order = [*range(first, 4), *range(first)]
         assert [h(*points[k]) for k in order] == [expected[k] for k in order]
-
-
-def grows(x):
-    """A list that grows by as many items as the row decides is written out iteration by iteration."""
-    items = [x]
-    while items[-1] < 50:
-        items.append(items[-1] * 1.17 + items[-1] * 0.01 * x + math.exp(-x) * 0.3)
-    return sum(items) * x + len(items)
-
-
-def deep(x):
-    def halve(v, depth):
-        if v < 0.01:
-            return v * depth
-        return halve(v * 0.81 + v * v * 1e-3, depth + 1) * 1.01 + 0.1 * v
-
-    return halve(x, 0)
 
 
 @pytest.mark.parametrize("f", [grows, deep])
