@@ -44,7 +44,7 @@ ENGINE = ["tests/engine/test_engine.py", "tests/engine/test_backward.py", "tests
           "tests/engine/test_copies.py", "tests/engine/test_primitive.py", "tests/engine/test_by_hand.py",
           "tests/engine/test_safety.py", "tests/engine/test_engine_alone.py", "tests/engine/test_random.py"]  # fmt: skip
 TAPE = ("passes", "rewriting", "ordering", "fuse", "active", "motion", "arrays", "checkpoint", "transforms", "composition",
-        "region_derivatives", "regions", "tape", "indexed", "reach")  # fmt: skip
+        "region_derivatives", "regions", "tape", "indexed", "reach", "adjoint")  # fmt: skip
 PASSES = [*(f"tests/tape/test_{name}.py" for name in TAPE), "tests/contract/test_fuzz.py"]
 REWRITES = ["tests/compile/test_patterns.py", "tests/compile/test_jit.py", "tests/compile/test_same_functions.py",
             "tests/engine/test_primitive.py", "tests/compile/test_jumps.py", "tests/tape/test_checks.py"]  # fmt: skip

@@ -93,6 +93,8 @@ def main() -> int:
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
         "PYTHONMALLOC": "malloc",
         "MICROGRAD_REQUIRE_NATIVE": "1",
+        # Processes that tests start import the same build.
+        "PYTHONPATH": os.pathsep.join([str(PLACE / "lib"), *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
     arguments = sys.argv[1:]
     names = THREADED if races else TESTS

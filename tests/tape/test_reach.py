@@ -23,6 +23,13 @@ KEEP, SQUARE = "%0 = input 0\nreturn %0", "%0 = input 1\n%1 = mul %0 %0\nreturn 
 
 SQUARES = "%0 = input 0\n%1 = input 1\n%2 = mul %1 %1\n%3 = add %0 %2\nreturn %3\n"  # the body of a sum over an array
 
+# As many items as there are whole numbers below the first number and 0.4, at most four, filled up with zeros.
+GROWING = (
+    "%0 = input 0\n%1 = input 1\n%2 = loop 4 with %0 %1 while {\n%0 = input 2\n%1 = input 0\n%2 = const 0.4\n%3 = add %1 %2\n"
+    "%4 = lt %0 %3\nreturn %4\n} do {\n%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = mul %1 %2\n%4 = exp %1\n%5 = add %3 %4\n"
+    "return %5\n}\n%3 = result %2 0\n%4 = pad %3 4\n"
+)
+
 
 def choose(operands, then, other, rest):
     return f"{HEAD}%5 = choose %4 {operands} then {{\n{then}\n}} else {{\n{other}\n}}\n{rest}"
@@ -87,6 +94,26 @@ TAPES = {
     "an array that is changed at an index, on one path": (
         "%0 = input 0\n%1 = input 1\n%2 = sqrt %1\n%3 = const 1.0\n%4 = stack %0 %0\n%5 = bump %4 %3 %2\n"
         "%6 = const 0.0\n%7 = gt %0 %6\n%8 = load %5 %3\n%9 = pick %7 %8 %0\nreturn %9"),
+    "an element that is read twice": (
+        "%0 = input 0\n%1 = input 1\n%2 = exp %0\n%3 = stack %2 %1\n%4 = element %3 0\n%5 = element %3 0\n%6 = element %3 1\n"
+        "%7 = mul %4 %5\n%8 = mul %7 %6\nreturn %8"),
+    "an element that is read twice, on two paths": (
+        f"{HEAD}%5 = stack %0 %2\n%6 = element %5 1\n%7 = element %5 1\n%8 = pick %4 %6 %0\n%9 = const 2.0\n%10 = gt %0 %9\n"
+        "%11 = pick %10 %7 %1\n%12 = mul %8 %11\nreturn %12"),
+    "a row of a table that is read twice": (
+        "%0 = input 0\n%1 = input 1\n%2 = exp %0\n%3 = stack %0 %1\n%4 = stack %3 %3\n%5 = element %4 0\n%6 = element %4 0\n"
+        "%7 = element %5 0\n%8 = element %6 1\n%9 = element %4 1\n%10 = element %9 0\n%11 = mul %7 %8\n"
+        "%12 = mul %11 %10\nreturn %12"),
+    "a table of which one row is read": (
+        "%0 = input 0\n%1 = input 1\n%2 = stack %0 %1\n%3 = stack %1 %1\n%4 = stack %2 %3\n%5 = element %4 0\n"
+        "%6 = element %5 0\n%7 = element %5 1\n%8 = mul %6 %7\nreturn %8"),
+    "a row of a table by a number": (
+        "%0 = input 0\n%1 = input 1\n%2 = stack %0 %1\n%3 = stack %1 %0\n%4 = stack %2 %3\n%5 = const 1.0\n%6 = load %4 %5\n"
+        "%7 = element %6 0\n%8 = element %6 1\n%9 = mul %7 %7\n%10 = add %9 %8\nreturn %10"),
+    "a list as long as a number says": (
+        f"{GROWING}%5 = element %4 0\n%6 = element %4 2\n%7 = add %5 %6\n%8 = mul %7 %1\nreturn %8"),
+    "a list as long as a number says, read as a whole": (
+        f"{GROWING}%5 = loop 4 carry %0 over %4 do {{\n{SQUARES}}}\n%6 = result %5 0\nreturn %6"),
     "an array that is changed at an index and read as a whole": (
         "%0 = input 0\n%1 = input 1\n%2 = exp %1\n%3 = const 1.0\n%4 = stack %0 %1\n%5 = bump %4 %3 %2\n"
         f"%6 = loop 2 carry %3 over %5 do {{\n{SQUARES}}}\n%7 = result %6 0\nreturn %7"),
@@ -107,7 +134,13 @@ TAPES = {
         "%11 = add %10 %1\nreturn %11\n}\n%8 = result %7 0\nreturn %8"),
     "the same, used before it too": NO_ITERATIONS + "%5 = add %4 %1\n%6 = pick %4 %5 %1\nreturn %6",
 }  # fmt: skip
-POINTS = [*itertools.product((-3.0, -1.0, 1.0, 3.0), (0.0, 0.25, 4.0)), (1.5, -0.5), (2.5, 0.5)]
+POINTS = [
+    *itertools.product((-3.0, -1.0, 1.0, 3.0), (0.0, 0.25, 4.0)),
+    (1.5, -0.5),
+    (2.5, 0.5),
+    (0.0, 0.25),
+    (0.0, 4.0),
+]
 
 
 def by_graph(tape, xs):
@@ -124,16 +157,16 @@ def test_the_adjoint_is_that_of_a_plain_run(name):
     check(tape)
     swept = passes.adjoint(tape, [0, 1])
     check(swept)
-    small = passes.prune(passes.simplify(passes.prune(swept)))
+    small, exact = passes.prune(passes.simplify(passes.prune(swept))), passes.adjoint(tape, [0, 1], exact=True)
     forward, moved = passes.columns(tape, [0, 1]), passes.prune(passes.hoist(swept))
     before = passes.adjoint(passes.hoist(tape), passes.sources(passes.hoist(tape), INPUT, 2))
-    for other in (forward, moved, before):
+    for other in (exact, forward, moved, before):
         check(other)
     seen = 0
     for xs in POINTS:
         want = by_graph(tape, xs)
         seen += all(x == x for x in want)
-        for found in (swept, small, moved, before):
+        for found in (swept, small, exact, moved, before):
             got = run(found, xs)
             assert all(close(x, y, 1e-12, 1e-14) for x, y in zip(got, want, strict=True)), (xs, got, want)
         if all(map(math.isfinite, want)) and xs[1]:  # forward, every slope on the way takes part
