@@ -25,9 +25,7 @@ def swept(x, k):
 
 def test_c_code_of_a_loop_that_changes_lists_gives_what_eager_code_gives(tmp_path):
     text = export_c(swept, 0.5, 0.2, name="f")
-    assert (
-        len(text.splitlines()) < 3000
-    )  # the loops are loops: unrolled, there are 1,120 assignments
+    assert len(text.splitlines()) < 3000  # the loops are loops: unrolled, there are 1,120 assignments
     library = build(text, tmp_path)
     for point in [(0.5, 0.2), (1.5, 0.1), (40.0, 0.25)]:
         code, out, slopes = call(library.f_gradient, point, 1, 2)
