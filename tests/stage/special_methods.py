@@ -359,3 +359,18 @@ def same_nan(x):
 
 
 FUNCTIONS += [insertion, heap, queue, same_nan]
+
+
+def reduction(x):
+    if x > 0:
+        return functools.reduce(lambda a, b: a * b if a > b else a + b, [x, 1.0, 2.0], 0.5)
+    return functools.reduce(lambda a, b: a - b, (x, 1.0))
+
+
+def best_index(x):
+    scores = [x, 0.25, -x]
+    best = max(range(3), key=scores.__getitem__)
+    return scores[best] * (best + 1)
+
+
+MERGED += [reduction, best_index]

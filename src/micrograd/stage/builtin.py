@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import operator
 import sys
@@ -312,6 +313,16 @@ def _absolute(m: Machine, x: Any) -> Any:
     return m.lift(lambda y: Lane(y.kind, abs(y.value)) if type(y) is Lane else abs(y), x)
 
 
+def _reduce(m: Machine, f: Any, source: Any, *initial: Any) -> Any:
+    items = [*initial, *iterate.items(m, source)]
+    if not items:
+        raise TypeError("reduce() of empty iterable with no initial value")
+    total = items[0]
+    for item in items[1:]:
+        total = _call(m, f, m.now(total), m.now(item))
+    return total
+
+
 def _listed(f: Any) -> Callable[..., Any]:
     """A function of itertools that arranges items, of lists."""
 
@@ -337,7 +348,7 @@ BUILTINS |= {
     range: _range, int: _convert(int), float: _convert(float), print: _print, zip: _zip, map: _map, enumerate: _enumerate,
     reversed: _reversed, getattr: _getattr, abs: _absolute, isinstance: _isinstance, id: _refuse, input: _refuse, open: _refuse,
     sys.getrecursionlimit: _refuse, list.sort: sort, PLUS: _add, dir: _refuse, vars: _refuse, locals: _refuse, globals: _refuse,
-    eval: _refuse, exec: _refuse, compile: _refuse, sys.exc_info: _refuse, sys._getframe: _refuse,
+    functools.reduce: _reduce, eval: _refuse, exec: _refuse, compile: _refuse, sys.exc_info: _refuse, sys._getframe: _refuse,
 }  # fmt: skip
 if sys.version_info >= (3, 11):
     BUILTINS[sys.exception] = _refuse

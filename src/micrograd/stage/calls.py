@@ -20,7 +20,7 @@ from micrograd.stage.lanes import Lane
 from micrograd.stage.language import BUILTINS, Internal
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
-from micrograd.stage.operators import binary
+from micrograd.stage.operators import binary, item
 from micrograd.stage.pure import WHOLE, is_pure, total
 from micrograd.stage.summary import Summary
 
@@ -308,6 +308,8 @@ def _method(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     done = stored.METHODS.get((name, len(args) + len(kwargs))) if packed.packed(owner) is not None else None
     if done is not None and (found := done(m, owner, *args)) is not stored.NOTHING:
         return found
+    if name == "__getitem__":
+        return m.now(m.lift(lambda index: item(m, owner, index), *args))
     compares = type(owner) is list and name in ("index", "count", "remove")
     several = ragged.ragged(owner)
     parts = [owner] if several is None else [held for _, held in several.alternatives]
