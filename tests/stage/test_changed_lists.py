@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -164,3 +166,30 @@ def test_a_list_of_the_caller_is_changed_as_in_eager_code():
     seen: list = [0.0] * 40
     with pytest.raises(Unsupported):
         stage(f, flat(("tuple", (NUMBER,))), [0.5])
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "chain", "islice", "generator expression"])
+def test_a_list_that_is_changed_while_an_iterator_takes_items_from_it(kind, recwarn):
+    """Python takes the items one by one, and sees the change. Such paths are kept apart, and nothing is found wrong later."""
+    over = {
+        "pairwise": lambda u: (a + b for a, b in itertools.pairwise(u)),
+        "chain": lambda u: itertools.chain(u, u),
+        "islice": lambda u: itertools.islice(u, 2, 15),
+        "generator expression": lambda u: (2.0 * v for v in u),
+    }[kind]
+
+    def f(x, y):
+        u = [x * i for i in range(20)]
+        total = 0.0
+        if x > 50.0:
+            return x
+        for a in over(u):
+            u[14] = u[14] + y * a
+            total = total + a
+        return total
+
+    g = value_and_grad(f, (0, 1))
+    value, (a, b) = vmap(g)(np.array([0.5, 2.0, 60.0]), np.array([0.1, -0.4, 0.3]))
+    for k, row in enumerate([(0.5, 0.1), (2.0, -0.4), (60.0, 0.3)]):
+        assert numbers(g(*row)) == pytest.approx([value[k], a[k], b[k]])
+    assert not [w for w in recwarn if "please report" in str(w.message)]

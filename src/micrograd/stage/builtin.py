@@ -328,7 +328,10 @@ def _listed(f: Any) -> Callable[..., Any]:
 
     def rule(m: Machine, *args: Any, **options: Any) -> Any:
         given = [a if type(a) in (int, type(None)) else iterate.items(m, a) for a in args]
-        return m.made(iterators.Sequence(list(f(*given, **options))))
+        found = iterators.Sequence(list(f(*given, **options)))
+        if f in LAZY:
+            found.made_of = [x for x in map(m.now, args) if type(x) is list]
+        return m.made(found)
 
     return rule
 
@@ -339,6 +342,12 @@ def _count(m: Machine, start: Any = 0, step: Any = 1) -> Any:
     return m.made(iterators.Sequence(range(start, start + (1 << 60), step)))
 
 
+LAZY = {
+    itertools.pairwise,
+    itertools.chain,
+    itertools.zip_longest,
+    itertools.islice,
+}  # they take items when asked for one
 ARRANGED = [itertools.combinations, itertools.combinations_with_replacement, itertools.permutations, itertools.product,
             itertools.pairwise, itertools.chain, itertools.zip_longest, itertools.islice]  # fmt: skip
 

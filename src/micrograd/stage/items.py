@@ -77,4 +77,14 @@ def left(source: Any) -> int:
     return 0
 
 
-__all__ = ["Items", "left"]
+def made_of(source: Any, ahead: bool = True) -> list[Any]:
+    """The lists from which an iterator takes its items; with `ahead`, only those whose items were taken ahead of time."""
+    if isinstance(source, iterators.Together):
+        return [x for part in source.parts for x in made_of(part, ahead)]
+    if isinstance(source, iterators.Counted):
+        return made_of(source.part, ahead)
+    held = [] if ahead else [x for x in (source, getattr(source, "source", None)) if type(x) is list]
+    return [*held, *getattr(source, "made_of", [])]
+
+
+__all__ = ["Items", "left", "made_of"]

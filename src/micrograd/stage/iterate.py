@@ -9,7 +9,7 @@ from micrograd.engine import Value
 from micrograd.stage import special
 from micrograd.stage.collect import Collect
 from micrograd.stage.errors import Lost, Unsupported
-from micrograd.stage.items import Items
+from micrograd.stage.items import Items, made_of
 from micrograd.stage.iterators import Iterator, Keys, Sequence
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE
@@ -124,7 +124,10 @@ def iterator(m: Machine, x: Any) -> Iterator:
     if isinstance(x, Iterator):
         return x
     if isinstance(x, Comprehension):
-        return Sequence(x.collect(m))
+        behind = made_of(m.now(x.first), ahead=False)
+        found = Sequence(x.collect(m))
+        found.made_of = behind
+        return found
     if type(x) is Summary or (ragged(x) is not None and type(x) is not list):
         return Sequence(_lists(m, settle(m, x)))
     if any(special.written(type(x), name) for name in ("__iter__", "__getitem__", "__len__", "__next__")):

@@ -34,6 +34,7 @@ class Sequence(Iterator):
         self.source, self.reverse = source, reverse
         self.position: Any = 0
         self.size = len(source) if reverse else None
+        self.made_of: list[Any] = []  # lists of whose items its own were made, which Python would make one by one
 
     def advance(self, m: Machine) -> tuple[Mask, Any]:
         self._moves(m)

@@ -9,7 +9,7 @@ from typing import Any
 
 from micrograd.stage import iterate
 from micrograd.stage.errors import Bound, Lost, NotYet, Outside, Unsupported
-from micrograd.stage.items import Items, left
+from micrograd.stage.items import Items, left, made_of
 from micrograd.stage.language import block, expression
 from micrograd.stage.limits import MANY
 from micrograd.stage.machine import Machine
@@ -33,7 +33,7 @@ class Loop:
         self.merged, self.iterations = False, 0
 
     def __enter__(self) -> Loop:
-        names = self.frame.variables
+        names, self.lent = self.frame.variables, self.m.lent
         self.around = [(key, names.get(key)) for key in (".break", ".continue")]
         self.breaks = self.ends = names[".break"] = self.m.enter()
         if self.orelse is not None:
@@ -41,6 +41,7 @@ class Loop:
         return self
 
     def __exit__(self, *_: Any) -> None:
+        self.m.lent = self.lent
         for key, value in self.around:
             if value is None:
                 self.frame.variables.pop(key, None)
@@ -196,6 +197,7 @@ def loop_for(node: Any, scope: Scope) -> Any:
         iterations = 0
         items = iterate.iterator(m, source(m, frame))
         with Loop(m, frame, orelse) as loop:
+            m.lent = [*m.lent, *made_of(items)]
             while m.here is not FALSE:
                 m.line = loop.line
                 count = left(items)

@@ -55,6 +55,7 @@ class Machine:
         self.mixed: dict[int, Any] = {}  # Values that may be plain numbers in the program itself (see mixed.py)
         self.never_plain: dict[int, Any] = {}  # Values that are known to be none of those
         self.renamed = False  # whether a choice has left one of several lists somewhere (see renamed.py)
+        self.lent: list[Any] = []  # lists of whose items those of a loop that is running were made ahead of time
         self.statements = 0
         self.nodes = 0  # instructions that were written
         self.costs: dict[str, int] = {}  # place in the source → instructions of the choices there, in all their arms
@@ -81,6 +82,8 @@ class Machine:
         if born is None:
             raise Unsupported(f"a {type(x).__name__} that was made outside is changed")
         self._private(born[1], born[2], x)
+        if any(y is x for y in self.lent):
+            raise Unsupported("a list is changed while a loop runs over an iterator that was made of it")
         self._remember(x, None)
         several = packed.packed(x) if unpack else None
         if several is not None:
