@@ -251,6 +251,10 @@ class ClusterRows(Rows):
             numbers += self.np.ravel(column.row(r)).tolist()
         return numbers + self.uniform
 
+    def surveyed(self, most: int, took: Any = None) -> list[Any]:
+        """None: the rows may be elsewhere, so only those of `spread` are looked at."""
+        return []
+
     def spread(self, count: int) -> list[list[float]]:
         """The numbers of some rows, evenly spaced. What is on the cluster is fetched at once, not row by row."""
         rows = range(0, self.rows, max(1, self.rows // count))

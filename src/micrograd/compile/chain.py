@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from micrograd.compile.tuning import TUNING
+from micrograd.stage.limits import NONE, Others
 from micrograd.structure import modules_of, noting
 from micrograd.tape import interpret, kinds
 from micrograd.tape.trace import Trace, peek
@@ -46,7 +47,7 @@ class Tracer:
 
     def __init__(
         self, f: Callable[..., Any], user: Any, shape: Shape, leaves: Sequence[Any], *, code: Any, arrange: Any, apart: bool,
-        others: Callable[[], list[list[float]]] = list, rows: bool = False, one_path: bool = False,
+        others: Others = NONE, rows: bool = False, one_path: bool = False,
     ) -> None:  # fmt: skip
         """`f` takes the arguments arranged as `shape`; the surroundings of `user`, the function as it was written, are watched.
 

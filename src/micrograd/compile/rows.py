@@ -12,6 +12,8 @@ from micrograd.objects import flatten_object, static_shape
 from micrograd.tape.trace import peek
 from micrograd.tree import NUMBER, Shape, flatten, is_array, not_told_apart, refuse_masked, unflatten
 
+MOST = 1_000_000  # rows that are looked at, to find those that take rare arms
+
 
 class Rows:
     """The arguments of one call: columns that differ by row, numbers that do not, and how they are arranged."""
@@ -116,6 +118,18 @@ class Rows:
     def spread(self, count: int) -> list[list[float]]:
         """The numbers of some rows, evenly spaced."""
         return [peek(self.row(r)) for r in range(0, self.rows, max(1, self.rows // count))]
+
+    def surveyed(self, most: int, took: Any = None) -> list[Any]:
+        """The numbers of at most so many rows, evenly spaced (of those that `took` lists): arrays, and floats for all rows."""
+        if self.by_eager:
+            return []
+        index = self.np.arange(self.rows) if took is None else took
+        index = index[:: max(1, -(-len(index) // min(most, MOST)))]
+        found: list[Any] = []
+        for a, axis in zip(self.arrays, self.axes):
+            some = self.np.moveaxis(self.np.take(a, index, axis), axis, 0).reshape(len(index), -1).astype(float)
+            found += list(some.T)
+        return found + [float(x) for x in peek(self.uniform)]
 
     def varying(self) -> int:
         """How many numbers vary by row."""

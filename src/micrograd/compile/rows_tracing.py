@@ -14,6 +14,7 @@ from micrograd.compile.options import Options
 from micrograd.compile.rows import Rows
 from micrograd.compile.variants import Variants
 from micrograd.engine import Value
+from micrograd.stage.limits import Others
 from micrograd.tape.trace import Trace, peek
 from micrograd.tree import NUMBER, Shape, name_of, without_bools
 
@@ -31,7 +32,7 @@ class RowsTracing:
     options: Options
     variants: Variants[RowsVariant]
 
-    def _tracer(self, rows: Rows, row: int, others: Callable[[], list[list[float]]] | None = None) -> Tracer:
+    def _tracer(self, rows: Rows, row: int, others: Others | None = None) -> Tracer:
         """How the function is traced on a row. An exception that it raises gets a note with the row."""
         leaves = rows.row(row)
         shape: Shape = ("tuple", (NUMBER,) * len(leaves))
@@ -44,7 +45,7 @@ class RowsTracing:
         apart = self.options.exact or not backends.find(self.options.backend).regions
         return Tracer(
             one_row, self.f, shape, leaves, code=self.f, arrange=rows.arrange, apart=apart, rows=True,
-            others=others or functools.partial(rows.spread, CHECKED),
+            others=others or Others(functools.partial(rows.spread, CHECKED), rows.surveyed),
         )  # fmt: skip
 
     def _next(self, rows: Rows, row: int) -> Trace:
@@ -120,7 +121,8 @@ class RowsTracing:
         np = rows.np
         took = np.setdiff1d(np.arange(rows.rows) if before is None else before, after, assume_unique=True)
         some = took[:: max(1, len(took) // CHECKED)]
-        tracer = self._tracer(rows, int(some[0]), lambda: [peek(rows.row(int(r))) for r in some[1:]])
+        others = Others(lambda: [peek(rows.row(int(r))) for r in some[1:]], functools.partial(rows.surveyed, took=took))
+        tracer = self._tracer(rows, int(some[0]), others)
         if not tracer.check(variant.trace):
             self.variants.withdraw(rows.key, [])
             raise Again

@@ -15,7 +15,7 @@ from typing import Any
 
 from micrograd.stage.attempt import verified
 from micrograd.stage.errors import Unsupported
-from micrograd.stage.limits import Limits
+from micrograd.stage.limits import NONE, Limits, Others
 from micrograd.stage.staged import Arrange, stage
 from micrograd.tape.trace import Trace
 from micrograd.tape.twice import twice
@@ -32,7 +32,7 @@ def rolled(
     values: list[float],
     origins: Sequence[Any] | None,
     limits: Limits,
-    others: Callable[[], list[list[float]]] = list,
+    others: Others = NONE,
     keep_types: bool = False,
 ) -> Trace | None:
     """The trace of a function with a long loop, in which that is a loop; None for any other function.

@@ -10,8 +10,9 @@ from typing import Any
 from micrograd.engine import Value
 from micrograd.stage.agree import close, rounding, same_bits
 from micrograd.stage.errors import NoSource, Unsupported
-from micrograd.stage.limits import Limits
+from micrograd.stage.limits import NONE, Limits, Others
 from micrograd.stage.staged import Arrange, stage
+from micrograd.stage.survey import rare
 from micrograd.tape import interpret
 from micrograd.tape.passes import prune
 from micrograd.tape.tape import PICK, Tape
@@ -32,7 +33,7 @@ def merged(
     origins: Sequence[Any] | None,
     plain: Trace | None,
     why: dict[str, str],
-    others: Callable[[], list[list[float]]] = list,
+    others: Others = NONE,
     keep_types: bool = False,
     level: int = 0,
 ) -> Trace | None:
@@ -68,9 +69,7 @@ def merged(
     return found
 
 
-def verified(
-    user: Callable[..., Any], arrange: Arrange, found: Trace, row: list[float], others: Callable[[], list[list[float]]]
-) -> bool:
+def verified(user: Callable[..., Any], arrange: Arrange, found: Trace, row: list[float], others: Others) -> bool:
     """Whether a staged trace gives what plain runs give, on this row and on others that take other arms.
 
     It counts as checked as soon as it holds for one of them, or if every one of them takes too long to be interpreted. It has
@@ -79,7 +78,9 @@ def verified(
     left = max(WORK, 4 * len(found.tape))
     agree: list[bool | None] = []
     long = 0
-    for numbers in [row, *_chosen(found.tape, found.captured, others())]:
+    chosen = [row, *rare(found, others)]
+    chosen += [r for r in _chosen(found.tape, found.captured, others.rows()) if r not in chosen]
+    for numbers in chosen:
         try:
             answer, took = _agrees(user, arrange, found, numbers, min(left, max(ROW, 2 * len(found.tape))))
         except interpret.TooLong:

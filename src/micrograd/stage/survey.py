@@ -1,0 +1,155 @@
+"""Which rows of a batch take arms that the others do not: the conditions of a tape, computed for many rows at once.
+
+A merged tape is compared with plain runs of the function before it is first used. For that, rows are wanted from every arm that
+occurs, and an arm may be taken by one row in a hundred thousand. So the tape is run on columns, with NumPy, as far as a budget
+allows. The numbers may differ from those of the tape in the last bits: they choose rows, and decide nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from micrograd import engine
+from micrograd.stage.limits import Others
+from micrograd.stage.sample import work
+from micrograd.tape.interpret import TooLong
+from micrograd.tape.passes import prune
+from micrograd.tape.tape import CONST, INPUT, LOAD, PARAM, STACK, STORE, Choose, Loop, Projection, Structural, Tape
+from micrograd.tape.trace import Trace, peek
+
+BUDGET = 20_000_000  # operations on one number each: some 50 ms
+SLOW = 100  # such operations that one takes that NumPy does not have
+ROWS = 64  # rows that are chosen at most
+RENAMED = {
+    "sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power", "neg": "negative", "abs": "absolute",
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh",
+    "atanh": "arctanh", "round": "rint",
+}  # fmt: skip
+SAME = ["add", "exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "log1p", "expm1",
+        "log2", "log10", "exp2", "cbrt", "sign", "hypot"]  # fmt: skip
+NAMES = RENAMED | dict(zip(SAME, SAME))  # op → NumPy's function
+
+
+def rare(found: Trace, others: Others) -> list[list[float]]:
+    """Rows such that every outcome of a condition that occurs in a row which was looked at occurs in one of them."""
+    if others.columns is None:
+        return []
+    values = [o for k, o in enumerate(found.tape.outputs) if k not in found.derivatives]
+    tape = prune(found.tape.copy(outputs=tuple(values or found.tape.outputs), guards=()))
+    columns = others.columns(max(256, BUDGET // max(1, work(tape))))
+    count = max([len(c) for c in columns if not isinstance(c, float)], default=0)
+    if count == 0:
+        return []
+    import numpy as np
+
+    survey = _Survey(np, count)
+    with np.errstate(all="ignore"), contextlib.suppress(TooLong):  # what was seen until then is used
+        survey.run(tape, columns, peek(found.captured), np.ones(count, bool))
+    return [[c if isinstance(c, float) else float(c[r]) for c in columns] for r in survey.chosen]
+
+
+class _Survey:
+    """A run of a tape on columns, which chooses rows."""
+
+    def __init__(self, np: Any, count: int) -> None:
+        self.np, self.count, self.left = np, count, BUDGET
+        self.chosen: list[int] = []
+
+    def spend(self, operations: int) -> None:
+        self.left -= operations * self.count
+        if self.left < 0:
+            raise TooLong
+
+    def decide(self, condition: Any, alive: Any) -> Any:
+        """A condition by row. A row is chosen for each outcome that no row has which was chosen before."""
+        holds = self.np.not_equal(condition, 0.0)
+        for rows in (alive & holds, alive & ~holds):
+            if len(self.chosen) < ROWS and not rows[self.chosen].any() and rows.any():
+                self.chosen.append(int(rows.argmax()))
+        return holds
+
+    def run(self, tape: Tape, inputs: list[Any], params: list[Any], alive: Any) -> list[Any]:
+        """The outputs of a tape, for the rows that are alive."""
+        values: list[Any] = []
+        for op, args in zip(tape.ops, tape.args):
+            if op is CONST:
+                values.append(args[0])
+            elif op is INPUT or op is PARAM:
+                values.append((inputs if op is INPUT else params)[args[0]])
+            else:
+                given = [values[a] for a in args]
+                self.spend(1)
+                if op.llvm == "select":
+                    values.append(self.where(self.decide(given[0], alive), given[1], given[2]))
+                elif isinstance(op, Structural):
+                    values.append(self.structural(op, given, alive))
+                else:
+                    values.append(self.operate(op, given))
+        return [values[o] for o in tape.outputs]
+
+    def where(self, holds: Any, a: Any, b: Any) -> Any:
+        if isinstance(a, list):
+            self.spend(len(a))
+            return [self.where(holds, x, y) for x, y in zip(a, b)]
+        return self.np.where(holds, a, b)
+
+    def operate(self, op: Any, given: list[Any]) -> Any:
+        if op.arity >= 0 and op.name in NAMES:
+            return self.np.multiply(getattr(self.np, NAMES[op.name])(*given), 1.0)
+        self.spend(SLOW)
+
+        def one(*xs: Any) -> float:
+            numbers = [float(x) for x in xs]
+            return float(engine.apply(op, numbers) if op.arity < 0 else engine.apply(op, *numbers))
+
+        return self.np.asarray(self.np.frompyfunc(one, len(given), 1)(*given), float)
+
+    def structural(self, op: Structural, given: list[Any], alive: Any) -> Any:
+        if isinstance(op, Projection):
+            first = given[0]
+            return [*first, *[0.0] * (op.number - len(first))] if op.name == "pad" else first[op.number]
+        if op is STACK:
+            return given
+        if isinstance(op, Choose):
+            holds = self.decide(given[0], alive)
+            then = self.run(op.then, given[1:], [], alive & holds)
+            return [
+                self.where(holds, a, b) for a, b in zip(then, self.run(op.otherwise, given[1:], [], alive & ~holds))
+            ]
+        if isinstance(op, Loop):
+            return self.loop(op, given, alive)
+        array, index = given[0], given[1]
+        if any(isinstance(x, list) for x in array):
+            raise TooLong
+        at = self.np.clip(self.np.nan_to_num(index), 0, len(array) - 1).astype(int)
+        self.spend(len(array))
+        if op is LOAD:
+            if at.ndim == 0:
+                return array[int(at)]
+            return self.np.stack([self.np.broadcast_to(x, self.count) for x in array])[at, self.np.arange(self.count)]
+        changed = [given[2] if op is STORE else x + given[2] for x in array]
+        return [self.np.where(at == k, y, x) for k, (x, y) in enumerate(zip(array, changed))]
+
+    def loop(self, op: Loop, given: list[Any], alive: Any) -> list[Any]:
+        carried, invariants, arrays = op.groups(given)
+        iterations = op.iterations if op.iterations is not None or not arrays else len(arrays[0])
+        stacked: list[list[Any]] = [[] for _ in range(op.results - op.carried)]
+        done = 0
+        while done != iterations:
+            number = iterations - 1 - done if op.reverse and iterations is not None else done
+            inputs = [*carried, *invariants, *(array[number] for array in arrays), float(number)]
+            if op.condition is not None:
+                alive = alive & self.np.not_equal(self.run(op.condition, inputs, [], alive)[0], 0.0)
+                if not alive.any():
+                    break
+            returned = self.run(op.body, inputs, [], alive)
+            carried = [self.where(alive, new, old) for new, old in zip(returned[: op.carried], carried)]
+            for array, x in zip(stacked, returned[op.carried :]):
+                array.append(x)
+            done += 1
+        return [*carried, *(array[::-1] if op.reverse else array for array in stacked)]
+
+
+__all__ = ["rare"]
