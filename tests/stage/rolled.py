@@ -180,6 +180,19 @@ def counts_what_it_meets(x, y, z):
     return x * count + y
 
 
+def backwards_over_a_list(x, y, z):  # Horner's rule
+    total = y
+    for weight in reversed(WEIGHTS):
+        total = total * x * 0.9 + weight
+    return total * z
+
+
+def backwards_over_a_range(x, y, z):
+    for k, (a, b) in enumerate(zip(reversed(range(30)), reversed([x * 0.1 * j for j in range(30)]))):
+        y = y * 0.9 + b * a * 0.01 - k * 0.001
+    return y * z
+
+
 def counters_of_two_loops(x, y, z):
     total = 0.0
     for i in range(20):
@@ -247,7 +260,8 @@ def choice_inside(x, y, z):
 PROGRAMS = [
     only_values, counter, counter_divided, powers_and_remainders, every_third, value_to_a_counter,
     begins_with_a_number, begins_with_an_int, plain_time, temporaries_are_used_behind, two_variables_change_places, over_a_list,
-    over_made_values, zipped_and_counted, by_index, backwards_by_index, counters_of_two_loops, nested, helper_and_closure,
+    over_made_values, zipped_and_counted, by_index, backwards_by_index, counters_of_two_loops, nested, backwards_over_a_list,
+    backwards_over_a_range, helper_and_closure,
     two_loops,
     captured_parameter, state_in_a_list, state_in_a_tuple_of_tuples, counts_what_it_meets, choice_behind, choice_inside,
     by_the_index_of_an_outer_loop, over_a_list_of_pairs,

@@ -36,10 +36,14 @@ class Items:
             make, count = self._of(source.part, m)
             first = source.number
             return lambda roll: (roll.index(1, first), make(roll)), count
-        if type(source) is not iterators.Sequence or type(source.position) is not int or source.size is not None:
+        if type(source) is not iterators.Sequence or type(source.position) is not int:
             raise Unsupported("a loop over this is not rolled")
         at = source.position
         self.lists.append(source.source)
+        if source.size is not None:  # reversed()
+            if type(source.source) not in (list, tuple, range) or len(source.source) != source.size:
+                raise Unsupported("a loop over this is not rolled")
+            return self._plain(source.source[::-1][at:])
         if isinstance(source.source, Span):
             s = source.source
             begin = binary_int(m, "add", s.start, at * s.step)
@@ -47,10 +51,13 @@ class Items:
         found = packed(source.source)
         if found is not None:
             return lambda roll: load(m, found, roll.index(1, at)), binary_int(m, "sub", found.length, at)
-        if isinstance(source.source, range):
-            r = source.source[at:]
-            return lambda roll: roll.index(r.step, r.start), len(r)
-        rest = [listed(x) for x in source.source[at:]]
+        return self._plain(source.source[at:])
+
+    def _plain(self, items: Any) -> tuple[Callable[[Roll], Any], int]:
+        """Over a list or a range that is known."""
+        if isinstance(items, range):
+            return lambda roll: roll.index(items.step, items.start), len(items)
+        rest = [listed(x) for x in items]
         return lambda roll: roll.item(rest), len(rest)
 
 
