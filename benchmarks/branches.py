@@ -173,7 +173,7 @@ def programs(scale):
     side = 1000 // int(scale**0.5) // 8 * 8
     a, b = np.meshgrid(np.linspace(-2.0, 0.5, side), np.linspace(-1.25, 1.25, side))
     yield Program(
-        "Mandelbrot, 1,000 turns", mandelbrot, (a.ravel(), b.ravel()), plain=50, hand="mandelbrot", target=2.0
+        "Mandelbrot, 1,000 iterations", mandelbrot, (a.ravel(), b.ravel()), plain=50, hand="mandelbrot", target=2.0
     )
     m = 10_000 // scale
     pendulums = r.uniform(-3, 3, m), r.uniform(-1, 1, m)
