@@ -94,7 +94,7 @@ PROGRAMS: dict[str, tuple[Any, tuple[int, ...], Any]] = {
     "barrier, 250 dates, 5 Greeks": (barrier, (0, 1, 2, 3, 4), (None,) * 5 + (0,)),
     "32 ifs, gradient": (many_ifs, (0, 1), 0),
     "implied volatility": (implied_volatility, (), 0),  # the reverse derivative of while_loop is refused
-    "Mandelbrot, 1,000 turns": (mandelbrot, (), 0),
+    "Mandelbrot, 1,000 iterations": (mandelbrot, (), 0),
     "American put, 200 steps, 4 Greeks": (american_put, (0, 1, 2, 3), 0),
 }
 
