@@ -71,6 +71,7 @@ STATES: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width,height", [(1280, 800), (360, 740)])
 def test_axe_finds_nothing(visit: Visit, lesson_file: Path, width: int, height: int, scheme: str) -> None:

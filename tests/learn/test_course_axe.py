@@ -47,6 +47,7 @@ STATES: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (360, 740)])
 def test_axe_finds_nothing_in_the_course(visit: Visit, course_file: Path, width: int, height: int, scheme: str) -> None:
@@ -61,6 +62,7 @@ def test_axe_finds_nothing_in_the_course(visit: Visit, course_file: Path, width:
         assert not wrong(page), "menu"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (360, 740)])
 def test_axe_finds_nothing_in_the_workshop(visit: Visit, tmp_path: Path, width: int, height: int, scheme: str) -> None:

@@ -133,6 +133,7 @@ VIEWS = ["graph=product", "graph=neuron&step=17", "graph=order&order=preorder&ta
 NAMES = {"micrograd", "grad", "data", "tanh", "zero_grad"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width,height", [(1280, 800), (360, 740)])
 def test_every_view_can_be_translated_and_nothing_breaks(
     visit: Visit, tmp_path: Path, direction: str, width: int, height: int

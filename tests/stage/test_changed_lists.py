@@ -89,8 +89,11 @@ def compare(g, exact, rows=ROWS):
     return found
 
 
+ORDERS = ["value", "gradient", pytest.param("second", marks=pytest.mark.slow)]
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("order", ["value", "gradient", "second"])
+@pytest.mark.parametrize("order", ORDERS)
 def test_a_loop_that_changes_a_list_gives_what_eager_code_gives(name, order):
     f = single(PROGRAMS[name])
     g = {"value": f, "gradient": value_and_grad(f, (0, 1)), "second": grad(slope(f), (0, 1))}[order]
@@ -130,7 +133,7 @@ def test_the_tape_does_not_grow_with_the_lists(name):
 
 
 @pytest.mark.parametrize("name", algorithms.ALGORITHMS)
-@pytest.mark.parametrize("order", ["value", "gradient", "second"])
+@pytest.mark.parametrize("order", ORDERS)
 def test_an_algorithm_on_lists_gives_what_eager_code_gives(name, order):
     f = algorithms.ALGORITHMS[name](13 if order == "second" else 26)
     g = {"value": f, "gradient": value_and_grad(f, (0, 1)), "second": grad(slope(f), (0, 1))}[order]

@@ -267,6 +267,7 @@ def test_lists_give_what_eager_code_gives(f):
         assert len(variants) == 1 and loops(variants[0].tape) >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_lists_and_their_second_derivatives(f):
     second = grad(lambda x, y, z: grad(f, 0)(x, y, z), 1)
