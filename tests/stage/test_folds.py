@@ -9,7 +9,7 @@ from micrograd.tape.tape import Loop
 from random_programs import needs_llvm
 
 pytestmark = needs_llvm
-N = 600
+N = 240
 SHIFT = Value(0.25)
 
 
