@@ -188,6 +188,17 @@ def takes_another_way(tape: Tape, values: list[float]) -> bool:
     return any(python.compare(how, values[a], values[b]) != went for how, a, b, went in tape.guards)
 
 
+def check_at_a_point(tape: Tape, xs: list[float], params: list[float], m: Machine) -> None:
+    """Run machine code at one point, and compare its guards and results with the definition."""
+    out = m.doubles([0.0] * len(tape.outputs))
+    status = m.run(m.doubles(xs), m.doubles(params), out)
+    values = all_places(tape, xs, params)
+    assert bool(status) == takes_another_way(tape, values)
+    assert all(same(y, values[place]) for y, place in zip(numbers(out, len(tape.outputs)), tape.outputs, strict=True))
+    for memory in m.all:
+        memory.free()
+
+
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=40)
 def test_a_point_has_the_bits_of_the_definition(seed):
@@ -202,14 +213,7 @@ def test_a_point_has_the_bits_of_the_definition(seed):
         patch.setattr(TUNING, "gather_cost", random.choice([1.0, 0.0]))  # 0.0: whatever can go side by side does
         plan = pack.plan(tape, bits // 64, random.choice([1, 4, 8]))
         source, scratch = packed.text(tape, options, plan)
-    m = Machine(source, scratch, options, random.random() < 0.7)
-    out = m.doubles([0.0] * len(tape.outputs))
-    status = m.run(m.doubles(xs), m.doubles(params), out)
-    values = all_places(tape, xs, params)
-    assert bool(status) == takes_another_way(tape, values)
-    assert all(same(y, values[place]) for y, place in zip(numbers(out, len(tape.outputs)), tape.outputs, strict=True))
-    for memory in m.all:
-        memory.free()
+    check_at_a_point(tape, xs, params, Machine(source, scratch, options, random.random() < 0.7))
 
 
 @given(seed=st.integers(0, 2**32))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from test_patterns import Machine, Patterns, all_places, numbers, takes_another_way
+from test_patterns import Machine, Patterns, check_at_a_point
 
 from micrograd.compile.llvm import build as llvm
 from micrograd.compile.llvm import packed
@@ -14,7 +14,7 @@ from micrograd.compile.schedule import pack
 from micrograd.compile.tuning import TUNING
 from micrograd.tape import passes
 from micrograd.tape.tape import Tape
-from random_programs import needs_llvm, same
+from random_programs import needs_llvm
 
 pytestmark = needs_llvm
 
@@ -62,14 +62,7 @@ def compare_with_the_definition(seed: int) -> bool:
         if plan is None:
             return False
         source, scratch = packed.text(tape, options, plan)
-    m = Machine(source, scratch, options, random.random() < 0.7)
-    out = m.doubles([0.0] * len(tape.outputs))
-    status = m.run(m.doubles(xs), m.doubles(params), out)
-    values = all_places(tape, xs, params)
-    assert bool(status) == takes_another_way(tape, values)
-    assert all(same(y, values[place]) for y, place in zip(numbers(out, len(tape.outputs)), tape.outputs, strict=True))
-    for memory in m.all:
-        memory.free()
+    check_at_a_point(tape, xs, params, Machine(source, scratch, options, random.random() < 0.7))
     return "@form" in source
 
 

@@ -76,7 +76,7 @@ KEPT_OUTSIDE = """%0 = input 0
 %6 = result %5 0
 return %1 %6"""
 
-# What a iteration stacks, what it reads of an array, and the number of the iteration stay inside, behind the new invariants.
+# What an iteration stacks, what it reads of an array, and the number of the iteration stay inside, behind the new invariants.
 STACKED = """%0 = input 0
 %1 = input 1
 %2 = stack %0 %1
