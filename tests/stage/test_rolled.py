@@ -248,3 +248,23 @@ def test_whole_numbers_that_may_become_too_large_are_not_carried_out_of_a_loop()
 
     for point in (1.0, -3.0):
         assert jit(f, wait=True)(point) == f(point)
+
+
+@pytest.mark.parametrize("change", ["pop", "append"])
+@needs_llvm
+def test_a_list_that_is_changed_between_reversed_and_its_loop(change, recwarn):
+    def f(x, y):
+        items = [x * k * 0.1 for k in range(40)]
+        backwards = reversed(items)
+        next(backwards)
+        items.pop() if change == "pop" else items.append(y)
+        for item in backwards:
+            y = y * 0.9 + item
+        return y
+
+    x, y = np.array([0.5, -1.0]), np.array([1.0, 2.0])
+    values, (by_x, by_y) = vmap(value_and_grad(f, (0, 1)))(x, y)
+    for k in range(2):
+        want, slopes = value_and_grad(f, (0, 1))(float(x[k]), float(y[k]))
+        np.testing.assert_allclose([values[k], by_x[k], by_y[k]], [want, *slopes], rtol=1e-13)
+    assert not [w for w in recwarn if "please report" in str(w.message)]
