@@ -14,6 +14,7 @@ import random
 from types import CodeType
 from typing import Any, NamedTuple
 
+from fuzz import loops
 from micrograd.ops import OPS
 
 RANDOM = {"philox", "normal"}  # what they return jumps with every bit of their operands
@@ -117,8 +118,10 @@ class Writer:
             return f"m.where({test}, {self.number(deep + 1)}, {self.number(deep + 1)})"
         if kind < 0.90:
             return f"({self.number(deep + 1)} if {self.test(deep + 1)} else {self.number(deep + 1)})"
-        if kind < 0.93:
+        if kind < 0.92:
             return self._list_op(r.choice((*LISTS, "sum of Python")))
+        if kind < 0.93 and deep < 2:
+            return loops.fold(self)
         if kind < 0.945 and s.lists:
             return f"{r.choice(s.lists)}[{r.choice(('0', '-1'))}]"
         if kind < 0.96 and s.counters:
@@ -178,6 +181,8 @@ class Writer:
             return f"{r.choice(s.texts)} == {r.choice(('a', 'ab', 'b'))!r}"
         if kind < 0.86 and len(s.lists) > 1:
             return f"{r.choice(s.lists)} is {r.choice(s.lists)}"
+        if kind < 0.868:
+            return loops.truth(self)
         if kind < 0.9:
             return f"{r.choice(('any', 'all'))}(v > {self.number(2)} for v in [{self.number(2)}, {self.number(2)}])"
         if kind < 0.93:
@@ -225,7 +230,7 @@ class Writer:
         elif kind < 0.72:
             self._if(in_loop)
         elif kind < 0.84 and self.loops < 2:
-            self._loop()
+            loops.loop(self)
         elif kind < 0.90 and in_loop:
             self._guarded(r.choice(("break", "continue")))
         elif kind < 0.95:
@@ -271,19 +276,29 @@ class Writer:
         r, lists = self.r, self.scope.lists
         kind = r.random()
         if not lists or kind < 0.3:
-            name, items = self.new("L"), f"[{self.number(2)}, {self.number(2)}]"
-            self.write(f"{name} = {items}")
-            lists.append(name)
-        elif kind < 0.5:
-            self.write(f"{r.choice(lists)}.append({self.number(2)})")
+            self.new_list()
+            return
+        name = r.choice(lists)
+        if kind < 0.45:
+            self.write(f"{name}.append({self.number(2)})")
+        elif kind < 0.65:
+            self.write(f"{name}[{r.choice(('0', '-1'))}] = {self.number(2)}")
         elif kind < 0.75:
-            self.write(f"{r.choice(lists)}[{r.choice(('0', '-1'))}] = {self.number(2)}")
-        elif kind < 0.9:
-            name, other = self.new("L"), r.choice(lists)
-            self.write(f"{name} = {other}")
-            lists.append(name)
+            self.write(
+                f"{self.assignable()} = {name}.pop({r.choice(('', '0'))}) if len({name}) > 1 else {self.number(2)}"
+            )
+        elif kind < 0.8:
+            self.write(f"{r.choice((f'{name}.reverse()', f'{name}.insert(0, {self.number(2)})', f'{name} *= 2'))}")
+        elif kind < 0.92:
+            lists.append(self.new("L"))
+            self.write(f"{lists[-1]} = {name}{r.choice(('', '', '[:]', '[::-1]'))}")
         else:
-            self.write(f"{self.assignable()} = sum({r.choice(lists)})")
+            self.write(f"{self.assignable()} = sum({name})")
+
+    def new_list(self) -> None:
+        name, items = self.new("L"), f"[{self.number(2)}, {self.number(2)}]"
+        self.write(f"{name} = {items}")
+        self.scope.lists.append(name)
 
     def _iterator(self) -> None:
         r, iterators = self.r, self.scope.iterators
@@ -303,33 +318,6 @@ class Writer:
         inner = self.number(1)
         self.scope = outer
         self._assign_new(f"m.tanh(grad(lambda t: {inner} + t)({at}))")
-
-    def _loop(self) -> None:
-        r, s = self.r, self.scope
-        self.loops += 1
-        kind = r.random()
-        if kind < 0.4:
-            name = self.new("i")
-            self.write(f"for {name} in range({r.randint(1, 4)}):")
-            s.counters.append(name)
-            self.block(r.randint(1, 3), True)
-            s.counters.remove(name)
-        elif kind < 0.6:
-            name = self.new("v")
-            self.write(f"for {name} in [{self.number(2)}, {self.number(2)}, {self.number(2)}]:")
-            s.numbers.append(name)
-            self.block(r.randint(1, 3), True)
-            s.numbers.remove(name)
-        else:
-            name = self.new("n")
-            self.write(f"{name} = 0")
-            self.write(f"while {name} < {r.randint(2, 5)} and {self.test()}:")
-            self.write(f"    {name} += 1")
-            self.block(r.randint(1, 3), True)
-        if r.random() < 0.15:
-            self.write("else:")
-            self.block(1, False)
-        self.loops -= 1
 
     def _function(self) -> None:
         """A helper of two numbers; it may assign a variable of the function around it."""

@@ -24,8 +24,8 @@ HEADER = """\
 /* Made by tools/gen_ops_h.py from ops.py: change the table there and run `make ops`. */
 #define OP_COUNT {count}
 
-/* For each op, whether it is a step in all of its inputs: its partials are 0 everywhere. */
-#define OP_FLAT_ROWS {{{flat}}}
+/* For each op, the inputs in which it is a step (a bit for each): its partial is 0 everywhere. */
+#define OP_STEPS_ROWS {{{steps}}}
 """
 
 
@@ -64,8 +64,8 @@ def text() -> str:
     ops = list(OPS.values())
     fixed = [op for op in ops if op.arity > 0]
     lists = [op for op in ops if op.arity < 0]
-    flat = ", ".join([str(int(op.flat)) for op in ops])
-    out = [HEADER.format(count=len(ops), flat=flat), *(f"static inline {helper}" for helper in HELPERS.values())]
+    steps = ", ".join([str(sum(1 << k for k in op.steps)) for op in ops])
+    out = [HEADER.format(count=len(ops), steps=steps), *(f"static inline {helper}" for helper in HELPERS.values())]
     out.append("enum {\n" + "".join(f"    OP_{op.name.upper()},\n" for op in ops) + "};\n")
     for op in fixed:
         inputs = ("a", "b", "c")[: op.arity]

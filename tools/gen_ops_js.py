@@ -41,15 +41,16 @@ export const OPS = {
 FOOTER = """\
 };
 
-const STEPS = new Set(@STEPS@);
+/** @type {Record<string, number[]>} For each op that is a step in some of its inputs: these inputs. */
+const STEPS = @STEPS@;
 
 /**
  * What a node adds to the gradient of an input. Nothing passes a step (floor, sign ...), not even 0 times infinity.
- * @param {string} op @param {number} local @param {number} upstream
+ * @param {string} op @param {number} slot @param {number} local @param {number} upstream
  */
-export function pushed(op, local, upstream) {
+export function pushed(op, slot, local, upstream) {
   const product = local * upstream;
-  return Number.isNaN(product) && STEPS.has(op) ? 0 : product;
+  return Number.isNaN(product) && STEPS[op]?.includes(slot) ? 0 : product;
 }
 
 /**
@@ -153,7 +154,7 @@ def text() -> str:
             each = [function((*inputs, "y"), partial) for partial in op.partials]
         row.append(f"partials: [{', '.join(each)}]")
         out.append(f"  {op.name}: {{ {', '.join(row)} }},\n")
-    steps = json.dumps([op.name for op in OPS.values() if op.flat])
+    steps = json.dumps({op.name: op.steps for op in OPS.values() if op.steps})
     return "".join([*out, FOOTER.replace("@STEPS@", steps)])
 
 

@@ -3,6 +3,7 @@
     python tools/mutants.py                     a sample of every file, about a dozen mutants each
     python tools/mutants.py --each 40 ops.py    more of one file; --each 0: all of its mutants
     python tools/mutants.py --again ops.py      only those that survived the last time, after tests were added
+    python tools/mutants.py --reasons ops.py    also those for which mutants_survivors.json has a reason to survive
 
 A mutant exchanges an operator or a comparison, changes a number, negates a condition, drops a statement or returns None
 (mutations.py). First, every test of the file's list runs once, and the lines that it runs are kept in build/mutants-lines. A
@@ -55,8 +56,11 @@ CALLS = ["tests/compile/test_chain.py", "tests/compile/test_jit.py", "tests/comp
          "tests/trust/test_wrong_results_that_were_silent.py", "tests/stage/test_history.py",
          "tests/stage/test_which_variant_takes_a_row.py", "tests/compile/test_tapes_of_points.py",
          "tests/stage/test_explain.py"]  # fmt: skip
-MERGER = ["tests/stage/test_masks.py", "tests/stage/test_outcomes.py", "tests/stage/test_lists.py", "tests/stage/test_traps.py",
-          "tests/stage/test_rolled.py", "tests/stage/test_agree.py"]  # fmt: skip
+MERGED = ("masks", "agree", "folds", "survey", "changed_lists", "outcomes", "lists", "traps", "rolled", "constructs", "special",
+          "mixed", "arranged", "renamed", "made_objects", "traces", "leave", "source", "budget", "explain")  # fmt: skip
+MERGER = [f"tests/stage/test_{name}.py" for name in MERGED]
+GUARDS = ("masks", "agree", "join", "folds", "survey", "changed", "stored", "outcomes", "staged", "ragged", "summary", "roll",
+          "loops", "machine", "packed", "lanes", "mixed", "expressions", "statements", "calls")  # fmt: skip
 TRAIN = ["tests/train/test_optim.py", "tests/train/test_optim_more.py", "tests/train/test_step.py",
          "tests/train/test_settings.py", "tests/train/test_checkpoints.py"]  # fmt: skip
 LOSSES = ["tests/train/test_losses.py", "tests/train/test_losses_accuracy.py", "tests/train/test_losses_beside_torch.py",
@@ -75,8 +79,7 @@ TARGETS: dict[str, list[str]] = {
     "tape/decisions.py": ["tests/compile/test_decisions.py", "tests/compile/test_jumps.py"],
     "tape/kinds.py": ["tests/trust/test_isinstance_under_a_trace.py"],
     **{f"compile/{name}.py": CALLS for name in ("chain", "rows_tracing", "variants", "signature")},
-    "stage/masks.py": ["tests/stage/test_masks.py", "tests/stage/test_traps.py"],
-    **{f"stage/{name}.py": MERGER for name in ("machine", "summary", "join", "ragged", "outcomes")},
+    **{f"stage/{name}.py": MERGER for name in GUARDS},
     "optim/rules.py": TRAIN,
     "optim/optimizer.py": TRAIN,
     "losses.py": LOSSES,
@@ -267,6 +270,7 @@ def main() -> int:
     parser.add_argument("files", nargs="*", help="files of src/micrograd; all targets where none is named")
     parser.add_argument("--each", type=int, default=12, help="mutants of each file, chosen at random; 0: all")
     parser.add_argument("--again", action="store_true", help="only the survivors of the last run that have no reason")
+    parser.add_argument("--reasons", action="store_true", help="run those that have a reason to survive, too")
     parser.add_argument("--seconds", type=float, default=0.0, help="begin with no other file after so long")
     parser.add_argument(
         "--budget", type=float, default=40.0, help="seconds of tests that a mutant has to survive at most"
@@ -289,6 +293,8 @@ def main() -> int:
         chosen = random.Random(given.seed).sample(every, min(given.each or len(every), len(every)))
         if given.again:
             chosen = [m for m in every if m.name in results[relative]["survivors"]]
+        count = results[relative]["mutants"] if given.again else len(chosen)
+        if not given.reasons:
             known = [(m.name, 0) for m in chosen if f"{relative}: {m.name}" in REASONS]
             chosen = [m for m in chosen if (m.name, 0) not in known]
         for file in TARGETS[relative]:
@@ -298,7 +304,6 @@ def main() -> int:
             why = REASONS.get(f"{relative}: {name}", f"passed {tests} tests" if tests else "no test runs it")
             print(f"survived: {relative}: {name}   [{why}]", flush=True)
         unknown = [name for name, _ in lived if f"{relative}: {name}" not in REASONS]
-        count = results[relative]["mutants"] if given.again else len(chosen)
         results[relative] = {"mutants": count, "of": len(every), "survivors": [name for name, _ in lived]}
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(json.dumps(results, indent=1))

@@ -63,10 +63,9 @@ class Value(Methods):
 
     def _backward(self) -> None:
         """Push this node's gradient into its inputs. Assign a function here to write an op of your own."""
-        if self._rule is not None and self._rule.flat:
-            return  # floor, sign, x < y: no gradient passes a step, not even 0 times an infinite one
-        for v, partial in zip(self._prev, self._partials, strict=False):
-            if partial is not None:
+        steps = self._rule.steps if self._rule is not None else ()  # floor, x < y: nothing passes, not even 0 times inf
+        for k, (v, partial) in enumerate(zip(self._prev, self._partials, strict=False)):
+            if partial is not None and k not in steps:
                 v.grad += partial * self.grad
 
     def backward(self, gradient: float = 1.0) -> None:

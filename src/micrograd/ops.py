@@ -29,7 +29,7 @@ class Op:
     """One row of the table."""
 
     __slots__ = ("name", "kind", "value", "partials", "symbol", "arity", "commutative", "identity", "absorbing",
-                 "rule", "defaults", "flat", "c", "llvm", "cuda", "js")  # fmt: skip
+                 "rule", "defaults", "steps", "c", "llvm", "cuda", "js")  # fmt: skip
 
     def __init__(
         self,
@@ -60,9 +60,8 @@ class Op:
         self.identity = identity
         self.absorbing = absorbing
         self.defaults = defaults
-        self.flat = bool(partials) and all(
-            p is _zero for p in partials
-        )  # a step: no gradient passes, not even 0 times inf
+        # The inputs in which it is a step: no gradient passes to them, not even 0 times inf.
+        self.steps = tuple([k for k, p in enumerate(partials) if p is _zero])
         if kind == "call":  # one name in every language, but where a row says otherwise
             operands = ", ".join(f"{{{i}}}" for i in range(self.arity))
             c, llvm, js = c or f"{name}({operands})", llvm or f"@{name}", js or f"Math.{name}({operands})"

@@ -56,8 +56,15 @@ def test_every_kind_of_statement_and_op_is_written():
         ".append",
         " in (",
         "any(",
+        "reversed(range(",
+        "enumerate(",
+        "range(len(",
+        ".pop(",
+        "default=",
     ):
         assert word in text, word
+    for fold in ("sum", "min", "max", "any", "all"):
+        assert re.search(rf"\b{fold}\(.* for k\d+ in (reversed\()?range\(120", text), fold
     used = {name.removeprefix("whole_") for name in re.findall(r"m\.(\w+)\(", text)}
     assert used >= {*UNARY, *BINARY, *LISTS, *STEPS}
 

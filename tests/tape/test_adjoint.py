@@ -43,6 +43,9 @@ SIGNS = [  # the parts of a gradient are -0.0, and floor and sign have the slope
     "%0 = input 0\n%1 = input 1\n%2 = const -0.0\n%3 = mul %0 %2\n%4 = pick %1 %3 %1\nreturn %4",
     "%0 = input 0\n%1 = input 1\n%2 = floor %0\n%3 = neg %2\n%4 = mul %3 %1\nreturn %4",
     "%0 = input 0\n%1 = input 1\n%2 = sign %0\n%3 = mul %2 %2\n%4 = sub %1 %3\nreturn %4",
+    # where and copysign are steps in one of their inputs, which is the square root of 0 or of a negative number, too
+    HEAD + "%6 = const 0.1\n%7 = sub %0 %6\n%8 = sqrt %7\n%9 = where %8 %4 %3\nreturn %9",
+    HEAD + "%6 = const 0.1\n%7 = sub %0 %6\n%8 = sqrt %7\n%9 = copysign %4 %8\n%10 = mul %9 %8\nreturn %10",
 ]
 
 
@@ -61,6 +64,14 @@ def test_exact_gradients_have_the_bits_of_backward(text):
 
 
 def test_a_slope_of_zero_hands_nothing_on():
-    """Not even where what it would be multiplied by is infinite."""
+    """Not even where what it would be multiplied by is infinite, forward or in reverse."""
     tape = parse("%0 = input 0\n%1 = floor %0\n%2 = const inf\n%3 = mul %1 %2\nreturn %3")
     assert run(passes.adjoint(tape, [0]), [1.5]) == [math.inf, 0.0]
+    for op in ("where %0 %1 %2", "copysign %1 %0"):
+        tape = parse(f"%0 = input 0\n%1 = input 1\n%2 = const inf\n%3 = {op}\n%4 = mul %3 %2\nreturn %4")
+        for found in (
+            passes.adjoint(tape, [0, 1]),
+            passes.adjoint(tape, [0, 1], exact=True),
+            passes.columns(tape, [0, 1]),
+        ):
+            assert run(found, [1.5, 2.0]) == [math.inf, 0.0, math.inf]

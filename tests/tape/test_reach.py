@@ -11,10 +11,11 @@ import math
 import pytest
 
 from micrograd import Value
+from micrograd.errors import CompileError
 from micrograd.tape import passes
 from micrograd.tape.check import check
 from micrograd.tape.interpret import run
-from micrograd.tape.tape import INPUT
+from micrograd.tape.tape import INPUT, SOURCES, pad, result
 from micrograd.tape.text import parse
 from random_programs import close
 
@@ -29,6 +30,8 @@ GROWING = (
     "%4 = lt %0 %3\nreturn %4\n} do {\n%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = mul %1 %2\n%4 = exp %1\n%5 = add %3 %4\n"
     "return %5\n}\n%3 = result %2 0\n%4 = pad %3 4\n"
 )
+# The loop that makes these items, as an arm of a choice.
+ITEMS = GROWING.split("%3 = result")[0] + "%3 = result %2 0\nreturn %3"
 
 
 def choose(operands, then, other, rest):
@@ -110,6 +113,9 @@ TAPES = {
     "a row of a table by a number": (
         "%0 = input 0\n%1 = input 1\n%2 = stack %0 %1\n%3 = stack %1 %0\n%4 = stack %2 %3\n%5 = const 1.0\n%6 = load %4 %5\n"
         "%7 = element %6 0\n%8 = element %6 1\n%9 = mul %7 %7\n%10 = add %9 %8\nreturn %10"),
+    "a row of a table by a number, read as a whole": (
+        "%0 = input 0\n%1 = input 1\n%2 = stack %0 %1\n%3 = stack %1 %0\n%4 = stack %2 %3\n%5 = const 1.0\n%6 = load %4 %5\n"
+        f"%7 = loop 2 carry %0 over %6 do {{\n{SQUARES}}}\n%8 = result %7 0\nreturn %8"),
     "a list as long as a number says": (
         f"{GROWING}%5 = element %4 0\n%6 = element %4 2\n%7 = add %5 %6\n%8 = mul %7 %1\nreturn %8"),
     "a list as long as a number says, read as a whole": (
@@ -196,3 +202,28 @@ def test_no_infinite_slope_of_another_path_reaches_a_second_derivative(name):
     taken = [xs for xs in ((-3.0, 0.0), (3.0, 0.0)) if all(x == x and abs(x) < 1e9 for x in run(first, xs))]
     assert len(taken) == 1
     assert all(x == x and abs(x) < 1e9 for x in run(second, taken[0]))
+
+
+def test_the_adjoint_of_a_padded_list_does_not_keep_the_list():
+    """Of a list that a loop makes, only the length is read again; the loop keeps the numbers of its iterations anyway."""
+    body = "%0 = input 0\n%1 = input 1\n%2 = mul %0 %1\nreturn %2 %2\n"
+    test = "%0 = input 0\n%1 = const 9.0\n%2 = lt %0 %1\nreturn %2\n"
+    tape = parse(f"%0 = input 0\n%1 = input 1\n%2 = loop 4 carry %0 with %1 while {{\n{test}}} do {{\n{body}}}\n"
+                 "%3 = result %2 1\n%4 = pad %3 4\n%5 = element %4 1\nreturn %5")  # fmt: skip
+    swept = passes.adjoint(tape, [0, 1])
+    assert run(swept, [2.0, 3.0]) == [18.0, 9.0, 12.0]
+    items = next(i for i, op in enumerate(swept.ops) if op is result(1))
+    assert [str(op) for op, args in zip(swept.ops, swept.args) if op not in SOURCES and items in args] == [str(pad(4))]
+
+
+def test_a_padded_list_of_one_arm_or_of_the_other():
+    """Its length is that of the list which the choice gives; the second derivative is refused."""
+    rest = "%6 = result %5 0\n%7 = pad %6 4\n%8 = element %7 0\n%9 = element %7 1\n%10 = mul %8 %9\n"
+    rest += "%11 = add %10 %1\nreturn %11"
+    tape = parse(choose("%0 %1", ITEMS, ITEMS.replace("mul %1 %2", "sub %1 %2"), rest))
+    swept = passes.adjoint(tape, [0, 1])
+    check(swept)
+    for xs in POINTS:
+        assert run(swept, xs) == pytest.approx(by_graph(tape, xs), rel=1e-12, abs=0.0)
+    with pytest.raises(CompileError, match="a list whose length depends on the numbers"):
+        passes.adjoint(swept, [0, 1])

@@ -232,7 +232,7 @@ def _push(node: Node, nodes: list[Node], grad: list[float]) -> Iterator[Frame]:
     for slot, (j, local) in enumerate(zip(node.inputs, node.partials)):
         if local is None:
             continue
-        before, product = grad[j], node.pushed(local, upstream)
+        before, product = grad[j], node.pushed(slot, local, upstream)
         grad[j] = before + product
         yield _contribution(node, nodes, slot, local, upstream, product, before, grad[j])
 

@@ -31,10 +31,10 @@ class Node:
     source: dict[str, Any] | None = None
     scope: tuple[str, ...] = ()
 
-    def pushed(self, local: float, upstream: float) -> float:
+    def pushed(self, slot: int, local: float, upstream: float) -> float:
         """What it adds to the gradient of an input. Nothing passes a step (floor, sign ...), not even 0 times inf."""
         product, rule = local * upstream, self.value._rule
-        return 0.0 if product != product and rule is not None and rule.flat else product
+        return 0.0 if product != product and rule is not None and slot in rule.steps else product
 
 
 def by_hand(v: Value) -> bool:

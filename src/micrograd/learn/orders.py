@@ -140,7 +140,9 @@ def run(timeline: Timeline, order: str | Sequence[int | str]) -> Run:
             if local is None:
                 continue
             mine = through.get((node.id, slot), [])
-            flow = Flow(node.id, slot, j, len(mine), sum(p.product for p in mine), node.pushed(local, right[node.id]))
+            flow = Flow(
+                node.id, slot, j, len(mine), sum(p.product for p in mine), node.pushed(slot, local, right[node.id])
+            )
             if not same(flow.got, flow.wanted):
                 _explain(flow, mine, into.get(node.id, []), visits, nodes)
             flows.append(flow)
@@ -180,7 +182,7 @@ def _sweep(nodes: Sequence[Node], visits: Sequence[int]) -> tuple[list[float], l
         upstream = grads[i]
         for slot, (j, local) in enumerate(zip(nodes[i].inputs, nodes[i].partials)):
             if local is not None:
-                product, before = nodes[i].pushed(local, upstream), grads[j]
+                product, before = nodes[i].pushed(slot, local, upstream), grads[j]
                 grads[j] += product
                 pushes.append(Push(i, slot, j, local, upstream, product, before, grads[j], at))
     return grads, pushes

@@ -1,8 +1,8 @@
 /* Made by tools/gen_ops_h.py from ops.py: change the table there and run `make ops`. */
 #define OP_COUNT 72
 
-/* For each op, whether it is a step in all of its inputs: its partials are 0 everywhere. */
-#define OP_FLAT_ROWS {0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0}
+/* For each op, the inputs in which it is a step (a bit for each): its partial is 0 everywhere. */
+#define OP_STEPS_ROWS {0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 7, 7, 0, 0, 0, 0, 0, 0}
 
 static inline double mg_mod(double a, double b) {
     double mod = fmod(a, b);

@@ -268,15 +268,24 @@ int sort_all(List *order) {
 
 /* ---- the sweep */
 
-static const unsigned char OP_FLAT[OP_COUNT] = OP_FLAT_ROWS;
+static const unsigned char OP_STEPS[OP_COUNT] = OP_STEPS_ROWS;
 
 static void push_shared(const Block *b, double g) { /* apart from push, so that push stays small enough to be inlined */
     for (Py_ssize_t i = 0; i < b->n; i++) b->in[i]->grad += b->partial[i] * g;
 }
 
+static void push_past_steps(Node *n, unsigned steps) { /* no gradient passes a step, not even 0 times an infinite one */
+    Node **in = inputs(n);
+    for (Py_ssize_t i = 0; i < input_count(n); i++)
+        if (!(steps >> i & 1) && has_gradient(in[i])) in[i]->grad += input_partials(n)[i] * n->grad;
+}
+
 static inline void push(Node *n) {
     double g = n->grad;
-    if (n->op < OP_COUNT && OP_FLAT[n->op]) return; /* no gradient passes a step, not even 0 times an infinite one */
+    if (n->op < OP_COUNT && OP_STEPS[n->op]) {
+        push_past_steps(n, OP_STEPS[n->op]);
+        return;
+    }
     if (!(n->flags & MANY)) {
         if (n->count > 0 && has_gradient(n->in[0])) n->in[0]->grad += n->partial[0] * g;
         if (n->count > 1 && has_gradient(n->in[1])) n->in[1]->grad += n->partial[1] * g;

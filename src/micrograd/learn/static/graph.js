@@ -120,7 +120,7 @@ export function framesOf(graph, numbers) {
     inputs.forEach((input, slot) => {
       const local = numbers.partials[id][slot];
       if (local === null || local === undefined) return;
-      const before = grads[input], upstream = grads[id], product = pushed(op, local, upstream), after = before + product;
+      const before = grads[input], upstream = grads[id], product = pushed(op, slot, local, upstream), after = before + product;
       grads[input] = after;
       frames.push({ kind: "backward", node: id, input, slot, line, local, upstream, product, before, after });
     });

@@ -217,15 +217,16 @@ export const OPS = {
   }, partials: [(share) => share] },
 };
 
-const STEPS = new Set(["floordiv", "floor", "ceil", "round", "trunc", "sign", "lt", "le", "gt", "ge", "eq", "ne", "philox", "normal"]);
+/** @type {Record<string, number[]>} For each op that is a step in some of its inputs: these inputs. */
+const STEPS = {"floordiv": [0, 1], "copysign": [1], "floor": [0], "ceil": [0], "round": [0], "trunc": [0], "sign": [0], "where": [0], "lt": [0, 1], "le": [0, 1], "gt": [0, 1], "ge": [0, 1], "eq": [0, 1], "ne": [0, 1], "philox": [0, 1, 2], "normal": [0, 1, 2]};
 
 /**
  * What a node adds to the gradient of an input. Nothing passes a step (floor, sign ...), not even 0 times infinity.
- * @param {string} op @param {number} local @param {number} upstream
+ * @param {string} op @param {number} slot @param {number} local @param {number} upstream
  */
-export function pushed(op, local, upstream) {
+export function pushed(op, slot, local, upstream) {
   const product = local * upstream;
-  return Number.isNaN(product) && STEPS.has(op) ? 0 : product;
+  return Number.isNaN(product) && STEPS[op]?.includes(slot) ? 0 : product;
 }
 
 /**

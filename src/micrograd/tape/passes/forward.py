@@ -119,10 +119,11 @@ class Push:
 
     def _instruction(self, i: int, op: Any, args: tuple[int, ...]) -> None:
         b, moves = self.builder, self.moves
-        wanted = [a in moves for a in args]
+        wanted = [a in moves and k not in op.steps for k, a in enumerate(args)]
+        slopes = slopes_of(b, op, tuple([self.at[a] for a in args]), self.at[i], wanted)
         total: int | None = None
-        for a, slope in zip(args, slopes_of(b, op, tuple([self.at[a] for a in args]), self.at[i], wanted)):
-            if a in moves and not (slope.__class__ is float and slope == 0.0):
+        for a, slope, want in zip(args, slopes, wanted):
+            if want:
                 part = (slope * Ref(b, moves[a])).place
                 total = part if total is None else b.emit(ADD, (total, part))
         if total is not None:

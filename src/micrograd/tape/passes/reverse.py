@@ -223,15 +223,16 @@ class Sweep:
         if op is PICK:
             self._pick(args, g, reach)
             return
-        wanted = [active[a] for a in args]
-        if op.flat:  # a step passes nothing on; but backward() goes on to its inputs, which have 0.0
-            for a in [a for a, want in zip(args, wanted) if want and self.exact and not self.forward.regions]:
-                self.grads.setdefault(a, b.const(0.0))
+        if self.exact and not self.forward.regions:  # a step passes nothing on; but backward() goes on to its inputs
+            for k in op.steps:
+                self.grads.setdefault(args[k], b.const(0.0))
+        wanted = [active[a] and k not in op.steps for k, a in enumerate(args)]
+        if not any(wanted):
             return
         slopes = slopes_of(b, op, tuple([self.forward.at[a] for a in args]), self.forward.at[i], wanted)
         for a, slope, want in zip(args, slopes, wanted):
             constant = slope.__class__ is float
-            if not want or (constant and slope == 0.0 and not self.exact):
+            if not want:
                 continue
             part = b.emit(MUL, (b.place(slope), g))
             if reach is not True and not (constant and abs(slope) < float("inf")):
@@ -303,7 +304,7 @@ class Sweep:
         """The place of an array that is as long as this one: if it came out of a loop, its iteration numbers."""
         at, (made, *_) = self.forward.at, self.tape.args[array]
         op = self.tape.ops[made] if self.tape.ops[array].name == "result" else None
-        if isinstance(op, Loop) and self.forward.active[made]:
+        if isinstance(op, Loop):
             return self.builder.emit(result(op.results + op.carried), (at[made],))
         return at[array]
 
