@@ -119,11 +119,7 @@ def array_ufunc(self: Value, ufunc: Any, method: str, *inputs: Any, **options: A
     if any(rule not in (None, np.ndarray.__array_ufunc__) for rule in own):
         return NotImplemented  # beside a Series, for example, which knows what to do with the arrays that it holds
     for out in inputs[:1] if method == "at" else options.get("out", ()):  # np.add.at writes into its first argument
-        if out.dtype.kind != "O":
-            raise TypeError(
-                f"an array of {out.dtype} cannot hold Values\n"
-                "  Write a = a * v in place of a *= v, or convert the array first: a = a.astype(object)."
-            )
+        must_hold_values(out, "Write a = a * v in place of a *= v, or convert the array first: a = a.astype(object).")
     if options.pop("dtype", None) not in (None, object, np.dtype(object)):
         raise TypeError(f"np.{name} of Values gives Values: leave dtype out")
     options = {key: x for key, x in options.items() if key not in ("casting", "order", "subok")}
@@ -132,6 +128,12 @@ def array_ufunc(self: Value, ufunc: Any, method: str, *inputs: Any, **options: A
     if NAMES.get(name, name) in TRUTHS and "out" not in options:
         return np.asarray(result, dtype=bool)[()]
     return result
+
+
+def must_hold_values(out: Any, way_out: str) -> None:
+    """Raise where a Value would be written into an array of numbers."""
+    if out.dtype.kind != "O":
+        raise TypeError(f"an array of {out.dtype} cannot hold Values\n  {way_out}")
 
 
 def know_numpy(np: Any) -> None:
@@ -184,6 +186,10 @@ def array_function(self: Value, function: Any, types: Any, args: Any, kwargs: An
             return type(x)([inside(item) for item in x])
         return boxed(x, np)
 
+    if name == "copyto":  # np.full and np.full_like come here with casting="unsafe"
+        if args[0].dtype.kind != "O":
+            float(self)  # in a trace this is an error that names the user's line
+        must_hold_values(args[0], "Write float(v) where the number is meant; dtype=object makes an array of Values.")
     if name == "insert" and not isinstance(args[0], Value):  # it would convert the Value to the dtype of the array
         args = (np.asarray(args[0], dtype=object), *args[1:])
     result = function(*[inside(a) for a in args], **{key: inside(a) for key, a in kwargs.items()})

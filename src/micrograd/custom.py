@@ -7,6 +7,7 @@ from functools import partial, update_wrapper
 from math import isfinite
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
+import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd.engine import Value, apply
 from micrograd.math import stop_gradient
 from micrograd.ops import Op

@@ -8,6 +8,7 @@ in, and takes the place of both where it was built (`NATIVE` tells).
 from __future__ import annotations
 
 import os
+import sys
 from _thread import _local
 
 from micrograd import engine as plain
@@ -147,6 +148,14 @@ class Value(plain.Value):
         _tell("ne", self, 0.0, self._data != 0.0)
         return bool(self._data != 0.0)
 
+    def __float__(self) -> float:
+        _tell("float()", self)
+        if plain.mode.recording:
+            from micrograd.conversion import refuse_unasked
+
+            refuse_unasked(sys._getframe(1))
+        return self._data  # type: ignore[no-any-return]
+
     # ---- copies carry the graph (graph.py: iterative, so a deep one is no matter)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -200,8 +209,7 @@ def _comparison(name: str) -> Callable[[Value, Any], Any]:
 
 _rounds, _rounds_to = [_leaving(_how, "__round__") for _how in ("round()", "round() to digits")]
 setattr(Value, "__round__", lambda self, n=None: _rounds(self) if n is None else _rounds_to(self, n))  # noqa: B010
-for _how in ("float", "int"):
-    setattr(Value, f"__{_how}__", _leaving(f"{_how}()", f"__{_how}__"))
+setattr(Value, "__int__", _leaving("int()", "__int__"))  # noqa: B010
 for _how in ("floor", "ceil", "trunc"):
     setattr(Value, f"__{_how}__", _leaving(f"math.{_how}()", f"__{_how}__"))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):

@@ -14,6 +14,7 @@ from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 from typing import Any
 
+import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd import install
 from micrograd.engine import NATIVE, no_grad
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd.engine import NATIVE, Value
 from micrograd.tree import has
 

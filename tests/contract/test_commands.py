@@ -130,7 +130,7 @@ def test_the_original_installed_over_it_is_said_by_the_command(both, run_python)
     assert "micrograd: the distribution 'micrograd' 0.1.0 is installed beside" in done.stderr
 
 
-@pytest.mark.parametrize("module", ["nn", "losses", "compile.jit"])
+@pytest.mark.parametrize("module", ["nn", "losses", "compile.jit", "optim", "learn", "train", "plots", "custom"])
 def test_and_by_the_modules_that_are_left_of_it(both, run_python, module):
     for name, text in ORIGINAL.items():
         (both / "micrograd" / name).write_text(text)

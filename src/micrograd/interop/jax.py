@@ -7,6 +7,7 @@ from typing import Any
 
 from micrograd import install
 from micrograd.interop.rowwise import Rowwise
+from micrograd.transforms import Derived
 from micrograd.tree import unflatten
 
 
@@ -41,9 +42,7 @@ def to_jax(f: Callable[..., Any]) -> Callable[..., Any]:
         known, call = calls[len(given)]
         return unflatten(known.result([]), iter(call(*wide)))
 
-    on_arrays.__name__ = getattr(f, "__name__", "on_arrays")
-    on_arrays.__doc__ = f.__doc__
-    return on_arrays
+    return Derived(on_arrays, to_jax, f)
 
 
 def _call(known: Rowwise) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from micrograd import install
 from micrograd.interop.rowwise import Rowwise
+from micrograd.transforms import Derived
 from micrograd.tree import unflatten
 
 
@@ -43,9 +44,7 @@ def to_torch(f: Callable[..., Any]) -> Callable[..., Any]:
         results = _apply(known, wide)
         return unflatten(known.result([]), iter([r.to(device, dtype) for r in results]))
 
-    on_tensors.__name__ = getattr(f, "__name__", "on_tensors")
-    on_tensors.__doc__ = f.__doc__
-    return on_tensors
+    return Derived(on_tensors, to_torch, f)
 
 
 def _apply(known: Rowwise, tensors: Any) -> tuple[Any, ...]:

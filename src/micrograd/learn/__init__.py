@@ -9,6 +9,7 @@ True
 
 from typing import TYPE_CHECKING, Any
 
+import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd.learn.frames import frames  # at once, so that the function and not its module has the name
 
 if TYPE_CHECKING:

@@ -2,6 +2,9 @@
 
 #include "engine.h"
 
+#include <frameobject.h> /* after engine.h, which has Python.h */
+#include <opcode.h>
+
 /* ---- Value(data, _children=(), _op='', label='') */
 
 static void stamp(Node *n) {
@@ -112,7 +115,51 @@ static PyObject *leave_by(const char *how, PyObject *self, const char *method) {
     return result;
 }
 
-static PyObject *value_float(PyObject *self) { return leave("float()", self); }
+/* Whether it may be NumPy that asks for the number, and not the user: conversion.py decides. */
+static int may_be_unasked(void) {
+    PyFrameObject *frame = PyEval_GetFrame();
+    PyObject *globals = frame != NULL ? PyEval_GetGlobals() : NULL;
+    if (globals == NULL) return 0;
+    PyObject *name = PyDict_GetItemString(globals, "__name__");
+    const char *module = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    if (module == NULL) PyErr_Clear();
+    else if (strncmp(module, "numpy.", 6) == 0) return 1;
+#if PY_VERSION_HEX >= 0x030B0000
+    int at = PyFrame_GetLasti(frame);
+#else
+    int at = frame->f_lasti * 2;
+#endif
+    PyCodeObject *code = PyFrame_GetCode(frame);
+#if PY_VERSION_HEX >= 0x030B0000
+    PyObject *bytes = PyCode_GetCode(code);
+#else
+    PyObject *bytes = Py_NewRef(code->co_code);
+#endif
+    int stores = 0;
+    if (bytes == NULL) PyErr_Clear();
+    else if (at >= 0 && at < PyBytes_GET_SIZE(bytes)) {
+        int op = (unsigned char)PyBytes_AS_STRING(bytes)[at];
+        stores = op == STORE_SUBSCR;
+#ifdef STORE_SLICE
+        stores = stores || op == STORE_SLICE;
+#endif
+    }
+    Py_XDECREF(bytes);
+    Py_DECREF(code);
+    return stores;
+}
+
+static PyObject *value_float(PyObject *self) {
+    PyObject *x = leave("float()", self);
+    if (x == NULL || !is_recording() || !may_be_unasked()) return x;
+    PyObject *conversion = PyImport_ImportModule("micrograd.conversion");
+    PyObject *looked = conversion ? PyObject_CallMethod(conversion, "refuse_unasked", NULL) : NULL;
+    Py_XDECREF(conversion);
+    if (looked == NULL) Py_CLEAR(x);
+    Py_XDECREF(looked);
+    return x;
+}
+
 static PyObject *value_int(PyObject *self) { return leave_by("int()", self, "__int__"); }
 static PyObject *value_floor_py(PyObject *self, PyObject *unused) { (void)unused; return leave_by("math.floor()", self, "__floor__"); }
 static PyObject *value_ceil_py(PyObject *self, PyObject *unused) { (void)unused; return leave_by("math.ceil()", self, "__ceil__"); }

@@ -16,6 +16,7 @@ gradients before a step.
 0.75
 """
 
+import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd.optim.clip import clip_norm, clip_value
 from micrograd.optim.groups import Group
 from micrograd.optim.lbfgs import LBFGS

@@ -8,6 +8,7 @@
 True
 """
 
+import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd.train.average import EMA
 from micrograd.train.callbacks import CSVLog, ReduceOnPlateau, TensorBoard
 from micrograd.train.finder import find_lr
