@@ -1,14 +1,13 @@
-"""Functions whose loops change lists, as C code."""
+"""Functions whose loops change lists, as C code and as ONNX graphs."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from interop.test_export_c import COMPILERS, build, call
-from micrograd import grad
+from micrograd import export_onnx, grad
 from micrograd.interop.c import export_c
-
-pytestmark = pytest.mark.skipif(not COMPILERS, reason="there is no C compiler")
 
 
 def swept(x, k):
@@ -23,12 +22,45 @@ def swept(x, k):
     return u[4] * v[7]
 
 
-def test_c_code_of_a_loop_that_changes_lists_gives_what_eager_code_gives(tmp_path):
-    text = export_c(swept, 0.5, 0.2, name="f")
-    assert len(text.splitlines()) < 3000  # the loops are loops: unrolled, there are 1,120 assignments
+SIZE = 30
+
+
+def aligned(x, k):
+    grid = [[9.0] * (SIZE + 1) for _ in range(SIZE + 1)]
+    grid[0][0] = 0.0
+    for i in range(1, SIZE + 1):
+        for j in range(1, SIZE + 1):
+            before = min(grid[i - 1][j], grid[i][j - 1], grid[i - 1][j - 1])
+            grid[i][j] = before + abs(x * (0.1 * i) - k * (0.2 * j))
+    return grid[SIZE][SIZE] * grid[7][4]
+
+
+@pytest.mark.skipif(not COMPILERS, reason="there is no C compiler")
+@pytest.mark.parametrize("f", [swept, aligned])
+def test_c_code_of_a_loop_that_changes_lists_gives_what_eager_code_gives(f, tmp_path):
+    text = export_c(f, 0.5, 0.2, name="f")
+    assert len(text.splitlines()) < 3000  # the loops are loops: unrolled, there are 900 assignments or more
     library = build(text, tmp_path)
     for point in [(0.5, 0.2), (1.5, 0.1), (40.0, 0.25)]:
         code, out, slopes = call(library.f_gradient, point, 1, 2)
         assert code == 0
-        assert out[0] == pytest.approx(swept(*point), rel=1e-12)
-        assert slopes == pytest.approx(list(grad(swept, (0, 1))(*point)), rel=1e-9)
+        assert out[0] == pytest.approx(f(*point), rel=1e-12)
+        assert slopes == pytest.approx(list(grad(f, (0, 1))(*point)), rel=1e-9)
+
+
+def relaxed(x, k):
+    u = [x * (i + 1) for i in range(24)]
+    for i in range(1, 23):
+        u[i] = u[i] + k * (u[i + 1] - 2.0 * u[i] + u[i - 1]) if u[i] > 0.5 else u[i - 1]
+    return u[4] * u[22]
+
+
+@pytest.mark.parametrize("f", [relaxed, aligned])
+def test_an_onnx_graph_of_a_loop_that_changes_lists_gives_what_eager_code_gives(f, monkeypatch):
+    monkeypatch.setitem(globals(), "SIZE", 12)
+    pytest.importorskip("onnx")
+    ort = pytest.importorskip("onnxruntime")
+    rows = np.array([[0.5, 0.2], [1.5, 0.1], [-0.3, 0.25], [0.02, 0.2]], np.float32)
+    session = ort.InferenceSession(export_onnx(f, 0.5, 0.2).SerializeToString(), providers=["CPUExecutionProvider"])
+    found = session.run(None, {"x": rows})[0][:, 0]
+    assert found == pytest.approx([f(*map(float, row)) for row in rows], rel=1e-4)

@@ -68,10 +68,10 @@ def plain(g, row):
         return type(error)
 
 
-def compare(g, exact, rows=ROWS):
+def compare(g, exact, rows=ROWS, limits=None):
     """Whether a tape could be staged; each row of it gives what eager code gives."""
     try:
-        found = stage(g, PAIR, ROWS[0])
+        found = stage(g, PAIR, ROWS[0], limits=limits)
     except (Unsupported, Exception):
         return None
     for row in rows:

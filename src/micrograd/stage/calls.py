@@ -211,7 +211,7 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def _by_rule(m: Machine, f: Any, rule: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A builtin; of lists whose lengths differ by row, for each length."""
     if f is list and len(args) == 1 and packed.packed(m.now(args[0])) is not None:
-        return m.made(list(m.now(args[0])))
+        return m.made([packed.packed(m.now(args[0]))])
     if f in OF_ITEMS and not (f is len and len(args) == 1 and packed.packed(m.now(args[0])) is not None):
         whole: tuple[type, ...] = () if f in (any, all) else (iterators.Iterator, iterate.Comprehension)
         whole = whole[:1] if f is sum else whole  # which takes the items of a generator expression one by one

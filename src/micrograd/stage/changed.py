@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.forms import Form, lists_in
 from micrograd.stage.masks import FALSE, TRUE
-from micrograd.stage.packed import LONG, packed
+from micrograd.stage.packed import LONG, packed, window
 from micrograd.stage.ragged import join_contents, ragged
 from micrograd.stage.renamed import referrers
 from micrograd.stage.row import Row
@@ -24,14 +24,22 @@ if TYPE_CHECKING:
     from micrograd.stage.state import Exits, Frame
 
 
+def is_row_of(row: Any, flat: list[Any]) -> bool:
+    """Whether a list is a row of the table that has its numbers in `flat`."""
+    found = window(row)
+    return found is not None and found.flat is flat
+
+
 class Changed:
     """One list that the body of a loop changes."""
 
     def __init__(self, roll: Roll, x: list[Any]) -> None:
         m = roll.m
+        if window(x) is not None:
+            raise Unsupported("a row of a table becomes longer, or is changed as a whole")
         if ragged(x) is not None or not (packed(x) is not None or all(_is_number(item) for item in x)):
             raise Unsupported("a list of other things than numbers is changed")
-        if roll.items is not None and any(x is y for y in roll.items.lists):
+        if roll.items is not None and any(x is y or is_row_of(y, x) for y in roll.items.lists):
             raise Unsupported("the list that the loop runs over is changed")
         self.roll, self.x, self.born = roll, x, m.births[id(x)]
         m.touch(x, unpack=False)

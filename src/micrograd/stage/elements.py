@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from micrograd.stage import packed
+from micrograd.stage import packed, tables
 from micrograd.stage.errors import Outside, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.tree import is_array
@@ -22,13 +22,13 @@ def by_iteration(m: Machine, x: Any, index: Any) -> Any:
     changing = [i for i in parts if type(i) is Lane]
     loop = changing[0].loop
     if type(index) is Lane and type(x) in (list, tuple) and index.terms:
-        if packed.is_table(x):
-            return packed.row(m, x, index)
+        if tables.common(x) is not None or tables.known_table(m, x, x) is not None or tables.is_table(x):
+            return tables.row(m, x, index)
         if loop is None or loop.loads:
             return packed.item(m, x, packed.pack(m, x), index)
     if is_array(x) and type(index) is tuple and len(index) == x.ndim == 2 and (loop is None or loop.loads):
         first, second = (i + n if type(i) is int and i < 0 else i for i, n in zip(index, x.shape))
-        return packed.item(m, x, packed.part(m, packed.pack_table(m, x, x.tolist()), first, x.shape[1]), second)
+        return packed.item(m, x, tables.part(m, tables.pack_table(m, x, x.tolist()), first, x.shape[1]), second)
     if loop is None or loop.items is None or loop.loads or any(i.loop is not loop for i in changing):
         raise Unsupported("an index that changes from one iteration to the next")
     if not (is_array(x) or (type(x) in (list, tuple) and type(index) is Lane)):

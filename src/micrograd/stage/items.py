@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from micrograd.stage import iterators
+from micrograd.stage import iterators, tables
 from micrograd.stage.elements import listed
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.lanes import least, less
@@ -51,7 +51,15 @@ class Items:
         found = packed(source.source)
         if found is not None:
             return lambda roll: load(m, found, roll.index(1, at)), binary_int(m, "sub", found.length, at)
-        return self._plain(source.source[at:])
+        rows = source.source
+        plain = None if tables.common(rows) is not None else self._plain(rows[at:])
+
+        def row(roll: Roll) -> Any:
+            if plain is None or tables.common(rows) is not None:  # it may become a table while the loop is being rolled
+                return tables.row(m, rows, roll.index(1, at))
+            return m.tables.view(plain[0](roll), rows)
+
+        return row, len(rows) - at
 
     def _plain(self, items: Any) -> tuple[Callable[[Roll], Any], int]:
         """Over a list or a range that is known."""

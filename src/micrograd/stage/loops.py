@@ -18,6 +18,7 @@ from micrograd.stage.roll import Roll
 from micrograd.stage.row import packable
 from micrograd.stage.scope import Scope, _own_nodes
 from micrograd.stage.state import Exits, Frame
+from micrograd.stage.tables import restore
 from micrograd.stage.targets import target
 
 ROLLED = "a loop in the tape"  # how the note of a loop begins that is one
@@ -135,8 +136,11 @@ def roll(
     reason: BaseException | None = None
     packs = [True, False] if packable(m, frame, names) else [False]
     for pack in packs:
+        attempt: Roll | None = None
         try:
-            run(Roll(m, frame, names, None if source is None else Items(source, m), read, pack))
+            attempt = Roll(m, frame, names, None if source is None else Items(source, m), read, pack)
+            run(attempt)
+            attempt.in_vain.clear()
             return True
         except NotYet:
             m.line = line
@@ -152,6 +156,9 @@ def roll(
         except (Unsupported, Lost, Exception) as why:
             m.line = line
             reason = reason or why
+        finally:
+            if attempt is not None:
+                restore(attempt.in_vain)
     m.unrolled.add(id(key))
     m.not_rolled[line] = str(reason) or type(reason).__name__
     return False

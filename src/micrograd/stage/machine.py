@@ -18,6 +18,7 @@ from micrograd.stage.limits import Limits
 from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
 from micrograd.stage.state import Exits, Frame, Journal, Key, State, changes, contents, restore, undo
 from micrograd.stage.summary import STALE, UNBOUND, Summary
+from micrograd.stage.tables import Tables
 
 MAX_STATEMENTS = 400_000
 OWN = "micrograd/"  # how the place of a line of this package begins, of which users are not told
@@ -51,6 +52,7 @@ class Machine:
         self.rolled = 0  # how many loops are in the tape
         self.sampled = True  # whether Values have the numbers of the row at hand, or zeros since a long loop
         self.stacks: dict[Any, Any] = {}  # lists that were packed, and their arrays (see packed.py)
+        self.tables = Tables()
         self.unpacked: dict[Any, Any] = {}  # arrays whose items were loaded one by one, and those items
         self.mixed: dict[int, Any] = {}  # Values that may be plain numbers in the program itself (see mixed.py)
         self.never_plain: dict[int, Any] = {}  # Values that are known to be none of those
@@ -80,11 +82,15 @@ class Machine:
         """Say that an object is about to be changed. A list that is an array is unpacked first, unless told otherwise."""
         born = self.births.get(id(x))
         if born is None:
+            self.tables.refuse(self, x)
             raise Unsupported(f"a {type(x).__name__} that was made outside is changed")
         self._private(born[1], born[2], x)
         if any(y is x for y in self.lent):
             raise Unsupported("a list is changed while a loop runs over an iterator that was made of it")
         self._remember(x, None)
+        row = packed.window(x) if unpack else None
+        if row is not None:
+            self.tables.dissolve(self, row.flat)
         several = packed.packed(x) if unpack else None
         if several is not None:
             x[:] = packed.unpacked(self, several)

@@ -8,6 +8,8 @@ one by one.
 
 from __future__ import annotations
 
+import operator
+import struct
 from typing import TYPE_CHECKING, Any
 
 from micrograd import observed
@@ -20,12 +22,13 @@ from micrograd.stage.mixed import mark, refuse
 from micrograd.stage.nodes import node_of, result_of
 from micrograd.stage.summary import Summary, is_number
 from micrograd.tape.builder import Builder
-from micrograd.tape.tape import LOAD, PICK, STACK, Loop, Tape
+from micrograd.tape.tape import LOAD, PICK, STACK, STORE, Loop, Tape
 
 if TYPE_CHECKING:
     from micrograd.stage.machine import Machine
 
 VALUES, FLOATS, MIXED = "values", "floats", "mixed"
+MANY_ALIKE, FEW_OTHERS = 256, 64  # so many equal constants a loop writes into an array, with at most so many others
 LONG = 24  # items from which on a list that is carried from one iteration to the next is an array
 
 
@@ -41,6 +44,27 @@ class Packed(Summary):
     def __init__(self, array: Value, length: Any, room: int, of: str, start: Any = 0, step: int = 1) -> None:
         super().__init__([])
         self.array, self.length, self.room, self.of, self.start, self.step = array, length, room, of, start, step
+
+
+class Window(Summary):
+    """A row of a table: `length` items, from `start` on, of the list that has the numbers of all rows (see tables.py)."""
+
+    __slots__ = ("flat", "length", "seen", "start")
+
+    def __init__(self, flat: list[Any], start: Any, length: int) -> None:
+        super().__init__([])
+        self.flat, self.start, self.length = flat, start, length
+        self.seen: tuple[Any, Any] = None, None
+
+    def items(self) -> Packed:
+        """The items as they are now."""
+        whole = packed(self.flat)
+        if whole is None:
+            raise Unsupported("a row of a table, of which another row has changed its length or its order")
+        if self.seen[0] is not whole:
+            self.seen = whole, Packed(whole.array, self.length, whole.room, whole.of, self.start)
+        found: Packed = self.seen[1]
+        return found
 
 
 class Span(Summary):
@@ -61,10 +85,18 @@ class Forgotten(Summary):
 
 def packed(x: Any) -> Packed | None:
     """The array of a list that is one."""
-    if type(x) is list and len(x) == 1 and type(x[0]) is Packed:
-        found: Packed = x[0]
-        return found
+    if type(x) is list and len(x) == 1:
+        if type(x[0]) is Packed:
+            found: Packed = x[0]
+            return found
+        if type(x[0]) is Window:
+            return x[0].items()
     return None
+
+
+def window(x: Any) -> Window | None:
+    """The window of a list that is a row of a table."""
+    return x[0] if type(x) is list and len(x) == 1 and type(x[0]) is Window else None
 
 
 def span(m: Machine, *ends: Any) -> Any:
@@ -80,8 +112,6 @@ def span(m: Machine, *ends: Any) -> Any:
 
 def binary_int(m: Machine, how: str, a: Any, b: Any) -> Any:
     """a + b, a - b or a * b, of whole numbers that may change from one iteration to the next."""
-    import operator
-
     op = getattr(operator, how)
     if type(b) is int and b == (how == "mul"):
         return a
@@ -98,14 +128,13 @@ def binary_int(m: Machine, how: str, a: Any, b: Any) -> Any:
 def pack(m: Machine, x: list[Any], room: int = 0) -> Packed:
     """A list of numbers as an array, made where its items were made."""
     items = [m.now(item) for item in x]
-    chain = _chain(m)
-    at = max([chain.index(v._trace) for v in _values(items) if v._trace in chain], default=0)
-    key = id(x), chain[at], room
+    trace = trace_of(m, items)
+    key = id(x), trace, room
     known = m.stacks.get(key)
     if known is not None and len(known[1]) == len(items) and all(a is b for a, b in zip(known[1], items)):
         made: Packed = known[2]
         return made
-    before = observed.set_trace(chain[at])
+    before = observed.set_trace(trace)
     try:
         numbers = [one(m, item) for item in items] + [0.0] * (room - len(items))
         array = array_of(numbers)
@@ -120,45 +149,33 @@ def pack(m: Machine, x: list[Any], room: int = 0) -> Packed:
 def array_of(numbers: list[Any]) -> Value:
     """An array of numbers; of one number that is repeated, made by a loop, so that its derivative is a loop as well."""
     first = numbers[0]
-    if len(numbers) < LONG or not isinstance(first, Value) or any(x is not first for x in numbers):
-        return node_of(STACK, numbers)
-    b = Builder(2)
-    return result_of(node_of(Loop(b.finish([b.input(0)]), 0, 1, len(numbers)), [first]), 0, [])
+    if len(numbers) >= LONG and isinstance(first, Value) and all(x is first for x in numbers):
+        b = Builder(2)
+        return result_of(node_of(Loop(b.finish([b.input(0)]), 0, 1, len(numbers)), [first]), 0, [])
+    usual = numbers[-1]
+    if len(numbers) >= MANY_ALIKE and type(usual) is float:
+        others = [k for k, x in enumerate(numbers) if x is not usual and not _is_same(x, usual)]
+        if len(others) <= FEW_OTHERS:
+            b = Builder(1)
+            array = result_of(node_of(Loop(b.finish([b.const(usual)]), 0, 0, len(numbers)), []), 0, [])
+            for k in others:
+                array = node_of(STORE, [array, float(k), numbers[k]])
+            return array
+    return node_of(STACK, numbers)
 
 
-def is_table(x: Any) -> bool:
-    """Whether x is a list of lists of numbers, all of one length, which is not a short one."""
-    return (
-        len(x) * (len(x[0]) if x and type(x[0]) in (list, tuple) else 0) >= LONG
-        and all(type(row) in (list, tuple) and len(row) == len(x[0]) and packed(row) is None for row in x)
-        and all(isinstance(item, Summary) or is_number(item) for row in x for item in row)
-    )
+def _is_same(x: Any, y: float) -> bool:
+    """Whether x is a plain number with the same bits as y."""
+    return type(x) is float and struct.pack("d", x) == struct.pack("d", y)
 
 
-def pack_table(m: Machine, x: Any, rows: Any) -> Packed:
-    """The numbers of a list of lists in one array, one row behind the other."""
-    known = m.stacks.get(id(x))
-    items = [item for row in rows for item in row]
-    if known is None or len(known[1]) != len(items) or not all(a is b for a, b in zip(known[1], items)):
-        known = m.stacks[id(x)] = x, items, items  # packed under the id of a list that stays
-    return pack(m, known[2])
+def trace_of(m: Machine, items: list[Any]) -> int:
+    """The innermost trace in which one of these items was made."""
+    chain = chain_of(m)
+    return chain[max([chain.index(v._trace) for v in _values(items) if v._trace in chain], default=0)]
 
 
-def row(m: Machine, x: Any, index: Lane) -> Any:
-    """One list of a list of lists, by an index that changes from one iteration to the next. It can be read, and not changed."""
-    if least(index) < 0 or least(less(len(x), index)) < 1:
-        raise Unsupported("an index that may be outside of a list in some iterations")
-    return [part(m, pack_table(m, x, x), index, len(x[0]))]
-
-
-def part(m: Machine, p: Packed, index: Any, width: int) -> Packed:
-    """Row number `index` of a table."""
-    if least(index) < 0 or least(less(p.length, binary_int(m, "mul", binary_int(m, "add", index, 1), width))) < 0:
-        raise Unsupported("an index that may be outside of an array in some iterations")
-    return Packed(p.array, width, p.room, p.of, binary_int(m, "mul", index, width))
-
-
-def _chain(m: Machine) -> list[int]:
+def chain_of(m: Machine) -> list[int]:
     """The traces that are being written: that of the function, and of each loop that is being rolled, from the outermost on."""
     chain = []
     roll = m.rolling
@@ -345,6 +362,7 @@ __all__ = [
     "VALUES",
     "Packed",
     "Span",
+    "Window",
     "item",
     "load",
     "one",
@@ -352,4 +370,5 @@ __all__ = [
     "packed",
     "span",
     "unpacked",
+    "window",
 ]

@@ -14,6 +14,7 @@ from micrograd import engine, observed
 from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
+from micrograd.stage import tables
 from micrograd.stage.aliases import Aliases, check_lists
 from micrograd.stage.bodies import write
 from micrograd.stage.changed import Changed, check_names, owned, refuse_growth
@@ -69,6 +70,7 @@ class Roll:
         self.lists: list[Changed] = []  # from outside, that the body changes
         # While it is not known how lists become longer: whether an index has been taken to be inside of one.
         self.guesses: bool | None = None
+        self.in_vain: list[tuple[Any, Any]] = []  # rows of tables and what they held, if the loop is not rolled
         self.exits: list[Way] = []  # the ways out of the loop that were seen: (break, return or lost; what)
 
     # ---- what the body may ask for
@@ -159,6 +161,8 @@ class Roll:
         if known:
             known[0].widen()
         elif type(x) is list and self.pack and not self.collects and m.births[id(x)][2] == m.level:
+            if x and all(type(row) is list for row in x):
+                x = tables.begin(m, x, self.in_vain)
             self.lists.append(Changed(self, x))
         else:
             raise found

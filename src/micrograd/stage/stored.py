@@ -10,11 +10,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from micrograd.engine import Value
-from micrograd.stage.errors import Outside
+from micrograd.stage.errors import Outside, Unsupported
 from micrograd.stage.join import Entry, join_values
 from micrograd.stage.lanes import Lane, least, less
 from micrograd.stage.nodes import node_of
-from micrograd.stage.packed import Packed, at_index, binary_int, load, of_all, one, pack, packed, position, sort_of
+from micrograd.stage.packed import (
+    Packed,
+    Window,
+    at_index,
+    binary_int,
+    load,
+    of_all,
+    one,
+    pack,
+    packed,
+    position,
+    sort_of,
+    window,
+)
 from micrograd.tape.tape import LOAD, STORE
 
 if TYPE_CHECKING:
@@ -27,6 +40,9 @@ NOTHING = object()
 def set_item(m: Machine, x: list[Any], index: Any, value: Any) -> bool:
     """x[index] = value, where the list is an array or must become one; False where nothing was done."""
     p = packed(x)
+    row = window(x)
+    if row is not None:
+        return _set_in_row(m, row, index, value)
     if isinstance(index, slice):
         new = packed(value) if index == slice(None) else None
         if p is None or new is None:
@@ -45,11 +61,21 @@ def set_item(m: Machine, x: list[Any], index: Any, value: Any) -> bool:
     return True
 
 
+def _set_in_row(m: Machine, row: Window, index: Any, value: Any) -> bool:
+    """Assign an item of a row of a table."""
+    if isinstance(index, slice) or type(index) not in (Lane, int):
+        return False
+    at = at_index(m, row.items(), index, "list assignment index out of range")
+    if any(w is not None and w.flat is row.flat for w in map(window, m.lent)):
+        raise Unsupported("a list is changed while a loop runs over an iterator that was made of it")
+    return set_item(m, row.flat, binary_int(m, "add", row.start, at), value)
+
+
 def append(m: Machine, x: list[Any], value: Any) -> Any:
     """x.append(value), where the list is an array; NOTHING where nothing was done."""
     p = packed(x)
     assert p is not None
-    if p.step != 1:
+    if p.step != 1 or window(x) is not None:
         return NOTHING
     if least(less(p.room, binary_int(m, "add", p.start, p.length))) < 1:
         if m.rolling is not None and m.rolling.changes(x):
@@ -67,6 +93,8 @@ def pop(m: Machine, x: list[Any]) -> Any:
     """x.pop(), where the list is an array."""
     p = packed(x)
     assert p is not None
+    if window(x) is not None:
+        return NOTHING
     at = at_index(m, p, -1, "pop from empty list")
     m.touch(x, unpack=False)
     x[:] = [Packed(p.array, at, p.room, p.of, p.start, p.step)]
@@ -75,7 +103,7 @@ def pop(m: Machine, x: list[Any]) -> Any:
 
 def copy(m: Machine, x: list[Any]) -> list[Any]:
     """x.copy(), where the list is an array."""
-    found: list[Any] = m.made(list(x))
+    found: list[Any] = m.made([packed(x)])
     return found
 
 

@@ -13,13 +13,14 @@ from typing import Any
 from micrograd import engine
 from micrograd.stage.limits import Others
 from micrograd.stage.sample import work
-from micrograd.tape.interpret import TooLong
+from micrograd.tape.interpret import COPIED, TooLong
 from micrograd.tape.passes import prune
 from micrograd.tape.tape import CONST, INPUT, LOAD, PARAM, STACK, STORE, Choose, Loop, Projection, Structural, Tape
 from micrograd.tape.trace import Trace, peek
 
 BUDGET = 20_000_000  # operations on one number each: some 50 ms
 SLOW = 100  # such operations that one takes that NumPy does not have
+OVERHEAD = 300  # numbers that a column could have more in the time that NumPy takes to begin an operation
 ROWS = 64  # rows that are chosen at most
 RENAMED = {
     "sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power", "neg": "negative", "abs": "absolute",
@@ -58,7 +59,7 @@ class _Survey:
         self.chosen: list[int] = []
 
     def spend(self, operations: int) -> None:
-        self.left -= operations * self.count
+        self.left -= operations * (self.count + OVERHEAD)
         if self.left < 0:
             raise TooLong
 
@@ -90,6 +91,8 @@ class _Survey:
         return [values[o] for o in tape.outputs]
 
     def where(self, holds: Any, a: Any, b: Any) -> Any:
+        if a is b or holds.all():
+            return a
         if isinstance(a, list):
             self.spend(len(a))
             return [self.where(holds, x, y) for x, y in zip(a, b)]
@@ -121,13 +124,17 @@ class _Survey:
         if isinstance(op, Loop):
             return self.loop(op, given, alive)
         array, index = given[0], given[1]
-        if any(isinstance(x, list) for x in array):
+        if array and isinstance(array[0], list):
             raise TooLong
         at = self.np.clip(self.np.nan_to_num(index), 0, len(array) - 1).astype(int)
+        if at.ndim == 0:
+            k = int(at)
+            if op is LOAD:
+                return array[k]
+            self.spend(len(array) // COPIED)
+            return [*array[:k], given[2] if op is STORE else array[k] + given[2], *array[k + 1 :]]
         self.spend(len(array))
         if op is LOAD:
-            if at.ndim == 0:
-                return array[int(at)]
             return self.np.stack([self.np.broadcast_to(x, self.count) for x in array])[at, self.np.arange(self.count)]
         changed = [given[2] if op is STORE else x + given[2] for x in array]
         return [self.np.where(at == k, y, x) for k, (x, y) in enumerate(zip(array, changed))]
@@ -135,6 +142,8 @@ class _Survey:
     def loop(self, op: Loop, given: list[Any], alive: Any) -> list[Any]:
         carried, invariants, arrays = op.groups(given)
         iterations = op.iterations if op.iterations is not None or not arrays else len(arrays[0])
+        if op.repeats() and iterations is not None:
+            return [[x] * iterations for x in self.run(op.body, [*invariants, 0.0], [], alive)]
         stacked: list[list[Any]] = [[] for _ in range(op.results - op.carried)]
         done = 0
         while done != iterations:

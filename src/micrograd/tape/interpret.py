@@ -128,6 +128,8 @@ def loop(op: Loop, args: list[Any]) -> list[Any]:
     each = 0 if hooks.iteration is None else sum(map(size, op.bodies()))
     carried, invariants, arrays = op.groups(args)
     iterations = op.iterations if op.iterations is not None or not arrays else len(arrays[0])
+    if op.repeats() and iterations is not None:  # one number, as often as there are iterations
+        return [[x] * iterations for x in run(op.body, [*invariants, 0.0])]
     stacked: list[list[Any]] = [[] for _ in range(op.results - op.carried)]
     done = 0
     while done != iterations:

@@ -321,6 +321,13 @@ class Loop(Region):
         condition = bodies[1] if len(bodies) > 1 else None
         return Loop(bodies[0], self.carried, self.invariants, self.iterations, condition, self.reverse)
 
+    def repeats(self) -> bool:
+        """Whether it stacks constants and invariants, which are the same in each iteration."""
+        body, last = self.body, self.body.inputs - 1
+        if self.carried or self.elements or self.condition is not None:
+            return False
+        return all(op in SOURCES and not (op is INPUT and args[0] == last) for op, args in zip(body.ops, body.args))
+
     def key(self) -> tuple[Any, ...]:
         """What makes two of them different."""
         return self.body, self.carried, self.invariants, self.iterations, self.condition, self.reverse

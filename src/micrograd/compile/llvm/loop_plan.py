@@ -113,10 +113,15 @@ class LoopPlan:
         """
         op, used, t = self.op, self.used[0].places, self.t
         masks = t.point or t.target.bits >= 512
-        self.flags: set[int] = set()
+        self.flags: set[int] = set(
+            range(op.carried)
+        )  # what is used in the next iteration alone is not asked for outside
         for place, (result_op, args) in enumerate(zip(t.tape.ops, t.tape.args)):
-            if args == (self.place,) and isinstance(result_op, Projection) and place in t.truths.places:
-                self.flags.add(result_op.number)
+            if args == (self.place,) and isinstance(result_op, Projection):
+                if place in t.truths.places:
+                    self.flags.add(result_op.number)
+                else:
+                    self.flags.discard(result_op.number)
         for k, o in enumerate(op.body.outputs):
             s, dimensions = k - op.carried, len(self.shapes[o])
             as_bits = dimensions == 0 and not self.iterations_stacked[s] if s >= 0 else dimensions == 1

@@ -9,8 +9,9 @@ from typing import Any
 from micrograd.ops import OPS
 from micrograd.tape.builder import Builder
 from micrograd.tape.check import NUMBER, Shape, shapes
-from micrograd.tape.passes.reverse_loop import read_elements
-from micrograd.tape.tape import CONST, SOURCES, STACK, Loop, Projection, Region, Tape
+from micrograd.tape.passes.arrays import single_inputs
+from micrograd.tape.passes.states import kept
+from micrograd.tape.tape import CONST, LOAD, SOURCES, STACK, Loop, Projection, Region, Tape
 
 ADD, MUL = OPS["add"], OPS["mul"]
 
@@ -39,7 +40,9 @@ def checkpoint(tape: Tape, most: int, given: Sequence[Shape] | None = None) -> T
             at.append(-1)
             if isinstance(op, Loop):
                 size = sum([prod([n or 1 for n in found[a]]) for a in args[: op.carried]])
-                moved[i] = _nested(builder, op, row, most, size)
+                keeps = kept(op, [found[a] for a in args])
+                changed = bool(keeps.loops) or any(single_inputs(op.body).ops[k] is LOAD for k in keeps.places)
+                moved[i] = builder.region(op, row) if changed else _nested(builder, op, row, most, size)
             else:
                 moved[i] = builder.region(op, row)
         elif isinstance(op, Projection) and args[0] in moved:
@@ -61,7 +64,7 @@ def _nested(builder: Builder, op: Loop, args: list[int], most: int, size: int) -
     """The results of a loop that carries `size` numbers, as a loop of loops where that saves memory and can be done."""
     iterations = op.iterations or 0
     fits = iterations * size <= most
-    if op.condition is not None or op.reverse or op.results > op.carried or fits or read_elements(op):
+    if op.condition is not None or op.reverse or op.results > op.carried or fits:
         return builder.region(op, args)
     carried, invariants, arrays = op.groups(args)
     if any(builder.ops[a] is not STACK for a in arrays):  # an array that is not made from numbers cannot be cut

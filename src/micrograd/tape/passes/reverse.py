@@ -32,6 +32,7 @@ from micrograd.tape.passes.arrays import (
     single_inputs,
 )
 from micrograd.tape.passes.derivatives import active_inputs, active_places, input_places, slopes_of, visiting_order
+from micrograd.tape.passes.states import with_states
 from micrograd.tape.tape import (
     BUMP,
     CONST,
@@ -52,6 +53,7 @@ from micrograd.tape.tape import (
 )
 
 ADD, MUL = OPS["add"], OPS["mul"]
+UNKNOWN = -1  # the place of an array that was not computed again
 
 
 def adjoint(tape: Tape, wrt: Sequence[int | None], seeds: Sequence[int] | None = None, exact: bool = False) -> Tape:
@@ -92,7 +94,9 @@ class Forward:
         given: Sequence[Shape] | None = None,
         inputs: Sequence[int] | None = None,
         known: dict[int, int] | None = None,
+        skipped: dict[int, reverse_loop.Skipped] | None = None,
     ) -> None:
+        self.skipped = skipped or {}
         self.builder, self.tape = builder, tape
         self.regions = inputs is not None or tape.has_regions() or PICK in tape.ops  # whether reach matters
         self.active = active_places(tape, wrt)
@@ -109,13 +113,31 @@ class Forward:
             if known and i in known:
                 self.at.append(known[i])
                 continue
-            if isinstance(op, Loop) and self.active[i]:
-                op = reverse_loop.with_states(op)
-            elif isinstance(op, Projection) and op.name == "result":
+            if isinstance(op, Projection) and op.name == "result":
                 self.results.setdefault(args[0], []).append((op.number, i))
+                if args[0] in self.skipped:
+                    self.at.append(self.skipped[args[0]].results.get(op.number, UNKNOWN))
+                    continue
+            if i in self.skipped or any(self.at[a] == UNKNOWN for a in args):
+                self.at.append(UNKNOWN)  # an array of which the reverse sweep needs no number
+                continue
+            if isinstance(op, Loop) and self.active[i]:
+                op = with_states(op, [self.shape[a] for a in args])
             row = tuple([self.at[a] for a in args])
             self.at.append(builder.append(op, *row))
             builder.known.setdefault((op, row), self.at[-1])
+
+    def result(self, i: int, number: int) -> int:
+        """Result `number` of the region at place i; of a loop that was not computed again, only known ones are read."""
+        if i not in self.skipped:
+            return self.builder.emit(result(number), (self.at[i],))
+        op, found = self.tape.ops[i], self.skipped[i].results.get(number)
+        assert isinstance(op, Loop)
+        return filled(self.builder, 0.0, (op.iterations,)) if found is None else found
+
+    def value(self, a: int) -> int:
+        """What is at a place; any number in place of an array of which no number is needed."""
+        return self.builder.const(0.0) if self.at[a] == UNKNOWN else self.at[a]
 
     def _source(self, op: Op, k: Any, inputs: Sequence[int] | None) -> int:
         if op is CONST:
@@ -194,14 +216,14 @@ class Sweep:
 
     def into(
         self, builder: Builder, body: Tape, active: Sequence[bool], given: Sequence[Shape], inputs: Sequence[int],
-        known: dict[int, int] | None = None,
+        known: dict[int, int] | None = None, skipped: dict[int, reverse_loop.Skipped] | None = None,
     ) -> Sweep:  # fmt: skip
         """A sweep over the body of a region, written into another builder, where these places are its inputs.
 
-        `known` has the places of what need not be computed.
+        `known` has the places of what need not be computed, `skipped` the results of loops that need not be.
         """
         body = single_inputs(body)
-        return Sweep(Forward(builder, body, input_places(body, active), given, inputs, known), self.exact)
+        return Sweep(Forward(builder, body, input_places(body, active), given, inputs, known, skipped), self.exact)
 
     # ---- the sweep
 

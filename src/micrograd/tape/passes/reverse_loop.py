@@ -14,76 +14,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from micrograd.tape.builder import Builder
-from micrograd.tape.check import NUMBER, Shape
-from micrograd.tape.passes.arrays import Reach, either, flag, inputs_at, is_flag, single_inputs
+from micrograd.tape.check import Shape
+from micrograd.tape.passes.arrays import Reach, either, flag, inputs_at, is_flag
 from micrograd.tape.passes.derivatives import active_inputs
-from micrograd.tape.tape import BUMP, INPUT, LOAD, SOURCES, STORE, Loop, Tape, pad, result
+from micrograd.tape.passes.states import inside as shapes_inside
+from micrograd.tape.passes.states import kept, numbers_of
+from micrograd.tape.tape import INPUT, Loop, Tape, pad
 
 if TYPE_CHECKING:
     from micrograd.tape.passes.reverse import Sweep
 
-KEPT = 4096  # iterations: of a loop with more, only the carried values are kept
 FLAG = -1  # the reach of something is a flag that is carried along, or (of an element) stacked
 
 
-def with_states(op: Loop) -> Loop:
-    """The loop with more results: the carried values at the beginning of each iteration, its number, and what is dear."""
-    body = single_inputs(op.body)
-    builder = Builder(body.inputs)
-    at = builder.copy(body)
-    kept = [builder.input(k) for k in [*range(op.carried), body.inputs - 1]] + [at[i] for i in dear(op)]
-    return op.with_bodies([builder.finish([*(at[o] for o in body.outputs), *kept]), *op.bodies()[1:]])
+class Skipped(NamedTuple):
+    """A loop that is not computed again (see states.py): its arrays that are read element by element, and known results."""
 
-
-def dear(op: Loop) -> list[int]:
-    """The places of a body that are kept rather than computed once more: calls of functions, where the iterations are few.
-
-    Of a loop whose number of iterations is not known they are kept where that takes no more memory than the carried values do.
-    Of a call that is only compared, the outcome is kept, so that the reverse loop decides as the forward one did.
-    """
-    body = single_inputs(op.body)
-    read = read_elements(op)
-    if op.iterations is not None and op.iterations > KEPT:
-        return read
-    calls = {i for i, o in enumerate(body.ops) if o.llvm.startswith("@") and not o.llvm.startswith("@llvm.")}
-    others = set(body.outputs)  # what is used otherwise than in a comparison
-    for o, args in zip(body.ops, body.args):
-        if o not in SOURCES and not o.llvm.startswith("fcmp"):
-            others.update(args)
-    outcomes = {
-        i
-        for i, (o, args) in enumerate(zip(body.ops, body.args))
-        if o not in SOURCES and o.llvm.startswith("fcmp") and any(a in calls and a not in others for a in args)
-    }
-    found = sorted((calls & others) | outcomes)
-    return sorted({*read, *(found if op.iterations is not None or len(found) <= op.carried else [])})
-
-
-def read_elements(op: Loop) -> list[int]:
-    """The places of a body that load elements of carried arrays which the iterations change element by element.
-
-    With these numbers an iteration is computed again without the arrays: to keep an array of n elements for each of n
-    iterations would take n² numbers. A carried array that the body reads otherwise, such as in a loop inside, is kept whole.
-    """
-    body = single_inputs(op.body)
-    if STORE not in body.ops:
-        return []
-    given = inputs_at(body)
-    loads: dict[int, list[int]] = {given[k]: [] for k in range(op.carried) if k in given}
-    versions = {place: place for place in loads}  # a place that is a carried array, after some changes -> which
-    for i, (o, args) in enumerate(zip(body.ops, body.args)):
-        if o in SOURCES:
-            continue
-        for number, a in enumerate(args):
-            if a not in versions or versions[a] not in loads:
-                continue
-            if number or o not in (LOAD, STORE, BUMP):
-                del loads[versions[a]]
-            elif o is LOAD:
-                loads[versions[a]].append(i)
-            else:
-                versions[i] = versions[a]
-    return sorted([i for found in loads.values() for i in found])
+    also: frozenset[int]
+    results: dict[int, int]
 
 
 class Iteration(NamedTuple):
@@ -104,14 +52,15 @@ class Backward:
         forward = sweep.forward
         self.active = active_inputs(op, [forward.active[a] for a in self.args])
         self.given: list[Shape] = [forward.shape[a] for a in self.args]
-        self.region = forward.at[i]
+        self.place = i
         self.wanted = [k for k in range(len(self.args)) if self.active[k]]
         carried = op.carried
         self.carried = [k for k in self.wanted if k < carried]
         self.invariants = [k for k in self.wanted if carried <= k < carried + op.invariants]
         self.elements = [k for k in self.wanted if k >= carried + op.invariants]
         self.stacked = [n for n in outs if n >= carried]
-        self.dear = dear(op)
+        self.also = forward.skipped[i].also if i in forward.skipped else frozenset()
+        self.kept = kept(op, self.given, self.also)
         # A loop that may take no iteration at all reaches nothing for certain.
         self.uncertain = op.condition is not None or not op.iterations
         self.reach: dict[int, Reach | None] = {}
@@ -121,21 +70,18 @@ class Backward:
         for k in [*self.invariants, *self.elements]:
             self.reach[k] = None
 
-    def inside(self) -> list[Shape]:
-        """The shapes of the inputs of the forward body."""
-        first = self.op.carried + self.op.invariants
-        return [*self.given[:first], *(shape[1:] for shape in self.given[first:]), NUMBER]
-
     def flags(self, of: list[int]) -> list[int]:
         return [k for k in of if self.reach[k] == FLAG]
 
     def iteration(self) -> Iteration:
         """The body of the reverse loop, with the flags that are known to be needed."""
-        op, inside = self.op, self.inside()
+        op, inside = self.op, shapes_inside(self.op, self.given)
         stacked_flags = [n for n in self.stacked if is_flag(self.outs[n][1])]
         carried_flags, invariant_flags = self.flags(self.carried), self.flags(self.invariants)
         count = len(self.carried) + len(carried_flags) + len(self.invariants) + len(invariant_flags)
-        count += op.invariants + op.carried + len(self.dear) + op.elements + len(self.stacked) + len(stacked_flags) + 1
+        count += (
+            op.invariants + op.carried + self.kept.results() + op.elements + len(self.stacked) + len(stacked_flags) + 1
+        )
         inner = Builder(count)
         rest = iter([inner.input(k) for k in range(count)])
         cotangents = {k: next(rest) for k in self.carried}
@@ -144,12 +90,15 @@ class Backward:
         flags.update({k: next(rest) for k in invariant_flags})
         invariants = [next(rest) for _ in range(op.invariants)]
         states = [next(rest) for _ in range(op.carried)]
-        known = {i: next(rest) for i in self.dear}
+        known = {i: next(rest) for i in self.kept.places}
+        skipped = {
+            i: Skipped(inner.also, {n: next(rest) for n in inner.numbers}) for i, inner in self.kept.loops.items()
+        }
         elements = [next(rest) for _ in range(op.elements)]
         stacked = {n: next(rest) for n in self.stacked}
         reached = {n: next(rest) for n in stacked_flags}
         given = [*states, *invariants, *elements, next(rest)]
-        sweep = self.sweep.into(inner, op.body, self.active, inside, given, known)
+        sweep = self.sweep.into(inner, op.body, self.active, inside, given, known, skipped)
         at, outputs = inputs_at(sweep.tape), sweep.tape.outputs
         for k, total in sums.items():
             if k in at:
@@ -210,16 +159,19 @@ def sweep(outer: Sweep, i: int, outs: dict[int, tuple[int, Reach]]) -> None:
     # The flags of an array go on, too: to begin again, and to add them later, would take longer than the loop.
     ready = {k: outer.reach.get(back.args[k]) for k, go in zip(back.invariants, begun) if go and back.given[k]}
     carry += [flag(b, ready.get(k), back.given[k]) for k in back.flags(back.invariants)]
-    numbers = [*range(op.carried), *(op.carried + 1 + k for k in range(len(back.dear)))]
-    states = [b.emit(result(op.results + k), (back.region,)) for k in numbers]
+    numbers = [*range(op.carried), *(op.carried + 1 + k for k in range(back.kept.results()))]
+    states = [outer.forward.result(i, op.results + k) for k in numbers]
+    values = [outer.forward.value(a) for a in invariants]
     over = [*states, *(at[a] for a in arrays), *(outs[n][0] for n in back.stacked)]
     over += [int(outs[n][1]) for n in back.stacked if is_flag(outs[n][1])]
     dynamic = op.condition is not None or op.iterations is None
     if dynamic:  # the number of iterations
-        over.insert(0, b.emit(result(op.results + op.carried), (back.region,)))
+        skips = i in outer.forward.skipped
+        count = numbers_of(b, op, values) if skips else outer.forward.result(i, op.results + op.carried)
+        over.insert(0, count)
         body = _with_another_array(body, len(carry) + len(invariants))
     iterations = None if dynamic else op.iterations
-    results = iter(b.loop(body, carry, [at[a] for a in invariants], over, iterations, reverse=not op.reverse))
+    results = iter(b.loop(body, carry, values, over, iterations, reverse=not op.reverse))
     cotangents = {k: next(results) for k in back.carried}
     flags = {k: next(results) for k in back.flags(back.carried)}
     sums = {k: next(results) for k in back.invariants}
