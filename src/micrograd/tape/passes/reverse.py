@@ -17,7 +17,7 @@ from typing import Any
 
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder
-from micrograd.tape.check import NUMBER, Shape, shapes
+from micrograd.tape.check import NUMBER, Shape
 from micrograd.tape.passes import reverse_loop
 from micrograd.tape.passes.arm import Arm
 from micrograd.tape.passes.arrays import (
@@ -31,12 +31,10 @@ from micrograd.tape.passes.arrays import (
     known,
     single_inputs,
 )
-from micrograd.tape.passes.derivatives import active_inputs, active_places, input_places, slopes_of, visiting_order
-from micrograd.tape.passes.states import with_states
+from micrograd.tape.passes.derivatives import active_inputs, input_places, slopes_of, visiting_order
+from micrograd.tape.passes.primal import Forward, Skipped
 from micrograd.tape.tape import (
     BUMP,
-    CONST,
-    INPUT,
     LOAD,
     PICK,
     SOURCES,
@@ -53,7 +51,6 @@ from micrograd.tape.tape import (
 )
 
 ADD, MUL = OPS["add"], OPS["mul"]
-UNKNOWN = -1  # the place of an array that was not computed again
 
 
 def adjoint(tape: Tape, wrt: Sequence[int | None], seeds: Sequence[int] | None = None, exact: bool = False) -> Tape:
@@ -81,68 +78,6 @@ def adjoint(tape: Tape, wrt: Sequence[int | None], seeds: Sequence[int] | None =
         sweep.run(reversed(visiting_order(tape, last)) if in_order else range(last, -1, -1))
         outputs += [builder.const(0.0) if w is None else sweep.gradient(w) for w in wrt]
     return builder.finish(outputs, tape, at)
-
-
-class Forward:
-    """A tape written into a builder, with what its reverse sweep needs: loops that depend on wrt keep their states."""
-
-    def __init__(
-        self,
-        builder: Builder,
-        tape: Tape,
-        wrt: Sequence[int | None],
-        given: Sequence[Shape] | None = None,
-        inputs: Sequence[int] | None = None,
-        known: dict[int, int] | None = None,
-        skipped: dict[int, reverse_loop.Skipped] | None = None,
-    ) -> None:
-        self.skipped = skipped or {}
-        self.builder, self.tape = builder, tape
-        self.regions = inputs is not None or tape.has_regions() or PICK in tape.ops  # whether reach matters
-        self.active = active_places(tape, wrt)
-        self.shape: list[Any] = shapes(tape, given) if self.regions else []
-        self.at: list[int] = []
-        self.results: dict[int, list[tuple[int, int]]] = {}  # place of a region -> (number, place) of its results
-        if not self.regions:
-            self.at = builder.copy(tape)
-            return
-        for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
-            if op in SOURCES:
-                self.at.append(self._source(op, args[0], inputs))
-                continue
-            if known and i in known:
-                self.at.append(known[i])
-                continue
-            if isinstance(op, Projection) and op.name == "result":
-                self.results.setdefault(args[0], []).append((op.number, i))
-                if args[0] in self.skipped:
-                    self.at.append(self.skipped[args[0]].results.get(op.number, UNKNOWN))
-                    continue
-            if i in self.skipped or any(self.at[a] == UNKNOWN for a in args):
-                self.at.append(UNKNOWN)  # an array of which the reverse sweep needs no number
-                continue
-            if isinstance(op, Loop) and self.active[i]:
-                op = with_states(op, [self.shape[a] for a in args])
-            row = tuple([self.at[a] for a in args])
-            self.at.append(builder.append(op, *row))
-            builder.known.setdefault((op, row), self.at[-1])
-
-    def result(self, i: int, number: int) -> int:
-        """Result `number` of the region at place i; of a loop that was not computed again, only known ones are read."""
-        if i not in self.skipped:
-            return self.builder.emit(result(number), (self.at[i],))
-        op, found = self.tape.ops[i], self.skipped[i].results.get(number)
-        assert isinstance(op, Loop)
-        return filled(self.builder, 0.0, (op.iterations,)) if found is None else found
-
-    def value(self, a: int) -> int:
-        """What is at a place; any number in place of an array of which no number is needed."""
-        return self.builder.const(0.0) if self.at[a] == UNKNOWN else self.at[a]
-
-    def _source(self, op: Op, k: Any, inputs: Sequence[int] | None) -> int:
-        if op is CONST:
-            return self.builder.const(k)
-        return inputs[k] if op is INPUT and inputs is not None else self.builder.source(op, k)
 
 
 class Sweep:
@@ -216,7 +151,7 @@ class Sweep:
 
     def into(
         self, builder: Builder, body: Tape, active: Sequence[bool], given: Sequence[Shape], inputs: Sequence[int],
-        known: dict[int, int] | None = None, skipped: dict[int, reverse_loop.Skipped] | None = None,
+        known: dict[int, int] | None = None, skipped: dict[int, Skipped] | None = None,
     ) -> Sweep:  # fmt: skip
         """A sweep over the body of a region, written into another builder, where these places are its inputs.
 

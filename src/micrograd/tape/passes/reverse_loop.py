@@ -17,6 +17,7 @@ from micrograd.tape.builder import Builder
 from micrograd.tape.check import Shape
 from micrograd.tape.passes.arrays import Reach, either, flag, inputs_at, is_flag
 from micrograd.tape.passes.derivatives import active_inputs
+from micrograd.tape.passes.primal import Skipped
 from micrograd.tape.passes.states import inside as shapes_inside
 from micrograd.tape.passes.states import kept, numbers_of
 from micrograd.tape.tape import INPUT, Loop, Tape, pad
@@ -25,13 +26,6 @@ if TYPE_CHECKING:
     from micrograd.tape.passes.reverse import Sweep
 
 FLAG = -1  # the reach of something is a flag that is carried along, or (of an element) stacked
-
-
-class Skipped(NamedTuple):
-    """A loop that is not computed again (see states.py): its arrays that are read element by element, and known results."""
-
-    also: frozenset[int]
-    results: dict[int, int]
 
 
 class Iteration(NamedTuple):
