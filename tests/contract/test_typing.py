@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -103,64 +104,56 @@ class Spring:
 """
 
 
-def mypy(path):
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--config-file=", str(path)]
-    env = {"MYPYPATH": str(PACKAGE.parent), "PATH": ""}
-    return subprocess.run([*command, "--follow-imports=silent"], capture_output=True, text=True, env=env, timeout=300)
+WRONG = START + "\n".join(MISTAKES) + "\n"
 
 
-def pyright(path):
-    pytest.importorskip("pyright")
-    settings = {"typeCheckingMode": "standard", "extraPaths": [str(PACKAGE.parent)], "include": [path.name]}
-    (path.parent / "pyrightconfig.json").write_text(json.dumps(settings))
-    command = [sys.executable, "-m", "pyright", "--outputjson", "-p", str(path.parent), "--pythonpath", sys.executable]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    if not done.stdout.lstrip().startswith("{"):
-        pytest.skip("pyright needs node, and could not fetch it")
-    found = json.loads(done.stdout[done.stdout.index("{") :])["generalDiagnostics"]
-    return {d["range"]["start"]["line"] + 1: d["message"] for d in found if d["severity"] == "error"}
+def missed(found):
+    """The mistakes in whose lines a checker has found nothing."""
+    return [mistake for number, mistake in enumerate(MISTAKES, START.count("\n") + 1) if number not in found]
 
 
 @pytest.fixture
-def program(tmp_path):
-    def write(text):
-        path = tmp_path / "program.py"
+def programs(tmp_path):
+    """A program that is right and one that is wrong. One run of a checker reads both, and the package once."""
+    paths = tmp_path / "right.py", tmp_path / "wrong.py"
+    for path, text in zip(paths, (PROGRAM, WRONG)):
         path.write_text(text)
-        return path
-
-    return write
+    return paths
 
 
-def test_a_program_that_uses_everything_runs(program):
+def test_a_program_that_uses_everything_runs(programs):
     pytest.importorskip("scipy")
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(program(PROGRAM))], capture_output=True, text=True, timeout=300
+        [sys.executable, "-W", "ignore", str(programs[0])], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
 
 
-def test_it_is_accepted_by_mypy(program):
-    done = mypy(program(PROGRAM))
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_mypy_accepts_it_and_finds_mistakes(programs):
+    options = ["--strict", "--no-incremental", "--config-file=", "--follow-imports=silent"]
+    env = {"MYPYPATH": str(PACKAGE.parent), "PATH": ""}
+    command = [sys.executable, "-m", "mypy", *options, *map(str, programs)]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
+    assert done.returncode == 1 and "right.py" not in done.stdout, done.stdout + done.stderr
+    assert not missed({int(line) for line in re.findall(r"wrong\.py:(\d+): error: ", done.stdout)}), done.stdout
 
 
-def test_and_by_pyright(program):
-    assert pyright(program(PROGRAM)) == {}
-
-
-def test_mistakes_are_found_by_mypy(program):
-    done = mypy(program(START + "\n".join(MISTAKES) + "\n"))
-    missed = [
-        mistake
-        for number, mistake in enumerate(MISTAKES, START.count("\n") + 1)
-        if not any(f"program.py:{number}: error: " in line for line in done.stdout.splitlines())
-    ]
-    assert not missed, done.stdout
-
-
-def test_mistakes_are_found_by_pyright(program):
-    found = pyright(program(START + "\n".join(MISTAKES) + "\n"))
-    assert not [m for number, m in enumerate(MISTAKES, START.count("\n") + 1) if number not in found]
+def test_pyright_accepts_it_and_finds_mistakes(programs):
+    pytest.importorskip("pyright")
+    folder = programs[0].parent
+    settings = {
+        "typeCheckingMode": "standard",
+        "extraPaths": [str(PACKAGE.parent)],
+        "include": [p.name for p in programs],
+    }
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "pyright", "--outputjson", "-p", str(folder), "--pythonpath", sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if not done.stdout.lstrip().startswith("{"):
+        pytest.skip("pyright needs node, and could not fetch it")
+    found = [d for d in json.loads(done.stdout)["generalDiagnostics"] if d["severity"] == "error"]
+    assert not [d for d in found if Path(d["file"]).name == "right.py"]
+    assert not missed({d["range"]["start"]["line"] + 1 for d in found if Path(d["file"]).name == "wrong.py"})
 
 
 def test_the_stub_of_math_is_that_of_the_table():

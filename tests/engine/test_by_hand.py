@@ -368,25 +368,3 @@ class TestDetachedAndCopied:
         y = copy.deepcopy(x * 2)
         y.backward()
         assert x.grad == 0.0 and y._prev[0].grad == 2.0
-
-
-class TestScopes:
-    def test_numbers_of_models_that_are_gone_are_given_back(self, twin, monkeypatch):
-        from micrograd import nn, scopes
-
-        monkeypatch.setattr(scopes, "_look_at", 50)
-        first = nn.MLP(2, [3, 1])
-        y = first([1.0, 2.0])
-        scope, path = y._scope, scopes.path(y._scope)
-        for _ in range(200):
-            nn.MLP(2, [3, 1])
-            monkeypatch.setattr(scopes, "_look_at", 50)
-        gc.collect()
-        scopes.give_back()
-        assert len(scopes._scopes) < 1_000
-        assert path and scopes.path(scope) == path
-        del first
-        gc.collect()
-        scopes.give_back()
-        assert scopes.path(scope) == path  # the node still says where it comes from
-        assert (nn.MLP(2, [2, 1])([1.0, 2.0]) + y)._prev[1]._scope == scope

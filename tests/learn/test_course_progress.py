@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from micrograd.learn import page
+from learn.in_node import NODE, run_in_node
 from micrograd.learn.course import site
 from micrograd.learn.course.lessons import LessonError, parse
 from micrograd.learn.course.page import chapters, data, html
 
-NODE = shutil.which("node")
 KEPT = "micrograd.course.micrograd-course"
 STEP = """## {title}
 Text.
@@ -62,11 +59,7 @@ def test_no_two_questions_of_the_course_share_a_name() -> None:
 def node(script: str) -> Any:
     if NODE is None:
         pytest.skip("node is not installed: the logic of progress was not run")
-    file = (Path(page.__file__).parent / "static" / "progress.js").as_uri()
-    text = f'import * as progress from "{file}";\n{script}\nconsole.log(JSON.stringify(answer));'
-    done = subprocess.run([NODE, "--input-type=module", "-e", text], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return run_in_node(f"{script}\nreturn answer;", None, "progress.js")
 
 
 PLAN = """

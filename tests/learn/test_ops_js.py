@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,13 +11,10 @@ from typing import Any
 
 import pytest
 
+from learn.in_node import needs_node, run_in_node
 from micrograd.ops import OPS, partials
-from twins import PACKAGE
 
 ROOT = Path(__file__).parents[2]
-STATIC = PACKAGE / "learn" / "static"
-NODE = shutil.which("node")
-needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed: the page's op table was not run")
 
 # Python's functions are glibc's, the browser's are V8's fdlibm: each is within an ulp or so of the truth, and a rule of
 # several steps adds its own. Measured over the cases below: at most 5 (the partial of cbrt), most ops 2.
@@ -31,17 +26,10 @@ POINTS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, 1e-8, -1e-8, 0.1, 3.7, -2.
 POINTS += [1e300, -1e300, 5e-324, math.inf, -math.inf, math.nan, 2.5, -2.5, 3.5, 1e16, 26.5]
 
 RUN = """
-import { OPS, valueOf, partialsOf } from "OPS_JS";
-const plain = (x) => (Object.is(x, -0) ? "-0" : Number.isFinite(x) ? x : String(x));
-const number = (x) => (x === "-0" ? -0 : Number(x));
-let input = "";
-process.stdin.on("data", (part) => (input += part));
-process.stdin.on("end", () => {
-  const out = JSON.parse(input).map(([name, args]) => {
-    const xs = args.map(number), y = valueOf(name, xs);
-    return [y, ...partialsOf(name, xs, y)].map(plain);
-  });
-  console.log(JSON.stringify({ names: Object.keys(OPS), out }));
+const plain = (x) => (Object.is(x, -0) ? "-0" : x);
+return data.map(([name, args]) => {
+  const xs = args.map(Number), y = ops.valueOf(name, xs);
+  return [y, ...ops.partialsOf(name, xs, y)].map(plain);
 });
 """
 
@@ -52,17 +40,9 @@ def plain(x: float) -> Any:
     return x if math.isfinite(x) else {math.inf: "Infinity", -math.inf: "-Infinity"}.get(x, "NaN")
 
 
-def in_node(cases: list[tuple[str, list[float]]]) -> tuple[list[str], list[list[float]]]:
-    assert NODE
-    script = RUN.replace("OPS_JS", (STATIC / "ops.js").as_uri())
-    asked = json.dumps([[name, [plain(x) for x in args]] for name, args in cases])
-    done = subprocess.run(
-        [NODE, "--input-type=module", "-e", script], input=asked, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    answer = json.loads(done.stdout)
-    return answer["names"], [[float(x.replace("Infinity", "inf")) if isinstance(x, str) else x for x in row]
-                             for row in answer["out"]]  # fmt: skip
+def in_node(cases: list[tuple[str, list[float]]]) -> list[list[float]]:
+    asked = [[name, [plain(x) for x in args]] for name, args in cases]
+    return [[float(x) for x in row] for row in run_in_node(RUN, asked, "ops.js")]
 
 
 def cases(name: str) -> list[list[float]]:
@@ -99,14 +79,14 @@ def test_the_generated_file_is_not_stale() -> None:
 
 @needs_node
 def test_every_row_of_the_table_is_in_the_page() -> None:
-    assert in_node([])[0] == list(OPS)
+    assert run_in_node("return Object.keys(ops.OPS);", None, "ops.js") == list(OPS)
 
 
 @needs_node
 @pytest.mark.parametrize("name", OPS)
 def test_values_and_partials_are_those_of_python(name: str) -> None:
     op, asked = OPS[name], cases(name)
-    for args, got in zip(asked, in_node([(name, args) for args in asked])[1], strict=True):
+    for args, got in zip(asked, in_node([(name, args) for args in asked]), strict=True):
         y = op.value(args) if op.arity < 0 else op.value(*args)
         wanted = [y, *partials(op, args, y)]
         for k, (g, w) in enumerate(zip(got, wanted, strict=True)):
@@ -150,7 +130,7 @@ def test_values_and_partials_are_those_of_torch(name: str) -> None:
     }.get(name, (-0.9, 0.9))
     points = [[dice.uniform(low, high) for _ in range(arity if arity > 0 else 6)] for _ in range(25)]
     whole = [[*args, *op.defaults] if name in ("elu", "leaky_relu") else args for args in points]
-    for args, got in zip(points, in_node([(name, args) for args in whole])[1], strict=True):
+    for args, got in zip(points, in_node([(name, args) for args in whole]), strict=True):
         xs = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in args]
         if op.arity < 0:
             row = torch.stack(xs)

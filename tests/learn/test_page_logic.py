@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
-import shutil
-import subprocess
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from learn.in_node import needs_node, run_in_node
 from micrograd.learn import frames, page, texts
 from micrograd.learn.expression import parse
 from micrograd.learn.lesson import PRESETS, judge
@@ -20,9 +17,8 @@ from micrograd.learn.orders import ORDERS
 from micrograd.learn.orders import run as run_order
 from micrograd.learn.sentences import show
 
-STATIC = Path(page.__file__).parent / "static"
-NODE = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed: the page's logic was not run")
+pytestmark = needs_node
+MODULES = ("graph", "orders", "judge", "numbers", "texts", "bugs", "groups", "link")
 
 MORE = {
     "abs and relu": ("relu(a - b) * abs(c) + max(a, c)", {"a": -1.0, "b": 2.0, "c": 0.5}),
@@ -39,37 +35,10 @@ GRAPHS = {preset.key: (preset.expression, preset.values) for preset in PRESETS.v
 
 
 def node(script: str, data: Any) -> Any:
-    """Run a script with `data` in node; its `answer` comes back."""
-    assert NODE
-    names = {
-        "graph": "graph.js",
-        "orders": "orders.js",
-        "judge": "judge.js",
-        "numbers": "numbers.js",
-        "texts": "texts.js",
-        "bugs": "bugs.js",
-        "groups": "groups.js",
-        "link": "link.js",
-    }
-    head = "".join(f'import * as {name} from "{(STATIC / file).as_uri()}";\n' for name, file in names.items())
-    text = f"""{head}
-let input = "";
-for await (const part of process.stdin) input += part;
-const {{ data, words, ideas }} = JSON.parse(input);
-texts.useTexts(words, ideas);
-const plain = (_, x) => (typeof x === "number" && !Number.isFinite(x) ? (x !== x ? "nan" : x > 0 ? "inf" : "-inf") : x);
-const answer = (x) => console.log(JSON.stringify(x, plain));
-{script}
-"""
-    done = subprocess.run(
-        [NODE, "--input-type=module", "-e", text],
-        input=json.dumps({"data": data, "words": texts.current(), "ideas": texts.lesson()["ideas"]}),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    """What a script returns, in which the page's modules stand."""
+    script = f"texts.useTexts(data.words, data.ideas);\ndata = data.given;\n{script}"
+    data = {"given": data, "words": texts.current(), "ideas": texts.lesson()["ideas"]}
+    return run_in_node(script, data, *(f"{name}.js" for name in MODULES))
 
 
 def packed(line: Any) -> dict[str, Any]:
@@ -86,7 +55,7 @@ def test_the_page_makes_the_frames_of_python_to_the_bit(key: str) -> None:
     line = timeline(key)
     got = node(
         """const g = graph.readGraph(data), n = graph.evaluate(g, {});
-        answer(graph.framesOf(g, n).map((f) => ({ ...f, ...graph.tell(g, n, f) })));""",
+        return (graph.framesOf(g, n).map((f) => ({ ...f, ...graph.tell(g, n, f) })));""",
         packed(line),
     )
     wanted = [frame.as_dict() for frame in line]
@@ -109,7 +78,7 @@ def test_moved_leaves_give_the_numbers_of_python(key: str) -> None:
         const sentences = told.map((x) => x.sentence + " | " + x.spoken);
         const grads = orders.rightGradients(g, n.partials);
         const code = g.nodes.filter((x) => !x.constant).map((x) => graph.codeLine(g, n, x));
-        answer({ data: n.data, grads, sentences, code, shown });""",
+        return ({ data: n.data, grads, sentences, code, shown });""",
         {"timeline": packed(line), "values": {ids[name]: x for name, x in moved.items()}},
     )
     fresh = frames(parse(expression).build(moved), names={})
@@ -130,7 +99,7 @@ def test_every_order_gives_the_gradients_faults_and_reasons_of_python(key: str, 
     wanted = run_order(line, rule)
     got = node(
         """const g = graph.readGraph(data.timeline), n = graph.evaluate(g, {});
-        answer(orders.runOrder(g, n.partials, orders.ORDERS[data.rule](g)));""",
+        return (orders.runOrder(g, n.partials, orders.ORDERS[data.rule](g)));""",
         {"timeline": packed(line), "rule": rule},
     )
     assert got["visits"] == wanted.visits
@@ -145,7 +114,7 @@ def test_every_order_gives_the_gradients_faults_and_reasons_of_python(key: str, 
 def test_the_order_lab_graph_gives_39_60_21_and_0() -> None:
     got = node(
         """const g = graph.readGraph(data), n = graph.evaluate(g, {});
-        answer(Object.values(orders.ORDERS).map((order) => orders.runOrder(g, n.partials, order(g)).grads[0]));""",
+        return (Object.values(orders.ORDERS).map((order) => orders.runOrder(g, n.partials, order(g)).grads[0]));""",
         packed(timeline("order")),
     )
     assert got == [39, 60, 21, 0]
@@ -162,7 +131,7 @@ def test_orders_of_the_learner_are_judged_as_python_judges_them() -> None:
             asked.append({"timeline": packed(line), "order": order})
             wanted.append([(f.fault, f.reason) for f in run_order(line, order).flows])
     got = node(
-        """answer(data.map(({ timeline, order }) => {
+        """return (data.map(({ timeline, order }) => {
           const g = graph.readGraph(timeline);
           return orders.runOrder(g, graph.evaluate(g, {}).partials, order).flows.map((f) => [f.fault, f.reason]);
         }));""",
@@ -190,7 +159,7 @@ def test_answers_are_met_by_the_same_misconception_as_in_python(key: str) -> Non
     got = node(
         """const g = graph.readGraph(data.timeline), n = graph.evaluate(g, {}), f = graph.framesOf(g, n);
         const judged = data.asked.map(([k, x]) => judge.judge(g, n, f[k], x));
-        answer(judged.map((v) => [v.right, v.key, v.text]));""",
+        return (judged.map((v) => [v.right, v.key, v.text]));""",
         {"timeline": packed(line), "asked": asked},
     )
     assert got == wanted
@@ -224,13 +193,13 @@ def test_numbers_read_as_in_python() -> None:
     numbers += [dice.uniform(-1, 1) * 10 ** dice.randint(-8, 9) for _ in range(3000)] + [
         k / 64 for k in range(-400, 400)
     ]
-    assert node("answer(data.map(numbers.show));", numbers) == [show(x) for x in numbers]
+    assert node("return (data.map(numbers.show));", numbers) == [show(x) for x in numbers]
 
 
 def test_a_nudge_agrees_with_the_gradient() -> None:
     got = node(
         """const g = graph.readGraph(data), n = graph.evaluate(g, {}), right = orders.rightGradients(g, n.partials);
-        answer(graph.leavesOf(g).map((leaf) => [graph.nudge(g, {}, leaf.id, 1e-4).slope, right[leaf.id]]));""",
+        return (graph.leavesOf(g).map((leaf) => [graph.nudge(g, {}, leaf.id, 1e-4).slope, right[leaf.id]]));""",
         packed(timeline("network")),
     )
     assert len(got) == 12
@@ -249,7 +218,7 @@ def test_each_bug_does_what_it_says() -> None:
           found[`${key} ${name}`] = { grads: wrong.grads, right: right.grads, first: wrong.first, reason: wrong.reason, told,
             shows: bugs.showsOn(g, n, idea) };
         }
-        answer(found);""",
+        return (found);""",
         {key: packed(timeline(key)) for key in ("square", "product", "neuron", "softmax")},
     )
     names = {n.name: n.id for n in timeline("product").nodes}
@@ -273,7 +242,7 @@ def test_every_bug_of_the_lesson_shows_on_some_preset() -> None:
     got = node(
         """const all = Object.values(data).map(graph.readGraph);
         const shows = (g, idea) => bugs.showsOn(g, graph.evaluate(g, {}), idea).shows;
-        answer(bugs.bugsFor(all).map((idea) => [idea.key, all.some((g) => shows(g, idea))]));""",
+        return (bugs.bugsFor(all).map((idea) => [idea.key, all.some((g) => shows(g, idea))]));""",
         presets,
     )
     assert all(shows for _, shows in got), got
@@ -300,7 +269,7 @@ def test_a_large_graph_is_a_tree_of_boxes_in_which_every_node_is_reached() -> No
         const closed = groups.placeGroups(g, tree, new Set()), open = groups.placeGroups(g, tree, new Set(all));
         const path = groups.boxesOf(tree, g.root - 5);
         const there = groups.placeGroups(g, tree, new Set(path));
-        answer({ widest: widest(tree), nodes: nodes(tree).sort((a, b) => a - b),
+        return ({ widest: widest(tree), nodes: nodes(tree).sort((a, b) => a - b),
           closed: closed.groups.length + closed.boxes.length,
           shown: open.boxes.length, rects: open.boxes.map((b) => b.card), titles: closed.groups.map((b) => b.item.title),
           unique: new Set(all).size === all.length, seen: there.boxes.some((b) => b.id === g.root - 5) });""",
@@ -347,10 +316,10 @@ def test_a_link_comes_back_to_its_state() -> None:
             "boxes": [],
         },
     ]
-    got = node("answer(data.map((state) => link.decode(link.encode(state))));", states)
+    got = node("return (data.map((state) => link.decode(link.encode(state))));", states)
     for mine, state in zip(got, states):
         assert {key: mine.get(key) for key in state} == state
-    broken = node("answer(data.map(link.decode));", ["#step=-3", "#open={", "#v.a=zz&step=1e999", "#&&&", ""])
+    broken = node("return (data.map(link.decode));", ["#step=-3", "#open={", "#v.a=zz&step=1e999", "#&&&", ""])
     assert [state["step"] for state in broken] == [0, 0, 1e9, 0, 0]
     assert all(state["values"] == {} for state in broken)
 
@@ -371,7 +340,7 @@ def test_what_only_python_can_run_keeps_its_numbers() -> None:
     assert row["frozen"] == "*"
     got = node(
         """const g = graph.readGraph(data), f = graph.framesOf(g, graph.evaluate(g, {}));
-        answer(f.map((x) => [graph.tell(g, {}, x).sentence, x.after]));""",
+        return (f.map((x) => [graph.tell(g, {}, x).sentence, x.after]));""",
         row,
     )
     assert [sentence for sentence, _ in got] == [frame.sentence for frame in line]

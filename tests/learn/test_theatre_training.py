@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,36 +9,20 @@ from typing import Any
 
 import pytest
 
+from learn.in_node import needs_node, run_in_node
 from micrograd import data, losses, nn, optim
 from micrograd.errors import MicrogradError
-from micrograd.learn import page
 from micrograd.learn.scene import scene
 from micrograd.learn.scenes import presets
 from micrograd.train import fit
 
-STATIC = Path(page.__file__).parent / "static"
-NODE = shutil.which("node")
-needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed: the page's training was not run")
 TOOLS = Path(__file__).parents[2] / "tools"
 
 
 def node(script: str, given: Any) -> Any:
     """Run a script in node with `given` and the class Training; what it puts into `answer` comes back."""
-    assert NODE
-    text = f"""
-import {{ Training }} from "{(STATIC / "training.js").as_uri()}";
-let input = "";
-for await (const part of process.stdin) input += part;
-const given = JSON.parse(input);
-let answer;
-{script}
-console.log(JSON.stringify(answer));
-"""
-    done = subprocess.run(
-        [NODE, "--input-type=module", "-e", text], input=json.dumps(given), capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    head = "const given = data, { Training } = training;\nlet answer;\n"
+    return run_in_node(f"{head}{script}\nreturn answer;", given, "training.js")
 
 
 def moons() -> Any:

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from typing import Any
 
 from micrograd.compile.llvm import same_exp, trial
-from micrograd.compile.llvm.same_exp import _hex
+from micrograd.compile.llvm.vector_function import VectorFunction
 
 # Numerator and denominator by powers of z: x² for |x| < 0.84375, |x| - 1 for |x| < 1.25, then 1/x², below and above 1/0.35.
 NUMERATORS = (
@@ -43,30 +43,8 @@ TRIED = 100_000
 
 def text(width: int) -> str:
     """The function for vectors of this width."""
-    T, whole, S = f"<{width} x double>", f"<{width} x i64>", f"v{width}f64"
-    B = f"<{width} x i1>"
-    lines: list[str] = []
-    names = 0
-
-    def do(instruction: str) -> str:
-        nonlocal names
-        names += 1
-        lines.append(f"  %t{names} = {instruction}")
-        return f"%t{names}"
-
-    def real(how: str, a: str, b: str) -> str:
-        return do(f"f{how} {T} {a}, {b}")
-
-    def select(mask: str, a: str, b: str) -> str:
-        return do(f"select {B} {mask}, {T} {a}, {T} {b}")
-
-    def number(x: float) -> str:
-        return f"splat (double {_hex(x)})"
-
-    def block(test: str, yes: str, no: str) -> None:
-        """End a block: where the test holds in all lanes go on at `yes`, which is begun."""
-        every = do(f"icmp eq i{width} {do(f'bitcast {B} {test} to i{width}')}, -1")
-        lines.extend([f"  br i1 {every}, label %{yes}, label %{no}", f"{yes}:"])
+    f = VectorFunction(width)
+    T, whole, do, real, select, number = f.T, f.whole, f.do, f.real, f.select, f.number
 
     def quotient(z: str, masks: list[str]) -> str:
         """Each lane's own quotient: (c0 + z·c1) + z²·(c2 + z·c3) + z⁴·(...) as the library adds it, above and below."""
@@ -100,14 +78,14 @@ def text(width: int) -> str:
         )
         return select(in_a, of_a, of_b)
 
-    size = do(f"call {T} @llvm.fabs.{S}({T} %x)")
-    block(do(f"fcmp olt {T} {size}, {number(26.0)}"), "fast", "slow")
+    size = f.call("fabs", "%x")
+    f.branch(do(f"fcmp olt {T} {size}, {number(26.0)}"), "fast", "slow")
     in_a = do(f"fcmp olt {T} {size}, {number(0.84375)}")
     in_b = do(f"fcmp olt {T} {size}, {number(1.25)}")
     negative = do(f"fcmp olt {T} %x, {number(0.0)}")
     z = select(in_a, real("mul", "%x", "%x"), real("sub", size, number(1.0)))
-    block(in_b, "near", "far")
-    lines += [f"  ret {T} {below(quotient(z, [in_a]))}", "far:"]
+    f.branch(in_b, "near", "far")
+    f.lines += [f"  ret {T} {below(quotient(z, [in_a]))}", "far:"]
     bits = do(f"bitcast {T} {size} to {whole}")
     in_c = do(f"icmp ult {whole} {bits}, splat (i64 {LAST})")
     y = quotient(select(in_b, z, real("div", number(1.0), real("mul", size, size))), [in_a, in_b, in_c])
@@ -119,9 +97,7 @@ def text(width: int) -> str:
     tail = real("div", real("mul", one, other), size)
     beyond = select(negative, real("sub", number(2.0), tail), tail)
     beyond = select(do(f"fcmp olt {T} %x, {number(-6.0)}"), number(2.0), beyond)
-    result = select(in_b, below(y), beyond)
-    lines += [f"  ret {T} {result}", "slow:", same_exp.lane_by_lane(width, "erfc")]
-    return "\n".join([f"define internal {T} @mg_erfc{width}({T} %x) noinline {{", *lines, "}\n"])
+    return f.text(select(in_b, below(y), beyond), "erfc")
 
 
 def functions(width: int) -> list[str]:

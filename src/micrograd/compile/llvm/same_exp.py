@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 import random
-import struct
 from decimal import Decimal, localcontext
 from functools import cache
 from typing import Any
 
 from micrograd.compile.llvm import build, trial
+from micrograd.compile.llvm.vector_function import bits_of, hex_of, lane_by_lane, pairs
 
 SIZE = 128  # entries of the table
 SCALE = float.fromhex("0x1.71547652b82fep0") * SIZE
@@ -24,14 +24,6 @@ SHIFT = float.fromhex("0x1.8p52")
 C2, C3, C4, C5 = (float.fromhex(x) for x in ("0x1.ffffffffffdbdp-2", "0x1.555555555543cp-3", "0x1.55555cf172b91p-5",
                                              "0x1.1111167a4d017p-7"))  # fmt: skip
 TRIED = 100_000  # 0.2 s, once
-
-
-def _bits(x: float) -> int:
-    return int(struct.unpack("<Q", struct.pack("<d", x))[0])
-
-
-def _hex(x: float) -> str:
-    return f"0x{_bits(x):016X}"
 
 
 @cache
@@ -43,50 +35,8 @@ def table() -> str:
         for k in range(SIZE):
             exactly = Decimal(2) ** (Decimal(k) / SIZE)
             rounded = float(exactly)
-            cells += [_bits(float(exactly / Decimal(rounded) - 1)), (_bits(rounded) - (k << 45)) % 2**64]
+            cells += [bits_of(float(exactly / Decimal(rounded) - 1)), (bits_of(rounded) - (k << 45)) % 2**64]
     return f"@mg_exp_table = internal constant [{2 * SIZE} x i64] [{', '.join(f'i64 {c}' for c in cells)}]"
-
-
-def pairs(width: int, table: str, first: str, second: str) -> list[str]:
-    """The pairs of doubles in a table at %place, as two vectors. Each lane loads its pair, in 3/4 of the time of a gather."""
-    lines = []
-    for k in range(width):
-        lines += [
-            f"  %k{k} = extractelement <{width} x i64> %place, i64 {k}",
-            f"  %p{k} = getelementptr i64, ptr @{table}, i64 %k{k}",
-            f"  %l{k} = load <2 x double>, ptr %p{k}, align 8",
-        ]
-    halves = []
-    for odd in (
-        0,
-        1,
-    ):  # pairs of even lanes in one vector, those of odd lanes in the other: their firsts are then neighbours
-        names, size = [f"%l{k}" for k in range(odd, width, 2)], 2
-        while len(names) > 1:
-            joined = [f"%j{odd}_{size}_{n}" for n in range(len(names) // 2)]
-            order = ", ".join(f"i32 {i}" for i in range(2 * size))
-            for name, x, y in zip(joined, names[::2], names[1::2]):
-                vectors = f"<{size} x double> {x}, <{size} x double> {y}"
-                lines.append(f"  {name} = shufflevector {vectors}, <{2 * size} x i32> <{order}>")
-            names, size = joined, 2 * size
-        halves.append(f"<{width} x double> {names[0]}")
-    for which, name in enumerate((first, second)):
-        order = ", ".join(f"i32 {i + which}, i32 {width + i + which}" for i in range(0, width, 2))
-        lines.append(f"  %{name} = shufflevector {', '.join(halves)}, <{width} x i32> <{order}>")
-    return lines
-
-
-def lane_by_lane(width: int, function: str) -> str:
-    """The end of a function of %x: the result of the library for each lane."""
-    T, lines, result = f"<{width} x double>", [], "poison"
-    for k in range(width):
-        lines += [
-            f"  %x{k} = extractelement {T} %x, i64 {k}",
-            f"  %y{k} = call double @{function}(double %x{k})",
-            f"  %z{k} = insertelement {T} {result}, double %y{k}, i64 {k}",
-        ]
-        result = f"%z{k}"
-    return "\n".join([*lines, f"  ret {T} {result}"])
 
 
 def text(width: int) -> str:
@@ -94,7 +44,7 @@ def text(width: int) -> str:
     T, whole, S = f"<{width} x double>", f"<{width} x i64>", f"v{width}f64"
 
     def splat(x: float) -> str:
-        return f"splat (double {_hex(x)})"
+        return f"splat (double {hex_of(x)})"
 
     loads = "\n".join(pairs(width, "mg_exp_table", "tail", "scales"))
     return f"""define internal {T} @mg_exp{width}({T} %x) noinline {{

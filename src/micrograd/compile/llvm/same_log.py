@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from micrograd.compile.llvm import build, same_exp, trial
-from micrograd.compile.llvm.same_exp import SHIFT, TRIED, _bits, _hex
+from micrograd.compile.llvm.same_exp import SHIFT, TRIED
+from micrograd.compile.llvm.vector_function import VectorFunction, bits_of, hex_of, pairs
 
 SIZE = 128  # entries of the table
 LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42fefa3800p-1"), float.fromhex("0x1.ef35793c76730p-45")
 SHORT, LONG = 5, 11  # coefficients of the two polynomials, which lie between these two numbers and the table
 OFFSET = 0x3FE6000000000000  # the bits of 0.6875, where the first of the intervals of z begins
-NEAR = _bits(1.0 - 2.0**-4), _bits(1.0 + float.fromhex("0x1.09p-4"))
+NEAR = bits_of(1.0 - 2.0**-4), bits_of(1.0 + float.fromhex("0x1.09p-4"))
 LOWEST, BEYOND = 0x0010 << 48, 0x7FF0 << 48  # the bits of the smallest normal number, and of inf
 
 
@@ -59,42 +60,22 @@ def _is_of_log(numbers: tuple[float, ...]) -> bool:
 
 def text(width: int) -> str:
     """The function for vectors of this width."""
-    T, whole, S, B = f"<{width} x double>", f"<{width} x i64>", f"v{width}f64", f"<{width} x i1>"
+    f = VectorFunction(width)
+    T, whole, do, real, fma, integer, number = f.T, f.whole, f.do, f.real, f.fma, f.integer, f.number
     numbers = constants()
     a, b = numbers[:SHORT], numbers[SHORT : SHORT + LONG]
-    lines: list[str] = []
-    names = 0
-
-    def do(instruction: str) -> str:
-        nonlocal names
-        names += 1
-        lines.append(f"  %t{names} = {instruction}")
-        return f"%t{names}"
-
-    def number(x: float) -> str:
-        return f"splat (double {_hex(x)})"
-
-    def real(how: str, x: str, y: str) -> str:
-        return do(f"f{how} {T} {x}, {y}")
-
-    def fma(x: str, y: str, z: str) -> str:
-        return do(f"call {T} @llvm.fma.{S}({T} {x}, {T} {y}, {T} {z})")
-
-    def integer(how: str, x: str, y: int) -> str:
-        return do(f"{how} {whole} {x}, splat (i64 {y})")
 
     def below(x: str, first: int, last: int) -> str:
         return do(f"icmp ult {whole} {integer('sub', x, first)}, splat (i64 {last - first})")
 
     bits = do(f"bitcast {T} %x to {whole}")
-    every = do(f"icmp eq i{width} {do(f'bitcast {B} {below(bits, LOWEST, BEYOND)} to i{width}')}, -1")
-    lines += [f"  br i1 {every}, label %fast, label %slow", "fast:"]
+    f.branch(below(bits, LOWEST, BEYOND), "fast", "slow")
 
     # By the table.
     scaled = integer("sub", bits, OFFSET)
-    lines.append(f"  %place = shl {whole} {integer('and', integer('lshr', scaled, 45), SIZE - 1)}, splat (i64 1)")
-    lines += same_exp.pairs(width, "mg_log_table", "inverse", "log")
-    shifted = do(f"bitcast {whole} {integer('add', integer('ashr', scaled, 52), _bits(SHIFT))} to {T}")
+    f.lines.append(f"  %place = shl {whole} {integer('and', integer('lshr', scaled, 45), SIZE - 1)}, splat (i64 1)")
+    f.lines += pairs(width, "mg_log_table", "inverse", "log")
+    shifted = do(f"bitcast {whole} {integer('add', integer('ashr', scaled, 52), bits_of(SHIFT))} to {T}")
     k = real("sub", shifted, number(SHIFT))
     exponent = integer("and", scaled, -(1 << 52))
     z = do(f"bitcast {whole} {do(f'sub {whole} {bits}, {exponent}')} to {T}")
@@ -119,9 +100,7 @@ def text(width: int) -> str:
     high = real("add", r, w)
     low = fma(real("mul", number(b[0]), rest), real("add", top, r), real("add", real("sub", r, high), w))
     near = real("add", fma(cube, polynomial, low), high)
-    result = do(f"select {B} {below(bits, *NEAR)}, {T} {near}, {T} {by_table}")
-    lines += [f"  ret {T} {result}", "slow:", same_exp.lane_by_lane(width, "log")]
-    return "\n".join([f"define internal {T} @mg_log{width}({T} %x) noinline {{", *lines, "}\n"])
+    return f.text(f.select(below(bits, *NEAR), near, by_table), "log")
 
 
 def functions(width: int) -> list[str]:
@@ -130,7 +109,7 @@ def functions(width: int) -> list[str]:
     return [
         f"declare {T} @llvm.fma.v{width}f64({T}, {T}, {T})",
         "declare double @log(double) nounwind willreturn memory(none)",
-        f"@mg_log_table = internal constant [{2 * SIZE} x double] [{', '.join(f'double {_hex(x)}' for x in table)}]",
+        f"@mg_log_table = internal constant [{2 * SIZE} x double] [{', '.join(f'double {hex_of(x)}' for x in table)}]",
         text(width),
     ]
 

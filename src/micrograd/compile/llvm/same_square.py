@@ -15,16 +15,16 @@ from functools import cache
 from typing import Any
 
 from micrograd.compile.llvm import build, trial
-from micrograd.compile.llvm.same_exp import TRIED, _hex
+from micrograd.compile.llvm.same_exp import TRIED
+from micrograd.compile.llvm.vector_function import hex_of
 
-CLEAR = (
-    0.487  # units in the last place, where pow is off by 0.513 at most: 0.511, and more with the exponent of the result
-)
+# In units in the last place. Here pow is off by 0.513 at most: 0.511, and more with the exponent of the result.
+CLEAR = 0.487
 BETWEEN = 1e-9, 1e9
 CLEAR_BEYOND = 0.48
 LOWEST, HIGHEST = 1e-40, 1e40  # beyond, the error of pow is larger still, and the remainder may be subnormal
 EXPONENT = 0x7FF << 52
-TWO = f"double {_hex(2.0)}"
+TWO = f"double {hex_of(2.0)}"
 
 
 class _Kinds:
@@ -36,7 +36,7 @@ class _Kinds:
         self.S = f"v{width}f64" if vector else "f64"
 
     def real(self, x: float) -> str:
-        return f"splat (double {_hex(x)})" if self.width > 1 else _hex(x)
+        return f"splat (double {hex_of(x)})" if self.width > 1 else hex_of(x)
 
     def bits(self, x: int) -> str:
         return f"splat (i64 {x})" if self.width > 1 else str(x)
