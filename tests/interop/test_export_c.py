@@ -222,7 +222,7 @@ def loops_in_loops(a, b):
 
 
 def long_loop(x, y):
-    for _ in range(20_000):
+    for _ in range(4_000):
         x, y = x + 1e-4 * math.sin(y), y - 1e-4 * x
     return x * y
 

@@ -35,7 +35,7 @@ def filtered_by_values(x, y):
 
 
 def pairs(x, y):
-    return sum(math.exp(-x * x * abs(i - j)) * y for i in range(40) for j in range(30) if i != j)
+    return sum(math.exp(-x * x * abs(i - j)) * y for i in range(16) for j in range(15) if i != j)
 
 
 def nested(x, y):

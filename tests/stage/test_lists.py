@@ -12,7 +12,7 @@ from stage.rolled import loops, number
 pytestmark = [needs_llvm, pytest.mark.usefixtures("short_loops_are_rolled")]
 
 ROWS = [(0.5, 2.0, -1.0), (-0.5, 1.5, 1.0), (1.3, 1.0, 0.25), (0.1, -0.3, 0.5), (1.0, 1.0, 1.0), (0.2, 0.7, -0.6)]
-N = 40
+N = 24
 WEIGHTS = [0.05 * k - 0.4 for k in range(N)]
 
 
@@ -130,19 +130,19 @@ def all_pairs(x, y, z):
 
 
 def warping(x, y, z):
-    costs = [[abs(x + 0.1 * i - y * math.sin(z * j)) for j in range(30)] for i in range(25)]
-    before = [0.1 * y * j for j in range(30)]
-    for i in range(25):
+    costs = [[abs(x + 0.1 * i - y * math.sin(z * j)) for j in range(16)] for i in range(14)]
+    before = [0.1 * y * j for j in range(16)]
+    for i in range(14):
         row = costs[i]
-        after = [row[j] + min(before[j], before[j - 1]) for j in range(1, 30)]
+        after = [row[j] + min(before[j], before[j - 1]) for j in range(1, 16)]
         before = [x + row[0]] + after
     return before[-1]
 
 
 def sums_of_what_is_left(x, y, z):
-    u = [x + k * y * 0.1 for k in range(N)]
+    u = [x + k * y * 0.1 for k in range(32)]
     total = 0.0
-    for _ in range(N - 1):
+    for _ in range(31):
         u = [0.5 * a + 0.4 * b for a, b in zip(u, u[1:])]
         total = total + sum(u) * z + 0.1 * max(u) + sum(0.1 * a * b for a, b in zip(u, reversed(u)))
     return total

@@ -184,22 +184,12 @@ class _Graph:
 
     def loop(self, op: Loop, args: list[Any]) -> list[Any]:
         """Write the iterations of a loop one after the other; constants and iteration numbers must decide its condition."""
-        carried, invariants, arrays = op.groups(args)
-        iterations = op.iterations if op.iterations is not None or not arrays else len(arrays[0])
-        stacked: list[list[Any]] = [[] for _ in range(op.results - op.carried)]
-        done = 0
-        while done != iterations:
-            iteration = iterations - 1 - done if op.reverse and iterations is not None else done
-            inputs = [*carried, *invariants, *(a[iteration] for a in arrays), float(iteration)]
-            goes_on = 1.0 if op.condition is None else self.tape(op.condition, inputs)[0]
-            if isinstance(goes_on, str):
+
+        def goes_on(inputs: list[Any]) -> bool:
+            result = 1.0 if op.condition is None else self.tape(op.condition, inputs)[0]
+            if isinstance(result, str):
                 raise CompileError(f"export_onnx unrolls loops, and the iterations of one in {self.traced.name} depend on the "
                                    "numbers\n  Use export_c, which keeps loops.")  # fmt: skip
-            if not goes_on:
-                break
-            returned = self.tape(op.body, inputs)
-            carried = returned[: op.carried]
-            for array, x in zip(stacked, returned[op.carried :]):
-                array.append(x)
-            done += 1
-        return [*carried, *(array[::-1] if op.reverse else array for array in stacked)]
+            return bool(result)
+
+        return op.run(args, goes_on, lambda inputs: self.tape(op.body, inputs))

@@ -140,25 +140,18 @@ class _Survey:
         return [self.np.where(at == k, y, x) for k, (x, y) in enumerate(zip(array, changed))]
 
     def loop(self, op: Loop, given: list[Any], alive: Any) -> list[Any]:
-        carried, invariants, arrays = op.groups(given)
-        iterations = op.iterations if op.iterations is not None or not arrays else len(arrays[0])
-        if op.repeats() and iterations is not None:
-            return [[x] * iterations for x in self.run(op.body, [*invariants, 0.0], [], alive)]
-        stacked: list[list[Any]] = [[] for _ in range(op.results - op.carried)]
-        done = 0
-        while done != iterations:
-            number = iterations - 1 - done if op.reverse and iterations is not None else done
-            inputs = [*carried, *invariants, *(array[number] for array in arrays), float(number)]
+        def goes_on(inputs: list[Any]) -> bool:
+            nonlocal alive
             if op.condition is not None:
                 alive = alive & self.np.not_equal(self.run(op.condition, inputs, [], alive)[0], 0.0)
-                if not alive.any():
-                    break
+            return op.condition is None or bool(alive.any())
+
+        def iteration(inputs: list[Any]) -> list[Any]:
             returned = self.run(op.body, inputs, [], alive)
-            carried = [self.where(alive, new, old) for new, old in zip(returned[: op.carried], carried)]
-            for array, x in zip(stacked, returned[op.carried :]):
-                array.append(x)
-            done += 1
-        return [*carried, *(array[::-1] if op.reverse else array for array in stacked)]
+            kept = [self.where(alive, new, old) for new, old in zip(returned[: op.carried], inputs)]
+            return [*kept, *returned[op.carried :]]
+
+        return op.run(given, goes_on, iteration)
 
 
 __all__ = ["rare"]

@@ -126,25 +126,16 @@ def counted(run: Callable[[], T], most: int) -> tuple[T, int]:
 def loop(op: Loop, args: list[Any]) -> list[Any]:
     """The results of a loop."""
     each = 0 if hooks.iteration is None else sum(map(size, op.bodies()))
-    carried, invariants, arrays = op.groups(args)
-    iterations = op.iterations if op.iterations is not None or not arrays else len(arrays[0])
-    if op.repeats() and iterations is not None:  # one number, as often as there are iterations
-        return [[x] * iterations for x in run(op.body, [*invariants, 0.0])]
-    stacked: list[list[Any]] = [[] for _ in range(op.results - op.carried)]
-    done = 0
-    while done != iterations:
-        number = iterations - 1 - done if op.reverse and iterations is not None else done
-        inputs = [*carried, *invariants, *(array[number] for array in arrays), float(number)]
-        if op.condition is not None and not compare("ne", run(op.condition, inputs)[0], 0.0):
-            break
+
+    def goes_on(inputs: list[Any]) -> bool:
+        return op.condition is None or compare("ne", run(op.condition, inputs)[0], 0.0)
+
+    def iteration(inputs: list[Any]) -> list[Any]:
         if hooks.iteration is not None:
             hooks.iteration(each)
-        returned = run(op.body, inputs)
-        carried = returned[: op.carried]
-        for array, x in zip(stacked, returned[op.carried :]):
-            array.append(x)
-        done += 1
-    return [*carried, *(array[::-1] if op.reverse else array for array in stacked)]
+        return run(op.body, inputs)
+
+    return op.run(args, goes_on, iteration)
 
 
 def compare(how: str, a: Any, b: Any) -> bool:

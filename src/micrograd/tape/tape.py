@@ -42,7 +42,7 @@ The results of the loop are the carried values after the last iteration, then an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -336,6 +336,31 @@ class Loop(Region):
         """The operands by kind: carried values, invariants, arrays."""
         middle = self.carried + self.invariants
         return args[: self.carried], args[self.carried : middle], args[middle:]
+
+    def run(
+        self,
+        args: Sequence[Any],
+        goes_on: Callable[[list[Any]], bool],
+        iteration: Callable[[list[Any]], Sequence[Any]],
+    ) -> list[Any]:
+        """The results of the loop, where `iteration` runs the body on its inputs, as long as `goes_on` says so of them."""
+        carried, invariants, arrays = self.groups(args)
+        count = self.iterations if self.iterations is not None or not arrays else len(arrays[0])
+        if self.repeats() and count is not None:
+            return [[x] * count for x in iteration([*invariants, 0.0])]
+        stacked: list[list[Any]] = [[] for _ in range(self.results - self.carried)]
+        done = 0
+        while done != count:
+            number = count - 1 - done if self.reverse and count is not None else done
+            inputs = [*carried, *invariants, *(array[number] for array in arrays), float(number)]
+            if not goes_on(inputs):
+                break
+            returned = iteration(inputs)
+            carried = returned[: self.carried]
+            for array, x in zip(stacked, returned[self.carried :]):
+                array.append(x)
+            done += 1
+        return [*carried, *(array[::-1] if self.reverse else array for array in stacked)]
 
     def lines(self, start: str, args: Sequence[int], indent: str) -> Iterable[str]:
         """The text of one instruction."""
