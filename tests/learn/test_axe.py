@@ -86,6 +86,7 @@ def test_axe_finds_nothing(visit: Visit, lesson_file: Path, width: int, height: 
         page.context.close()
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_with_boxes_and_with_forced_colours(visit: Visit, tmp_path: Path, lesson_file: Path) -> None:
     from micrograd import Value, nn
     from micrograd.learn import explore

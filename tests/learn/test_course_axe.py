@@ -77,6 +77,7 @@ def test_axe_finds_nothing_in_the_workshop(visit: Visit, tmp_path: Path, width: 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_with_forced_colours(visit: Visit, course_file: Path) -> None:
     page = open_at(visit, course_file, "slope/4", forced_colors="active")
     assert not wrong(page) and len(CHAPTERS) == 12

@@ -35,7 +35,7 @@ def graphs(draw):
     return pool[-1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(graphs())
 def test_contributions_replay_the_engine_to_the_bit(root):
     timeline = frames(root)
