@@ -34,7 +34,7 @@ demo: $(CORE) $(ENGINE)  ## train a small network and look at the result
 	$(BIN)/python -m micrograd demo
 
 test: $(DEV) $(ENGINE) lint  ## ruff, mypy and the tests
-	$(BIN)/python -m pytest -n $(WORKERS) -q -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -q -m "not slow"
 	@echo "make test: all passed"
 
 test-slow: $(DEV) $(ENGINE)  ## the slow tests: killed workers, more random programs, every derivative

@@ -15,7 +15,6 @@ MARKS = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.xdist_group("cluster"),
 ]
 MARKET = (100.0, 0.2, 0.03)
 
