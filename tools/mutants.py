@@ -45,7 +45,9 @@ ENGINE = ["tests/engine/test_engine.py", "tests/engine/test_backward.py", "tests
           "tests/engine/test_copies.py", "tests/engine/test_primitive.py", "tests/engine/test_by_hand.py",
           "tests/engine/test_safety.py", "tests/engine/test_engine_alone.py", "tests/engine/test_random.py"]  # fmt: skip
 TAPE = ("passes", "rewriting", "ordering", "fuse", "active", "motion", "arrays", "checkpoint", "transforms", "composition",
-        "region_derivatives", "regions", "tape", "indexed", "reach", "adjoint")  # fmt: skip
+        "region_derivatives", "regions", "tape", "indexed", "reach", "kept", "adjoint")  # fmt: skip
+DERIVATIVES = ("reverse", "reverse_loop", "states", "primal", "forward", "derivatives", "prune", "motion", "fuse", "arrays",
+               "checkpoint", "ordering")  # fmt: skip
 PASSES = [*(f"tests/tape/test_{name}.py" for name in TAPE), "tests/contract/test_fuzz.py"]
 REWRITES = ["tests/compile/test_patterns.py", "tests/compile/test_jit.py", "tests/compile/test_same_functions.py",
             "tests/engine/test_primitive.py", "tests/compile/test_jumps.py", "tests/tape/test_checks.py"]  # fmt: skip
@@ -71,8 +73,7 @@ TARGETS: dict[str, list[str]] = {
     "ops.py": TABLE,
     "engine.py": ENGINE,
     "math.py": TABLE,
-    **{f"tape/passes/{name}.py": PASSES for name in ("reverse", "reverse_loop", "forward", "derivatives", "prune", "motion",
-                                                     "fuse", "arrays", "checkpoint", "ordering")},
+    **{f"tape/passes/{name}.py": PASSES for name in DERIVATIVES},
     "tape/passes/rewriting.py": [*PASSES, *REWRITES],
     "tape/builder.py": PASSES,
     "tape/interpret.py": PASSES,

@@ -138,6 +138,33 @@ TAPES = {
         "%5 = choose %4 %2 then {\n%0 = input 0\nreturn %0\n} else {\n%0 = const 0.5\n%1 = const 0.25\n%2 = stack %0 %1\n"
         "return %2\n}\n%6 = result %5 0\n%7 = element %6 0\n%8 = element %6 1\n%9 = mul %7 %8\n%10 = mul %0 %9\n"
         "%11 = add %10 %1\nreturn %11\n}\n%8 = result %7 0\nreturn %8"),
+    "a value that a loop over no items would use": (
+        f"{GROWING.split('%4 = pad')[0]}%4 = sqrt %1\n%5 = loop carry %0 with %4 over %3 do {{\n%0 = input 0\n%1 = input 1\n"
+        "%2 = input 2\n%3 = mul %1 %2\n%4 = add %0 %3\nreturn %4\n}\n%6 = result %5 0\nreturn %6"),
+    "two carried values, one of them with a cotangent of 0": (
+        "%0 = input 0\n%1 = input 1\n%2 = const 0.0\n%3 = loop 2 carry %0 %1 do {\n%0 = input 0\n%1 = input 1\n%2 = sin %0\n"
+        "%3 = mul %1 %1\nreturn %2 %3\n}\n%4 = result %3 0\n%5 = result %3 1\n%6 = mul %4 %2\n%7 = add %6 %5\nreturn %7"),
+    "a loop on one path alone": (
+        f"{HEAD}%5 = loop 2 carry %1 do {{\n%0 = input 0\n%1 = sqrt %0\nreturn %1\n}}\n%6 = result %5 0\n"
+        "%7 = pick %4 %6 %0\nreturn %7"),
+    "what a loop takes is computed before": (
+        "%0 = input 0\n%1 = input 1\n%2 = exp %0\n%3 = mul %1 %1\n%4 = cos %0\n%5 = stack %4 %2\n"
+        "%6 = loop 2 carry %2 with %3 over %5 do {\n%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = mul %0 %2\n"
+        "%4 = add %3 %1\nreturn %4\n}\n%7 = result %6 0\nreturn %7"),
+    "an array that a loop reads, and one element of it behind the loop": (
+        "%0 = input 0\n%1 = input 1\n%2 = exp %0\n%3 = exp %1\n%4 = stack %2 %3\n%5 = loop 2 carry %0 with %4 do {\n"
+        "%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = load %1 %2\n%4 = add %0 %3\nreturn %4\n}\n%6 = result %5 0\n"
+        "%7 = const 0.0\n%8 = load %4 %7\n%9 = mul %6 %8\nreturn %9"),
+    "an array that a loop reads, and one element of it by its number": (
+        "%0 = input 0\n%1 = input 1\n%2 = exp %0\n%3 = exp %1\n%4 = stack %2 %3\n%5 = loop 2 carry %0 with %4 do {\n"
+        "%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = load %1 %2\n%4 = add %0 %3\nreturn %4\n}\n%6 = result %5 0\n"
+        "%7 = element %4 1\n%8 = mul %6 %7\n%9 = const 0.0\n%10 = load %4 %9\n%11 = mul %8 %10\nreturn %11"),
+    "a value that one path of an iteration uses": (
+        f"{HEAD}%5 = loop 2 carry %0 with %2 %4 do {{\n%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = pick %2 %1 %0\n"
+        "return %3\n}\n%6 = result %5 0\nreturn %6"),
+    "a value that a loop takes twice, used behind it too": (
+        "%0 = input 0\n%1 = input 1\n%2 = loop 2 carry %0 with %1 %1 do {\n%0 = input 0\n%1 = input 1\n%2 = input 2\n"
+        "%3 = mul %0 %1\n%4 = add %3 %2\nreturn %4\n}\n%3 = result %2 0\n%4 = mul %3 %1\nreturn %4"),
     "the same, used before it too": NO_ITERATIONS + "%5 = add %4 %1\n%6 = pick %4 %5 %1\nreturn %6",
 }  # fmt: skip
 POINTS = [

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from micrograd.tape.builder import Builder
 from micrograd.tape.check import Shape
-from micrograd.tape.passes.arrays import Reach, either, flag, inputs_at, is_flag
+from micrograd.tape.passes.arrays import Reach, flag, inputs_at, is_flag
 from micrograd.tape.passes.derivatives import active_inputs
 from micrograd.tape.passes.primal import Skipped
 from micrograd.tape.passes.states import inside as shapes_inside
@@ -97,9 +97,8 @@ class Backward:
         for k, total in sums.items():
             if k in at:
                 sweep.grads[at[k]] = total
-        for k in invariant_flags:
-            if k in at and inside[k]:  # the flags of an array go on from one iteration to the next
-                sweep.reach[at[k]] = flags[k]
+        for k in invariant_flags:  # they go on from one iteration to the next
+            sweep.reach[at[k]] = flags[k]
         for k, g in cotangents.items():
             if self.reach[k] is not None:
                 sweep.give(outputs[k], g, flags.get(k, True))
@@ -112,11 +111,7 @@ class Backward:
             found.append(sweep.total(at[k], sweep.zero(inside[k])) if k in at else sweep.zero(inside[k]))
         found += [flag(inner, reach[k], inside[k]) for k in carried_flags]
         found += [sweep.total(at[k], sums[k]) if k in at else sums[k] for k in self.invariants]
-        for k in invariant_flags:
-            here = reach[k]
-            if here is not None and not inside[k]:
-                here = either(inner, flags[k], here)
-            found.append(flags[k] if here is None else flag(inner, here, inside[k]))
+        found += [flag(inner, reach[k], inside[k]) for k in invariant_flags]
         for k in self.elements:
             found.append(sweep.total(at[k], sweep.zero(inside[k])) if k in at else sweep.zero(inside[k]))
         found += [flag(inner, reach[k], inside[k]) for k in self.flags(self.elements)]
@@ -187,21 +182,19 @@ def sweep(outer: Sweep, i: int, outs: dict[int, tuple[int, Reach]]) -> None:
             outer.give(back.args[k], sums[k], reach)
     for k, g in {**of_elements, **cotangents}.items():
         reach = back.reach[k]
-        if reach is None and (k not in outs or k >= op.carried):
+        if reach is None:
             continue
-        found = True if reach is True else flags.get(k, True)
-        if k >= op.carried and dynamic and back.given[k][0] is not None:
-            length = back.given[k][0]
-            assert length is not None
-            g = b.emit(pad(length), (g,))
-            found = found if found is True else b.emit(pad(length), (found,))
+        found = True if reach is True else flags[k]
+        length = back.given[k][0] if k >= op.carried and dynamic else None
+        if length is not None:  # the elements behind the last iteration get nothing
+            g, found = b.emit(pad(length), (g,)), b.emit(pad(length), (found,))
         outer.give(back.args[k], g, found)
 
 
 def _begins(outer: Sweep, back: Backward, k: int) -> bool:
     """Whether the sum for an invariant goes on from what its place has been given already."""
     a = back.args[k]
-    return a in outer.grads and back.args.count(a) == 1 and a not in outer.parts
+    return a in outer.grads and back.args.count(a) == 1
 
 
 def _with_another_array(body: Tape, at: int) -> Tape:
