@@ -64,7 +64,8 @@ MERGER = [f"tests/stage/test_{name}.py" for name in MERGED]
 GUARDS = ("masks", "agree", "join", "folds", "survey", "changed", "stored", "outcomes", "staged", "ragged", "summary", "roll",
           "loops", "machine", "packed", "lanes", "mixed", "expressions", "statements", "calls")  # fmt: skip
 TRAIN = ["tests/train/test_optim.py", "tests/train/test_optim_more.py", "tests/train/test_step.py",
-         "tests/train/test_settings.py", "tests/train/test_checkpoints.py"]  # fmt: skip
+         "tests/train/test_settings.py", "tests/train/test_settled_steps.py", "tests/train/test_freeze.py",
+         "tests/train/test_checkpoints.py"]  # fmt: skip
 LOSSES = ["tests/train/test_losses.py", "tests/train/test_losses_accuracy.py", "tests/train/test_losses_beside_torch.py",
           "tests/train/test_losses_at_their_edges.py"]  # fmt: skip
 

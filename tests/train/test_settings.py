@@ -234,3 +234,52 @@ def test_the_learning_rate_of_one_group_is_not_that_of_the_others_after_loading(
 def test_settings_show_in_a_notebook():
     assert {"lr", "betas", "weight_decay", "beta1"} <= set(dir(two_groups())) & set(dir(two_groups().groups[0]))
     assert repr(optim.SGD([Value(random.random())], momentum=0.5).settings).startswith("{'momentum': 0.5")
+
+
+def test_contradictions_of_the_optimizer_and_of_a_group_are_found():
+    """Neither has to have all of a contradiction itself."""
+    given = [{"parameters": [Value(1.0)], "nesterov": True}, {"parameters": [Value(2.0)]}]
+    optimizer = optim.SGD(given, lr=0.1, momentum=0.9)
+    with pytest.raises(ValueError, match="nesterov looks ahead"):
+        optimizer.momentum = 0.0
+    assert optimizer.momentum == 0.9 == optimizer.groups[0].momentum
+    given = [{"parameters": [Value(1.0)], "momentum": 0.9}, {"parameters": [Value(2.0)], "nesterov": False}]
+    optimizer = optim.SGD(given, lr=0.1, momentum=0.5, nesterov=True)
+    with pytest.raises(ValueError, match="nesterov looks ahead"):
+        optimizer.momentum = 0.0
+    assert optimizer.momentum == 0.5 == optimizer.groups[1].momentum
+
+
+def test_a_schedule_that_gives_no_number_is_an_error_at_once():
+    with pytest.raises((TypeError, ValueError)):
+        optim.SGD([Value(1.0)], lr=lambda step: "fast")
+    with pytest.raises((TypeError, ValueError)):
+        optim.SGD([{"parameters": [Value(1.0)], "lr": lambda step: None}], lr=0.1)
+
+
+def test_a_setting_of_ones_own_is_an_attribute():
+    class Mine(optim.Optimizer):
+        pass
+
+    assert Mine([Value(1.0)], 0.1, a_setting_that_no_other_has=0.25).a_setting_that_no_other_has == 0.25
+
+
+def test_a_step_returns_what_its_closure_returns():
+    loss = Value(3.0)
+    assert optim.SGD([Value(1.0)], lr=0.1).step(lambda: loss) is loss
+    assert optim.SGD([Value(1.0)], lr=0.1).step() is None
+
+
+def test_decay_groups_look_at_the_last_name():
+    from micrograd import nn
+
+    class Outer(nn.Module):
+        def __init__(self):
+            self.bias = Value(1.0)
+            self.inner = nn.Module()
+            self.inner.deep = nn.Module()
+            self.inner.deep.gain, self.inner.deep.bias_of_data = Value(2.0), Value(3.0)
+
+    decayed, rest = optim.decay_groups(Outer(), 0.1)
+    assert [p.data for p in decayed["parameters"]] == [3.0]
+    assert [p.data for p in rest["parameters"]] == [1.0, 2.0]

@@ -141,3 +141,22 @@ def test_a_copy_of_a_settled_optimizer_moves_its_own_parameters(copied: Any) -> 
     other.lr = 0.25
     other.step()
     assert other.parameters[0].data == -1.25
+
+
+@pytest.mark.parametrize(
+    ("make", "after"),
+    [
+        (lambda p: optim.SGD([p], lr=0.1), [False, True, True]),
+        (lambda p: optim.SGD([{"parameters": [p], "lr": 0.5}, {"parameters": [Value(2.0)]}], lr=0.1), [False] * 3),
+        (lambda p: optim.SGD([p], lr=optim.linear(1.0, 0.0, 20)), [False] * 3),
+        (lambda p: optim.Adam([p], lr=0.1), [False] * 3),
+    ],
+    ids=["constant", "a group with a rate of its own", "a schedule", "Adam"],
+)
+def test_what_steps_do_is_kept_from_the_second_on_if_it_is_always_the_same(make: Any, after: list[bool]) -> None:
+    p = Value(1.0)
+    optimizer, found = make(p), []
+    for _ in after:
+        optimizer.step()
+        found.append(optimizer._settled is not None)
+    assert found == after
