@@ -58,11 +58,14 @@ CALLS = ["tests/compile/test_chain.py", "tests/compile/test_jit.py", "tests/comp
          "tests/trust/test_wrong_results_that_were_silent.py", "tests/stage/test_history.py",
          "tests/stage/test_which_variant_takes_a_row.py", "tests/compile/test_tapes_of_points.py",
          "tests/stage/test_explain.py"]  # fmt: skip
-MERGED = ("masks", "agree", "folds", "survey", "changed_lists", "outcomes", "lists", "traps", "rolled", "constructs", "special",
-          "mixed", "arranged", "renamed", "made_objects", "traces", "leave", "source", "budget", "explain")  # fmt: skip
-MERGER = [f"tests/stage/test_{name}.py" for name in MERGED]
-GUARDS = ("masks", "agree", "join", "folds", "survey", "changed", "stored", "outcomes", "staged", "ragged", "summary", "roll",
-          "loops", "machine", "packed", "lanes", "mixed", "expressions", "statements", "calls")  # fmt: skip
+# For each file of the stage, the tests of what it does.
+STAGE = {
+    "agree": ["agree", "traps"], "masks": ["masks", "traps"], "join": ["outcomes", "traps"], "summary": ["outcomes", "traps"],
+    "outcomes": ["outcomes", "traps"], "survey": ["survey"], "changed": ["changed_lists"], "stored": ["changed_lists", "tables"],
+    "tables": ["tables"], "folds": ["folds"], "ragged": ["lists"], "staged": ["traps", "explain"], "mixed": ["mixed"],
+    "renamed": ["renamed"], "arranged": ["arranged"], "machine": ["traps", "lists"], "roll": ["rolled"], "loops": ["rolled"],
+    "packed": ["rolled", "lists"], "expressions": ["constructs"], "statements": ["constructs"], "calls": ["constructs"],
+}  # fmt: skip
 TRAIN = ["tests/train/test_optim.py", "tests/train/test_optim_more.py", "tests/train/test_step.py",
          "tests/train/test_settings.py", "tests/train/test_settled_steps.py", "tests/train/test_freeze.py",
          "tests/train/test_checkpoints.py"]  # fmt: skip
@@ -81,7 +84,7 @@ TARGETS: dict[str, list[str]] = {
     "tape/decisions.py": ["tests/compile/test_decisions.py", "tests/compile/test_jumps.py"],
     "tape/kinds.py": ["tests/trust/test_isinstance_under_a_trace.py"],
     **{f"compile/{name}.py": CALLS for name in ("chain", "rows_tracing", "variants", "signature")},
-    **{f"stage/{name}.py": MERGER for name in GUARDS},
+    **{f"stage/{name}.py": [f"tests/stage/test_{t}.py" for t in tests] for name, tests in STAGE.items()},
     "optim/rules.py": TRAIN,
     "optim/optimizer.py": TRAIN,
     "losses.py": LOSSES,

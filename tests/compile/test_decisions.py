@@ -115,6 +115,10 @@ def test_which_places_decide():
     assert decisions(guarded).places == {0, 1, 2}
 
 
+def test_what_is_computed_first_decides_too():
+    assert decisions(parse("%0 = input 0\n%1 = mul %0 %0\n%2 = floor %1\nreturn %2")).places == {0, 1}
+
+
 def test_nothing_decides_in_plain_arithmetic():
     assert decisions(parse("%0 = input 0\n%1 = mul %0 %0\n%2 = exp %1\nreturn %2")) is NOTHING
 
