@@ -82,6 +82,7 @@ MISTAKES = [  # each line is an error to mypy and to pyright
     "nn.Sequential(nn.Tanh(), nn.Linear(2, 3))([1.0, 2.0]).backward()",
     "v26: Value = nn.Sequential(nn.Linear(2, 3), nn.Softmax())([1.0, 2.0])",
     "nn.Sequential(3.0)",
+    "v29: Value = nn.Sequential(nn.Tanh(), nn.Tanh(), nn.Tanh(), nn.Tanh(), nn.Tanh(), nn.Linear(2, 3))([1.0, 2.0])",
     "v27: Value = losses.mse([Value(1.0)], [1.0], reduction='none')",
     "losses.mae([Value(1.0)], [1.0], reduction='none').backward()",
     "v28: list[str] = losses.cross_entropy([[Value(1.0)]], [0], 'none')",

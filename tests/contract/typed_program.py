@@ -161,6 +161,9 @@ margin: Value = losses.max_margin(list(map(model, [[1.0, 2.0], [0.0, 1.0]])), [1
 stack: list[Value] = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2))([1.0, 2.0])
 probabilities: list[Value] = nn.Sequential(nn.MLP(2, [4, 3]), nn.Softmax())([1.0, 2.0])
 picked = nn.Sequential(nn.Linear(2, 3), lambda h: h[0])([1.0, 2.0])
+seven: list[Value] = nn.Sequential(
+    nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 2)
+)([1.0, 2.0])
 deep = nn.Sequential(*[nn.Linear(2, 2) for _ in range(8)])([1.0, 2.0])
 error: Value = losses.mse([score, score], [1.0, -1.0])
 entropy: Value = losses.cross_entropy(logits, [1, 2, 3], label_smoothing=0.1)
