@@ -38,7 +38,7 @@ class Sequential(Module, Generic[R]):
     def __init__(self: Sequential[R], *parts: Unpack[tuple[Unpack[tuple[Part, ...]], Gives[R]]]) -> None: ...
     @overload
     def __init__(self: Sequential[Any], *parts: Part) -> None: ...
-    def __init__(self, *parts: Callable[[Any], Any]) -> None:
+    def __init__(self, *parts: Callable[[Any], Any]) -> None:  # type: ignore[misc]  # mypy: not for overloads with Unpack
         for part in parts:
             if not callable(part):
                 raise TypeError(
