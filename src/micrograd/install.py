@@ -91,6 +91,25 @@ def native_command() -> str:
     return f"{_pip()} install --force-reinstall --no-cache-dir --no-deps {'--editable ' if editable else ''}{where}"
 
 
+def warn_of_an_old_engine(sources: str, engine: str) -> None:
+    """Warn in a clone whose C files have changed since the C engine was built, as after a `git pull`."""
+    built = os.stat(engine).st_mtime
+    changed = sorted(e.name for e in os.scandir(sources) if e.name.endswith((".c", ".h")) and e.stat().st_mtime > built)
+    if not changed:
+        return
+    import warnings
+
+    from micrograd.callsite import user_depth
+
+    warnings.warn(
+        f"the C engine was built before native/{changed[0]} was changed\n"
+        "  The package calls the functions of the new C files: calls may fail with a TypeError, or give old results.\n"
+        f"  Build it again: run `make setup` in {os.path.dirname(os.path.dirname(PLACE))}, or {native_command()}",
+        RuntimeWarning,
+        stacklevel=user_depth(),
+    )
+
+
 def original_beside() -> str:
     """Return what is wrong and how to mend it where the original micrograd is installed in the same place, else ''.
 

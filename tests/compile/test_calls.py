@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import gc
 import sys
-import threading
 
 import pytest
 
 from micrograd import Value, jit, math, no_grad, value_and_grad, vmap
 from random_programs import needs_llvm
+from threads import together
 
 pytestmark = needs_llvm
 
@@ -73,11 +73,7 @@ class TestResultsAreOnesOwn:
                 if r != wanted(a, 2.0):
                     wrong.append(r)
 
-        threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
+        together(work)
         assert not wrong
 
     def test_another_arrangement_of_arguments_gives_another_of_results(self):

@@ -7,7 +7,6 @@ import gc
 import pickle
 import struct
 import sys
-import threading
 import weakref
 from math import inf, nan
 
@@ -17,6 +16,7 @@ from micrograd import Value, engine, jit, math, no_grad, vmap
 from micrograd.compile.kernel import RESULT
 from micrograd.errors import TraceError
 from random_programs import needs_llvm
+from threads import together
 
 pytestmark = needs_llvm
 if engine.NATIVE:
@@ -304,11 +304,7 @@ class TestSharedInputs:
                 if len(made) > 20:
                     made.pop(0)  # freed by whoever comes by
 
-        threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
+        together(work)
         assert not wrong
 
 

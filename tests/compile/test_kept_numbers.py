@@ -18,6 +18,7 @@ import pytest
 from micrograd import Value, detect_anomaly, engine, jit, math, nn, no_grad, optim
 from micrograd.optim.slots import Slots
 from random_programs import needs_llvm
+from threads import together
 
 pytestmark = [needs_llvm, pytest.mark.skipif(not engine.NATIVE, reason="machine code needs the C engine")]
 
@@ -370,17 +371,13 @@ class TestGradients:
         one = [p.grad for p in model.parameters()]
         zero_all(model)
 
-        def work():
+        def work(_):
             for k in range(300):
                 f(X).backward()
                 if k % 7 == 0:
                     model.rows[0][0].grad  # noqa: B018
 
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        together(work)
         assert [p.grad for p in model.parameters()] == pytest.approx([1200 * g for g in one], rel=1e-12)
 
     def test_results_that_were_kept(self):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import threading
 
 import pytest
 
 from micrograd import Value, detect_anomaly, engine, jit, math, no_grad
 from random_programs import needs_llvm
+from threads import together
 
 pytestmark = [needs_llvm, pytest.mark.skipif(not engine.NATIVE, reason="machine code needs the C engine")]
 
@@ -125,17 +125,13 @@ def test_threads_of_both_kinds(ps):
         f(XS, 0.5)
     wrong = []
 
-    def work(recorded):
+    def work(k):
         for _ in range(500):
-            if recorded:
+            if k % 2:
                 wrong.extend([1] * (len(f(XS, 0.5)._prev) != 3))
             else:
                 with no_grad():
                     wrong.extend([1] * (f(XS, 0.5)._prev != ()))
 
-    threads = [threading.Thread(target=work, args=(k % 2 == 0,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together(work)
     assert not wrong

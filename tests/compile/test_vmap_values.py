@@ -8,6 +8,8 @@ import threading
 
 import pytest
 
+from threads import together
+
 np = pytest.importorskip("numpy")
 
 X = np.array([0.5, -1.0, 2.0, 3.5, -0.25])
@@ -148,14 +150,4 @@ class TestAWayThatMeetsMoreValues:
             return code(self, *args, **options)
 
         monkeypatch.setattr(RowsVariant, "compile", held)
-        results: list[float] = []
-
-        def work():
-            results.append(g(np.array([1.0, -1.0, 2.0]), 10.0).data)
-
-        threads = [threading.Thread(target=work) for _ in range(2)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-        assert results == [90.0, 90.0]
+        assert together(lambda _: g(np.array([1.0, -1.0, 2.0]), 10.0).data, 2) == [90.0, 90.0]

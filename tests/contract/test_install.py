@@ -47,6 +47,24 @@ class TestChoice:
     def test_chosen_silently(self, run_python, without_c):
         assert not run_python(SHOW, PYTHONPATH=without_c, MICROGRAD_PURE="1").stderr
 
+    @needs_native
+    def test_c_files_that_are_newer_than_the_engine_are_told_with_the_way_out(self, run_python, tmp_path):
+        copy = tmp_path / "micrograd"
+        shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        native = copy / "native"
+        native.mkdir(exist_ok=True)
+        for path in native.iterdir():
+            os.utime(path, (0, 0))
+        (native / "sweep.c").touch()
+        (built,) = copy.glob("_engine.*.*")
+        for age, told in ((1, False), (-1, True)):
+            now = (native / "sweep.c").stat().st_mtime + age
+            os.utime(built, (now, now))
+            said = run_python(SHOW, PYTHONPATH=str(tmp_path))
+            assert said.stdout.split()[0] == "True" and said.stderr.count("RuntimeWarning") == told
+        for words in ("<string>:1:", "before native/sweep.c was changed", "TypeError", "make setup"):
+            assert words in said.stderr
+
     def test_micrograd_require_native_makes_it_an_error(self, run_python, without_c):
         done = run_python(SHOW, PYTHONPATH=without_c, MICROGRAD_REQUIRE_NATIVE="1", check=False)
         assert (

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from threads import together
 from twins import FREE_THREADED
 
 THREADS = 6
@@ -24,30 +24,6 @@ def often(request: pytest.FixtureRequest) -> Any:
     sys.setswitchinterval(1e-5)
     yield
     sys.setswitchinterval(before)
-
-
-def together(work: Callable[[int], Any]) -> list[Any]:
-    """Return work(0), work(1), ..., each computed in a thread of its own; all start at the same moment."""
-    start = threading.Barrier(THREADS)
-    results: list[Any] = [None] * THREADS
-    failed: list[BaseException] = []
-
-    def run(i: int) -> None:
-        try:
-            start.wait(60)
-            results[i] = work(i)
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-    if failed:
-        raise failed[0]
-    assert not any(thread.is_alive() for thread in threads)
-    return results
 
 
 @pytest.mark.skipif(not FREE_THREADED, reason="this Python has an interpreter lock")
@@ -77,7 +53,7 @@ def test_graphs_of_their_own_over_shared_leaves(mg):
         return found
 
     alone = [work(i) for i in range(THREADS)]
-    assert together(work) == alone
+    assert together(work, THREADS) == alone
 
 
 def test_each_thread_trains_a_model_of_its_own(mg):
@@ -95,7 +71,7 @@ def test_each_thread_trains_a_model_of_its_own(mg):
         return [p.data for p in model.parameters()]
 
     alone = [work(i) for i in range(THREADS)]
-    assert together(work) == alone
+    assert together(work, THREADS) == alone
 
 
 def test_transforms_of_one_function_in_all_threads(mg):
@@ -108,7 +84,7 @@ def test_transforms_of_one_function_in_all_threads(mg):
 
     alone = [work(i) for i in range(THREADS)]
     for _ in range(3):
-        assert together(work) == alone
+        assert together(work, THREADS) == alone
 
 
 def test_a_compiled_function_whose_first_calls_come_at_once(mg):
@@ -133,7 +109,7 @@ def test_a_compiled_function_whose_first_calls_come_at_once(mg):
         def plain(i: int) -> list[tuple[float, float]]:
             return work(i, f)
 
-        for got, expected in zip(together(work), [plain(i) for i in range(THREADS)], strict=True):
+        for got, expected in zip(together(work, THREADS), [plain(i) for i in range(THREADS)], strict=True):
             assert got == [(pytest.approx(a, rel=1e-14), pytest.approx(b, rel=1e-14)) for a, b in expected]
 
 
@@ -150,7 +126,7 @@ def test_modes_belong_to_the_thread_that_set_them(mg):
                 right &= len((leaf * 3.0 + leaf)._prev) == 2
         return right
 
-    assert all(together(work))
+    assert all(together(work, THREADS))
 
 
 def test_ops_of_users_made_at_once(mg):
@@ -166,7 +142,7 @@ def test_ops_of_users_made_at_once(mg):
             y.backward()
         return y.data, x.grad
 
-    assert together(work) == [(20.5**i, i * 20.5 ** (i - 1) if i else 0.0) for i in range(THREADS)]
+    assert together(work, THREADS) == [(20.5**i, i * 20.5 ** (i - 1) if i else 0.0) for i in range(THREADS)]
 
 
 def test_a_trace_sees_its_own_thread_only(mg):

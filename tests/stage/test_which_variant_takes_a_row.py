@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sys
-import threading
 
 import pytest
 
@@ -23,6 +22,7 @@ from micrograd.compile.chain import Tracer, accepts  # noqa: E402
 from micrograd.stage import ahead, attempt  # noqa: E402
 from micrograd.stage.limits import Limits  # noqa: E402
 from stage.unbounded import deep, grows  # noqa: E402
+from threads import together  # noqa: E402
 
 pytestmark = needs_llvm
 
@@ -207,19 +207,7 @@ def test_threads_that_call_a_new_function_at_once():
     expected = [jit(apart_for_nan, wait=True)(*p) for p in points]
     for _ in range(3):
         h = jit(apart_for_nan, wait=True)
-        found: list[float] = [0.0] * 4
-        begin = threading.Barrier(4)
-
-        def run(k, h=h, found=found, begin=begin):
-            begin.wait()
-            found[k] = h(*points[k])
-
-        threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(together(lambda k, h=h: h(*points[k])), expected)
 
 
 def test_a_merged_variant_is_checked_on_the_first_row_that_it_takes(monkeypatch):

@@ -1,5 +1,5 @@
 // The workshop in the browser: the learner's files, a Python that checks them, and their own pass on a stage.
-import { button, h, put, verdict } from "./dom.js";
+import { button, contentsMenu, h, put, verdict } from "./dom.js";
 import { saveFile } from "./progress.js";
 import { createStage } from "./stage.js";
 import { t, text, useTexts } from "./texts.js";
@@ -77,8 +77,7 @@ export function startBench(bench, place) {
   const root = h("div", { class: "mg whole course bench", dir: text("direction"), lang: text("language") });
   const list = h("ol", { class: "chapters" }), status = h("span", { class: "small quiet", role: "status" });
   const file = h("input", { type: "file", accept: ".json", hidden: true, "aria-label": t("bench.load"), onchange: load });
-  const menu = button("☰", () => openMenu(nav.hidden), { class: "icon menu", "data-do": "menu", "aria-expanded": "false",
-    "aria-label": t("bench.exercises") });
+  const { nav, menu, openMenu, arrange } = contentsMenu(root, t("bench.exercises"));
   const files = (props) => [button(t("bench.save"), () => saveFile(JSON.stringify(known, null, 2), "my-micrograd.json"),
     { ...props, "data-do": "save" }), button(t("bench.load"), () => file.click(), { ...props, "data-do": "load" })];
   const links = (props) => Object.entries(bench.links).map(([key, to]) => (
@@ -86,8 +85,7 @@ export function startBench(bench, place) {
   const brand = h("h1", { class: "brand" }, "micrograd ", h("span", { class: "quiet" }, t("bench.brand")));
   const heading = h("header", { class: "top" }, menu, brand,
     h("span", { class: "grow" }), status, links({ class: "wordy" }), files({ class: "small wordy" }), file);
-  const nav = h("nav", { class: "contents", "aria-label": t("bench.exercises") }, list,
-    h("div", { class: "files" }, files({ class: "small" }), links({})));
+  put(nav, list, h("div", { class: "files" }, files({ class: "small" }), links({})));
   const title = h("h2", { tabindex: -1 }), about = h("div", { class: "task-text" });
   const editor = h("textarea", { class: "editor", spellcheck: "false", autocapitalize: "off", autocomplete: "off", dir: "ltr",
     wrap: "off", "aria-label": t("bench.editor"), oninput: typed, onkeydown: keyed });
@@ -225,19 +223,6 @@ export function startBench(bench, place) {
     known = found;
     keep();
     open(at);
-  }
-  /** @param {boolean} shown */
-  function openMenu(shown) {
-    const narrow = root.classList.contains("narrow");
-    nav.hidden = narrow && !shown;
-    menu.setAttribute("aria-expanded", String(narrow && shown));
-  }
-  function arrange() {
-    const w = root.clientWidth;
-    root.classList.toggle("narrow", w < 1000);
-    root.classList.toggle("slim", w < 820);
-    menu.hidden = w >= 1000;
-    openMenu(false);
   }
   place.append(root);
   arrange();

@@ -1,6 +1,6 @@
 // The course: chapters on the left, the text of one step in the middle, the stage on the right. The text drives the stage,
 // and the questions of a step open the next one.
-import { button, h, put } from "./dom.js";
+import { button, contentsMenu, h, put } from "./dom.js";
 import { slopeFigure } from "./slope.js";
 import { drillScreen, otherNumbers, randomFrom } from "./drill.js";
 import { leavesPanel } from "./leaves.js";
@@ -60,8 +60,7 @@ export function startCourse(course, place) {
   // -- the frame
   const file = h("input", { type: "file", accept: ".json", hidden: true, "aria-label": t("course.load"), onchange: load });
   const status = h("span", { class: "small quiet", role: "status" });
-  const menu = button("☰", () => openMenu(nav.hidden), { class: "icon menu", "data-do": "menu", "aria-expanded": "false",
-    "aria-label": t("course.chapters") });
+  const { nav, menu, openMenu, arrange: arrangeMenu } = contentsMenu(root, t("course.chapters"));
   const files = (props) => [button(t("course.save"), save, { ...props, "data-do": "save" }),
     button(t("course.load"), () => file.click(), { ...props, "data-do": "load" })];
   const links = (props) => Object.entries(course.links).map(([key, to]) => (
@@ -71,8 +70,7 @@ export function startCourse(course, place) {
     h("span", { class: "grow" }), status, links({ class: "wordy" }), files({ class: "small wordy" }), file,
     button("◐", theme, { class: "icon", "data-do": "theme", "aria-label": t("page.theme"), title: t("page.theme") }));
   const list = h("ol", { class: "chapters" }), again = h("p", { class: "again small" });
-  const nav = h("nav", { class: "contents", "aria-label": t("course.chapters") }, list, again,
-    h("div", { class: "files" }, files({ class: "small" }), links({})));
+  put(nav, list, again, h("div", { class: "files" }, files({ class: "small" }), links({})));
   const article = h("article", { class: "text" }), side = h("div", { class: "side-stage" }, stage.el);
   const leaves = leavesPanel(session);
   leaves.el.classList.add("course-leaves");
@@ -321,19 +319,9 @@ export function startCourse(course, place) {
     const now = root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
     root.dataset.theme = now === "dark" ? "light" : "dark";
   }
-  /** @param {boolean} shown */
-  function openMenu(shown) {
-    const narrow = root.classList.contains("narrow");
-    nav.hidden = narrow && !shown;
-    menu.setAttribute("aria-expanded", String(narrow && shown));
-  }
   function arrange() {
-    const w = root.clientWidth;
-    root.classList.toggle("narrow", w < 1000);
-    root.classList.toggle("slim", w < 820);
-    openMenu(false);
+    arrangeMenu();
     placeFoot();
-    menu.hidden = w >= 1000;
   }
   session.store.listen(() => { if (leaves.el.isConnected) leaves.update(); });
   stage.on("step", () => stage.el.classList.toggle("asked", Boolean(session.state.question)));

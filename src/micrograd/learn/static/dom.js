@@ -82,6 +82,31 @@ export function createStore(initial) {
   };
 }
 
+/**
+ * The contents at the side of a page, and the button that opens them where the page is narrow. `arrange` adapts both, and the
+ * classes "narrow" and "slim", to the present width.
+ * @param {any} root @param {string} label
+ */
+export function contentsMenu(root, label) {
+  const nav = h("nav", { class: "contents", "aria-label": label });
+  const menu = button("☰", () => openMenu(nav.hidden), { class: "icon menu", "data-do": "menu", "aria-expanded": "false",
+    "aria-label": label });
+  /** @param {boolean} shown */
+  function openMenu(shown) {
+    const narrow = root.classList.contains("narrow");
+    nav.hidden = narrow && !shown;
+    menu.setAttribute("aria-expanded", String(narrow && shown));
+  }
+  function arrange() {
+    const w = root.clientWidth;
+    root.classList.toggle("narrow", w < 1000);
+    root.classList.toggle("slim", w < 820);
+    menu.hidden = w >= 1000;
+    openMenu(false);
+  }
+  return { nav, menu, openMenu, arrange };
+}
+
 let serial = 0;
 
 /** An id that no other element has: several pages may share one notebook. @param {string} stem */
