@@ -27,33 +27,14 @@ TIME = 10.0  # from the first step to the last
 RATIO, SECONDS, MEGABYTES, SPREAD = 1.3, 1.0, 200.0, 1.5  # the targets
 
 
-def rk4(steps: int) -> Any:
-    """Lotka-Volterra by RK4, (x - 1)² + (y - 2)² at the end, in plain Python."""
-    h = TIME / steps
-
-    def run(a: Any, b: Any, c: Any, d: Any, x: Any, y: Any) -> Any:
-        def slope(x: Any, y: Any) -> tuple[Any, Any]:
-            return x * (a - b * y), y * (d * x - c)
-
-        for _ in range(steps):
-            kx1, ky1 = slope(x, y)
-            kx2, ky2 = slope(x + 0.5 * h * kx1, y + 0.5 * h * ky1)
-            kx3, ky3 = slope(x + 0.5 * h * kx2, y + 0.5 * h * ky2)
-            kx4, ky4 = slope(x + h * kx3, y + h * ky3)
-            x = x + h / 6.0 * (kx1 + 2.0 * kx2 + 2.0 * kx3 + kx4)
-            y = y + h / 6.0 * (ky1 + 2.0 * ky2 + 2.0 * ky3 + ky4)
-        return (x - 1.0) ** 2 + (y - 2.0) ** 2
-
-    return run
-
-
 def one(steps: int) -> dict[str, float]:
     """The figures of one number of steps, in this process."""
+    import works
     from contenders import Double, Hand, _array
     from micrograd import jit, value_and_grad
 
     def compiled(n: int) -> Any:
-        return jit(value_and_grad(rk4(n), tuple(range(6))), wait=True)
+        return jit(value_and_grad(works.rk4(n, TIME / n), tuple(range(6))), wait=True)
 
     compiled(200)(*START)  # a warm-up of LLVM, and of what is imported late
     seconds = []

@@ -5,6 +5,7 @@ Every peer script makes the same data from the same seeds, so that results can b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,22 @@ def readme(a: Any, b: Any) -> Any:
     return g
 
 
+def readme_with(maximum: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The same for packages whose numbers have no relu, with their own maximum."""
+
+    def readme(a: Any, b: Any) -> Any:
+        c = a + b
+        d = a * b + b**3
+        c = c + c + 1
+        c = c + 1 + c - a
+        d = d + d * 2 + maximum(b + a, 0.0)
+        d = d + 3 * d + maximum(b - a, 0.0)
+        f = (c - d) ** 2
+        return f / 2.0 + 10.0 / f
+
+    return readme
+
+
 def asian(spot: Any, strike: Any, vol: Any, rate: Any, maturity: Any, z: Any, math: Any) -> Any:
     """The discounted payoff of one path; `math` is the package's math, or another with the same names."""
     dt = maturity / DATES
@@ -97,18 +114,23 @@ def asian(spot: Any, strike: Any, vol: Any, rate: Any, maturity: Any, z: Any, ma
     return math.exp(-rate * maturity) * math.relu(total / DATES - strike)
 
 
-def lotka(a: Any, b: Any, c: Any, d: Any, x: Any, y: Any) -> Any:
-    """How far RK4 ends from (1, 2), squared."""
+def rk4(steps: int, h: float) -> Callable[..., Any]:
+    """Lotka-Volterra by so many steps of RK4: how far it ends from (1, 2), squared."""
 
-    def slope(x: Any, y: Any) -> tuple[Any, Any]:
-        return x * (a - b * y), y * (d * x - c)
+    def run(a: Any, b: Any, c: Any, d: Any, x: Any, y: Any) -> Any:
+        def slope(x: Any, y: Any) -> tuple[Any, Any]:
+            return x * (a - b * y), y * (d * x - c)
 
-    h = STEP
-    for _ in range(STEPS):
-        kx1, ky1 = slope(x, y)
-        kx2, ky2 = slope(x + 0.5 * h * kx1, y + 0.5 * h * ky1)
-        kx3, ky3 = slope(x + 0.5 * h * kx2, y + 0.5 * h * ky2)
-        kx4, ky4 = slope(x + h * kx3, y + h * ky3)
-        x = x + h / 6.0 * (kx1 + 2.0 * kx2 + 2.0 * kx3 + kx4)
-        y = y + h / 6.0 * (ky1 + 2.0 * ky2 + 2.0 * ky3 + ky4)
-    return (x - 1.0) ** 2 + (y - 2.0) ** 2
+        for _ in range(steps):
+            kx1, ky1 = slope(x, y)
+            kx2, ky2 = slope(x + 0.5 * h * kx1, y + 0.5 * h * ky1)
+            kx3, ky3 = slope(x + 0.5 * h * kx2, y + 0.5 * h * ky2)
+            kx4, ky4 = slope(x + h * kx3, y + h * ky3)
+            x = x + h / 6.0 * (kx1 + 2.0 * kx2 + 2.0 * kx3 + kx4)
+            y = y + h / 6.0 * (ky1 + 2.0 * ky2 + 2.0 * ky3 + ky4)
+        return (x - 1.0) ** 2 + (y - 2.0) ** 2
+
+    return run
+
+
+lotka = rk4(STEPS, STEP)

@@ -18,17 +18,6 @@ import works
 from clocks import clock
 
 
-def readme(a: Any, b: Any) -> Any:
-    c = a + b
-    d = a * b + b**3
-    c = c + c + 1
-    c = c + 1 + c - a
-    d = d + d * 2 + xad.math.max(b + a, 0.0)
-    d = d + 3 * d + xad.math.max(b - a, 0.0)
-    f = (c - d) ** 2
-    return f / 2.0 + 10.0 / f
-
-
 def swept(f: Any, numbers: Any) -> Timer:
     def call() -> None:
         with xadj.Tape() as tape:
@@ -48,6 +37,6 @@ def swept(f: Any, numbers: Any) -> Timer:
 
 serve(importlib.metadata.version("xad"), {
     "tiny": lambda: swept(works.tiny, (-41.0, 2.0)),
-    "readme": lambda: swept(readme, (-4.0, 2.0)),
+    "readme": lambda: swept(works.readme_with(xad.math.max), (-4.0, 2.0)),
     "lotka": lambda: swept(works.lotka, works.RATES),
 })  # fmt: skip

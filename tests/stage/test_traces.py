@@ -10,14 +10,9 @@ from random_programs import needs_llvm
 
 
 def many_choices(x, y):
-    total = 0.0
     for k in range(32):
-        x = x * 1.1 + y
-        if math.sin(x + k) > 0.1 * y:
-            total = total + x * y
-        else:
-            total = total - math.tanh(x)
-    return total
+        x = 0.9 * x + 0.1 * y * k if math.sin(x + k) > 0.1 * y else 0.5 * x - math.tanh(y)
+    return x
 
 
 @needs_llvm
