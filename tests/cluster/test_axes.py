@@ -14,7 +14,7 @@ pytest.importorskip("llvmlite", reason="workers compile")
 import dask.array as da
 import numpy as np
 
-from cluster.local import MARKS
+from cluster.local import MARKS, in_process
 from micrograd import Value, jit, math, value_and_grad, vmap
 
 pytestmark = MARKS
@@ -23,6 +23,13 @@ Y = np.random.default_rng(0).normal(size=ROWS)
 X = np.random.default_rng(1).normal(size=(3, ROWS))
 W = np.array([0.1, 0.2, 0.3])
 Pair = collections.namedtuple("Pair", "x k")
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A worker in this process, since these tests are about how rows are cut and put together."""
+    with in_process() as one:
+        yield one
 
 
 def leaves(result):
