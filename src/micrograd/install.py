@@ -91,22 +91,15 @@ def native_command() -> str:
     return f"{_pip()} install --force-reinstall --no-cache-dir --no-deps {'--editable ' if editable else ''}{where}"
 
 
-def warn_of_an_old_engine(sources: str, engine: str) -> None:
-    """Warn in a clone whose C files have changed since the C engine was built, as after a `git pull`."""
-    built = os.stat(engine).st_mtime
-    changed = sorted(e.name for e in os.scandir(sources) if e.name.endswith((".c", ".h")) and e.stat().st_mtime > built)
+def old_engine(sources: str, built: float) -> str:
+    """Return what is wrong and how to mend it where C files of a clone are newer than the C engine, else ''."""
+    changed = sorted(f.name for f in os.scandir(sources) if f.name.endswith((".c", ".h")) and f.stat().st_mtime > built)
     if not changed:
-        return
-    import warnings
-
-    from micrograd.callsite import user_depth
-
-    warnings.warn(
+        return ""
+    return (
         f"the C engine was built before native/{changed[0]} was changed\n"
         "  The package calls the functions of the new C files: calls may fail with a TypeError, or give old results.\n"
-        f"  Build it again: run `make setup` in {os.path.dirname(os.path.dirname(PLACE))}, or {native_command()}",
-        RuntimeWarning,
-        stacklevel=user_depth(),
+        f"  Build it again: run `make setup` in {os.path.dirname(os.path.dirname(PLACE))}, or {native_command()}"
     )
 
 

@@ -361,15 +361,16 @@ if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
 
         if after_collection not in gc.callbacks:  # gc.collect() gives the memory of nodes back that are not in use
             gc.callbacks.append(after_collection)
-        built = after_collection.__self__.__file__
         native = os.path.join(os.path.dirname(__file__), "native")  # in a clone: an installed package has no C files
-        if (
-            os.path.isdir(native)
-            and max((f.stat().st_mtime for f in os.scandir(native)), default=0.0) > os.stat(built).st_mtime
-        ):
-            from micrograd import install
+        built = os.stat(after_collection.__self__.__file__).st_mtime if os.path.isdir(native) else 0.0
+        if built and any(file.stat().st_mtime > built for file in os.scandir(native)):
+            import warnings
 
-            install.warn_of_an_old_engine(native, built)
+            from micrograd import install
+            from micrograd.callsite import user_depth
+
+            if told := install.old_engine(native, built):
+                warnings.warn(told, RuntimeWarning, stacklevel=user_depth())
     except ImportError as reason:
         if os.environ.get("MICROGRAD_REQUIRE_NATIVE", "0") not in ("", "0"):
             raise
