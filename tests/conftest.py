@@ -16,6 +16,16 @@ import pytest
 
 from twins import FREE_THREADED, MORE, NATIVE, PACKAGE, PYTHON, C, Twin, in_place
 
+_approx = pytest.approx
+
+
+def _relative(expected: Any, rel: float | None = None, abs: float | None = None, nan_ok: bool = False) -> Any:
+    """pytest.approx, but an absolute tolerance has to be given: the usual 1e-12 would let a wrong small gradient pass."""
+    return _approx(expected, 1e-6 if rel is abs is None else rel, 0.0 if abs is None else abs, nan_ok)
+
+
+pytest.approx = _relative
+
 
 def pytest_configure(config: pytest.Config) -> None:
     chosen = FREE_THREADED or os.environ.get("MICROGRAD_PURE", "0") not in ("", "0")
