@@ -4,8 +4,8 @@ import pytest
 
 
 def test_a_small_number_is_compared_by_its_size():
-    assert 1e-13 != pytest.approx(2e-13)
-    assert [1.0, 1e-13] != pytest.approx([1.0, 0.0])
-    assert 1.0 + 1e-14 != pytest.approx(1.0, rel=1e-15)
-    assert 1.0000001 == pytest.approx(1.0)
-    assert 1e-13 == pytest.approx(0.0, abs=1e-12)
+    assert pytest.approx(2e-13) != 1e-13
+    assert pytest.approx([1.0, 0.0]) != [1.0, 1e-13]
+    assert pytest.approx(1.0, rel=1e-15) != 1.0 + 1e-14
+    assert pytest.approx(1.0) == 1.0000001
+    assert pytest.approx(0.0, abs=1e-12) == 1e-13
