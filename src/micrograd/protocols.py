@@ -1,4 +1,4 @@
-"""What both twins of Value answer to NumPy and to subclasses: set on the class here, once for both."""
+"""What both twins of Value answer to NumPy, to code for floats and to subclasses: set on the class here, once for both."""
 
 from __future__ import annotations
 
@@ -42,6 +42,34 @@ def _mask(self: Value) -> Any:
             "  Fill it with x.filled(number), or take the unmasked numbers with x.compressed()."
         )
     raise AttributeError("_mask")
+
+
+# ---- what Python's float has beside its operators, so that code which was written for floats finds it
+
+
+def _real(self: Value) -> Value:
+    """This value: it is a real number."""
+    return self
+
+
+def _imag(self: Value) -> float:
+    """0.0: a Value is a real number."""
+    return 0.0
+
+
+def is_integer(self: Value) -> bool:
+    """Whether the number is whole, as float.is_integer() tells it."""
+    return abs(self) < float("inf") and self == apply(OPS["trunc"], self)
+
+
+def as_integer_ratio(self: Value) -> tuple[int, int]:
+    """The number as a fraction of two integers, as float.as_integer_ratio() gives it."""
+    return float(self).as_integer_ratio()
+
+
+def hex(self: Value) -> str:
+    """The number in hexadecimal, as float.hex() writes it."""
+    return float(self).hex()
 
 
 # ---- subclasses: micrograd defines these operators by __add__ and __mul__, so code that overrides those two relies on it
@@ -116,7 +144,8 @@ Value(data=2.0, grad=1.0, label='a')
 def attach() -> None:
     """Set all of this on the class."""
     Value.__doc__ = DOC
-    for function in (__array_ufunc__, __array_function__, *map(_method, METHODS)):
+    for function in (__array_ufunc__, __array_function__, is_integer, as_integer_ratio, hex, *map(_method, METHODS)):
         setattr(Value, function.__name__, function)
-    setattr(Value, "_mask", property(_mask))  # noqa: B010
+    for name, rule in (("_mask", _mask), ("real", _real), ("imag", _imag)):
+        setattr(Value, name, property(rule))
     setattr(Value, "__init_subclass__", classmethod(__init_subclass__))  # noqa: B010

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from micrograd.compile import on_numbers
 from micrograd.compile.tuning import TUNING
 from micrograd.stage.limits import NONE, Others
 from micrograd.structure import modules_of, noting
@@ -58,9 +59,9 @@ class Tracer:
         """
         self.f, self.user, self.shape, self.code, self.arrange = f, user, shape, code, arrange
         self.apart, self.others, self.rows, self.one_path = apart, others, rows, one_path
-        given = list(leaves)
-        self.values = peek(given)
-        self.origins = None if rows else given
+        self.given = list(leaves)
+        self.values = peek(self.given)
+        self.origins = None if rows else self.given
         self._plain: Trace | None = None
         self._read: dict[int, Any] = {}
         kinds.look_for_types(user)
@@ -70,6 +71,7 @@ class Tracer:
         found = self._plain
         if found is None:
             found = self._noting(lambda: trace_twice(self.f, self.user, self.shape, self.values, self.origins))
+            self._compare(found)
             self._plain = found
         if found.tape.guards:
             found.notes = dict(chain.why)
@@ -92,6 +94,8 @@ class Tracer:
                 2, TUNING.rolled_work, TUNING.searched_statements, kept, TUNING.interpreted_loop, chain.level
             )
             found = self._noting(lambda: ahead.rolled(*what, limits, self.others, not self.rows))
+            if found is not None and found.sampled and found.numbers:
+                self._compare(found)
             if found is None and chain.level:
                 chain.closed = True
                 return None
@@ -127,6 +131,11 @@ class Tracer:
         from micrograd.stage import attempt
 
         return attempt.verified(self.code, self.arrange, found, self.values, self.others)
+
+    def _compare(self, found: Trace) -> None:
+        """Raise a TraceError where a trace has computed something else than the function does with plain numbers."""
+        if found.numbers:
+            on_numbers.compare(self.code, self.arrange, found, self.given, self.rows)
 
     def _noting(self, run: Callable[[], Any]) -> Any:
         """What `run` gives, with the modules that it and earlier runs have read."""

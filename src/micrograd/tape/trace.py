@@ -127,6 +127,7 @@ def trace(
     guards: list[tuple[str, Any, Any, bool]] = []
     lines: list[str] = []  # where each of them is
     texts: list[str] = []  # what was made of Values in strings
+    refused: list[TraceError] = []  # an `except` of the user's may have caught it
     outer_watch = observed.set_watch(None, None)
     outer = outer_watch[0]
 
@@ -145,11 +146,14 @@ def trace(
         elif frozen and how == "repr()":  # to print a Value is harmless
             texts.append(f"Value(data={v._data!r}")
         elif frozen and not (how == "hash()" and not v._trace):  # whoever else watches
-            raise TraceError(
-                f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
-                f"  {REASONS.get(how, FROZEN).format(name_of(f))}\n"
-                f"  {WAYS_OUT.get(how, KEEP_IT)}"
+            refused.append(
+                TraceError(
+                    f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
+                    f"  {REASONS.get(how, FROZEN).format(name_of(f))}\n"
+                    f"  {WAYS_OUT.get(how, KEEP_IT)}"
+                )
             )
+            raise refused[-1]
         else:
             if outer is not None:
                 outer(how, v, other, result)
@@ -178,7 +182,13 @@ def trace(
         arguments = unflatten(shape, iter(inputs))
         held = [(x, _contents(x)) for x in _containers(arguments, shape)] if frozen else []
         result = f(*arguments)
-    except TypeError as error:
+        if refused:
+            raise refused[0]
+    except Exception as error:
+        if refused:
+            raise refused[0] from None
+        if not isinstance(error, TypeError):
+            raise
         fact = next((fact for sign, fact in INTEGER_WANTED.items() if frozen and sign in str(error)), None)
         if fact is not None:
             raise _wants_integer(f, fact, error) from error

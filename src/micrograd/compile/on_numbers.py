@@ -1,0 +1,88 @@
+"""A run of a function on its numbers, compared with its trace, which has run it on Values in their place.
+
+A program can tell a Value from a number in more ways than a trace can see: an `except` catches a TypeError that only a Value
+raises, `type(x)` and `hasattr` have another answer, a lookup finds nothing. Then the trace is that of another program, and its
+results would be wrong without a word. So the function is run once more, on the numbers themselves, and has to give the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from micrograd import observed
+from micrograd.engine import Value
+from micrograd.errors import TraceError
+from micrograd.jacobians import hessian, jacobian
+from micrograd.tape.trace import Trace, peek, trace
+from micrograd.transforms import Derived, grad, value_and_grad
+from micrograd.tree import NUMBER, flatten, name_of, without_bools
+
+SAME_ARGUMENTS = (grad, value_and_grad, jacobian, hessian)  # what they make is called as the function itself is
+
+Arrange = Callable[[list[Any]], tuple[Sequence[Any], dict[str, Any]]]
+
+
+def compare(f: Any, arrange: Arrange, found: Trace, given: list[Any], rows: bool) -> None:
+    """Raise a TraceError if a trace has computed something else than the function does with plain numbers.
+
+    `arrange` makes the arguments of f, by position and by name, from a flat list of numbers, which are `given`: those of one
+    of many rows, or of one point. Nothing is compared if f can only be run on Values, as x.relu() can, or raises an exception.
+    """
+    if any(isinstance(x, Value) for x in given):
+        return
+    written = f
+    while isinstance(written, Derived) and written.made_of[0] in SAME_ARGUMENTS:
+        written = written.made_of[1]
+
+    def run(*numbers: Any) -> Any:
+        args, kwargs = arrange(list(numbers))
+        result = written(*args, **kwargs)
+        return without_bools(result) if rows else result
+
+    values = [float(x) for x in given]
+    try:
+        got = _run(run, given)
+    except Exception:
+        return
+    if written is not f:
+        found = trace(run, ("tuple", (NUMBER,) * len(values)), values, frozen=True, origins=None if rows else given)
+    if len(got) == len(found.numbers):
+        differ = [k for k, (a, b) in enumerate(zip(got, found.numbers)) if a != b and (a == a or b == b)]
+        if not differ or _by_rounding(found, values, got, differ):
+            return
+        got, traced = [got[k] for k in differ], [found.numbers[k] for k in differ]
+    else:
+        traced = found.numbers
+    raise TraceError(
+        f"{name_of(written)} gives {_text(traced)} when it is traced, and {_text(got)} for the numbers themselves\n"
+        "  It is traced on Values in place of numbers, and takes another course with them: an `except` catches an error that "
+        "only a Value raises, type(x) or hasattr(x, ...) decides, or a whole number is needed.\n"
+        "  Use micrograd.math in place of math, and isinstance in place of type; name the arguments that are counts, "
+        "indices or keys in jit(f, static_argnums=...)."
+    )
+
+
+def _run(run: Callable[..., Any], given: Sequence[Any]) -> list[float]:
+    """The numbers that a function returns. Compiled functions that it calls are run as they are written."""
+    watch, recording = observed.set_watch(None, None), observed.set_recording(False)
+    before = observed.set_trace(observed.ELSEWHERE - 1)
+    try:
+        leaves: list[Any] = []
+        flatten(run(*given), leaves)
+        return peek(leaves)
+    finally:
+        observed.set_trace(before)
+        observed.set_recording(recording)
+        observed.set_watch(*watch)
+
+
+def _by_rounding(found: Trace, values: list[float], got: list[float], differ: list[int]) -> bool:
+    from micrograd.stage.agree import close, rounding  # here, because it is seldom needed
+
+    bounds = rounding(found.tape, values, peek(found.captured))
+    return all(close(got[k], found.numbers[k], bounds[k]) for k in differ)
+
+
+def _text(numbers: list[float]) -> str:
+    return ", ".join(map(repr, numbers[:3])) + (", ..." if len(numbers) > 3 else "")

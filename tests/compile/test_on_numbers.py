@@ -1,0 +1,192 @@
+"""Programs that can tell a Value from a number: what a trace would get wrong is an error, and never another number."""
+
+import contextlib
+import math
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import TraceError, Value, grad, jit, value_and_grad, vmap
+
+
+class Swallows:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return True
+
+
+def bare_except(x, n):
+    try:
+        return math.exp(x) * x
+    except:  # noqa: E722
+        return x
+
+
+def except_exception(x, n):
+    try:
+        return math.exp(x) * x
+    except Exception:
+        return x
+
+
+def manager(x, n):
+    y = x
+    with Swallows():
+        y = math.exp(x) * x
+    return y
+
+
+def suppressed(x, n):
+    y = x
+    with contextlib.suppress(Exception):
+        y = math.exp(x) * x
+    return y
+
+
+def raised_again(x, n):
+    try:
+        return math.exp(x) * x
+    except Exception as error:
+        raise ValueError("no exponential") from error
+
+
+def hashed(x, n):
+    try:
+        return {1.5: 2.0}[x] * x
+    except Exception:
+        return x
+
+
+def rounded(x, n):
+    try:
+        return round(x, 1) * x
+    except Exception:
+        return x
+
+
+def text(x, n):
+    try:
+        return len(f"{x:.3f}") * x
+    except Exception:
+        return x
+
+
+def count(x, n):
+    try:
+        return sum(range(n)) * x
+    except TypeError:
+        return x
+
+
+def index(x, n):
+    try:
+        return [1.0, 2.0, 3.0, 4.0][n] * x
+    except TypeError:
+        return x
+
+
+def binomial(x, n):
+    try:
+        return math.comb(5, n) * x
+    except TypeError:
+        return x
+
+
+def repeated(x, n):
+    try:
+        return len("abc" * n) * x
+    except TypeError:
+        return x
+
+
+def bits(x, n):
+    try:
+        return (n & 2) * x
+    except TypeError:
+        return -x
+
+
+def method_of_int(x, n):
+    return n.bit_length() * x if hasattr(n, "bit_length") else -x
+
+
+def exact_type(x, n):
+    return x * 2.0 if type(x) is float else x
+
+
+def unbound_method(x, n):
+    try:
+        return len(float.hex(x)) * x
+    except TypeError:
+        return x
+
+
+PROGRAMS = [
+    bare_except, except_exception, manager, suppressed, raised_again, hashed, rounded, text, count, index, binomial,
+    repeated, bits, method_of_int, exact_type, unbound_method,
+]  # fmt: skip
+
+WAYS = {
+    "jit": lambda f: jit(f, wait=True)(1.5, 3),
+    "jit, exact": lambda f: jit(f, exact=True, wait=True)(1.5, 3),
+    "jit of grad": lambda f: jit(grad(f), wait=True)(1.5, 3),
+    "vmap": lambda f: vmap(f, in_axes=(0, None))(np.array([1.5, 2.5]), 3),
+    "vmap of grad": lambda f: vmap(value_and_grad(f), in_axes=(0, None))(np.array([1.5, 2.5]), 3),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.filterwarnings("ignore:.*type\\(:RuntimeWarning")
+def test_a_trace_that_computes_something_else_is_refused(f, way):
+    assert isinstance(f(1.5, 3), float)
+    with pytest.raises(TraceError) as caught:
+        WAYS[way](f)
+    assert len(str(caught.value).splitlines()) >= 3
+
+
+def test_the_message_has_both_results_and_the_way_out():
+    with pytest.raises(
+        TraceError, match=r"count gives 1.5 when it is traced, and 4.5 for the numbers themselves"
+    ) as caught:
+        jit(count)(1.5, 3)
+    assert "static_argnums" in str(caught.value)
+    assert jit(count, static_argnums=1, wait=True)(1.5, 3) == 4.5
+
+
+@pytest.mark.parametrize("x", [1.5, 2.0, -3.0, 0.0, 1e300, math.inf, -math.inf, math.nan])
+def test_what_floats_have_beside_their_operators(x, mg):
+    v = mg.Value(x)
+    assert v.real is v and v.imag == 0.0
+    assert v.is_integer() is x.is_integer()
+    assert v.hex() == x.hex()
+    if math.isfinite(x):
+        assert v.as_integer_ratio() == x.as_integer_ratio()
+
+
+def test_is_integer_is_a_branch():
+    def f(x):
+        return x.real * 3.0 + x.imag if x.is_integer() else -x.conjugate()
+
+    xs = np.array([1.0, 1.5, -2.0, 0.25])
+    assert vmap(value_and_grad(f))(xs)[0].tolist() == [f(x) for x in xs.tolist()]
+    assert vmap(grad(f))(xs).tolist() == [3.0, -1.0, 3.0, -1.0]
+
+
+def test_sums_that_round_differently_are_no_difference():
+    numbers = [0.1] * 10 + [1e16, 1.0, -1e16]  # Python 3.12 and newer compensate the rounding of a sum of floats
+
+    def f(x):
+        return sum(x * c for c in numbers) - micrograd.math.fsum([x, -x])
+
+    assert jit(f, wait=True)(1.0) == pytest.approx(f(Value(1.0)).data, abs=4.0)
+
+
+def test_a_function_for_values_alone_is_compiled():
+    def f(x):
+        return (x * 2.0).relu() + x.data_is_not_read if hasattr(x, "data_is_not_read") else x.tanh()
+
+    assert jit(f, wait=True)(0.5) == pytest.approx(math.tanh(0.5))
