@@ -66,7 +66,7 @@ class TestManySums:
 
         tape = parse("%0 = input 0\n%1 = input 1\n%2 = mul %0 %1\n%3 = mul %0 %1\nreturn %2 %3")
         found, _ = tiles.find(tape, [True, True], [0, 1], 16)
-        assert sorted(kind for tile in found for row in tile.sums for kind in row) == [0, 1]
+        assert sorted(number for tile in found for *_, number in tile.sums_of()) == [0, 1]
 
     @pytest.mark.parametrize("rows", [1, 3, 13])
     def test_lanes_without_a_row_add_nothing_even_where_they_are_not_finite(self, rows, monkeypatch):

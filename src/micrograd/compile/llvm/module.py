@@ -108,17 +108,20 @@ def _one_chunk(t: Text, schedule: list[Step]) -> list[str]:
 
 
 def _tiles(t: Text, schedule: list[Step]) -> tuple[list[str], int]:
-    """A batch in one chunk whose sums of products are added tile by tile."""
+    """A batch whose sums of products are added tile by tile."""
     found, products = tiles.find(t.tape, t.reduced, t.kinds, tiled.registers(t.target))
     read = tiles.places(found)
     t.slots = {place: slot for slot, place in enumerate(read)}
     stride = len(read) * t.bytes
-    functions = []
     rest = tiles.steps(t.tape, schedule, found, t.reduced, products)
-    for t.masked, name in ((False, "chunk0"), (True, "last0")):
-        functions.append(chunk.function(t, name, 0, rest, Passed(set(read))))
-    functions += [tiled.text(t, found, stride), tiled.kernel(t, stride)]
-    return functions, stride * TUNING.tiled_vectors
+    pieces = tiles.pieces(t.tape, rest, set(read))
+    functions = []
+    for number, steps in enumerate(pieces):
+        for t.masked, name in ((False, f"chunk{number}"), (True, f"last{number}")):
+            functions.append(chunk.function(t, name, 0, steps, Passed(set(read))))
+    vectors = max(8, min(TUNING.tiled_vectors, TUNING.cached_scratch // stride))
+    functions += [tiled.text(t, found, stride), tiled.kernel(t, len(pieces), vectors, stride)]
+    return functions, stride * vectors
 
 
 def _chunks(t: Text, schedule: list[Step]) -> tuple[list[str], int]:

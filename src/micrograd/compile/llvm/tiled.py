@@ -6,7 +6,6 @@ from micrograd.compile.llvm import entry
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.llvm.emit import Text
 from micrograd.compile.schedule.tiles import Tile
-from micrograd.compile.tuning import TUNING
 
 
 def registers(target: Target) -> int:
@@ -16,87 +15,115 @@ def registers(target: Target) -> int:
 
 
 def text(t: Text, tiles: list[Tile], stride: int) -> str:
-    """The function that adds the products of `count` vectors of rows to the sums."""
+    """The function that adds the products of `count` vectors of rows to the sums.
+
+    An iteration adds two vectors; where their number is odd, the first iteration begins in its middle. With one vector an
+    iteration there were more than the five that the processor predicts the end of, and each tile of 16 sums waited.
+    """
     t.lines = []
+    t.line(f"%size = mul i64 %count, {stride}")
+    t.line("%end = getelementptr i8, ptr %values, i64 %size")
+    t.line("%low = and i64 %count, 1")
+    t.line("%odd = icmp ne i64 %low, 0")
     before = "entry"
     for number, tile in enumerate(tiles):
-        cells = [(r, c, f"{number}_{r}_{c}") for r, row in enumerate(tile.sums) for c in range(len(row))]
-        for r, c, cell in cells:
-            p = t.address("%acc", tile.sums[r][c] * t.bytes)
-            t.line(f"%old{cell} = load {t.T}, ptr {p}, align {t.align}")
-        t.line(f"br label %loop{number}")
-        t.lines.append(f"loop{number}:")
-        t.line(f"%at{number} = phi ptr [ %values, %{before} ], [ %on{number}, %loop{number} ]")
-        t.line(f"%k{number} = phi i64 [ 0, %{before} ], [ %next{number}, %loop{number} ]")
-        for _, _, cell in cells:
-            t.line(f"%sum{cell} = phi {t.T} [ %old{cell}, %{before} ], [ %new{cell}, %loop{number} ]")
-        sides: list[list[str]] = []
-        for places in (tile.left, tile.right):
-            sides.append([])
-            for place in places:
-                p, x = t.address(f"%at{number}", t.slots[place] * t.bytes), t.fresh()
-                t.line(f"{x} = load {t.T}, ptr {p}, align {t.align}")
-                sides[-1].append(x)
-        for r, c, cell in cells:
-            term = sides[0][r]
-            if tile.right:
-                term = t.fresh()
-                t.line(f"{term} = fmul {t.F}{t.T} {sides[0][r]}, {sides[1][c]}")
-            t.line(f"%new{cell} = fadd {t.F}{t.T} %sum{cell}, {term}")
-        t.line(f"%on{number} = getelementptr i8, ptr %at{number}, i64 {stride}")
-        t.line(f"%next{number} = add i64 %k{number}, 1")
-        t.line(f"%more{number} = icmp ult i64 %next{number}, %count")
-        t.line(f"br i1 %more{number}, label %loop{number}, label %after{number}")
-        before = f"after{number}"
-        t.lines.append(f"{before}:")
-        for r, c, cell in cells:
-            p = t.address("%acc", tile.sums[r][c] * t.bytes)
-            t.line(f"store {t.T} %new{cell}, ptr {p}, align {t.align}")
+        sums = tile.sums_of()
+        first, second, after = f"first{number}", f"second{number}", f"after{number}"
+        for k, (_, _, to) in enumerate(sums):
+            p = t.address("%acc", to * t.bytes)
+            t.line(f"%old{number}_{k} = load {t.T}, ptr {p}, align {t.align}")
+        t.line(f"br i1 %odd, label %{second}, label %{first}")
+        for half, other, name in ((first, second, "a"), (second, first, "b")):
+            t.lines.append(f"{half}:")
+            coming, going = f"%{'b' if name == 'a' else 'a'}", f"%{name}"
+            t.line(f"{going}at{number} = phi ptr [ %values, %{before} ], [ {coming}on{number}, %{other} ]")
+            for k in range(len(sums)):
+                old = f"[ %old{number}_{k}, %{before} ], [ {coming}{number}_{k}, %{other} ]"
+                t.line(f"{going}sum{number}_{k} = phi {t.T} {old}")
+            _add(t, f"{going}at{number}", sums, f"{going}sum{number}_", f"{going}{number}_")
+            t.line(f"{going}on{number} = getelementptr i8, ptr {going}at{number}, i64 {stride}")
+            if name == "a":
+                t.line(f"br label %{second}")
+        t.line(f"%more{number} = icmp ne ptr %bon{number}, %end")
+        t.line(f"br i1 %more{number}, label %{first}, label %{after}")
+        t.lines.append(f"{after}:")
+        for k, (_, _, to) in enumerate(sums):
+            p = t.address("%acc", to * t.bytes)
+            t.line(f"store {t.T} %b{number}_{k}, ptr {p}, align {t.align}")
+        before = after
     t.line("ret void")
     body = "\n".join(t.lines)
     return f"define internal void @tiles(ptr noalias %acc, ptr noalias %values, i64 %count) #0 {{\nentry:\n{body}\n}}\n"
 
 
-def kernel(t: Text, stride: int) -> str:
-    """The entry point: several vectors of rows leave what the tiles read, then the tiles are added."""
-    own = entry.arguments(t, True).replace("ptr %scratch", "ptr %own")
+def _add(t: Text, at: str, sums: list[tuple[int, int | None, int]], old: str, new: str) -> None:
+    """Add the products of one vector of rows."""
+    loaded: dict[int, str] = {}
+
+    def load(place: int) -> str:
+        if place not in loaded:
+            p, loaded[place] = t.address(at, t.slots[place] * t.bytes), t.fresh()
+            t.line(f"{loaded[place]} = load {t.T}, ptr {p}, align {t.align}")
+        return loaded[place]
+
+    for k, (left, right, _) in enumerate(sums):
+        term = load(left)
+        if right is not None:
+            x, product = load(right), t.fresh()
+            t.line(f"{product} = fmul {t.F}{t.T} {term}, {x}")
+            term = product
+        t.line(f"{new}{k} = fadd {t.F}{t.T} {old}{k}, {term}")
+
+
+def kernel(t: Text, pieces: int, vectors: int, stride: int) -> str:
+    """The entry point: several vectors of rows leave what the tiles read, one piece after the other; then tiles are added."""
+    W = t.target.width
+    loops = "\n".join(_piece(t, k, "block" if k == 0 else f"on{k - 1}", stride) for k in range(pieces))
+    t.declared["declare i64 @llvm.umin.i64(i64, i64)"] = "declare i64 @llvm.umin.i64(i64, i64)"
     return f"""define i32 @kernel({entry.BATCH}) #0 {{
 entry:
-  br label %vector
-vector:
-  %i = phi i64 [ 0, %entry ], [ %next, %on ]
-  %count = phi i64 [ 0, %entry ], [ %so_far, %on ]
-  %more = icmp ult i64 %i, %n
-  br i1 %more, label %some, label %end
-some:
-  %offset = mul i64 %count, {stride}
-  %own = getelementptr i8, ptr %scratch, i64 %offset
-  %next = add i64 %i, {t.target.width}
-  %full = icmp ule i64 %next, %n
-  br i1 %full, label %whole, label %part
-whole:
-  %w = call i32 @chunk0({own})
-  br label %made
-part:
-  %p = call i32 @last0({own})
-  br label %made
-made:
-  %one_more = add i64 %count, 1
-  %filled = icmp eq i64 %one_more, {TUNING.tiled_vectors}
-  br i1 %filled, label %add, label %on
+  br label %blocks
+blocks:
+  %start = phi i64 [ 0, %entry ], [ %stop, %add ]
+  %some = icmp ult i64 %start, %n
+  br i1 %some, label %block, label %done
+block:
+  %stop = add i64 %start, {W * vectors}
+  %until = call i64 @llvm.umin.i64(i64 %stop, i64 %n)
+  %here = sub i64 %until, %start
+  %over = add i64 %here, {W - 1}
+  %count = udiv i64 %over, {W}
+  br label %piece0
+{loops}
+  br label %add
 add:
-  call void @tiles(ptr %acc, ptr %scratch, i64 {TUNING.tiled_vectors})
-  br label %on
-on:
-  %so_far = phi i64 [ %one_more, %made ], [ 0, %add ]
-  br label %vector
-end:
-  %left = icmp ne i64 %count, 0
-  br i1 %left, label %rest, label %done
-rest:
   call void @tiles(ptr %acc, ptr %scratch, i64 %count)
-  br label %done
+  br label %blocks
 done:
   ret i32 0
 }}
 """
+
+
+def _piece(t: Text, k: int, before: str, stride: int) -> str:
+    """The loop that runs one piece for all vectors of a block; it ends in a block that has no branch yet."""
+    i, own = f"%i{k}", f"%own{k}"
+    given = entry.arguments(t, True).replace("ptr %scratch", f"ptr {own}").replace("i64 %i,", f"i64 {i},")
+    branch = f"  br label %piece{k}\n" if k else ""
+    return f"""{branch}piece{k}:
+  {i} = phi i64 [ %start, %{before} ], [ %next{k}, %made{k} ]
+  {own} = phi ptr [ %scratch, %{before} ], [ %other{k}, %made{k} ]
+  %next{k} = add i64 {i}, {t.target.width}
+  %other{k} = getelementptr i8, ptr {own}, i64 {stride}
+  %full{k} = icmp ule i64 %next{k}, %n
+  br i1 %full{k}, label %whole{k}, label %part{k}
+whole{k}:
+  %w{k} = call i32 @chunk{k}({given})
+  br label %made{k}
+part{k}:
+  %p{k} = call i32 @last{k}({given})
+  br label %made{k}
+made{k}:
+  %more{k} = icmp ult i64 %next{k}, %until
+  br i1 %more{k}, label %piece{k}, label %on{k}
+on{k}:"""
