@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from enum import Enum
 from numbers import Number, Real
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 from micrograd.engine import Value
@@ -70,7 +70,7 @@ class Remake:
 
     def rebuild(self, values: list[Any]) -> Any:
         """An object with these attributes, made without running its __init__."""
-        found: Any = object.__new__(self.cls)
+        found: Any = self.cls.__new__(self.cls) if self.cls is SimpleNamespace else object.__new__(self.cls)
         for name, x in zip(self.names, values):
             object.__setattr__(found, name, x)
         return found
@@ -131,7 +131,7 @@ def _flatten(x: Any, leaves: list[Any] | None, above: tuple[int, ...]) -> Shape:
     if type(x) is dict:
         return "dict", tuple(x), tuple([_flatten(item, leaves, above) for item in x.values()])
     if is_array(x) or has(x, "__array__"):
-        return "held", Held(x), _contents(x)
+        return "held", Held(x), contents(x)
     if _is_plain(x):
         found = attributes(x)
         shapes = tuple([_attribute(name, a, leaves, above) for name, a in found.items()])
@@ -146,6 +146,8 @@ def _attribute(name: str, x: Any, leaves: list[Any] | None, above: tuple[int, ..
 def _is_plain(x: Any) -> bool:
     """Whether an object is its attributes and nothing else: an instance of a class written in Python."""
     cls = type(x)
+    if cls is SimpleNamespace:
+        return True
     if not cls.__flags__ & (1 << 9) or not attributes(x):  # a class made by a class statement
         return False
     if cls.__module__.split(".")[0] == "micrograd" and callable(x) and hasattr(x, "__wrapped__"):  # jit(f), grad(f)
@@ -157,7 +159,7 @@ def _is_plain(x: Any) -> bool:
     return True
 
 
-def _contents(x: Any) -> tuple[Any, ...]:
+def contents(x: Any) -> tuple[Any, ...]:
     """What tells arrays apart whose numbers differ, at about a gigabyte a second."""
     import numpy as np
 

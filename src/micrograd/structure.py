@@ -15,6 +15,7 @@ from typing import Any
 
 import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd.engine import NATIVE, Value
+from micrograd.owners import Owner
 from micrograd.tree import has
 
 CHANGES = [0]  # counts assignments to attributes of modules, in the whole process; C compares the number by identity
@@ -90,7 +91,14 @@ class Watch:
         self.state: list[Any] = []
         self.containers: list[Any] = []
         seen: set[int] = set()
+        close = False  # whether there is something that C cannot compare
         for module in self.modules:
+            if isinstance(module, Owner):
+                state, containers, closer = module.parts()
+                self.state += state
+                self.containers += containers
+                close |= closer
+                continue
             for _, part in module.modules():
                 if id(part) in seen:
                     continue
@@ -101,7 +109,7 @@ class Watch:
                         self.state.append(name)
                         self._take(x)
         key = [part for container in self.containers for part in (container, _items(container))]
-        self.key = (CHANGES, count, *key)
+        self.key = (CHANGES, object() if close else count, *key)
 
     def _take(self, x: Any) -> bool:
         """Note an attribute; whether there is a Value or a module in it.
@@ -176,7 +184,9 @@ def _items(container: Any) -> tuple[Any, ...]:
 
 
 def _alike(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is type(b) and type(a) in (int, float, bool, str) and a == b)
+    if type(a) is float and type(b) is float:
+        return repr(a) == repr(b)  # which tells 0.0 from -0.0
+    return a is b or (type(a) is type(b) and type(a) in (int, bool, str) and a == b)
 
 
 def modules_of(f: Any) -> list[Any]:

@@ -186,22 +186,30 @@ def as_floats(numbers: Iterable[Any]) -> list[Any]:
     return [x if isinstance(x, Value) else float(x) for x in numbers]
 
 
-def fixed_parts(shape: Shape) -> list[Any]:
-    """The constants that a shape holds beside numbers."""
+def fixed_parts(shape: Shape, held: bool = True) -> list[Any]:
+    """The constants that a shape holds beside numbers; with `held`, those too that are told apart by identity."""
     if shape[0] == "fixed":
         return [shape[1]]
     if shape[0] == "held":
-        return [shape[1].x]
-    return [] if shape[0] in ("*", "array") else [x for part in shape[-1] for x in fixed_parts(part)]
+        return [shape[1].x] if held else []
+    return [] if shape[0] in ("*", "array") else [x for part in shape[-1] for x in fixed_parts(part, held)]
 
 
 def not_told_apart(shape: Shape, what: str) -> TypeError:
     """The error for a shape that is not hashable, because it holds a set, for example."""
-    kind = next((type(x).__name__ for x in fixed_parts(shape) if type(x).__hash__ is None), "thing")
+    kind = next((type(x).__name__ for x in fixed_parts(shape, held=False) if not _is_hashable(x)), "thing")
     return TypeError(
         f"{what} holds a {kind}, which is neither a number nor hashable, so calls cannot be told apart by it: "
         "numbers come in lists, tuples, dicts and NumPy arrays"
     )
+
+
+def _is_hashable(x: Any) -> bool:
+    try:
+        hash(x)
+    except (TypeError, ValueError):  # ValueError: a memoryview of what can be changed
+        return False
+    return True
 
 
 class _Written(str):

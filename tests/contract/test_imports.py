@@ -25,6 +25,7 @@ LAYERS = [
         "anomaly",
         "tree",
         "objects",
+        "owners",
         "structure",
         "arrays",
         "protocols",

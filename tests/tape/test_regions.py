@@ -242,3 +242,26 @@ return %7
         second = [op for op in tape.ops if isinstance(op, Loop)][1]
         assert second.elements == arrays
         assert run(tape, [0.5]) == [0.5 + 1.5 + 2.5 if other == 3 else 1.5]
+
+
+def test_regions_that_differ_in_the_sign_of_a_zero_are_different():
+    loop = """%{at} = loop 3 carry %0 do {{
+  %0 = input 0
+  %1 = const {zero}
+  %2 = mul %0 %1
+  return %2
+}}
+%{after} = result %{at} 0"""
+    text = "\n".join(
+        [
+            "%0 = input 0",
+            loop.format(at=1, after=2, zero="0.0"),
+            loop.format(at=3, after=4, zero="-0.0"),
+            "return %2 %4",
+        ]
+    )
+    tape = parse(text)
+    assert tape.ops[1] != tape.ops[3]
+    assert tape.ops[1] == parse(text).ops[1]
+    assert str(run(passes.prune(tape), [-1.0])) == str(run(tape, [-1.0])) == "[-0.0, 0.0]"
+    assert str(run(passes.prune(tape), [1.0])) == "[0.0, -0.0]"

@@ -19,6 +19,7 @@ from typing import Any
 
 from micrograd.compile import on_numbers
 from micrograd.compile.tuning import TUNING
+from micrograd.owners import owners_of
 from micrograd.stage.limits import NONE, Others
 from micrograd.structure import modules_of, noting
 from micrograd.tape import interpret, kinds
@@ -143,7 +144,8 @@ class Tracer:
             found = run()
         self._read |= read
         if found is not None:
-            found.modules = list(({id(m): m for m in modules_of(self.user)} | self._read).values())
+            watched = [*modules_of(self.user), *owners_of(self.code)]
+            found.modules = list(({id(m): m for m in watched} | self._read).values())
         return found
 
 

@@ -89,7 +89,7 @@ class Jit:
         wait = self.options.wait or worker.must_wait()
         try:
             variants = self.variants.of(shape)
-        except TypeError:
+        except (TypeError, ValueError):
             raise not_told_apart(shape, f"an argument of {self!r}") from None
         settled = False
         for position, variant in enumerate(variants):

@@ -51,7 +51,7 @@ class Rows:
         self.key = tuple(parts), self.names
         try:
             hash(self.key)
-        except TypeError:
+        except (TypeError, ValueError):
             raise not_told_apart(("tuple", tuple(_shapes(parts))), "an argument") from None
         if not self.arrays:
             raise TypeError("vmap needs an argument with rows: a NumPy array, or a list or dict of them")

@@ -7,7 +7,7 @@ from typing import Any
 
 from micrograd import engine
 from micrograd.engine import Value
-from micrograd.objects import holds_numbers
+from micrograd.objects import flatten_object, holds_numbers
 from micrograd.tree import NUMBER, Shape, name_of
 
 if engine.NATIVE:
@@ -70,7 +70,7 @@ def split_method(f: Any) -> tuple[Any, tuple[Any, ...]]:
     """A method, or an object that is called, as a function of the object and the object: where that holds plain numbers.
 
     They are then read in each call, like those of any argument. An object without numbers, such as a model whose parameters are
-    Values, is left as it is: its Values are captured by reference, which is faster.
+    Values, is left as it is: its Values are captured by reference, which is faster, and the rest of it is watched.
     """
     if isinstance(f, MethodType):
         owner, function = f.__self__, f.__func__
@@ -78,7 +78,13 @@ def split_method(f: Any) -> tuple[Any, tuple[Any, ...]]:
         owner, function = f, type(f).__call__
     else:
         return f, ()
-    return (function, (owner,)) if not isinstance(owner, type) and holds_numbers(owner) else (f, ())
+    if isinstance(owner, type) or not holds_numbers(owner):
+        return f, ()
+    try:
+        hash(flatten_object(owner, []))
+    except (TypeError, ValueError):  # a deque or a set is in it: then the object is watched, see owners.py
+        return f, ()
+    return function, (owner,)
 
 
 def key_of(shape: Shape) -> bytes | None:

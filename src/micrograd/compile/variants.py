@@ -18,6 +18,7 @@ from micrograd.compile.chain import Chain
 from micrograd.compile.kernel import Kernel
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.tuning import TUNING
+from micrograd.owners import Owner
 from micrograd.structure import Watch
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace
@@ -96,7 +97,8 @@ class Variants(Generic[V]):
     def read(self, modules: list[Any]) -> None:
         """Watch the modules that a new variant has read."""
         known = [] if self.watch is None else self.watch.modules
-        new = [m for m in modules if all(m is not other for other in known)]
+        watched = {id(m.x) if isinstance(m, Owner) else id(m) for m in known}
+        new = [m for m in modules if (id(m.x) if isinstance(m, Owner) else id(m)) not in watched]
         if new:
             self.watch = Watch([*known, *new])
 

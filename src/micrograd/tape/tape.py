@@ -100,6 +100,18 @@ class Tape:
         for name in ("ops", "args", "outputs", "guards"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both do the same, to the bit: the constants 0.0 and -0.0 are different."""
+        if self is other:
+            return True
+        if not isinstance(other, Tape):
+            return NotImplemented
+        mine = self.inputs, self.params, self.ops, self.outputs, self.guards
+        if mine != (other.inputs, other.params, other.ops, other.outputs, other.guards):
+            return False
+        pairs = zip(self.ops, self.args, other.args)
+        return all(repr(a) == repr(b) if op is CONST else a == b for op, a, b in pairs)
+
     def __len__(self) -> int:
         return len(self.ops)
 

@@ -10,7 +10,7 @@ from micrograd.errors import TraceError
 from micrograd.tape import passes
 from micrograd.tape import purity as outside
 from micrograd.tape.staging import hooks
-from micrograd.tape.tape import INPUT, PARAM, Tape
+from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
 from micrograd.tape.trace import KEEP_OUT, Trace, trace
 from micrograd.tree import Shape, name_of, written
 
@@ -124,6 +124,6 @@ def same_way(one: Trace, two: Trace) -> bool:
             u, v = one.captured[x[0]], two.captured[y[0]]
             if u is not v and repr(u._data) != repr(v._data):
                 return False
-        elif x != y and repr(x) != repr(y):
+        elif (x != y or op is CONST) and repr(x) != repr(y):  # 0.0 is not -0.0, and a nan is a nan
             return False
     return True

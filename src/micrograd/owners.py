@@ -1,0 +1,165 @@
+"""The objects whose methods are compiled: vmap(model.loss), jit(grad(model.loss)), vmap(jit(pricer)).
+
+What a method reads of its object is a constant of the trace. So the object is watched like a module of nn (structure.py), and
+the function is traced again where an attribute has changed. Only attributes that the code can read count: a list of losses
+that grows with each step is no reason to trace.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from micrograd.engine import Value
+from micrograd.objects import CONSTANT, attributes, contents
+from micrograd.tree import has, is_array
+
+# Names of what reads attributes whose names do not stand in the code: then every attribute counts.
+BY_ANY_NAME = {
+    "getattr", "vars", "dir", "eval", "exec", "locals", "copy", "deepcopy", "asdict", "astuple", "replace", "fields",
+    "attrgetter", "__dict__", "__getattribute__", "__getattr__", "__reduce__", "__getstate__",
+}  # fmt: skip
+FOREIGN = ("micrograd", "logging", "threading", "asyncio", "concurrent", "distributed", "dask", "tornado", "weakref")
+
+
+def owners_of(f: Any) -> list[Owner]:
+    """Return the objects whose methods a function is made of: its own, and those of the functions that it transforms."""
+    found: list[Any] = []
+    code: list[Any] = []
+    waiting = [f]
+    while waiting:
+        x = waiting.pop()
+        if isinstance(x, functools.partial):
+            waiting.append(x.func)
+            found += [*x.args, *x.keywords.values()]
+        elif isinstance(x, MethodType):
+            found.append(x.__self__)
+            waiting.append(x.__func__)
+        elif isinstance(x, FunctionType):
+            code.append(x)
+        elif has(x, "__wrapped__"):
+            waiting.append(x.__wrapped__)
+        elif callable(x) and isinstance(type(x).__call__, FunctionType):  # an instance that is called
+            found.append(x)
+            code.append(type(x).__call__)
+    return [Owner(x, code) for x in found if not isinstance(x, CONSTANT) and not _is_foreign(x)]
+
+
+def _is_foreign(x: Any) -> bool:
+    """Whether the attributes of an object are none of the user's."""
+    return isinstance(x, (type, ModuleType, FunctionType)) or type(x).__module__.split(".")[0] in FOREIGN
+
+
+class Owner:
+    """An object whose method is compiled, and the code that reads its attributes."""
+
+    def __init__(self, x: Any, code: list[Any]) -> None:
+        self.x, self.code = x, code
+        self.names = _names(code)
+        self.kinds: set[Any] = set()  # the classes and functions in the object, whose code is known
+
+    def parts(self) -> tuple[list[Any], list[Any], bool]:
+        """What can be read of the object now, the lists and dicts among it, and whether there is more than identities tell."""
+        while True:
+            look = _Look(None if self.names & BY_ANY_NAME else self.names)
+            look.take(self.x)
+            kinds = {x if isinstance(x, FunctionType) else type(x) for x in look.seen.values()}
+            if kinds <= self.kinds:
+                return look.state, look.containers, look.close
+            before: set[str] | None = None
+            while before != self.names:  # methods call others, and objects have methods that read more
+                before = set(self.names)
+                methods = [m for cls in kinds if isinstance(cls, type) for m in _methods(cls, self.names)]
+                self.names |= _names([*methods, *(f for f in kinds if isinstance(f, FunctionType))])
+            self.kinds |= kinds
+
+
+class _Look:
+    """All that is in an object, in the attributes of these names, or of any name."""
+
+    def __init__(self, names: set[str] | None) -> None:
+        self.names = names
+        self.state: list[Any] = []
+        self.containers: list[Any] = []
+        self.seen: dict[int, Any] = {}
+        self.close = False
+
+    def take(self, x: Any) -> None:
+        """Note an object and what is in it."""
+        if isinstance(x, Value):
+            self.state.append(None if x._prev else x)
+            return
+        inside: list[Any] = []
+        if isinstance(x, (list, tuple, dict, set, frozenset, deque)):
+            inside += [item for pair in x.items() for item in pair] if isinstance(x, dict) else x
+            self.state += [type(x), len(inside)]
+            self.close |= isinstance(x, (set, deque))
+        elif is_array(x) or has(x, "__array__"):
+            inside += x.ravel().tolist() if str(getattr(x, "dtype", "")) == "object" else [repr(contents(x))]
+            self.close = True
+        else:
+            self.state.append(x)
+        if id(x) in self.seen:
+            return
+        self.seen[id(x)] = x
+        for item in inside:
+            self.take(item)
+        if isinstance(x, (list, dict)):
+            self.containers.append(x)
+        if isinstance(x, CONSTANT) or _is_foreign(x):
+            return
+        found, here = attributes(x), getattr(x, "__dict__", {})
+        self.containers += [here] if here else []
+        self.close |= any(name not in here for name in found)  # in a slot
+        for name, a in found.items():
+            if self.names is None or name in self.names:
+                self.state.append(name)
+                self.take(a)
+
+
+def _methods(cls: type, names: set[str]) -> list[Any]:
+    """The functions of a class that may run: those with a name that is used, and the special ones."""
+    found: list[Any] = []
+    for base in cls.__mro__:
+        if base.__module__ == "builtins":
+            continue
+        for name, x in vars(base).items():
+            if name in names or (name.startswith("__") and name not in ("__init__", "__repr__", "__new__")):
+                found += (
+                    [x.fget, x.fset] if isinstance(x, property) else [getattr(x, "__func__", getattr(x, "func", x))]
+                )
+    return found
+
+
+def _names(functions: list[Any]) -> set[str]:
+    """The names in the code of functions, of those that they call by name, and of the methods of classes that they name."""
+    names: set[str] = set()
+    waiting, seen = list(functions), set()
+    while waiting:
+        f = waiting.pop()
+        if id(f) in seen:
+            continue
+        seen.add(id(f))
+        if has(f, "__wrapped__"):
+            waiting.append(f.__wrapped__)
+        if isinstance(f, type) and f.__module__.split(".")[0] not in ("builtins", "typing", *FOREIGN):
+            waiting += [x for x in vars(f).values() if isinstance(x, FunctionType)]
+        if isinstance(f, MethodType):
+            f = f.__func__
+        if not isinstance(f, FunctionType) or f.__module__.split(".")[0] == "micrograd":
+            continue
+        new = set(_words(f.__code__))
+        names |= new
+        waiting += [f.__globals__[name] for name in new if name in f.__globals__]
+        waiting += [cell.cell_contents for cell in f.__closure__ or () if has(cell, "cell_contents")]
+    return names
+
+
+def _words(code: CodeType) -> list[str]:
+    """The names in a piece of code, and its strings, which may be names of attributes."""
+    found = list(code.co_names)
+    for x in code.co_consts:
+        found += _words(x) if isinstance(x, CodeType) else [x] if isinstance(x, str) else []
+    return found
