@@ -109,9 +109,10 @@ def array_ufunc(self: Value, ufunc: Any, method: str, *inputs: Any, **options: A
     if f is None:
         if name in ("matmul", "matvec", "vecmat", "vecdot"):
             raise TypeError(f"np.{name} of one Value: it has no axes; multiply with *")
+        name = f"np.{name}" if hasattr(np, name) else name  # or one of scipy.special's
         raise TypeError(
-            f"np.{name} {NO_ROW}\n  micrograd.math lists what there is; micrograd.primitive adds a function with its "
-            f"partials; np.{name}(float(v)) takes the number alone, without a derivative."
+            f"{name} {NO_ROW}\n  micrograd.math lists what there is; micrograd.primitive adds a function with its "
+            f"partials; {name}(float(v)) takes the number alone, without a derivative."
         )
     if method == "__call__" and not options and all(isinstance(x, (Value, np.generic, float, int)) for x in inputs):
         return f(*[plain(x) if isinstance(x, np.generic) else x for x in inputs])  # np.float64(2) * value

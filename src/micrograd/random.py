@@ -126,3 +126,15 @@ def _checked(x: Any, name: str) -> Any:
             raise ValueError(f"{name}={x!r}: it must be a whole number from 0 to 2**53 - 1 ({what})")
         return float(x)
     return x
+
+
+def __getattr__(name: str) -> Any:
+    """Explain the names of Python's own random, which `from micrograd import *` takes the place of."""
+    import random
+
+    fact = f"module {__name__!r} has no attribute {name!r}"
+    if name.startswith("_") or not hasattr(random, name):
+        raise AttributeError(fact)
+    raise AttributeError(
+        f"{fact}\n  Python's own random has it: write `import random` below `from micrograd import *`."
+    )

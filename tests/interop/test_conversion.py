@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import io
-import pickle
 
 import pytest
 
@@ -122,16 +121,3 @@ def test_scipy_may_store_what_a_function_returns(Value):
     optimize = pytest.importorskip("scipy.optimize")
     slope = optimize.approx_fprime(np.array([3.0]), lambda x: Value(float(x[0])) * 2.0)
     assert abs(slope[0] - 2.0) < 1e-6
-
-
-def wave(x, y):
-    return x * y + x
-
-
-@pytest.mark.parametrize("library", ["torch", "jax"])
-def test_bridges_are_pickled_with_their_function(library):
-    pytest.importorskip(library)
-    import micrograd
-
-    f = pickle.loads(pickle.dumps(getattr(micrograd, f"to_{library}")(wave)))
-    assert f(np.array([2.0]), np.array([3.0])).tolist() == [8.0]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import install
-from micrograd.interop.rowwise import Rowwise
+from micrograd.interop.rowwise import Rowwise, in_order
 from micrograd.transforms import Derived
 from micrograd.tree import unflatten
 
@@ -27,7 +27,8 @@ def to_jax(f: Callable[..., Any]) -> Callable[..., Any]:
     jnp = install.require("jax.numpy", "to_jax", "jax")
     calls: dict[int, tuple[Rowwise, Any]] = {}
 
-    def on_arrays(*arrays: Any) -> Any:
+    def on_arrays(*args: Any, **kwargs: Any) -> Any:
+        arrays = in_order("to_jax", f, args, kwargs)
         given = [jnp.asarray(a) for a in arrays]
         if any(jnp.iscomplexobj(a) for a in given):
             raise TypeError(

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from micrograd.compile.vmap import vmap
 from micrograd.transforms import jvp, vjp
 from micrograd.tree import NUMBER, Shape, flatten, name_of, size
+
+
+def in_order(bridge: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments by position, also those that were given by name."""
+    if kwargs:
+        bound = inspect.signature(f).bind(*args, **kwargs)
+        if bound.kwargs:
+            raise TypeError(
+                f"{bridge}: {name_of(f)} takes {', '.join(bound.kwargs)} by name alone: wrap it in a lambda"
+            )
+        args = bound.args
+    if not args:
+        raise TypeError(f"{bridge}: {name_of(f)} was called without arguments, so the result has no shape")
+    return args
 
 
 class Rowwise:

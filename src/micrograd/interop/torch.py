@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import install
-from micrograd.interop.rowwise import Rowwise
+from micrograd.interop.rowwise import Rowwise, in_order
 from micrograd.transforms import Derived
 from micrograd.tree import unflatten
 
@@ -29,7 +29,8 @@ def to_torch(f: Callable[..., Any]) -> Callable[..., Any]:
     torch = install.require("torch", "to_torch", "torch")
     rowwise: dict[int, Rowwise] = {}
 
-    def on_tensors(*tensors: Any) -> Any:
+    def on_tensors(*args: Any, **kwargs: Any) -> Any:
+        tensors = in_order("to_torch", f, args, kwargs)
         given = [t if isinstance(t, torch.Tensor) else torch.as_tensor(t, dtype=torch.float64) for t in tensors]
         if any(t.is_complex() for t in given):
             raise TypeError(
@@ -65,8 +66,8 @@ def _apply(known: Rowwise, tensors: Any) -> tuple[Any, ...]:
 
         @staticmethod
         def backward(ctx: Any, *cotangents: Any) -> Any:
-            given = [c.expand(ctx.saved_tensors[0].shape) for c in cotangents]
-            return _apply(known.pulled(), (*ctx.saved_tensors, *given))
+            inputs = ctx.saved_tensors  # once: checkpoints allow no more
+            return _apply(known.pulled(), (*inputs, *[c.expand(inputs[0].shape) for c in cotangents]))
 
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:

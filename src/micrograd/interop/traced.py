@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ class Traced:
 
     def __init__(self, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
         f = getattr(f, "f", f) if getattr(f, "kernel", None) is f else f  # jit(f): what it was made from
+        _one_by_one(f, args)
         owner = Jit(f, Options(), ())
         shape, leaves = owner._flat(args, {})
         self.name, self.leaves = name_of(f), leaves
@@ -48,3 +50,23 @@ class Traced:
     def used(self) -> list[int]:
         """The numbers of the inputs that the tape reads; the derivatives by all others are zero."""
         return [k for k, p in enumerate(passes.sources(self.tape, INPUT, self.tape.inputs)) if p is not None]
+
+
+def _one_by_one(f: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    """Raise where the arguments are in a tuple, as other exporters take them."""
+    if len(args) != 1 or not isinstance(args[0], tuple):
+        return
+    try:
+        takes = inspect.signature(f).bind
+    except (TypeError, ValueError):  # something compiled
+        return
+    try:
+        takes(*args)
+    except TypeError:
+        try:
+            takes(*args[0])
+        except TypeError:
+            return
+        raise TypeError(
+            f"{name_of(f)} takes {len(args[0])} arguments: give them one by one, export(f, *args)"
+        ) from None
