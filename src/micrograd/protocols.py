@@ -44,7 +44,8 @@ def _mask(self: Value) -> Any:
     raise AttributeError("_mask")
 
 
-# ---- what Python's float has beside its operators, so that code which was written for floats finds it
+# ---- what Python's float has beside its operators. Without as_integer_ratio, from which the modules statistics and fractions would
+# take the number and lose the derivative.
 
 
 def _real(self: Value) -> Value:
@@ -60,16 +61,6 @@ def _imag(self: Value) -> float:
 def is_integer(self: Value) -> bool:
     """Whether the number is whole, as float.is_integer() tells it."""
     return abs(self) < float("inf") and self == apply(OPS["trunc"], self)
-
-
-def as_integer_ratio(self: Value) -> tuple[int, int]:
-    """The number as a fraction of two integers, as float.as_integer_ratio() gives it."""
-    return float(self).as_integer_ratio()
-
-
-def hex(self: Value) -> str:
-    """The number in hexadecimal, as float.hex() writes it."""
-    return float(self).hex()
 
 
 # ---- subclasses: micrograd defines these operators by __add__ and __mul__, so code that overrides those two relies on it
@@ -144,7 +135,7 @@ Value(data=2.0, grad=1.0, label='a')
 def attach() -> None:
     """Set all of this on the class."""
     Value.__doc__ = DOC
-    for function in (__array_ufunc__, __array_function__, is_integer, as_integer_ratio, hex, *map(_method, METHODS)):
+    for function in (__array_ufunc__, __array_function__, is_integer, *map(_method, METHODS)):
         setattr(Value, function.__name__, function)
     for name, rule in (("_mask", _mask), ("real", _real), ("imag", _imag)):
         setattr(Value, name, property(rule))

@@ -1,7 +1,9 @@
 """Programs that can tell a Value from a number: what a trace would get wrong is an error, and never another number."""
 
 import contextlib
+import fractions
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -162,9 +164,12 @@ def test_what_floats_have_beside_their_operators(x, mg):
     v = mg.Value(x)
     assert v.real is v and v.imag == 0.0
     assert v.is_integer() is x.is_integer()
-    assert v.hex() == x.hex()
-    if math.isfinite(x):
-        assert v.as_integer_ratio() == x.as_integer_ratio()
+
+
+def test_statistics_and_fractions_do_not_take_the_number_out_of_a_value(mg):
+    for f in (statistics.pvariance, lambda numbers: fractions.Fraction(numbers[0])):
+        with pytest.raises(TypeError, match="Value|Rational"):
+            f([mg.Value(1.0), mg.Value(2.0)])
 
 
 def test_is_integer_is_a_branch():
