@@ -199,6 +199,7 @@ def _serve(relative: str, chosen: list[Mutation], lines: Lines, budget: float, t
     from mutants_plugin import Plugin, Server
 
     def work(plugin: Plugin) -> None:
+        importlib.import_module("micrograd." + relative.removesuffix(".py").replace("/", "."))  # some are imported late
         server = Server(plugin, relative, SOURCE / relative)
         at_import = plugin.at_import[relative] | lines.at_import.get(relative, set())
         void: set[str] = set()

@@ -31,6 +31,9 @@ PROMISES: list[tuple[str, str]] = [  # the promise, and "file::part of a test's 
     ("Programs with loops, branches, early returns and captured state give the same results in every mode of execution.", "tests/contract/test_fuzz.py::test_programs_in_every_way"),
     ("The result of a program does not depend on earlier calls, on the order of rows, on batches or on which row came first, not even in the last bit, and also without `exact=True`.", "tests/stage/test_which_variant_takes_a_row.py::test_random_programs_in_random_histories"),
     ("Which traced path takes a call depends on its arguments alone; variants are made, asked and dropped in one order.", "tests/compile/test_chain.py::test_"),
+    ("Loops, folds of generator expressions (`sum`, `min`, `max`, `any`, `all`) and lists that loops change give eager code's results when they are compiled as loops.", "tests/stage/test_folds.py::test_a_fold_is_a_loop_and_gives_what_eager_code_gives"),
+    ("Numbers of objects, tensors and arrays that are arguments, or `self` of a method, are read again in each call.", "tests/compile/test_objects.py::test_an_attribute_that_changes_is_seen"),
+    ("No gradient passes a step (`floor`, comparisons, the condition of `where`), not even an infinite one, however it is computed.", "tests/compile/test_steps.py::test_no_gradient_passes_a_step"),
     ("Machine code in which repeated pieces became functions has the bits of the definition.", "tests/compile/test_rolled_patterns.py::test_repeated_pieces_have_the_bits_of_the_definition"),
     ("The fuzzer notices if earlier calls decide which variant runs a row.", "tests/stage/test_which_variant_takes_a_row.py::test_the_fuzzer_sees_rows_that_history_gives_to_one_variant_or_another"),
     ("The fuzzer notices a partial derivative that is off by a millionth, and reduces the program to the op at fault.", "tests/contract/test_fuzz.py::test_a_wrong_partial_is_found_and_its_program_shrunk"),
@@ -46,6 +49,11 @@ PROMISES: list[tuple[str, str]] = [  # the promise, and "file::part of a test's 
     ("The same holds for compiled calls at points and over rows, for traces and for optimizers, and a failed call leaves nothing behind.", "tests/engine/test_faults_compiled.py::test_"),
     ("Operands that change their size, call the engine again or raise exceptions do no harm, nor does a thread that looks at all objects.", "tests/engine/test_hostile.py::test_"),
     ("If a system call fails, or the process is killed, while weights, checkpoints or kernels are written, the file is either the old one or the new one.", "tests/train/test_system_calls.py::test_every_call_fails_once_and_is_killed_once"),
+    ("A checkpoint in which any byte has changed is refused, and changes neither the model nor the optimizer.", "tests/train/test_damage.py::test_every_byte_of_a_checkpoint_is_covered"),
+    ("A state with a nan never replaces a good checkpoint; a full disk keeps the history and the last good file.", "tests/train/test_damage.py::test_a_state_with_a_nan_never_replaces_a_good_one"),
+    ("Files of the kernel cache that were exchanged with each other are refused.", "tests/trust/test_memory_and_state.py::test_exchanged_files_of_the_cache_are_refused"),
+    ("Slow clients of the local server lock nobody out: a request has a time limit in all.", "tests/learn/test_server.py::test_forty_dripping_sockets_lock_nobody_out"),
+    ("The tests compare by relative tolerances, unless an absolute one is given: a wrong gradient is not hidden by being small.", "tests/trust/test_tolerances.py::test_a_small_number_is_compared_by_its_size"),
     ("A `backward()` that is interrupted restores all gradients.", "tests/engine/test_by_hand.py::test_a_signal_ends_a_long_sweep"),
     ("After a graph has been freed, resident memory is within 15 % of the memory in use.", "tests/trust/test_memory_comes_back.py::test_resident_memory_is_what_is_in_use"),
     ("The C and JavaScript code of the ops is generated from the table and is up to date.", "tests/engine/test_generated.py::test_"),
@@ -77,8 +85,8 @@ MIDDLE = """
 """
 
 FOOT = """
-The fuzzer generates Python functions with loops, branches, early returns, lists, helper functions, captured Values, inner derivatives
-and every op. It runs each of them at three to six points (ordinary numbers, equal numbers, inputs moved onto the edge of a branch):
+The fuzzer generates Python functions with loops (nested, long, reversed, over lists that they change), folds of generator expressions,
+branches, early returns, lists, helper functions, captured Values, inner derivatives and every op. It runs each of them at three to six points (ordinary numbers, equal numbers, inputs moved onto the edge of a branch):
 
 - All programs run on the C engine and are compared with dual numbers to which random rounding noise is added. The effect of the noise
   shows how much a different order of rounding may change the result, and bounds the allowed difference. On the Python engine they must
@@ -114,7 +122,9 @@ All of the following defects are fixed.
 - Mutants and reverted fixes showed two weak tests: the tests of what a gradient reaches had no input of 0, where a wrong flag shows, and
   the test of a learner's predictions also passed with an absolute tolerance. Both are stricter now.
 - The fuzzer of merged programs found that `backward()` gave nan where an infinite gradient meets a step such as `floor`, and `grad` gave
-  a number.
+  a number. A surviving mutant showed the same for the condition of `where` and the sign of `copysign`.
+- Mutants of the reverse loops and of the optimizers showed what no test looked at: which numbers a loop keeps for its gradient, the
+  reach of values that a loop without iterations would use, contradictions between an optimizer and its groups. There are tests now.
 
 ## Known limitations
 
