@@ -44,7 +44,7 @@ def _mask(self: Value) -> Any:
     raise AttributeError("_mask")
 
 
-# ---- what Python's float has beside its operators. Without as_integer_ratio, from which the modules statistics and fractions would
+# ---- what Python's float has beside its operators; without as_integer_ratio, by which the modules statistics and fractions would
 # take the number and lose the derivative.
 
 

@@ -168,7 +168,7 @@ def test_what_floats_have_beside_their_operators(x, mg):
 
 def test_statistics_and_fractions_do_not_take_the_number_out_of_a_value(mg):
     for f in (statistics.pvariance, lambda numbers: fractions.Fraction(numbers[0])):
-        with pytest.raises(TypeError, match="Value|Rational"):
+        with pytest.raises(TypeError, match=r"Value|Rational"):
             f([mg.Value(1.0), mg.Value(2.0)])
 
 
