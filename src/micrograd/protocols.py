@@ -44,8 +44,8 @@ def _mask(self: Value) -> Any:
     raise AttributeError("_mask")
 
 
-# ---- what Python's float has beside its operators. There is no as_integer_ratio: statistics and fractions would take the number
-# by it, and lose the derivative.
+# ---- what Python's float has beside its operators. There is no as_integer_ratio: statistics and fractions would take
+# the number by it, and lose the derivative.
 
 
 def _real(self: Value) -> Value:
