@@ -160,6 +160,7 @@ class SameParameters:
         self.modules = modules
         self._owners = [getattr(getattr(f, "call", f), "__self__", f) for f in functions]  # of jit, or vmap itself
         self._seen: list[Any] = [None] * len(functions)
+        self._only = self._owners[0] if len(functions) == 1 else None
         self._parameters = self._now()
 
     def _now(self) -> list[Value]:
@@ -167,6 +168,8 @@ class SameParameters:
 
     def lost(self) -> bool:
         """Whether there are other parameters than in the beginning."""
+        if self._only is not None and self._only.variants is self._seen[0]:  # the usual case, asked in each step
+            return False
         for k, owner in enumerate(self._owners):
             if owner.variants is not self._seen[k]:
                 self._seen[k] = owner.variants

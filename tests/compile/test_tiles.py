@@ -87,3 +87,34 @@ class TestManySums:
 
         tiled, single = self.gradients(f, weights, monkeypatch, np.linspace(-1.0, 1.0, 37), exact=True)
         assert tiled == single
+
+    @pytest.mark.parametrize("count", [1, 7, 8, 9, 17, 40])
+    def test_the_lanes_of_every_sum_are_added_by_halves(self, count):
+        weights = [Value(1.0) for _ in range(count)]
+        x = np.random.default_rng(count).normal(size=(8, count))
+        vmap(lambda row: math.dot(weights, row), reduce="sum", exact=True, width=8)(x).backward()
+        for w, lanes in zip(weights, x.T.tolist()):
+            while len(lanes) > 1:
+                half = len(lanes) // 2
+                lanes = [a + b for a, b in zip(lanes[:half], lanes[half:])]
+            assert w.grad == lanes[0]
+
+    @pytest.mark.parametrize("sizes, least", [([3, 2, 1], 1), ([16, 16, 1], 3)])
+    def test_pieces_hand_on_what_the_tiles_keep_and_nothing_else(self, sizes, least):
+        from micrograd.compile import backend, pipeline
+        from micrograd.compile.schedule import split, tiles
+
+        model = nn.MLP(2, sizes)
+        total = vmap(lambda x: (1 - model(x)).relu(), reduce="sum")
+        variant, kernel = total._for((np.ones((8, 2)),), {})
+        machine = backend.find("llvm")
+        tape = pipeline.run([*pipeline.PASSES, *pipeline.ORDERING], variant.tape, kernel.goal, machine)
+        reduced = [True] * len(tape.outputs)
+        found, products = tiles.find(tape, reduced, list(range(len(reduced))), 16)
+        kept = set(tiles.places(found))
+        steps = tiles.steps(tape, split.steps(tape), found, reduced, products)
+        pieces = tiles.pieces(tape, steps, kept)
+        assert [step for piece in pieces for step in piece] == steps
+        _, last_in = split.live_out(tape, pieces)
+        assert set(last_in) <= kept
+        assert len(pieces) >= least

@@ -37,17 +37,16 @@ class Place:
         self.seed = 0
 
     def begin(self, rng: random.Random) -> None:
-        """Begin an epoch: draw the seed of its order."""
-        self.seed = rng.getrandbits(64) if self.batch_size else 0
+        """Begin an epoch of batches: draw the seed of its order."""
+        self.seed = rng.getrandbits(64)
 
-    def rest(self) -> Iterator[list[Any]]:
+    def rest(self) -> Iterable[list[Any]]:
         """Give the steps of the epoch that are left, each as a list of batches of row numbers; [None] is all rows."""
-        if self.batch_size is None:
-            yield [None]
-            return
+        return ([None],) if self.batch_size is None else self._batches(self.batch_size)
+
+    def _batches(self, size: int) -> Iterator[list[Any]]:
         order = list(range(self.items))
         random.Random(self.seed).shuffle(order)
-        size = self.batch_size
         for start in range(self.batch * size * self.accumulate, self.items, size * self.accumulate):
             stop = min(start + size * self.accumulate, self.items)
             yield [order[i : min(i + size, stop)] for i in range(start, stop, size)]

@@ -162,7 +162,8 @@ class Compiled:
 
     def error(self, part: Any, step: int, first: int = 0) -> Any:
         """Return the loss of some rows."""
-        self.step.data, self.number = step, first
+        if self.random:
+            self.step.data, self.number = step, first
         error = self._mixed(part) if self.function is None else self._by_rows(part)
         if self.same.lost():
             raise RuntimeError(

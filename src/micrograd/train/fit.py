@@ -174,6 +174,7 @@ class _Run:
         # whether the loss is that of the parameters before a step; LBFGS tells the one after it
         self.before_step = validation is None and self.at.batches == 1 and not isinstance(optimizer, LBFGS)
         self.low = Lowest()
+        self.seeks = self.patience is not None or self.best is not None  # whether the lowest loss is asked for
         self.limit = (
             self.epochs * self.at.batches if self.limit is None else min(self.limit, self.epochs * self.at.batches)
         )
@@ -198,8 +199,8 @@ class _Run:
         began = perf_counter()
         with compile_first(), interruptible() as is_interrupted:  # calls of one function all round alike
             try:
-                while len(history) < (self.limit or 0) and not history.stopped:
-                    if at.batch == 0:
+                while len(history.rows) < (self.limit or 0) and not history.stopped:
+                    if at.batch == 0 and at.batch_size:
                         at.begin(self.rng)
                     for parts in at.rest():
                         if self.best is not None and self.before_step:
@@ -213,14 +214,16 @@ class _Run:
                         if history.epoch_ended and self.validation is not None:
                             row |= self._validate()
                         history.rows.append(row)
-                        self.low.take(row, history.epoch_ended)
-                        if self.best is not None and self.low.improved:
-                            self.best.take(row, self.before_step)
+                        if self.seeks:
+                            self.low.take(row, history.epoch_ended)
+                            if self.best is not None and self.low.improved:
+                                self.best.take(row, self.before_step)
                         shown.step(row)
-                        self._after_step(is_interrupted)
+                        if self.callbacks or self.seeks or is_interrupted():
+                            self._after_step(is_interrupted)
                         if history.stopped or len(history.rows) == self.limit:
                             break
-                    if at.batch == 0 and at.epoch & (at.epoch - 1) == 0:  # a power of two: often enough, and seldom
+                    if at.batch == 0 and at.epoch & (at.epoch - 1) == 0 and look.is_due(at.epoch):
                         look.again(self)
                     if self.saved is not None and at.batch == 0 and at.epoch % self.every == 0:
                         self._save()

@@ -37,6 +37,11 @@ def first(run: Any, parts: list[Any]) -> None:
         run.history.compiling = perf_counter() - began
 
 
+def is_due(epoch: int) -> bool:
+    """Whether to look again after so many epochs, a power of two: at powers of four, for a look takes as long as 30 steps."""
+    return epoch.bit_length() % 2 == 1
+
+
 def again(run: Any) -> None:
     """Warn where the compiled loss of a few rows has become another one than the eager loss.
 
