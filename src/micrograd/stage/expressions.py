@@ -295,6 +295,8 @@ def _comprehension(node: Any, scope: Scope) -> Run:
         items = made.items(m)
         return m.made(set(items) if isinstance(node, ast.SetComp) else dict(items))
 
+    if isinstance(node, ast.ListComp):  # for a comprehension around this one, of which it makes the rows
+        run.opened = lambda m, frame: iterate.Comprehension(m, frame, source(m, frame), loops, element)  # type: ignore[attr-defined]
     return run
 
 

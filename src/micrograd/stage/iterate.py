@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import special
+from micrograd.stage import fill, special
 from micrograd.stage.collect import Collect
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.items import Items, made_of
 from micrograd.stage.iterators import Iterator, Keys, Sequence
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE
-from micrograd.stage.packed import LONG, Packed, Span
+from micrograd.stage.packed import LONG, Span
 from micrograd.stage.ragged import collected, contents, plain_list, ragged, settle
 from micrograd.stage.state import Frame
 from micrograd.stage.summary import Summary
@@ -31,6 +31,7 @@ FINITE: tuple[type, ...] = (
     type({}.values()),
     type({}.items()),
 )
+FEW_ROWS = 12  # of a table, which is not made by a loop then
 VERY_LONG = 100  # items from which on a list that is made outside of all loops is an array, and a sum of them a loop
 
 
@@ -86,13 +87,13 @@ class Comprehension:
         """What a list of all items holds; rows may have different ones."""
         rolled = self.rolled(m)
         if rolled is not None:
-            return [rolled]
+            return rolled
         here = m.here
         found = [(m.here, item) for item in self.walk(m)]
         return collected(m, found, here)
 
-    def rolled(self, m: Machine) -> Packed | None:
-        """The list as an array that a loop in the tape makes; None where it is not long, or cannot be one."""
+    def rolled(self, m: Machine) -> list[Any] | None:
+        """What the list holds, if a loop in the tape makes it: an array, or the rows of a table; None where it is not long."""
         inside = m.rolling is not None
         if (inside and not m.rolling.pack) or len(self.loops) > 1 or self.loops[0][2] or self.used:
             return None
@@ -100,9 +101,13 @@ class Comprehension:
         lost, line = len(m.lost), m.line
         try:
             items = Items(source, m)
-            if items.limit is None and items.iterations < (LONG if inside else VERY_LONG):
+            opened = None if inside else getattr(self.element, "opened", None)
+            if items.limit is None and items.iterations < (LONG if inside else FEW_ROWS if opened else VERY_LONG):
                 return None
-            found = Collect(m, self.frame, items).collect(self.loops[0][0], self.element)
+            if opened is not None:
+                found = fill.table(m, self.frame, items, self.loops[0][0], opened, _first_items)
+            else:
+                found = [Collect(m, self.frame, items).collect(self.loops[0][0], self.element)]
         except (Unsupported, Lost, Exception):
             del m.lost[lost:], m.lost_at[lost:]
             m.line = line
@@ -116,6 +121,10 @@ class Comprehension:
         if ragged(found) is not None:
             raise Unsupported("a comprehension whose length differs by row")
         return list(plain_list(m, found))
+
+
+def _first_items(m: Machine, x: Comprehension) -> Items:
+    return Items(iterator(m, x.first), m)
 
 
 def iterator(m: Machine, x: Any) -> Iterator:

@@ -46,6 +46,7 @@ PASSES = 14  # runs of the body, until it is known which forms the variables tak
 class Roll:
     """One attempt to roll a loop."""
 
+    private = False  # whether its variables are those of a comprehension, which nobody reads behind it
     collects = False  # whether each iteration gives an item of a list (see collect.py)
 
     def __init__(
@@ -147,11 +148,15 @@ class Roll:
             raise Unsupported("the variables of a loop take too many forms")
         iterations = MANY if self.items is None else self.items.iterations
         chooses = len(m.masks.atoms) - m.by_iteration > before and iterations >= Limits.iterations
-        if iterations * work(self.body) < m.limits.work and not chooses:
+        if iterations * work(self.body) < self._enough() and not chooses:
             raise Unsupported("there are few instructions in all iterations together")
         if self.exits:
             refuse_growth([*self.forms.values(), *(c.form for c in self.lists)])
         self._emit(entry, begin)
+
+    def _enough(self) -> int:
+        """Instructions of all iterations from which on it is rolled; the rows of a table count together."""
+        return 0 if self.private and self.outer is not None and self.outer.private else self.m.limits.work
 
     def _change(self, found: Outside) -> None:
         """Carry a list from outside that the body changes, or let it be an array, or have more room."""
@@ -287,15 +292,10 @@ class Roll:
         for c in self.lists:
             if c.admit(m, [breaks, returns]):
                 forms_known = False
-        changed = (
-            []
-            if self.collects
-            else [*m.journals[breaks.index :], *(s.changes for s in [*breaks.states, *returns.states])]
-        )
-        for journal in changed:
-            for x, name, _ in journal.values():
-                if x is frame and name not in self.names and not name.startswith("."):
-                    raise Unsupported(f"`{name}` is changed in a way that is not seen in the source of the loop")
+        changed = [*m.journals[breaks.index :], *(s.changes for s in [*breaks.states, *returns.states])]
+        for x, name, _ in [] if self.collects or self.private else [e for found in changed for e in found.values()]:
+            if x is frame and name not in self.names and not name.startswith("."):
+                raise Unsupported(f"`{name}` is changed in a way that is not seen in the source of the loop")
         m.here = TRUE  # what is carried is that of all rows: of those that leave the loop in this iteration, too
         ways = ways_out(m, breaks, returns)
         for kind, what, _, _ in ways:
@@ -365,9 +365,8 @@ class Roll:
         if self.flagged:  # rows that are not here have left already, so that they do not keep the loop running
             start += [engine.apply(WHERE, m.masks.value(begin), 0.0, -1.0) if begin is not TRUE else 0.0, 0.0]
         iterations = self.items.iterations if self.items is not None else None
-        stacks = [array_of(items) for items, _ in self.arrays]
         op = Region(self.body, len(start), len(self.invariants), iterations, self.condition)
-        region = node_of(op, [*start, *self.invariants, *stacks], 0.0)
+        region = node_of(op, [*start, *self.invariants, *(array_of(items) for items, _ in self.arrays)], 0.0)
         numbers = None
         if m.rolling is None:
             arrays = [tracing.peek(items) for items, _ in self.arrays]
