@@ -252,14 +252,17 @@ def _anew(relative: str, mutation: Mutation, tests: list[tuple[float, str]]) -> 
     return forked(work, limit=60.0 + 20.0 * sum(seconds for seconds, _ in tests), silent=True)
 
 
-def _try(relative: str, chosen: list[Mutation], lines: Lines, budget: float) -> list[tuple[str, int]]:
-    """The names of the mutants that survive, with the number of tests that they survived."""
+def _try(
+    relative: str, chosen: list[Mutation], lines: Lines, budget: float, inside: bool
+) -> tuple[int, list[tuple[str, int]]]:
+    """How many mutants were run, and the names of those that survive, with the number of tests that they survived."""
     with tempfile.TemporaryDirectory() as folder:
         ended = Path(folder) / "ended"
         if not forked(lambda: _serve(relative, chosen, lines, budget, ended)):
             sys.exit(f"the tests of {relative} could not be run")
         rows = {row["name"]: row for row in map(json.loads, ended.read_text().splitlines())}
     lived = []
+    chosen = [m for m in chosen if not (inside and "import" in rows[m.name])]
     for mutation in chosen:
         row = rows[mutation.name]
         if "import" in row:
@@ -268,7 +271,7 @@ def _try(relative: str, chosen: list[Mutation], lines: Lines, budget: float) -> 
                 lived.append((mutation.name, len(tests)))
         elif not row["killer"]:
             lived.append((mutation.name, row["tests"]))
-    return lived
+    return len(chosen), lived
 
 
 def main() -> int:
@@ -277,6 +280,7 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=12, help="mutants of each file, chosen at random; 0: all")
     parser.add_argument("--again", action="store_true", help="only the survivors of the last run that have no reason")
     parser.add_argument("--reasons", action="store_true", help="run those that have a reason to survive, too")
+    parser.add_argument("--inside", action="store_true", help="leave out what runs at import: each takes long")
     parser.add_argument("--seconds", type=float, default=0.0, help="begin with no other file after so long")
     parser.add_argument(
         "--budget", type=float, default=40.0, help="seconds of tests that a mutant has to survive at most"
@@ -305,7 +309,8 @@ def main() -> int:
             chosen = [m for m in chosen if (m.name, 0) not in known]
         for file in TARGETS[relative]:
             lines.learn(file)
-        lived = known + _try(relative, chosen, lines, given.budget)
+        tried, lived = _try(relative, chosen, lines, given.budget, given.inside)
+        lived, count = known + lived, count - len(chosen) + tried
         for name, tests in lived:
             why = REASONS.get(f"{relative}: {name}", f"passed {tests} tests" if tests else "no test runs it")
             print(f"survived: {relative}: {name}   [{why}]", flush=True)

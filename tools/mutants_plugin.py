@@ -194,6 +194,7 @@ class Server:
         self.plugin, self.path, self.source = plugin, path, path.read_text()
         self.old = compile(self.source, str(path), "exec", dont_inherit=True)
         self.functions: dict[Any, list[FunctionType]] = {}
+        gc.unfreeze()  # conftest.py hides from the collector what test files have imported
         for thing in gc.get_objects():
             if type(thing) is FunctionType and thing.__code__.co_filename == str(path):
                 self.functions.setdefault(key(thing.__code__), []).append(thing)
