@@ -40,7 +40,13 @@ def losses_shown(out):
 
 
 @pytest.mark.parametrize(
-    "task, steps, factor", [("moons", 40, 5), ("spirals", 120, 5), ("digits", 100, 4), ("names", 60, 1.15)]
+    "task, steps, factor",
+    [
+        ("moons", 40, 5),
+        ("spirals", 120, 5),
+        pytest.param("digits", 100, 4, marks=pytest.mark.slow),
+        ("names", 60, 1.15),
+    ],
 )
 def test_each_task_learns(micrograd, task, steps, factor):
     if task == "digits":

@@ -83,6 +83,7 @@ def test_a_prediction_is_met_by_its_misconception(page: Any) -> None:
     assert said(page) == frame.sentence
 
 
+@pytest.mark.slow
 def test_with_predict_first_nothing_shows_an_answer_before_it_is_given(page: Any) -> None:
     pick(page, "neuron")
     line = PRESETS["neuron"].timeline()
@@ -154,6 +155,7 @@ def test_the_five_misconceptions_of_the_lesson(
     pytest.fail(f"{MISCONCEPTIONS[key].title} was never named")
 
 
+@pytest.mark.slow
 def test_the_quizzes_of_the_lesson_are_asked_on_the_stage(page: Any) -> None:
     page.click("[data-tab='lesson']")
     assert page.locator(".quiz").count() == len(QUIZZES)
