@@ -24,8 +24,12 @@ BY_ANY_NAME = {
 FOREIGN = ("micrograd", "logging", "threading", "asyncio", "concurrent", "distributed", "dask", "tornado", "weakref")
 
 
-def owners_of(f: Any) -> list[Owner]:
-    """Return the objects whose methods a function is made of: its own, and those of the functions that it transforms."""
+def owners_of(f: Any, modules: list[Any]) -> list[Owner]:
+    """Return the objects whose methods a function is made of: its own, and those of the functions that it transforms.
+
+    The modules that it reads are among them where the user has written their class: structure.py sees their public attributes,
+    and not what is in objects and arrays there.
+    """
     found: list[Any] = []
     code: list[Any] = []
     waiting = [f]
@@ -43,7 +47,8 @@ def owners_of(f: Any) -> list[Owner]:
             waiting.append(x.__wrapped__)
         elif callable(x) and isinstance(type(x).__call__, FunctionType):  # an instance that is called
             found.append(x)
-            code.append(type(x).__call__)
+    found += {id(part): part for module in modules for _, part in module.modules()}.values()
+    code += [type(x).__call__ for x in found if callable(x) and isinstance(type(x).__call__, FunctionType)]
     return [Owner(x, code) for x in found if not isinstance(x, CONSTANT) and not _is_foreign(x)]
 
 
@@ -111,7 +116,7 @@ class _Look:
         if isinstance(x, CONSTANT) or _is_foreign(x):
             return
         found, here = attributes(x), getattr(x, "__dict__", {})
-        self.containers += [here] if here else []
+        self.containers += [here] if has(x, "__dict__") else []
         self.close |= any(name not in here for name in found)  # in a slot
         for name, a in found.items():
             if self.names is None or name in self.names:

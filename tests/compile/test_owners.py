@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from micrograd import Value, grad, jit, math, value_and_grad, vmap
+from micrograd import Value, grad, jit, math, nn, value_and_grad, vmap
 from micrograd.engine import NATIVE
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="there is no machine code")
@@ -169,3 +169,41 @@ def test_the_sign_of_a_zero_is_seen() -> None:
     assert f(np.array([1.0]))[0] > 3.0
     turn.zero = -0.0
     assert f(np.array([1.0]))[0] < -3.0
+
+
+class Net(nn.Module):
+    """A module with what a watch over public attributes alone does not see."""
+
+    def __init__(self) -> None:
+        self.weight = Value(1.5)
+        self._hidden, self.inner, self.array = 2.0, SimpleNamespace(rate=0.5), np.array([1.0, 3.0])
+
+    def __call__(self, x: Any) -> Any:
+        return self.weight * x * self._hidden * self.inner.rate * float(self.array[1])
+
+
+def test_a_module_of_the_user_is_seen_as_a_whole() -> None:
+    net = Net()
+    f = vmap(lambda x: net(x) if x > 0.0 else x, reduce="sum")
+    for change in (
+        lambda: None,
+        lambda: setattr(net, "_hidden", 3.0),
+        lambda: setattr(net.inner, "rate", 7.0),
+        lambda: net.array.__setitem__(1, -2.0),
+    ):
+        change()
+        assert np.isclose(f(XS).data, sum((net(x).data if x > 0.0 else x) for x in XS.tolist()), rtol=1e-12)
+
+
+def test_an_attribute_that_is_new() -> None:
+    class Bare:
+        rate = 2.0
+
+        def of(self, x: Any) -> Any:
+            return self.rate * x
+
+    bare = Bare()
+    compiled = points(jit(bare.of)), vmap(bare.of)
+    assert [f(XS)[2] for f in compiled] == [4.0, 4.0]
+    bare.rate = 5.0
+    assert [f(XS)[2] for f in compiled] == [10.0, 10.0]

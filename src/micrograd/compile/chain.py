@@ -144,8 +144,8 @@ class Tracer:
             found = run()
         self._read |= read
         if found is not None:
-            watched = [*modules_of(self.user), *owners_of(self.code)]
-            found.modules = list(({id(m): m for m in watched} | self._read).values())
+            modules = list(({id(m): m for m in modules_of(self.user)} | self._read).values())
+            found.modules = [*modules, *owners_of(self.code, modules)]
         return found
 
 

@@ -97,8 +97,9 @@ class Variants(Generic[V]):
     def read(self, modules: list[Any]) -> None:
         """Watch the modules that a new variant has read."""
         known = [] if self.watch is None else self.watch.modules
-        watched = {id(m.x) if isinstance(m, Owner) else id(m) for m in known}
-        new = [m for m in modules if (id(m.x) if isinstance(m, Owner) else id(m)) not in watched]
+        watched = [m.x if isinstance(m, Owner) else m for m in known]
+        seen = {(type(m) is Owner, id(x)) for m, x in zip(known, watched)}
+        new = [m for m in modules if (type(m) is Owner, id(m.x if isinstance(m, Owner) else m)) not in seen]
         if new:
             self.watch = Watch([*known, *new])
 
