@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 from micrograd import observed
@@ -57,7 +58,7 @@ def rounding(tape: Tape, row: Sequence[float], params: Sequence[float]) -> list[
                     error += abs(slope or 0.0) * errors[id(c)]
             errors[id(v)] = error
     found = [errors[id(x)] if isinstance(x, Value) else 0.0 for x in leaves]
-    return [float("inf") if e != e else e for e in found]
+    return [inf if e != e else e for e in found]
 
 
 def _without_constants(tape: Tape) -> Tape:
@@ -84,7 +85,9 @@ class _Numbers:
 
 
 def close(a: float, b: float, bound: float) -> bool:
-    """Whether two numbers differ by no more than rounding."""
+    """Whether two numbers differ by no more than rounding; a nan or an infinity is met by the same alone."""
     if a != a or b != b:
         return a != a and b != b
-    return a == b or abs(a - b) <= 2.0 * bound + LAST_BITS * max(abs(a), abs(b)) + SMALLEST
+    if abs(a) == inf or abs(b) == inf:
+        return a == b
+    return abs(a - b) <= 2.0 * bound + LAST_BITS * max(abs(a), abs(b)) + SMALLEST
