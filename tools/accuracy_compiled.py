@@ -21,8 +21,8 @@ HEAD = f"""# How exact compiled ops are
 `exact=True` gives the same bits as eager code, so [the bounds of eager code](accuracy.md) hold. Without it, rows are
 computed with the platform's vector library where it has the function (glibc's libmvec, which guarantees 4 ulp), and a
 product and a sum may be rounded once instead of twice. The value of a library function is then within **{BOUND:g} ulp** of the
-exact result, and with `float32=True` within **{BOUND_SINGLE:g} ulp** of float32; gelu loses
-digits in its tail, and sums and products of lists add one rounding error for each item, as in eager code. At a single
+exact result, and with `float32=True` within **{BOUND_SINGLE:g} ulp** of float32; digamma loses digits near its zeros, gelu
+in its tail, and sums and products of lists add one rounding error for each item, as in eager code. At a single
 point (`jit`) the functions of the C library are used, unless repeated parts of a long function share a vector.
 
 Special values are the same as in eager code: nan, inf, the sign of zero where IEEE 754 defines it, and subnormal results.

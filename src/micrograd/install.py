@@ -44,7 +44,7 @@ def command(extra: str) -> str:
 
 
 def require(module: str, user: str, package: str, extra: str = "") -> Any:
-    """Import a module that is not everywhere; where it is missing, say who needs it and how to get it.
+    """Import an optional dependency; if it is missing, say who needs it and how to install it.
 
     >>> from micrograd import install
     >>> install.require("no_such_module", "this example", "no-such-package")

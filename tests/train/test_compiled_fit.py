@@ -95,7 +95,7 @@ def test_a_penalty_is_part_of_the_loss():
 
 @pytest.mark.parametrize("loss", [losses.cross_entropy, lambda ps, ts: losses.cross_entropy(ps, ts)])
 def test_sequences_of_several_lengths(loss):
-    words = ["ada", "bea", "abba", "dada", "bab"]
+    words = ["ab", "ba", "aba", "bab", "bb"]
     letters = data.Alphabet(words)
     tokens = [letters.encode(word) for word in words]
     agree(lambda: nn.GPT(len(letters), 8, 4, 2, 1, rng=0), ([t[:-1] for t in tokens], [t[1:] for t in tokens]), loss,

@@ -12,7 +12,7 @@ ACTIONS = ("start", "check", "hint", "solution")
 
 
 def add_arguments(parser: Any) -> None:
-    """The action, and what it acts on."""
+    """Declare the options: an action, and the exercise or folder that it is for."""
     parser.add_argument(
         "action", nargs="?", default="check", choices=ACTIONS, help="check (the default) watches the files"
     )
@@ -25,7 +25,7 @@ def add_arguments(parser: Any) -> None:
 
 
 def run(args: Any) -> int:
-    """Do it; gives the exit code."""
+    """Run the action; return the exit code."""
     here = Path.cwd()
     if args.action == "start":
         return _start(Path(args.which or "my_micrograd"))

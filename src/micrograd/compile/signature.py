@@ -15,7 +15,7 @@ if engine.NATIVE:
 
 
 def lay_flat(x: Any, leaves: list[Any]) -> bytes | None:
-    """A key for nested lists and tuples of numbers, which are appended to leaves; None where something else is in them."""
+    """A key for nested lists and tuples of numbers, which are appended to leaves; None if they contain anything else."""
     key: bytes | None = _lay_flat(x, leaves) if engine.NATIVE else None
     return key
 
@@ -67,7 +67,7 @@ def static_arguments(f: Any, numbers: tuple[int, ...]) -> tuple[tuple[int, ...],
 
 
 def split_method(f: Any) -> tuple[Any, tuple[Any, ...]]:
-    """A method, or an object that is called, as a function of the object and the object: where that holds plain numbers.
+    """Split a method or a callable object into a function and its first argument, if that holds plain numbers.
 
     They are then read in each call, like those of any argument. An object without numbers, such as a model whose parameters are
     Values, is left as it is: its Values are captured by reference, which is faster, and the rest of it is watched.

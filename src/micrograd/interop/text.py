@@ -24,7 +24,7 @@ FIRST_LINE = "micrograd tape"
 def export_text(f: Callable[..., Any], *args: Any) -> str:
     """Return f as text, along the path that these arguments take; `import_text` reads it.
 
-    Captured Values are written as the numbers that they are now. Ops of the user's own are written in the ops of the table.
+    Captured Values are written with their current values. Ops of the user's own are written in the ops of the table.
 
     >>> from micrograd import export_text
     >>> print(export_text(lambda x, y: x * y + 1.0, 2.0, 3.0))

@@ -53,7 +53,7 @@ class Traced:
 
 
 def _one_by_one(f: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    """Raise where the arguments are in a tuple, as other exporters take them."""
+    """Raise an error if the arguments are in one tuple, as exporters of other packages take them."""
     if len(args) != 1 or not isinstance(args[0], tuple):
         return
     try:

@@ -41,7 +41,7 @@ INSTEAD = {
 
 
 class View(Mapping[str, float]):
-    """The settings of an optimizer or a group by name; one that is assigned is checked, and takes effect, as an attribute."""
+    """The settings of an optimizer or a group by name; assigning to one is checked, and takes effect, as for an attribute."""
 
     def __init__(self, owner: Adjustable) -> None:
         self._owner = owner
@@ -65,7 +65,7 @@ class View(Mapping[str, float]):
 class Adjustable:
     """Settings as attributes, of an optimizer and of its groups. An assignment that would have no effect is an error."""
 
-    assignable: frozenset[str] = frozenset()  # what may be replaced beside the settings
+    assignable: frozenset[str] = frozenset()  # attributes besides the settings that may be assigned
     _settings: Settings
 
     @property
@@ -154,7 +154,7 @@ def is_ours(kind: type) -> bool:
 
 
 class Ready:
-    """What stays the same from step to step as long as the settings of a group do: made once, not in each step."""
+    """What a step needs and the settings of a group determine: made once, and again when a setting changes."""
 
     def __init__(self, settings: tuple[float, ...], group: Group, rule: Rule, fixed: Settings) -> None:
         self.settings, self.kept, self.number = settings, group.keep(rule, fixed.get("initial", 0.0)), _number(rule)
@@ -269,7 +269,7 @@ class Group(Adjustable):
         self._own.update(changes)
 
     def give_up(self, owner: Any) -> None:
-        """Hand what this group was given itself to the optimizer, which has no other one."""
+        """Hand the settings of this group to the optimizer, which has no other group."""
         owner._settings.update(self._settings)
         owner._schedule = self._rate or owner._schedule
         self._rate = None

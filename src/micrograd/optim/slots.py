@@ -65,7 +65,7 @@ class PythonSlots:
         """Scale all gradients by one factor so that their norm is at most limit; return the norm that they had."""
         norm = self.norm()
         factor = limit / (norm + 1e-6)  # the 1e-6 is PyTorch's
-        if factor < 1.0 or factor != factor:  # a nan is passed on to all of them, for everybody to see
+        if factor < 1.0 or factor != factor:  # a nan makes all of them nan, so that it is noticed
             for p in self.values:
                 p.grad *= factor
         return norm

@@ -39,7 +39,7 @@ class Masks:
     def __init__(self) -> None:
         self.nodes: dict[tuple[int, int, int], Mask] = {}
         self.atoms: list[Any] = []  # the comparison as a Value: 1.0 or 0.0
-        self.levels: list[int] = []  # in which of the functions that are being differentiated each atom was made
+        self.levels: list[int] = []  # for each atom, the function being differentiated in which it was made
         self.stack = [0]  # those functions, from the outermost to the one that runs
         self.found: dict[Any, int] = {}
         self.work = 0

@@ -65,7 +65,7 @@ def as_array(x: Any) -> Any:
 
 def with_penalty(error: Any, penalty: Callable[[], Any] | None) -> Any:
     """Return a loss with the penalty, if there is one, added to it."""
-    if penalty is None or not isinstance(error, Value):  # such a loss is refused by those who take it
+    if penalty is None or not isinstance(error, Value):  # the callers refuse such a loss
         return error
     extra = penalty()
     if isinstance(extra, Value) or (isinstance(extra, Real) and extra == 0):
@@ -78,7 +78,7 @@ def with_penalty(error: Any, penalty: Callable[[], Any] | None) -> Any:
 
 
 def leaves(xs: Any) -> Iterator[Any]:
-    """Give the numbers, texts and Values of an input in order, whatever it is arranged as."""
+    """Yield the numbers, texts and Values of an input in order, however they are nested."""
     if isinstance(xs, (str, Value)):
         yield xs
         return
@@ -94,7 +94,7 @@ def leaves(xs: Any) -> Iterator[Any]:
 
 
 def arranged(like: Any, items: Iterable[Any]) -> Any:
-    """Return items in a list, a tuple or a named tuple, as another one is."""
+    """Return items as a list, a tuple or a named tuple: the type of `like`."""
     return type(like)(*items) if hasattr(like, "_fields") else tuple(items) if isinstance(like, tuple) else list(items)
 
 

@@ -31,7 +31,7 @@ class LLVM:
         return tiled.registers(Target.of(goal))
 
     def parameters(self, values: list[Value]) -> Any:
-        """Captured Values as one object that all results share, where each Value is in it once."""
+        """Captured Values as one object that all results share, if no Value occurs twice among them."""
         if not engine.NATIVE:
             return values
         from micrograd import _engine
@@ -39,7 +39,7 @@ class LLVM:
         return _engine.captured(values)
 
     def processor(self) -> dict[str, Any]:
-        """What of this machine decides about the bits of a result."""
+        """The properties of this machine that the bits of a result depend on."""
         return {"vectors": build.vector_bits(), "fma": bool(build.host_features().get("fma"))}
 
     def text(self, tape: Tape, goal: Goal) -> Text:
@@ -53,7 +53,7 @@ class LLVM:
         return run.Rows(code, tape, goal, target) if goal.rows else run.Point(code, tape)
 
     def levels(self, text: Text, goal: Goal, wait: bool) -> tuple[int, int]:
-        """How hard to optimize at first, and in the end: a short text is compiled well at once (see Tuning.long_text).
+        """The first and the final level of optimization; a short text starts at the final one (see Tuning.long_text).
 
         Level 0 fuses no products with sums, so it rounds as the others do only where nothing may be fused.
         """

@@ -47,7 +47,7 @@ def require(fact: bool, message: str, lines: Sequence[str] = ()) -> None:
 def bounded_recursion(frames: int = 1000) -> Iterator[None]:
     """Let code recurse this many frames from here, whatever limit the process has, and restore the limit afterwards.
 
-    1,000 frames raise RecursionError long before the C stack is full, also where each turn passes through a C slot such as
+    1,000 frames raise RecursionError long before the C stack is full, also where each call passes through a C slot such as
     `__radd__`. A process that has raised its limit would let such a recursion go on until the interpreter crashes.
     """
     depth, frame = 0, sys._getframe()

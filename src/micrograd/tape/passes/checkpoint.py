@@ -17,7 +17,7 @@ ADD, MUL = OPS["add"], OPS["mul"]
 
 
 def checkpoint(tape: Tape, most: int, given: Sequence[Shape] | None = None) -> Tape:
-    """The tape with loops of more than `most` carried numbers, over all iterations, as loops in a loop.
+    """The tape in which loops that carry more than `most` numbers, counted over all iterations, are nested loops.
 
     The adjoint of a loop keeps the carried values of all its iterations. Of a loop in a loop it keeps those of the outer one,
     and one at a time those of the inner one: about 2·√n for n iterations, for one more run of the loop forward. `given` has the
@@ -81,7 +81,7 @@ def _nested(builder: Builder, op: Loop, args: list[int], most: int, size: int) -
 
 
 def _in_blocks(builder: Builder, places: tuple[int, ...], size: int) -> int:
-    """An array of arrays of this size."""
+    """An array, cut into arrays of this size."""
     blocks = [builder.emit(STACK, places[k : k + size]) for k in range(0, len(places), size)]
     return builder.emit(STACK, tuple(blocks))
 
@@ -95,7 +95,7 @@ def _from(op: Loop, start: float) -> Tape:
 
 
 def _block(op: Loop, iterations: int) -> Tape:
-    """A body that takes so many iterations of a loop, the number of its own iteration times as many on."""
+    """A body that runs so many iterations of a loop, beginning at the number of its own iteration times that many."""
     count, numbers = op.body.inputs, op.carried + op.invariants
     inner = Builder(count + 1)
     given = [inner.input(k) for k in range(count + 1)]  # what was given, the first iteration, elements, the iteration

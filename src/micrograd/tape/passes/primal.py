@@ -76,7 +76,7 @@ class Forward:
         return filled(self.builder, 0.0, (op.iterations,)) if found is None else found
 
     def value(self, a: int) -> int:
-        """What is at a place; any number in place of an array of which no number is needed."""
+        """The place where a value is now; for an array that the reverse sweep does not read, the place of any number."""
         return self.builder.const(0.0) if self.at[a] == UNKNOWN else self.at[a]
 
     def _source(self, op: Op, k: Any, inputs: Sequence[int] | None) -> int:

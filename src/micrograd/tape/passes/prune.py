@@ -49,7 +49,7 @@ def _region_of(tape: Tape, place: int) -> int | None:
 
 
 class _Slim:
-    """A region with the results that are used, and the operands that those need; `made_by` says which regions made those."""
+    """A region reduced to the results that are used and the operands for them, which the regions in `made_by` made."""
 
     def __init__(self, op: Region, used: set[int], made_by: Sequence[int | None]) -> None:
         if isinstance(op, Choose):
@@ -88,7 +88,7 @@ class _Slim:
 
 
 def _inputs_of(body: Tape, outputs: Iterable[int]) -> set[int]:
-    """The inputs that these outputs of a body are made from."""
+    """The inputs of a body that these of its outputs depend on."""
     kept = prune(body.copy(outputs=tuple([body.outputs[k] for k in outputs])))
     return {args[0] for op, args in zip(kept.ops, kept.args) if op is INPUT}
 
