@@ -195,3 +195,17 @@ def test_a_function_for_values_alone_is_compiled():
         return (x * 2.0).relu() + x.data_is_not_read if hasattr(x, "data_is_not_read") else x.tanh()
 
     assert jit(f, wait=True)(0.5) == pytest.approx(math.tanh(0.5))
+
+
+def test_errors_of_arithmetic_that_are_caught_get_a_warning():
+    def quotient(a, b):
+        try:
+            return a / b
+        except ZeroDivisionError:
+            return 0.0 * a
+
+    with pytest.warns(
+        RuntimeWarning, match=r"an error of arithmetic is caught at test_on_numbers.py:\d+, in .*quotient"
+    ) as caught:
+        assert vmap(quotient)(np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist() == [0.5, math.inf]
+    assert caught[0].filename == __file__

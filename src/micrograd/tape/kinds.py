@@ -9,7 +9,7 @@ takes for the numbers themselves. They all read `__class__`, so that is where a 
     computed from a Value from outside    Value, as in eager code
 
 Code of this package is told the truth. `type(x)` cannot be answered for: a comparison of it with a class of numbers is
-found in the source, and gets a warning at its line.
+found in the source, and gets a warning at its line. So does an `except ZeroDivisionError`, which Values never raise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -149,7 +149,9 @@ def _module(frame: Any) -> str:
 
 observed.set_class_of(class_of)
 
-# ---- type(x) is float, which nothing can answer for
+# ---- what nothing can answer for: type(x) is float, and errors that only plain numbers raise
+
+ARITHMETIC = {"ZeroDivisionError", "OverflowError", "ArithmeticError", "FloatingPointError"}
 
 _looked_at: dict[int, weakref.ref[CodeType]] = {}  # by identity: the hash of a code is computed again each time
 
@@ -165,7 +167,10 @@ def _looked_before(code: CodeType) -> bool:
 
 
 def look_for_types(f: Any) -> None:
-    """Warn, once for each function, where f or a function that it calls by name compares type(x) with a class of numbers."""
+    """Warn, once for each function, where f or a function that it calls by name does what is different with Values.
+
+    That is a comparison of type(x) with a class of numbers, and an `except` for errors of arithmetic, which Values never raise.
+    """
     while isinstance(f, MethodType) or has(f, "__wrapped__"):
         f = f.__func__ if isinstance(f, MethodType) else f.__wrapped__
     code = getattr(f, "__code__", None)
@@ -173,25 +178,25 @@ def look_for_types(f: Any) -> None:
         return
     for g in [f, *purity.reached(f).values()]:
         g = g.__func__ if isinstance(g, MethodType) else g
-        if (
-            isinstance(g, FunctionType)
-            and "type" in purity.words(g.__code__)
-            and (g.__module__ or "").split(".")[0] not in HONEST
-        ):
+        if not isinstance(g, FunctionType) or (g.__module__ or "").split(".")[0] in HONEST:
+            continue
+        words = set(purity.words(g.__code__))
+        for needed, of_interest, fact, reason, way_out in SUSPECTS:
+            if not words & needed:
+                continue
             _looked_before(g.__code__)
-            for line in _lines_with_types(g.__code__):
-                file = g.__code__.co_filename
+            file = g.__code__.co_filename
+            for line in _lines_with(g.__code__, of_interest):
                 warnings.warn_explicit(
-                    f"type() of a number is compared at {file.rsplit('/', 1)[-1]}:{line}, in {g.__qualname__}, which is "
-                    "differentiated or compiled\n"
-                    "  It runs on Values in place of numbers, so the comparison is false there for what is a float or an int.\n"
-                    "  Write isinstance(x, float), which is true for them.",
+                    f"{fact} at {file.rsplit('/', 1)[-1]}:{line}, in {g.__qualname__}, which is differentiated or compiled\n"
+                    f"  {reason}\n"
+                    f"  {way_out}",
                     RuntimeWarning, file, line,
                 )  # fmt: skip
 
 
-def _lines_with_types(code: CodeType) -> list[int]:
-    """The lines of a function on which type(…) is compared with int, float or the like, by an operator or by issubclass."""
+def _lines_with(code: CodeType, of_interest: Callable[[Any], bool]) -> list[int]:
+    """The lines of a function that have a node of interest."""
     inside, waiting = set(), [code]
     while waiting:
         part = waiting.pop()
@@ -201,17 +206,47 @@ def _lines_with_types(code: CodeType) -> list[int]:
         tree = ast.parse("".join(linecache.getlines(code.co_filename)))
     except (SyntaxError, ValueError):
         return []
-    compared = [n for n in ast.walk(tree) if isinstance(n, (ast.Compare, ast.Call)) and _compares_types(n)]
-    return [n.lineno for n in compared if n.lineno in inside]
+    return [n.lineno for n in ast.walk(tree) if of_interest(n) and n.lineno in inside]  # type: ignore[attr-defined]
 
 
-def _compares_types(node: ast.Compare | ast.Call) -> bool:
+def _compares_types(node: Any) -> bool:
+    """Whether type(…) is compared with int, float or the like, by an operator or by issubclass."""
     if isinstance(node, ast.Compare):
         sides = [node.left, *node.comparators]
-    elif isinstance(node.func, ast.Name) and node.func.id == "issubclass":
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "issubclass":
         sides = list(node.args)
     else:
         return False
     asked = [s for s in sides if isinstance(s, ast.Call) and isinstance(s.func, ast.Name) and s.func.id == "type"]
     words = [n for s in sides if s not in asked for n in ast.walk(s)]
     return bool(asked) and any(getattr(n, "id", getattr(n, "attr", "")) in NUMBERS for n in words)
+
+
+def _catches_arithmetic(node: Any) -> bool:
+    """Whether a `try` divides or raises to a power, and catches the error that plain numbers may give."""
+    if not isinstance(node, ast.Try):
+        return False
+    caught = [n for h in node.handlers if h.type is not None for n in ast.walk(h.type)]
+    body = [n for statement in node.body for n in ast.walk(statement)]
+    return any(getattr(n, "id", "") in ARITHMETIC for n in caught) and any(
+        isinstance(getattr(n, "op", None), (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)) for n in body
+    )
+
+
+# What to look for: a name in the code, the node of the source, and what is said of it.
+SUSPECTS: list[tuple[set[str], Callable[[Any], bool], str, str, str]] = [
+    (
+        {"type"},
+        _compares_types,
+        "type() of a number is compared",
+        "It runs on Values in place of numbers, so the comparison is false there for what is a float or an int.",
+        "Write isinstance(x, float), which is true for them.",
+    ),
+    (
+        ARITHMETIC,
+        _catches_arithmetic,
+        "an error of arithmetic is caught",
+        "It runs on Values in place of numbers, and Values follow IEEE: x / 0.0 is inf or nan there, and raises nothing.",
+        "Test for it before, as in `if divisor == 0.0`.",
+    ),
+]
