@@ -13,7 +13,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.objects import CONSTANT, attributes, contents
+from micrograd.objects import CONSTANT, Held, attributes, contents
 from micrograd.tree import has, is_array
 
 # Names of what reads attributes whose names do not stand in the code: then every attribute counts.
@@ -102,7 +102,7 @@ class _Look:
             self.state += [type(x), len(inside)]
             self.close |= isinstance(x, (set, deque))
         elif is_array(x) or has(x, "__array__"):
-            inside += x.ravel().tolist() if str(getattr(x, "dtype", "")) == "object" else [repr(contents(x))]
+            inside += [item.x if isinstance(item, Held) else repr(item) for item in contents(x)]
             self.close = True
         else:
             self.state.append(x)

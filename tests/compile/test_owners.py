@@ -195,6 +195,33 @@ def test_a_module_of_the_user_is_seen_as_a_whole() -> None:
         assert np.isclose(f(XS).data, sum((net(x).data if x > 0.0 else x) for x in XS.tolist()), rtol=1e-12)
 
 
+def test_a_table_of_objects_is_compared_by_what_is_in_it() -> None:
+    class Table:
+        """As a data frame is: no array, but NumPy can read it."""
+
+        def __init__(self) -> None:
+            self.cells = ["a", 2.0, Value(3.0)]
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return np.array(self.cells, dtype=object)
+
+    class Reader:
+        def __init__(self) -> None:
+            self.table = Table()
+
+        def of(self, x: Any) -> Any:
+            return self.table.cells[1] * x
+
+    reader = Reader()
+    f = vmap(reader.of)
+    f(XS)
+    before: Any = f.variants  # type: ignore[attr-defined]
+    f(XS)
+    assert f.variants is before  # type: ignore[attr-defined]
+    reader.table.cells[1] = 5.0
+    assert f(XS)[2] == 10.0
+
+
 def test_an_attribute_that_is_new() -> None:
     class Bare:
         rate = 2.0
