@@ -7,13 +7,16 @@ changes, or whose items are assigned by an index that changes, is one array; of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from micrograd.stage.errors import Unsupported
+from micrograd.stage import tables
+from micrograd.stage.errors import Outside, Unsupported
 from micrograd.stage.forms import Form, lists_in
 from micrograd.stage.masks import FALSE, TRUE
 from micrograd.stage.packed import LONG, packed, window
 from micrograd.stage.ragged import join_contents, ragged
+from micrograd.stage.records import ChangedObject, is_record
 from micrograd.stage.renamed import referrers
 from micrograd.stage.row import Row
 from micrograd.stage.summary import Summary, is_number
@@ -94,14 +97,32 @@ class Changed:
         self.x[:] = self.form.rebuilt(m, results)
 
 
-def check_names(lists: list[Changed], begun: dict[str, Any], finals: dict[str, Any]) -> None:
+def carry(roll: Roll, found: Outside) -> None:
+    """Carry a list or an object from outside that the body changes; let a known list be an array, or have more room."""
+    x, m = found.changed, roll.m
+    roll.guesses = False
+    known = [c for c in roll.lists if c.x is x]
+    here = id(x) in m.births and m.births[id(x)][2] == m.level and not roll.collects
+    if known and isinstance(known[0], Changed):
+        known[0].widen()
+    elif is_record(x) and not known and here:
+        roll.lists.append(ChangedObject(roll, x))
+    elif type(x) is list and roll.pack and here:
+        if x and all(type(row) is list for row in x):
+            x = tables.begin(m, x, roll.in_vain)
+        roll.lists.append(Changed(roll, x))
+    else:
+        raise found
+
+
+def check_names(lists: Sequence[Any], begun: dict[str, Any], finals: dict[str, Any]) -> None:
     """Refuse a variable that holds such a list behind an iteration and another one before it."""
     for name, x in finals.items():
         if x is not begun[name] and any(c.x is y for c in lists for y in lists_in(x)):
             raise Unsupported("a list that is changed is given another name")
 
 
-def refuse_growth(forms: list[Form]) -> None:
+def refuse_growth(forms: Sequence[Any]) -> None:
     """Refuse a list whose length changes in a loop that rows leave in different iterations."""
     if any(form.row is not None and form.row.by for form in forms):
         raise Unsupported("the length of a list changes in a loop that ends in different iterations for different rows")
@@ -128,4 +149,4 @@ def owned(m: Machine, frame: Frame, names: list[str]) -> set[str]:
     return {only[0] for key, only in held.items() if key in free and len(only) == 1 and only[0] in names}
 
 
-__all__ = ["Changed", "check_names", "owned", "refuse_growth"]
+__all__ = ["Changed", "carry", "check_names", "owned", "refuse_growth"]

@@ -14,6 +14,7 @@ from micrograd.stage.language import block, expression
 from micrograd.stage.limits import MANY
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
+from micrograd.stage.records import is_record
 from micrograd.stage.roll import Roll
 from micrograd.stage.row import packable
 from micrograd.stage.scope import Scope, _own_nodes
@@ -150,8 +151,9 @@ def roll(
             if type(why.changed) is list and True not in packs:
                 packs.append(True)
                 continue
-            if type(why.changed) is list and pack and m.rolling is not None and m.births[id(why.changed)][2] != m.level:
-                raise  # a list of a loop around, which must carry it
+            carries = (type(why.changed) is list and pack) or is_record(why.changed)
+            if carries and m.rolling is not None and m.births[id(why.changed)][2] != m.level:
+                raise  # one of a loop around, which must carry it
             reason = reason or why
         except (Unsupported, Lost, Exception) as why:
             m.line = line

@@ -66,7 +66,7 @@ def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
     if kind is ast.Is or kind is ast.IsNot:
         if a is not None and b is not None:
             mixed.refuse(m, a, b)
-        return _identical(a, b) is (kind is ast.Is)
+        return _identical(m, a, b) is (kind is ast.Is)
     if kind is ast.In or kind is ast.NotIn:
         if type(b) is Lane or (type(a) is Lane and not isinstance(b, (list, tuple))):
             raise Unsupported("`in` with a plain number that changes from one iteration to the next")
@@ -86,7 +86,7 @@ def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
     return plain(a, b) if result is special.PLAIN else result
 
 
-def _identical(a: Any, b: Any) -> bool:
+def _identical(m: Machine, a: Any, b: Any) -> bool:
     if isinstance(a, Lane) or isinstance(b, Lane):
         if a is None or b is None:
             return False
@@ -98,9 +98,14 @@ def _identical(a: Any, b: Any) -> bool:
             return a is b
     if type(a) is type(b) and isinstance(a, (int, float, str, bytes, tuple)):
         raise Unsupported("`is` between numbers, texts or tuples")
-    if isinstance(a, Value) and isinstance(b, Value) and "pick" in (a._op, b._op):
-        raise Unsupported("`is` between Values that differ by row")
+    if isinstance(a, Value) and isinstance(b, Value) and not (_is_itself(m, a) and _is_itself(m, b)):
+        raise Unsupported("`is` between Values that differ by row, or from one iteration to the next")
     return a is b
+
+
+def _is_itself(m: Machine, x: Value) -> bool:
+    """Whether a Value stands for one Value of the program, and not for one by row, or by iteration."""
+    return m.rolling is None and x._op not in ("pick", "result", "load")
 
 
 def contains(m: Machine, items: Any, x: Any) -> Any:
@@ -112,7 +117,8 @@ def contains(m: Machine, items: Any, x: Any) -> Any:
         return m.lift(operator.contains, items, x) if result is special.PLAIN else result
     total, here = FALSE, m.here
     for item in items:
-        if item is not x and "pick" in (getattr(x, "_op", ""), getattr(item, "_op", "")) and isinstance(x, Value):
+        both = isinstance(x, Value) and isinstance(item, Value) and item is not x
+        if both and not (_is_itself(m, x) and _is_itself(m, item)):
             m.lose(m.masks.both_of(m.here, m.masks.compare("ne", x, x)), "`in` asks whether a nan is the same object")
         mask = m.here if item is x else m.truth(m.lift(lambda y: y is x or compare(m, ast.Eq, y, x), item))
         total = m.masks.either(total, mask)

@@ -14,10 +14,9 @@ from micrograd import engine, observed
 from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
-from micrograd.stage import tables
 from micrograd.stage.aliases import Aliases, check_lists
 from micrograd.stage.bodies import write
-from micrograd.stage.changed import Changed, check_names, owned, refuse_growth
+from micrograd.stage.changed import Changed, carry, check_names, owned, refuse_growth
 from micrograd.stage.errors import NotYet, Outside, StaleRead, Unsupported
 from micrograd.stage.forms import Form, growth
 from micrograd.stage.items import Items
@@ -29,7 +28,8 @@ from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
 from micrograd.stage.mixed import refuse_inside
 from micrograd.stage.nodes import node_of, number_of, result_of
-from micrograd.stage.packed import Forgotten, array_of, load, one, pack, sort_of
+from micrograd.stage.packed import Forgotten, array_of, chain_of, load, one, pack, sort_of
+from micrograd.stage.records import ChangedObject
 from micrograd.stage.row import Row, is_plain_row
 from micrograd.stage.sample import sampled, work
 from micrograd.stage.state import Exits, Frame, undo
@@ -68,7 +68,7 @@ class Roll:
         once = items is not None and least(items.length) > 0
         self.forms = {name: Form(once and name not in read, self if pack else None) for name in names}
         self.line, self.costs = m.line, dict(m.costs)
-        self.lists: list[Changed] = []  # from outside, that the body changes
+        self.lists: list[Changed | ChangedObject] = []  # from outside, that the body changes
         # While it is not known how lists become longer: whether an index has been taken to be inside of one.
         self.guesses: bool | None = None
         self.in_vain: list[tuple[Any, Any]] = []  # rows of tables and what they held, if the loop is not rolled
@@ -99,6 +99,9 @@ class Roll:
         values = all(isinstance(x, Value) for x in items)
         if not values and not all(type(x) is float for x in items):
             raise Unsupported("a loop over other things than Values")
+        chain = chain_of(self.m)
+        if values and any(x._trace in chain[chain.index(self.serial) :] for x in items):
+            raise Unsupported("an element of a list that the iteration itself makes or changes")
         for known, placeholder in self.arrays:
             if len(known) == len(items) and all(a is b for a, b in zip(known, items)):
                 return placeholder if values else Lane(float, placeholder)
@@ -139,9 +142,11 @@ class Roll:
                     self._begin(name, entry[name])
                 continue
             except Outside as found:
-                self._change(found)
+                carry(self, found)
                 continue
-            if first and any(leaf.value and leaf.coded for form in self.forms.values() for leaf in form.leaves()):
+            objects = [c.form for c in self.lists if isinstance(c, ChangedObject)]
+            leaves = [leaf for form in (*self.forms.values(), *objects) for leaf in form.leaves()]  # type: ignore[attr-defined]
+            if first and any(leaf.value and leaf.coded for leaf in leaves):
                 raise NotYet
             passes += 1
         else:
@@ -154,23 +159,15 @@ class Roll:
             refuse_growth([*self.forms.values(), *(c.form for c in self.lists)])
         self._emit(entry, begin)
 
+    def _leaves(self) -> list[Form]:
+        objects = [c.form for c in self.lists if isinstance(c, ChangedObject)]
+        return [leaf for form in self.forms.values() for leaf in form.leaves()] + [
+            x for o in objects for x in o.leaves()
+        ]
+
     def _enough(self) -> int:
         """Instructions of all iterations from which on it is rolled; the rows of a table count together."""
         return 0 if self.private and self.outer is not None and self.outer.private else self.m.limits.work
-
-    def _change(self, found: Outside) -> None:
-        """Carry a list from outside that the body changes, or let it be an array, or have more room."""
-        x, m = found.changed, self.m
-        self.guesses = False
-        known = [c for c in self.lists if c.x is x]
-        if known:
-            known[0].widen()
-        elif type(x) is list and self.pack and not self.collects and m.births[id(x)][2] == m.level:
-            if x and all(type(row) is list for row in x):
-                x = tables.begin(m, x, self.in_vain)
-            self.lists.append(Changed(self, x))
-        else:
-            raise found
 
     def _begin(self, name: str, x: Any) -> None:
         """Let a variable hold at the beginning of an iteration what it holds before the loop."""
@@ -286,7 +283,7 @@ class Roll:
         if self.apart.find(m, self.forms, finals):
             forms_known = False
         for name in self.names:
-            same = any(c.x is finals[name] for c in self.lists)
+            same = type(finals[name]) is list and any(c.x is finals[name] for c in self.lists)
             if name not in self.apart and not same and self.forms[name].admit(finals[name]):
                 forms_known = False
         for c in self.lists:

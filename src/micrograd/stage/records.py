@@ -1,0 +1,136 @@
+"""Objects of the user's classes whose attributes the body of a rolled loop assigns: `self.x += self.v * dt`.
+
+The object stays the one that it is, so that all its names see the changes. Attributes that hold numbers are carried from one
+iteration to the next. Any other attribute must hold the same object all the time; a list that it holds, or another object, may
+be changed itself, and is carried on its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from micrograd.engine import Value
+from micrograd.stage.errors import Unsupported
+from micrograd.stage.forms import Form
+from micrograd.stage.join import join
+from micrograd.stage.lanes import Lane
+from micrograd.stage.masks import FALSE, TRUE
+from micrograd.stage.mixed import refuse_inside
+from micrograd.stage.summary import Summary, held
+
+if TYPE_CHECKING:
+    from micrograd.stage.machine import Machine
+    from micrograd.stage.roll import Roll
+    from micrograd.stage.state import Exits
+
+PLAIN = (Value, Lane, int, float, str, type(None))
+
+
+def is_record(x: Any) -> bool:
+    """Whether x is an object of a class that is written in Python, with its attributes in a dict and nothing beside it."""
+    kind: Any = type(x)
+    plain: Any = object
+    return (
+        type(kind) is type
+        and kind.__new__ is plain.__new__
+        and (kind.__setattr__, kind.__getattribute__) == (plain.__setattr__, plain.__getattribute__)
+        and hasattr(x, "__dict__")
+        and not hasattr(kind, "__del__")
+        and kind.__module__.split(".")[0] != "micrograd"
+    )
+
+
+class Attributes:
+    """The forms of the attributes of one object."""
+
+    row = None
+
+    def __init__(self, m: Machine, x: Any) -> None:
+        self.keys = list(vars(x))
+        self.forms = {key: Form() for key, value in vars(x).items() if _is_carried(value)}
+        for key, form in self.forms.items():
+            form.admit(held(m, vars(x)[key]))
+
+    @property
+    def count(self) -> int:
+        """How many numbers are carried for the object."""
+        return sum([form.count for form in self.forms.values()])
+
+    def leaves(self) -> list[Form]:
+        """The forms of the numbers in it."""
+        return [leaf for form in self.forms.values() for leaf in form.leaves()]
+
+    def carried(self, m: Machine, x: Any) -> list[Any]:
+        """What is carried for an object, or for its attributes in a dict."""
+        found = x if type(x) is dict else {key: held(m, value) for key, value in vars(x).items()}
+        return [number for key, form in self.forms.items() for number in form.carried(m, found[key])]
+
+    def rebuilt(self, m: Machine, carried: list[Any], inside: bool = False) -> dict[str, Any]:
+        """The attributes that hold numbers, from what is carried for them."""
+        found, at = {}, 0
+        for key, form in self.forms.items():
+            found[key] = form.rebuilt(m, carried[at : at + form.count], inside)
+            at += form.count
+        return found
+
+
+class ChangedObject:
+    """One object that the body of a loop changes."""
+
+    def __init__(self, roll: Roll, x: Any) -> None:
+        self.roll, self.x, self.born = roll, x, roll.m.births[id(x)]
+        roll.m.touch(x)
+        self.form = Attributes(roll.m, x)
+
+    def begin(self, m: Machine, carried: list[Any]) -> None:
+        """Let the object hold what it holds at the beginning of an iteration."""
+        m.births[id(self.x)] = self.x, TRUE, m.level
+        m.touch(self.x)
+        vars(self.x).update(self.form.rebuilt(m, carried, inside=True))
+        self.begun = dict(vars(self.x))
+
+    def undo(self, m: Machine) -> None:
+        """Let the object be one of the program around the loop again."""
+        m.births[id(self.x)] = self.born
+
+    def admit(self, m: Machine, exits: list[Exits]) -> bool:
+        """See what the object holds at the end of an iteration; whether that is new."""
+        entries: list[Any] = []
+        for s in [s for e in exits for s in e.states]:
+            change = s.changes.get((id(self.x), None))
+            entries.append((s.mask, self.begun if change is None else change[2]))
+        if m.here is not FALSE:
+            entries.append((m.here, dict(vars(self.x))))
+        entries = entries or [(TRUE, self.begun)]
+        if any(list(attributes) != self.form.keys for _, attributes in entries):
+            raise Unsupported("an object gets or loses an attribute in a loop")
+        self.final, new = {}, False
+        for key in self.form.keys:
+            found = self.final[key] = join(m, [(mask, None, attributes[key]) for mask, attributes in entries])
+            refuse_inside(m, found)
+            form = self.form.forms.get(key)
+            if form is None:
+                if found is not self.begun[key]:
+                    raise Unsupported(
+                        "an attribute of an object holds another list or object from one iteration to the next"
+                    )
+            elif not _is_carried(found):
+                raise Unsupported("an attribute of an object holds a number in some iterations")
+            else:
+                new |= form.admit(found)
+        return new
+
+    def finish(self, m: Machine, results: list[Any]) -> None:
+        """Let the object hold what it holds behind the loop."""
+        m.touch(self.x)
+        vars(self.x).update(self.form.rebuilt(m, results))
+
+
+def _is_carried(x: Any) -> bool:
+    """Whether an attribute is carried by its value: that nobody can change, and who asks for its identity is refused."""
+    if type(x) is Summary:
+        return all(_is_carried(y) for _, y in x.alternatives)
+    return all(map(_is_carried, x)) if type(x) is tuple else isinstance(x, PLAIN)
+
+
+__all__ = ["ChangedObject", "is_record"]
