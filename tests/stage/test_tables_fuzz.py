@@ -5,12 +5,13 @@ from __future__ import annotations
 import linecache
 import os
 import random
+from math import inf
 
 import pytest
 
 from micrograd import math, value_and_grad
 from micrograd.stage.limits import Limits
-from stage.test_changed_lists import compare
+from stage.test_changed_lists import ROWS, compare
 
 COUNT = 6 * int(os.environ.get("MICROGRAD_EXAMPLES", "1"))  # programs of an ordinary run
 ROLLED = []  # of the programs that have run, those with a loop in the tape
@@ -109,7 +110,8 @@ def made(seed: int):
 def test_a_random_program_over_tables_gives_what_eager_code_gives(seed):
     f = made(seed)[0]
     for g, exact in ((f, True), (value_and_grad(f, (0, 1)), False)):
-        found = compare(g, exact, limits=Limits(iterations=3))
+        # Terms of a derivative may be added in another grouping, which at infinity is nan instead of inf, or the reverse.
+        found = compare(g, exact, ROWS if exact else [row for row in ROWS if inf not in row], Limits(iterations=3))
         if found is not None and any("a loop in the tape" in note for note in found.notes.values()):
             ROLLED.append(seed)
 
