@@ -165,6 +165,12 @@ TAPES = {
     "a value that a loop takes twice, used behind it too": (
         "%0 = input 0\n%1 = input 1\n%2 = loop 2 carry %0 with %1 %1 do {\n%0 = input 0\n%1 = input 1\n%2 = input 2\n"
         "%3 = mul %0 %1\n%4 = add %3 %2\nreturn %4\n}\n%3 = result %2 0\n%4 = mul %3 %1\nreturn %4"),
+    "a value that a loop with a limit would use, and takes no iteration": (
+        f"{HEAD}%5 = loop 4 carry %0 with %2 while {{\n%0 = input 0\n%1 = const 2.0\n%2 = gt %0 %1\nreturn %2\n}} do {{\n"
+        "%0 = input 0\n%1 = input 1\n%2 = mul %0 %1\nreturn %2\n}\n%6 = result %5 0\nreturn %6"),
+    "a value that a loop takes and does not use": (
+        f"{HEAD}%5 = loop 2 carry %0 with %2 do {{\n%0 = input 0\n%1 = input 1\n%2 = const 0.0\n%3 = gt %1 %2\n%4 = exp %0\n"
+        "%5 = pick %3 %4 %4\nreturn %5\n}\n%6 = result %5 0\n%7 = pick %4 %2 %6\nreturn %7"),
     "the same, used before it too": NO_ITERATIONS + "%5 = add %4 %1\n%6 = pick %4 %5 %1\nreturn %6",
 }  # fmt: skip
 POINTS = [

@@ -46,7 +46,6 @@ class Backward:
         forward = sweep.forward
         self.active = active_inputs(op, [forward.active[a] for a in self.args])
         self.given: list[Shape] = [forward.shape[a] for a in self.args]
-        self.place = i
         self.wanted = [k for k in range(len(self.args)) if self.active[k]]
         carried = op.carried
         self.carried = [k for k in self.wanted if k < carried]
