@@ -64,6 +64,7 @@ def test_a_run_has_the_bits_of_one_machine(client, case):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_rows_of_several_lengths(client):
     words = data.names()[:3]
     letters = data.Alphabet(words)
@@ -86,6 +87,7 @@ def test_dask_arrays_stay_on_the_cluster(client):
     assert trained(*far, client=client, **options) == trained(X, y, compile=True, **options)
 
 
+@pytest.mark.slow
 def test_columns_of_a_dataframe(client):
     dd = pytest.importorskip("dask.dataframe")
     pd = pytest.importorskip("pandas")

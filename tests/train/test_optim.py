@@ -71,7 +71,10 @@ def surface(p, k, cos):
     return total + p[0] * p[1]
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "NAdam", "RMSprop", "Adagrad"])
+OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("SGD", "AdamW", "NAdam", "RMSprop", "Adagrad")]
+
+
+@pytest.mark.parametrize("name", ["Adam", *OTHERS])
 def test_four_hundred_steps_with_every_combination_of_options_are_pytorchs(torch, name):
     """The gradients are ours for both, so that what differs is the optimizers alone."""
     rng = random.Random(3)
