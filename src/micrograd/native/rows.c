@@ -133,7 +133,7 @@ static void lay_out(const Batch *b, Py_ssize_t from, Py_ssize_t rows, Py_ssize_t
 
 /* The sums of eight lanes, for each of n accumulators: halves are added until one is left. Eight accumulators are added at a time,
    two, four and eight of them side by side in a vector: 338 of them take 0.1 µs, and one by one 0.3. */
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 typedef double Eight __attribute__((vector_size(64), aligned(64)));
 typedef int64_t Lanes __attribute__((vector_size(64)));
 

