@@ -269,6 +269,17 @@ def above(x, y):
     return grid[0][0] + grid[R - 1][C - 1]
 
 
+def row_of_another_name(x, y):
+    grid = table(x)
+    total = 0.0
+    for i in range(1, R):
+        row = grid[i]
+        for j in range(1, C):
+            grid[2][-2] = max(total, row[j - 1] + 0.1 * i)
+            total = total + (row[0] + row[j]) * y
+    return total + grid[2][C - 2]
+
+
 def pure(x, y):
     grid = [[0] * C for _ in range(R)]
     for i in range(R):
@@ -280,5 +291,5 @@ def pure(x, y):
 PROGRAMS = [
     edit_distance, named_row, by_column, over_rows, rows_of_loop, changed_while_read, alias_before, same_row,
     shared_row, ragged_rows, triangle, cholesky, in_an_arm, with_break, helper, grows_later, grows_inside, copied,
-    rows_swapped, row_replaced, two_tables, exchanged_tables, outside, above, pure,
+    rows_swapped, row_replaced, two_tables, exchanged_tables, outside, above, row_of_another_name, pure,
 ]  # fmt: skip

@@ -38,7 +38,7 @@ def by_iteration(m: Machine, x: Any, index: Any) -> Any:
         for iteration in range(loop.items.iterations):
             at = [i.at(iteration) if type(i) is Lane else i for i in parts]
             found.append(listed(x[tuple(at)] if type(index) is tuple else x[at[0]]))
-        return loop.element(found)
+        return m.tables.view(m, loop.element(found), x)
     except (Unsupported, IndexError) as why:  # perhaps the body adds what is not there yet
         if type(x) is not list or id(x) not in m.births:
             raise

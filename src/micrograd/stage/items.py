@@ -57,7 +57,7 @@ class Items:
         def row(roll: Roll) -> Any:
             if plain is None or tables.common(rows) is not None:  # it may become a table while the loop is being rolled
                 return tables.row(m, rows, roll.index(1, at))
-            return m.tables.view(plain[0](roll), rows)
+            return m.tables.view(m, plain[0](roll), rows)
 
         return row, len(rows) - at
 

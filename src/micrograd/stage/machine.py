@@ -85,6 +85,7 @@ class Machine:
             self.tables.refuse(self, x)
             raise Unsupported(f"a {type(x).__name__} that was made outside is changed")
         self._private(born[1], born[2], x)
+        self.tables.check(self, x)
         if any(y is x for y in self.lent):
             raise Unsupported("a list is changed while a loop runs over an iterator that was made of it")
         self._remember(x, None)

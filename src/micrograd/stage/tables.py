@@ -40,14 +40,27 @@ class Tables:
 
     def __init__(self) -> None:
         self.rows: dict[int, tuple[list[Any], list[Any]]] = {}  # by the id of the common list: that list, and the rows
+        self.copied: dict[
+            int, set[int]
+        ] = {}  # by the trace of a loop's body: lists for which a copy of their items stands
         self.views: dict[int, tuple[Any, Any]] = {}  # lists that stand for a row, and the list that the row is in
 
-    def view(self, row: Any, x: Any) -> Any:
+    def view(self, m: Machine, row: Any, x: Any) -> Any:
         """Remember that a list stands for one of the lists in x."""
         if type(row) is not list:
             return row
+        if m.rolling is not None:
+            self.copied.setdefault(m.rolling.serial, set()).update(map(id, x))
         self.views[id(row)] = row, x
         return row
+
+    def check(self, m: Machine, x: Any) -> None:
+        """Refuse to change a list of which the body of a loop has read a copy: by an index, as one of several lists."""
+        roll = m.rolling
+        while roll is not None:
+            if id(x) in self.copied.get(roll.serial, ()):
+                raise Unsupported("a list is changed that is also read as a row of a list of lists, by an index")
+            roll = roll.outer
 
     def refuse(self, m: Machine, row: Any) -> None:
         """Where a list that is about to be changed stands for a row of a table, ask the loop to make a table of it."""
@@ -128,7 +141,7 @@ def row(m: Machine, x: Any, index: Any) -> Any:
         raise Unsupported("an index that may be outside of a list in some iterations")
     flat = common(x)
     if flat is None:
-        return m.tables.view([part(m, pack_table(m, x, x), index, len(x[0]))], x)
+        return m.tables.view(m, [part(m, pack_table(m, x, x), index, len(x[0]))], x)
     first = window(x[0])
     assert first is not None
     start = binary_int(m, "add", binary_int(m, "mul", index, first.length), first.start)
