@@ -7,6 +7,7 @@ import os
 import platform
 from datetime import date
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 
@@ -151,7 +152,7 @@ def chart(file: Path, times: dict[str, dict[str, float]], tasks: dict[str, str],
                 color="#222222",
             )
             axis.get_yticklabels()[i].set_fontweight(weight)
-        axis.set_title(tasks[task], fontsize=10, loc="left", color="#222222")
+        axis.set_title(fill(tasks[task], 70), fontsize=10, loc="left", color="#222222")
         axis.tick_params(axis="y", length=0, labelsize=9)
         axis.tick_params(axis="x", bottom=False, labelbottom=False, which="both")
         for side in axis.spines.values():
