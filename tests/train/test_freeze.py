@@ -86,3 +86,20 @@ def test_a_state_with_wrong_counts_is_refused(missed):
     state["groups"][0]["missed"] = missed
     with pytest.raises(ValueError, match="how many steps each parameter has missed"):
         optimizer.load_state_dict(state)
+
+
+def test_lbfgs_leaves_a_frozen_parameter_where_it_is(mg):
+    a, b = mg.Value(1.0), mg.Value(1.0)
+    optimizer = mg.optim.LBFGS([a, b])
+    optimizer.freeze([a])
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (a - 3.0) ** 2 + 3.0 * (b - 2.0) ** 2
+        loss.backward()
+        return loss
+
+    for _ in range(5):
+        optimizer.step(closure)
+    assert a.data == 1.0
+    assert b.data == pytest.approx(2.0, rel=1e-9)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from micrograd import engine
 from micrograd.engine import Value
 from micrograd.stage.errors import TooManyWays
-from micrograd.stage.lanes import plain
+from micrograd.stage.lanes import Lane, plain
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.mixed import bound_of, joins, mark, may_be_plain
 from micrograd.stage.summary import Summary, is_number
@@ -112,7 +112,7 @@ def _join_lanes(m: Machine, entries: list[Entry]) -> list[Entry]:
     numbers: list[Entry] = []
     for mask, by, x in [entries[k] for k in alike]:
         numbers.append((mask, by, x.value if isinstance(x, Summary) else x))
-    joined = type(lanes[0])(float, join_values(m, numbers))
+    joined = Lane(float, join_values(m, numbers))
     return [*(e for k, e in enumerate(entries) if k not in alike), (rows, None, joined)]
 
 

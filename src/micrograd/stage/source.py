@@ -92,8 +92,8 @@ def _compiled_alone(node: Any, code: CodeType) -> list[CodeType]:
     """What a node compiles to by itself, inside of a function that has the variables that `code` takes from outside."""
     names = [ast.arg(arg=name) for name in code.co_freevars]
     arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
-    body = [node if isinstance(node, ast.stmt) else ast.Return(value=node)]
-    around = ast.FunctionDef(name="around", args=arguments, body=body, decorator_list=[])
+    around: Any = ast.parse("def around(): ...").body[0]  # parsed, since each version of Python has other fields
+    around.args, around.body = arguments, [node if isinstance(node, ast.stmt) else ast.Return(value=node)]
     module = ast.fix_missing_locations(ast.Module(body=[ast.copy_location(around, node)], type_ignores=[]))
     outer = compile(module, code.co_filename, "exec", dont_inherit=True)
     (inside,) = [c for c in outer.co_consts if isinstance(c, CodeType)]
