@@ -60,7 +60,8 @@ CALLS = ["tests/compile/test_chain.py", "tests/compile/test_jit.py", "tests/comp
          "tests/stage/test_explain.py"]  # fmt: skip
 # For each file of the stage, the tests of what it does.
 STAGE = {
-    "agree": ["agree", "traps"], "masks": ["masks", "traps"], "join": ["outcomes", "mixed", "traps", "lists", "constructs", "leave"], "summary": ["outcomes"],
+    "agree": ["agree", "traps"], "masks": ["masks", "traps"],
+    "join": ["outcomes", "mixed", "traps", "lists", "constructs", "leave"], "summary": ["outcomes"],
     "outcomes": ["outcomes", "traps"], "survey": ["survey"], "changed": ["changed_lists"], "stored": ["changed_lists"],
     "tables": ["tables"], "folds": ["folds"], "ragged": ["lists"], "staged": ["traps", "explain"], "mixed": ["mixed"],
     "renamed": ["renamed"], "arranged": ["arranged"], "machine": ["traps", "lists"], "roll": ["rolled"], "loops": ["rolled"],

@@ -46,10 +46,12 @@ def rounding(tape: Tape, row: Sequence[float], params: Sequence[float]) -> list[
     finally:
         observed.set_recording(before)
     errors: dict[int, float] = {}
+    kept: list[Any] = []  # so that ids stay what they are
     for leaf in leaves:
         for v in topological(leaf) if isinstance(leaf, Value) else ():
             if id(v) in errors:
                 continue
+            kept.append(v)
             error = ULPS * UNIT * abs(v._data) if v._prev else 0.0
             for c, slope in zip(v._prev, v._partials or ()):
                 if errors[id(c)]:
