@@ -8,6 +8,7 @@ import pytest
 from interop.test_export_c import COMPILERS, build, call
 from micrograd import export_onnx, grad
 from micrograd.interop.c import export_c
+from stage import tables
 
 
 def swept(x, k):
@@ -22,21 +23,8 @@ def swept(x, k):
     return u[4] * v[7]
 
 
-SIZE = 30
-
-
-def aligned(x, k):
-    grid = [[9.0] * (SIZE + 1) for _ in range(SIZE + 1)]
-    grid[0][0] = 0.0
-    for i in range(1, SIZE + 1):
-        for j in range(1, SIZE + 1):
-            before = min(grid[i - 1][j], grid[i][j - 1], grid[i - 1][j - 1])
-            grid[i][j] = before + abs(x * (0.1 * i) - k * (0.2 * j))
-    return grid[SIZE][SIZE] * grid[7][4]
-
-
 @pytest.mark.skipif(not COMPILERS, reason="there is no C compiler")
-@pytest.mark.parametrize("f", [swept, aligned])
+@pytest.mark.parametrize("f", [swept, tables.distances(30)])
 def test_c_code_of_a_loop_that_changes_lists_gives_what_eager_code_gives(f, tmp_path):
     text = export_c(f, 0.5, 0.2, name="f")
     assert len(text.splitlines()) < 3000  # the loops are loops: unrolled, there are 900 assignments or more
@@ -55,9 +43,8 @@ def relaxed(x, k):
     return u[4] * u[22]
 
 
-@pytest.mark.parametrize("f", [relaxed, aligned])
-def test_an_onnx_graph_of_a_loop_that_changes_lists_gives_what_eager_code_gives(f, monkeypatch):
-    monkeypatch.setitem(globals(), "SIZE", 12)
+@pytest.mark.parametrize("f", [relaxed, tables.distances(12)])
+def test_an_onnx_graph_of_a_loop_that_changes_lists_gives_what_eager_code_gives(f):
     pytest.importorskip("onnx")
     ort = pytest.importorskip("onnxruntime")
     rows = np.array([[0.5, 0.2], [1.5, 0.1], [-0.3, 0.25], [0.02, 0.2]], np.float32)

@@ -288,6 +288,19 @@ def pure(x, y):
     return x * grid[R - 1][C - 1] + y * grid[1][2]
 
 
+def distances(n):
+    def f(x, y):
+        grid = [[1e9] * (n + 1) for _ in range(n + 1)]
+        grid[0][0] = 0.0
+        for i in range(1, n + 1):
+            for j in range(1, n + 1):
+                before = min(grid[i - 1][j], grid[i][j - 1], grid[i - 1][j - 1])
+                grid[i][j] = before + abs(x * (0.1 * i) - y * (0.2 * j))
+        return grid[n][n]
+
+    return f
+
+
 PROGRAMS = [
     edit_distance, named_row, by_column, over_rows, rows_of_loop, changed_while_read, alias_before, same_row,
     shared_row, ragged_rows, triangle, cholesky, in_an_arm, with_break, helper, grows_later, grows_inside, copied,

@@ -39,23 +39,10 @@ def test_a_loop_over_a_table_that_cannot_be_rolled_says_why(name):
     assert any("unrolled" in note and UNROLLED[name] in note for note in notes.values()), notes
 
 
-def distances(n):
-    def f(x, y):
-        grid = [[1e9] * (n + 1) for _ in range(n + 1)]
-        grid[0][0] = 0.0
-        for i in range(1, n + 1):
-            for j in range(1, n + 1):
-                before = min(grid[i - 1][j], grid[i][j - 1], grid[i - 1][j - 1])
-                grid[i][j] = before + abs(x * (0.1 * i) - y * (0.2 * j))
-        return grid[n][n]
-
-    return f
-
-
 def test_the_tape_of_a_full_table_does_not_grow_with_it():
     sizes = []
     for n in (20, 40):
-        found = stage(value_and_grad(distances(n), (0, 1)), PAIR, [0.7, 0.3])
+        found = stage(value_and_grad(tables.distances(n), (0, 1)), PAIR, [0.7, 0.3])
         assert not any("unrolled" in note for note in found.notes.values()), found.notes
         sizes.append(size(found.tape))
     assert sizes[0] == sizes[1]
@@ -63,7 +50,7 @@ def test_the_tape_of_a_full_table_does_not_grow_with_it():
 
 def test_a_table_is_not_kept_whole_in_each_iteration_of_a_gradient():
     """Of 20 rows, each iteration keeps three numbers for each of its 20 items, and not 441 numbers."""
-    tape = stage(value_and_grad(distances(20), (0, 1)), PAIR, [0.7, 0.3]).tape
+    tape = stage(value_and_grad(tables.distances(20), (0, 1)), PAIR, [0.7, 0.3]).tape
     assert "carry" in str(tape)
     stacked = [op.results - op.carried for op in tape.ops if getattr(op, "name", "") == "loop" and not op.reverse]
     assert max(stacked) == 3, str(tape)

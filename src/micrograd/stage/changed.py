@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from micrograd.stage import tables
 from micrograd.stage.errors import Outside, Unsupported
 from micrograd.stage.forms import Form, lists_in
+from micrograd.stage.join import Entry
 from micrograd.stage.masks import FALSE, TRUE
 from micrograd.stage.packed import LONG, packed, window
 from micrograd.stage.ragged import join_contents, ragged
-from micrograd.stage.records import ChangedObject, is_record
+from micrograd.stage.records import ChangedObject, FromOutside, is_record
 from micrograd.stage.renamed import referrers
 from micrograd.stage.row import Row
 from micrograd.stage.summary import Summary, is_number
@@ -33,7 +34,7 @@ def is_row_of(row: Any, flat: list[Any]) -> bool:
     return found is not None and found.flat is flat
 
 
-class Changed:
+class Changed(FromOutside):
     """One list that the body of a loop changes."""
 
     def __init__(self, roll: Roll, x: list[Any]) -> None:
@@ -44,7 +45,7 @@ class Changed:
             raise Unsupported("a list of other things than numbers is changed")
         if roll.items is not None and any(x is y or is_row_of(y, x) for y in roll.items.lists):
             raise Unsupported("the list that the loop runs over is changed")
-        self.roll, self.x, self.born = roll, x, m.births[id(x)]
+        super().__init__(roll, x)
         m.touch(x, unpack=False)
         self.is_array = not x or len(x) >= LONG or packed(x) is not None
         self.room = 0  # so many elements more than the list has at its longest between two iterations
@@ -71,18 +72,9 @@ class Changed:
         self.x[:] = self.form.rebuilt(m, carried, inside=True)
         self.begun = list(self.x)
 
-    def undo(self, m: Machine) -> None:
-        """Let the list be one of the program around the loop again."""
-        m.births[id(self.x)] = self.born
-
     def admit(self, m: Machine, exits: list[Exits]) -> bool:
         """See what the list holds at the end of an iteration; whether that is new."""
-        entries: list[Any] = []
-        for s in [s for e in exits for s in e.states]:
-            change = s.changes.get((id(self.x), None))
-            entries.append((s.mask, None, self.begun if change is None else change[2]))
-        if m.here is not FALSE:
-            entries.append((m.here, None, list(self.x)))
+        entries: list[Entry] = [(mask, None, items) for mask, items in self.at_end(m, exits, list(self.x))]
         self.final = join_contents(m, self.x, entries) if len(entries) > 1 else entries[0][2] if entries else self.begun
         if ragged(self.final) is not None:
             raise Unsupported("the length of a list differs by row")

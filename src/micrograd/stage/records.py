@@ -14,7 +14,7 @@ from micrograd.stage.errors import Unsupported
 from micrograd.stage.forms import Form
 from micrograd.stage.join import join
 from micrograd.stage.lanes import Lane
-from micrograd.stage.masks import FALSE, TRUE
+from micrograd.stage.masks import FALSE, TRUE, Mask
 from micrograd.stage.mixed import refuse_inside
 from micrograd.stage.summary import Summary, held
 
@@ -74,11 +74,30 @@ class Attributes:
         return found
 
 
-class ChangedObject:
-    """One object that the body of a loop changes."""
+class FromOutside:
+    """A list or an object from outside of a loop, which the body of the loop changes."""
+
+    begun: Any  # what it holds at the beginning of an iteration
 
     def __init__(self, roll: Roll, x: Any) -> None:
         self.roll, self.x, self.born = roll, x, roll.m.births[id(x)]
+
+    def undo(self, m: Machine) -> None:
+        """Let it belong to the program around the loop again."""
+        m.births[id(self.x)] = self.born
+
+    def at_end(self, m: Machine, exits: list[Exits], now: Any) -> list[tuple[Mask, Any]]:
+        """What it holds at the end of an iteration: for rows that have left the iteration early, and `now` for the others."""
+        changes = [(s.mask, s.changes.get((id(self.x), None))) for e in exits for s in e.states]
+        found = [(mask, self.begun if change is None else change[2]) for mask, change in changes]
+        return found + ([(m.here, now)] if m.here is not FALSE else [])
+
+
+class ChangedObject(FromOutside):
+    """One object that the body of a loop changes."""
+
+    def __init__(self, roll: Roll, x: Any) -> None:
+        super().__init__(roll, x)
         roll.m.touch(x)
         self.form = Attributes(roll.m, x)
 
@@ -89,19 +108,9 @@ class ChangedObject:
         vars(self.x).update(self.form.rebuilt(m, carried, inside=True))
         self.begun = dict(vars(self.x))
 
-    def undo(self, m: Machine) -> None:
-        """Let the object be one of the program around the loop again."""
-        m.births[id(self.x)] = self.born
-
     def admit(self, m: Machine, exits: list[Exits]) -> bool:
         """See what the object holds at the end of an iteration; whether that is new."""
-        entries: list[Any] = []
-        for s in [s for e in exits for s in e.states]:
-            change = s.changes.get((id(self.x), None))
-            entries.append((s.mask, self.begun if change is None else change[2]))
-        if m.here is not FALSE:
-            entries.append((m.here, dict(vars(self.x))))
-        entries = entries or [(TRUE, self.begun)]
+        entries = self.at_end(m, exits, dict(vars(self.x))) or [(TRUE, self.begun)]
         if any(list(attributes) != self.form.keys for _, attributes in entries):
             raise Unsupported("an object gets or loses an attribute in a loop")
         self.final, new = {}, False
@@ -133,4 +142,4 @@ def _is_carried(x: Any) -> bool:
     return all(map(_is_carried, x)) if type(x) is tuple else isinstance(x, PLAIN)
 
 
-__all__ = ["ChangedObject", "is_record"]
+__all__ = ["ChangedObject", "FromOutside", "is_record"]
