@@ -150,6 +150,19 @@ def test_a_trace_that_computes_something_else_is_refused(f, way):
     assert len(str(caught.value).splitlines()) >= 3
 
 
+@pytest.mark.parametrize("how", [jit, vmap])
+def test_a_refusal_that_is_caught_counts_also_where_the_numbers_agree(how):
+    def f(x):
+        try:
+            y = math.exp(x)
+        except Exception:
+            y = 1.0
+        return y * x
+
+    with pytest.raises(TraceError, match=r"float\(\) of a Value inside a compiled function"):
+        how(f)(0.0 if how is jit else np.zeros(2))
+
+
 def test_the_message_has_both_results_and_the_way_out():
     with pytest.raises(
         TraceError, match=r"count gives 1.5 when it is traced, and 4.5 for the numbers themselves"
