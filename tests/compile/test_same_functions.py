@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from micrograd import Value, math, vmap
-from micrograd.compile.llvm import build, library, same_erfc, same_exp, same_log
+from micrograd.compile.llvm import build, library, same_erfc, same_exp, same_log, vector_function
 from random_programs import needs_llvm, same
 
 pytestmark = needs_llvm
@@ -80,15 +80,15 @@ def test_log_with_other_bits_is_not_used(monkeypatch, number):
 
 @pytest.mark.parametrize("text", ["", "7f00-7f01 r--p 0 0:0 0 /no/such/place/libm.so.6\n"])
 def test_a_library_whose_table_is_not_found(monkeypatch, text):
-    monkeypatch.setattr(same_log.Path, "read_text", lambda path: text)
+    monkeypatch.setattr(vector_function.Path, "read_text", lambda path: text)
     assert same_log.constants.__wrapped__() == ()
 
 
 def test_a_file_without_the_table(monkeypatch):
     begins = np.array([same_log.LN2_HIGH, same_log.LN2_LOW]).tobytes()
     for rest in (b"", bytes(100), bytes(10_000), np.arange(300.0).tobytes()):
-        monkeypatch.setattr(same_log.Path, "read_text", lambda path: "7f00-7f01 r--p 0 0:0 0 /lib/libm.so.6\n")
-        monkeypatch.setattr(same_log.Path, "read_bytes", lambda path, rest=rest: b"xyz" + begins + rest)
+        monkeypatch.setattr(vector_function.Path, "read_text", lambda path: "7f00-7f01 r--p 0 0:0 0 /lib/libm.so.6\n")
+        monkeypatch.setattr(vector_function.Path, "read_bytes", lambda path, rest=rest: b"xyz" + begins + rest)
         assert same_log.constants.__wrapped__() == ()
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from micrograd.compile.llvm import math as inline
-from micrograd.compile.llvm import same_erfc, same_exp, same_log, same_square
+from micrograd.compile.llvm import same_erfc, same_exp, same_log, same_pow, same_square
 from micrograd.compile.llvm.build import host_features, vector_name
 
 if TYPE_CHECKING:
     from micrograd.compile.llvm.emit import Text
 
 # Vector functions with the bits of the library.
-SAME: dict[str, Any] = {"exp": same_exp, "erfc": same_erfc, "log": same_log}
+SAME: dict[str, Any] = {"exp": same_exp, "erfc": same_erfc, "log": same_log, "pow": same_pow}
 OURS = ("mg_mod", "mg_floordiv")  # in ops.h, over doubles alone
 
 
@@ -27,13 +27,13 @@ def call(text: Text, function: str, operands: list[str]) -> str:
         if vector is not None and text.width % lanes == 0:
             return call_vector(text, vector, operands, lanes)
     wide = not text.point and text.scalar == "double" and text.lanes == text.width > 1
-    same = SAME.get(function)
-    if same is not None and wide and same.usable(text.target.bits):
-        return str(same.call(text, operands[0]))
     as_eager = text.target.exact or text.one_by_one_calls
     square = function == "pow" and operands[1] == text.splat(2.0) and text.scalar == "double"
     if square and as_eager and (wide or text.point) and same_square.usable(text.target.bits):
         return same_square.call(text, operands[0])
+    same = SAME.get(function)
+    if same is not None and wide and same.usable(text.target.bits):
+        return str(same.call(text, *operands))
     scalar = text.scalar if function not in OURS else "double"
     plain = " nobuiltin" if as_eager else ""  # else LLVM writes pow(x, 2) as x*x, which has other bits here and there
     name = function + ("f" if scalar == "float" else "")

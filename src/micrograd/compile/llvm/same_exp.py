@@ -97,12 +97,12 @@ def functions(width: int) -> list[str]:
     return [*declarations(width), text(width)]
 
 
-def write_call(t: Any, name: str, needed: list[str], x: str) -> str:
+def write_call(t: Any, name: str, needed: list[str], *arguments: str) -> str:
     """Write a call of a function of vectors into a Text, with the declarations that it needs; the name of the result."""
     for line in needed:
         t.declared[line] = line
     r: str = t.fresh()
-    t.line(f"{r} = call {t.T} @{name}{t.width}({t.T} {x})")
+    t.line(f"{r} = call {t.T} @{name}{t.width}({', '.join(f'{t.T} {x}' for x in arguments)})")
     return r
 
 

@@ -13,12 +13,11 @@ import math
 import random
 import struct
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from micrograd.compile.llvm import build, same_exp, trial
 from micrograd.compile.llvm.same_exp import SHIFT, TRIED
-from micrograd.compile.llvm.vector_function import VectorFunction, bits_of, hex_of, pairs
+from micrograd.compile.llvm.vector_function import VectorFunction, bits_of, hex_of, numbers_of_library, pairs
 
 SIZE = 128  # entries of the table
 LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42fefa3800p-1"), float.fromhex("0x1.ef35793c76730p-45")
@@ -31,22 +30,7 @@ LOWEST, BEYOND = 0x0010 << 48, 0x7FF0 << 48  # the bits of the smallest normal n
 @cache
 def constants() -> tuple[float, ...]:
     """What the library has in memory for its log: two polynomials, and pairs (1/c, log c); () where it is not found."""
-    try:
-        lines = Path("/proc/self/maps").read_text().splitlines()
-        paths = {line.split()[-1] for line in lines if "/libm.so" in line or "/libm-2" in line}
-        files = [Path(path).read_bytes() for path in sorted(paths)]
-    except OSError:
-        return ()
-    count = SHORT + LONG + 2 * SIZE
-    for data in files:
-        at = data.find(struct.pack("<2d", LN2_HIGH, LN2_LOW))
-        while at >= 0:  # pow has a table that begins with the same numbers
-            if len(found := data[at + 16 : at + 16 + 8 * count]) == 8 * count:
-                numbers = struct.unpack(f"<{count}d", found)
-                if _is_of_log(numbers):
-                    return numbers
-            at = data.find(struct.pack("<2d", LN2_HIGH, LN2_LOW), at + 1)
-    return ()
+    return numbers_of_library((LN2_HIGH, LN2_LOW), SHORT + LONG + 2 * SIZE, _is_of_log)
 
 
 def _is_of_log(numbers: tuple[float, ...]) -> bool:

@@ -9,17 +9,24 @@ from micrograd.compile.llvm import build
 
 
 def agrees(
-    name: str, width: int, functions: Sequence[str], of_the_library: Callable[[float], float], numbers: Sequence[float]
+    name: str, width: int, functions: Sequence[str], of_the_library: Callable[..., float], *numbers: Sequence[float]
 ) -> bool:
-    """Whether `name`, one of these functions over vectors of this width, gives what the library gives for all numbers."""
+    """Whether `name`, one of these functions over vectors of this width, gives what the library gives for all numbers.
+
+    There is one sequence of numbers for each argument of the function.
+    """
     T = f"<{width} x double>"
-    driver = f"""define void @kernel(ptr %x, ptr %y, i64 %n) {{
+    places = range(len(numbers))
+    loads = "\n".join(
+        f"  %from{k} = getelementptr double, ptr %x{k}, i64 %i\n  %a{k} = load {T}, ptr %from{k}, align 8"
+        for k in places
+    )
+    driver = f"""define void @kernel({", ".join(f"ptr %x{k}" for k in places)}, ptr %y, i64 %n) {{
   br label %head
 head:
   %i = phi i64 [ 0, %0 ], [ %next, %head ]
-  %from = getelementptr double, ptr %x, i64 %i
-  %a = load {T}, ptr %from, align 8
-  %b = call {T} @{name}({T} %a)
+{loads}
+  %b = call {T} @{name}({", ".join(f"{T} %a{k}" for k in places)})
   %to = getelementptr double, ptr %y, i64 %i
   store {T} %b, ptr %to, align 8
   %next = add i64 %i, {width}
@@ -31,8 +38,9 @@ done:
 """
     target = build.Target(width, False, True, False, width * 64)
     code = build.compile_text("\n".join([driver, *functions]), 0, target)
-    count = len(numbers) // width * width
-    given, found = (ctypes.c_double * count)(*numbers[:count]), (ctypes.c_double * count)()
-    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-    kind(int(code.address))(given, found, count)
-    return all(y == of_the_library(x) for x, y in zip(numbers, found))
+    count = len(numbers[0]) // width * width
+    given = [(ctypes.c_double * count)(*column[:count]) for column in numbers]
+    found = (ctypes.c_double * count)()
+    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(numbers) + 1), ctypes.c_int64)
+    kind(int(code.address))(*given, found, count)
+    return all(y == of_the_library(*row) for y, *row in zip(found, *numbers))
