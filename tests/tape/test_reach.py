@@ -15,7 +15,7 @@ from micrograd.errors import CompileError
 from micrograd.tape import passes
 from micrograd.tape.check import check
 from micrograd.tape.interpret import run
-from micrograd.tape.tape import INPUT, SOURCES, pad, result
+from micrograd.tape.tape import INPUT, PICK, SOURCES, pad, result
 from micrograd.tape.text import parse
 from random_programs import close
 
@@ -171,6 +171,11 @@ TAPES = {
     "a value that a loop takes and does not use": (
         f"{HEAD}%5 = loop 2 carry %0 with %2 do {{\n%0 = input 0\n%1 = input 1\n%2 = const 0.0\n%3 = gt %1 %2\n%4 = exp %0\n"
         "%5 = pick %3 %4 %4\nreturn %5\n}\n%6 = result %5 0\n%7 = pick %4 %2 %6\nreturn %7"),
+    "products that one of two picks takes, and both": (
+        f"{HEAD}%5 = mul %2 %0\n%6 = pick %4 %5 %0\n%7 = const 0.3\n%8 = gt %1 %7\n%9 = mul %6 %2\n%10 = pick %8 %1 %9\n"
+        "%11 = sin %10\n%12 = pick %4 %11 %10\nreturn %12"),
+    "a product that a pick takes, used without it too": (
+        f"{HEAD}%5 = mul %0 %1\n%6 = mul %5 %2\n%7 = pick %4 %6 %5\n%8 = exp %7\n%9 = add %8 %5\nreturn %9"),
     "the same, used before it too": NO_ITERATIONS + "%5 = add %4 %1\n%6 = pick %4 %5 %1\nreturn %6",
 }  # fmt: skip
 POINTS = [
@@ -211,6 +216,14 @@ def test_the_adjoint_is_that_of_a_plain_run(name):
         if all(map(math.isfinite, want)) and xs[1]:  # forward, every slope on the way takes part
             assert run(forward, xs) == pytest.approx(want, rel=1e-12, abs=1e-14)
     assert seen > 4
+
+
+def test_a_factor_of_what_is_picked_by_its_reach_is_not_picked_before():
+    """As pick(flag, slope * pick(flag, g, 0), 0) every product of a chain would take a pick more."""
+    tape = parse(f"{HEAD}%5 = mul %2 %0\n%6 = exp %5\n%7 = mul %6 %2\n%8 = pick %4 %7 %0\n%9 = sin %8\nreturn %9")
+    swept = passes.prune(passes.adjoint(tape, [0, 1]))
+    products = [args for op, args in zip(swept.ops, swept.args) if op.name == "mul"]
+    assert len(products) == 8 and not any(swept.ops[a] is PICK for args in products for a in args)
 
 
 @pytest.mark.parametrize("name", TAPES)

@@ -1,8 +1,9 @@
 """hoist: move what is the same in all iterations of a loop out of it, and constants into the bodies of regions.
 
-A value that is made from invariants alone becomes an invariant; a carried value that no iteration changes does too. A constant
-operand of a region is written into its bodies, where it can be folded. All of it keeps every bit of every result. Done before a
-derivative is taken, it changes the order in which the parts of a gradient are added, and so their last bits.
+A value that is made from invariants alone becomes an invariant; a carried value that no iteration changes does too. Carried
+values that are equal in all iterations become one. A constant operand of a region is written into its bodies, where it can be
+folded. All of it keeps every bit of every result. Done before a derivative is taken, it changes the order in which the parts of
+a gradient are added, and so their last bits.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from micrograd.ops import Op
 from micrograd.tape.builder import Builder
 from micrograd.tape.passes.arrays import single_inputs
 from micrograd.tape.tape import CONST, INPUT, SOURCES, Choose, Loop, Projection, Region, Structural, Tape
+
+ROUNDS = 20  # of the search for equal carried values; two or three are the rule
 
 
 def hoist(tape: Tape) -> Tape:
@@ -89,13 +92,49 @@ def _loop(builder: Builder, op: Loop, args: list[int]) -> list[int]:
     body = hoist(_with_constants(body, known))
     condition = condition and hoist(_with_constants(condition, known))
     invariants = [a for a, x in zip(invariants, numbers) if x is None]
-    # 3. What is made from invariants is made outside.
-    bodies, invariants = _outside(builder, [b for b in (body, condition) if b is not None], first, invariants)
+    # 3. What is equal in all iterations is carried once.
+    twins = _twins(body, begin)
+    kept = [j for j in range(first) if twins[j] == j]
+    if len(kept) < first:
+        outputs = [body.outputs[j] for j in [*kept, *range(first, len(body.outputs))]]
+        body = _carried_once(body.copy(outputs=tuple(outputs)), kept, twins)
+        condition = condition and _carried_once(condition, kept, twins)
+        begin = [begin[j] for j in kept]
+    # 4. What is made from invariants is made outside.
+    bodies, invariants = _outside(builder, [b for b in (body, condition) if b is not None], len(kept), invariants)
     found = builder.loop(
         bodies[0], begin, invariants, over, op.iterations, bodies[1] if condition else None, op.reverse
     )
-    results = dict(zip(changing, found)) | {j: carried[j] for j in same}
-    return [*(results[j] for j in range(op.carried)), *found[first:]]
+    results = {j: found[kept.index(twin)] for j, twin in zip(changing, twins)} | {j: carried[j] for j in same}
+    return [*(results[j] for j in range(op.carried)), *found[len(kept) :]]
+
+
+def _twins(body: Tape, begin: list[int]) -> list[int]:
+    """For each carried value the first one that is equal to it in all iterations; they begin with these places.
+
+    Values with the same beginning are taken to be equal at first. If the body then makes different ones of them, they are not;
+    what is left, when that changes nothing any more, is equal by induction.
+    """
+    twins = [begin.index(place) for place in begin]
+    for _ in range(ROUNDS):
+        if all(twin == j for j, twin in enumerate(twins)):
+            return twins
+        inner = Builder(body.inputs)
+        given = [inner.input(twins[k] if k < len(begin) else k) for k in range(body.inputs)]
+        made = list(zip(twins, inner.inline(body, given)))
+        found = [made.index(pair) for pair in made]
+        if found == twins:
+            return twins
+        twins = found
+    return list(range(len(begin)))
+
+
+def _carried_once(body: Tape, kept: list[int], twins: list[int]) -> Tape:
+    """A body, or a condition, whose first inputs are the carried values that are kept, each for all that are equal to it."""
+    count, first = len(kept), len(twins)
+    inner = Builder(body.inputs - first + count)
+    given = [inner.input(kept.index(twins[k]) if k < first else k - first + count) for k in range(body.inputs)]
+    return inner.finish(inner.inline(body, given))
 
 
 def _renumbered(body: Tape, number: dict[int, int]) -> Tape:

@@ -89,6 +89,8 @@ class Sweep:
         self.reach: dict[int, Reach] = {}
         # Of an array: element -> its cotangent and its reach, where it was read by `element`.
         self.parts: dict[int, dict[int, tuple[int, Reach]]] = {}
+        # A cotangent that was picked by a flag, and the flag -> the same cotangent before, which is equal where the flag holds.
+        self.unpicked: dict[tuple[int, int], int] = {}
 
     # ---- what a place is given
 
@@ -191,9 +193,10 @@ class Sweep:
             constant = slope.__class__ is float
             if not want:
                 continue
-            part = b.emit(MUL, (b.place(slope), g))
-            if reach is not True and not (constant and abs(slope) < float("inf")):
-                part = b.emit(PICK, (reach, part, b.const(-0.0)))
+            if reach is True or (constant and abs(slope) < float("inf")):
+                part = b.emit(MUL, (b.place(slope), g))
+            else:
+                part = self._picked(b.emit(MUL, (b.place(slope), self._before(g, reach))), reach)
             if self.forward.regions:
                 self.give(a, part, reach)
                 continue
@@ -203,17 +206,29 @@ class Sweep:
                 part = b.emit(ADD, (b.const(0.0), part))
             self.grads[a] = part
 
+    def _picked(self, x: int, reach: int) -> int:
+        """A part of a cotangent where it is reached; elsewhere it adds nothing."""
+        part = self.builder.emit(PICK, (reach, x, self.builder.const(-0.0)))
+        self.unpicked[part, reach] = x
+        return part
+
+    def _before(self, g: int, reach: Reach) -> int:
+        """What a cotangent is where it is reached: not picked twice, which would take an instruction more."""
+        return self.unpicked.get((g, reach), g) if reach is not True else g
+
     def _pick(self, args: tuple[int, ...], g: int, reach: Reach) -> None:
         """The chosen operand gets all, and the other one is not reached."""
         b, condition = self.builder, self.forward.at[args[0]]
         flagged, no = flag(b, reach), b.const(0.0)
-        nothing = b.const(-0.0)
+        nothing, before = b.const(-0.0), self._before(g, reach)
         if self.forward.active[args[1]]:
-            here = b.emit(PICK, (condition, flagged, no))
-            self.give(args[1], b.emit(PICK, (condition, g, nothing)), known(b, here))
+            here, part = b.emit(PICK, (condition, flagged, no)), b.emit(PICK, (condition, g, nothing))
+            self.unpicked[part, here] = before
+            self.give(args[1], part, known(b, here))
         if self.forward.active[args[2]]:
-            here = b.emit(PICK, (condition, no, flagged))
-            self.give(args[2], b.emit(PICK, (condition, nothing, g)), known(b, here))
+            here, part = b.emit(PICK, (condition, no, flagged)), b.emit(PICK, (condition, nothing, g))
+            self.unpicked[part, here] = before
+            self.give(args[2], part, known(b, here))
 
     def _structural(self, i: int, op: Structural) -> None:
         args, b, active = self.tape.args[i], self.builder, self.forward.active
