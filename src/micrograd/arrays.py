@@ -17,6 +17,7 @@ operators and the methods of the elements. Nothing here imports NumPy before Num
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -92,6 +93,9 @@ def elementwise(name: str) -> Callable[..., Any] | None:
     if own is None:
         return lambda *args: engine.apply(row, *args)
 
+    if row.name in operand.REFLECTED:  # a long double would compare itself, and ask us again
+        return lambda a, b: own(a, b) if isinstance(a, Value) else OPERATORS[operand.REFLECTED[row.name]](b, a)
+
     def operate(a: Any, *b: Any) -> Any:  # two numbers have IEEE's result, where Python's operator would raise
         return own(a, *b) if isinstance(a, Value) or (b and isinstance(b[0], Value)) else engine.apply(row, a, *b)
 
@@ -125,7 +129,8 @@ def array_ufunc(self: Value, ufunc: Any, method: str, *inputs: Any, **options: A
         raise TypeError(f"np.{name} of Values gives Values: leave dtype out")
     options = {key: x for key, x in options.items() if key not in ("casting", "order", "subok")}
     made = getattr(np.frompyfunc(f, ufunc.nin, ufunc.nout), method)
-    result = made(*[boxed(x, np) for x in inputs], **options)
+    with np.errstate(all="ignore"):  # Values are silent about nan and inf, as IEEE has them
+        result = made(*[boxed(x, np) for x in inputs], **options)
     if NAMES.get(name, name) in TRUTHS and "out" not in options:
         return np.asarray(result, dtype=bool)[()]
     return result
@@ -148,13 +153,14 @@ def know_numpy(np: Any) -> None:
 
 def plain(x: Any) -> Any:
     """A scalar of NumPy's as Python has it: a float, where it is a real number."""
-    return float(x) if x.dtype.kind in "fiub" else x.item()
+    kind = x.dtype.kind
+    return float(x) if kind in "fiub" else complex(x) if kind == "c" else x.item()
 
 
 def boxed(x: Any, np: Any) -> Any:
-    """Put a Value into an array without axes, so that NumPy does not ask us again."""
+    """Put a Value into an array without axes, so that NumPy does not ask us again; complex numbers are refused."""
     if not isinstance(x, Value):
-        return x
+        return operand.refuse(x) if getattr(getattr(x, "dtype", None), "kind", "") == "c" else x
     box = np.empty((), dtype=object)
     box[()] = x
     return box
@@ -167,6 +173,37 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
     low, high = a_min if min is None else min, a_max if max is None else max
     each = np.frompyfunc(OTHERS["clip"], 3, 1)
     return each(*[boxed(x, np) for x in (a, low, high)], **({} if out is None else {"out": out}))
+
+
+def numbers_only(error: BaseException) -> str | None:
+    """What to say where NumPy has refused an array of Values, with {} for the user's line; None for errors of other kinds.
+
+    In an array NumPy asks none of its elements: what has no loop for objects, as np.linalg.det, is refused in words on dtypes.
+    """
+    if not isinstance(error, (TypeError, AttributeError)):
+        return None
+    text, frames, at = str(error), [], error.__traceback__
+    while at is not None:
+        frames.append(at.tb_frame)
+        at = at.tb_next
+    inside = [f for f in frames if str(f.f_globals.get("__name__")).startswith("numpy.")]
+    if isinstance(error, AttributeError):
+        if not inside or inside[-1] is not frames[-1] or " object has no attribute " not in text:
+            return None
+    elif "dtype('O')" not in text and "not supported for the input types" not in text:
+        return None
+    if inside:
+        part = "linalg." if ".linalg" in inside[0].f_globals["__name__"] else ""
+        name = f"np.{part}{inside[0].f_code.co_name}"
+    else:
+        found = re.search(r"ufunc '(\w+)'", text)
+        name = f"np.{found[1]}" if found else "a function of NumPy's"
+    name = name.replace("{", "{{").replace("}", "}}")
+    return (
+        f"{name} of an array of Values, at {{}}: NumPy has it for arrays of numbers only\n"
+        "  Its code reads floats, so it could take the numbers alone, and the derivative would be lost.\n"
+        "  Write it out with operators, np.sum, np.dot and micrograd.math, or give its derivative with micrograd.custom_vjp."
+    )
 
 
 def array_function(self: Value, function: Any, types: Any, args: Any, kwargs: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from _thread import _local
 
-from micrograd.operand import brief, foreign, has_axes, no_name, number
+from micrograd.operand import bound, brief, foreign, has_axes, no_name, number
 from micrograd.ops import OPS, Op, partials
 
 TYPE_CHECKING = False
@@ -213,9 +213,8 @@ def _operator(name: str, a: Any, b: Any) -> Value:
 def _compare(name: str, a: Value, b: Any) -> bool:
     if has_axes(b):
         return NotImplemented  # type: ignore[no-any-return]
-    try:
-        other = b if isinstance(b, Value) else number(b)
-    except TypeError:
+    other = b if isinstance(b, Value) else bound(name, b)
+    if other is None:
         return NotImplemented  # type: ignore[no-any-return]
     return bool(OPS[name].value(a.data, other.data if isinstance(other, Value) else other))
 

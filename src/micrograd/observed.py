@@ -12,7 +12,7 @@ import sys
 from _thread import _local
 
 from micrograd import engine as plain
-from micrograd.operand import brief, has_axes, number
+from micrograd.operand import bound, brief, has_axes, number
 from micrograd.ops import OPS, Op
 
 TYPE_CHECKING = False
@@ -196,9 +196,8 @@ def _comparison(name: str) -> Callable[[Value, Any], Any]:
     def compare(self: Value, other: Any) -> Any:
         if has_axes(other):
             return NotImplemented
-        try:
-            b = other if isinstance(other, Value) else number(other)
-        except TypeError:
+        b = other if isinstance(other, Value) else bound(name, other)
+        if b is None:
             return NotImplemented
         result = bool(OPS[name].value(self._data, b._data if isinstance(b, Value) else b))
         _tell(name, self, b, result)

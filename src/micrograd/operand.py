@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 # types of NumPy's scalars. arrays.py fills them in, once NumPy is there.
 UFUNCS: dict[Any, Any] = {}
 SCALARS: set[type] = set()
+REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}  # a < b is b > a
 
 
 def number(x: Any) -> float:
@@ -27,6 +28,37 @@ def number(x: Any) -> float:
         if found is not None:
             return found
     refuse(x)
+
+
+def bound(how: str, x: Any) -> float | None:
+    """Return the float that stands for x in `value <how> x`; None where x is no real number.
+
+    A whole number beyond 2**53, a Fraction or a Decimal lies between two floats, as a rule. The answer for every float is then
+    that of the exact number, as Python's own comparisons have it, with the float above it for lt and ge, with the one below for
+    le and gt. None is equal to it, so nan stands for it in eq and ne.
+    """
+    if isinstance(x, float):
+        return float(x)
+    import sys
+    from math import inf, nan, nextafter
+    from numbers import Integral, Real
+
+    decimal = sys.modules.get("decimal")
+    if not isinstance(x, (int, Real)) and not (decimal is not None and isinstance(x, decimal.Decimal)):
+        return only_number(x) if hasattr(x, "__array__") else None
+    if isinstance(x, Integral):
+        x = int(x)  # of NumPy, which would round it in a comparison
+    try:
+        nearest = float(x)
+    except OverflowError:
+        nearest = inf if x > 0 else -inf
+    if nearest == x or nearest != nearest:
+        return nearest
+    if how in ("eq", "ne"):
+        return nan
+    if how in ("lt", "ge"):
+        return nearest if nearest > x else nextafter(nearest, inf)
+    return nearest if nearest < x else nextafter(nearest, -inf)
 
 
 def only_number(x: Any) -> float | None:

@@ -63,6 +63,14 @@ def is_integer(self: Value) -> bool:
     return abs(self) < float("inf") and self == apply(OPS["trunc"], self)
 
 
+def _numerator(self: Value) -> Any:
+    """Refuse Decimal, which takes a whole number by this in `Decimal("0.5") < x`, where x stands for an int in a trace."""
+    raise AttributeError(
+        "a Value has no numerator, by which decimal.Decimal compares itself with whole numbers\n"
+        "  Write x > Decimal(...) in place of Decimal(...) < x, or pass a float, such as 3.0 for 3."
+    )
+
+
 # ---- subclasses: micrograd defines these operators by __add__ and __mul__, so code that overrides those two relies on it
 
 
@@ -137,6 +145,6 @@ def attach() -> None:
     Value.__doc__ = DOC
     for function in (__array_ufunc__, __array_function__, is_integer, *map(_method, METHODS)):
         setattr(Value, function.__name__, function)
-    for name, rule in (("_mask", _mask), ("real", _real), ("imag", _imag)):
+    for name, rule in (("_mask", _mask), ("real", _real), ("imag", _imag), ("numerator", _numerator)):
         setattr(Value, name, property(rule))
     setattr(Value, "__init_subclass__", classmethod(__init_subclass__))  # noqa: B010

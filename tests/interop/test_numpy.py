@@ -254,6 +254,38 @@ class TestOtherLibraries:
         assert jit(lambda x: x * x, wait=True)(make(3.0)) == 9.0
 
 
+class TestWhatNumPyHasForNumbersOnly:
+    """In an array NumPy asks none of its elements: its own words, which are about dtypes, are explained inside transforms."""
+
+    @pytest.mark.parametrize(
+        "name, f",
+        [
+            ("np.linalg.det", lambda x: np.linalg.det(np.array([[x, 1.0], [0.5, x]]))),
+            ("np.linalg.solve", lambda x: np.linalg.solve(np.array([[x, 1.0], [0.5, x]]), [1.0, 2.0])[0]),
+            ("np.percentile", lambda x: np.percentile(np.array([x, 2.0 * x]), 50)),
+            ("np.cov", lambda x: np.cov(np.array([[x, 1.0], [0.5, x]]))[0, 0]),
+            ("np.isnan", lambda x: x if np.isnan(np.array([x, x])).any() else -x),
+            ("np.fft", lambda x: np.fft.fft(np.array([x, x]))[0].real),
+        ],
+    )
+    def test_is_refused_with_a_way_out(self, name, f, mg):
+        for transform in (mg.grad, mg.jit):
+            with pytest.raises(
+                TypeError, match=rf"{name} of an array of Values, at test_numpy.py:\d+: (?s:.*)custom_vjp"
+            ):
+                transform(f)(1.5)
+
+    def test_other_errors_stay_as_they_are(self, mg):
+        with pytest.raises(AttributeError, match="'nothing'"):
+            mg.grad(lambda x: np.array([x]).nothing)(1.5)
+        with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
+            mg.jit(lambda x: np.array([x]).reshape("x")[0])(1.5)
+
+    def test_long_complex_numbers_are_refused(self, Value):
+        with pytest.raises(TypeError, match="its real and its imaginary part"):
+            np.clongdouble(1) * Value(1.0)
+
+
 class TestCompiled:
     def test_arrays_inside_compiled_functions(self):
         from micrograd import grad, jit, vmap

@@ -253,6 +253,7 @@ typedef struct { /* an operand is a Value, or a number */
 int number(PyObject *o, double *out);        /* 0, or -1 with an error set */
 int other_number(PyObject *o, double *out);  /* 1: *out is the number; 0: not a number; -1: an error is set */
 int other_operand(PyObject *o, Operand *out);
+int comparand(PyObject *o, const char *how, Operand *out);
 PyObject *refuse(PyObject *o);               /* NULL, with the TypeError that names o */
 int has_axes(PyObject *o);                   /* an array of NumPy's, which asks for each of its elements (operand.py) */
 int is_foreign(PyObject *o);                 /* whether o may know by itself what `value + o` is (operand.py) */

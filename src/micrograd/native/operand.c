@@ -51,6 +51,27 @@ int other_operand(PyObject *o, Operand *out) {
     return 1;
 }
 
+int comparand(PyObject *o, const char *how, Operand *out) { /* a float or a Value; for other numbers operand.py has the bound */
+    const double exact = 9007199254740992.0; /* 2^53: whole numbers up to it are floats */
+    out->node = NULL;
+    if (PyFloat_Check(o) || is_value(o)) return operand(o, out);
+    if (PyLong_Check(o)) {
+        out->data = PyLong_AsDouble(o);
+        if (out->data == -1.0 && PyErr_Occurred()) PyErr_Clear(); /* it has none that is near */
+        else if (-exact < out->data && out->data < exact) return 1;
+    } else if (!is_foreign(o) && !PyObject_HasAttr(o, str_array)) {
+        return 0; /* a string, a list, None */
+    }
+    PyObject *operands = PyImport_ImportModule("micrograd.operand");
+    PyObject *x = operands ? PyObject_CallMethod(operands, "bound", "(sO)", how, o) : NULL;
+    Py_XDECREF(operands);
+    if (x == NULL) return -1;
+    int got = x != Py_None;
+    if (got) out->data = PyFloat_AS_DOUBLE(x);
+    Py_DECREF(x);
+    return got;
+}
+
 int has_axes(PyObject *o) {
     if (PyFloat_Check(o) || PyLong_Check(o) || is_value(o) || !PyObject_HasAttr(o, str_array_ufunc)) return 0;
     PyObject *ndim = PyObject_GetAttr(o, str_ndim);

@@ -82,7 +82,7 @@ done:
 static PyObject *value_compare(PyObject *self, PyObject *other, int how) {
     static const char *const names[] = {"lt", "le", "eq", "ne", "gt", "ge"}; /* in the order of Py_LT ... Py_GE */
     Operand b;
-    int got = has_axes(other) ? 0 : operand(other, &b);
+    int got = has_axes(other) ? 0 : comparand(other, names[how], &b);
     if (got < 0) return NULL;
     if (got == 0) Py_RETURN_NOTIMPLEMENTED;
     double x = ((Node *)self)->data, y = b.data;

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
+from micrograd.operand import REFLECTED, bound
 from micrograd.stage import elements, iterate, iterators, lanes, mixed, packed, special
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.lanes import Lane
@@ -81,6 +82,10 @@ def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
     if isinstance(a, Value) or isinstance(b, Value):
         other = b if isinstance(a, Value) else a
         if isinstance(other, (Value, float, int)):
+            if not isinstance(b, Value):
+                b = bound(how, b)
+            elif not isinstance(a, Value):
+                a = bound(REFLECTED[how], a)
             return m.answer(m.masks.compare(how, a, b))
     result = special.compare(m, how, a, b)
     return plain(a, b) if result is special.PLAIN else result

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from micrograd.operand import REFLECTED
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.masks import FALSE, TRUE
 from micrograd.stage.summary import Summary
@@ -30,7 +31,6 @@ BINARY = {operator.add: "add", operator.sub: "sub", operator.mul: "mul", operato
           operator.floordiv: "floordiv", operator.mod: "mod", operator.and_: "and", operator.or_: "or", operator.xor: "xor",
           operator.lshift: "lshift", operator.rshift: "rshift", operator.matmul: "matmul"}  # fmt: skip
 UNARY = {operator.neg: "__neg__", operator.pos: "__pos__", operator.invert: "__invert__"}
-REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 PLAIN = object()  # says that CPython may do it
 CALL: list[Callable[..., Any]] = []  # how a function of the user's is called, filled in by calls.py
 

@@ -31,7 +31,7 @@ from micrograd.tape import purity
 from micrograd.tree import has
 
 PASSING_ON = {"abc", "_py_abc", "typing"}  # modules that ask on behalf of whoever called them
-HONEST = {"micrograd", "copy", "copyreg", "pickle"}  # modules that are told the truth
+HONEST = {"micrograd", "copy", "copyreg", "pickle", "fractions"}  # modules that are told the truth
 KEEP_INT = {"add", "sub", "mul", "neg", "abs", "floordiv", "mod", "pow", "min", "max", "sum", "prod", "where"}
 NUMBERS = {"int", "float", "Real", "Number", "Integral", "Rational", "Complex"}  # classes, as they are written
 

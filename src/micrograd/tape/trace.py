@@ -13,7 +13,7 @@ from numbers import Number
 from typing import Any
 
 from micrograd import engine, graph, observed
-from micrograd.arrays import NO_ROW
+from micrograd.arrays import NO_ROW, numbers_only
 from micrograd.callsite import in_package, place, user_line
 from micrograd.callsite import user_depth as user_depth
 from micrograd.engine import Value
@@ -187,9 +187,13 @@ def trace(
     except Exception as error:
         if refused:
             raise refused[0] from None
+        message = numbers_only(error)
+        if message is not None:
+            raise TypeError(message.format(_line_of(error))) from error
         if not isinstance(error, TypeError):
             raise
-        fact = next((fact for sign, fact in INTEGER_WANTED.items() if frozen and sign in str(error)), None)
+        text = "" if "'str' object" in str(error) else str(error)
+        fact = next((fact for sign, fact in INTEGER_WANTED.items() if frozen and sign in text), None)
         if fact is not None:
             raise _wants_integer(f, fact, error) from error
         fact, _, way_out = str(error).partition("\n")
@@ -368,7 +372,7 @@ def _line_of(error: BaseException) -> str:
     at = error.__traceback__
     line = "an unknown line"
     while at is not None:
-        if not in_package(at.tb_frame):
+        if not in_package(at.tb_frame) and not str(at.tb_frame.f_globals.get("__name__")).startswith("numpy"):
             line = place(at.tb_frame, at.tb_lineno)
         at = at.tb_next
     return line
