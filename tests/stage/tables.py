@@ -288,6 +288,65 @@ def pure(x, y):
     return x * grid[R - 1][C - 1] + y * grid[1][2]
 
 
+def loop_in_an_arm(x, y):
+    grid = table(x)
+    if x > y:
+        for i in range(R):
+            for j in range(C):
+                grid[i][j] = grid[i][j] * y + 0.1 * i
+    return grid[-1][0] + sum(grid[2])
+
+
+def loops_in_both_arms(x, y):
+    grid = table(x)
+    kept = grid[3]
+    if x > y:
+        kept[1] = y
+        for i in range(R):
+            grid[i][1] = m.sin(grid[i][1] + x)
+    else:
+        for i in range(R):
+            grid[i][2] = grid[i][0] * y
+    return grid[3][1] + grid[3][2] + grid[0][1] + kept[2]
+
+
+def grows_in_an_arm(x, y):
+    grid = table(x)
+    for i in range(R):
+        grid[i][0] = grid[i][0] * y
+    if x > y:
+        grid[2].append(x)
+        grid[2].pop(0)
+    else:
+        for i in range(R):
+            grid[i][0] = m.sin(grid[i][0])
+    return grid[2][0] + grid[1][0] * grid[2][-1]
+
+
+def loop_before_a_return(x, y):
+    grid = table(x)
+    if x > y:
+        for i in range(R):
+            grid[i][0] = grid[i][0] * y
+        if y > 0.5:
+            return grid[1][0] + grid[4][0]
+    return grid[2][0] - grid[5][0]
+
+
+def loop_before_an_exception(x, y):
+    grid = table(x)
+    try:
+        for i in range(R):
+            grid[i][0] = grid[i][0] * y
+        if x > y:
+            raise ValueError
+        grid[1][0] = x
+    except ValueError:
+        for i in range(R):
+            grid[i][1] = grid[i][0] + x
+    return grid[1][0] + grid[2][1]
+
+
 def distances(n):
     def f(x, y):
         grid = [[1e9] * (n + 1) for _ in range(n + 1)]
@@ -305,4 +364,5 @@ PROGRAMS = [
     edit_distance, named_row, by_column, over_rows, rows_of_loop, changed_while_read, alias_before, same_row,
     shared_row, ragged_rows, triangle, cholesky, in_an_arm, with_break, helper, grows_later, grows_inside, copied,
     rows_swapped, row_replaced, two_tables, exchanged_tables, outside, above, row_of_another_name, pure,
+    loop_in_an_arm, loops_in_both_arms, grows_in_an_arm, loop_before_a_return, loop_before_an_exception,
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from micrograd.stage.limits import Limits
 from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
 from micrograd.stage.state import Exits, Frame, Journal, Key, State, changes, contents, restore, undo
 from micrograd.stage.summary import STALE, UNBOUND, Summary
-from micrograd.stage.tables import Tables
+from micrograd.stage.tables import Tables, apart
 
 MAX_STATEMENTS = 400_000
 OWN = "micrograd/"  # how the place of a line of this package begins, of which users are not told
@@ -384,10 +384,10 @@ class Machine:
                     self._remember(x, name)
                     restore(x, name, value)
                 continue
-            born = self.births[id(x)][1]
+            born, entries = self.births[id(x)][1], apart(states, entries)
             entries = [e for e in entries if self.masks.both_of(e[0], born) is not FALSE]
             if not entries:
                 continue
-            joined = ragged.join_contents(self, x, entries)
+            joined = self.tables.join(self, x, entries)
             self._remember(x, None)
             restore(x, None, joined)

@@ -56,9 +56,9 @@ class Window(Summary):
         self.flat, self.start, self.length = flat, start, length
         self.seen: tuple[Any, Any] = None, None
 
-    def items(self) -> Packed:
-        """The items as they are now."""
-        whole = packed(self.flat)
+    def items(self, held: list[Any] | None = None) -> Packed:
+        """The items as they are now, or where the list of all numbers holds something else."""
+        whole = packed(self.flat if held is None else held)
         if whole is None:
             raise Unsupported("a row of a table, of which another row has changed its length or its order")
         if self.seen[0] is not whole:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.join import Entry, join
 from micrograd.stage.masks import FALSE, Mask
-from micrograd.stage.packed import packed, unpacked
+from micrograd.stage.packed import packed, unpacked, window
 from micrograd.stage.stored import joined
 from micrograd.stage.summary import Summary
 
@@ -101,6 +101,9 @@ def contents(m: Machine, entries: list[tuple[Mask, Any]]) -> Any:
 def join_contents(m: Machine, x: Any, entries: list[Entry]) -> Any:
     """What an object holds that holds these things in these rows."""
     if isinstance(x, list):
+        row = window(entries[0][2])
+        if row is not None and all(window(held) is row for _, _, held in entries):
+            return [row]
         arrays = joined(m, entries)
         if arrays is not None:
             return arrays

@@ -29,10 +29,15 @@ from micrograd.stage.packed import (
     unpacked,
     window,
 )
+from micrograd.stage.ragged import join_contents
 from micrograd.stage.summary import Summary, is_number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from micrograd.stage.join import Entry
     from micrograd.stage.machine import Machine
+    from micrograd.stage.state import State
 
 
 class Tables:
@@ -67,6 +72,13 @@ class Tables:
         x = self.views.get(id(row), (None, None))[1]
         if type(x) is list and m.rolling is not None and id(x) in m.births:
             raise Outside("a row of a list of lists is changed", x)
+
+    def join(self, m: Machine, x: Any, entries: list[Entry]) -> Any:
+        """What an object holds behind a choice; the numbers of a table stay one array."""
+        found = join_contents(m, x, entries)
+        if id(x) in self.rows and packed(found) is None and all(packed(held) is not None for _, _, held in entries):
+            found = [pack(m, found)]
+        return found
 
     def dissolve(self, m: Machine, flat: list[Any]) -> None:
         """Let each row of a table have its own numbers."""
@@ -179,10 +191,24 @@ def begin(m: Machine, x: list[Any], undo: list[tuple[Any, Any]]) -> list[Any]:
     return flat
 
 
+def apart(states: Sequence[State], entries: list[Entry]) -> list[Entry]:
+    """What a list holds in each arm of a choice: a row of a table in one arm alone has the numbers of that arm by itself."""
+    windows = [window(held) for _, _, held in entries]
+    if all(w is windows[0] for w in windows):
+        return entries
+    found: list[Entry] = []
+    for state, (mask, by, held), w in zip(states, entries, windows):
+        if w is not None:
+            change = state.changes.get((id(w.flat), None))
+            held = [w.items(change[2] if change is not None else None)]
+        found.append((mask, by, held))
+    return found
+
+
 def restore(undo: list[tuple[Any, Any]]) -> None:
     """Let the rows of tables that were made in vain hold what they held."""
     for row, held in undo:
         row[:] = held
 
 
-__all__ = ["Tables", "begin", "common", "is_table", "known_table", "pack_table", "part", "restore", "row"]
+__all__ = ["Tables", "apart", "begin", "common", "is_table", "known_table", "pack_table", "part", "restore", "row"]
