@@ -15,8 +15,8 @@ from oracle import REFERENCE
 DIGITS = 30
 
 
-class NoValue(Exception):
-    """The program leaves the domain of one of its ops, or uses what mpmath has not got."""
+class NoValue(BaseException):
+    """The program leaves the domain of one of its ops, or uses what mpmath has not got. No `except Exception` catches it."""
 
 
 class Exact:

@@ -1,4 +1,4 @@
-"""Programs at random: the text of a Python function with branches, loops, early returns, lists, helpers and all ops.
+"""Programs at random: a Python function with branches, loops, early returns, lists, objects, exceptions, helpers and all ops.
 
     def f(x0, x1):      the arguments; P[0], P[1] … are Values from outside, m is the math module, grad the transform
         ...
@@ -14,7 +14,7 @@ import random
 from types import CodeType
 from typing import Any, NamedTuple
 
-from fuzz import loops
+from fuzz import loops, objects, tables
 from micrograd.ops import OPS
 
 RANDOM = {"philox", "normal"}  # what they return jumps with every bit of their operands
@@ -48,6 +48,8 @@ class Scope(NamedTuple):
     texts: list[str]
     iterators: list[str]
     helpers: list[str]
+    tables: list[str]
+    objects: list[str]
 
     def inner(self) -> Scope:
         return Scope(*[list(names) for names in self])
@@ -63,22 +65,33 @@ class Writer:
         self.tame = r.random() < 0.5
         self.size = r.choice((4, 8, 12, 18))  # statements
         arguments = [f"x{i}" for i in range(self.inputs)]
-        self.scope = Scope([*arguments, *(f"P[{i}]" for i in range(len(self.captured)))], [], [], [], [], [])
+        self.scope = Scope([*arguments, *(f"P[{i}]" for i in range(len(self.captured)))], [], [], [], [], [], [], [])
         self.lines: list[str] = []
         self.depth = 1
         self.loops = self.made = 0
+        self.sides: dict[str, tuple[int, int]] = {}  # rows and columns of each table
+        self.kinds: dict[str, str] = {}  # the class of each object
+        self.classes: set[str] = set()  # those that the program needs
+        self.raised = ""  # the exception that a statement here may raise, as something around it catches it
 
     def program(self) -> Program:
         """The whole program; whatever it made matters for the result, and not only linearly."""
+        for made in (tables, objects):
+            if self.r.random() < 0.25:
+                made.statement(self)
         while self.size > 0:
             self.statement(False)
         s = self.scope
         names = self.r.sample(s.numbers, min(6, len(s.numbers)))
         parts = [self.number(1), *(f"{a} * {self.r.choice(s.numbers)}" for a in names), *s.counters[:1]]
         parts += [f"0.125 * m.sum({name})" for name in s.lists[:2]]
+        parts += [f"{name}[-1][0] * {name}[0][-1]" for name in s.tables[:2]] + [
+            f"{name}.size" for name in s.objects[:2]
+        ]
         self.write(f"return {' + '.join(parts)}")
         head = f"def f({', '.join(f'x{i}' for i in range(self.inputs))}):"
-        return Program(self.inputs, self.captured, "\n".join([head, *self.lines]) + "\n", self.tame)
+        classes = [objects.CLASSES[name] for name in sorted(self.classes)]
+        return Program(self.inputs, self.captured, "\n".join([*classes, head, *self.lines]) + "\n", self.tame)
 
     def write(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
@@ -88,7 +101,7 @@ class Writer:
         return f"{kind}{self.made}"
 
     def assignable(self) -> str:
-        return self.r.choice([n for n in self.scope.numbers if n[0] in "xvab"] or ["x0"])
+        return self.r.choice([n for n in self.scope.numbers if n[0] in "xvabo"] or ["x0"])
 
     # ---- expressions
 
@@ -121,7 +134,9 @@ class Writer:
         if kind < 0.92:
             return self._list_op(r.choice((*LISTS, "sum of Python")))
         if kind < 0.93 and deep < 2:
-            return loops.fold(self)
+            return r.choice((loops.fold, tables.number, objects.number))(self)
+        if kind < 0.9375 and s.tables:
+            return tables.cell(self)
         if kind < 0.945 and s.lists:
             return f"{r.choice(s.lists)}[{r.choice(('0', '-1'))}]"
         if kind < 0.96 and s.counters:
@@ -129,8 +144,16 @@ class Writer:
         if kind < 0.98 and s.helpers:
             return f"{r.choice(s.helpers)}({self.number(deep + 1)}, {self.number(deep + 1)})"
         if deep < 1:
-            return f"sorted([{self.number(2)}, {self.number(2)}, {self.number(2)}])[{r.randint(0, 2)}]"
+            return self._chosen(f"[{self.number(2)}, {self.number(2)}, {self.number(2)}]")
         return r.choice(s.numbers)
+
+    def _chosen(self, items: str) -> str:
+        """One of a few numbers, by their order or that of a key."""
+        r = self.r
+        way = r.choice(("", "", ", key=abs", ", key=lambda v: -v * v", ", reverse=True"))
+        if way and way != ", reverse=True" and r.random() < 0.6:
+            return f"{r.choice(('min', 'max'))}({items}{way})"
+        return f"sorted({items}{way})[{r.randint(0, 2)}]"
 
     def _operator(self, name: str, a: str, b: str) -> str:
         if self.tame and name == "div":
@@ -205,6 +228,9 @@ class Writer:
     def statement(self, in_loop: bool) -> None:
         r = self.r
         self.size -= 1
+        if r.random() < 0.2:
+            r.choice((tables, objects)).statement(self)
+            return
         kind = r.random()
         if self.size <= 0 or self.depth > 4:
             kind *= 0.48
@@ -231,8 +257,12 @@ class Writer:
             self._if(in_loop)
         elif kind < 0.84 and self.loops < 2:
             loops.loop(self)
-        elif kind < 0.90 and in_loop:
+        elif kind < 0.88 and in_loop:
             self._guarded(r.choice(("break", "continue")))
+        elif kind < 0.90 and self.raised:
+            objects.raises(self)
+        elif 0.9 < kind < 0.92:
+            objects.caught(self, in_loop)
         elif kind < 0.95:
             self._guarded(f"return {self.number()}")
         else:
@@ -325,7 +355,7 @@ class Writer:
         name = self.new("h")
         self.write(f"def {name}(a, b):")
         owner = self.assignable()
-        outer, self.scope = self.scope, Scope(["a", "b"], [], [], [], [], [])
+        outer, self.scope = self.scope, Scope(["a", "b"], [], [], [], [], [], [], [])
         self.depth += 1
         if r.random() < 0.3 and owner[0] in "xv":
             self.write(f"nonlocal {owner}")
@@ -360,7 +390,7 @@ def build(program: Program, m: Any, captured: list[Any], grad: Any) -> Any:
         _count += 1
         name, text = f"<fuzz {_count}>", program.text
         linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-        code = _code[text] = compile(text, name, "exec")
+        code = _code[text] = compile(text, name, "exec", dont_inherit=True)
     space: dict[str, Any] = {"m": m, "P": captured, "grad": grad, "__name__": "fuzzed"}
     exec(code, space)
     return space["f"]

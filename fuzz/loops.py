@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fuzz import objects
+
 if TYPE_CHECKING:
     from fuzz.generate import Writer
 
@@ -53,6 +55,8 @@ def _long(w: Writer) -> None:
     r, name, state = w.r, w.new("i"), w.assignable()
     w.write(f"for {name} in {_maybe_reversed(w, f'range({r.choice(LONG)})')}:")
     w.write(f"    {state} = m.sin({state} * {r.choice((0.9, 1.5))} + {w.number(2)} * 0.1 + {name} * 0.01)")
+    if w.scope.objects and r.random() < 0.6:
+        w.write(f"    {objects.change(w)}")
     if r.random() < 0.4:
         w.write(f"    if {w.test(1)}:")
         w.write(f"        {r.choice(('break', 'continue', f'{w.assignable()} += 0.01 * {name}'))}")

@@ -40,8 +40,15 @@ def shorter(text: str) -> Iterator[str]:
 
 
 def _changes(tree: ast.Module) -> Iterator[ast.Module]:
-    """Copies of the tree with one change each, the largest changes first."""
-    for k, node in enumerate(ast.walk(tree)):
+    """Copies of the tree with one change each, the largest changes first. Classes stay as they are, or go as a whole."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    fixed = {id(node) for found in classes for node in ast.walk(found)}
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in fixed}
+    kept = [node for node in tree.body if not isinstance(node, ast.ClassDef) or node.name in used]
+    if len(kept) < len(tree.body):
+        yield _replaced(tree, 0, "body", kept)
+    places = [(k, node) for k, node in enumerate(ast.walk(tree)) if id(node) not in fixed]
+    for k, node in places:
         for field in ("body", "orelse"):
             body = getattr(node, field, None)
             if not isinstance(body, list) or isinstance(node, ast.Module):
@@ -52,7 +59,7 @@ def _changes(tree: ast.Module) -> Iterator[ast.Module]:
                     inside += [x for name in ("body", "orelse") if (x := getattr(body[i], name, None))]
                 for other in inside:
                     yield _replaced(tree, k, field, body[:i] + other + body[i + 1 :])
-    for k, node in enumerate(ast.walk(tree)):
+    for k, node in places:
         for field, value in ast.iter_fields(node):
             for i, child in enumerate(value if isinstance(value, list) else [value]):
                 if isinstance(child, ast.expr) and not isinstance(getattr(child, "ctx", None), ast.Store):

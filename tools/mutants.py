@@ -2,6 +2,7 @@
 
     python tools/mutants.py                     a sample of every file, about a dozen mutants each
     python tools/mutants.py --each 40 ops.py    more of one file; --each 0: all of its mutants
+    python tools/mutants.py --each 40 --at 80 ops.py    numbers 80 to 119 of its mutants, beside those that were tried before
     python tools/mutants.py --again ops.py      only those that survived the last time, after tests were added
     python tools/mutants.py --reasons ops.py    also those for which mutants_survivors.json has a reason to survive
 
@@ -220,6 +221,8 @@ def _serve(relative: str, chosen: list[Mutation], lines: Lines, budget: float, t
                 killers.setdefault(row.get("killer", "").rsplit(" (", 1)[0], []).append(mutation)
                 out.write(json.dumps({"name": mutation.name, **row}) + "\n")
                 out.flush()
+                if row.get("killer") == "":
+                    print(f"lives: {mutation.name}", flush=True)
 
             for mutation in chosen:
                 note(mutation)
@@ -279,6 +282,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", help="files of src/micrograd; all targets where none is named")
     parser.add_argument("--each", type=int, default=12, help="mutants of each file, chosen at random; 0: all")
+    parser.add_argument("--at", type=int, help="take mutants in order from this number on, and add them to the results")
     parser.add_argument("--again", action="store_true", help="only the survivors of the last run that have no reason")
     parser.add_argument("--reasons", action="store_true", help="run those that have a reason to survive, too")
     parser.add_argument("--inside", action="store_true", help="leave out what runs at import: each takes long")
@@ -302,6 +306,8 @@ def main() -> int:
         results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         every, known = mutations((SOURCE / relative).read_text()), list[tuple[str, int]]()
         chosen = random.Random(given.seed).sample(every, min(given.each or len(every), len(every)))
+        if given.at is not None:
+            chosen = every[given.at : given.at + given.each]
         if given.again:
             chosen = [m for m in every if m.name in results[relative]["survivors"]]
         count = results[relative]["mutants"] if given.again else len(chosen)
@@ -316,7 +322,11 @@ def main() -> int:
             why = REASONS.get(f"{relative}: {name}", f"passed {tests} tests" if tests else "no test runs it")
             print(f"survived: {relative}: {name}   [{why}]", flush=True)
         unknown = [name for name, _ in lived if f"{relative}: {name}" not in REASONS]
-        results[relative] = {"mutants": count, "of": len(every), "survivors": [name for name, _ in lived]}
+        earlier = results[relative] if given.at and relative in results else {"mutants": 0, "survivors": []}
+        results[relative] = {
+            "mutants": earlier["mutants"] + count, "of": len(every),
+            "survivors": earlier["survivors"] + [name for name, _ in lived],
+        }  # fmt: skip
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(json.dumps(results, indent=1))
         print(f"{relative}: {count - len(lived)} of {count} died, {len(lived) - len(unknown)} survived with a reason, "

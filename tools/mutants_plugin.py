@@ -39,7 +39,7 @@ class Plugin:
         self.at_import = {t: set[int]() for t in targets}
         self.items: dict[str, pytest.Item] = {}
         self.failed = ""
-        _trace(self.files, self.at_import)
+        _trace(self.files, self.at_import, functions=True)
 
     def pytest_collection(self) -> None:
         with contextlib.suppress(ImportError):
@@ -136,12 +136,12 @@ def _watch(child: int, pipe: int, tests: list[str], limits: list[float]) -> str:
     return "" if said == "passed" else f"{tests[at]} ({said})"
 
 
-def _trace(files: dict[str, str], lines: dict[str, set[int]]) -> None:
-    """Record the lines of these files that run from now on; nothing where there are no files."""
+def _trace(files: dict[str, str], lines: dict[str, set[int]], functions: bool = False) -> None:
+    """Record the lines of these files that run from now on, or of their functions alone; nothing where there are no files."""
 
     def called(frame: FrameType, event: str, argument: Any) -> Any:
         name = files.get(frame.f_code.co_filename)
-        if name is None:
+        if name is None or (functions and not frame.f_code.co_flags & 0x2):  # CO_NEWLOCALS: a function
             return None
         seen = lines[name]
         seen.add(frame.f_lineno)
