@@ -115,7 +115,7 @@ def row_call(
     current: tuple[Mapping[Any, Any], Any, Any],
     captured: Captured,
     work: tuple[MachineCode, int, int, int, int, int],
-    op: Op,
+    op: Op | None,
     mean: bool,
     watch: tuple[Any, ...] | None,
 ) -> RowCall | None: ...

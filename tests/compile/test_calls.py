@@ -166,6 +166,59 @@ class TestRowsAgain:
             assert f(X, y)._prev == ()
         self.check(f, X, y)
 
+    def test_calls_without_gradients_are_answered_in_c_too(self):
+        f, (X, y) = self.function(), self.arrays()
+        self.check(f, X, y)
+        with no_grad():
+            first = f(X, y)
+            known = f.repeat_number
+            again = known(X, y)
+            assert type(again) is Value and again._prev == () and again.data == first.data == f(X, y).data
+            self.p.data = 7.0
+            changed = f(X, y)
+            assert changed.data == known(X, y).data != first.data
+            assert known(X[:3], y) is known(X) is known(X, None) is known(X.astype("f4"), y) is None
+            assert f(X[::-1], y[::-1]).data == f.repeat_number(X[::-1], y[::-1]).data
+        assert known(X, y) is None  # a gradient is wanted here
+        assert f(X, y).data == pytest.approx(changed.data, rel=1e-14)
+        self.check(f, X, y)
+
+    def test_a_mean_without_any_value_is_a_number(self):
+        f = jit(vmap(lambda x, y: x[0] * x[1] + y, reduce="mean"))
+        X, y = self.arrays()
+        first = f(X, y)
+        with no_grad():
+            assert f(X, y) == first == f.repeat_number(X, y)
+        assert type(first) is type(f(X, y)) is float
+        assert first == f.repeat_number(X, y) == pytest.approx(float((X[:, 0] * X[:, 1] + y).mean()), rel=1e-14)
+        assert f.repeat is None
+
+    def test_calls_inside_a_trace_go_the_general_way(self):
+        f, g = self.function(), jit(vmap(lambda x, y: x[0] + y, reduce="sum"))
+        X, y = self.arrays()
+        with no_grad():
+            want = f(X, y).data + g(X, y)
+            assert jit(lambda a: f(X, y) + g(X, y) + a)(2.0).data == pytest.approx(want + 2.0, rel=1e-14)
+            assert f.repeat_number is not None and g.repeat_number is not None
+
+    def test_each_call_without_gradients_looks_for_new_code(self):
+        f, (X, y) = self.function(), self.arrays()
+        with no_grad():
+            f(X, y)
+            before = f.repeat_number
+            (variant,) = f.variants
+            (kernel,) = variant.kernels.values()
+            kernel.code = copy.copy(kernel.code)
+            assert before(X, y) is None and f(X, y).data == f.repeat_number(X, y).data
+
+    def test_results_by_row_and_several_sums_have_no_such_call(self):
+        X, y = self.arrays()
+        for f in (vmap(lambda x, y: self.p * x[0] * y), vmap(lambda x, y: (self.p * x[0], y), reduce="sum"),
+                  vmap(lambda x, y: self.p * x[0] * y, reduce="sum", batch_size=2048)):  # fmt: skip
+            with no_grad():
+                f(X, y)
+            assert f.repeat_number is None
+
     def test_new_code_is_used(self):
         f, (X, y) = self.function(), self.arrays()
         self.check(f, X, y)
@@ -195,13 +248,18 @@ class TestRowsAgain:
         f, (X, y) = self.function(), self.arrays()
         for _ in range(3):
             f(X, y).backward()
-        watched = [X, y, self.p, self.q, f.repeat, None]
+        with no_grad():
+            f(X, y)
+        watched = [X, y, self.p, self.q, f.repeat, f.repeat_number, None]
         gc.collect()
         before, blocks = [sys.getrefcount(x) for x in watched], sys.getallocatedblocks()
         for _ in range(300):
             f(X, y).backward()
             f.repeat(X, y[:1])
             f.repeat(X, None)
+            with no_grad():
+                f.repeat_number(X, y)
+                f.repeat_number(X, None)
         gc.collect()
         after = [sys.getrefcount(x) for x in watched]
         assert after[:-1] == before[:-1] and abs(after[-1] - before[-1]) < 50

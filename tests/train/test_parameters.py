@@ -5,6 +5,8 @@ from collections import deque
 import pytest
 
 from micrograd import Value, losses, nn, optim
+from micrograd.nn.dropout import dropouts
+from micrograd.nn.parameters import parts
 
 
 def names(model):
@@ -248,3 +250,29 @@ def test_a_subclass_that_adds_to_what_its_base_lists_has_each_parameter_once():
     neuron = Scaled(2)
     assert len(neuron.parameters()) == 4
     assert sum(p is neuron.scale for p in neuron.parameters()) == 1
+
+
+def test_the_parts_of_a_module_are_its_modules_in_their_order():
+    """In lists, tuples, dicts, deques and arrays, and each once, also if it is there twice or refers to its parent."""
+    np = pytest.importorskip("numpy")
+
+    class Nested(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.MLP(2, [3, 1])
+            self.listed = [nn.Dropout(0.5), [nn.Neuron(2), {"deep": (nn.Dropout(0.1),)}], 3.0, "text", Value(1.0)]
+            self.again = self.listed[0]
+            self.waiting = deque([nn.Layer(1, 2)])
+            held = np.empty(2, dtype=object)
+            held[:] = [nn.Dropout(0.3), nn.Neuron(1)]
+            self.held, self.numbers = held, np.zeros(3)
+            self._parent = self
+
+        def forward(self, x):
+            return x
+
+    model = Nested()
+    wanted = [part for _, part in model.modules()]
+    found = parts(model)
+    assert len(found) == len(wanted) > 12 and all(a is b for a, b in zip(found, wanted))
+    assert [d.p for d in dropouts(model)] == [0.5, 0.1, 0.3]

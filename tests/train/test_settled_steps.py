@@ -17,6 +17,9 @@ KINDS: dict[str, Callable[[list[Any]], optim.Optimizer]] = {
     "rmsprop": lambda given: optim.RMSprop(given, lr=0.1),
     "lion": lambda given: optim.Lion(given, lr=0.1),
     "adam": lambda given: optim.Adam(given, lr=0.1),
+    "adam with a schedule": lambda given: optim.Adam(given, lr=optim.linear(0.5, 0.1, 9), weight_decay=0.1),
+    "nadam": lambda given: optim.NAdam(given, lr=0.1),
+    "sgd with a schedule": lambda given: optim.SGD(given, lr=optim.linear(0.1, 0.01, 9), momentum=0.5),
 }
 
 
@@ -91,6 +94,57 @@ def test_steps_of_sgd_settle_and_those_of_adam_do_not() -> None:
         for _ in range(3):
             optimizer.step()
         assert (optimizer._settled is not None) is settled, kind
+
+
+def test_steps_of_one_group_look_at_its_settings_once() -> None:
+    """Until something is assigned; what varies from step to step is computed each time."""
+    for kind, alone in {"sgd": False, "adam": True, "nadam": True, "sgd with a schedule": True}.items():
+        optimizer: Any = KINDS[kind]([Value(1.0)])
+        optimizer.step()
+        assert (optimizer._alone is not None) is alone, kind
+        optimizer.weight_decay = 0.5
+        assert optimizer._alone is None
+    groups: Any = optim.Adam([{"parameters": [Value(1.0)]}, {"parameters": [Value(2.0)]}], lr=0.1)
+    frozen: Any = optim.Adam([Value(1.0), Value(2.0)], lr=0.1)
+    frozen.freeze(frozen.parameters[:1])
+    frozen.step()
+    frozen.unfreeze(frozen.parameters)
+    for optimizer in (groups, frozen):
+        optimizer.step()
+        assert optimizer._alone is None
+
+
+def test_a_subclass_of_adam_is_asked_for_its_rule_in_each_step() -> None:
+    class Switching(optim.Adam):
+        def _fixed(self, settings: Any) -> Any:
+            asked.append(self.steps)
+            return super()._fixed(settings)
+
+    asked: list[int] = []
+    optimizer = Switching([Value(1.0)], lr=0.1)
+    for k in range(3):
+        optimizer.groups[0]._settings["eps"] = 0.1 * (k + 1)  # past all checks
+        optimizer.step()
+    assert asked == [0, 1, 2]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_a_copy_of_adam_moves_its_own_parameters_and_keeps_its_own_means(copied: Any) -> None:
+    p, q = Value(1.0), Value(1.0)
+    optimizer: Any = optim.Adam([p], lr=0.5)
+    whole: Any = optim.Adam([q], lr=0.5)
+    for k in range(3):
+        p.grad = q.grad = 1.0 + k
+        optimizer.step()
+        whole.step()
+    other = copied(optimizer)
+    other.parameters[0].grad = q.grad = 4.0
+    other.step()
+    whole.step()
+    assert other.parameters[0].data == q.data != p.data
+    p.grad = 4.0
+    optimizer.step()
+    assert p.data == q.data
 
 
 def test_dampening_begins_with_the_second_step_of_a_momentum_that_was_assigned_later() -> None:

@@ -53,7 +53,8 @@ class Plan:
         options = owner.options.for_guards(self.guarded or trace.merged)
         self.goal = Goal(options, (), by, rows=True, reduced=owner.reduce is not None)
         self.gradient = bool(by)
-        self.direct = self.gradient and self.goal.reduced and owner.batch_size is None and self.shape == NUMBER
+        self.single = self.goal.reduced and owner.batch_size is None and self.shape == NUMBER  # one sum, in one go
+        self.direct = self.single and self.gradient
         self.params = backends.find(options.backend).parameters(trace.captured)
 
 
@@ -80,6 +81,7 @@ class Vmap(RowsTracing):
         self.variants: Variants[RowsVariant] = Variants()
         self.plans: dict[Any, Plan] = {}
         self.repeat: Callable[..., Any] | None = None  # answers a call like the last one, in C
+        self.repeat_number: Callable[..., Any] | None = None  # the same without gradients: inside no_grad()
 
     def __repr__(self) -> str:
         return f"<vmap of {name_of(self.f)}>"
@@ -107,6 +109,11 @@ class Vmap(RowsTracing):
             result = repeat(*args)
             if result is not None:
                 return result
+        repeat = self.repeat_number
+        if repeat is not None and not kwargs:
+            result = repeat(*args)
+            if result is not None:
+                return result
         result = self._on(Rows(args, kwargs, self.in_axes, self.static), args)
         return result if self.out_axes == 0 else axes.place_rows(result, self.out_axes)
 
@@ -123,7 +130,8 @@ class Vmap(RowsTracing):
     def _settled(self, args: tuple[Any, ...], rows: Rows) -> Any:
         """The result; begun again where a row takes a path that meets more Values than all paths before."""
         if self.variants.outdated():  # a module that they have read is not as it was
-            self.variants, self.plans, self.repeat = Variants(self.variants), {}, None
+            self.variants, self.plans = Variants(self.variants), {}
+            self.repeat = self.repeat_number = None
         while True:
             try:
                 return self._compiled(args, rows)
@@ -142,9 +150,11 @@ class Vmap(RowsTracing):
                 uniform = plan.captured + rows.uniform if rows.uniform else plan.params
                 threads = self.threads or CORES
                 _, result = kernel.code.node(tuple(rows.arrays), tuple(rows.axes), uniform, rows.rows, threads, scale)
-                self._remember(plan, args, rows, threads)
+                self.repeat = self._remember(plan, args, rows, threads, RESULT) or self.repeat
                 return result
         sums = self._sums(rows, plan)
+        if plan.single and not plan.gradient and not plan.guarded:
+            self.repeat_number = self._remember(plan, args, rows, self.threads or CORES, None) or self.repeat_number
         results: list[Any] = [s * scale for s in sums[: plan.count]]
         if plan.values:
             width = len(inputs)
@@ -233,21 +243,25 @@ class Vmap(RowsTracing):
         if variant.trace.shape != plan.shape:
             raise Again
 
-    def _remember(self, plan: Plan, args: tuple[Any, ...], rows: Rows, threads: int) -> None:
-        """Let C answer calls on arrays of the same kinds without a second look."""
+    def _remember(
+        self, plan: Plan, args: tuple[Any, ...], rows: Rows, threads: int, op: Any
+    ) -> Callable[..., Any] | None:
+        """A callable in C for calls on arrays of the same kinds, which are answered without a second look; None for others."""
         same = len(rows.arrays) == len(args) and all(a is b for a, b in zip(args, rows.arrays))
         if rows.uniform or self.in_axes != 0 or not same or type(plan.params) is list:
-            return
+            return None
         if any(type(a) is not type(args[0]) for a in args):
-            return
+            return None
         from micrograd import _engine
 
         kernel = plan.variant.compile(plan.goal)
         code = kernel.code
+        if not isinstance(code, llvm.run.Rows):
+            return None
         work = code.machine_code, code.width, code.item, code.sums, code.scratch, threads
         here = kernel.__dict__, "code", code  # it holds as long as the kernel has this code
         watch = None if self.variants.watch is None else self.variants.watch.key
-        self.repeat = _engine.row_call(args, here, plan.params, work, RESULT, self.reduce == "mean", watch)
+        return _engine.row_call(args, here, plan.params, work, op, self.reduce == "mean", watch)
 
     def _plan(self, rows: Rows) -> Plan:
         """The execution plan for calls like this one."""

@@ -18,7 +18,7 @@ typedef struct {
     PyObject *captured;
     PyObject *watch; /* the modules that were read, as they were; NULL where there are none */
     PyTypeObject *array; /* what the arguments are: NumPy's array itself, no subclass */
-    RowCode rows;
+    RowCode rows; /* its op is -1 for a number without a gradient */
     int mean;
     Py_ssize_t n;
     Kind *kinds;
@@ -45,10 +45,24 @@ static Py_ssize_t open_same(RowCall *a, PyObject *const *args, Py_buffer *views,
     return got;
 }
 
+/* Whether the thread is in the mode that the code was made for: with a gradient, or inside no_grad(); without any Value, in both. */
+static int mode_fits(const RowCall *a) {
+    if (a->rows.op >= 0) return special_mode() == NULL;
+    return computes_plainly() && (Py_SIZE(a->captured) == 0 || !is_recording());
+}
+
+/* The sum of code without a gradient, from a list that is given away: a number, or a Value where there are Values. */
+static PyObject *one_number(const RowCall *a, PyObject *sums, double scale) {
+    if (sums == NULL) return NULL;
+    double y = PyFloat_AS_DOUBLE(PyList_GET_ITEM(sums, 0)) * scale;
+    Py_DECREF(sums);
+    return Py_SIZE(a->captured) ? (PyObject *)node_alloc(y) : PyFloat_FromDouble(y);
+}
+
 static PyObject *row_call_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     RowCall *a = (RowCall *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    if (n != a->n || kwnames != NULL || special_mode() != NULL || !structure_unchanged(a->watch)) Py_RETURN_NONE;
+    if (n != a->n || kwnames != NULL || !mode_fits(a) || !structure_unchanged(a->watch)) Py_RETURN_NONE;
     PyObject *now = PyDict_GetItemWithError(a->codes, a->key);
     if (now != a->code) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     for (Py_ssize_t i = 0; i < n; i++)
@@ -63,6 +77,7 @@ static PyObject *row_call_vectorcall(PyObject *self, PyObject *const *args, size
         RowData data = {.views = views, .n_views = n, .uniform = a->captured, .rows = views[0].shape[0], .bad = &none};
         data.scale = a->mean ? 1.0 / (double)data.rows : 1.0;
         result = run_rows(&a->rows, &data, &any_bad);
+        if (a->rows.op < 0) result = one_number(a, result, data.scale);
     }
     for (Py_ssize_t i = 0; i < got; i++) PyBuffer_Release(&views[i]);
     Py_DECREF(self);
@@ -84,8 +99,9 @@ static int learn_kinds(RowCall *a, PyObject *args) { /* 1: done; 0: one of them 
     return 1;
 }
 
-/* row_call(args, (codes, key, code), captured, (machine code, width, item, n_acc, scratch, threads), op, mean, the key of a Watch or
-   None) -> a callable that gives the node for arguments like these, or None for others; None itself where there are too many. The code has no guards. */
+/* row_call(args, (codes, key, code), captured, (machine code, width, item, n_acc, scratch, threads), op or None, mean, the key of a
+   Watch or None) -> a callable that gives the node for arguments like these, or None for others; None itself where there are too many.
+   The code has no guards. Without an op it has no gradients: then the callable gives a number, or a Value inside no_grad(). */
 PyObject *module_row_call(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *args, *codes, *key, *code, *captured, *op, *machine_code, *watch;
@@ -98,9 +114,9 @@ PyObject *module_row_call(PyObject *module, PyObject *arguments) {
         !PyArg_ParseTuple(work, "Onnnni:row_call", &machine_code, &rows.width, &rows.item, &rows.n_acc, &rows.scratch, &rows.threads))
         return NULL;
     if (watch != Py_None && !structure_check(watch)) return NULL;
-    Py_ssize_t n = PyTuple_GET_SIZE(args), row = row_of(op);
-    if (row < 0 || (rows.code = code_of(machine_code, 1)) == NULL || !rows_fit(&rows)) return NULL;
-    if (rows.n_acc != Py_SIZE(captured) + 1 || rows.n_acc != rows.code->outputs || rows.code->guarded)
+    Py_ssize_t n = PyTuple_GET_SIZE(args), row = op == Py_None ? -1 : row_of(op);
+    if ((row < 0 && op != Py_None) || (rows.code = code_of(machine_code, 1)) == NULL || !rows_fit(&rows)) return NULL;
+    if (rows.n_acc != (row < 0 ? 0 : Py_SIZE(captured)) + 1 || rows.n_acc != rows.code->outputs || rows.code->guarded)
         return PyErr_Format(PyExc_ValueError, "row_call(): the code has guards, or other results than one sum for each captured Value and one more");
     if (n < 1 || n > MOST_ARGUMENTS) Py_RETURN_NONE;
     rows.op = (int)row;

@@ -16,6 +16,7 @@ from micrograd.errors import TraceError
 from micrograd.math import ge, where
 from micrograd.nn.elementwise import Elementwise
 from micrograd.nn.initial import Generator, generator
+from micrograd.nn.parameters import parts
 from micrograd.structure import modules_of
 from micrograd.tape.trace import is_tracing
 
@@ -44,8 +45,8 @@ def at(step: Any, row: Any) -> Iterator[None]:
 
 def dropouts(model: Any) -> list[Dropout]:
     """Return every Dropout that a model has or calls, once, in order."""
-    parts = {id(part): part for module in modules_of(model) for _, part in module.modules()}
-    return [part for part in parts.values() if isinstance(part, Dropout)]
+    found = {id(part): part for module in modules_of(model) for part in parts(module) if isinstance(part, Dropout)}
+    return list(found.values())
 
 
 def is_random(model: Any) -> bool:

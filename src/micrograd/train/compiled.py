@@ -164,7 +164,10 @@ class Compiled:
         """Return the loss of some rows."""
         if self.random:
             self.step.data, self.number = step, first
-        error = self._mixed(part) if self.function is None else self._by_rows(part)
+        if part is None and self.simple:
+            error = self._whole()
+        else:
+            error = self._mixed(part) if self.function is None else self._by_rows(part)
         if self.same.lost():
             raise RuntimeError(
                 "the model has other parameters than when it was compiled, which the optimizer does not know: "
@@ -172,14 +175,17 @@ class Compiled:
             )
         return error
 
+    def _whole(self) -> Any:
+        """Return the loss of all rows, which is one call of compiled code."""
+        [bucket] = self.buckets
+        try:
+            return self.summed(*(bucket._whole or bucket.whole()))
+        except Exception as reason:
+            add_note(reason, f"in {bucket.name}")
+            raise
+
     def _by_rows(self, part: Any) -> Any:
         """Return the loss where that is a mean or a sum over rows."""
-        if part is None and self.simple:
-            try:
-                return self.summed(*self.buckets[0].whole())
-            except Exception as reason:
-                add_note(reason, f"in {self.buckets[0].name}")
-                raise
         total: Any = None
         for bucket, rows, numbers in self._parts(part):
             ys = bucket.whole()[1] if rows is None else bucket.ys[rows]
