@@ -92,8 +92,16 @@ class Writer:
             self.lines += r.choice(
                 [[], [], ["    kept[1] = s"], ["    h[0] = g[1]"], ["    g[0].append(x)", "    g[0].pop(0)"]]
             )
-        self.lines.append("    return s + g[0][1] * h[2][0] + kept[1] + sum([sum(r) for r in g]) - h[1][-1]")
+        self.lines.append("    return s + g[0][1] * h[2][0] + kept[1] + total([total(r) for r in g]) - h[1][-1]")
         return "\n".join(self.lines) + "\n"
+
+
+def total(numbers):
+    """sum(numbers), which corrects its rounding since Python 3.12, so that the paths of a program stay apart there."""
+    result = 0.0
+    for x in numbers:
+        result = result + x
+    return result
 
 
 def made(seed: int):
@@ -101,7 +109,7 @@ def made(seed: int):
     text = Writer(seed).program()
     name = f"<tables {seed}>"
     linecache.cache[name] = len(text), None, text.splitlines(True), name
-    names = {"math": math}
+    names = {"math": math, "total": total}
     exec(compile(text, name, "exec"), names)
     return names["f"], text
 

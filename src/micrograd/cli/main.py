@@ -82,7 +82,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        return int(module.run(args))
+        status = int(module.run(args))
+        sys.stdout.flush()  # what is left in the buffer: nobody may be there to read it
+        return status
     except BrokenPipeError:  # `micrograd info | head`: nobody reads the rest
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what Python would write when it ends
         return 141  # as a program that SIGPIPE has ended

@@ -253,6 +253,8 @@ typedef struct { /* an operand is a Value, or a number */
 int number(PyObject *o, double *out);        /* 0, or -1 with an error set */
 int other_number(PyObject *o, double *out);  /* 1: *out is the number; 0: not a number; -1: an error is set */
 int other_operand(PyObject *o, Operand *out);
+extern PyObject *str_name, *str_generation; /* keys that are made once: making them needs memory, which may fail */
+PyObject *known_item(PyObject *dict, PyObject *key);
 int comparand(PyObject *o, const char *how, Operand *out);
 PyObject *refuse(PyObject *o);               /* NULL, with the TypeError that names o */
 int has_axes(PyObject *o);                   /* an array of NumPy's, which asks for each of its elements (operand.py) */

@@ -16,7 +16,7 @@ static PyObject *after_collection(PyObject *module, PyObject *const *args, Py_ss
     if (nargs != 2 || !PyUnicode_Check(args[0]) || !PyDict_Check(args[1]))
         return PyErr_Format(PyExc_TypeError, "after_collection() takes a phase and a dict, as gc.callbacks are given them");
     if (PyUnicode_CompareWithASCIIString(args[0], "stop") != 0) Py_RETURN_NONE;
-    PyObject *generation = PyDict_GetItemString(args[1], "generation");
+    PyObject *generation = known_item(args[1], str_generation);
     if (generation != NULL && PyLong_Check(generation) && PyLong_AsLong(generation) == 2) release_slabs();
     Py_RETURN_NONE;
 }

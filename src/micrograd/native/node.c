@@ -53,7 +53,7 @@ static PyObject *collection_starts(PyObject *module, PyObject *args) { /* one of
     const char *phase;
     PyObject *info;
     if (!PyArg_ParseTuple(args, "sO!", &phase, &PyDict_Type, &info)) return NULL;
-    PyObject *generation = PyDict_GetItemString(info, "generation");
+    PyObject *generation = known_item(info, str_generation);
     if (!late || strcmp(phase, "start") != 0 || (generation != NULL && PyLong_AsLong(generation) == 0)) Py_RETURN_NONE;
     List order = {0};
     if (sort_all(&order) == 0) {

@@ -4,12 +4,21 @@
 
 static PyObject *real_abc; /* numbers.Real, once it was asked for: importing it takes a tenth of the package's time */
 static PyObject *str_array, *str_array_ufunc, *str_ndim;
+PyObject *str_name, *str_generation;
 
 int operand_init(void) {
     str_array = PyUnicode_InternFromString("__array__");
     str_array_ufunc = PyUnicode_InternFromString("__array_ufunc__");
     str_ndim = PyUnicode_InternFromString("ndim");
-    return str_array && str_array_ufunc && str_ndim ? 0 : -1;
+    str_name = PyUnicode_InternFromString("__name__");
+    str_generation = PyUnicode_InternFromString("generation");
+    return str_array && str_array_ufunc && str_ndim && str_name && str_generation ? 0 : -1;
+}
+
+PyObject *known_item(PyObject *dict, PyObject *key) { /* borrowed; NULL where it has none, or where it cannot tell */
+    PyObject *item = PyDict_GetItemWithError(dict, key);
+    if (item == NULL) PyErr_Clear();
+    return item;
 }
 
 static int is_real(PyObject *o) { /* NumPy's scalars are registered with numbers.Real; -1 with an error set */

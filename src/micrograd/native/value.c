@@ -120,7 +120,7 @@ static int may_be_unasked(void) {
     PyFrameObject *frame = PyEval_GetFrame();
     PyObject *globals = frame != NULL ? PyEval_GetGlobals() : NULL;
     if (globals == NULL) return 0;
-    PyObject *name = PyDict_GetItemString(globals, "__name__");
+    PyObject *name = known_item(globals, str_name);
     const char *module = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     if (module == NULL) PyErr_Clear();
     else if (strncmp(module, "numpy.", 6) == 0) return 1;
