@@ -45,12 +45,32 @@ FOOTER = """\
 const STEPS = @STEPS@;
 
 /**
- * What a node adds to the gradient of an input. Nothing passes a step (floor, sign ...), not even 0 times infinity.
- * @param {string} op @param {number} slot @param {number} local @param {number} upstream
+ * Whether an op is a step in this input (floor, sign ...), so that no gradient passes.
+ * @param {string} op @param {number} slot
  */
-export function pushed(op, slot, local, upstream) {
+export function isStep(op, slot) {
+  return STEPS[op]?.includes(slot) ?? false;
+}
+
+/**
+ * For each node of a graph, whether it lies behind steps alone: no gradient of the last node reaches it.
+ * @param {{op: string, inputs: number[]}[]} nodes
+ */
+export function behindSteps(nodes) {
+  const hidden = nodes.map((_, id) => id < nodes.length - 1);
+  for (let id = nodes.length - 1; id >= 0; id--) {
+    if (!hidden[id]) nodes[id].inputs.forEach((input, slot) => (hidden[input] &&= isStep(nodes[id].op, slot)));
+  }
+  return hidden;
+}
+
+/**
+ * What a node adds to the gradient of an input. Nothing passes a step or comes from behind one, not even 0 times infinity.
+ * @param {{op: string, hidden: boolean}} node @param {number} slot @param {number} local @param {number} upstream
+ */
+export function pushed(node, slot, local, upstream) {
   const product = local * upstream;
-  return Number.isNaN(product) && STEPS[op]?.includes(slot) ? 0 : product;
+  return Number.isNaN(product) && (node.hidden || isStep(node.op, slot)) ? 0 : product;
 }
 
 /**

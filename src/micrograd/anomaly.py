@@ -17,7 +17,7 @@ from typing import Any
 
 from micrograd import observed
 from micrograd.callsite import user_site
-from micrograd.engine import Value, topological
+from micrograd.engine import Value, behind_steps, topological
 from micrograd.errors import AnomalyError
 from micrograd.ops import OPS
 from micrograd.tree import flatten, name_of, unflatten
@@ -98,14 +98,14 @@ def _replay(root: Value) -> None:
     """A backward pass on the side: stop at the first gradient that is not finite. All .grad are put back."""
     watch = observed.set_watch(None, None)
     order = topological(root)
-    saved = [v.grad for v in order]
+    saved, hidden = [v.grad for v in order], behind_steps(order)
     found = None
     try:
         for v in order:
             v.grad = 0.0
         root.grad = 1.0
         for v in reversed(order):
-            if not v._prev:
+            if not v._prev or (id(v) in hidden and not v.grad):
                 continue
             v._backward()
             found = next(_bad_slots(v), None)

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd.engine import Value, apply
 from micrograd.math import stop_gradient
-from micrograd.ops import Op
+from micrograd.ops import Op, no_slope
 from micrograd.tape.trace import is_tracing, peek
 from micrograd.tree import Shape, flatten, map_values, name_of, size, unflatten, wants_function, written
 
@@ -19,7 +19,7 @@ from micrograd.tree import Shape, flatten, map_values, name_of, size, unflatten,
 ATTACH = Op(
     "attach",
     lambda y, x, slope: y,
-    [lambda y, x, slope, out: 1.0, lambda y, x, slope, out: slope, lambda y, x, slope, out: 0.0],
+    [lambda y, x, slope, out: 1.0, lambda y, x, slope, out: slope, no_slope],
 )
 
 
@@ -33,6 +33,10 @@ def _is_multiple(a: float, b: float, factor: float) -> bool:
     """Whether a is factor·b, or one of them lies beyond the range of floats."""
     expected = factor * b
     return not (isfinite(a) and isfinite(expected)) or abs(a - expected) <= 1e-9 * abs(expected) + 1e-290
+
+
+def _peek(slopes: list[Any]) -> list[float]:
+    return peek([0.0 if slope is None else slope for slope in slopes])
 
 
 P = ParamSpec("P")
@@ -54,7 +58,7 @@ class CustomVjp(Generic[P, R]):
     def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
         """Set the rule: `forward(*args)` returns the result and what `backward(kept, cotangent)` needs of it.
 
-        backward returns a tuple: for each argument the cotangent, arranged as the argument is; None stands for zero.
+        backward returns a tuple: for each argument the cotangent, arranged as the argument is; None where nothing passes to it.
         """
         wants_function(forward, "run forward")
         wants_function(backward, "run backward")
@@ -98,9 +102,9 @@ class CustomVjp(Generic[P, R]):
     def _attached(self, k: int, y: Any, leaves: list[Any], shapes: list[Shape], shape: Shape, kept: Any) -> Any:
         """Result k, with its slopes by all inputs: the rule is linear in the cotangent, and runs on a unit vector."""
         slopes = self._pulled(kept, shape, k, 1.0, shapes)
-        numbers = peek(slopes)
+        numbers = _peek(slopes)
         for factor in FACTORS:
-            scaled = peek(self._pulled(map_values(kept, lambda v: v._data), shape, k, factor, shapes))
+            scaled = _peek(self._pulled(map_values(kept, lambda v: v._data), shape, k, factor, shapes))
             if not all(_is_multiple(a, b, factor) for a, b in zip(scaled, numbers)):
                 raise ValueError(
                     f"the backward rule of {self!r} is not linear in the cotangent: {factor:.3g} times the cotangent gives "
@@ -109,12 +113,15 @@ class CustomVjp(Generic[P, R]):
                 )
         out = stop_gradient(y)
         for x, slope in zip(leaves, slopes):
-            if isinstance(x, Value):
+            if isinstance(x, Value) and slope is not None:
                 out = apply(ATTACH, out, x, slope if is_tracing() else map_values(slope, lambda v: v.data))
         return out
 
     def _pulled(self, kept: Any, shape: Shape, k: int, cotangent: float, shapes: list[Shape]) -> list[Any]:
-        """What the rule gives for all inputs, where the cotangent of result k is this number and the others are zero."""
+        """What the rule gives for all inputs, where the cotangent of result k is this number and the others are zero.
+
+        None for an input to which nothing passes.
+        """
         assert self.backward is not None
         found = self.backward(kept, unflatten(shape, iter([cotangent * (i == k) for i in range(size(shape))])))
         if not isinstance(found, tuple) or len(found) != len(shapes):
@@ -124,7 +131,7 @@ class CustomVjp(Generic[P, R]):
         slopes: list[Any] = []
         for number, (cotangent, wanted) in enumerate(zip(found, shapes)):
             if cotangent is None:
-                slopes += [0.0] * size(wanted)
+                slopes += [None] * size(wanted)
             elif flatten(cotangent, slopes) != wanted:
                 raise TypeError(
                     f"the backward rule of {self!r} gives argument {number} a cotangent of another structure than "

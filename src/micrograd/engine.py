@@ -74,13 +74,14 @@ class Value(Methods):
         Leaf gradients accumulate over calls; those of intermediate nodes are overwritten.
         """
         seed, order = number(gradient), topological(self)
-        before = [v.grad for v in order]
+        before, hidden = [v.grad for v in order], behind_steps(order)
         try:
             for v in order:
                 v.grad = 0.0
             self.grad = seed
             for v in reversed(order):
-                v._backward()
+                if not hidden or id(v) not in hidden or v.grad:  # behind a step, 0 times an infinite slope would be nan
+                    v._backward()
         except BaseException:  # a hand-written _backward, or Ctrl-C: as if it had not been called
             for v, grad in zip(order, before, strict=True):
                 v.grad = grad
@@ -124,12 +125,6 @@ class Value(Methods):
             raise TypeError("pow() of a Value takes no modulus")
         return _operator("pow", self, other)
 
-    def __divmod__(self, other: Any) -> tuple[Value, Value]:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> tuple[Value, Value]:
-        return other // self, other % self
-
     def __neg__(self) -> Value:
         return apply(OPS["neg"], self)  # type: ignore[no-any-return]
 
@@ -159,6 +154,25 @@ def topological(root: Value) -> list[Value]:
             stack.append((v, True))
             stack += [(child, False) for child in reversed(v._prev)]
     return order
+
+
+def behind_steps(order: list[Value]) -> set[int]:
+    """The ids of nodes that lie behind steps (floor, x < y) alone: no gradient of the last node reaches them."""
+    hidden: set[int] = set()
+    if any(v._rule is not None and v._rule.steps for v in order):
+        hidden.update([id(v) for v in order[:-1]])
+        for v in reversed(order):
+            if id(v) not in hidden:
+                steps = v._rule.steps if v._rule is not None else ()
+                hidden.difference_update(
+                    [id(u) for k, u in enumerate(v._prev) if k not in steps or has_own_backward(v)]
+                )
+    return hidden
+
+
+def has_own_backward(v: Value) -> bool:
+    """Whether somebody has written the `_backward` of this node."""
+    return "_backward" in v.__dict__ or type(v)._backward is not Value._backward
 
 
 def apply(op: Op, *args: Any) -> Any:
@@ -272,6 +286,8 @@ def _add_methods() -> None:
         if not hasattr(Value, f"__{python}__"):
             setattr(Value, f"__{python}__", lambda self, other, name=name: _operator(name, self, other))
         setattr(Value, f"__r{python}__", lambda self, other, name=name: _operator(name, other, self))
+    setattr(Value, "__divmod__", lambda self, other: (self // other, self % other))  # noqa: B010
+    setattr(Value, "__rdivmod__", lambda self, other: (other // self, other % self))  # noqa: B010
     setattr(Value, "__rpow__", lambda self, other, modulus=None: _operator("pow", other, self))  # noqa: B010
 
 
@@ -283,14 +299,3 @@ NATIVE = False
 if not TYPE_CHECKING and __name__ == "micrograd.engine":
     from micrograd.observed import NATIVE, Value, apply, no_grad, node, set_recording  # noqa: I001
     from micrograd.observed import attributes, set_scope, set_trace, set_watch, zero_grads
-
-
-def _no_requires_grad(self: Value, *flag: Any) -> None:
-    """Refuse PyTorch's way to freeze a parameter, which would be an attribute that nothing reads."""
-    raise AttributeError(
-        "a Value has no requires_grad, since it always has a gradient: optimizer.freeze([p]) leaves a parameter as it is, "
-        "optimizer.unfreeze([p]) ends that, and x.detach() lets no gradient through"
-    )
-
-
-setattr(Value, "requires_grad", property(_no_requires_grad, _no_requires_grad))  # noqa: B010

@@ -12,7 +12,7 @@ import sys
 from _thread import _local
 
 from micrograd import engine as plain
-from micrograd.operand import bound, brief, has_axes, number
+from micrograd.operand import bound, brief, has_axes, no_requires_grad, number
 from micrograd.ops import OPS, Op
 
 TYPE_CHECKING = False
@@ -387,3 +387,5 @@ if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
                 RuntimeWarning,
                 stacklevel=user_depth(),
             )
+
+setattr(Value, "requires_grad", property(no_requires_grad, no_requires_grad))  # noqa: B010

@@ -116,6 +116,14 @@ def no_name(data: Any, name: str) -> NoReturn:
     )
 
 
+def no_requires_grad(*_: Any) -> NoReturn:
+    """Refuse PyTorch's way to freeze a parameter, which would be an attribute that nothing reads."""
+    raise AttributeError(
+        "a Value has no requires_grad, since it always has a gradient: optimizer.freeze([p]) leaves a parameter as it is, "
+        "optimizer.unfreeze([p]) ends that, and x.detach() lets no gradient through"
+    )
+
+
 def has_axes(x: Any) -> bool:
     """Whether x is an array of NumPy's: it asks for the result of each of its elements (arrays.py)."""
     return hasattr(x, "__array_ufunc__") and bool(getattr(x, "ndim", 0))

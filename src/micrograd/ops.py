@@ -61,7 +61,7 @@ class Op:
         self.absorbing = absorbing
         self.defaults = defaults
         # The inputs in which it is a step: no gradient passes to them, not even 0 times inf.
-        self.steps = tuple([k for k, p in enumerate(partials) if p is _zero])
+        self.steps = tuple([k for k, p in enumerate(partials) if p is no_slope])
         if kind == "call":  # one name in every language, but where a row says otherwise
             operands = ", ".join(f"{{{i}}}" for i in range(self.arity))
             c, llvm, js = c or f"{name}({operands})", llvm or f"@{name}", js or f"Math.{name}({operands})"
@@ -493,7 +493,8 @@ def _normal(key: Any, row: Any, draw: Any) -> Any:
     return f.probit((f.philox(key, row, draw) - 0.5) + HALF_STEP)
 
 
-def _zero(*_: Any) -> float:
+def no_slope(*_: Any) -> float:
+    """The partial of a step: no gradient passes, whatever it is multiplied by."""
     return 0.0
 
 
@@ -520,7 +521,7 @@ _ROWS = [
     Op("sub", lambda a, b: a - b, [_one, lambda a, b, y: -1.0], symbol="-", rule=("1", "-1"), identity=0.0, c="{0} - {1}", llvm="fsub {F}{T} {0}, {1}"),
     Op("mul", lambda a, b: a * b, [lambda a, b, y: b, lambda a, b, y: a], symbol="*", rule=("b", "a"), commutative=True, identity=1.0, absorbing=0.0, c="{0} * {1}", llvm="fmul {F}{T} {0}, {1}"),
     Op("div", _div, [lambda a, b, y: f.div(1.0, b), lambda a, b, y: -f.div(y, b)], symbol="/", rule=("1/b", "-a/b²"), identity=1.0, c="{0} / {1}", llvm="fdiv {F}{T} {0}, {1}"),
-    Op("floordiv", lambda a, b: a // b if b else f.floor(_div(a, b)), [_zero, _zero], symbol="//", rule=("0", "0"), c="mg_floordiv({0}, {1})", llvm="@mg_floordiv", js="floordiv({0}, {1})"),
+    Op("floordiv", lambda a, b: a // b if b else f.floor(_div(a, b)), [no_slope, no_slope], symbol="//", rule=("0", "0"), c="mg_floordiv({0}, {1})", llvm="@mg_floordiv", js="floordiv({0}, {1})"),
     Op("mod", lambda a, b: a % b if b else nan, [_one, lambda a, b, y: -f.floordiv(a, b)], symbol="%", rule=("1", "-(a // b)"), c="mg_mod({0}, {1})", llvm="@mg_mod", js="modulo({0}, {1})"),
     Op("pow", _pow, [_pow_base, _pow_exponent], kind="call", symbol="**", rule=("b·a^(b-1)", "y·log(a)"), identity=1.0, js="power({0}, {1})"),
     Op("fmod", _ieee2(math.fmod), [_one, lambda a, b, y: -_quotient(a, b, y)], kind="call", rule=("1", "-trunc(a/b)"), js="{0} % {1}"),
@@ -528,7 +529,7 @@ _ROWS = [
     Op("fma", _library("fma", 3), [lambda a, b, c, y: b, lambda a, b, c, y: a, _one], rule=("b", "a", "1"), c="fma({0}, {1}, {2})", llvm="@llvm.fma", js="fma({0}, {1}, {2})"),
     Op("neg", lambda a: -a, [lambda a, y: -1.0], symbol="neg", rule=("-1",), c="-{0}", llvm="fneg {F}{T} {0}"),
     Op("abs", abs, [lambda a, y: f.where(f.eq(a, 0.0), 0.0, f.sign(a))], rule=("sign(a)",), c="fabs({0})", llvm="@llvm.fabs", js="Math.abs({0})"),
-    Op("copysign", _copysign, [lambda a, b, y: f.where(f.eq(a, 0.0), 0.0, f.copysign(1.0, b) * f.sign(a)), _zero], rule=("±1", "0"), llvm="strict"),
+    Op("copysign", _copysign, [lambda a, b, y: f.where(f.eq(a, 0.0), 0.0, f.copysign(1.0, b) * f.sign(a)), no_slope], rule=("±1", "0"), llvm="strict"),
     Op("min", lambda a, b: f.where(f.le(a, b), a, f.where(f.gt(a, b), b, a + b)),
        [lambda a, b, y: f.where(f.gt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0)), lambda a, b, y: f.where(f.lt(a, b), 0.0, f.where(f.eq(a, b), 0.5, 1.0))],
        rule=("1 if a < b else 0", "1 if b < a else 0")),
@@ -579,23 +580,23 @@ _ROWS = [
     Op("digamma", _digamma, [_digamma_slope], rule=("ζ(2, a)",)),
     Op("zeta", _zeta, [_unknown, lambda a, b, y: -a * f.zeta(a + 1.0, b)], rule=("not known", "-a·ζ(a + 1, b)")),
     # -- steps
-    Op("floor", lambda a: a // 1.0 if isfinite(a) else a, [_zero], rule=("0",), c="floor({0})", llvm="@llvm.floor", js="Math.floor({0})"),
-    Op("ceil", lambda a: -(-a // 1.0) if isfinite(a) else a, [_zero], rule=("0",), c="ceil({0})", llvm="@llvm.ceil", js="Math.ceil({0})"),
-    Op("round", lambda a: round(a, 0) if isfinite(a) else a, [_zero], rule=("0",), c="rint({0})", llvm="@llvm.rint", js="rint({0})"),
-    Op("trunc", lambda a: copysign(float(math.trunc(a)), a) if isfinite(a) else a, [_zero], rule=("0",), c="trunc({0})", llvm="@llvm.trunc", js="Math.trunc({0})"),
-    Op("sign", lambda a: f.where(f.gt(a, 0.0), 1.0, f.where(f.lt(a, 0.0), -1.0, a)), [_zero], rule=("0",), llvm="strict"),
+    Op("floor", lambda a: a // 1.0 if isfinite(a) else a, [no_slope], rule=("0",), c="floor({0})", llvm="@llvm.floor", js="Math.floor({0})"),
+    Op("ceil", lambda a: -(-a // 1.0) if isfinite(a) else a, [no_slope], rule=("0",), c="ceil({0})", llvm="@llvm.ceil", js="Math.ceil({0})"),
+    Op("round", lambda a: round(a, 0) if isfinite(a) else a, [no_slope], rule=("0",), c="rint({0})", llvm="@llvm.rint", js="rint({0})"),
+    Op("trunc", lambda a: copysign(float(math.trunc(a)), a) if isfinite(a) else a, [no_slope], rule=("0",), c="trunc({0})", llvm="@llvm.trunc", js="Math.trunc({0})"),
+    Op("sign", lambda a: f.where(f.gt(a, 0.0), 1.0, f.where(f.lt(a, 0.0), -1.0, a)), [no_slope], rule=("0",), llvm="strict"),
     # -- choice: 1.0 is true, 0.0 is false, as inputs anything but 0.0 is true
-    Op("where", lambda a, b, c: b if a else c, [_zero, lambda a, b, c, y: f.where(a, 1.0, 0.0), lambda a, b, c, y: f.where(a, 0.0, 1.0)],
+    Op("where", lambda a, b, c: b if a else c, [no_slope, lambda a, b, c, y: f.where(a, 1.0, 0.0), lambda a, b, c, y: f.where(a, 0.0, 1.0)],
        rule=("0", "1 if a else 0", "0 if a else 1"), c="{0} != 0.0 ? {1} : {2}", llvm="select"),
-    Op("lt", _compare(lambda a, b: a < b), [_zero, _zero], symbol="<", rule=("0", "0"), c="{0} < {1} ? 1.0 : 0.0", llvm="fcmp olt"),
-    Op("le", _compare(lambda a, b: a <= b), [_zero, _zero], symbol="<=", rule=("0", "0"), c="{0} <= {1} ? 1.0 : 0.0", llvm="fcmp ole"),
-    Op("gt", _compare(lambda a, b: a > b), [_zero, _zero], symbol=">", rule=("0", "0"), c="{0} > {1} ? 1.0 : 0.0", llvm="fcmp ogt"),
-    Op("ge", _compare(lambda a, b: a >= b), [_zero, _zero], symbol=">=", rule=("0", "0"), c="{0} >= {1} ? 1.0 : 0.0", llvm="fcmp oge"),
-    Op("eq", _compare(lambda a, b: a == b), [_zero, _zero], symbol="==", rule=("0", "0"), commutative=True, c="{0} == {1} ? 1.0 : 0.0", llvm="fcmp oeq"),
-    Op("ne", _compare(lambda a, b: a != b), [_zero, _zero], symbol="!=", rule=("0", "0"), commutative=True, c="{0} != {1} ? 1.0 : 0.0", llvm="fcmp une"),
+    Op("lt", _compare(lambda a, b: a < b), [no_slope, no_slope], symbol="<", rule=("0", "0"), c="{0} < {1} ? 1.0 : 0.0", llvm="fcmp olt"),
+    Op("le", _compare(lambda a, b: a <= b), [no_slope, no_slope], symbol="<=", rule=("0", "0"), c="{0} <= {1} ? 1.0 : 0.0", llvm="fcmp ole"),
+    Op("gt", _compare(lambda a, b: a > b), [no_slope, no_slope], symbol=">", rule=("0", "0"), c="{0} > {1} ? 1.0 : 0.0", llvm="fcmp ogt"),
+    Op("ge", _compare(lambda a, b: a >= b), [no_slope, no_slope], symbol=">=", rule=("0", "0"), c="{0} >= {1} ? 1.0 : 0.0", llvm="fcmp oge"),
+    Op("eq", _compare(lambda a, b: a == b), [no_slope, no_slope], symbol="==", rule=("0", "0"), commutative=True, c="{0} == {1} ? 1.0 : 0.0", llvm="fcmp oeq"),
+    Op("ne", _compare(lambda a, b: a != b), [no_slope, no_slope], symbol="!=", rule=("0", "0"), commutative=True, c="{0} != {1} ? 1.0 : 0.0", llvm="fcmp une"),
     # -- random numbers: philox(key, row, draw) is uniform in [0, 1), normal the same through probit(a), the quantile at 1/2 + a
-    Op("philox", philox.fraction, [_zero, _zero, _zero], rule=("0", "0", "0"), c="mg_philox({0}, {1}, {2})", llvm="philox", js="philox({0}, {1}, {2})"),
-    Op("normal", _normal, [_zero, _zero, _zero], rule=("0", "0", "0"), llvm="normal"),
+    Op("philox", philox.fraction, [no_slope, no_slope, no_slope], rule=("0", "0", "0"), c="mg_philox({0}, {1}, {2})", llvm="philox", js="philox({0}, {1}, {2})"),
+    Op("normal", _normal, [no_slope, no_slope, no_slope], rule=("0", "0", "0"), llvm="normal"),
     Op("probit", _probit, [lambda a, y: SQRT_2PI * f.exp(0.5 * (y * y))], rule=("√2π·exp(y²/2)",), llvm="strict"),
     # -- n-ary: a list of inputs in one node; sums run from left to right. dot takes [*xs, *ys].
     Op("sum", lambda xs: _fold(lambda acc, x: acc + x, xs, 0.0), [_one], nary=True, rule=("1",)),
@@ -610,7 +611,7 @@ OPS: dict[str, Op] = {op.name: op for op in _ROWS}
 
 
 # probit for code that reads mantissa and exponent from the bits of 0.5 - |q|; nobody asks for its partials
-PROBIT_OF = Op("probit_of", _probit_of, [_zero, _zero, _zero])
+PROBIT_OF = Op("probit_of", _probit_of, [no_slope, no_slope, no_slope])
 
 
 def facts(op: Op) -> tuple[str, ...]:

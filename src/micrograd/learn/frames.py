@@ -219,6 +219,8 @@ def _backward(nodes: list[Node]) -> Iterator[Frame]:
     steps: list[Frame] = []
     try:
         for node in reversed(nodes):
+            if node.by_hand and node.hidden and not grad[node.id]:
+                continue
             steps.extend(_push_by_hand(node, nodes, grad) if node.by_hand else _push(node, nodes, grad))
     finally:
         if saved is not None:
@@ -288,8 +290,11 @@ def _contribution(
     else:
         symbols = sentences.partial(row, slot, _displayed(node, nodes, ".data"), f"{node.name}.data")
         factor = bracketed(symbols or f"∂{node.name}/∂{target.name}")
-        words = _words("backward", {**shown, "factor": factor}, spoken, rule)
-        if node.inputs.count(target.id) > 1:
+        stopped = (
+            local is not None and math.isnan(local * upstream) and not math.isnan(product)
+        )  # a step, or behind one
+        words = _words("stopped" if stopped else "backward", {**shown, "factor": factor}, spoken, rule)
+        if node.inputs.count(target.id) > 1 and not stopped:
             side, k = _side(node, slot)
             where = texts.say(f"frames.{side}_spoken", k=k)
             words["spoken"] = texts.say("frames.backward_spoken_slot", **{**shown, **spoken, "slot": where})

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from micrograd.engine import Value, topological
+from micrograd.engine import Value, behind_steps, has_own_backward, topological
 from micrograd.learn import names as naming
 from micrograd.learn.sentences import ROWS, clean, literal, spell
 
@@ -27,19 +27,16 @@ class Node:
     partials: list[float | None] = field(default_factory=list)
     constant: bool = False
     by_hand: bool = False
+    hidden: bool = False  # behind steps (floor, sign ...) alone: no gradient reaches it
     line: int | None = None
     source: dict[str, Any] | None = None
     scope: tuple[str, ...] = ()
 
     def pushed(self, slot: int, local: float, upstream: float) -> float:
-        """What it adds to the gradient of an input. Nothing passes a step (floor, sign ...), not even 0 times inf."""
+        """What it adds to the gradient of an input. Nothing passes a step or comes from behind one, not even 0 times inf."""
         product, rule = local * upstream, self.value._rule
-        return 0.0 if product != product and rule is not None and slot in rule.steps else product
-
-
-def by_hand(v: Value) -> bool:
-    """Whether this node has a `_backward` that somebody wrote, in place of partials."""
-    return "_backward" in v.__dict__ or type(v)._backward is not Value._backward
+        nothing = self.hidden or (rule is not None and slot in rule.steps)
+        return 0.0 if nothing and product != product else product
 
 
 def scope_path(scope: int) -> tuple[str, ...]:
@@ -76,7 +73,7 @@ def constants(order: list[Value], inputs: list[list[int]]) -> list[bool]:
         slopes = v._partials
         for k, j in enumerate(ids):
             used[j] = True
-            if by_hand(v) or k >= len(slopes) or slopes[k] is not None:
+            if has_own_backward(v) or k >= len(slopes) or slopes[k] is not None:
                 plain[j] = False
     return [p and u for p, u in zip(plain, used)]
 
@@ -88,14 +85,14 @@ def read(root: Value, names: dict[str, Value] | None = None) -> list[Node]:
     order = topological(root)
     place = {id(v): i for i, v in enumerate(order)}
     inputs = [[place[id(u)] for u in v._prev] for v in order]
-    plain, seen = constants(order, inputs), reached(order, inputs)
+    plain, seen, hidden = constants(order, inputs), reached(order, inputs), behind_steps(order)
     paths: dict[int, tuple[str, ...]] = {}
     nodes = []
     for i, v in enumerate(order):
-        hand = by_hand(v) and bool(v._prev)
+        hand = has_own_backward(v) and bool(v._prev)
         row = ROWS.get(v._op) if v._prev else None
         slopes: list[float | None] = list(v._partials) if not hand else []
-        node = Node(i, v, data=v.data, inputs=inputs[i], constant=plain[i], by_hand=hand)
+        node = Node(i, v, data=v.data, inputs=inputs[i], constant=plain[i], by_hand=hand, hidden=id(v) in hidden)
         node.partials = (slopes + [None] * len(v._prev))[: len(v._prev)]
         node.symbol = v._op if v._prev else ""
         node.op = row.name if row else node.symbol

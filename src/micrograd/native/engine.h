@@ -122,6 +122,7 @@ static inline int is_by_hand(const Node *n) { return n->op == OP_USER || n->op =
 static inline Py_ssize_t input_count(const Node *n) { return n->flags & MANY ? n->block->n : n->count; }
 static inline Node **inputs(Node *n) { return n->flags & MANY ? n->block->in : n->in; }
 static inline double *input_partials(Node *n) { return n->flags & MANY ? n->block->partial : n->partial; }
+static inline int has_hook(Node *n) { return (n->flags & HOOKED) || !Py_IS_TYPE((PyObject *)n, ValueType); } /* maybe a _backward */
 static inline uint32_t scope_of(const Node *n) { return (uint32_t)n->scope_high << 16 | n->scope_low; }
 static inline void stamp_scope(Node *n, uint32_t scope) { n->scope_high = (scope >> 16) & 63, n->scope_low = (uint16_t)scope; }
 
@@ -145,6 +146,13 @@ void node_memory_back(Node *n);
 void release_slabs(void); /* give all memory back to the system in which no node is */
 int for_each_node(int (*visit)(Node *n, void *argument), void *argument); /* of our own memory, alive; stops where visit gives not 0 */
 void advise_huge(void *memory, size_t bytes);
+
+typedef struct {
+    uintptr_t *item;
+    Py_ssize_t n, room, used; /* used: the most that was in it, for list_return */
+} List;
+
+int list_grow(List *l, Py_ssize_t more);
 
 static inline size_t node_stride(void) { return gc_head + sizeof(Node); }
 
@@ -331,17 +339,19 @@ extern PyMethodDef table_methods[];
 
 /* ---- sweep.c */
 
-typedef struct {
-    uintptr_t *item;
-    Py_ssize_t n, room, used; /* used: the most that was in it, for list_return */
-} List;
-
-int list_grow(List *l, Py_ssize_t more);
 int sort_all(List *order); /* every node of our own memory, inputs first; 0, or -1 without memory. No marks are left. */
 void unmark_suspended(void); /* before marks are set by somebody else than a sweep */
 PyObject *value_backward(Node *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *value_push(Node *self, PyObject *unused);
 PyObject *value_zero_grad(Node *root, PyObject *unused);
+
+/* ---- steps.c */
+
+extern const unsigned char op_steps[]; /* for each row of the table, a bit for each input in which it is a step */
+void push_past_steps(Node *n);
+int hides_nodes(Node *n);     /* whether a step of this node may keep a sweep from other nodes */
+void tag_hidden(List *order); /* set the low bit of those that lie behind steps alone: see there */
+Py_ssize_t leave_out_hidden(List *order, Py_ssize_t i, int marked);
 
 /* ---- parameters.c, layer.c */
 

@@ -171,3 +171,20 @@ int for_each_node(int (*visit)(Node *, void *), void *argument) {
 }
 
 #endif
+
+/* ---- lists of pointers */
+
+int list_grow(List *l, Py_ssize_t more) {
+    Py_ssize_t room = l->room ? l->room : 256;
+    while (room < l->n + more) room *= 2;
+    uintptr_t *item = PyMem_RawRealloc(l->item, (size_t)room * sizeof(uintptr_t));
+    if (item == NULL) return -1;
+    l->item = item;
+    l->room = room;
+    if ((size_t)room * sizeof(uintptr_t) >= 2 * SLAB_BYTES) {
+        uintptr_t from = ((uintptr_t)item + SLAB_BYTES - 1) & ~(uintptr_t)(SLAB_BYTES - 1);
+        uintptr_t to = (uintptr_t)(item + room) & ~(uintptr_t)(SLAB_BYTES - 1);
+        advise_huge((void *)from, to - from);
+    }
+    return 0;
+}

@@ -29,21 +29,6 @@ static void list_return(List *l, List *spare) {
     l->n = l->room = 0;
 }
 
-int list_grow(List *l, Py_ssize_t more) {
-    Py_ssize_t room = l->room ? l->room : 256;
-    while (room < l->n + more) room *= 2;
-    uintptr_t *item = PyMem_RawRealloc(l->item, (size_t)room * sizeof(uintptr_t));
-    if (item == NULL) return -1;
-    l->item = item;
-    l->room = room;
-    if ((size_t)room * sizeof(uintptr_t) >= 2 * SLAB_BYTES) {
-        uintptr_t from = ((uintptr_t)item + SLAB_BYTES - 1) & ~(uintptr_t)(SLAB_BYTES - 1);
-        uintptr_t to = (uintptr_t)(item + room) & ~(uintptr_t)(SLAB_BYTES - 1);
-        advise_huge((void *)from, to - from);
-    }
-    return 0;
-}
-
 static inline Node *entry_node(uintptr_t entry) { return (Node *)(entry & ~(uintptr_t)1); }
 
 /* ---- one sweep in progress
@@ -65,12 +50,14 @@ typedef struct Sweep {
 
 static Sweep *suspended;
 
+static inline Node *ordered(const Sweep *s, Py_ssize_t i) { return entry_node(s->order.item[i]); }
+
 #define LOOK_EVERY 65536 /* nodes, between looks at the clock */
 
 static void set_marks(Sweep *s, int on) {
     if (s->marked == on) return;
     for (Py_ssize_t i = 0; i < s->order.n; i++) {
-        Node *n = (Node *)s->order.item[i];
+        Node *n = ordered(s, i);
         n->flags = (uint8_t)(on ? n->flags | VISITED : n->flags & ~VISITED);
     }
     for (Py_ssize_t i = 0; i < s->stack.n; i++) {
@@ -160,7 +147,7 @@ static void add_what_leaves_had(Sweep *s) {
 
 static void put_back(Sweep *s) { /* all gradients as they were before */
     for (Py_ssize_t i = 0; i < s->order.n; i++) {
-        Node *n = (Node *)s->order.item[i], **in = inputs(n);
+        Node *n = ordered(s, i), **in = inputs(n);
         n->grad = 0.0;
         for (Py_ssize_t k = 0, count = input_count(n); k < count; k++)
             if (has_gradient(in[k])) in[k]->grad = 0.0;
@@ -171,8 +158,6 @@ static void put_back(Sweep *s) { /* all gradients as they were before */
 static inline int shared_leaves(Node *n) {
     return (n->flags & SHARED) && captured_leaves((Captured *)((Shared *)n->block)->owner);
 }
-
-static inline int has_hook(Node *n) { return (n->flags & HOOKED) || !Py_IS_TYPE((PyObject *)n, ValueType); }
 
 /* ---- the sort
 
@@ -268,24 +253,14 @@ int sort_all(List *order) {
 
 /* ---- the sweep */
 
-static const unsigned char OP_STEPS[OP_COUNT] = OP_STEPS_ROWS;
+static inline int has_steps(const Node *n) { return n->op < OP_COUNT && op_steps[n->op]; }
 
 static void push_shared(const Block *b, double g) { /* apart from push, so that push stays small enough to be inlined */
     for (Py_ssize_t i = 0; i < b->n; i++) b->in[i]->grad += b->partial[i] * g;
 }
 
-static void push_past_steps(Node *n, unsigned steps) { /* no gradient passes a step, not even 0 times an infinite one */
-    Node **in = inputs(n);
-    for (Py_ssize_t i = 0; i < input_count(n); i++)
-        if (!(steps >> i & 1) && has_gradient(in[i])) in[i]->grad += input_partials(n)[i] * n->grad;
-}
-
-static inline void push(Node *n) {
+static inline void push_everywhere(Node *n) {
     double g = n->grad;
-    if (n->op < OP_COUNT && OP_STEPS[n->op]) {
-        push_past_steps(n, OP_STEPS[n->op]);
-        return;
-    }
     if (!(n->flags & MANY)) {
         if (n->count > 0 && has_gradient(n->in[0])) n->in[0]->grad += n->partial[0] * g;
         if (n->count > 1 && has_gradient(n->in[1])) n->in[1]->grad += n->partial[1] * g;
@@ -299,6 +274,11 @@ static inline void push(Node *n) {
     }
     for (Py_ssize_t i = 0; i < b->n; i++)
         if (has_gradient(b->in[i])) b->in[i]->grad += b->partial[i] * g;
+}
+
+static inline void push(Node *n) {
+    if (has_steps(n)) push_past_steps(n);
+    else push_everywhere(n);
 }
 
 PyObject *value_push(Node *self, PyObject *unused) {
@@ -316,13 +296,22 @@ static int call_backward(Node *n) {
 
 static int push_natively(Sweep *s) { /* no node has a hook */
     Py_ssize_t i = s->order.n - 1;
+    int narrowed = 0;
     while (i >= 0) {
         Py_ssize_t until = i >= LOOK_EVERY ? i - LOOK_EVERY : -1;
         for (; i > until; i--) {
             Node *n = (Node *)s->order.item[i];
             if (i >= 16) PREFETCH((void *)s->order.item[i - 16]);
             n->flags &= (uint8_t)~VISITED;
-            push(n);
+            if (!has_steps(n)) {
+                push_everywhere(n);
+                continue;
+            }
+            if (!narrowed && hides_nodes(n)) {
+                i = leave_out_hidden(&s->order, i, s->marked);
+                narrowed = 1;
+            }
+            push_past_steps(n);
         }
         if (i >= 0 && look_at_signals(s, 0) < 0) return -1;
     }
@@ -331,13 +320,16 @@ static int push_natively(Sweep *s) { /* no node has a hook */
 }
 
 static int push_with_hooks(Sweep *s) {
-    set_marks(s, 0); /* before any hook runs: it may start a sweep of its own */
-    for (Py_ssize_t i = 0; i < s->order.n; i++) Py_INCREF((PyObject *)s->order.item[i]); /* a hook may drop nodes still to come */
+    ordered(s, s->order.n - 1)->flags &= (uint8_t)~VISITED; /* the root is reached */
+    tag_hidden(&s->order);
+    s->marked = 0; /* before any hook runs: it may start a sweep of its own */
+    for (Py_ssize_t i = 0; i < s->order.n; i++) Py_INCREF((PyObject *)ordered(s, i)); /* a hook may drop nodes still to come */
     release_frees(s->frees);
     s->frees = 1;
     int failed = 0;
     for (Py_ssize_t i = s->order.n - 1; i >= 0 && !failed; i--) {
-        Node *n = (Node *)s->order.item[i];
+        Node *n = ordered(s, i);
+        if ((s->order.item[i] & 1) && n->grad == 0.0) continue; /* behind a step, where no hook has brought anything */
         if (has_hook(n)) failed = call_backward(n) < 0;
         else push(n);
     }
@@ -362,7 +354,7 @@ static PyObject *sweep(Node *root, double seed) {
     if (hooks > 0) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
-        for (Py_ssize_t i = 0; i < s.order.n; i++) Py_DECREF((PyObject *)s.order.item[i]);
+        for (Py_ssize_t i = 0; i < s.order.n; i++) Py_DECREF((PyObject *)ordered(&s, i));
         PyErr_Restore(type, value, traceback);
         s.order.n = 0;
     }

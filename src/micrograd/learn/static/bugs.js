@@ -38,7 +38,7 @@ function pass(graph, numbers, idea, passes) {
       graph.nodes[id].inputs.forEach((input, slot) => {
         const local = numbers.partials[id][slot];
         if (local === null || local === undefined) return;
-        const upstream = grads[id], before = grads[input], product = pushed(graph.nodes[id].op, slot, local, upstream);
+        const upstream = grads[id], before = grads[input], product = pushed(graph.nodes[id], slot, local, upstream);
         const frame = { node: id, input, slot, local, upstream, product, before };
         const facts = factsOf(graph, numbers, frame), more = /** @type {any} */ ({ at });
         if (idea && !idea.passes && idea.replaces) more.form = "assign";

@@ -1,12 +1,12 @@
 // One graph and its timeline: the nodes that Python sent, evaluated again when a leaf changes.
 // Frames are those of frames.py, computed by the same steps and put into words by the same templates.
-import { OPS, partialsOf, pushed, valueOf } from "./ops.js";
+import { OPS, behindSteps, partialsOf, pushed, valueOf } from "./ops.js";
 import { literal, readNumber, show } from "./numbers.js";
 import { pieces, speak, speakCall, t, text } from "./texts.js";
 
 /**
  * @typedef {{id: number, name: string, label: string, op: string, symbol: string, data: number, inputs: number[],
- *            partials: (number | null)[], constant: boolean, line: number | null, scope: number}} Node
+ *            partials: (number | null)[], constant: boolean, hidden: boolean, line: number | null, scope: number}} Node
  * @typedef {{x: number, y: number, w: number, h: number}} Rectangle
  * @typedef {{id: number, card: Rectangle, op: Rectangle | null}} Box
  * An edge: its path, where its label stands (null: nowhere), and how many edges it stands for.
@@ -41,6 +41,7 @@ export function readGraph(timeline) {
       node.partials = node.inputs.map((i, slot) => (nodes[i].constant ? null : slopes[slot]));
     }
   }
+  behindSteps(nodes).forEach((hidden, id) => (nodes[id].hidden = hidden));
   const { source = [], lines = [], frozen = "", layouts = [], words = null, scopes = [[]] } = timeline;
   return { nodes, root: nodes.length - 1, source: lines.map((k) => source[k]), frozen, scopes, words,
     layouts: layouts.map((place) => readLayout(place, nodes)) };
@@ -116,11 +117,11 @@ export function framesOf(graph, numbers) {
   frames.push({ kind: "seed", node: top.id, line: top.line, before: 0, after: 1 });
   grads[graph.root] = 1;
   for (let id = graph.nodes.length - 1; id >= 0; id--) {
-    const { op, inputs, line } = graph.nodes[id];
-    inputs.forEach((input, slot) => {
+    const node = graph.nodes[id], { line } = node;
+    node.inputs.forEach((input, slot) => {
       const local = numbers.partials[id][slot];
       if (local === null || local === undefined) return;
-      const before = grads[input], upstream = grads[id], product = pushed(op, slot, local, upstream), after = before + product;
+      const before = grads[input], upstream = grads[id], product = pushed(node, slot, local, upstream), after = before + product;
       grads[input] = after;
       frames.push({ kind: "backward", node: id, input, slot, line, local, upstream, product, before, after });
     });
@@ -183,8 +184,9 @@ function tellBackward(graph, numbers, frame) {
     shown[key] = show(frame[key]);
     spoken[key] = speak(frame[key]);
   }
-  const told = { ...wording(frame.form ?? "backward", shown, spoken, rule), factor };
-  if (shared(frame.input) && !frame.form) {
+  const stopped = Number.isNaN(frame.local * frame.upstream) && !Number.isNaN(frame.product); // a step, or behind one
+  const form = frame.form ?? (stopped ? "stopped" : "backward"), told = { ...wording(form, shown, spoken, rule), factor };
+  if (shared(frame.input) && form === "backward") {
     const slot = t(`frames.${side(frame.slot)}_spoken`, { k: String(frame.slot + 1) });
     told.spoken = t("frames.backward_spoken_slot", { ...shown, ...spoken, slot });
   }

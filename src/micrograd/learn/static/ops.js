@@ -221,12 +221,32 @@ export const OPS = {
 const STEPS = {"floordiv": [0, 1], "copysign": [1], "floor": [0], "ceil": [0], "round": [0], "trunc": [0], "sign": [0], "where": [0], "lt": [0, 1], "le": [0, 1], "gt": [0, 1], "ge": [0, 1], "eq": [0, 1], "ne": [0, 1], "philox": [0, 1, 2], "normal": [0, 1, 2]};
 
 /**
- * What a node adds to the gradient of an input. Nothing passes a step (floor, sign ...), not even 0 times infinity.
- * @param {string} op @param {number} slot @param {number} local @param {number} upstream
+ * Whether an op is a step in this input (floor, sign ...), so that no gradient passes.
+ * @param {string} op @param {number} slot
  */
-export function pushed(op, slot, local, upstream) {
+export function isStep(op, slot) {
+  return STEPS[op]?.includes(slot) ?? false;
+}
+
+/**
+ * For each node of a graph, whether it lies behind steps alone: no gradient of the last node reaches it.
+ * @param {{op: string, inputs: number[]}[]} nodes
+ */
+export function behindSteps(nodes) {
+  const hidden = nodes.map((_, id) => id < nodes.length - 1);
+  for (let id = nodes.length - 1; id >= 0; id--) {
+    if (!hidden[id]) nodes[id].inputs.forEach((input, slot) => (hidden[input] &&= isStep(nodes[id].op, slot)));
+  }
+  return hidden;
+}
+
+/**
+ * What a node adds to the gradient of an input. Nothing passes a step or comes from behind one, not even 0 times infinity.
+ * @param {{op: string, hidden: boolean}} node @param {number} slot @param {number} local @param {number} upstream
+ */
+export function pushed(node, slot, local, upstream) {
   const product = local * upstream;
-  return Number.isNaN(product) && STEPS[op]?.includes(slot) ? 0 : product;
+  return Number.isNaN(product) && (node.hidden || isStep(node.op, slot)) ? 0 : product;
 }
 
 /**

@@ -60,7 +60,7 @@ export function sweep(graph, partials, visits) {
     graph.nodes[id].inputs.forEach((input, slot) => {
       const local = partials[id][slot];
       if (local === null || local === undefined) return;
-      const product = pushed(graph.nodes[id].op, slot, local, upstream), before = grads[input];
+      const product = pushed(graph.nodes[id], slot, local, upstream), before = grads[input];
       grads[input] += product;
       pushes.push({ node: id, input, slot, local, upstream, product, before, after: grads[input], at });
     });
@@ -92,7 +92,7 @@ export function runOrder(graph, partials, visits) {
       const local = partials[node.id][slot];
       if (local === null || local === undefined) return;
       const mine = through.get(`${node.id}:${slot}`) ?? [];
-      const got = mine.reduce((sum, push) => sum + push.product, 0), wanted = pushed(node.op, slot, local, right[node.id]);
+      const got = mine.reduce((sum, push) => sum + push.product, 0), wanted = pushed(node, slot, local, right[node.id]);
       const flow = { from: input, to: node.id, slot, times: mine.length, got, wanted, fault: "", reason: "" };
       if (!same(got, wanted)) explain(graph, flow, mine, into.get(node.id) ?? [], visits);
       flows.push(flow);

@@ -1,6 +1,6 @@
 // A graph of one data point as a program that runs over many points at once. Values and partials are the op table's;
 // what is here is the order in which they are applied, which is that of the engine.
-import { OPS, partialsOf } from "./ops.js";
+import { OPS, behindSteps, isStep, partialsOf } from "./ops.js";
 import { readNumber } from "./numbers.js";
 
 /**
@@ -121,10 +121,12 @@ export class Program {
   backward(seed) {
     const { nodes, rows } = this;
     if (!this.grads.length) {
+      const hidden = behindSteps(nodes);
       this.grads = nodes.map(() => new Float64Array(rows));
       this.plan.forEach((step, k) => {
         step.up = this.grads[this.made[k]];
-        step.into = step.inputs.map((i) => (nodes[i].constant ? NONE : this.grads[i]));
+        const stops = (i, slot) => nodes[i].constant || hidden[this.made[k]] || isStep(step.op, slot);
+        step.into = step.inputs.map((i, slot) => (stops(i, slot) ? NONE : this.grads[i]));
       });
     }
     for (const grad of this.grads) grad.fill(0);

@@ -182,9 +182,6 @@ class Sweep:
         if op is PICK:
             self._pick(args, g, reach)
             return
-        if self.exact and not self.forward.regions:  # a step passes nothing on; but backward() goes on to its inputs
-            for k in op.steps:
-                self.grads.setdefault(args[k], b.const(0.0))
         wanted = [active[a] and k not in op.steps for k, a in enumerate(args)]
         if not any(wanted):
             return
