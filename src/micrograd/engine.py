@@ -158,15 +158,11 @@ def topological(root: Value) -> list[Value]:
 
 def behind_steps(order: list[Value]) -> set[int]:
     """The ids of nodes that lie behind steps (floor, x < y) alone: no gradient of the last node reaches them."""
-    hidden: set[int] = set()
-    if any(v._rule is not None and v._rule.steps for v in order):
-        hidden.update([id(v) for v in order[:-1]])
-        for v in reversed(order):
-            if id(v) not in hidden:
-                steps = v._rule.steps if v._rule is not None else ()
-                hidden.difference_update(
-                    [id(u) for k, u in enumerate(v._prev) if k not in steps or has_own_backward(v)]
-                )
+    hidden = {id(v) for v in order[:-1]} if any(v._rule is not None and v._rule.steps for v in order) else set()
+    for v in reversed(order if hidden else []):
+        if id(v) not in hidden:
+            steps = v._rule.steps if v._rule is not None else ()
+            hidden -= {id(u) for k, u in enumerate(v._prev) if k not in steps or has_own_backward(v)}
     return hidden
 
 
