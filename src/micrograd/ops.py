@@ -74,10 +74,10 @@ class Op:
     def __repr__(self) -> str:
         return f"Op({self.name})"
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         if OPS.get(self.name) is self:
             return _row, (self.name,)
-        return object.__reduce_ex__(self, 2)
+        return super().__reduce_ex__(max(protocol, 2))
 
 
 def _kind(arity: int, llvm: str) -> str:

@@ -11,7 +11,7 @@ from micrograd.stage.limits import Limits
 from micrograd.stage.staged import flat, stage
 from micrograd.tree import NUMBER
 from stage import test_renamed
-from stage.programs import eager, equal, staged
+from stage.programs import check_rows, eager, equal, staged
 from stage.realistic import PROGRAMS
 
 
@@ -176,3 +176,26 @@ def test_each_row_is_that_of_eager_code_or_has_a_tape_of_its_own(f, rows):
                 want = eager(g, row)
                 assert not isinstance(want, str), (row, got, want)
                 assert all(equal(a, b, exact=g is f) for a, b in zip(got, want)), (row, got, want)
+
+
+def item_that_is_a_text_elsewhere(x, y):
+    items = [x, y]
+    if x > 0:
+        items[0] = "none"
+    if x > 0:
+        return y
+    return math.prod([items[0], y]) + math.logsumexp(items)
+
+
+def count_of_a_loop(x, y):
+    count = 0
+    for _ in range(30):
+        count += 1
+        x = math.sin(x)
+    return count
+
+
+@pytest.mark.parametrize("f", [item_that_is_a_text_elsewhere, count_of_a_loop])
+def test_a_number_is_that_of_the_rows_that_are_here(f):
+    """Handed to a function that is not interpreted, or returned: what other rows have does not matter."""
+    check_rows(f, "value", [(0.7, 0.3), (-0.7, 0.3), (0.0, -2.0)])

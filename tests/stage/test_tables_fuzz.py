@@ -76,6 +76,21 @@ class Writer:
             ]
             self.change("            ")
 
+    def wrap(self, begun: int) -> None:
+        """Put the lines from here on into an arm of a choice, or before an exception, now and then."""
+        r = self.r
+        inner = ["    " + line for line in self.lines[begun:]]
+        test = r.choice(["x > y", "s < 0.5", "y > 0.2"])
+        kind = r.random()
+        if kind < 0.2:
+            self.lines[begun:] = [f"    if {test}:", *inner]
+        elif kind < 0.3:
+            self.lines[begun:] = [f"    if {test}:", "        kept[2] = y", "        g[1][1] = x", "    else:", *inner]
+        elif kind < 0.4:
+            raising = [f"        if {test}:", "            raise ValueError", "        g[2][0] = s"]
+            handling = ["    except ValueError:", "        s = s + g[1][1] - kept[0]"]
+            self.lines[begun:] = ["    try:", *inner, *raising, *handling]
+
     def program(self) -> str:
         r = self.r
 
@@ -87,8 +102,10 @@ class Writer:
         self.lines += ["def f(x, y):", f"    g = {table()}"]
         self.lines.append(f"    h = {r.choice([table(), table(), table(), 'g', 'list(g)', '[list(r) for r in g]'])}")
         self.lines += [f"    kept = {r.choice(['g[0]', 'g[1]', 'h[2]', 'list(g[1])'])}", "    s = 0.0"]
-        for _ in range(r.randint(1, 2)):
+        for _ in range(r.randint(1, 3)):
+            begun = len(self.lines)
             self.loops()
+            self.wrap(begun)
             self.lines += r.choice(
                 [[], [], ["    kept[1] = s"], ["    h[0] = g[1]"], ["    g[0].append(x)", "    g[0].pop(0)"]]
             )

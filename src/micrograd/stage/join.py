@@ -102,8 +102,8 @@ def join_values(m: Machine, entries: list[Entry]) -> Any:
 
 def _join_lanes(m: Machine, entries: list[Entry]) -> list[Entry]:
     """Join floats that change from one iteration to the next, and constants beside them. (An int must say how it grows.)"""
-    alike = [k for k, (_, _, x) in enumerate(entries) if (x.kind if isinstance(x, Summary) else type(x)) is float]
-    lanes = [entries[k][2] for k in alike if isinstance(entries[k][2], Summary)]
+    alike = [k for k, (_, _, x) in enumerate(entries) if (x.kind if type(x) is Lane else type(x)) is float]
+    lanes = [entries[k][2] for k in alike if type(entries[k][2]) is Lane]
     if not lanes or all(entries[k][2] is lanes[0] for k in alike):
         return entries
     rows = entries[alike[0]][0]
@@ -111,7 +111,7 @@ def _join_lanes(m: Machine, entries: list[Entry]) -> list[Entry]:
         rows = m.masks.either(rows, entries[k][0])
     numbers: list[Entry] = []
     for mask, by, x in [entries[k] for k in alike]:
-        numbers.append((mask, by, x.value if isinstance(x, Summary) else x))
+        numbers.append((mask, by, plain(x)))
     joined = Lane(float, join_values(m, numbers))
     return [*(e for k, e in enumerate(entries) if k not in alike), (rows, None, joined)]
 

@@ -18,6 +18,7 @@ from micrograd.stage.machine import MAX_STATEMENTS, OWN, Machine
 from micrograd.stage.masks import FALSE
 from micrograd.stage.scope import Scope
 from micrograd.stage.state import Frame
+from micrograd.stage.summary import is_own
 
 PACKAGE = str(Path(__file__).resolve().parents[1])
 
@@ -71,6 +72,8 @@ def block(body: list[ast.stmt], scope: Scope) -> Step:
             except (Exception, Lost) as why:
                 if m.handler() is None:
                     raise
+                if type(why) is not Lost and is_own(why):
+                    raise Unsupported(f"{type(why).__name__}: {why}") from why
                 m.bystanders, m.depth = around, depth
                 m.interrupted(here, why, journals)
             if m.handlers:

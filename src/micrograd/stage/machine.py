@@ -17,7 +17,7 @@ from micrograd.stage.join import Entry, join
 from micrograd.stage.limits import Limits
 from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
 from micrograd.stage.state import Exits, Frame, Journal, Key, State, changes, contents, restore, undo
-from micrograd.stage.summary import STALE, UNBOUND, Summary
+from micrograd.stage.summary import STALE, UNBOUND, Summary, is_own
 from micrograd.stage.tables import Tables, apart
 
 MAX_STATEMENTS = 400_000
@@ -160,7 +160,7 @@ class Machine:
         if isinstance(why, Outside) and self.rolling is not None:
             raise why
         handler = self.handler()
-        if handler is not None and isinstance(why, Exception):
+        if handler is not None and isinstance(why, Exception) and not is_own(why):
             here, self.here = self.here, mask
             self.leave(handler, why)
             self.here = self.masks.without(here, mask)

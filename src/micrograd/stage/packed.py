@@ -239,7 +239,14 @@ def load(m: Machine, p: Packed, i: Any) -> Any:
     at = position(m, p, i)
     numbers = getattr(p.array, "_numbers", None)
     known = numbers[at] if numbers is not None and type(at) is int else 0.0
-    found = node_of(LOAD, [p.array, float(at) if type(at) is int else at.value], known)
+    # A differentiated function sees an array from outside of it element by element, as it sees any number from outside.
+    outside = type(at) is int and p.array._trace not in chain_of(m)
+    before = observed.set_trace(p.array._trace) if outside else 0
+    try:
+        found = node_of(LOAD, [p.array, float(at) if type(at) is int else at.value], known)
+    finally:
+        if outside:
+            observed.set_trace(before)
     if p.of is MIXED:
         mark(m, found)
     return Lane(float, found) if p.of is FLOATS else found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from micrograd.engine import Value
@@ -10,6 +12,11 @@ from micrograd.stage.masks import FALSE, Mask
 
 if TYPE_CHECKING:
     from micrograd.stage.machine import Machine
+
+
+PACKAGE = Path(__file__).resolve().parents[1]
+WITHIN = tuple([str(PACKAGE / name) for name in ("tape", "compile")])
+STAGE = str(PACKAGE / "stage")
 
 
 class _Unbound:
@@ -70,3 +77,20 @@ def is_stale(x: Any) -> bool:
 def is_number(x: Any) -> bool:
     """Whether a number of the program: a Value, an int or a float, and no bool."""
     return isinstance(x, (Value, float, int)) and not isinstance(x, bool)
+
+
+def is_own(why: BaseException) -> bool:
+    """Whether an exception says something of this package and not of the program: no `except` of the program may catch it.
+
+    It was raised by the code that makes tapes, or because of an object that only the merger knows.
+    """
+    trace = why.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    file = trace.tb_frame.f_code.co_filename if trace is not None else ""
+    if file.startswith(WITHIN) or (isinstance(why, AssertionError) and file.startswith(STAGE)):
+        return True
+    if isinstance(getattr(why, "obj", None), Summary):
+        return True
+    names = [c.__name__ for c in Summary.__subclasses__()]
+    return re.search(rf"\b({'|'.join(names)}|Summary)\b", str(why)) is not None
