@@ -36,8 +36,16 @@ class _Segment:
     def trace(self) -> Trace:
         return trace(self.run, self.shape, peek(self.leaves), frozen=False)
 
+    def sources(self, found: Trace, k: int) -> list[tuple[int, Value]]:
+        """The Values that a gradient of result k reaches, each with its place on the tape; not those that steps alone read."""
+        reached = passes.reached(found.tape, found.tape.outputs[k : k + 1])
+        inputs = passes.sources(found.tape, INPUT, len(self.leaves))
+        params = passes.sources(found.tape, PARAM, len(found.captured))
+        pairs = [*zip(inputs, self.leaves), *zip(params, found.captured)]
+        return [(p, x) for p, x in pairs if p is not None and reached[p] and isinstance(x, Value)]
+
     def push(self, k: int, nodes: list[Value], before: list[float], cotangent: float) -> None:
-        """Add the gradients of result k to the nodes, by running the function again."""
+        """Add the gradients of result k to the nodes that they reach, by running the function again."""
         if any(x != y and x == x for x, y in zip(before, peek(nodes))):
             raise ValueError(
                 "the data of a Value has changed since remat ran its function, which is now to be run again\n"
@@ -45,9 +53,7 @@ class _Segment:
             )
         found = self.trace()
         at: dict[int, Value] = {id(v): v for v in nodes}
-        inputs = passes.sources(found.tape, INPUT, len(self.leaves))
-        params = passes.sources(found.tape, PARAM, len(found.captured))
-        wanted = [(p, x) for p, x in [*zip(inputs, self.leaves), *zip(params, found.captured)] if id(x) in at]
+        wanted = [(p, x) for p, x in self.sources(found, k) if id(x) in at]
         tape: Tape = found.tape.copy(outputs=found.tape.outputs[k : k + 1])
         swept = derived(tape, passes.adjoint, [p for p, _ in wanted])
         slopes = interpret.run(swept, peek(self.leaves), peek(found.captured))[1:]
@@ -91,8 +97,9 @@ def remat(f: Callable[P, R]) -> Callable[P, R]:
         before = peek(nodes)
         outputs = []
         for k, y in enumerate(numbers):
-            out: Any = constants[k] if k in constants else Value(y, tuple(nodes), "remat")
-            if k not in constants:
+            inputs = tuple({id(v): v for _, v in segment.sources(found, k)}.values())
+            out: Any = constants[k] if k in constants else Value(y, inputs, "remat")
+            if k not in constants and inputs:
                 out._backward = _backward(segment, k, nodes, before, out)
             outputs.append(out)
         return unflatten(found.shape, iter(outputs))

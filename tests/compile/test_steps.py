@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from micrograd import Value, engine, grad, jit, math, vmap
+from micrograd import Value, engine, grad, jit, math, remat, vmap
 from micrograd.ops import OPS
 from random_programs import needs_llvm
 
@@ -81,3 +81,22 @@ def test_no_gradient_reaches_a_pole_behind_a_step(way, name):
 
     for x in (0.0, 2.0):
         assert float(WAYS[way](f, x)) == 2.0 * x
+
+
+def test_a_compiled_function_is_no_way_around_a_step():
+    """A Value that steps alone read is no input of the result: its graph may have a pole."""
+    rounded = jit(lambda z: math.floor(z), wait=True)
+    chosen = jit(lambda z, x: math.where(z > 0.0, x, 2.0 * x), wait=True)
+    kept = remat(lambda z, x: math.sign(z) + x)
+    for f, slope in (
+        (lambda x: rounded(math.log(x)) + x, 1.0),
+        (lambda x: chosen(math.log(x), x), 2.0),
+        (lambda x: kept(math.log(x), x), 1.0),
+    ):
+        assert backward(f, 0.0) == slope
+    assert isinstance(rounded(Value(1.5)), Value)
+    x = Value(3.0)
+    both = jit(lambda z, x: (math.floor(z), z * x), wait=True)
+    _, product = both(Value(2.5), x)
+    product.backward()
+    assert x.grad == 2.5

@@ -16,6 +16,7 @@ from micrograd.compile.variants import Variant, is_recording
 from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.tape import interpret, passes
+from micrograd.tape.tape import INPUT
 from micrograd.tape.trace import Trace, user_depth
 from micrograd.tree import as_floats
 
@@ -32,13 +33,14 @@ class PointVariant(Variant):
         self._warned = False
         self._asked: set[Goal] = set()  # what is being compiled in the background
         self._plain: dict[tuple[int, ...], list[int]] = {}
+        self._reached: set[int] | None = None
         self._goals: dict[tuple[int, ...] | None, Goal] = {}
 
     def goal(self, wanted: tuple[int, ...] | None) -> Goal:
-        """Values alone (None), or also gradients with respect to the wanted inputs and all parameters."""
+        """Values alone (None), or also gradients with respect to the wanted inputs that they reach, and all parameters."""
         goal = self._goals.get(wanted)
         if goal is None:
-            by = ((), ()) if wanted is None else (wanted, tuple(range(self.tape.params)))
+            by = ((), ()) if wanted is None else (self.reached(wanted), tuple(range(self.tape.params)))
             goal = self._goals[wanted] = Goal(self.options, *by)
         return goal
 
@@ -78,7 +80,8 @@ class PointVariant(Variant):
     def run(self, leaves: list[Any], wanted: tuple[int, ...], wait: bool) -> list[Any] | None:
         """Results for these arguments, of which `wanted` are Values; None where a guard fails."""
         connected = bool(wanted or self.trace.captured)
-        gradient = connected and is_recording()
+        reached = self.reached(wanted)
+        gradient = bool(reached or self.trace.captured) and is_recording()
         goal = self.goal(wanted if gradient else None)
         kernel = self.kernels.get(goal)
         if kernel is None:
@@ -94,7 +97,7 @@ class PointVariant(Variant):
         if not gradient:
             flat = kernel.code.values(leaves, self.params)
             return self._finish(flat if flat is None or not connected else [Value(y) for y in flat], wanted)
-        inputs = [leaves[i] for i in wanted]
+        inputs = [leaves[i] for i in reached]
         return self._finish(kernel.code.nodes(leaves, self.params, inputs, len(self.tape.outputs)), wanted)
 
     def interpret(self, leaves: list[Any]) -> list[Any] | None:
@@ -103,6 +106,15 @@ class PointVariant(Variant):
             return self.with_constants(interpret.run(self.tape, as_floats(leaves), self.trace.captured))
         except interpret.GuardFailed:
             return None
+
+    def reached(self, wanted: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of these inputs that a gradient reaches: a Value that steps alone read is no input of the result."""
+        if self._reached is None:
+            places = passes.reached(self.tape, self.tape.outputs)
+            self._reached = {
+                k[0] for op, k, there in zip(self.tape.ops, self.tape.args, places) if op is INPUT and there
+            }
+        return tuple([i for i in wanted if i in self._reached])
 
     def plain(self, wanted: tuple[int, ...]) -> list[int]:
         """The results that depend on no Value, which in eager code are plain numbers."""

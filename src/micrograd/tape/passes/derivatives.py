@@ -81,6 +81,19 @@ def sources(tape: Tape, op: Op, count: int) -> list[int | None]:
     return where
 
 
+def reached(tape: Tape, outputs: Sequence[int]) -> list[bool]:
+    """Which places a gradient of these outputs may reach: not what steps (floor, x < y) alone read."""
+    found = [False] * len(tape)
+    for o in outputs:
+        found[o] = True
+    for i in range(len(tape) - 1, -1, -1):
+        op = tape.ops[i]
+        if found[i] and op not in SOURCES and op is not STOP:
+            for k, a in enumerate(tape.args[i]):
+                found[a] = found[a] or k not in op.steps
+    return found
+
+
 def slopes_of(builder: Builder, op: Op, args: tuple[int, ...], place: int, wanted: list[bool]) -> list[Any]:
     """The partials of one instruction as Refs or numbers; None for those that nobody wants."""
     refs = [Ref(builder, a) for a in args]
