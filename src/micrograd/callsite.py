@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import sys
+import warnings
 from typing import Any
 
 
@@ -60,3 +62,10 @@ def user_site(above: int) -> tuple[str, int, str] | None:
     """Return (file, line, function) of the innermost caller outside of micrograd, at least `above` frames up; None for none."""
     frame = user_frame(above + 1)
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def syntax_of(text: str, file: str = "<unknown>") -> ast.Module:
+    """The syntax tree of the user's source; Python gave its warnings about the text when it was imported, and gives none here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text, file)

@@ -11,7 +11,7 @@ from itertools import islice
 from types import FrameType
 from typing import Any
 
-from micrograd.callsite import user_frame
+from micrograd.callsite import syntax_of, user_frame
 from micrograd.engine import Value
 
 _MOST_ITEMS = 2000  # of lists and dicts that are searched: a convenience must not cost a second
@@ -113,7 +113,7 @@ def assignments(frame: FrameType | None) -> dict[str, dict[str, Any]]:
         first = 1 if code.co_name == "<module>" else code.co_firstlineno
         statements = [
             node
-            for node in ast.walk(ast.parse("".join(source)))
+            for node in ast.walk(syntax_of("".join(source)))
             if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For))
             and first <= node.lineno <= frame.f_lineno
         ]

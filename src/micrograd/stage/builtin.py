@@ -223,8 +223,9 @@ def _len(m: Machine, x: Any) -> Any:
 def _type(m: Machine, *args: Any) -> Any:
     if len(args) != 1:
         raise Unsupported("a class is created by type()")
-    mixed.refuse(m, m.now(args[0]))
-    return m.lift(type, args[0])
+    x = m.now(args[0])
+    mixed.refuse(m, x)
+    return x.kind if type(x) is Lane else m.lift(type, x)
 
 
 def _range(m: Machine, *ends: Any) -> Any:

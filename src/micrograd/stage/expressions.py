@@ -214,8 +214,12 @@ def _call(node: Any, scope: Scope) -> Run:
     args = [(isinstance(a, ast.Starred), alone(a, expression(a.value if isinstance(a, ast.Starred) else a, scope)))
             for a in node.args]  # fmt: skip
     named = [(k.arg, expression(k.value, scope)) for k in node.keywords]
-    if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and scope.hops("super") is None:
-        return _super
+    if isinstance(node.func, ast.Name) and node.func.id == "super" and scope.hops("super") is None:
+        starred = any(star for star, _ in args)
+        if not args:
+            return _super
+        if len(args) == 2 and not starred and not named:
+            return lambda m, frame: _super_of(args[0][1](m, frame), args[1][1](m, frame))
     if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "eval", "exec", "vars"):
         raise Unsupported(f"{node.func.id}() is not merged")
 
@@ -261,7 +265,13 @@ def alone(node: ast.expr, value: Run) -> Run:
 def _super(m: Machine, frame: Frame) -> Any:
     if frame.code is None or not frame.code.positional:
         raise Unsupported("super() inside of a comprehension")
-    return super(frame.lookup("__class__"), frame.variables[frame.code.positional[0]])
+    return _super_of(frame.lookup("__class__"), frame.variables[frame.code.positional[0]])
+
+
+def _super_of(kind: Any, x: Any) -> Any:
+    if isinstance(kind, Summary) or isinstance(x, Summary):
+        raise Unsupported("super() of an object that differs by row")
+    return super(kind, x)
 
 
 def _lambda(node: Any, scope: Scope) -> Run:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import linecache
+import warnings
 from types import CodeType, FunctionType
 from typing import Any
 
+from micrograd.callsite import syntax_of
 from micrograd.stage.errors import NoSource, Unsupported
 
 HAS_COLUMNS = hasattr(CodeType, "co_positions")  # from Python 3.11 on
@@ -50,7 +52,7 @@ def _functions_in(code: CodeType, by_statements: bool) -> list[tuple[Any, CodeTy
 
 
 def _index(text: str, name: str, by_statements: bool) -> dict[tuple[str, int], list[tuple[Any, CodeType]]]:
-    tree = ast.parse(text, name)
+    tree = syntax_of(text, name)
     nodes: dict[tuple[str, int], list[Any]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -60,7 +62,9 @@ def _index(text: str, name: str, by_statements: bool) -> dict[tuple[str, int], l
             nodes.setdefault(("<lambda>", node.lineno), []).append(node)
     codes: dict[tuple[str, int], list[CodeType]] = {}
     parts = [ast.Module(body=[s], type_ignores=[]) for s in tree.body] if by_statements else [tree]
-    waiting = [compile(part, name, "exec", dont_inherit=True) for part in parts]
+    with warnings.catch_warnings():  # Python gave its warnings about this text when it was imported
+        warnings.simplefilter("ignore")
+        waiting = [compile(part, name, "exec", dont_inherit=True) for part in parts]
     while waiting:
         code = waiting.pop()
         codes.setdefault((code.co_name, code.co_firstlineno), []).append(code)

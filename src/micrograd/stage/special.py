@@ -14,10 +14,13 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from micrograd.engine import Value
 from micrograd.operand import REFLECTED
 from micrograd.stage.errors import Unsupported
+from micrograd.stage.lanes import Lane
 from micrograd.stage.masks import FALSE, TRUE
 from micrograd.stage.summary import Summary
+from micrograd.tape import kinds
 
 if TYPE_CHECKING:
     from micrograd.stage.machine import Machine
@@ -221,6 +224,8 @@ def _holds(x: Any, name: str) -> bool:
 def attribute(m: Machine, x: Any, name: str) -> Any:
     """x.name, where code of the user's finds it; PLAIN where CPython does."""
     kind = type(x)
+    if name == "__class__" and isinstance(x, (Value, Lane)):
+        return x.kind if isinstance(x, Lane) else kinds.class_told(x)
     if written(kind, "__getattribute__") is not None:
         raise Unsupported(f"{kind.__name__} has a __getattribute__ of its own")
     if isinstance(x, BaseException) and name in ("__cause__", "__context__", "__suppress_context__", "__traceback__"):

@@ -25,7 +25,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from micrograd import observed
-from micrograd.callsite import place
+from micrograd.callsite import place, syntax_of
 from micrograd.engine import Value
 from micrograd.tape import purity
 from micrograd.tree import has
@@ -138,9 +138,14 @@ def _told(v: Value, frame: Any) -> type:
 def is_instance(x: Any, classes: Any) -> bool:
     """isinstance(x, classes), as a traced function is told: for code that runs it on the function's behalf."""
     if isinstance(x, Value) and x._trace in _here.traces and not isinstance(x, classes):
-        found = kind(x)
-        return issubclass(float if found is WholeNumber else found, classes)
+        return issubclass(class_told(x), classes)
     return isinstance(x, classes)
+
+
+def class_told(x: Value) -> type:
+    """x.__class__, as a traced function is told: for code that runs it on the function's behalf."""
+    found: type = kind(x)
+    return float if found is WholeNumber else found
 
 
 def _module(frame: Any) -> str:
@@ -203,7 +208,7 @@ def _lines_with(code: CodeType, of_interest: Callable[[Any], bool]) -> list[int]
         inside |= {line for *_, line in part.co_lines()}
         waiting += [c for c in part.co_consts if isinstance(c, CodeType)]
     try:
-        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+        tree = syntax_of("".join(linecache.getlines(code.co_filename)))
     except (SyntaxError, ValueError):
         return []
     return [n.lineno for n in ast.walk(tree) if of_interest(n) and n.lineno in inside]  # type: ignore[attr-defined]
