@@ -65,7 +65,7 @@ def user_site(above: int) -> tuple[str, int, str] | None:
 
 
 def syntax_of(text: str, file: str = "<unknown>") -> ast.Module:
-    """The syntax tree of the user's source; Python gave its warnings about the text when it was imported, and gives none here."""
+    """The syntax tree of the user's source, without the warnings that Python gave when it was imported."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text, file)

@@ -225,7 +225,7 @@ def _type(m: Machine, *args: Any) -> Any:
         raise Unsupported("a class is created by type()")
     x = m.now(args[0])
     mixed.refuse(m, x)
-    return x.kind if type(x) is Lane else m.lift(type, x)
+    return m.lift(lambda y: y.kind if type(y) is Lane else type(y), x)
 
 
 def _range(m: Machine, *ends: Any) -> Any:
@@ -304,9 +304,7 @@ def _getattr(m: Machine, x: Any, name: str, *default: Any) -> Any:
 def _isinstance(m: Machine, x: Any, classes: Any) -> Any:
     x = m.now(x)
     mixed.refuse(m, x)
-    if type(x) is Lane:
-        return issubclass(x.kind, classes)
-    return m.lift(kinds.is_instance, x, classes)
+    return m.lift(lambda y, c: issubclass(y.kind, c) if type(y) is Lane else kinds.is_instance(y, c), x, classes)
 
 
 def _absolute(m: Machine, x: Any) -> Any:

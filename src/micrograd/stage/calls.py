@@ -257,19 +257,21 @@ def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         mixed.refuse(m, *[x for a in [*plain, *kwargs.values()] for x in (a if type(a) in (list, tuple) else [a])])
     named = {name: plainly(m, a) for name, a in kwargs.items()}
     if any(type(a) is Lane for a in [*plain, *named.values()]):
-        if not total(f) or named or any(type(a) is Summary for a in plain):
+        on_tape = any(isinstance(a, Value) for a in plain)
+        if not total(f) or (f in WHOLE and not on_tape) or named or any(type(a) is Summary for a in plain):
             raise Unsupported(
-                "a plain number that changes from one iteration to the next is handed to code that is not interpreted"
+                "a number that changes from one iteration to the next is handed to code that is not interpreted"
             )
         y = f(*[a.value if type(a) is Lane else a for a in plain])
-        return y if any(isinstance(a, Value) for a in plain) else Lane(float, y)
+        return y if on_tape else Lane(float, y)
     if not any(type(a) is Summary for a in [*plain, *named.values()]):
         return _new(m, f(*plain, **named))
     names = list(named)
 
     def apply(*every: Any) -> Any:
         inside = [plainly(m, a) for a in every]  # lists that differ by row may have elements that do, too
-        return _new(m, f(*inside[: len(plain)], **dict(zip(names, inside[len(plain) :]))))
+        given, by_name = inside[: len(plain)], dict(zip(names, inside[len(plain) :]))
+        return native(m, f, given, by_name) if Lane in map(type, inside) else _new(m, f(*given, **by_name))
 
     return m.lift(apply, *plain, *named.values())
 

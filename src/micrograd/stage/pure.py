@@ -42,8 +42,13 @@ for module in (transforms, jacobians):
 PURE -= _INTERPRETED
 
 
-_LISTS = ("dot", "fsum", "logsumexp", "mean", "prod", "sum", "min", "max")
-_TOTAL = {f for f in PURE if f in [getattr(math, name) for name in math.__all__ if name not in _LISTS]}
+_LISTS = {"dot", "fsum", "logsumexp", "mean", "prod", "sum", "min", "max", "dist", "sumprod"}
+_OTHER_RESULTS = {"modf", "frexp", "isclose", "ulp", "nextafter"}  # which are no number, or none on the tape
+_OF_INTS = {"comb", "factorial", "gcd", "isqrt", "lcm", "ldexp", "perm"}
+_TOTAL = {
+    f for f in PURE
+    if f in [getattr(math, name) for name in math.__all__ if name not in _LISTS | _OTHER_RESULTS | _OF_INTS]
+}  # fmt: skip
 _TOTAL.add(vars(math)["_log"])  # which math.log calls, after it has looked at its arguments
 
 

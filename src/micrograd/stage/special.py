@@ -224,8 +224,12 @@ def _holds(x: Any, name: str) -> bool:
 def attribute(m: Machine, x: Any, name: str) -> Any:
     """x.name, where code of the user's finds it; PLAIN where CPython does."""
     kind = type(x)
-    if name == "__class__" and isinstance(x, (Value, Lane)):
-        return x.kind if isinstance(x, Lane) else kinds.class_told(x)
+    if isinstance(x, Lane):
+        if name != "__class__":
+            raise Unsupported(f"the attribute {name} of a plain number that changes from one iteration to the next")
+        return x.kind
+    if name == "__class__" and isinstance(x, Value):
+        return kinds.class_told(x)
     if written(kind, "__getattribute__") is not None:
         raise Unsupported(f"{kind.__name__} has a __getattribute__ of its own")
     if isinstance(x, BaseException) and name in ("__cause__", "__context__", "__suppress_context__", "__traceback__"):

@@ -56,6 +56,13 @@ class Summary:
     __bool__ = __len__ = __iter__ = __getitem__ = __call__ = __float__ = __int__ = __index__ = __hash__ = _not_here  # type: ignore[assignment]
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __format__ = __str__ = _not_here  # type: ignore[assignment]
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _not_here
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = (
+        _not_here
+    )
+    __divmod__ = __rdivmod__ = __matmul__ = __rmatmul__ = __invert__ = __round__ = __trunc__ = __floor__ = __ceil__ = (
+        _not_here
+    )
+    __complex__ = __setitem__ = __delitem__ = _not_here
     __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __neg__ = __abs__ = __pos__ = _not_here
 
 
