@@ -1,10 +1,10 @@
-"""Try each row of the table "there, partly, not" in docs/comparison.md with the peers that are installed.
+"""Try each row of the table of features in docs/comparison.md with the peers that are installed.
 
     python tools/features.py                # those that this interpreter has
     .venv-peers/bin/python tools/features.py    # those that `make bench` has installed
 
-A probe raises where the feature is missing. The first word of the cell in the table has to agree with the outcome: `there` and
-`partly` with a probe that runs, `not` with one that raises. Cells without a probe (GPUs, for one) are listed as not tried.
+A probe raises where the feature is missing. The first word of the cell in the table has to agree with the outcome: `yes` and
+`partly` with a probe that runs, `no` with one that raises. Cells without a probe (GPUs, for one) are listed as not tried.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def main() -> int:
         for (row, library), cell in said.items():
             if library != name or row not in probes:
                 continue
-            agrees = works(probes[row]) != cell.startswith("not")
+            agrees = works(probes[row]) != cell.startswith("no")
             wrong += not agrees
             print(f"{name:9} {row:32} {cell[:30]:30} {'agrees' if agrees else 'DISAGREES'}")
         print(f"{name:9} not tried: {', '.join(row for row, library in said if library == name and row not in probes)}")
