@@ -15,7 +15,7 @@ from micrograd.ops import OPS, Op, partials
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, TypeVar
+    from typing import Any, SupportsFloat, TypeVar
 
     from micrograd.methods import Methods
 
@@ -42,7 +42,7 @@ class Value(Methods):
     __array_ufunc__ = None  # NumPy leaves `np.float64(2) * Value(3)` to us
     label = ""
 
-    def __init__(self, data: Any, _children: Iterable[Value] = (), _op: Any = "", label: str = "") -> None:
+    def __init__(self, data: SupportsFloat, _children: Iterable[Value] = (), _op: Any = "", label: str = "") -> None:
         if isinstance(_children, str):
             no_name(data, _children)
         self.data: float = number(data)

@@ -18,7 +18,7 @@ from micrograd.ops import OPS, Op
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import Any, SupportsFloat
 
 if not hasattr(plain, "no_grad"):  # the original micrograd, installed beside, has overwritten engine.py
     from micrograd import install
@@ -73,7 +73,7 @@ class Value(plain.Value):
     _data, _grad, _inputs = _data, _grad, _inputs
     _backward = _unwatched(plain.Value._backward)
 
-    def __init__(self, data: Any, _children: Iterable[Value] = (), _op: Any = "", label: str = "") -> None:
+    def __init__(self, data: SupportsFloat, _children: Iterable[Value] = (), _op: Any = "", label: str = "") -> None:
         self._scope, self._trace = state.scope, state.trace
         _initialise(self, data, _children, _op, label)
         if tracing and not state.trace and any(child._trace for child in self._inputs):

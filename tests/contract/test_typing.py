@@ -19,6 +19,8 @@ MISTAKES = [  # each line is an error to mypy and to pyright
     "Value(2.0).backwards()",
     "v1: str = Value(2.0).data",
     "Value(2.0, lable='x')",
+    "Value('x')",
+    "Value([1.0])",
     "Value(2.0).tanh(3)",
     "v2: int = Value(2.0) * 3",
     "Value(2.0).data = 'x'",

@@ -1,6 +1,7 @@
 """A program that uses the public names as an ordinary user would; test_typing.py checks it with mypy --strict and pyright."""
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,7 @@ from micrograd import (
 from micrograd.engine import NATIVE
 
 a, b = Value(2.0, label="a"), Value(-3)
+a32, third, zero_d = Value(np.float32(2.0)), Value(Fraction(1, 3)), Value(np.array(2.0))
 c: Value = (a * b + 10).tanh()
 c += 1
 d: Value = 2**c - c / 3 % 2 // 1
