@@ -9,7 +9,7 @@ from math import inf, isnan, nan
 import pytest
 from mpmath import mp
 
-from micrograd import Value
+from micrograd import Value, grad, math
 from micrograd.ops import OPS, Op, call, partials
 
 
@@ -73,3 +73,13 @@ def test_a_row_is_copied_by_its_name_and_an_op_outside_of_the_table_by_its_field
     other = Op("twice", lambda a: 2.0 * a, [lambda a, y: 2.0])
     found = copy.copy(other)
     assert type(found) is Op and found is not other and found.name == "twice" and found.value(2.0) == 4.0
+
+
+def test_slopes_at_infinity():
+    for a, expected in ((inf, 1.0), (-inf, -1.0)):
+        assert partials(OPS["hypot"], [a, 2.0], inf)[0] == expected
+    for order in (1, 2):
+        f = lambda x: math.atan2(x, 2.0) + math.atan2(3.0, x)  # noqa: E731
+        for _ in range(order):
+            f = grad(f)
+        assert f(inf) == f(-inf) == 0.0
