@@ -152,7 +152,8 @@ typedef struct {
     Py_ssize_t n, room, used; /* used: the most that was in it, for list_return */
 } List;
 
-int list_grow(List *l, Py_ssize_t more);
+List list_take(List *spare);
+void list_return(List *l, List *spare);
 
 static inline size_t node_stride(void) { return gc_head + sizeof(Node); }
 
@@ -339,6 +340,7 @@ extern PyMethodDef table_methods[];
 
 /* ---- sweep.c */
 
+int list_grow(List *l, Py_ssize_t more);
 int sort_all(List *order); /* every node of our own memory, inputs first; 0, or -1 without memory. No marks are left. */
 void unmark_suspended(void); /* before marks are set by somebody else than a sweep */
 PyObject *value_backward(Node *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

@@ -172,19 +172,24 @@ int for_each_node(int (*visit)(Node *, void *), void *argument) {
 
 #endif
 
-/* ---- lists of pointers */
+/* ---- lists of pointers, and memory that is kept for the next one */
 
-int list_grow(List *l, Py_ssize_t more) {
-    Py_ssize_t room = l->room ? l->room : 256;
-    while (room < l->n + more) room *= 2;
-    uintptr_t *item = PyMem_RawRealloc(l->item, (size_t)room * sizeof(uintptr_t));
-    if (item == NULL) return -1;
-    l->item = item;
-    l->room = room;
-    if ((size_t)room * sizeof(uintptr_t) >= 2 * SLAB_BYTES) {
-        uintptr_t from = ((uintptr_t)item + SLAB_BYTES - 1) & ~(uintptr_t)(SLAB_BYTES - 1);
-        uintptr_t to = (uintptr_t)(item + room) & ~(uintptr_t)(SLAB_BYTES - 1);
-        advise_huge((void *)from, to - from);
+#define SPARE_ITEMS ((Py_ssize_t)1 << 22) /* 32 MB: the order of a graph of four million nodes */
+
+List list_take(List *spare) {
+    List l = *spare;
+    spare->item = NULL;
+    spare->room = 0;
+    l.n = l.used = 0;
+    return l;
+}
+
+void list_return(List *l, List *spare) {
+    if (spare->item == NULL && l->room <= SPARE_ITEMS && l->room <= 4096 + 64 * l->used) { /* not what a small graph has no use for */
+        *spare = *l;
+    } else {
+        PyMem_RawFree(l->item);
     }
-    return 0;
+    l->item = NULL;
+    l->n = l->room = 0;
 }

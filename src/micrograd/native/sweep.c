@@ -4,29 +4,23 @@
 #include "ops.h"
 #include "platform.h"
 
-/* ---- lists of pointers; the last sweep's memory is kept for the next one, and taken while in use, so that a sweep inside a sweep
-   gets its own */
+/* ---- the memory of the last sweep is kept for the next one, and taken while in use, so that a sweep inside a sweep gets its own */
 
 static List spare_stack, spare_order, spare_held;
 
-#define SPARE_ITEMS ((Py_ssize_t)1 << 22) /* 32 MB: the order of a graph of four million nodes */
-
-static List list_take(List *spare) {
-    List l = *spare;
-    spare->item = NULL;
-    spare->room = 0;
-    l.n = l.used = 0;
-    return l;
-}
-
-static void list_return(List *l, List *spare) {
-    if (spare->item == NULL && l->room <= SPARE_ITEMS && l->room <= 4096 + 64 * l->used) { /* not what a small graph has no use for */
-        *spare = *l;
-    } else {
-        PyMem_RawFree(l->item);
+int list_grow(List *l, Py_ssize_t more) { /* in this file, so that the compiler can keep the lists of sort() in registers */
+    Py_ssize_t room = l->room ? l->room : 256;
+    while (room < l->n + more) room *= 2;
+    uintptr_t *item = PyMem_RawRealloc(l->item, (size_t)room * sizeof(uintptr_t));
+    if (item == NULL) return -1;
+    l->item = item;
+    l->room = room;
+    if ((size_t)room * sizeof(uintptr_t) >= 2 * SLAB_BYTES) {
+        uintptr_t from = ((uintptr_t)item + SLAB_BYTES - 1) & ~(uintptr_t)(SLAB_BYTES - 1);
+        uintptr_t to = (uintptr_t)(item + room) & ~(uintptr_t)(SLAB_BYTES - 1);
+        advise_huge((void *)from, to - from);
     }
-    l->item = NULL;
-    l->n = l->room = 0;
+    return 0;
 }
 
 static inline Node *entry_node(uintptr_t entry) { return (Node *)(entry & ~(uintptr_t)1); }
@@ -276,7 +270,7 @@ static inline void push_everywhere(Node *n) {
         if (has_gradient(b->in[i])) b->in[i]->grad += b->partial[i] * g;
 }
 
-static inline void push(Node *n) {
+static void push(Node *n) {
     if (has_steps(n)) push_past_steps(n);
     else push_everywhere(n);
 }
