@@ -14,6 +14,7 @@ from micrograd.engine import Value
 from micrograd.stage import arranged, iterate, iterators, mixed, packed, special
 from micrograd.stage.calls import attribute, call, extend
 from micrograd.stage.errors import Unsupported
+from micrograd.stage.instances import is_plain_class
 from micrograd.stage.join import join
 from micrograd.stage.lanes import Lane
 from micrograd.stage.language import BUILTINS, PLUS
@@ -110,6 +111,8 @@ def _sum(m: Machine, source: Any, start: Any = 0) -> Any:
         m.here = here
         return m.now(total)
     items = iterate.items(m, source)
+    if is_plain_class(type(m.now(start))) or any(is_plain_class(type(x)) for x in items):
+        return functools.reduce(lambda a, b: _plus(m, m.now(a), m.now(b)), items, start)
     if not any(isinstance(x, (Value, Summary)) for x in items) and type(m.now(start)) is not Summary:
         return sum(items, start)
     first = next(k for k, x in enumerate(items) if isinstance(x, (Value, Summary)))
@@ -123,6 +126,10 @@ def _plus(m: Machine, a: Any, b: Any) -> Any:
     if sys.version_info >= (3, 12) and _has_float(m, a) and _has_float(m, b):
         raise Unsupported("sum() of floats and of what differs by row, which CPython adds with a correction")
     return binary(m, operator.add, a, b)
+
+
+def _operator(op: Callable[[Any, Any], Any], m: Machine, a: Any, b: Any) -> Any:
+    return binary(m, op, m.now(a), m.now(b))
 
 
 def _add(m: Machine, a: Any, b: Any) -> Any:
@@ -301,10 +308,34 @@ def _getattr(m: Machine, x: Any, name: str, *default: Any) -> Any:
     return m.lift(one, x)
 
 
+def _hasattr(m: Machine, x: Any, name: str) -> Any:
+    mixed.refuse(m, m.now(x))
+
+    def one(y: Any) -> bool:
+        if type(y) is Lane:
+            return hasattr(y.kind, name)
+        try:
+            attribute(m, y, name)
+        except AttributeError:
+            return False
+        return True
+
+    return m.lift(one, x)
+
+
 def _isinstance(m: Machine, x: Any, classes: Any) -> Any:
     x = m.now(x)
     mixed.refuse(m, x)
+    if isinstance(x, Value) and _has_no_numbers(classes):  # of whatever class the number is
+        return False
     return m.lift(lambda y, c: issubclass(y.kind, c) if type(y) is Lane else kinds.is_instance(y, c), x, classes)
+
+
+def _has_no_numbers(classes: Any) -> bool:
+    """Whether no number is an object of these classes of the user's, nor of those that inherit from them."""
+    if type(classes) is tuple:
+        return all(map(_has_no_numbers, classes))
+    return type(classes) is type and is_plain_class(classes) and all(map(_has_no_numbers, classes.__subclasses__()))
 
 
 def _absolute(m: Machine, x: Any) -> Any:
@@ -354,10 +385,12 @@ BUILTINS |= {
     min: _extreme(ast.Lt), max: _extreme(ast.Gt), any: _any(True), all: _any(False), sum: _sum, sorted: _sorted,
     list: _list, tuple: _tuple, set: _set, dict: _dict, next: _next, iter: _iter, bool: _bool, len: _len, type: _type,
     range: _range, int: _convert(int), float: _convert(float), print: _print, zip: _zip, map: _map, enumerate: _enumerate,
-    reversed: _reversed, getattr: _getattr, abs: _absolute, isinstance: _isinstance, id: _refuse, input: _refuse, open: _refuse,
-    sys.getrecursionlimit: _refuse, list.sort: sort, PLUS: _add, dir: _refuse, vars: _refuse, locals: _refuse, globals: _refuse,
-    functools.reduce: _reduce, eval: _refuse, exec: _refuse, compile: _refuse, sys.exc_info: _refuse, sys._getframe: _refuse,
+    reversed: _reversed, getattr: _getattr, hasattr: _hasattr, abs: _absolute, isinstance: _isinstance, list.sort: sort,
+    functools.reduce: _reduce, PLUS: _add,
 }  # fmt: skip
+BUILTINS |= {op: functools.partial(_operator, op) for op in special.BINARY}
+BUILTINS |= dict.fromkeys([id, input, open, sys.getrecursionlimit, dir, vars, locals, globals, eval, exec, compile,
+                           sys.exc_info, sys._getframe], _refuse)  # fmt: skip
 if sys.version_info >= (3, 11):
     BUILTINS[sys.exception] = _refuse
 BUILTINS |= {f: _listed(f) for f in ARRANGED} | {itertools.count: _count} | arranged.RULES

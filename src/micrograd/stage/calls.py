@@ -6,22 +6,25 @@ import dataclasses
 import functools
 import inspect
 import operator
+from abc import ABCMeta
 from collections.abc import Callable
 from types import BuiltinFunctionType, BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any
+from weakref import ReferenceType
 
 from micrograd.engine import Value
-from micrograd.stage import iterate, iterators, managers, mixed, packed, ragged, special, stored
+from micrograd.stage import instances, iterate, iterators, managers, mixed, packed, ragged, special, stored
+from micrograd.stage.attributes import is_generated, keeps, put
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.folds import fold
 from micrograd.stage.functions import Function, enter
-from micrograd.stage.join import number
 from micrograd.stage.lanes import Lane
 from micrograd.stage.language import BUILTINS, Internal
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
+from micrograd.stage.natives import native, new, once
 from micrograd.stage.operators import binary, item
-from micrograd.stage.pure import WHOLE, is_pure, total
+from micrograd.stage.pure import is_pure
 from micrograd.stage.summary import Summary
 
 MUTATORS: dict[Any, set[str]] = {
@@ -91,6 +94,10 @@ def change(m: Machine, x: Any, function: Callable[[Any], Any]) -> Any:
 def set_item(m: Machine, x: Any, index: Any, value: Any) -> None:
     """x[index] = value"""
     mixed.refuse(m, index)
+    own = special.written(type(x), "__setitem__")
+    if own is not None:
+        call(m, own, [x, index, value], {})
+        return
     if type(x) not in (list, dict):
         raise Unsupported(f"an item of a {type(x).__name__} is assigned")
     special.refuse_inside(m, index)
@@ -110,12 +117,16 @@ def set_attribute(m: Machine, x: Any, name: str, value: Any) -> None:
     """x.name = value"""
     kind = type(x)
     plain: Any = object.__setattr__
-    if kind.__setattr__ is not plain or isinstance(x, ModuleType) or not hasattr(x, "__dict__"):
+    if kind.__setattr__ is not plain or isinstance(x, ModuleType):
         raise Unsupported(f"an attribute of a {kind.__name__} is assigned")
-    if hasattr(getattr(kind, name, None), "__set__"):
-        raise Unsupported(f"a property of a {kind.__name__} is assigned")
+    by_class = special.found(kind, name)
+    if type(by_class) is property and type(by_class.fset) is FunctionType:
+        call(m, by_class.fset, [x, value], {})
+        return
+    if not keeps(x, name):
+        raise Unsupported(f"an attribute or a property of a {kind.__name__} is assigned")
     m.touch(x)
-    vars(x)[name] = value
+    put(x, name, value)
 
 
 def in_place(m: Machine, op: Any, old: Any, value: Any) -> Any:
@@ -189,15 +200,17 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return managers.Managed(m, f.__wrapped__, args, kwargs)
     if kind is FunctionType:
         return enter(m, f, args, kwargs)
-    if f is object.__setattr__ and len(args) == 3 and not kwargs:
+    if f is object.__setattr__ and len(args) == 3 and not kwargs and keeps(args[0], args[1]):
         m.touch(args[0])
-        vars(args[0])[args[1]] = args[2]
+        put(args[0], args[1], args[2])
         return None
     inner: Any = None if special.written(kind, "__getattr__") else f
     if getattr(inner, "kernel", None) is inner and inner is not None:  # a jitted function
         return call(m, inner.f, args, kwargs)
     if isinstance(f, type):
         return _instance(m, f, args, kwargs)
+    if isinstance(f, ReferenceType):  # objects live longer here than in eager code
+        raise Unsupported("a weak reference is followed")
     inner = vars(kind).get("__call__") or next(
         (vars(k)["__call__"] for k in kind.__mro__ if "__call__" in vars(k)), None
     )
@@ -242,63 +255,6 @@ def named(m: Machine, x: Any) -> Any:
     return x
 
 
-def once(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Call something that may have an effect, and so not for one alternative after the other."""
-    if any(type(plainly(m, a)) is Summary for a in [*args, *kwargs.values()]):
-        raise Unsupported(f"a call of {getattr(f, '__qualname__', type(f).__name__)} with what differs by row")
-    return native(m, f, args, kwargs)
-
-
-def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Call something as it is."""
-    plain = [plainly(m, a) for a in args]
-    special.refuse_inside(m, *plain, *kwargs.values())
-    if m.mixed and m.limits.coarse and not (total(f) and f not in WHOLE):
-        mixed.refuse(m, *[x for a in [*plain, *kwargs.values()] for x in (a if type(a) in (list, tuple) else [a])])
-    named = {name: plainly(m, a) for name, a in kwargs.items()}
-    if any(type(a) is Lane for a in [*plain, *named.values()]):
-        on_tape = any(isinstance(a, Value) for a in plain)
-        if not total(f) or (f in WHOLE and not on_tape) or named or any(type(a) is Summary for a in plain):
-            raise Unsupported(
-                "a number that changes from one iteration to the next is handed to code that is not interpreted"
-            )
-        y = f(*[a.value if type(a) is Lane else a for a in plain])
-        return y if on_tape else Lane(float, y)
-    if not any(type(a) is Summary for a in [*plain, *named.values()]):
-        return _new(m, f(*plain, **named))
-    names = list(named)
-
-    def apply(*every: Any) -> Any:
-        inside = [plainly(m, a) for a in every]  # lists that differ by row may have elements that do, too
-        given, by_name = inside[: len(plain)], dict(zip(names, inside[len(plain) :]))
-        return native(m, f, given, by_name) if Lane in map(type, inside) else _new(m, f(*given, **by_name))
-
-    return m.lift(apply, *plain, *named.values())
-
-
-def _new(m: Machine, result: Any) -> Any:
-    return m.made(result) if type(result) in (list, dict, set) and id(result) not in m.births else result
-
-
-def plainly(m: Machine, x: Any) -> Any:
-    """An argument for code that is not interpreted: containers without Summaries in them."""
-    x = ragged.settle(m, x)
-    if type(x) in (list, tuple):
-        if any(type(i) in (Summary, list, tuple, dict) for i in x):
-            parts = [number(m, plainly(m, i)) for i in x]
-            if any(type(i) is Summary for i in parts):
-                raise Unsupported("a list of what differs by row is handed to code that is not interpreted")
-            return x if all(a is b for a, b in zip(parts, x)) else type(x)(parts)
-        return x
-    if type(x) is dict and any(type(i) is Summary for i in x.values()):
-        raise Unsupported("a dict of what differs by row is handed to code that is not interpreted")
-    if isinstance(x, iterate.Comprehension):
-        return plainly(m, x.items(m))
-    if isinstance(x, iterators.Iterator):
-        return plainly(m, iterate.items(m, x))
-    return x
-
-
 def _method(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A method of a list, dict or set."""
     owner, name = f.__self__, f.__name__
@@ -315,8 +271,11 @@ def _method(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     compares = type(owner) is list and name in ("index", "count", "remove")
     several = ragged.ragged(owner)
     parts = [owner] if several is None else [held for _, held in several.alternatives]
-    if compares and any(isinstance(x, (Value, Summary)) for x in [*(x for part in parts for x in part), *args]):
-        raise Unsupported(f"list.{name} of Values")
+    if compares:
+        every = [*(x for part in parts for x in part), *args]
+        instances.refuse(m, *every)
+        if any(isinstance(x, (Value, Summary)) for x in every):
+            raise Unsupported(f"list.{name} of Values")
     if name in MUTATORS[type(owner)]:
         if name == "extend":
             return extend(m, owner, *args)
@@ -341,7 +300,7 @@ def _method(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if name in READERS[type(owner)]:
         seen = ragged.settle(m, owner)
         args = [ragged.settle(m, a) for a in args]
-        return m.now(m.lift(lambda y, *given: _new(m, getattr(y, name)(*given, **kwargs)), seen, *args))
+        return m.now(m.lift(lambda y, *given: new(m, getattr(y, name)(*given, **kwargs)), seen, *args))
     raise Unsupported(f"{type(owner).__name__}.{name}")
 
 
@@ -352,7 +311,7 @@ def _instance(m: Machine, kind: type, args: list[Any], kwargs: dict[str, Any]) -
         return kind(*args, **kwargs)
     if (
         issubclass(kind, (BaseException, tuple))
-        or type(kind) is not type
+        or type(kind) not in (type, ABCMeta)
         or kind.__new__ is not object.__new__
         or issubclass(kind, Value)
     ):
@@ -365,7 +324,7 @@ def _instance(m: Machine, kind: type, args: list[Any], kwargs: dict[str, Any]) -
         )
     made = m.made(kind.__new__(kind))
     begin = kind.__init__
-    if hasattr(kind, "__dataclass_fields__") and special.is_generated(begin):
+    if hasattr(kind, "__dataclass_fields__") and is_generated(begin):
         _fill(m, kind, made, args, kwargs)
     elif begin is not object.__init__:
         call(m, begin, [made, *args], kwargs)
@@ -377,18 +336,17 @@ def _instance(m: Machine, kind: type, args: list[Any], kwargs: dict[str, Any]) -
 def _fill(m: Machine, kind: Any, made: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
     """What the `__init__` does that `dataclass` has made."""
     fields = kind.__dataclass_fields__.values()
-    held = getattr(made, "__dict__", None)
-    descriptors = any(hasattr(special.found(kind, f.name), "__set__") for f in fields)
-    if held is None or descriptors or special.written(kind, "__setattr__") or any(_is_init_only(f) for f in fields):
+    room = all(keeps(made, f.name) for f in fields)
+    if not room or special.written(kind, "__setattr__") or any(_is_init_only(f) for f in fields):
         raise Unsupported(f"a {kind.__name__} is made")
     given = inspect.signature(kind.__init__).bind(made, *args, **kwargs).arguments
     for f in dataclasses.fields(kind):
         if f.init and f.name in given:
-            held[f.name] = given[f.name]
+            put(made, f.name, given[f.name])
         elif f.default_factory is not dataclasses.MISSING:
-            held[f.name] = call(m, f.default_factory, [], {})
+            put(made, f.name, call(m, f.default_factory, [], {}))
         elif f.init:
-            held[f.name] = f.default
+            put(made, f.name, f.default)
     post = special.found(kind, "__post_init__")
     if post is not None:
         call(m, post, [made], {})

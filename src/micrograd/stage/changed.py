@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from micrograd.stage import tables
 from micrograd.stage.errors import Outside, Unsupported
-from micrograd.stage.forms import Form, lists_in
+from micrograd.stage.forms import Form
+from micrograd.stage.instances import alternatives, is_named, is_plain_class
 from micrograd.stage.join import Entry
 from micrograd.stage.masks import FALSE, TRUE
 from micrograd.stage.packed import LONG, packed, window
@@ -41,23 +42,24 @@ class Changed(FromOutside):
         m = roll.m
         if window(x) is not None:
             raise Unsupported("a row of a table becomes longer, or is changed as a whole")
-        if ragged(x) is not None or not (packed(x) is not None or all(_is_number(item) for item in x)):
-            raise Unsupported("a list of other things than numbers is changed")
+        if ragged(x) is not None or not (packed(x) is not None or all(_is_item(item) for item in x)):
+            raise Unsupported("a list of other things than numbers and objects is changed")
         if roll.items is not None and any(x is y or is_row_of(y, x) for y in roll.items.lists):
             raise Unsupported("the list that the loop runs over is changed")
         super().__init__(roll, x)
         m.touch(x, unpack=False)
-        self.is_array = not x or len(x) >= LONG or packed(x) is not None
+        self.is_array = not x or packed(x) is not None or (len(x) >= LONG and all(map(_is_number, x)))
+        self.entry = list(x)
         self.room = 0  # so many elements more than the list has at its longest between two iterations
         self._begin_form()
 
     def _begin_form(self) -> None:
-        self.form = Form(roll=self.roll)
+        self.form = Form(self.roll, arrays=True)
         if self.is_array:
             self.form.row = Row(self.roll, False, self.room)
             self.form.row.admit(self.x)
         else:
-            self.form.admit_items(self.x)
+            self.form.admit_items(self.x, entry=True)
 
     def widen(self) -> None:
         """Let the list be an array; an array have more room."""
@@ -83,6 +85,18 @@ class Changed(FromOutside):
             return True
         return self.form.admit(self.final) if self.is_array else self.form.admit_items(self.final)
 
+    def forms(self) -> list[Form]:
+        """The form of the list."""
+        return [self.form]
+
+    def entries(self) -> list[tuple[Form, Any]]:
+        """What the list holds before the loop, item by item, and the forms of the items."""
+        return [] if self.form.parts is None else list(zip(self.form.parts, self.entry))
+
+    def held(self) -> list[tuple[Form, Any]]:
+        """What the list holds at the end of an iteration, item by item, and the forms of the items."""
+        return [] if self.form.parts is None else list(zip(self.form.parts, self.final))
+
     def finish(self, m: Machine, results: list[Any]) -> None:
         """Let the list hold what it holds behind the loop."""
         m.touch(self.x, unpack=False)
@@ -107,10 +121,10 @@ def carry(roll: Roll, found: Outside) -> None:
         raise found
 
 
-def check_names(lists: Sequence[Any], begun: dict[str, Any], finals: dict[str, Any]) -> None:
+def check_changed(roll: Roll, begun: dict[str, Any], finals: dict[str, Any]) -> None:
     """Refuse a variable that holds such a list behind an iteration and another one before it."""
     for name, x in finals.items():
-        if x is not begun[name] and any(c.x is y for c in lists for y in lists_in(x)):
+        if x is not begun[name] and any(c.x is y for c in roll.lists for y in alternatives(x) if type(y) is list):
             raise Unsupported("a list that is changed is given another name")
 
 
@@ -124,6 +138,13 @@ def _is_number(x: Any) -> bool:
     if type(x) is Summary:
         return all(_is_number(y) for _, y in x.alternatives)
     return isinstance(x, Summary) or is_number(x)
+
+
+def _is_item(x: Any) -> bool:
+    """Whether a list that is changed may hold x: a number, an object, or something like a text."""
+    if isinstance(x, Summary):
+        return all(_is_item(y) for y in alternatives(x) if not isinstance(y, Summary))
+    return _is_number(x) or is_plain_class(type(x)) or is_named(x) or isinstance(x, (str, bool, type(None)))
 
 
 def owned(m: Machine, frame: Frame, names: list[str]) -> set[str]:
@@ -141,4 +162,4 @@ def owned(m: Machine, frame: Frame, names: list[str]) -> set[str]:
     return {only[0] for key, only in held.items() if key in free and len(only) == 1 and only[0] in names}
 
 
-__all__ = ["Changed", "carry", "check_names", "owned", "refuse_growth"]
+__all__ = ["Changed", "carry", "check_changed", "owned", "refuse_growth"]

@@ -41,5 +41,13 @@ class Outside(Unsupported):
         self.changed = changed
 
 
+class Copied(Unsupported):
+    """Something is done with an object that only the object of eager code can tell: the loop that copied it is unrolled."""
+
+    def __init__(self, why: str, loop: Any) -> None:
+        super().__init__(why)
+        self.loop = loop
+
+
 class Lost(BaseException):
     """No row is left: every one of them raises, or does something that is not merged."""

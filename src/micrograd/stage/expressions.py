@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.stage import arranged, calls, iterate, iterators, lanes, special
-from micrograd.stage.errors import StaleRead, Unsupported
+from micrograd.stage.errors import Copied, StaleRead, Unsupported
 from micrograd.stage.folds import Folds
 from micrograd.stage.functions import definition, makes
 from micrograd.stage.generators import Generator
@@ -16,6 +16,7 @@ from micrograd.stage.lanes import Lane
 from micrograd.stage.language import EXPRESSIONS, Run, expression
 from micrograd.stage.machine import Machine
 from micrograd.stage.operators import binary, choose, compare, item
+from micrograd.stage.packed import Forgotten
 from micrograd.stage.scope import Scope, comprehension_scope
 from micrograd.stage.state import Frame
 from micrograd.stage.summary import STALE, UNBOUND, Summary
@@ -56,6 +57,8 @@ def load(name: str, scope: Scope) -> Run:
             raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
         if value is STALE:
             raise StaleRead(name)
+        if type(value) is Forgotten:
+            raise Copied(f"`{name}` is read behind a loop that does not carry it", value.loop)
         return value
 
     def outer(m: Machine, frame: Frame) -> Any:

@@ -11,6 +11,7 @@ import ast
 from typing import Any
 
 from micrograd.stage import iterators
+from micrograd.stage.attributes import attributes
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
@@ -86,8 +87,8 @@ def _reach(m: Machine, code: Any, frame: Frame) -> list[Any]:
             held = list(x)
         elif isinstance(x, dict):
             held = [*x, *x.values()]
-        elif isinstance(x, iterators.Iterator) or (id(x) in m.births and hasattr(x, "__dict__")):
-            held = list(vars(x).values())
+        elif isinstance(x, iterators.Iterator) or (id(x) in m.births and attributes(x)):
+            held = list(attributes(x).values())
         else:
             continue
         found.append((x, held))

@@ -139,6 +139,11 @@ def iterator(m: Machine, x: Any) -> Iterator:
         return found
     if type(x) is Summary or (ragged(x) is not None and type(x) is not list):
         return Sequence(_lists(m, settle(m, x)))
+    others = ("__next__", "__len__", "__length_hint__")  # list() asks for the length, too
+    if special.written(type(x), "__iter__") and not any(special.written(type(x), name) for name in others):
+        found = special.iterated(m, x)
+        if isinstance(found, Iterator):
+            return found
     if any(special.written(type(x), name) for name in ("__iter__", "__getitem__", "__len__", "__next__")):
         raise Unsupported(f"an iteration over {type(x).__name__}")
     if isinstance(x, (list, tuple, range, str, bytes, Span)):

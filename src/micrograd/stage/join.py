@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from micrograd import engine
 from micrograd.engine import Value
 from micrograd.stage.errors import TooManyWays
+from micrograd.stage.instances import Shape, is_named
 from micrograd.stage.lanes import Lane, plain
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.mixed import bound_of, joins, mark, may_be_plain
@@ -26,7 +27,7 @@ def constant_key(x: Any) -> Any:
     kind = type(x)
     if kind in (int, float, bool, str, bytes, complex) and x == x:
         return kind, repr(x)
-    if kind is tuple:
+    if kind is tuple or is_named(x):
         return kind, tuple([constant_key(item) for item in x])
     return id(x)
 
@@ -118,19 +119,19 @@ def _join_lanes(m: Machine, entries: list[Entry]) -> list[Entry]:
 
 def _join_tuples(m: Machine, groups: list[list[Any]]) -> list[tuple[Mask, Any]]:
     """Tuples of one length become one tuple of joined items: who asks for their identity is refused."""
-    by_length: dict[int, list[list[Any]]] = {}
+    by_length: dict[Shape, list[list[Any]]] = {}
     found: list[tuple[Mask, Any]] = []
     for mask, x in groups:
-        if type(x) is tuple:
-            by_length.setdefault(len(x), []).append([mask, x])
+        if type(x) is tuple or is_named(x):
+            by_length.setdefault(Shape(type(x), len(x)), []).append([mask, x])
         else:
             found.append((mask, x))
-    for alike in by_length.values():
+    for shape, alike in by_length.items():
         mask = alike[0][0]
         for other, _ in alike[1:]:
             mask = m.masks.either(mask, other)
         items = [join(m, [(rows, None, x[k]) for rows, x in alike]) for k in range(len(alike[0][1]))]
-        found.append((mask, tuple(items) if len(alike) > 1 else alike[0][1]))
+        found.append((mask, shape.make(items) if len(alike) > 1 else alike[0][1]))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from micrograd import engine
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 SIMPLE = (operator.add, operator.sub, operator.mul)
 DIVISIONS = {operator.truediv: "div", operator.floordiv: "floordiv", operator.mod: "mod"}
 EXACT = 2**53  # whole numbers below are floats
+LARGE = 1e290  # below, a bound of a float is one in spite of rounding
+BOUNDED = ("sin", "cos", "atan", "atan2", "tanh", "erf")  # functions with a result for all finite numbers
 CARRIED = 2**45  # what a whole number that is carried from one iteration to the next is never more than
 
 
@@ -27,8 +30,8 @@ class Lane(Summary):
 
     An int may be an index if it is affine: `terms` then has by what the iteration number is multiplied, for each loop (a
     Roll) that is being rolled, and `offset` is added. An int is never more than `most`, since floats hold whole numbers up to
-    2**53 only. `more` says by how much it is more than an int that the iteration was given, if it was made from one by sums
-    with constants alone: so much it grows in an iteration.
+    2**53 only; of a float, `most` is infinite where no bound is known. `more` says by how much it is more than an int that the
+    iteration was given, if it was made from one by sums with constants alone: so much it grows in an iteration.
     """
 
     __slots__ = ("kind", "more", "most", "offset", "terms", "value")
@@ -39,12 +42,13 @@ class Lane(Summary):
         value: Any,
         terms: dict[Any, int] | None = None,
         offset: int = 0,
-        most: int = CARRIED,
+        most: float | None = None,
         more: int | None = None,
     ) -> None:
         super().__init__([])
         self.kind, self.value, self.terms, self.offset = kind, value, terms, offset
         ends = self.ends()
+        most = (CARRIED if kind is int else inf) if most is None else most
         self.most, self.more = most if ends is None else max(map(abs, ends)), more
         if kind is int and self.most >= EXACT:
             raise Unsupported(
@@ -117,18 +121,18 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         raise Unsupported("an operation on a plain number that changes from one iteration to the next")
     if op is operator.pow and float in kinds:
         y = engine.apply(OPS["pow"], x, y)
-        finite = m.masks.compare("lt", abs(y), float("inf"))
+        finite = m.masks.compare("lt", abs(y), inf)
         _lose(m, m.masks.negate(finite), "a power of plain numbers without a finite result")
         return Lane(float, y)
     if op in DIVISIONS:
         return _division(m, op, a, b, kinds)
     if op not in SIMPLE:
         raise Unsupported("an operation on a plain number that changes from one iteration to the next")
-    if float in kinds:
-        return Lane(float, op(x, y))
-    terms, offset = _affine(op, a, b)
     sizes = [n.most if type(n) is Lane else abs(n) for n in (a, b)]
     most = sizes[0] * sizes[1] if op is operator.mul else sum(sizes)
+    if float in kinds:
+        return Lane(float, op(x, y), most=most if most < LARGE else inf)
+    terms, offset = _affine(op, a, b)
     more = None
     if op is not operator.mul and type(b) is int and a.more is not None:
         more = a.more + (b if op is operator.add else -b)
@@ -143,7 +147,7 @@ def _finite_power(base: Any, exponent: Lane) -> bool:
     if type(base) is not float or not base > 0.0 or ends is None:
         return False
     try:
-        return all(base**n < float("inf") for n in ends)
+        return all(base**n < inf for n in ends)
     except OverflowError:
         return False
 
@@ -164,6 +168,15 @@ def _division(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any, kinds: 
     if op is operator.floordiv:
         return Lane(int, whole, most=sizes[0])
     return Lane(int, x - whole * y, most=sizes[1])
+
+
+def standard(m: Machine, f: Callable[..., Any], same: Callable[..., Any], args: list[Any]) -> Any:
+    """f(*args) of plain numbers. A function of Python's `math` raises an exception where `same` has no finite result."""
+    y = same(*[plain(x) for x in args])
+    if f.__name__ not in BOUNDED or not all((x.most if type(x) is Lane else abs(x)) < inf for x in args):
+        finite = m.masks.compare("lt", abs(y), inf)
+        _lose(m, m.masks.negate(finite), "a function of plain numbers without a finite result")
+    return Lane(float, y)
 
 
 def _lose(m: Machine, rows: Mask, why: str) -> None:

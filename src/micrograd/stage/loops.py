@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from micrograd.stage import iterate
-from micrograd.stage.errors import Bound, Lost, NotYet, Outside, Unsupported
+from micrograd.stage.errors import Bound, Copied, Lost, NotYet, Outside, Unsupported
 from micrograd.stage.items import Items, left, made_of
 from micrograd.stage.language import block, expression
 from micrograd.stage.limits import MANY
@@ -131,15 +131,16 @@ def roll(
     source: Any = None,
 ) -> bool:
     """Let the rest of a loop be a loop in the tape; False where it cannot be, or not yet."""
-    if id(key) in m.unrolled:
-        return False
     line = m.line
+    if id(key) in m.unrolled:
+        m.not_rolled[line] = m.unrolled[id(key)]
+        return False
     reason: BaseException | None = None
     packs = [True, False] if packable(m, frame, names) else [False]
     for pack in packs:
         attempt: Roll | None = None
         try:
-            attempt = Roll(m, frame, names, None if source is None else Items(source, m), read, pack)
+            attempt = Roll(m, frame, names, None if source is None else Items(source, m), read, pack, id(key))
             run(attempt)
             attempt.in_vain.clear()
             return True
@@ -155,14 +156,18 @@ def roll(
             if carries and m.rolling is not None and m.births[id(why.changed)][2] != m.level:
                 raise  # one of a loop around, which must carry it
             reason = reason or why
+        except Copied as why:
+            m.line = line
+            if why.loop not in (None, id(key)):
+                raise  # that loop is unrolled, and not this one
+            reason = reason or why
         except (Unsupported, Lost, Exception) as why:
             m.line = line
             reason = reason or why
         finally:
             if attempt is not None:
                 restore(attempt.in_vain)
-    m.unrolled.add(id(key))
-    m.not_rolled[line] = str(reason) or type(reason).__name__
+    m.unrolled[id(key)] = m.not_rolled[line] = str(reason) or type(reason).__name__
     return False
 
 

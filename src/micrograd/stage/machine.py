@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import lanes, packed, ragged, special
-from micrograd.stage.errors import Bound, Lost, Outside, StaleRead, TooManyWays, Unsupported
+from micrograd.stage import instances, lanes, packed, ragged, special
+from micrograd.stage.errors import Bound, Copied, Lost, Outside, StaleRead, TooManyWays, Unsupported
 from micrograd.stage.join import Entry, join
 from micrograd.stage.limits import Limits
 from micrograd.stage.masks import FALSE, TRUE, Mask, Masks
@@ -46,7 +46,9 @@ class Machine:
         self.rolling: Any = None  # the loop whose body is interpreted on placeholders
         self.called: Any = None  # the function whose call was evaluated last
         self.handlers: list[Exits] = []  # the `try` statements that are running
-        self.unrolled: set[int] = set()  # loops that cannot be rolled
+        self.unrolled: dict[int, str] = {}  # loops that cannot be rolled, and why
+        self.stand_ins: dict[int, tuple[Any, Any, int, bool]] = {}  # objects that stand for others, and by which loop
+        self.copied: dict[int, tuple[Any, Any, int]] = {}  # objects for which others stand
         self.not_rolled: dict[str, str] = {}  # place of a loop in the source → why it is not rolled
         self.by_iteration = 0  # comparisons of plain numbers that change from one iteration to the next
         self.rolled = 0  # how many loops are in the tape
@@ -66,6 +68,11 @@ class Machine:
         self.line = ""  # where the program is
         self.notes: dict[str, str] = {}  # place in the source → what became of an `if` or a loop there
 
+    def begin_again(self, unrolled: dict[int, str]) -> None:
+        """Forget everything but the loops that must be unrolled."""
+        vars(self).update(vars(Machine(self.keep_types, self.limits)))
+        self.unrolled.update(unrolled)
+
     @property
     def level(self) -> int:
         """Which of the functions that are being differentiated runs."""
@@ -80,6 +87,7 @@ class Machine:
 
     def touch(self, x: Any, unpack: bool = True) -> None:
         """Say that an object is about to be changed. A list that is an array is unpacked first, unless told otherwise."""
+        instances.refuse_change(self, x)
         born = self.births.get(id(x))
         if born is None:
             self.tables.refuse(self, x)
@@ -133,6 +141,8 @@ class Machine:
         for mask, y in found:
             if y is STALE:
                 raise StaleRead
+            if type(y) is packed.Forgotten:
+                raise Copied("a variable is read behind a loop that does not carry it", y.loop)
             if y is UNBOUND:
                 if len(found) == 1:
                     raise NameError("a variable is used before it is assigned")
@@ -148,16 +158,13 @@ class Machine:
         """Leave rows to a tape of their own. What they compute from here on does not matter."""
         self.reasons.setdefault(self.line, str(why) or type(why).__name__)
         self.masks.crowded |= isinstance(why, TooManyWays)
-        if isinstance(why, Bound):
-            self.bounds.add(mask)
-        else:
-            self.bounds.discard(mask)
+        (self.bounds.add if isinstance(why, Bound) else self.bounds.discard)(mask)
         self.lost.append(mask)
         self.lost_at.append(self.line)
 
     def fail(self, mask: Mask, why: BaseException) -> None:
         """Some rows raise an exception, or do what is not merged."""
-        if isinstance(why, Outside) and self.rolling is not None:
+        if isinstance(why, Copied) or (isinstance(why, Outside) and self.rolling is not None):
             raise why
         handler = self.handler()
         if handler is not None and isinstance(why, Exception) and not is_own(why):

@@ -101,7 +101,7 @@ def joins(m: Machine, x: Any) -> bool:
 def bound_of(m: Machine, x: Any) -> int:
     """How large a whole number may be (at least 1), if x may be one; else 0."""
     if type(x) is Lane:
-        return max(1, x.most) if x.kind is int else 0
+        return max(1, int(x.most)) if x.kind is int else 0
     if isinstance(x, int):
         return max(1, abs(x))
     if not isinstance(x, Value):

@@ -9,7 +9,7 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.operand import REFLECTED, bound
-from micrograd.stage import elements, iterate, iterators, lanes, mixed, packed, special
+from micrograd.stage import elements, instances, iterate, iterators, lanes, mixed, packed, special
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
@@ -34,7 +34,7 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         return mixed.binary(m, op, a, b)
     if plain and op in mixed.RAISING:
         raise Unsupported("a division or power of numbers of which some are plain ones")
-    if type(a) is Lane or type(b) is Lane:
+    if (type(a) is Lane or type(b) is Lane) and not special.has_operator(op, a, b):
         return lanes.binary(m, op, a, b)
     result = special.binary(m, op, a, b)
     if result is special.PLAIN:
@@ -103,6 +103,8 @@ def _identical(m: Machine, a: Any, b: Any) -> bool:
             return a is b
     if type(a) is type(b) and isinstance(a, (int, float, str, bytes, tuple)):
         raise Unsupported("`is` between numbers, texts or tuples")
+    if id(a) in m.stand_ins or id(b) in m.stand_ins:
+        return instances.identical(m, a, b)
     if isinstance(a, Value) and isinstance(b, Value) and not (_is_itself(m, a) and _is_itself(m, b)):
         raise Unsupported("`is` between Values that differ by row, or from one iteration to the next")
     return a is b
@@ -125,13 +127,17 @@ def contains(m: Machine, items: Any, x: Any) -> Any:
         both = isinstance(x, Value) and isinstance(item, Value) and item is not x
         if both and not (_is_itself(m, x) and _is_itself(m, item)):
             m.lose(m.masks.both_of(m.here, m.masks.compare("ne", x, x)), "`in` asks whether a nan is the same object")
-        mask = m.here if item is x else m.truth(m.lift(lambda y: y is x or compare(m, ast.Eq, y, x), item))
+        mask = m.here if item is x else m.truth(m.lift(lambda y: _same_or_equal(m, y, x), item))
         total = m.masks.either(total, mask)
         m.here = m.masks.without(m.here, mask)
         if m.here is FALSE:
             break
     m.here = here
     return m.answer(total)
+
+
+def _same_or_equal(m: Machine, a: Any, b: Any) -> Any:
+    return instances.identical(m, a, b) or compare(m, ast.Eq, a, b)
 
 
 def item(m: Machine, x: Any, index: Any) -> Any:

@@ -78,9 +78,14 @@ class Span(Summary):
 
 
 class Forgotten(Summary):
-    """What a variable holds behind a loop that is not carried out of it: a row of a table. Who reads it is refused."""
+    """What a variable holds behind a loop that is not carried out of it, such as a row of a table. Who reads it is refused."""
 
-    __slots__ = ()
+    __slots__ = ("loop",)
+    kind = None
+
+    def __init__(self, loop: Any) -> None:
+        super().__init__([])
+        self.loop = loop
 
 
 def packed(x: Any) -> Packed | None:

@@ -52,6 +52,14 @@ _TOTAL = {
 _TOTAL.add(vars(math)["_log"])  # which math.log calls, after it has looked at its arguments
 
 
+# Functions of Python's `math` that are ops, and what computes them where a number changes from one iteration to the next.
+_NAMES = ("acos", "asin", "atan", "atan2", "cos", "cosh", "erf", "exp", "expm1", "fabs", "hypot", "log1p", "sin", "sinh",
+          "sqrt", "tan", "tanh")  # fmt: skip
+STANDARD: dict[Any, Any] = {
+    getattr(standard, name): getattr(math, name) for name in _NAMES if getattr(math, name, None) in _TOTAL
+}
+STANDARD[standard.log] = vars(math)["_log"]
+
 WHOLE = {math.floor, math.ceil, math.trunc}  # of which plain numbers may have whole results
 
 

@@ -14,15 +14,15 @@ from micrograd import engine, observed
 from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
-from micrograd.stage.aliases import Aliases, check_lists
+from micrograd.stage.aliases import Aliases, check_names, keep_apart
 from micrograd.stage.bodies import write
-from micrograd.stage.changed import Changed, carry, check_names, owned, refuse_growth
+from micrograd.stage.changed import Changed, carry, check_changed, owned, refuse_growth
 from micrograd.stage.errors import NotYet, Outside, StaleRead, Unsupported
-from micrograd.stage.forms import Form, growth
+from micrograd.stage.forms import Form
 from micrograd.stage.items import Items
 from micrograd.stage.join import join
 from micrograd.stage.lanes import CARRIED, Lane, least, plain
-from micrograd.stage.leaving import Way, leave, ways_out
+from micrograd.stage.leaving import Way, leave, numbers_of, ways_out
 from micrograd.stage.limits import MANY, Limits
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
@@ -48,15 +48,23 @@ class Roll:
 
     private = False  # whether its variables are those of a comprehension, which nobody reads behind it
     collects = False  # whether each iteration gives an item of a list (see collect.py)
+    owns = False  # whether each object that is carried was made by the iteration before and has one name (see instances.py)
 
     def __init__(
-        self, m: Machine, frame: Frame, names: list[str], items: Items | None, read: set[str], pack: bool = False
+        self,
+        m: Machine,
+        frame: Frame,
+        names: list[str],
+        items: Items | None,
+        read: set[str],
+        pack: bool = False,
+        key: int | None = None,
     ) -> None:
         """`names` are assigned in the body; of those in `read` an iteration probably reads what the iteration before has left.
 
-        With `pack`, long lists are arrays.
+        With `pack`, long lists are arrays. The `key` says which loop it is.
         """
-        self.m, self.frame, self.names, self.items, self.pack = m, frame, names, items, pack
+        self.m, self.frame, self.names, self.items, self.pack, self.key = m, frame, names, items, pack, key
         self.outer = m.rolling
         self.depth: int = 0 if self.outer is None else self.outer.depth + 1
         self.hint = 0  # so much room lists have that are made in the body
@@ -66,12 +74,14 @@ class Roll:
         self.apart = Aliases()  # the variables for which nothing is carried
         # An iteration that is taken for certain assigns what it assigns first.
         once = items is not None and least(items.length) > 0
-        self.forms = {name: Form(once and name not in read, self if pack else None) for name in names}
+        self.forms = {name: Form(self, once and name not in read, pack) for name in names}
         self.line, self.costs = m.line, dict(m.costs)
         self.lists: list[Changed | ChangedObject] = []  # from outside, that the body changes
         # While it is not known how lists become longer: whether an index has been taken to be inside of one.
         self.guesses: bool | None = None
+        self.asked = False  # whether an iteration has asked if two of the objects that it was given are the same
         self.in_vain: list[tuple[Any, Any]] = []  # rows of tables and what they held, if the loop is not rolled
+        self.returned = Form(self, fresh=True, inside=1)  # what is returned inside of the loop, if it is not a Value
         self.exits: list[Way] = []  # the ways out of the loop that were seen: (break, return or lost; what)
 
     # ---- what the body may ask for
@@ -81,8 +91,8 @@ class Roll:
         value = self.iteration if step == 1 else self.iteration * float(step)
         return Lane(int, value + float(start) if start else value, {self: step}, start)
 
-    def changes(self, x: list[Any]) -> bool:
-        """Whether a list is one from outside that the body changes."""
+    def changes(self, x: Any) -> bool:
+        """Whether a list or an object is one from outside that the body changes."""
         return any(c.x is x for c in self.lists)
 
     def item(self, items: list[Any]) -> Any:
@@ -120,7 +130,7 @@ class Roll:
         """
         m, frame = self.m, self.frame
         self.owned = owned(m, frame, self.names) if self.pack else set()
-        entry = {name: frame.variables.get(name, UNBOUND) for name in self.names}
+        self.entry = entry = {name: frame.variables.get(name, UNBOUND) for name in self.names}
         for name in self.names:
             if not self.forms[name].fresh:
                 self._begin(name, entry[name])
@@ -137,16 +147,14 @@ class Roll:
                 if not stale:  # of a loop around this one
                     raise
                 for name in stale:
-                    self.forms[name] = Form(roll=self if self.pack else None)
+                    self.forms[name] = Form(self, arrays=self.pack)
                     self.apart.discard(name)
                     self._begin(name, entry[name])
                 continue
             except Outside as found:
                 carry(self, found)
                 continue
-            objects = [c.form for c in self.lists if isinstance(c, ChangedObject)]
-            leaves = [leaf for form in (*self.forms.values(), *objects) for leaf in form.leaves()]  # type: ignore[attr-defined]
-            if first and any(leaf.value and leaf.coded for leaf in leaves):
+            if first and any(form.becomes for form in self._forms()):
                 raise NotYet
             passes += 1
         else:
@@ -159,11 +167,9 @@ class Roll:
             refuse_growth([*self.forms.values(), *(c.form for c in self.lists)])
         self._emit(entry, begin)
 
-    def _leaves(self) -> list[Form]:
-        objects = [c.form for c in self.lists if isinstance(c, ChangedObject)]
-        return [leaf for form in self.forms.values() for leaf in form.leaves()] + [
-            x for o in objects for x in o.leaves()
-        ]
+    def _forms(self) -> list[Form]:
+        forms = [*self.forms.values(), *(f for c in self.lists if isinstance(c, ChangedObject) for f in c.forms())]
+        return [part for form in forms for part in form.all()]
 
     def _enough(self) -> int:
         """Instructions of all iterations from which on it is rolled; the rows of a table count together."""
@@ -180,7 +186,7 @@ class Roll:
             form = self.forms[name]
             if name in self.owned and is_plain_row(x):
                 form.row = Row(self, False)
-            form.admit(held(self.m, x))
+            form.admit(held(self.m, x), entry=True)
 
     def _once(self, test: Any, body: Any, store: Any, entry: dict[str, Any]) -> bool:
         """Interpret the body on placeholders; False where a variable takes a form that was not known."""
@@ -208,7 +214,7 @@ class Roll:
                 places[name] = [] if name in self.apart else [self._placeholder(1.0) for _ in range(form.count)]
                 self.carried += places[name]
                 self.begun[name] = STALE if form.fresh else form.rebuilt(m, places[name], inside=True)
-                if name in self.owned and (form.row is not None or form.kind is list):
+                if name in self.owned and (form.row is not None or form.shape.kind is list):
                     m.made(self.begun[name])
                 m.assign(frame, name, self.begun[name])
             for c in self.lists:
@@ -216,7 +222,7 @@ class Roll:
                 self.carried += given
                 c.begin(m, given)
             how = Value(0.0)
-            returned = Value(0.0)
+            returned = [Value(0.0), *(self._placeholder(1.0) for _ in range(self.returned.count))]
             self.test: Any = None
             self.endless = False
             if test is not None:
@@ -264,7 +270,7 @@ class Roll:
         self.kinds.known[id(made)] = made, float
         return made
 
-    def _outputs(self, serial: int, breaks: Exits, returns: Exits, how: Value, returned: Value) -> bool:
+    def _outputs(self, serial: int, breaks: Exits, returns: Exits, how: Value, returned: list[Value]) -> bool:
         m, frame = self.m, self.frame
         forms_known = True
         finals: dict[str, Any] = {}
@@ -279,7 +285,7 @@ class Roll:
             refuse_inside(m, finals[name])
             if is_stale(finals[name]):
                 raise StaleRead(name)
-        check_names(self.lists, self.begun, finals)
+        check_changed(self, self.begun, finals)
         if self.apart.find(m, self.forms, finals):
             forms_known = False
         for name in self.names:
@@ -294,7 +300,8 @@ class Roll:
             if x is frame and name not in self.names and not name.startswith("."):
                 raise Unsupported(f"`{name}` is changed in a way that is not seen in the source of the loop")
         m.here = TRUE  # what is carried is that of all rows: of those that leave the loop in this iteration, too
-        ways = ways_out(m, breaks, returns)
+        ways = ways_out(m, self.returned, breaks, returns)
+        forms_known = forms_known and self.returned.count == len(returned) - 1
         for kind, what, _, _ in ways:
             if (kind, what) not in self.exits:
                 self.exits.append((kind, what))
@@ -302,9 +309,14 @@ class Roll:
         guessed, self.guesses = self.guesses, None
         if guessed or not forms_known:
             return False
-        check_lists(m, {name: x for name, x in finals.items() if name not in self.apart})
+        parts = [(self.forms[name], x) for name, x in finals.items() if name not in self.apart]
+        parts += [part for c in self.lists for part in c.held()]
+        back = [(self.returned, x) for _, what, _, x in ways if what == ()]
+        self.owns = (
+            check_names(self, parts, back) and self.items is not None and self.items.limit is None and not self.exits
+        )
         iterations = MANY if self.items is None else self.items.iterations
-        most = max([growth(x, self.forms[name].fresh) for name, x in finals.items()], default=0)
+        most = max([form.growth(x, form.fresh) for form, x in [*parts, *back]], default=0)
         if most * iterations > CARRIED // 2:
             raise Unsupported("a whole number that is carried from one iteration to the next becomes too large")
         carried: list[Any] = []
@@ -320,20 +332,10 @@ class Roll:
         inputs = [*self.carried]
         self.flagged = bool(self.exits) or self.test is not None
         if self.flagged:
-            code: Any = 0.0
-            for kind, what, mask, _ in reversed(ways):
-                code = engine.apply(WHERE, m.masks.value(mask), 1.0 + self.exits.index((kind, what)), code)
-            value: Any = returned
-            for kind, what, mask, x in reversed(ways):
-                if kind == "return" and what is None:
-                    value = join(m, [(mask, None, x), (m.masks.negate(mask), None, value)])
-            carried += [code, value]
-            inputs += [how, returned]
-            if self.test is None:
-                self.test = engine.apply(OPS["eq"], how, 0.0)
-            else:
-                going = engine.apply(OPS["eq"], how, 0.0)
-                self.test = engine.apply(WHERE, going, self.test, 0.0)
+            carried += numbers_of(m, self, ways, returned)
+            inputs += [how, *returned]
+            going = engine.apply(OPS["eq"], how, 0.0)
+            self.test = going if self.test is None else engine.apply(WHERE, going, self.test, 0.0)
         if self.items is not None and (self.loads or self.items.limit is not None):
             within = engine.apply(OPS["lt"], self.iteration, plain(self.items.length))
             self.test = within if self.test is None else engine.apply(WHERE, within, self.test, 0.0)
@@ -360,7 +362,8 @@ class Roll:
         for c in self.lists:
             start += c.form.carried(m, c.x)
         if self.flagged:  # rows that are not here have left already, so that they do not keep the loop running
-            start += [engine.apply(WHERE, m.masks.value(begin), 0.0, -1.0) if begin is not TRUE else 0.0, 0.0]
+            start += [engine.apply(WHERE, m.masks.value(begin), 0.0, -1.0) if begin is not TRUE else 0.0]
+            start += [0.0] * (1 + self.returned.count)
         iterations = self.items.iterations if self.items is not None else None
         op = Region(self.body, len(start), len(self.invariants), iterations, self.condition)
         region = node_of(op, [*start, *self.invariants, *(array_of(items) for items, _ in self.arrays)], 0.0)
@@ -371,6 +374,7 @@ class Roll:
             m.rolled += 1
         sample = [0.0] * len(start) if numbers is None else numbers
         region.__dict__["_numbers"] = sample
+        keep_apart(self)
         results = [result_of(region, k, y) for k, y in enumerate(sample)]
         at = 0
         for name, form in self.forms.items():
@@ -386,11 +390,11 @@ class Roll:
         for name, owner in self.apart.owners.items():
             m.assign(frame, name, frame.variables[owner])
         for name in self.apart.forgotten:
-            m.assign(frame, name, Forgotten([]))
+            m.assign(frame, name, Forgotten(self.key))
         often = f"{iterations} iterations" if iterations is not None else "as many iterations as each row needs"
         done = ", rows that are done are masked" if self.flagged else ""
         m.notes[self.line] = f"a loop in the tape, {len(self.body)} instructions per iteration, {often}{done}"
         if not self.flagged:
             return
-        leave(m, frame, self.exits, results[at], results[at + 1])
+        leave(m, self, results[at], results[at + 1 :])
         m.here = FALSE if self.endless else m.here  # `while True` has no end of its own

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from micrograd.engine import Value
 from micrograd.operand import REFLECTED
+from micrograd.stage import instances
+from micrograd.stage.attributes import is_generated, put
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.masks import FALSE, TRUE
@@ -66,11 +68,6 @@ def written(kind: type, name: str) -> Any:
     return None if f.__globals__.get("__name__", "").partition(".")[0] in TRUSTED else f
 
 
-def is_generated(f: Any) -> bool:
-    """Whether a method was made by `dataclass`, from a text that is not kept."""
-    return type(f) is FunctionType and f.__code__.co_filename == "<string>"
-
-
 def _has_own(kind: type) -> bool:
     """Whether a class has a special method that CPython may call and that the user has written."""
     if not _is_users(kind):
@@ -80,7 +77,12 @@ def _has_own(kind: type) -> bool:
 
 
 def refuse(m: Machine, *things: Any) -> None:
-    """Refuse to hand objects with special methods to code that may call them, where these may have an effect on other rows."""
+    """Refuse to hand objects with special methods to code that may call them, where these may have an effect on other rows.
+
+    Such code may also ask which object it is given.
+    """
+    if m.stand_ins:
+        instances.refuse(m, *things)
     if m.here is TRUE and m.bystanders is FALSE and m.rolling is None:
         return
     for x in things:
@@ -106,15 +108,24 @@ def _attempt(m: Machine, x: Any, name: str, y: Any) -> Any:
     own = written(type(x), name)
     if own is not None:
         return _settled(_call(m, own, x, y))
+    if isinstance(
+        x, Summary
+    ):  # a number that changes from one iteration to the next, and knows no objects of the user's
+        return NotImplemented
     native = getattr(type(x), name, None)
     return NotImplemented if native is None else native(x, y)
 
 
+def has_operator(op: Any, a: Any, b: Any) -> bool:
+    """Whether an operand has a special method for an operator that is written in Python."""
+    name = BINARY.get(op)
+    return name is not None and (written(type(a), f"__{name}__") or written(type(b), f"__r{name}__")) is not None
+
+
 def binary(m: Machine, op: Any, a: Any, b: Any) -> Any:
     """a op b by special methods, in CPython's order; PLAIN if none of them is written in Python."""
-    name = BINARY.get(op)
-    left, right = f"__{name}__", f"__r{name}__"
-    if name is None or (written(type(a), left) is None and written(type(b), right) is None):
+    left, right = f"__{BINARY.get(op)}__", f"__r{BINARY.get(op)}__"
+    if not has_operator(op, a, b):
         if type(a) is str:  # which may ask for the texts of what it is given
             refuse_inside(m, b)
         refuse(m, a, b)
@@ -153,6 +164,8 @@ def compare(m: Machine, how: str, a: Any, b: Any) -> Any:
     if how == "ne":  # which asks __eq__ if there is no other
         asked += [written(type(a), "__eq__"), written(type(b), "__eq__")]
     if not any(asked):
+        if how in ("eq", "ne") and id(a) in m.stand_ins and _is_compared_by_identity(a, b):
+            return instances.identical(m, a, b) is (how == "eq")
         refuse_inside(m, a, b)
         return PLAIN
     if how == "ne" and not any(asked[:2]):
@@ -165,8 +178,13 @@ def compare(m: Machine, how: str, a: Any, b: Any) -> Any:
         if result is not NotImplemented:
             return result
     if how in ("eq", "ne"):
-        return (a is b) is (how == "eq")
+        return instances.identical(m, a, b) is (how == "eq")
     raise TypeError(f"'{how}' not supported between instances of '{type(a).__name__}' and '{type(b).__name__}'")
+
+
+def _is_compared_by_identity(a: Any, b: Any) -> bool:
+    plain: Any = object
+    return type(a) is type(b) and type(a).__eq__ is plain.__eq__ and type(a).__ne__ is plain.__ne__
 
 
 def contains(m: Machine, items: Any, x: Any) -> Any:
@@ -190,6 +208,11 @@ def item(m: Machine, x: Any, index: Any) -> Any:
         raise Unsupported(f"an item is missing in a {type(x).__name__}, which may add it")
     refuse(m, *((index.start, index.stop, index.step) if isinstance(index, slice) else (index,)))
     return PLAIN
+
+
+def iterated(m: Machine, x: Any) -> Any:
+    """iter(x) by a special method that is written in Python."""
+    return _call(m, written(type(x), "__iter__"), x)
 
 
 def length(m: Machine, x: Any) -> Any:
@@ -245,7 +268,7 @@ def attribute(m: Machine, x: Any, name: str) -> Any:
     if type(by_class) is functools.cached_property:
         value = _call(m, by_class.func, x)
         m.touch(x)
-        vars(x)[by_class.attrname] = value
+        put(x, str(by_class.attrname), value)
         return value
     get = written(type(by_class), "__get__")
     return PLAIN if get is None else _call(m, get, by_class, x, kind)

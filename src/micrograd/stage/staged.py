@@ -23,7 +23,7 @@ from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
 from micrograd.stage import builtin, statements  # noqa: F401 (imported because they fill the tables of language.py)
 from micrograd.stage.calls import call
-from micrograd.stage.errors import Bound, Lost, Unsupported
+from micrograd.stage.errors import Bound, Copied, Lost, Unsupported
 from micrograd.stage.limits import Limits
 from micrograd.stage.machine import OWN, Machine
 from micrograd.stage.masks import FALSE, TRUE
@@ -125,11 +125,20 @@ def stage(
 
 def _staged(m: Machine, f: Any, arrange: Arrange, values: list[float], origins: Sequence[Any] | None) -> Trace:
     outer, _thread.machine = machine(), m
+    refused: dict[int, str] = {}  # loops that must be unrolled, which shows behind them
     try:
         with _deep_calls:
-            found = run(m, f, arrange, values, origins=origins, bools=m.keep_types)
-            found.of_rows = not m.keep_types
-            return found
+            while True:
+                try:
+                    found = run(m, f, arrange, values, origins=origins, bools=m.keep_types)
+                except Copied as why:
+                    if why.loop is None or why.loop in refused:
+                        raise
+                    refused[why.loop] = str(why)
+                    m.begin_again(refused)
+                    continue
+                found.of_rows = not m.keep_types
+                return found
     except Lost:
         raise Unsupported(next(iter(m.reasons.values()), "no row is left")) from None
     except RecursionError:

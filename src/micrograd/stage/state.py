@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from micrograd.stage.attributes import attributes, replace
 from micrograd.stage.masks import Mask
 from micrograd.stage.summary import UNBOUND
 
@@ -51,7 +52,7 @@ def contents(x: Any, name: Any = None) -> Any:
         return x.variables.get(name, UNBOUND)
     if isinstance(x, (list, dict, set)):
         return x.copy()
-    return dict(vars(x))
+    return attributes(x)
 
 
 def restore(x: Any, name: Any, what: Any) -> None:
@@ -63,10 +64,11 @@ def restore(x: Any, name: Any, what: Any) -> None:
             x.variables[name] = what
     elif isinstance(x, list):
         x[:] = what
+    elif isinstance(x, (dict, set)):
+        x.clear()
+        x.update(what)
     else:
-        held = x if isinstance(x, (dict, set)) else vars(x)
-        held.clear()
-        held.update(what)
+        replace(x, what)
 
 
 def changes(journals: list[Journal], without: Frame | None = None) -> Journal:
