@@ -126,7 +126,9 @@ NAMES = [name for name, _ in operations(Place())] if NATIVE and sys.platform != 
 def test_every_allocation_fails_once(name):
     place = Place()
     operation = dict(operations(place))[name]
-    for _ in range(3):
+    # CPython 3.10 makes a cache in the 1024th call of a function. Where it finds no memory for it, the call fails without an
+    # exception, and later ones end in a segmentation fault, without any C code of ours.
+    for _ in range(1030 if sys.version_info < (3, 11) and name == "gradients of a point" else 3):
         operation()  # whatever is made the first times only
     hold_code()
     before, failed, ends = place.state(), 0, 0
