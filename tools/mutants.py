@@ -81,6 +81,7 @@ TARGETS: dict[str, list[str]] = {
     "engine.py": ENGINE,
     "math.py": TABLE,
     **{f"tape/passes/{name}.py": PASSES for name in DERIVATIVES},
+    "tape/passes/reverse_loop.py": [*PASSES, "tests/stage/test_tables.py"],
     "tape/passes/rewriting.py": [*PASSES, *REWRITES],
     "tape/builder.py": PASSES,
     "tape/interpret.py": PASSES,
