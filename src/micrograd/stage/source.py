@@ -80,14 +80,12 @@ def _belongs(node: Any, code: CodeType, several: list[Any]) -> bool:
     """Whether a code was compiled from a node; by the columns, or by compiling each, where there are several on a line."""
     if len(several) == 1:
         return True
-    if not HAS_COLUMNS:
+    places = [p for p in code.co_positions() if None not in p and (p[0], p[2]) != (p[1], p[3])] if HAS_COLUMNS else []
+    if not places:  # Python 3.12 keeps no column of a lambda that returns a constant
         return any(_same(alone, code) for alone in _compiled_alone(node, code))
     body = node.body[0] if isinstance(node.body, list) else node.body
     last = node.body[-1] if isinstance(node.body, list) else node.body
     first, end = (body.lineno, body.col_offset), (last.end_lineno, last.end_col_offset)
-    places = [p for p in code.co_positions() if None not in p and (p[0], p[2]) != (p[1], p[3])]
-    if not places:
-        return False
     inner = [p for p in places if first <= (p[0], p[2]) and (p[1], p[3]) <= end]
     return len(inner) == len(places) and max((p[1], p[3]) for p in places) == end
 
