@@ -5,8 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from micrograd import value_and_grad, vmap
+from micrograd import math, value_and_grad, vmap
 from random_programs import needs_llvm
+from stage.programs import check_rows
 
 pytestmark = needs_llvm
 
@@ -42,3 +43,22 @@ def test_each_row_gets_what_eager_code_draws(f, kernels):
     for k in range(20):
         want, slopes = value_and_grad(f, (0, 1))(float(x[k]), float(y[k]))
         np.testing.assert_allclose([values[k], by_x[k], by_y[k]], [want, *slopes], rtol=1e-12, atol=1e-14)
+
+
+class Moved:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+
+def changed_behind_a_break(x, y):
+    o = Moved(1.0, x)
+    for i in range(30):
+        o = Moved(o.x * math.sin(x * i), o.y + y)
+        if x * i > 3.1:
+            break
+        o.x = math.sin(o.x + 0.1)
+    return o.x + 10 * o.y
+
+
+def test_an_object_that_is_changed_where_some_rows_have_left_the_loop():
+    check_rows(changed_behind_a_break, "value", [(0.3, 0.1), (1.6, 0.2), (0.05, 0.3), (-0.5, 0.1), (2.2, 0.4)])

@@ -26,7 +26,7 @@ from micrograd.stage.summary import Summary, is_number
 if TYPE_CHECKING:
     from micrograd.stage.machine import Machine
     from micrograd.stage.roll import Roll
-    from micrograd.stage.state import Exits, Frame
+    from micrograd.stage.state import Exits, Frame, State
 
 
 def is_row_of(row: Any, flat: list[Any]) -> bool:
@@ -121,11 +121,21 @@ def carry(roll: Roll, found: Outside) -> None:
         raise found
 
 
-def check_changed(roll: Roll, begun: dict[str, Any], finals: dict[str, Any]) -> None:
-    """Refuse a variable that holds such a list behind an iteration and another one before it."""
+def check_changed(roll: Roll, begun: dict[str, Any], finals: dict[str, Any], left: Sequence[State]) -> None:
+    """Refuse a variable that holds such a list behind an iteration and another one before it; and see _refuse_left."""
+    _refuse_left(roll, left)
     for name, x in finals.items():
         if x is not begun[name] and any(c.x is y for c in roll.lists for y in alternatives(x) if type(y) is list):
             raise Unsupported("a list that is changed is given another name")
+
+
+def _refuse_left(roll: Roll, states: Sequence[State]) -> None:
+    """Refuse an object of an iteration that is changed where some rows have left the loop: these have another one."""
+    carried = {id(c.x) for c in roll.lists}
+    for state in states if roll.m.here is not FALSE or len(states) > 1 else ():
+        for x, _, held in state.changes.values():
+            if is_record(x) and id(x) not in carried and any(vars(x).get(name) is not v for name, v in held.items()):
+                raise Unsupported("an object that an iteration makes is changed where some rows have left the loop")
 
 
 def refuse_growth(forms: Sequence[Any]) -> None:

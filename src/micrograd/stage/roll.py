@@ -285,7 +285,7 @@ class Roll:
             refuse_inside(m, finals[name])
             if is_stale(finals[name]):
                 raise StaleRead(name)
-        check_changed(self, self.begun, finals)
+        check_changed(self, self.begun, finals, [*breaks.states, *returns.states])
         if self.apart.find(m, self.forms, finals):
             forms_known = False
         for name in self.names:
