@@ -21,6 +21,7 @@ from micrograd.stage.ragged import join_contents, ragged
 from micrograd.stage.records import ChangedObject, FromOutside, is_record
 from micrograd.stage.renamed import referrers
 from micrograd.stage.row import Row
+from micrograd.stage.state import contents
 from micrograd.stage.summary import Summary, is_number
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ def _refuse_left(roll: Roll, states: Sequence[State]) -> None:
     carried = {id(c.x) for c in roll.lists}
     for state in states if roll.m.here is not FALSE or len(states) > 1 else ():
         for x, _, held in state.changes.values():
-            if is_record(x) and id(x) not in carried and any(vars(x).get(name) is not v for name, v in held.items()):
+            now = contents(x, None) if is_record(x) and id(x) not in carried else {}
+            if now and any(now.get(name) is not v for name, v in held.items()):
                 raise Unsupported("an object that an iteration makes is changed where some rows have left the loop")
 
 
