@@ -312,6 +312,11 @@ def scopes_in_use() -> set[int]:
 set_recording = plain.set_recording
 
 
+def is_recording() -> bool:
+    """Whether this thread records nodes."""
+    return plain.mode.recording
+
+
 class no_grad(plain.no_grad):
     """Record nothing: `with no_grad():` for a block, `@no_grad()` for a function. Results are leaves.
 
@@ -324,14 +329,8 @@ class no_grad(plain.no_grad):
     """
 
     def __enter__(self) -> None:
-        watch = set_watch(None, None)
-        set_watch(*watch)
-        if watch[0] is not None:  # a trace takes its tape from the nodes that are recorded
-            watch[0]("no_grad()", None, None, None)
-        self._before.append(set_recording(False))
-
-    def __exit__(self, *_: object) -> None:
-        set_recording(self._before.pop())
+        _tell("no_grad()", None)  # a trace takes its tape from the nodes that are recorded
+        super().__enter__()
 
 
 def apply_primitive(op: Op, *args: Any) -> Any:
@@ -350,10 +349,15 @@ NATIVE = False
 if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
     try:
         from micrograd._engine import Value, apply, attributes, node  # noqa: F401, I001
-        from micrograd._engine import scopes_in_use, set_class_of, set_recording, set_scope  # noqa: F401
+        from micrograd._engine import NoGrad, is_recording, scopes_in_use, set_class_of, set_recording, set_scope  # noqa: F401
         from micrograd._engine import set_trace, set_watch, take_values, unique_leaves, zero_grads  # noqa: F401
 
         NATIVE = True
+        no_grad = type(
+            "no_grad",
+            (NoGrad,),
+            {"__doc__": no_grad.__doc__, "__call__": plain.no_grad.__call__, "__module__": __name__},
+        )
         import gc
 
         from micrograd._engine import after_collection

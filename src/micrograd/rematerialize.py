@@ -7,7 +7,7 @@ from functools import update_wrapper
 from typing import Any, ParamSpec, TypeVar
 
 from micrograd.engine import Value
-from micrograd.observed import set_recording
+from micrograd.observed import is_recording
 from micrograd.tape import interpret, passes
 from micrograd.tape.tape import INPUT, PARAM, Tape
 from micrograd.tape.trace import Trace, is_tracing, peek, trace
@@ -83,9 +83,7 @@ def remat(f: Callable[P, R]) -> Callable[P, R]:
     wants_function(f, "run again")
 
     def again(*args: Any, **kwargs: Any) -> Any:
-        recording = set_recording(False)
-        set_recording(recording)
-        if is_tracing() or not recording:
+        if is_tracing() or not is_recording():
             return f(*args, **kwargs)  # type: ignore[arg-type]
         segment = _Segment(f, args, kwargs)
         found = segment.trace()

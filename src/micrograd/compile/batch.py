@@ -19,8 +19,9 @@ from micrograd.compile.kernel import RESULT, Kernel
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.rows import Rows
-from micrograd.compile.variants import Variant, is_recording
+from micrograd.compile.variants import Variant
 from micrograd.engine import Value
+from micrograd.observed import is_recording
 from micrograd.tape import interpret
 from micrograd.tape.tape import INPUT, PARAM, Tape
 from micrograd.tape.trace import Trace, peek

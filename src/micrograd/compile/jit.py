@@ -38,10 +38,11 @@ from micrograd.compile.signature import (
     values_among,
 )
 from micrograd.compile.tuning import TUNING
-from micrograd.compile.variants import Variants, is_recording
+from micrograd.compile.variants import Variants
 from micrograd.errors import TraceError
 from micrograd.importable import attribute_of, by_name
 from micrograd.objects import flatten_object, static_shape
+from micrograd.observed import is_recording
 from micrograd.structure import unchanged
 from micrograd.tape.trace import Trace, is_tracing, peek, user_depth
 from micrograd.tree import NUMBER, Shape, flatten, name_of, not_told_apart, unflatten, wants_function

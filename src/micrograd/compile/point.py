@@ -12,9 +12,10 @@ from micrograd.compile import worker
 from micrograd.compile.kernel import Kernel
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
-from micrograd.compile.variants import Variant, is_recording
+from micrograd.compile.variants import Variant
 from micrograd.engine import Value
 from micrograd.errors import CompileError
+from micrograd.observed import is_recording
 from micrograd.tape import interpret, passes
 from micrograd.tape.tape import INPUT
 from micrograd.tape.trace import Trace, user_depth

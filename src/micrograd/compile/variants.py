@@ -13,7 +13,6 @@ from itertools import count
 from operator import is_
 from typing import Any, Generic, TypeVar
 
-from micrograd import observed
 from micrograd.compile.chain import Chain
 from micrograd.compile.kernel import Kernel
 from micrograd.compile.pipeline import Goal
@@ -25,13 +24,6 @@ from micrograd.tape.trace import Trace
 from micrograd.tape.twice import same_way
 
 _clock = count(1)
-
-
-def is_recording() -> bool:
-    """Whether this thread records nodes."""
-    before = observed.set_recording(True)
-    observed.set_recording(before)
-    return before
 
 
 class Variant:

@@ -26,9 +26,10 @@ from micrograd.compile.protocol import Compiled, R
 from micrograd.compile.rows import Rows
 from micrograd.compile.rows_tracing import Again, RowsTracing
 from micrograd.compile.tuning import TUNING
-from micrograd.compile.variants import Variants, is_recording
+from micrograd.compile.variants import Variants
 from micrograd.engine import Value
 from micrograd.importable import attribute_of, by_name
+from micrograd.observed import is_recording
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import is_tracing
 from micrograd.tree import NUMBER, name_of, unflatten, wants_function

@@ -316,6 +316,7 @@ PyObject *finish(Node *out); /* a new node, where somebody is drawing, tracing o
 int is_of_a_trace(Node *n);  /* made from what a trace has made */
 int enter_scope(unsigned long scope); /* -1 where there is no such scope, with an error set */
 extern PyMethodDef mode_methods[];
+extern PyType_Spec no_grad_spec;
 
 static inline Mode *special_mode(void) { return special_threads && thread_mode.special ? &thread_mode : NULL; }
 static inline int computes_plainly(void) { /* nothing but no_grad may be special in this thread */

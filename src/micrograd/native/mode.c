@@ -56,6 +56,81 @@ static PyObject *module_set_recording(PyObject *module, PyObject *on) {
     return PyBool_FromLong(before);
 }
 
+static PyObject *module_is_recording(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyBool_FromLong(!thread_mode.recording_off);
+}
+
+/* ---- with no_grad(): in C, because Ctrl-C in the middle of a method in Python would leave the thread without recording */
+
+typedef struct {
+    PyObject_HEAD PyObject *before; /* a list: whether each block that is open was entered while nodes were recorded */
+} NoGrad;
+
+static PyObject *no_grad_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    if (PyTuple_GET_SIZE(args) > 0 || (keywords != NULL && PyDict_GET_SIZE(keywords) > 0)) {
+        PyErr_SetString(PyExc_TypeError, "no_grad() takes no arguments: with no_grad(): for a block, @no_grad() for a function");
+        return NULL;
+    }
+    NoGrad *self = (NoGrad *)type->tp_alloc(type, 0);
+    if (self == NULL) return NULL;
+    self->before = PyList_New(0);
+    if (self->before == NULL) Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static void no_grad_dealloc(NoGrad *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(self->before);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *no_grad_enter(NoGrad *self, PyObject *unused) {
+    (void)unused;
+    if (tell("no_grad()", Py_None, Py_None, Py_None) < 0) return NULL; /* a trace takes its tape from the nodes that are recorded */
+    if (PyList_Append(self->before, thread_mode.recording_off ? Py_False : Py_True) < 0) return NULL;
+    thread_mode.recording_off = 1;
+    mode_changed();
+    Py_RETURN_NONE;
+}
+
+static PyObject *no_grad_exit(NoGrad *self, PyObject *unused) {
+    (void)unused;
+    Py_ssize_t last = PyList_GET_SIZE(self->before) - 1;
+    if (last < 0) {
+        PyErr_SetString(PyExc_RuntimeError, "no_grad() is left, but was not entered");
+        return NULL;
+    }
+    thread_mode.recording_off = PyList_GET_ITEM(self->before, last) == Py_False;
+    mode_changed();
+    if (PyList_SetSlice(self->before, last, last + 1, NULL) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef no_grad_methods[] = {
+    {"__enter__", CAST(no_grad_enter), METH_NOARGS, "Record no nodes from here on, in this thread."},
+    {"__exit__", CAST(no_grad_exit), METH_VARARGS, "Record nodes again, if they were recorded before."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot no_grad_slots[] = {
+    {Py_tp_doc, "The block of no_grad."},
+    {Py_tp_new, no_grad_new},
+    {Py_tp_dealloc, no_grad_dealloc},
+    {Py_tp_methods, no_grad_methods},
+    {0, NULL},
+};
+
+PyType_Spec no_grad_spec = {
+    .name = "micrograd.engine.NoGrad",
+    .basicsize = sizeof(NoGrad),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = no_grad_slots,
+};
+
+/* ---- scopes, traces, watchers */
+
 int enter_scope(unsigned long scope) {
     if (scope > MAX_SCOPE) {
         PyErr_Format(PyExc_OverflowError, "a scope is a number up to %u", MAX_SCOPE);
@@ -135,6 +210,7 @@ static PyObject *module_scopes_in_use(PyObject *module, PyObject *unused) {
 
 PyMethodDef mode_methods[] = {
     {"set_recording", module_set_recording, METH_O, "set_recording(on) -> what it was, in this thread"},
+    {"is_recording", module_is_recording, METH_NOARGS, "is_recording(): whether this thread records nodes"},
     {"set_scope", module_set_scope, METH_O, "set_scope(number) -> what it was, in this thread"},
     {"set_trace", module_set_trace, METH_O, "set_trace(number) -> what it was, in this thread"},
     {"set_watch", module_set_watch, METH_VARARGS, "set_watch(watcher, maker) -> what they were, in this thread"},

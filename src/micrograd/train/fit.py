@@ -12,8 +12,9 @@ from time import perf_counter
 from typing import Any
 
 from micrograd.compile.worker import compile_first
-from micrograd.engine import no_grad, set_recording
+from micrograd.engine import no_grad
 from micrograd.nn.initial import generator
+from micrograd.observed import is_recording
 from micrograd.optim import LBFGS, Optimizer
 from micrograd.optim.lbfgs import NotFiniteError
 from micrograd.train import checkpoints, checks, look
@@ -118,9 +119,7 @@ class _Run:
         restore_best: bool, callbacks: Any, checkpoint: Any, checkpoint_every: Any, resume: bool, resume_settings: str,
         rng: Any, quiet: bool, client: Any,
     ) -> None:  # fmt: skip
-        recording = set_recording(True)
-        set_recording(recording)
-        if not recording:
+        if not is_recording():
             raise RuntimeError("fit inside no_grad(): nothing can be learned there; call it outside")
         X, y = checks.data(data, "data")
         checks.optimizer(model, optimizer)

@@ -1,0 +1,63 @@
+"""no_grad(): entered and left in pairs, whatever happens between, and whenever somebody presses Ctrl-C."""
+
+import contextlib
+import signal
+
+import pytest
+
+from micrograd import observed
+
+
+def test_blocks_nest_and_end_as_they_began(twin):
+    x, one = twin.Value(3.0), twin.engine.no_grad()
+    with one, one:
+        assert (x * x)._prev == ()
+    with twin.engine.no_grad():
+        with one:
+            pass
+        assert (x * x)._prev == ()
+    assert (x * x)._prev == (x, x)
+    with contextlib.suppress(ZeroDivisionError), one:
+        1 / 0  # noqa: B018
+    assert (x * x)._prev == (x, x)
+
+
+def test_a_block_that_was_not_entered_cannot_be_left(twin):
+    with pytest.raises((RuntimeError, IndexError)):
+        twin.engine.no_grad().__exit__(None, None, None)
+    with pytest.raises(TypeError):
+        twin.engine.no_grad(False)
+
+
+def test_a_function_records_nothing(twin):
+    @twin.engine.no_grad()
+    def square(x):
+        """x * x"""
+        return x * x
+
+    x = twin.Value(3.0)
+    assert square(x)._prev == () and square.__doc__ == "x * x"
+    assert (x * x)._prev == (x, x)
+
+
+@pytest.mark.skipif(not observed.NATIVE, reason="the Python engine may be interrupted between two of its lines")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer that sends signals")
+def test_ctrl_c_leaves_no_thread_without_recording():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    interrupted = 0
+    try:
+        while interrupted < 200:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 2e-5 + interrupted * 1e-6)
+                while True:
+                    with observed.no_grad():
+                        pass
+            except KeyboardInterrupt:
+                interrupted += 1
+            assert observed.is_recording()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
