@@ -7,7 +7,8 @@ import pytest
 from micrograd import Value, no_grad
 from micrograd.compile import variants as module
 from micrograd.compile.tuning import TUNING
-from micrograd.compile.variants import Variant, Variants, is_recording
+from micrograd.compile.variants import Variant, Variants
+from micrograd.observed import is_recording
 from micrograd.nn import Linear
 from micrograd.tape.text import parse
 from micrograd.tape.trace import Trace

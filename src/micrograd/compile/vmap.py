@@ -140,6 +140,7 @@ class Vmap(RowsTracing):
                 continue
 
     def _compiled(self, args: tuple[Any, ...], rows: Rows) -> Any:
+        self._look(rows)
         plan = self._plan(rows)
         inputs = [x for x in [*plan.captured, *rows.uniform] if isinstance(x, Value)] if plan.gradient else []
         if self.reduce is None:
@@ -250,6 +251,8 @@ class Vmap(RowsTracing):
         """A callable in C for calls on arrays of the same kinds, which are answered without a second look; None for others."""
         same = len(rows.arrays) == len(args) and all(a is b for a, b in zip(args, rows.arrays))
         if rows.uniform or self.in_axes != 0 or not same or type(plan.params) is list:
+            return None
+        if plan.variant.trace.arms is not None:  # later calls are to be looked at
             return None
         if any(type(a) is not type(args[0]) for a in args):
             return None

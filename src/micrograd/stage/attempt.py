@@ -25,6 +25,20 @@ CHECKED = 12
 # run of the function takes five times as long); how many a row may take, and up to how many it is looked at before others.
 LOOKED, WORK, ROW, SHORT = 1_000_000, 400_000, 200_000, 10_000
 
+DEFECT = "This is a defect of micrograd: please report it, with the function."
+LATE = (
+    "If the function reads something that has changed since its first call, pass that in as an argument.\n"
+    "  Otherwise this is a defect of micrograd: please report it, with the function."
+)
+
+
+class Arms:
+    """The outcomes of choices on which a merged trace was checked, and how long later calls are looked at: see later.py."""
+
+    def __init__(self) -> None:
+        self.seen: set[Any] = set()
+        self.looks, self.work = 64, LOOKED
+
 
 def merged(
     user: Callable[..., Any],
@@ -60,7 +74,7 @@ def merged(
     found.origins = origins
     if plain is not None:
         found.asked = found.asked or plain.asked
-        if found.shape != plain.shape and (not keep_types or _accepts(found, row) is not None):
+        if found.shape != plain.shape and (not keep_types or _result(found, row) is not None):
             why[""] = "not merged: this row arranges its results in another way"
             return None
     if not verified(user, arrange, found, row, others):
@@ -75,6 +89,7 @@ def verified(user: Callable[..., Any], arrange: Arrange, found: Trace, row: list
     It counts as checked as soon as it holds for one of them, or if every one of them takes too long to be interpreted. It has
     no results (`numbers`) of a row that it does not hold for.
     """
+    found.arms = Arms() if found.merged else None
     left = max(WORK, 4 * len(found.tape))
     agree: list[bool | None] = []
     long = 0
@@ -82,7 +97,7 @@ def verified(user: Callable[..., Any], arrange: Arrange, found: Trace, row: list
     chosen += [r for r in _chosen(found.tape, found.captured, others.rows()) if r not in chosen]
     for numbers in chosen:
         try:
-            answer, took = _agrees(user, arrange, found, numbers, min(left, max(ROW, 2 * len(found.tape))))
+            answer, took = agrees(user, arrange, found, numbers, min(left, max(ROW, 2 * len(found.tape))))
         except interpret.TooLong:
             answer, took = None, 0
             long += 1
@@ -108,23 +123,33 @@ def _warn_of_source(user: Any, reason: NoSource) -> None:
     )
 
 
-def _accepts(found: Trace, row: list[float]) -> list[float] | None:
+def outcomes(found: Trace, row: list[float]) -> tuple[list[float] | None, set[Any]]:
+    """What a trace gives for a row, None where it does not hold for it; and how its choices come out."""
+    return interpret.outcomes(lambda: _result(found, row))
+
+
+def _result(found: Trace, row: list[float]) -> list[float] | None:
     try:
         return [float(x) for x in interpret.run(found.tape, row, peek(found.captured))]
     except interpret.GuardFailed:
         return None
 
 
-def _agrees(user: Any, arrange: Arrange, found: Trace, row: list[float], most: int) -> tuple[bool | None, int]:
+def agrees(
+    user: Any, arrange: Arrange, found: Trace, row: list[float], most: int, late: bool = False
+) -> tuple[bool | None, int]:
     """Whether the merged tape gives for a row what a plain run gives, and how many instructions that took.
 
     It must be the same to the bit, but for the grouping of derivatives. None where the tape does not hold for the row, which
-    gets one of its own. TooLong is raised where the tape takes more than `most` instructions.
+    gets one of its own. TooLong is raised where the tape takes more than `most` instructions. `late` says that the tape has
+    been in use, so that the function may have changed meanwhile.
     """
-    got, took = interpret.counted(lambda: _accepts(found, row), most - len(found.tape))
+    (got, taken), took = interpret.counted(lambda: outcomes(found, row), most - len(found.tape))
     took += len(found.tape)
     if got is None:
         return None, took
+    if found.arms is not None:
+        found.arms.seen |= taken
 
     def run(*inputs: Any) -> Any:
         args, kwargs = arrange(list(inputs))
@@ -148,7 +173,7 @@ def _agrees(user: Any, arrange: Arrange, found: Trace, row: list[float], most: i
     warnings.warn(
         f"the merged paths of {name_of(user)} give {got} for the numbers {row}, where plain Python {what}\n"
         "  Its paths are compiled one by one instead, so the results are right.\n"
-        "  This is a defect of micrograd: please report it, with the function.",
+        f"  {LATE if late else DEFECT}",
         RuntimeWarning,
         stacklevel=user_depth(),
     )

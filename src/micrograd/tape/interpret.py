@@ -53,7 +53,7 @@ def run(tape: Tape, inputs: Sequence[Any], params: Sequence[Any] = ()) -> list[A
         elif op is PICK:
             condition, a, b = [values[a] for a in args]
             if hooks.trace is None:
-                values.append(a if compare("ne", condition, 0.0) else b)
+                values.append(a if _holds(condition, tape, args[0]) else b)
             else:
                 values.append(apply(PICK, condition, a, b))
         elif isinstance(op, Structural):
@@ -78,9 +78,17 @@ def _structural(op: Structural, args: list[Any]) -> Any:
     if op is LOAD or op is BUMP or op is STORE:
         return _indexed(op, *args)
     if isinstance(op, Choose):
-        return run(op.then if compare("ne", args[0], 0.0) else op.otherwise, args[1:])
+        return run(op.then if _holds(args[0], op, 0) else op.otherwise, args[1:])
     assert isinstance(op, Loop)
     return loop(op, args)
+
+
+def _holds(condition: Any, where: Tape | Choose, place: int) -> bool:
+    """Whether a condition holds; it is written down where outcomes are asked for."""
+    held = compare("ne", condition, 0.0)
+    if hooks.outcomes is not None:
+        hooks.outcomes.add((id(where), place, held))
+    return held
 
 
 def _indexed(op: Structural, array: list[Any], index: Any, *more: Any) -> Any:
@@ -121,6 +129,15 @@ def counted(run: Callable[[], T], most: int) -> tuple[T, int]:
         return run(), count
     finally:
         hooks.trace, hooks.require, hooks.structural, hooks.iteration = before
+
+
+def outcomes(run: Callable[[], T]) -> tuple[T, set[Any]]:
+    """What `run` gives, and how the choices came out that it met: two runs that took the same arms have the same set."""
+    before, hooks.outcomes = hooks.outcomes, set()
+    try:
+        return run(), hooks.outcomes
+    finally:
+        hooks.outcomes = before
 
 
 def loop(op: Loop, args: list[Any]) -> list[Any]:

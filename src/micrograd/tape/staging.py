@@ -17,6 +17,7 @@ class Hooks(threading.local):
         None  # a guard of a tape that runs inside of the staged function
     )
     iteration: Callable[[int], None] | None = None  # told how many instructions an interpreted iteration has
+    outcomes: set[Any] | None = None  # gets the outcome of each choice of an interpreted tape
     lighten: Callable[[Any], Any] | None = None  # rewrites a tape before its adjoint is taken, so that it keeps less
 
 

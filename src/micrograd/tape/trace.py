@@ -87,6 +87,7 @@ class Trace:
         )
         self.checked = True  # of a staged trace: whether it was compared with a plain run of the function
         self.merged = False  # whether it holds for several paths, whose choices are instructions
+        self.arms: Any = None  # of a merged trace that may meet arms on which it was not checked: see stage/later.py
         self.notes: dict[str, str] = {}  # what became of each choice: file:line → words
         self.aux: Any = None  # what came beside the result, with Values of that run in it
         self.aux_places: list[int] = []  # where those are on the tape

@@ -121,7 +121,8 @@ export function framesOf(graph, numbers) {
     node.inputs.forEach((input, slot) => {
       const local = numbers.partials[id][slot];
       if (local === null || local === undefined) return;
-      const before = grads[input], upstream = grads[id], product = pushed(node, slot, local, upstream), after = before + product;
+      const before = grads[input], upstream = grads[id], product = pushed(node, slot, local, upstream);
+      const after = before + product;
       grads[input] = after;
       frames.push({ kind: "backward", node: id, input, slot, line, local, upstream, product, before, after });
     });

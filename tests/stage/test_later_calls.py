@@ -1,0 +1,100 @@
+"""jit at one point: an arm is compared with plain Python when a call first takes it, not only in the first call."""
+
+import warnings
+
+import pytest
+
+from micrograd import jit, value_and_grad, vmap
+from micrograd.stage import attempt, later
+from micrograd.tape.tape import CONST
+
+
+def piecewise(x):
+    if x > 0.0:
+        return 2.0 * x
+    return 3.0 * x
+
+
+def in_a_loop(x):
+    for _ in range(40):
+        x = 0.5 * x + 1.0 if x > 1.0 else x + 0.125
+    return 3.0 * x if x > 100.0 else x
+
+
+@pytest.fixture
+def wrong_constant(monkeypatch):
+    """Staged tapes have 4.0 in place of 3.0."""
+    stage = attempt.stage
+
+    def staged(*args, **how):
+        found = stage(*args, **how)
+        tape = found.tape
+        wrong = [(4.0,) if op is CONST and a == (3.0,) else a for op, a in zip(tape.ops, tape.args)]
+        found.tape = tape.copy(args=wrong)
+        return found
+
+    monkeypatch.setattr(attempt, "stage", staged)
+
+
+@pytest.mark.parametrize("wait", [False, True])
+def test_a_wrong_arm_is_noticed_in_the_call_that_takes_it(wrong_constant, wait):
+    f = jit(piecewise, wait=wait)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [f(x) for x in (1.0, 2.0, 3.0)] == [2.0, 4.0, 6.0]
+    with pytest.warns(
+        RuntimeWarning, match="merged paths of piecewise give.*-4.0.*\n.*one by one.*\n.*has changed since"
+    ):
+        assert f(-1.0) == -3.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [f(x) for x in (1.0, -2.0)] == [2.0, -6.0]
+
+
+def test_so_is_a_wrong_gradient(wrong_constant):
+    f = jit(value_and_grad(piecewise))
+    assert f(1.0) == (2.0, 2.0)
+    with pytest.warns(RuntimeWarning, match="please report it"):
+        assert f(-1.0) == (-3.0, 3.0)
+
+
+def test_each_arm_is_compared_once_and_the_looks_come_to_an_end(monkeypatch):
+    compared, looked = [], []
+    agrees, outcomes = later.agrees, later.outcomes
+    monkeypatch.setattr(later, "agrees", lambda *a, **how: compared.append(a[3]) or agrees(*a, **how))
+    monkeypatch.setattr(later, "outcomes", lambda *a: looked.append(a[1]) or outcomes(*a))
+    for f, rows in ((piecewise, (1.0, 2.0, -1.0, -2.0, 0.0)), (in_a_loop, (0.0, 3.0, 0.5, 1e15))):
+        compiled = jit(f, wait=True)
+        compared.clear()
+        looked.clear()
+        for _ in range(64):
+            assert [compiled(x) for x in rows] == [f(x) for x in rows]
+        assert len(compared) == 1
+        assert len(looked) == 64
+
+
+@pytest.mark.parametrize("reduce", [None, "sum"])
+def test_a_wrong_arm_is_noticed_in_the_batch_that_has_it(wrong_constant, reduce):
+    np = pytest.importorskip("numpy")
+    f = vmap(piecewise, reduce=reduce)
+    some = np.linspace(1.0, 2.0, 50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            assert np.sum(f(some)) == pytest.approx(2.0 * some.sum())
+    some[33] = -1.0
+    with pytest.warns(RuntimeWarning, match="merged paths of piecewise give"):
+        assert np.sum(f(some)) == pytest.approx(2.0 * (some.sum() + 1.0) - 3.0)
+
+
+def test_batches_are_looked_at_for_some_calls(monkeypatch):
+    np = pytest.importorskip("numpy")
+    compared = []
+    agrees = later.agrees
+    monkeypatch.setattr(later, "agrees", lambda *a, **how: compared.append(a[3]) or agrees(*a, **how))
+    f, rows = vmap(in_a_loop), np.linspace(-1.0, 3.0, 40)
+    for k in range(12):
+        some = np.append(rows, [1e15] * (k == 5))
+        assert f(some).tolist() == [in_a_loop(float(x)) for x in some]
+    assert compared == [[1e15]]
+    assert all(v.trace.arms is None for v in f.variants)
