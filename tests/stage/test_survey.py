@@ -63,13 +63,13 @@ PROGRAMS = [plain_choice, nested_choice, inside_a_loop, inside_a_while, in_a_lis
 @pytest.mark.parametrize("derived", [False, True], ids=["value", "gradient"])
 def test_a_row_from_every_arm_is_compared(f, derived, monkeypatch):
     compared = []
-    agrees = attempt._agrees
+    agrees = attempt.agrees
 
     def noted(user, arrange, found, row, most):
         compared.append(tuple(row))
         return agrees(user, arrange, found, row, most)
 
-    monkeypatch.setattr(attempt, "_agrees", noted)
+    monkeypatch.setattr(attempt, "agrees", noted)
     x, y = np.linspace(0.1, 2.0, ROWS), np.linspace(0.5, 1.0, ROWS)
     x[RARE] = 3.5
     batch = vmap(value_and_grad(f, (0, 1)) if derived else f)
