@@ -8,8 +8,8 @@ from micrograd import Value, no_grad
 from micrograd.compile import variants as module
 from micrograd.compile.tuning import TUNING
 from micrograd.compile.variants import Variant, Variants
-from micrograd.observed import is_recording
 from micrograd.nn import Linear
+from micrograd.observed import is_recording
 from micrograd.tape.text import parse
 from micrograd.tape.trace import Trace
 
