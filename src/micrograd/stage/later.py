@@ -17,7 +17,8 @@ from micrograd.stage.survey import rare
 from micrograd.tape import interpret
 from micrograd.tape.trace import Trace
 
-AT_A_POINT, OF_ROWS = 1, 8  # how much of Arms.looks a call uses up
+AT_A_POINT, OF_ROWS = 1, 16  # how much of Arms.looks a call uses up
+BUDGET = 1_000_000  # operations of a survey of rows: some 5 ms
 
 
 def holds_at(user: Any, arrange: Arrange, found: Trace, arms: Arms, row: list[float]) -> bool:
@@ -29,7 +30,7 @@ def holds_at(user: Any, arrange: Arrange, found: Trace, arms: Arms, row: list[fl
 
 def holds_for(user: Any, arrange: Arrange, found: Trace, arms: Arms, columns: Callable[[int], list[Any]]) -> bool:
     """The same for the rows of a batch. At most one row is compared for each outcome of a choice."""
-    right = all(_holds(user, arrange, found, arms, row) for row in rare(found, Others(columns=columns)))
+    right = all(_holds(user, arrange, found, arms, row) for row in rare(found, Others(columns=columns), BUDGET))
     _end(found, arms, OF_ROWS)
     return right
 

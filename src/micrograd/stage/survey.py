@@ -19,6 +19,7 @@ from micrograd.tape.tape import CONST, INPUT, LOAD, PARAM, STACK, STORE, Choose,
 from micrograd.tape.trace import Trace, peek
 
 BUDGET = 20_000_000  # operations on one number each: some 50 ms
+LEAST = 78_000  # operations that a row may take: so many rows are looked at as are within the budget then
 SLOW = 100  # such operations that one takes that NumPy does not have
 OVERHEAD = 300  # numbers that a column could have more in the time that NumPy takes to begin an operation
 ROWS = 64  # rows that are chosen at most
@@ -33,19 +34,20 @@ SAME = ["add", "exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"
 NAMES = RENAMED | dict(zip(SAME, SAME))  # op → NumPy's function
 
 
-def rare(found: Trace, others: Others) -> list[list[float]]:
+def rare(found: Trace, others: Others, budget: int = 0) -> list[list[float]]:
     """Rows such that every outcome of a condition that occurs in a row which was looked at occurs in one of them."""
     if others.columns is None:
         return []
+    budget = budget or BUDGET
     values = [o for k, o in enumerate(found.tape.outputs) if k not in found.derivatives]
     tape = prune(found.tape.copy(outputs=tuple(values or found.tape.outputs), guards=()))
-    columns = others.columns(max(256, BUDGET // max(1, work(tape))))
+    columns = others.columns(max(budget // LEAST, budget // max(1, work(tape))))
     count = max([len(c) for c in columns if not isinstance(c, float)], default=0)
     if count == 0:
         return []
     import numpy as np
 
-    survey = _Survey(np, count)
+    survey = _Survey(np, count, budget)
     with np.errstate(all="ignore"), contextlib.suppress(TooLong):  # what was seen until then is used
         survey.run(tape, columns, peek(found.captured), np.ones(count, bool))
     return [[c if isinstance(c, float) else float(c[r]) for c in columns] for r in survey.chosen]
@@ -54,8 +56,8 @@ def rare(found: Trace, others: Others) -> list[list[float]]:
 class _Survey:
     """A run of a tape on columns, which chooses rows."""
 
-    def __init__(self, np: Any, count: int) -> None:
-        self.np, self.count, self.left = np, count, BUDGET
+    def __init__(self, np: Any, count: int, budget: int = 0) -> None:
+        self.np, self.count, self.left = np, count, budget or BUDGET
         self.chosen: list[int] = []
 
     def spend(self, operations: int) -> None:
