@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import oracle
 from bounds import allowed
 from micrograd.ops import OPS
-from programs import on_mpmath, on_twin, programs, run
+from random_expressions import on_mpmath, on_twin, programs, run
 from twins import MORE, NATIVE, PYTHON, C
 
 inf, nan = math.inf, math.nan
