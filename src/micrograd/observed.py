@@ -353,11 +353,10 @@ if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
         from micrograd._engine import set_trace, set_watch, take_values, unique_leaves, zero_grads  # noqa: F401
 
         NATIVE = True
-        no_grad = type(
-            "no_grad",
-            (NoGrad,),
-            {"__doc__": no_grad.__doc__, "__call__": plain.no_grad.__call__, "__module__": __name__},
-        )
+
+        class no_grad(NoGrad):
+            __doc__, __call__ = no_grad.__doc__, plain.no_grad.__call__
+
         import gc
 
         from micrograd._engine import after_collection

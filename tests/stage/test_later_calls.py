@@ -5,6 +5,7 @@ import warnings
 import pytest
 
 from micrograd import jit, value_and_grad, vmap
+from micrograd.compile.jit import Jit
 from micrograd.stage import attempt, later
 from micrograd.tape.tape import CONST
 
@@ -56,6 +57,20 @@ def test_so_is_a_wrong_gradient(wrong_constant):
     assert f(1.0) == (2.0, 2.0)
     with pytest.warns(RuntimeWarning, match="please report it"):
         assert f(-1.0) == (-3.0, 3.0)
+
+
+def test_a_wrong_arm_in_the_last_call_that_is_looked_at_is_not_kept(wrong_constant, monkeypatch):
+    installed = []
+    monkeypatch.setattr(Jit, "_install", lambda self, shape, variant: installed.append(variant))
+    f = jit(piecewise, wait=True)
+    assert f(1.0) == 2.0
+    (variant,) = f.variants
+    variant.trace.arms.looks = 1
+    installed.clear()
+    with pytest.warns(RuntimeWarning, match="please report it"):
+        assert f(-1.0) == -3.0
+    assert variant not in installed
+    assert [f(x) for x in (-1.0, -2.0, 3.0)] == [-3.0, -6.0, 6.0]
 
 
 def test_each_arm_is_compared_once_and_the_looks_come_to_an_end(monkeypatch):

@@ -122,7 +122,7 @@ class Jit:
         if arms is None:
             return True
         right = self._tracer(shape, leaves).look(trace, arms)
-        if trace.arms is None:  # that was the last look
+        if right and trace.arms is None:  # that was the last look
             self._install(shape, variant)
         return right
 

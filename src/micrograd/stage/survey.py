@@ -19,7 +19,9 @@ from micrograd.tape.tape import CONST, INPUT, LOAD, PARAM, STACK, STORE, Choose,
 from micrograd.tape.trace import Trace, peek
 
 BUDGET = 20_000_000  # operations on one number each: some 50 ms
-LEAST = 78_000  # operations that a row may take: so many rows are looked at as are within the budget then
+LONGEST = (
+    78_000  # operations that a row counts for at most when the number of rows is chosen; the budget ends longer runs
+)
 SLOW = 100  # such operations that one takes that NumPy does not have
 OVERHEAD = 300  # numbers that a column could have more in the time that NumPy takes to begin an operation
 ROWS = 64  # rows that are chosen at most
@@ -41,7 +43,7 @@ def rare(found: Trace, others: Others, budget: int = 0) -> list[list[float]]:
     budget = budget or BUDGET
     values = [o for k, o in enumerate(found.tape.outputs) if k not in found.derivatives]
     tape = prune(found.tape.copy(outputs=tuple(values or found.tape.outputs), guards=()))
-    columns = others.columns(max(budget // LEAST, budget // max(1, work(tape))))
+    columns = others.columns(max(budget // LONGEST, budget // max(1, work(tape))))
     count = max([len(c) for c in columns if not isinstance(c, float)], default=0)
     if count == 0:
         return []
