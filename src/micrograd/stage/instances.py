@@ -12,7 +12,6 @@ loop.
 
 from __future__ import annotations
 
-import functools
 from abc import ABCMeta
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -49,14 +48,10 @@ class Shape(NamedTuple):
 
 def is_plain_class(kind: Any) -> bool:
     """Whether objects of a class are their attributes and nothing else: it is written in Python, and makes no own rules."""
-    return type(kind) in (type, ABCMeta) and bool(_is_plain(kind))
-
-
-@functools.lru_cache(4096)
-def _is_plain(kind: Any) -> bool:
     plain: Any = object
     return (
-        kind is not object
+        type(kind) in (type, ABCMeta)
+        and kind is not object
         and kind.__new__ is plain.__new__
         and kind.__getattribute__ is plain.__getattribute__
         and (kind.__setattr__ is plain.__setattr__ or is_generated(kind.__setattr__))  # of a frozen dataclass
