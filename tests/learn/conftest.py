@@ -36,7 +36,13 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     contexts: list[Any] = []
 
     def open_page(
-        url: str, width: int = 1280, height: int = 860, scheme: str = "light", forgive: str = "", **more: Any
+        url: str,
+        width: int = 1280,
+        height: int = 860,
+        scheme: str = "light",
+        forgive: str = "",
+        before: str = "",
+        **more: Any,
     ) -> Any:
         home = url.split("/")[2] if url.startswith("http") else ""
         context = browser.new_context(
@@ -62,6 +68,8 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
 
         page.on("console", heard)
         page.on("pageerror", lambda error: troubles.append(f"exception: {error}"))
+        if before:
+            page.add_init_script(before)  # runs in each document, before the scripts of the page
         page.goto(url)
         return page
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from test_axe import AXE, wrong
-from test_course_browser import CHAPTERS, course_file, open_at, type_answer
+from test_course_browser import CHAPTERS, assert_at, course_file, open_at, type_answer
 
 from micrograd.learn.course import site
 
@@ -55,6 +55,7 @@ def test_axe_finds_nothing_in_the_course(visit: Visit, course_file: Path, width:
     for name, (place, act) in STATES.items():
         page.goto("about:blank")
         page.goto(f"{course_file.as_uri()}#{place}")
+        assert_at(page, place)
         act(page)
         assert not wrong(page), name
     if width < 1000:
