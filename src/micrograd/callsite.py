@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import linecache
 import sys
 import warnings
+from types import FunctionType
 from typing import Any
 
 
@@ -69,3 +72,16 @@ def syntax_of(text: str, file: str = "<unknown>") -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text, file)
+
+
+def source_of(function: FunctionType) -> str:
+    """The whole text of the file or the cell that a function is from; empty where Python does not keep it."""
+    name = function.__code__.co_filename
+    linecache.checkcache(name)
+    text = "".join(linecache.getlines(name))
+    if not text and name.startswith("<"):  # Python 3.13 and newer keep the text of python -c and of their prompt
+        import inspect  # not needed to import micrograd
+
+        with contextlib.suppress(OSError, TypeError):
+            text = "".join(inspect.findsource(function)[0])
+    return text

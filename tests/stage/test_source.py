@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 
 import pytest
 
@@ -83,3 +85,20 @@ def test_a_cell_that_imports_what_its_functions_call(columns, by_statements):
         assert "standard.pi * price" in ast.unparse(source.tree_of(names["payoff"]))
     finally:
         del linecache.cache[name]
+
+
+TYPED_IN = """from micrograd.stage.source import tree_of
+def f(x):
+    return x * 2.0 if x > 0 else -x
+
+print(tree_of(f).body[0].value.body.left.id, tree_of(lambda u: u).body.id)
+"""
+
+
+@pytest.mark.parametrize("words, text", [(["-c", TYPED_IN], ""), (["-i"], TYPED_IN)], ids=["python -c", "prompt"])
+def test_what_is_typed_in_has_a_source_where_python_keeps_it(words, text):
+    done = subprocess.run([sys.executable, *words], input=text, capture_output=True, text=True)
+    if sys.version_info >= (3, 14):  # and in later releases of Python 3.13
+        assert done.stdout.split() == ["x", "u"], done.stderr
+    else:
+        assert done.stdout.split() == ["x", "u"] or "source of f is not available" in done.stderr

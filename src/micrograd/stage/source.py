@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import warnings
 from types import CodeType, FunctionType
 from typing import Any
 
-from micrograd.callsite import syntax_of
+from micrograd.callsite import source_of, syntax_of
 from micrograd.stage.errors import NoSource, Unsupported
 
 HAS_COLUMNS = hasattr(CodeType, "co_positions")  # from Python 3.11 on
@@ -18,9 +17,9 @@ _modules: dict[tuple[str, bool], tuple[str, Any]] = {}  # (file, by statements) 
 def tree_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
     """The syntax tree of a function."""
     code = function.__code__
-    found = [node for node, compiled in _functions_in(code, False) if _same(compiled, code)]
+    found = [node for node, compiled in _functions_in(function, False) if _same(compiled, code)]
     if not found:  # a notebook compiles each statement by itself, which gives other code for calls of imported modules
-        found = [node for node, compiled in _functions_in(code, True) if _same(compiled, code)]
+        found = [node for node, compiled in _functions_in(function, True) if _same(compiled, code)]
     if not found:
         raise NoSource(f"the source of {function.__qualname__} is not available")
     if len({ast.dump(node) for node in found}) > 1:
@@ -29,14 +28,13 @@ def tree_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
     return tree
 
 
-def _functions_in(code: CodeType, by_statements: bool) -> list[tuple[Any, CodeType]]:
-    """The functions of the file that a code is from, which begin at the same line: tree and compiled code of each.
+def _functions_in(function: FunctionType, by_statements: bool) -> list[tuple[Any, CodeType]]:
+    """The functions of the file that a function is from, which begin at the same line: tree and compiled code of each.
 
     by_statements: compile each statement of the file by itself.
     """
-    name = code.co_filename
-    linecache.checkcache(name)
-    text = "".join(linecache.getlines(name))
+    code = function.__code__
+    name, text = code.co_filename, source_of(function)
     if name.startswith("<__array_function__"):  # NumPy before 1.25 wraps its functions by code that it makes
         raise Unsupported(f"{code.co_name} is a function of NumPy")
     if not text:

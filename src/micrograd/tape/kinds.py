@@ -15,7 +15,6 @@ found in the source, and gets a warning at its line. So does an `except ZeroDivi
 from __future__ import annotations
 
 import ast
-import linecache
 import sys
 import threading
 import warnings
@@ -25,7 +24,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from micrograd import observed
-from micrograd.callsite import place, syntax_of
+from micrograd.callsite import place, source_of, syntax_of
 from micrograd.engine import Value
 from micrograd.tape import purity
 from micrograd.tree import has
@@ -191,7 +190,7 @@ def look_for_types(f: Any) -> None:
                 continue
             _looked_before(g.__code__)
             file = g.__code__.co_filename
-            for line in _lines_with(g.__code__, of_interest):
+            for line in _lines_with(g, of_interest):
                 warnings.warn_explicit(
                     f"{fact} at {file.rsplit('/', 1)[-1]}:{line}, in {g.__qualname__}, which is differentiated or compiled\n"
                     f"  {reason}\n"
@@ -200,15 +199,15 @@ def look_for_types(f: Any) -> None:
                 )  # fmt: skip
 
 
-def _lines_with(code: CodeType, of_interest: Callable[[Any], bool]) -> list[int]:
+def _lines_with(function: FunctionType, of_interest: Callable[[Any], bool]) -> list[int]:
     """The lines of a function that have a node of interest."""
-    inside, waiting = set(), [code]
+    inside, waiting = set(), [function.__code__]
     while waiting:
         part = waiting.pop()
         inside |= {line for *_, line in part.co_lines()}
         waiting += [c for c in part.co_consts if isinstance(c, CodeType)]
     try:
-        tree = syntax_of("".join(linecache.getlines(code.co_filename)))
+        tree = syntax_of(source_of(function))
     except (SyntaxError, ValueError):
         return []
     return [n.lineno for n in ast.walk(tree) if of_interest(n) and n.lineno in inside]  # type: ignore[attr-defined]
