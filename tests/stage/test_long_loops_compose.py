@@ -1,4 +1,4 @@
-"""Loops that change tables and make objects, together with threads, pickles, other processes, second orders and sums of rows."""
+"""Loops that change tables and make objects, in threads, pickles, other processes, second orders and sums of rows."""
 
 from __future__ import annotations
 
