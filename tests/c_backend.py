@@ -90,13 +90,18 @@ class Point:
         out = (ctypes.c_double * max(1, len(self.tape.outputs)))()
         return None if self.function(*arrays, out) else list(out)[: len(self.tape.outputs)]
 
-    def nodes(self, xs, params, inputs, count):
+    def nodes(self, xs, params, inputs, count, unread):
         found = self.values(xs, params)
         if found is None:
             return None
         over = [*inputs, *params]
-        rows = [found[count + k * len(over) : count + (k + 1) * len(over)] for k in range(count)]
-        return [engine.node(y, RESULT, over, row) for y, row in zip(found, rows)]
+        left_out = unread or bytes(count * len(over))
+        result = []
+        for k in range(count):
+            mine = slice(k * len(over), (k + 1) * len(over))
+            read = [pair for pair, skip in zip(zip(over, found[count:][mine]), left_out[mine]) if not skip]
+            result.append(engine.node(found[k], RESULT, *zip(*read)) if read else engine.Value(found[k]))
+        return result
 
 
 class Rows:

@@ -97,6 +97,7 @@ def point(
     n_scratch: int,
     op: Op | None,
     inputs: list[Value],
+    unread: bytes | None = None,
 ) -> list[Any] | None: ...
 def batch(
     code: MachineCode,

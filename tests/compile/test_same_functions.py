@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from micrograd import Value, math, vmap
-from micrograd.compile.llvm import build, library, same_erfc, same_exp, same_log, vector_function
+from micrograd.compile.llvm import build, library, same_erfc, same_exp, same_log, same_pow, vector_function
 from random_programs import needs_llvm, same
 
 pytestmark = needs_llvm
@@ -68,28 +68,36 @@ def test_erfc_with_other_bits_is_not_used(monkeypatch, interval):
     assert not same_erfc.usable.__wrapped__(build.vector_bits())
 
 
-@pytest.mark.parametrize("number", [0, 3, same_log.SHORT + 1, same_log.SHORT + 9, same_log.SHORT + same_log.LONG + 40])
-def test_log_with_other_bits_is_not_used(monkeypatch, number):
-    if not same_log.usable(build.vector_bits()):
-        pytest.skip("this machine's log takes other steps anyway")
-    numbers = list(same_log.constants())
+LOG = [0, 3, same_log.SHORT + 1, same_log.SHORT + 9, same_log.SHORT + same_log.LONG + 40]
+POW = [1, 3, same_pow.TERMS, same_pow.TERMS + 42, same_pow.TERMS + 43]
+
+
+@pytest.mark.parametrize("module, number", [*((same_log, k) for k in LOG), *((same_pow, k) for k in POW)])
+def test_log_and_pow_with_other_bits_are_not_used(monkeypatch, module, number):
+    if not module.usable(build.vector_bits()):
+        pytest.skip("this machine's library takes other steps anyway")
+    numbers = list(module.constants())
     numbers[number] *= 1 + 1e-4
-    monkeypatch.setattr(same_log, "constants", lambda: tuple(numbers))
-    assert not same_log.usable.__wrapped__(build.vector_bits())
+    monkeypatch.setattr(module, "constants", lambda: tuple(numbers))
+    assert not module.usable.__wrapped__(build.vector_bits())
 
 
+@pytest.mark.parametrize("module", [same_log, same_pow])
 @pytest.mark.parametrize("text", ["", "7f00-7f01 r--p 0 0:0 0 /no/such/place/libm.so.6\n"])
-def test_a_library_whose_table_is_not_found(monkeypatch, text):
+def test_a_library_whose_table_is_not_found(monkeypatch, module, text):
     monkeypatch.setattr(vector_function.Path, "read_text", lambda path: text)
-    assert same_log.constants.__wrapped__() == ()
+    assert module.constants.__wrapped__() == ()
+    monkeypatch.setattr(module, "constants", tuple)
+    assert not module.usable.__wrapped__(build.vector_bits())
 
 
-def test_a_file_without_the_table(monkeypatch):
-    begins = np.array([same_log.LN2_HIGH, same_log.LN2_LOW]).tobytes()
-    for rest in (b"", bytes(100), bytes(10_000), np.arange(300.0).tobytes()):
+@pytest.mark.parametrize("module", [same_log, same_pow])
+def test_a_file_without_the_table(monkeypatch, module):
+    begins = np.array([module.LN2_HIGH, module.LN2_LOW]).tobytes()
+    for rest in (b"", bytes(100), bytes(10_000), np.arange(600.0).tobytes()):
         monkeypatch.setattr(vector_function.Path, "read_text", lambda path: "7f00-7f01 r--p 0 0:0 0 /lib/libm.so.6\n")
         monkeypatch.setattr(vector_function.Path, "read_bytes", lambda path, rest=rest: b"xyz" + begins + rest)
-        assert same_log.constants.__wrapped__() == ()
+        assert module.constants.__wrapped__() == ()
 
 
 def test_log_of_many_numbers():

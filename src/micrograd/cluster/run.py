@@ -151,7 +151,7 @@ class Run:
             size = chunk_rows(count)
             return [(start, min(count, start + size)) for start in range(0, count, size)]
         goal, tape = self.program.goal, self.program.tapes[0]
-        results = 0 if goal.reduced else len(tape.outputs) * (1 + len(goal.params))
+        results = 0 if goal.reduced else goal.numbers(len(tape.outputs))
         by_range = goal.reduced and self._only_ranges()  # neither arguments nor results take memory
         return shrinking(count, self.threads, LARGEST_RANGE if by_range else largest_chunk(tape.inputs + results))
 

@@ -14,7 +14,6 @@ from micrograd.compile import axes
 from micrograd.compile.batch import RowsVariant, add_blocks, columns_by_row, nodes_by_row
 from micrograd.compile.rows import Rows
 from micrograd.compile.vmap import Plan, Vmap
-from micrograd.engine import Value
 from micrograd.errors import ClusterError
 from micrograd.tape.trace import is_tracing, peek
 from micrograd.tree import rebuild, wants_function
@@ -62,18 +61,18 @@ class ClusterVmap(Vmap):
     def _sums(self, rows: Rows, plan: Plan) -> list[float]:
         return add_blocks(self._on_cluster(rows, plan, False).sums())
 
-    def _by_row(self, rows: Rows, plan: Plan, inputs: list[Value]) -> Any:
+    def _by_row(self, rows: Rows, plan: Plan) -> Any:
         assert isinstance(rows, ClusterRows)
         if not rows.local:
             return self._lazily(rows, plan)
-        self.check_size(rows, plan, inputs)
+        self.check_size(rows, plan)
         done = self._on_cluster(rows, plan, False)
         parts = [done.results[number][0].outs for number in range(done.chunks)]
         outs = [rows.np.concatenate(column) for column in zip(*parts)]
         if self.options.float32:
             outs = [o.astype("f4", copy=False) for o in outs]
         if plan.gradient:
-            outs = nodes_by_row(outs, plan.count, inputs, rows.np)
+            outs = nodes_by_row(outs, plan.count, plan.inputs(rows), rows.np)
         return columns_by_row(plan.shape, iter(outs), rows)
 
     def _lazily(self, rows: ClusterRows, plan: Plan) -> Any:

@@ -178,7 +178,7 @@ def _run_rows(
     variants = _variants(program)
     if not program.goal.reduced:
         kind = "f4" if program.goal.options.float32 else "f8"
-        count = len(program.tapes[0].outputs) * (1 + len(program.goal.params))
+        count = program.goal.numbers(len(program.tapes[0].outputs))
         work.outs = [part.np.empty(part.rows, dtype=kind) for _ in range(count)]
     for variant in variants:
         if work.done():

@@ -31,8 +31,14 @@ class PointCode(Protocol):
     def values(self, numbers: Sequence[Any], params: Any) -> list[float] | None:
         """The outputs of the tape for these inputs and parameters; None where a guard failed."""
 
-    def nodes(self, numbers: Sequence[Any], params: Any, inputs: list[Value], count: int) -> list[Value] | None:
-        """The first `count` outputs as nodes over the inputs and all parameters, whose partials are the other outputs."""
+    def nodes(
+        self, numbers: Sequence[Any], params: Any, inputs: list[Value], count: int, unread: bytes | None
+    ) -> list[Value] | None:
+        """The first `count` outputs as nodes over the inputs and all parameters, whose partials are the other outputs.
+
+        `unread` has a 1, where it is given, for each partial that no node gets: a gradient of that output never reaches that
+        input or parameter. Its partial is 0, which would make nan of an infinite gradient.
+        """
 
 
 class RowsCode(Protocol):

@@ -47,7 +47,7 @@ class RowsVariant(Variant):
         """What the kernel for a goal would give for one row, with the roundings of eager code."""
         tape = self._interpreted.get(goal)
         if tape is None:
-            exact = Goal(Options(exact=True), (), goal.params)
+            exact = Goal(Options(exact=True), (), goal.params, told=goal.told)
             first = [step for step in pipeline.PASSES if step.name == "adjoint"]
             tape = self._interpreted[goal] = pipeline.run(first, self.tape, exact, _Nothing())
         return [float(x) for x in interpret.run(tape, numbers, params)]
@@ -138,16 +138,49 @@ def arranged_otherwise(owner: Any, row: int, first: Shape, found: Shape) -> Type
     )
 
 
-def nodes_by_row(columns: list[Any], count: int, inputs: list[Value], np: Any) -> list[Any]:
-    """Columns of Values from `count` columns of numbers and, behind them, those of their partials by each of the inputs."""
+class Inputs:
+    """The Values behind the results of rows, and which of them each result has as inputs of its node.
+
+    A Value that a result does not read gets nothing from its gradient. As an input with the partial 0 it would get nan from an
+    infinite gradient, and hand nan on to its own inputs where a slope of its own is infinite.
+    """
+
+    def __init__(self, values: list[Value], unread: bytes | None, told: list[int]) -> None:
+        self.values = values
+        self.unread = unread  # for each result, a 1 for each Value that it never reads; None: all are read
+        self.told = told  # the numbers of the Values of which a kernel tells whether they were read
+
+    def node(self, k: int, y: float, partials: list[float], flags: list[float]) -> Value:
+        """Result k as a node; the flags are not 0 for those of `told` that were read."""
+        width = len(self.values)
+        left_out = {self.told[n] for n, flag in enumerate(flags) if not flag}
+        if self.unread is not None:
+            left_out |= {n for n, skip in enumerate(self.unread[k * width : (k + 1) * width]) if skip}
+        if not left_out:
+            return engine.node(y, RESULT, self.values, partials)
+        read = [n for n in range(width) if n not in left_out]
+        return engine.node(y, RESULT, [self.values[n] for n in read], [partials[n] for n in read]) if read else Value(y)
+
+    def split(self, numbers: list[Any], count: int) -> list[tuple[Any, list[Any], list[Any]]]:
+        """Each of `count` results with its partials and its flags, out of what a kernel gives."""
+        width, tell = len(self.values), len(self.told)
+        partials, flags = numbers[count : count + count * width], numbers[count + count * width :]
+        return [
+            (y, partials[k * width : (k + 1) * width], flags[k * tell : (k + 1) * tell])
+            for k, y in enumerate(numbers[:count])
+        ]
+
+
+def nodes_by_row(columns: list[Any], count: int, inputs: Inputs, np: Any) -> list[Any]:
+    """Columns of Values from `count` columns of numbers and, behind them, those of their partials and flags."""
     arrays = []
-    for k in range(count):
-        first = count + k * len(inputs)
-        array = np.empty(len(columns[k]), dtype=object)
+    for k, (ys, *rest) in enumerate(inputs.split(columns, count)):
+        array = np.empty(len(ys), dtype=object)
         for start in range(0, len(array), 1024):  # as Python's floats, partials take three times as much memory
             part = slice(start, start + 1024)
-            partials = np.stack([c[part] for c in columns[first : first + len(inputs)]], axis=1).tolist()
-            array[part] = [engine.node(y, RESULT, inputs, row) for y, row in zip(columns[k][part].tolist(), partials)]
+            tables = [np.stack([c[part] for c in table], axis=1).tolist() if table else None for table in rest]
+            rows = zip(ys[part].tolist(), *(table or [[]] * len(ys[part]) for table in tables))
+            array[part] = [inputs.node(k, y, partials, flags) for y, partials, flags in rows]
         arrays.append(array)
     return arrays
 

@@ -277,7 +277,7 @@ class Jit:
                 for wanted, op in (((), RESULT), (None, None)):  # with gradients, and under no_grad
                     kernel = variant.kernels.get(variant.goal(wanted))
                     code = None if kernel is None else kernel.code
-                    if isinstance(code, llvm.run.Point):
+                    if isinstance(code, llvm.run.Point) and (wanted is None or variant.unread(wanted) is None):
                         self.kernel.install_step(code.machine_code, key, code.scratch, variant.params, op)
         elif not variant.trace.captured and set(key[1:-1]) <= {ord("*")}:
             kernel = variant.kernels.get(variant.goal(None))

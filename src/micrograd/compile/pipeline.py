@@ -34,23 +34,30 @@ class Goal:
     params: tuple[int, ...] = ()  # the parameters to differentiate by
     rows: bool = False  # whether it runs over the rows of arrays, or at one point
     reduced: bool = False  # whether results are summed over the rows
+    told: tuple[
+        int, ...
+    ] = ()  # the parameters of which it also tells, last of all, whether gradients reach them: 1 or 0
 
     def __hash__(self) -> int:  # remembered: parameters may be thousands, and a goal is looked up in each call
         found = self.__dict__.get("_hash")
         if found is None:
-            found = hash((self.options, self.inputs, self.params, self.rows, self.reduced))
+            found = hash((self.options, self.inputs, self.params, self.rows, self.reduced, self.told))
             object.__setattr__(self, "_hash", found)
         return int(found)
 
     def __reduce__(
         self,
     ) -> tuple[type[Goal], tuple[object, ...]]:  # without the hash, which another process computes again
-        return Goal, (self.options, self.inputs, self.params, self.rows, self.reduced)
+        return Goal, (self.options, self.inputs, self.params, self.rows, self.reduced, self.told)
 
     @property
     def gradient(self) -> bool:
         """Whether derivatives are asked for."""
         return bool(self.inputs or self.params)
+
+    def numbers(self, results: int) -> int:
+        """How many numbers the kernel gives for a function of so many results."""
+        return results * (1 + len(self.inputs) + len(self.params) + len(self.told))
 
 
 class Machine(Protocol):
@@ -75,7 +82,7 @@ class Pass:
 def _adjoint(tape: Tape, goal: Goal, machine: Machine) -> Tape:
     inputs, params = passes.sources(tape, INPUT, tape.inputs), passes.sources(tape, PARAM, tape.params)
     places = [*(inputs[k] for k in goal.inputs), *(params[k] for k in goal.params)]
-    return passes.adjoint(tape, places, exact=goal.options.exact)
+    return passes.adjoint(tape, places, exact=goal.options.exact, told=[params[k] for k in goal.told])
 
 
 def _expand(tape: Tape, goal: Goal, machine: Machine) -> Tape:

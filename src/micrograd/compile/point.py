@@ -35,6 +35,7 @@ class PointVariant(Variant):
         self._asked: set[Goal] = set()  # what is being compiled in the background
         self._plain: dict[tuple[int, ...], list[int]] = {}
         self._reached: set[int] | None = None
+        self._unread: dict[tuple[int, ...], bytes | None] = {}
         self._goals: dict[tuple[int, ...] | None, Goal] = {}
 
     def goal(self, wanted: tuple[int, ...] | None) -> Goal:
@@ -99,7 +100,8 @@ class PointVariant(Variant):
             flat = kernel.code.values(leaves, self.params)
             return self._finish(flat if flat is None or not connected else [Value(y) for y in flat], wanted)
         inputs = [leaves[i] for i in reached]
-        return self._finish(kernel.code.nodes(leaves, self.params, inputs, len(self.tape.outputs)), wanted)
+        count, unread = len(self.tape.outputs), self.unread(wanted)
+        return self._finish(kernel.code.nodes(leaves, self.params, inputs, count, unread), wanted)
 
     def interpret(self, leaves: list[Any]) -> list[Any] | None:
         """The same without a kernel, with the results of eager code."""
@@ -116,6 +118,12 @@ class PointVariant(Variant):
                 k[0] for op, k, there in zip(self.tape.ops, self.tape.args, places) if op is INPUT and there
             }
         return tuple([i for i in wanted if i in self._reached])
+
+    def unread(self, wanted: tuple[int, ...]) -> bytes | None:
+        """For each result, a 1 for each Value that its gradient never reaches; None where each reaches all of them."""
+        if wanted not in self._unread:
+            self._unread[wanted] = passes.unread(self.tape, self.reached(wanted), range(self.tape.params))
+        return self._unread[wanted]
 
     def plain(self, wanted: tuple[int, ...]) -> list[int]:
         """The results that depend on no Value, which in eager code are plain numbers."""

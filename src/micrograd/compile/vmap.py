@@ -12,6 +12,7 @@ from micrograd.compile import axes, explain, llvm
 from micrograd.compile import backend as backends
 from micrograd.compile.batch import (
     ByVariant,
+    Inputs,
     RowsVariant,
     add_blocks,
     columns_by_row,
@@ -30,7 +31,8 @@ from micrograd.compile.variants import Variants
 from micrograd.engine import Value
 from micrograd.importable import attribute_of, by_name
 from micrograd.observed import is_recording
-from micrograd.tape.tape import Tape
+from micrograd.tape import passes
+from micrograd.tape.tape import PICK, Tape
 from micrograd.tape.trace import is_tracing
 from micrograd.tree import NUMBER, name_of, unflatten, wants_function
 
@@ -47,16 +49,25 @@ class Plan:
         trace = variant.trace
         self.variant, self.shape, self.captured = variant, trace.shape, trace.captured
         self.count = len(trace.tape.outputs)
-        values = [isinstance(x, Value) for x in [*trace.captured, *rows.uniform]]
-        self.values = any(values)
-        by = tuple([k for k, is_value in enumerate(values) if is_value]) if record else ()
+        values = {k: x for k, x in enumerate([*trace.captured, *rows.uniform]) if isinstance(x, Value)}
+        self.values = bool(values)
+        by = tuple(values) if record else ()
         self.guarded = bool(trace.tape.guards)
         options = owner.options.for_guards(self.guarded or trace.merged)
-        self.goal = Goal(options, (), by, rows=True, reduced=owner.reduce is not None)
+        told: tuple[int, ...] = ()
+        if self.guarded or trace.tape.has_regions() or PICK in trace.tape.ops:  # rows may differ in what they read
+            told = tuple([k for k in by if values[k]._prev])  # a leaf has no slope of its own
+        self.goal = Goal(options, (), by, rows=True, reduced=owner.reduce is not None, told=told)
         self.gradient = bool(by)
+        self.unread = passes.unread(variant.tape, (), by) if by and not self.guarded else None
         self.single = self.goal.reduced and owner.batch_size is None and self.shape == NUMBER  # one sum, in one go
-        self.direct = self.single and self.gradient
+        self.direct = self.single and self.gradient and self.unread is None and not told
         self.params = backends.find(options.backend).parameters(trace.captured)
+
+    def inputs(self, rows: Rows) -> Inputs:
+        """The Values of a call that the nodes of its results are made over."""
+        values = [x for x in [*self.captured, *rows.uniform] if isinstance(x, Value)] if self.gradient else []
+        return Inputs(values, self.unread, [self.goal.params.index(k) for k in self.goal.told])
 
 
 class Vmap(RowsTracing):
@@ -142,9 +153,8 @@ class Vmap(RowsTracing):
     def _compiled(self, args: tuple[Any, ...], rows: Rows) -> Any:
         self._look(rows)
         plan = self._plan(rows)
-        inputs = [x for x in [*plan.captured, *rows.uniform] if isinstance(x, Value)] if plan.gradient else []
         if self.reduce is None:
-            return self._by_row(rows, plan, inputs)
+            return self._by_row(rows, plan)
         scale = 1.0 / rows.rows if self.reduce == "mean" else 1.0
         if plan.direct and not plan.guarded:  # a training step: straight to a node
             kernel = plan.variant.compile(plan.goal)
@@ -157,21 +167,17 @@ class Vmap(RowsTracing):
         sums = self._sums(rows, plan)
         if plan.single and not plan.gradient and not plan.guarded:
             self.repeat_number = self._remember(plan, args, rows, self.threads or CORES, None) or self.repeat_number
-        results: list[Any] = [s * scale for s in sums[: plan.count]]
-        if plan.values:
-            width = len(inputs)
-            partials = [s * scale for s in sums[plan.count :]]
-            if plan.gradient:
-                results = [
-                    engine.node(y, RESULT, inputs, partials[k * width : (k + 1) * width]) for k, y in enumerate(results)
-                ]
-            else:
-                results = [Value(y) for y in results]
+        results: list[Any] = [s * scale for s in sums]
+        if plan.gradient:
+            inputs = plan.inputs(rows)
+            results = [inputs.node(k, *parts) for k, parts in enumerate(inputs.split(results, plan.count))]
+        elif plan.values:
+            results = [Value(y) for y in results]
         return unflatten(plan.shape, iter(results))
 
-    def check_size(self, rows: Rows, plan: Plan, inputs: list[Value]) -> int:
+    def check_size(self, rows: Rows, plan: Plan) -> int:
         """How many numbers each row gives; an error where all of them would not fit into memory."""
-        count = plan.count * (1 + len(inputs) * plan.gradient)
+        count = plan.goal.numbers(plan.count)
         if plan.gradient and count * rows.rows > TUNING.max_partials:
             raise ValueError(
                 f"{rows.rows:,} rows of {self!r} would give as many Values, with {count:,} numbers each\n"
@@ -180,9 +186,9 @@ class Vmap(RowsTracing):
             )
         return count
 
-    def _by_row(self, rows: Rows, plan: Plan, inputs: list[Value]) -> Any:
+    def _by_row(self, rows: Rows, plan: Plan) -> Any:
         np = rows.np
-        count = self.check_size(rows, plan, inputs)
+        count = self.check_size(rows, plan)
         kind = "f4" if self.options.float32 else "f8"
         outs = [np.empty(rows.rows, dtype="f4" if plan.goal.options.float32 else "f8") for _ in range(count)]
         if plan.guarded:
@@ -193,7 +199,7 @@ class Vmap(RowsTracing):
             code.run(tuple(rows.arrays), tuple(rows.axes), params, rows.rows, outs, self.threads or CORES)
         outs = [o.astype(kind, copy=False) for o in outs]
         if plan.gradient:  # each row gives a Value, as in a loop over the rows
-            outs = nodes_by_row(outs, plan.count, inputs, np)
+            outs = nodes_by_row(outs, plan.count, plan.inputs(rows), np)
         return columns_by_row(plan.shape, iter(outs), rows)
 
     def _sums(self, rows: Rows, plan: Plan) -> list[float]:
@@ -269,7 +275,8 @@ class Vmap(RowsTracing):
 
     def _plan(self, rows: Rows) -> Plan:
         """The execution plan for calls like this one."""
-        key = rows.key, tuple([isinstance(x, Value) for x in rows.uniform]), is_recording()
+        kinds = tuple([isinstance(x, Value) and 1 + bool(x._prev) for x in rows.uniform])  # numbers, leaves, nodes
+        key = rows.key, kinds, is_recording()
         plan = self.plans.get(key)
         known = self.variants.of(rows.key)
         if plan is None or not known or plan.captured is not known[0].trace.captured:

@@ -89,6 +89,7 @@ typedef struct {
     PyObject **params, **first; /* first: the arguments that are Values; outputs are nodes over those and the params */
     Py_ssize_t n_first;
     Captured *shared; /* the params, where they are one */
+    const char *unread; /* for each partial, 1 where the output has no such input (backend.py: nodes); NULL: it has all */
     int op;           /* of the nodes; -1: outputs are plain numbers */
 } Point;
 

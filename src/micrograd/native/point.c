@@ -88,20 +88,24 @@ Workspace *point_space(const Point *p) {
     return workspace_take((in_lines(p->n_in) + n_params + n_all + (size_t)p->n_scratch + 8) * sizeof(double));
 }
 
-static PyObject *point_node(const Point *p, double y, const double *partials) {
-    Py_ssize_t width = point_width(p);
-    if (p->shared != NULL && p->n_first == 0) {
+static PyObject *point_node(const Point *p, Py_ssize_t output, double y, const double *partials) {
+    Py_ssize_t width = point_width(p), kept = width;
+    const char *unread = p->unread ? p->unread + output * width : NULL;
+    for (Py_ssize_t k = 0; unread != NULL && k < width; k++) kept -= unread[k] != 0;
+    if (kept == 0 && width > 0) return (PyObject *)node_alloc(y);
+    if (p->shared != NULL && p->n_first == 0 && kept == width) {
         double *out;
         Shared *s = shared_new(p->shared, &out);
         if (s == NULL) return NULL;
         memcpy(s->block.partial, partials, (size_t)width * sizeof(double));
         return make_shared(p->op, y, s);
     }
-    Block *block = block_new(width);
+    Block *block = block_new(kept);
     if (block == NULL) return NULL;
-    for (Py_ssize_t k = 0; k < width; k++) {
-        block->in[k] = (Node *)(k < p->n_first ? p->first[k] : p->params[k - p->n_first]);
-        block->partial[k] = partials[k];
+    for (Py_ssize_t k = 0, to = 0; k < width; k++) {
+        if (unread != NULL && unread[k]) continue;
+        block->in[to] = (Node *)(k < p->n_first ? p->first[k] : p->params[k - p->n_first]);
+        block->partial[to++] = partials[k];
     }
     return make_many(p->op, y, block);
 }
@@ -129,7 +133,7 @@ int point_run(const Point *p, Workspace *space, PyObject **results) {
     if (p->shared != NULL) {
         if ((numbers = captured_take(p->shared)) == NULL) return -1;
         params = numbers->number;
-        if (p->op >= 0 && p->n_out == 1 && p->n_first == 0 && (direct = shared_new(p->shared, &out)) == NULL) {
+        if (p->op >= 0 && p->n_out == 1 && p->n_first == 0 && p->unread == NULL && (direct = shared_new(p->shared, &out)) == NULL) {
             captured_give(numbers);
             return -1;
         }
@@ -150,7 +154,7 @@ int point_run(const Point *p, Workspace *space, PyObject **results) {
     }
     if (direct != NULL) return (results[0] = make_shared(p->op, out[0], direct)) != NULL ? 1 : -1;
     for (Py_ssize_t i = 0; i < p->n_out; i++) {
-        results[i] = p->op < 0 ? PyFloat_FromDouble(out[i]) : point_node(p, out[i], out + p->n_out + i * width);
+        results[i] = p->op < 0 ? PyFloat_FromDouble(out[i]) : point_node(p, i, out[i], out + p->n_out + i * width);
         if (results[i] != NULL) continue;
         while (i-- > 0) Py_CLEAR(results[i]);
         return -1;
@@ -158,13 +162,14 @@ int point_run(const Point *p, Workspace *space, PyObject **results) {
     return 1;
 }
 
-/* point(code, numbers, params, n_out, n_scratch, op, inputs) -> list of outputs, or None when a guard failed.
-   params: a list, or what captured() gives. With an op, outputs are nodes over the inputs and the params. */
+/* point(code, numbers, params, n_out, n_scratch, op, inputs, unread=None) -> list of outputs, or None when a guard failed.
+   params: a list, or what captured() gives. With an op, outputs are nodes over the inputs and the params, but for those that
+   have a 1 in `unread`: bytes, one for each partial. */
 PyObject *module_point(PyObject *module, PyObject *args) {
     (void)module;
-    PyObject *code, *numbers, *params, *op, *first;
+    PyObject *code, *numbers, *params, *op, *first, *unread = Py_None;
     Point p = {.op = -1};
-    if (!PyArg_ParseTuple(args, "OOOnnOO!:point", &code, &numbers, &params, &p.n_out, &p.n_scratch, &op, &PyList_Type, &first))
+    if (!PyArg_ParseTuple(args, "OOOnnOO!|O:point", &code, &numbers, &params, &p.n_out, &p.n_scratch, &op, &PyList_Type, &first, &unread))
         return NULL;
     if (is_captured(params)) p.shared = (Captured *)params;
     else if (!PyList_Check(params)) return PyErr_Format(PyExc_TypeError, "point(): params are a list of Values");
@@ -186,6 +191,13 @@ PyObject *module_point(PyObject *module, PyObject *args) {
     p.first = ((PyTupleObject *)first)->ob_item;
     if (op != Py_None && ((p.op = (int)row_of(op)) < 0 || !all_values(first) || (!p.shared && !all_values(params)))) goto done;
     if (!code_fits(machine, p.n_in, p.n_params, point_outputs(&p), p.n_scratch * 8)) goto done;
+    if (unread != Py_None) {
+        if (!PyBytes_Check(unread) || PyBytes_GET_SIZE(unread) != p.n_out * point_width(&p)) {
+            PyErr_SetString(PyExc_TypeError, "point(): unread is None, or bytes: one for each partial");
+            goto done;
+        }
+        p.unread = PyBytes_AS_STRING(unread);
+    }
     if ((space = point_space(&p)) == NULL) {
         PyErr_NoMemory();
         goto done;

@@ -39,12 +39,14 @@ class Point:
         )
         return result
 
-    def nodes(self, numbers: Sequence[Any], params: Any, inputs: list[Value], count: int) -> list[Value] | None:
+    def nodes(
+        self, numbers: Sequence[Any], params: Any, inputs: list[Value], count: int, unread: bytes | None
+    ) -> list[Value] | None:
         """The first `count` outputs as nodes over the inputs and the parameters, or None where a guard failed."""
         from micrograd import _engine
 
         result: list[Value] | None = _engine.point(
-            self.machine_code, numbers, params, count, self.scratch, RESULT, inputs
+            self.machine_code, numbers, params, count, self.scratch, RESULT, inputs, unread
         )
         return result
 

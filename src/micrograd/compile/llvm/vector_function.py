@@ -39,15 +39,21 @@ def numbers_of_library(
     return ()
 
 
-def pairs(width: int, table: str, first: str, second: str) -> list[str]:
-    """The pairs of doubles in a table at %place, as two vectors. Each lane loads its pair, in 3/4 of the time of a gather."""
+def _load_lanes(width: int, table: str, places: str, count: int, prefix: str) -> list[str]:
+    """Load `count` neighbouring doubles of a table for each lane, from its place, into %l0, %l1, ... with a prefix."""
     lines = []
     for k in range(width):
         lines += [
-            f"  %k{k} = extractelement <{width} x i64> %place, i64 {k}",
-            f"  %p{k} = getelementptr i64, ptr @{table}, i64 %k{k}",
-            f"  %l{k} = load <2 x double>, ptr %p{k}, align 8",
+            f"  %{prefix}k{k} = extractelement <{width} x i64> {places}, i64 {k}",
+            f"  %{prefix}p{k} = getelementptr i64, ptr @{table}, i64 %{prefix}k{k}",
+            f"  %{prefix}l{k} = load <{count} x double>, ptr %{prefix}p{k}, align 8",
         ]
+    return lines
+
+
+def pairs(width: int, table: str, first: str, second: str) -> list[str]:
+    """The pairs of doubles in a table at %place, as two vectors. Each lane loads its pair, in 3/4 of the time of a gather."""
+    lines = _load_lanes(width, table, "%place", 2, "")
     halves = []
     # The pairs of even lanes go into one vector and those of odd lanes into another; then their firsts are neighbours.
     for odd in (0, 1):
@@ -68,13 +74,7 @@ def pairs(width: int, table: str, first: str, second: str) -> list[str]:
 
 def triples(width: int, table: str, places: str, names: tuple[str, str, str]) -> list[str]:
     """The first three of the four doubles in a table at each of the places, as three vectors. The width is a multiple of 4."""
-    lines = []
-    for k in range(width):
-        lines += [
-            f"  %tk{k} = extractelement <{width} x i64> {places}, i64 {k}",
-            f"  %tp{k} = getelementptr i64, ptr @{table}, i64 %tk{k}",
-            f"  %tl{k} = load <4 x double>, ptr %tp{k}, align 8",
-        ]
+    lines = _load_lanes(width, table, places, 4, "t")
     fours = []  # every fourth lane, one behind the other: their numbers can be interleaved without crossing 256 bits
     for first in range(4):
         have, size = f"%tl{first}", 4

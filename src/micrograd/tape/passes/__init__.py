@@ -21,6 +21,7 @@ from micrograd.tape.passes.derivatives import connected as connected
 from micrograd.tape.passes.derivatives import reached as reached
 from micrograd.tape.passes.derivatives import slopes_of as slopes_of
 from micrograd.tape.passes.derivatives import sources as sources
+from micrograd.tape.passes.derivatives import unread as unread
 from micrograd.tape.passes.forward import columns as columns
 from micrograd.tape.passes.forward import tangent as tangent
 from micrograd.tape.passes.fuse import fuse as fuse

@@ -81,17 +81,27 @@ def sources(tape: Tape, op: Op, count: int) -> list[int | None]:
     return where
 
 
-def reached(tape: Tape, outputs: Sequence[int]) -> list[bool]:
-    """Which places a gradient of these outputs may reach: not what steps (floor, x < y) alone read."""
-    found = [False] * len(tape)
-    for o in outputs:
-        found[o] = True
+def reached(tape: Tape, outputs: Sequence[int]) -> list[int]:
+    """The outputs whose gradient may reach a place, for each place, as bits: not those that read it by steps (floor) alone."""
+    found = [0] * len(tape)
+    for k, o in enumerate(outputs):
+        found[o] |= 1 << k
     for i in range(len(tape) - 1, -1, -1):
         op = tape.ops[i]
         if found[i] and op not in SOURCES and op is not STOP:
             for k, a in enumerate(tape.args[i]):
-                found[a] = found[a] or k not in op.steps
+                if k not in op.steps:
+                    found[a] |= found[i]
     return found
+
+
+def unread(tape: Tape, inputs: Sequence[int], params: Sequence[int]) -> bytes | None:
+    """For each output, a 1 for each of these inputs and params that its gradient never reaches; None where there is no 1."""
+    of_input, of_param = sources(tape, INPUT, tape.inputs), sources(tape, PARAM, tape.params)
+    found = reached(tape, tape.outputs)
+    readers = [0 if i is None else found[i] for i in [*(of_input[k] for k in inputs), *(of_param[k] for k in params)]]
+    flags = bytes([not by >> k & 1 for k in range(len(tape.outputs)) for by in readers])
+    return flags if any(flags) else None
 
 
 def slopes_of(builder: Builder, op: Op, args: tuple[int, ...], place: int, wanted: list[bool]) -> list[Any]:

@@ -53,16 +53,20 @@ from micrograd.tape.tape import (
 ADD, MUL = OPS["add"], OPS["mul"]
 
 
-def adjoint(tape: Tape, wrt: Sequence[int | None], seeds: Sequence[int] | None = None, exact: bool = False) -> Tape:
+def adjoint(
+    tape: Tape, wrt: Sequence[int | None], seeds: Sequence[int] | None = None, exact: bool = False,
+    told: Sequence[int | None] = (),
+) -> Tape:  # fmt: skip
     """The tape with, after its outputs, the gradient of each output with respect to the places wrt (0.0 for None).
 
     With `seeds` (a place of the tape for each output) there is one gradient: that of Σ seed · output.
+    After all gradients there is, for each of them and each of the places `told`, whether the gradient reaches it: 1.0 or 0.0.
     `exact` adds as backward() adds: in its order, which each output has for itself, and from 0.0 on, for the sign of a zero.
     """
     builder = Builder(tape.inputs, tape.params)
     forward = Forward(builder, tape, wrt)
     at = forward.at
-    outputs = [at[o] for o in tape.outputs]
+    outputs, flags = [at[o] for o in tape.outputs], []
     if seeds is not None:
         sweeps = [[(o, at[s]) for o, s in zip(tape.outputs, seeds)]]
     else:
@@ -77,7 +81,8 @@ def adjoint(tape: Tape, wrt: Sequence[int | None], seeds: Sequence[int] | None =
         in_order = exact and seeds is None and not forward.regions
         sweep.run(reversed(visiting_order(tape, last)) if in_order else range(last, -1, -1))
         outputs += [builder.const(0.0) if w is None else sweep.gradient(w) for w in wrt]
-    return builder.finish(outputs, tape, at)
+        flags += [flag(builder, None if w is None else sweep.reach_of(w)) for w in told]
+    return builder.finish(outputs + flags, tape, at)
 
 
 class Sweep:
@@ -125,6 +130,8 @@ class Sweep:
 
     def reach_of(self, a: int) -> Reach | None:
         """Whether a place is reached; None where it never is."""
+        if not self.forward.regions:
+            return True if a in self.grads else None
         found = self.reach.get(a)
         if a in self.parts and found is not True:
             parts, b, shape = self.parts[a], self.builder, self._shape(a)
