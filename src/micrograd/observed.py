@@ -206,8 +206,14 @@ def _comparison(name: str) -> Callable[[Value, Any], Any]:
     return compare
 
 
-_rounds, _rounds_to = [_leaving(_how, "__round__") for _how in ("round()", "round() to digits")]
-setattr(Value, "__round__", lambda self, n=None: _rounds(self) if n is None else _rounds_to(self, n))  # noqa: B010
+
+
+def _round(self: Value, digits: Any = None) -> Any:
+    _tell("round()" if digits is None else "round() to digits", self, digits)
+    return self._data.__round__(digits)
+
+
+setattr(Value, "__round__", _round)  # noqa: B010
 setattr(Value, "__int__", _leaving("int()", "__int__"))  # noqa: B010
 for _how in ("floor", "ceil", "trunc"):
     setattr(Value, f"__{_how}__", _leaving(f"math.{_how}()", f"__{_how}__"))

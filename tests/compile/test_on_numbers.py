@@ -64,7 +64,7 @@ def hashed(x, n):
 
 def rounded(x, n):
     try:
-        return round(x, 1) * x
+        return round(x, 30) * x
     except Exception:
         return x
 

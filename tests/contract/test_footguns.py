@@ -38,7 +38,7 @@ def _clear(x):
 NUMBERS_THAT_LEAVE = {
     "float(x)": (lambda x: float(x) * x, "float() of a Value", "Keep it a Value"),
     'f"{x:.2f}"': (lambda x: x * len(f"{x:.2f}"), "format() of a Value", "build the text outside"),
-    "round(x, 2)": (lambda x: round(x, 2) * x, "round() to digits of a Value", "floor, round and where"),
+    "round(x, 30)": (lambda x: round(x, 30) * x, "round() to digits of a Value", "-22 to 22 digits"),
     "math.sin(x)": (lambda x: math.sin(x), "float() of a Value", "micrograd.math has the functions of math"),
     "x.data": (lambda x: x.data * x, ".data of a Value read", "Keep it a Value"),
     "x.data = 3": (_assign, ".data of a Value assigned", "Return the new number"),

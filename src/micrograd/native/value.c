@@ -168,7 +168,8 @@ static PyObject *value_trunc_py(PyObject *self, PyObject *unused) { (void)unused
 static PyObject *value_round_py(PyObject *self, PyObject *args) {
     PyObject *digits = Py_None;
     if (!PyArg_ParseTuple(args, "|O:__round__", &digits)) return NULL;
-    PyObject *x = leave(digits == Py_None ? "round()" : "round() to digits", self);
+    if (special_threads && tell(digits == Py_None ? "round()" : "round() to digits", self, digits, Py_None) < 0) return NULL;
+    PyObject *x = PyFloat_FromDouble(((Node *)self)->data);
     if (x == NULL) return NULL;
     PyObject *result = PyObject_CallMethod(x, "__round__", "O", digits);
     Py_DECREF(x);

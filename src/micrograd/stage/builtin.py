@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import arranged, iterate, iterators, mixed, packed, special
+from micrograd.stage import arranged, digits, iterate, iterators, mixed, packed, special
 from micrograd.stage.calls import attribute, call, extend
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.instances import is_plain_class
@@ -393,4 +393,4 @@ BUILTINS |= dict.fromkeys([id, input, open, sys.getrecursionlimit, dir, vars, lo
                            sys.exc_info, sys._getframe], _refuse)  # fmt: skip
 if sys.version_info >= (3, 11):
     BUILTINS[sys.exception] = _refuse
-BUILTINS |= {f: _listed(f) for f in ARRANGED} | {itertools.count: _count} | arranged.RULES
+BUILTINS |= {f: _listed(f) for f in ARRANGED} | {itertools.count: _count} | arranged.RULES | digits.RULES

@@ -12,7 +12,7 @@ from functools import partial
 from numbers import Number
 from typing import Any
 
-from micrograd import engine, graph, observed
+from micrograd import decimals, engine, graph, observed
 from micrograd.arrays import NO_ROW, numbers_only
 from micrograd.callsite import in_package, place, user_line
 from micrograd.callsite import user_depth as user_depth
@@ -43,6 +43,7 @@ else:
 _serials = itertools.count(1)
 _begun = threading.local()  # .serials: the traces begun since the outermost one of this thread
 
+DIGITS = "round() to digits"
 WAYS_OUT = {
     "float()": "Keep it a Value (micrograd.math has the functions of math, and where), or pass it in as an argument.",
     "data": "Keep it a Value: arithmetic on it is traced, and micrograd.math has floor, round and where.",
@@ -52,6 +53,7 @@ WAYS_OUT = {
     "grad =": "Reset and change gradients outside of the compiled function.",
     "no_grad()": "Write `with no_grad():` around the call instead.",
     "format()": "Print the Value itself, print(x), or return it and build the text outside.",
+    DIGITS: "Compiled code rounds to -22 to 22 digits. Keep it a Value (micrograd.math has floor and round).",
     "hash()": "Compare it (x == 1, x in (1, 2)), or make the argument static: jit(f, static_argnums=...).",
 }
 WHOLE = {
@@ -137,13 +139,17 @@ def trace(
             if frozen or outer is not None:
                 guards.append((how, v, other, result))
                 lines.append(user_line())
-        elif how in WHOLE and (frozen or outer is not None):
+        elif (how in WHOLE or (how == DIGITS and decimals.is_exact(other))) and (frozen or outer is not None):
             # A whole number that leaves the graph decides as a comparison does: the tape holds for that number alone.
             # There is none for nan and ±inf, and Python raises an error: of a nan, the tape then holds for nan alone.
-            rounded = engine.apply(OPS[WHOLE[how]], v)
+            rounded = engine.apply(OPS[WHOLE[how]], v) if how in WHOLE else decimals.rounded(v, other)
             nan = rounded._data != rounded._data
-            guards.append(("eq", rounded, rounded if nan else rounded._data, not nan))
-            lines.append(user_line())
+            found = [("eq", rounded, rounded if nan else rounded._data, not nan)]
+            if how == DIGITS and rounded._data == 0.0:  # there is also -0.0, which compares equal
+                sign = engine.apply(OPS["copysign"], 1.0, rounded)
+                found.append(("eq", sign, sign._data, True))
+            guards.extend(found)
+            lines.extend([user_line()] * len(found))
         elif frozen and how == "repr()":  # to print a Value is harmless
             texts.append(f"Value(data={v._data!r}")
         elif frozen and not (how == "hash()" and not v._trace):  # whoever else watches
