@@ -48,7 +48,7 @@ def test_it_is_the_float_nearest_to_the_decimal_nearest_to_the_exact_number(digi
 
 def invoice(x, y):
     total = 0.0
-    for k in range(4):
+    for _ in range(4):
         total = round(total + round(x * y, 2) * 1.07, 2)
         if total > 3.0:
             total = total - round(y, ndigits=1)

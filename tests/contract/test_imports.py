@@ -19,6 +19,7 @@ LAYERS = [
     [
         "math",
         "primitive",
+        "decimals",
         "text",
         "c_text",
         "random",
