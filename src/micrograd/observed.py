@@ -206,8 +206,6 @@ def _comparison(name: str) -> Callable[[Value, Any], Any]:
     return compare
 
 
-
-
 def _round(self: Value, digits: Any = None) -> Any:
     _tell("round()" if digits is None else "round() to digits", self, digits)
     return self._data.__round__(digits)
