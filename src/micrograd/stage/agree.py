@@ -23,7 +23,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from micrograd import observed
-from micrograd.engine import Value, topological
+from micrograd.engine import Value
 from micrograd.tape import interpret
 from micrograd.tape.tape import CONST, PARAM, Tape
 
@@ -42,23 +42,33 @@ def rounding(tape: Tape, row: Sequence[float], params: Sequence[float]) -> list[
     """How far each result of a tape can be from its value for real numbers, by the roundings of its instructions."""
     before = observed.set_recording(True)
     try:
-        leaves = interpret.run(_without_constants(tape), [Value(x) for x in row], _Numbers(params))  # type: ignore[arg-type]
+        results = interpret.run(_without_constants(tape), [Value(x) for x in row], _Numbers(params))  # type: ignore[arg-type]
     finally:
         observed.set_recording(before)
-    errors: dict[int, float] = {}
-    kept: list[Any] = []  # so that ids stay what they are
-    for leaf in leaves:
-        for v in topological(leaf) if isinstance(leaf, Value) else ():
-            if id(v) in errors:
-                continue
-            kept.append(v)
-            error = ULPS * UNIT * abs(v._data) if v._prev else 0.0
-            for c, slope in zip(v._prev, v._partials or ()):
-                if errors[id(c)]:
-                    error += abs(slope or 0.0) * errors[id(c)]
-            errors[id(v)] = error
-    found = [errors[id(x)] if isinstance(x, Value) else 0.0 for x in leaves]
+    errors = _errors([x for x in results if isinstance(x, Value)])
+    found = [errors[id(x)] if isinstance(x, Value) else 0.0 for x in results]
     return [inf if e != e else e for e in found]
+
+
+def _errors(results: list[Value]) -> dict[int, float]:
+    """The bound of each node behind some results, by its id. Each node is visited once, its children before it."""
+    errors: dict[int, float] = {}
+    waiting = list(results)
+    while waiting:
+        v = waiting[-1]
+        before = [c for c in v._prev if id(c) not in errors] if id(v) not in errors else []
+        if before:
+            waiting += before
+            continue
+        waiting.pop()
+        if id(v) in errors:
+            continue
+        error = ULPS * UNIT * abs(v._data) if v._prev else 0.0
+        for c, slope in zip(v._prev, v._partials or ()):
+            if errors[id(c)]:
+                error += abs(slope or 0.0) * errors[id(c)]
+        errors[id(v)] = error
+    return errors
 
 
 def _without_constants(tape: Tape) -> Tape:

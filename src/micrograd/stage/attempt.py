@@ -166,6 +166,8 @@ def agrees(
         if not differ:
             return True, took
         if set(differ) <= found.derivatives:
+            if all(close(got[k], want[k], 0.0) for k in differ):  # no need for bounds, which take long
+                return True, took
             bounds = [rounding(t.tape, row, peek(t.captured)) for t in (found, plain)]
             if all(close(got[k], want[k], bounds[0][k] + bounds[1][k]) for k in differ):
                 return True, took
