@@ -60,7 +60,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
 
         context.route("**/*", check)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)  # a busy machine is slow; a wait ends as soon as it can
 
         def heard(message: Any) -> None:
             if message.type in ("error", "warning") and not (forgive and forgive in message.text):

@@ -165,12 +165,13 @@ def test_fifty_thousand_nodes_are_walked_box_by_box(visit: Visit, large: Path) -
 def test_open_here_goes_to_the_present_node_and_its_state_is_in_the_link(visit: Visit, large: Path) -> None:
     page = visit(f"{large.as_uri()}#graph=own&step=70000", reduced_motion="reduce")
     assert page.locator(".group.active").count() == 1
+    before = page.url
     page.click("[data-do='open_here']")
     active = page.locator(".node.active")
     assert active.count() == 1
     box, view = active.bounding_box(), size(page, ".mg-scroll")
     assert view["x"] <= box["x"] <= view["x"] + view["width"] and view["y"] <= box["y"] <= view["y"] + view["height"]
-    page.wait_for_timeout(250)
+    page.wait_for_function("(before) => location.href !== before", arg=before)
     again = visit(page.url, reduced_motion="reduce")
     assert again.locator(".node.active").get_attribute("aria-label") == active.get_attribute("aria-label")
 
