@@ -136,7 +136,7 @@ def main(seed: int, most: int) -> None:
     kernel: Any = _engine.Kernel(object(), len)
     for code, numbers, params, count, scratch, op, _ in [args for args, _ in seen["point"].values()]:
         if op is None and not len(params):
-            install = kernel.install, ((code, len(numbers), count, scratch, tuple(range(count))), {})
+            install = kernel.install, ((code, b"*" * len(numbers), count, scratch, tuple(range(count))), {})
             given.setdefault("Kernel.install", []).append(install)
         elif len(params) and type(params) is not list:
             step = kernel.install_step, ((code, b"[" + b"*" * len(numbers) + b"]", scratch, params, OPS["add"]), {})

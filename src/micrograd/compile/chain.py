@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from micrograd.compile import on_numbers
+from micrograd.compile.compared import Compared
 from micrograd.compile.tuning import TUNING
 from micrograd.owners import owners_of
 from micrograd.stage.limits import NONE, Others
@@ -37,6 +38,7 @@ class Chain:
         self.long = True  # whether they are those of a function with a long loop, until that has been tried
         self.closed = False  # whether there is no next one
         self.types, self.asks = types, False  # the classes of the numbers, and whether the function asks for them
+        self.compared = Compared()
         self.why: dict[str, str] = {}  # why there are paths on their own, for `explain`
 
     def settled(self, one_path: bool) -> bool:
@@ -72,7 +74,7 @@ class Tracer:
         found = self._plain
         if found is None:
             found = self._noting(lambda: trace_twice(self.f, self.user, self.shape, self.values, self.origins))
-            self._compare(found)
+            self._compare(found, chain)
             self._plain = found
         if found.tape.guards:
             found.notes = dict(chain.why)
@@ -95,8 +97,8 @@ class Tracer:
                 2, TUNING.rolled_work, TUNING.searched_statements, kept, TUNING.interpreted_loop, chain.level
             )
             found = self._noting(lambda: ahead.rolled(*what, limits, self.others, not self.rows))
-            if found is not None and found.sampled and found.numbers:
-                self._compare(found)
+            if found is not None:
+                self._compare(found, chain)
             if found is None and chain.level:
                 chain.closed = True
                 return None
@@ -141,10 +143,16 @@ class Tracer:
             return later.holds_for(self.code, self.arrange, found, arms, self.others.columns)
         return later.holds_at(self.code, self.arrange, found, arms, self.values)
 
-    def _compare(self, found: Trace) -> None:
+    def _compare(self, found: Trace, chain: Chain) -> None:
         """Raise a TraceError where a trace has computed something else than the function does with plain numbers."""
-        if found.numbers:
-            on_numbers.compare(self.code, self.arrange, found, self.given, self.rows)
+        compares = found.sampled and bool(found.numbers)
+        decided = not compares or on_numbers.compare(self.code, self.arrange, found, self.given, self.rows)
+        chain.compared.note(self.given, decided)
+
+    def compare_classes(self, found: Trace, chain: Chain) -> None:
+        """The same for a trace that has been in use, where these numbers are of other classes than those before."""
+        decided = not found.sampled or on_numbers.compare(self.code, self.arrange, None, self.given, self.rows)
+        chain.compared.note(self.given, decided)
 
     def _noting(self, run: Callable[[], Any]) -> Any:
         """What `run` gives, with the modules that it and earlier runs have read."""

@@ -117,6 +117,10 @@ class Jit:
     def _right(self, shape: Shape, leaves: list[Any], variant: PointVariant) -> bool:
         """Whether a trace of many paths gives what a plain run gives, where it is to be compared with one."""
         trace, arms = variant.trace, variant.trace.arms
+        chain = self.variants.chain(shape, leaves)
+        if not chain.compared.knows(leaves):
+            self._tracer(shape, leaves).compare_classes(trace, chain)
+            self._install(shape, variant)
         if not trace.checked:
             return self._tracer(shape, leaves).check(trace)
         if arms is None:
@@ -269,7 +273,7 @@ class Jit:
             return  # variants of many paths, which are asked before it, may be to come
         if not variant.trace.checked or variant.trace.arms is not None:
             return
-        key = None if shape[1][1][1] else key_of(shape[1][0])
+        key = None if shape[1][1][1] else key_of(shape[1][0], self.variants.chain(shape, []).compared.marks())
         if key is None or not hasattr(self.kernel, "install"):
             return
         if type(variant.params) is not list and variant.trace.captured:
@@ -279,14 +283,14 @@ class Jit:
                     code = None if kernel is None else kernel.code
                     if isinstance(code, llvm.run.Point) and (wanted is None or variant.unread(wanted) is None):
                         self.kernel.install_step(code.machine_code, key, code.scratch, variant.params, op)
-        elif not variant.trace.captured and set(key[1:-1]) <= {ord("*")}:
+        elif not variant.trace.captured and set(key[1:-1]) <= set(b"fi*"):
             kernel = variant.kernels.get(variant.goal(None))
             code = None if kernel is None else kernel.code
             if isinstance(code, llvm.run.Point):
                 constants = {k: Fixed(x) for k, x in variant.trace.constants if type(x) is not float}
                 template = template_of(variant.trace.shape, iter([constants.get(k, k) for k in range(code.outputs)]))
                 if template is not None:
-                    self.kernel.install(code.machine_code, len(key) - 2, code.outputs, code.scratch, template)
+                    self.kernel.install(code.machine_code, key[1:-1], code.outputs, code.scratch, template)
 
     # ---- looking inside
 

@@ -7,6 +7,7 @@ results would be wrong without a word. So the function is run once more, on the 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,14 +24,15 @@ SAME_ARGUMENTS = (grad, value_and_grad, jacobian, hessian)  # what they make is 
 Arrange = Callable[[list[Any]], tuple[Sequence[Any], dict[str, Any]]]
 
 
-def compare(f: Any, arrange: Arrange, found: Trace, given: list[Any], rows: bool) -> None:
+def compare(f: Any, arrange: Arrange, found: Trace | None, given: list[Any], rows: bool) -> bool:
     """Raise a TraceError if a trace has computed something else than the function does with plain numbers.
 
     `arrange` makes the arguments of f, by position and by name, from a flat list of numbers, which are `given`: those of one
-    of many rows, or of one point. Nothing is compared if f can only be run on Values, as x.relu() can, or raises an exception.
+    of many rows, or of one point. Without a trace of these numbers, there is made one. Nothing is compared if f can only be run
+    on Values, as x.relu() can, or raises an exception; False if that may be due to these numbers.
     """
     if any(isinstance(x, Value) for x in given):
-        return
+        return True
     written = f
     while isinstance(written, Derived) and written.made_of[0] in SAME_ARGUMENTS:
         written = written.made_of[1]
@@ -43,14 +45,16 @@ def compare(f: Any, arrange: Arrange, found: Trace, given: list[Any], rows: bool
     values = [float(x) for x in given]
     try:
         got = _run(run, given)
+    except (AttributeError, TypeError):
+        return True
     except Exception:
-        return
-    if written is not f:
+        return False
+    if written is not f or found is None:
         found = trace(run, ("tuple", (NUMBER,) * len(values)), values, frozen=True, origins=None if rows else given)
     if len(got) == len(found.numbers):
         differ = [k for k, (a, b) in enumerate(zip(got, found.numbers)) if a != b and (a == a or b == b)]
-        if not differ or _by_rounding(found, values, got, differ):
-            return
+        if not differ or _by_rounding(found, values, got, differ, _coarseness(given)):
+            return True
         got, traced = [got[k] for k in differ], [found.numbers[k] for k in differ]
     else:
         traced = found.numbers
@@ -77,11 +81,20 @@ def _run(run: Callable[..., Any], given: Sequence[Any]) -> list[float]:
         observed.set_watch(*watch)
 
 
-def _by_rounding(found: Trace, values: list[float], got: list[float], differ: list[int]) -> bool:
+def _by_rounding(found: Trace, values: list[float], got: list[float], differ: list[int], coarseness: float) -> bool:
     from micrograd.stage.agree import close, rounding  # here, because it is seldom needed
 
     bounds = rounding(found.tape, values, peek(found.captured))
-    return all(close(got[k], found.numbers[k], bounds[k]) for k in differ)
+    return all(close(got[k], found.numbers[k], bounds[k] * coarseness) for k in differ)
+
+
+def _coarseness(given: Sequence[Any]) -> float:
+    """How much coarser than a float the coarsest of these numbers is: NumPy computes with a float32 in single precision."""
+    np = sys.modules.get("numpy")
+    if np is None:
+        return 1.0
+    kinds = {type(x) for x in given if isinstance(x, np.floating)}
+    return max([1.0, *(float(np.finfo(kind).eps) * 2.0**52 for kind in kinds)])
 
 
 def _text(numbers: list[float]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -87,13 +88,13 @@ def split_method(f: Any) -> tuple[Any, tuple[Any, ...]]:
     return function, (owner,)
 
 
-def key_of(shape: Shape) -> bytes | None:
-    """What lay_flat gives for numbers of this shape; None where it would give none."""
+def key_of(shape: Shape, marks: Iterator[bytes]) -> bytes | None:
+    """What lay_flat gives for numbers of this shape, with a mark for each number; None where it would give none."""
     if shape == NUMBER:
-        return b"*"
+        return next(marks, None)
     if shape[0] not in ("tuple", "list"):
         return None
-    parts = [key_of(s) for s in shape[1]]
+    parts = [key_of(s, marks) for s in shape[1]]
     known = [part for part in parts if part is not None]
     return b"".join([b"(" if shape[0] == "tuple" else b"[", *known, b"]"]) if len(known) == len(parts) else None
 

@@ -24,6 +24,7 @@ typedef struct {
     PointFunction function;
     int left; /* whether it may be left in the middle of a run */
     Py_ssize_t n_in, n_out, n_scratch;
+    uint64_t ints, floats; /* the arguments that may be an int, and those that may be a float: bit i for argument i */
     Step steps[2]; /* where Values were captured: a node over them, and the number alone under no_grad */
     PyObject *watch; /* the modules that were read, as they were; NULL where there are none */
 } Kernel;
@@ -66,13 +67,13 @@ static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t
     if (k->function == NULL || nargs != k->n_in || kwnames != NULL || !computes_plainly() || !structure_unchanged(k->watch))
         goto slow;
     double in_small[SMALL], out_small[SMALL];
+    uint64_t ints = 0;
     for (Py_ssize_t i = 0; i < nargs; i++) {
         if (PyFloat_CheckExact(args[i])) in_small[i] = PyFloat_AS_DOUBLE(args[i]);
-        else if (PyLong_CheckExact(args[i])) {
-            in_small[i] = PyLong_AsDouble(args[i]);
-            if (in_small[i] == -1.0 && PyErr_Occurred()) return NULL;
-        } else goto slow;
+        else if (PyLong_CheckExact(args[i]) && whole_number(args[i], &in_small[i])) ints |= (uint64_t)1 << i;
+        else goto slow;
     }
+    if ((ints & k->ints) != ints || (k->floats | ints) != ~(uint64_t)0) goto slow;
     double *out = out_small, *scratch = NULL;
     if (k->n_out > SMALL || k->n_scratch) {
         out = PyMem_Malloc((size_t)(k->n_out + k->n_scratch) * sizeof(double) + 64);
@@ -156,16 +157,24 @@ static void kernel_dealloc(Kernel *k) {
     Py_DECREF(type);
 }
 
-/* install(code, inputs, outputs, scratch, template): from now on plain numbers go to this code */
+/* install(code, key, outputs, scratch, template): from now on plain numbers go to this code; for each argument, the key says
+   which: `*` any, `f` floats, `i` ints */
 static PyObject *kernel_install(Kernel *k, PyObject *args) {
     Py_ssize_t n_in, n_out, n_scratch;
-    PyObject *template, *code;
-    if (!PyArg_ParseTuple(args, "OnnnO:install", &code, &n_in, &n_out, &n_scratch, &template)) return NULL;
+    PyObject *template, *code, *key;
+    uint64_t ints = 0, floats = ~(uint64_t)0;
+    if (!PyArg_ParseTuple(args, "OSnnO:install", &code, &key, &n_out, &n_scratch, &template)) return NULL;
+    n_in = PyBytes_GET_SIZE(key);
     const MachineCode *machine = code_of(code, 0);
     if (machine == NULL || !template_fits(template, n_out)) return NULL;
-    if (n_in < 0 || n_scratch < 0 || n_scratch > MOST_SCRATCH) return PyErr_Format(PyExc_ValueError, "install(): a count is out of range");
+    if (n_scratch < 0 || n_scratch > MOST_SCRATCH) return PyErr_Format(PyExc_ValueError, "install(): a count is out of range");
     if (!code_fits(machine, n_in, 0, n_out, n_scratch * 8)) return NULL;
     if (n_in > SMALL) Py_RETURN_FALSE; /* the general way is fast enough for so many */
+    for (Py_ssize_t i = 0; i < n_in; i++) {
+        char kind = PyBytes_AS_STRING(key)[i];
+        if (kind != 'f') ints |= (uint64_t)1 << i;
+        if (kind == 'i') floats ^= (uint64_t)1 << i;
+    }
     Plan *plan;
     if (plan_new(template, k->plans, &plan) < 0) return PyErr_NoMemory();
     if (plan != NULL) k->plans = plan;
@@ -176,6 +185,8 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
     Py_CLEAR(k->given[1]);
     k->plan = plan;
     k->n_in = n_in;
+    k->ints = ints;
+    k->floats = floats;
     k->n_out = n_out;
     k->n_scratch = n_scratch;
     k->left = machine->left;
@@ -183,8 +194,8 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
     Py_RETURN_TRUE;
 }
 
-/* install_step(code, key, scratch, captured, op): from now on arguments laid out as the key says (plain numbers,
-   which lay_flat shows as stars) go to this code, which gives one node over what was captured; with None for the op, under
+/* install_step(code, key, scratch, captured, op): from now on arguments laid out as the key says (plain numbers, which
+   lay_flat shows as stars, or as above) go to this code, which gives one node over what was captured; with None for the op, under
    no_grad and without partials */
 static PyObject *kernel_install_step(Kernel *k, PyObject *args) {
     Py_ssize_t row = -1;
@@ -196,7 +207,7 @@ static PyObject *kernel_install_step(Kernel *k, PyObject *args) {
         return NULL;
     if (PyBytes_GET_SIZE(key) < 2 || point.n_scratch < 0 || point.n_scratch > MOST_SCRATCH)
         return PyErr_Format(PyExc_ValueError, "install_step(): %R is no key", key);
-    for (const char *c = PyBytes_AS_STRING(key); *c; c++) point.n_in += *c == '*';
+    for (const char *c = PyBytes_AS_STRING(key); *c; c++) point.n_in += *c == '*' || *c == 'f' || *c == 'i';
     point.op = (int)row;
     point.n_params = Py_SIZE(captured);
     point.function = (PointFunction)machine->address;

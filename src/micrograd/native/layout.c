@@ -38,20 +38,24 @@ PyObject *module_lay_flat(PyObject *module, PyObject *args) {
     return result;
 }
 
-/* The same again, for arguments that should be laid out as in a key: 1, and the numbers are in `to`; 0 where they are not. */
+/* Whether a double holds an int, with room to spare; the general way sees to larger ones. */
+int whole_number(PyObject *x, double *to) {
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(x, &overflow);
+    *to = (double)number;
+    return !overflow && -EXACT_INT <= number && number <= EXACT_INT;
+}
+
+/* The same again, for arguments that should be laid out as in a key: 1, and the numbers are in `to`; 0 where they are not.
+   In such a key, `f` stands for a float, `i` for an int, and `*` for either. */
 int lay_again(PyObject *x, const char **key, double **to) {
     char want = *(*key)++;
-    if (want == '*') {
-        if (PyFloat_CheckExact(x)) {
+    if (want == '*' || want == 'f' || want == 'i') {
+        if (want != 'i' && PyFloat_CheckExact(x)) {
             *(*to)++ = PyFloat_AS_DOUBLE(x);
             return 1;
         }
-        if (!PyLong_CheckExact(x)) return 0;
-        double number = PyLong_AsDouble(x);
-        *(*to)++ = number;
-        if (number != -1.0 || !PyErr_Occurred()) return 1;
-        PyErr_Clear(); /* too large: the general way says so */
-        return 0;
+        return want != 'f' && PyLong_CheckExact(x) && whole_number(x, (*to)++);
     }
     int is_list = PyList_CheckExact(x);
     if (want != (is_list ? '[' : '(') || !(is_list || PyTuple_CheckExact(x))) return 0;
