@@ -68,8 +68,10 @@ def run(args: Any) -> int:
         raise BadArgument(f"--out {args.out} is a file; give a folder")
     _writable(out)
     missing = compiler_missing()
-    if args.jit and (missing or args.task not in COMPILED):
-        raise BadArgument(f"--jit: {missing or f'{args.task} is trained eagerly'}")
+    if args.jit and args.task not in COMPILED:
+        raise BadArgument(f"--jit: {args.task} is trained eagerly")
+    if args.jit and missing:
+        raise BadArgument(f"--jit: {missing}")
     if args.watch and args.jit:
         raise BadArgument("--watch shows every gradient, which compiled code does not keep; leave --jit out")
     jit = args.task in COMPILED and not missing and not args.watch if args.jit is None else args.jit
