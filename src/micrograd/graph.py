@@ -152,9 +152,11 @@ def deepcopy(root: Value, memo: dict[int, Any]) -> Value:
             if id(v) in memo:
                 continue
             if v._prev:
-                if any(id(c) not in memo for c in v._prev):
+                # map, and no generators: some releases of Python 3.12 and 3.13 crash when there is no memory for one
+                if not all(map(memo.__contains__, map(id, v._prev))):
                     raise _cyclic("copied")
-                new = _remake(v._rule or v._op, v._data, v.grad, tuple(memo[id(c)] for c in v._prev), v._partials)
+                copies = tuple(map(memo.__getitem__, map(id, v._prev)))
+                new = _remake(v._rule or v._op, v._data, v.grad, copies, v._partials)
             else:
                 new = restore_leaf(type(v), v.data, v.grad, {})
             memo[id(v)] = new

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from micrograd import CompileError, install
 from twins import PACKAGE, ROOT
 
+PYTHON = os.path.abspath(sys.executable)  # an interpreter may be started as ../venv/bin/python
 ORIGINAL = {"__init__.py": "", "engine.py": "class Value: pass\n", "nn.py": "class MLP: pass\n"}
 
 
@@ -67,8 +69,8 @@ def test_from_a_folder_on_the_path_without_metadata(monkeypatch, active):
 
 def test_pip_is_that_of_the_interpreter(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: "/usr/somewhere/pip")
-    assert install.command("jit").startswith(f"{sys.executable} -m pip install ")
-    monkeypatch.setattr(shutil, "which", lambda name: str(Path(sys.executable).parent / "pip"))
+    assert install.command("jit").startswith(f"{PYTHON} -m pip install ")
+    monkeypatch.setattr(shutil, "which", lambda name: str(Path(PYTHON).parent / "pip"))
     assert install.command("jit").startswith("pip install ")
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
     assert install.command("jit").startswith("%pip install ")
@@ -78,7 +80,7 @@ def test_an_environment_without_pip_is_served_by_uv(monkeypatch):
     import importlib.util
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert install.command("jit").startswith(f"uv pip --python {sys.executable} install ")
+    assert install.command("jit").startswith(f"uv pip --python {PYTHON} install ")
 
 
 @pytest.mark.skipif(install._distribution() is None, reason="micrograd-next is not installed, only on the path")

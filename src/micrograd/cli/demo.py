@@ -70,10 +70,10 @@ def run(args: Any) -> int:
     missing = compiler_missing()
     if args.jit and args.task not in COMPILED:
         raise BadArgument(f"--jit: {args.task} is trained eagerly")
-    if args.jit and missing:
-        raise BadArgument(f"--jit: {missing}")
     if args.watch and args.jit:
         raise BadArgument("--watch shows every gradient, which compiled code does not keep; leave --jit out")
+    if args.jit and missing:
+        raise BadArgument(f"--jit: {missing}")
     jit = args.task in COMPILED and not missing and not args.watch if args.jit is None else args.jit
     task = TASKS[args.task](Asked(args.steps, args.seed, args.quiet, jit, args.watch))
     history = task.history
