@@ -68,10 +68,12 @@ STAGE = {
     "tables": ["tables"], "folds": ["folds"], "ragged": ["lists"], "staged": ["traps", "explain"], "mixed": ["mixed"],
     "renamed": ["renamed"], "arranged": ["arranged"], "machine": ["traps", "lists"], "roll": ["rolled"], "loops": ["rolled"],
     "packed": ["rolled", "lists"], "expressions": ["constructs"], "statements": ["constructs"], "calls": ["constructs"],
+    "later": ["later_calls"], "instances": ["made_objects", "objects_made_anew", "changed_objects"],
 }  # fmt: skip
 TRAIN = ["tests/train/test_optim.py", "tests/train/test_optim_more.py", "tests/train/test_step.py",
          "tests/train/test_settings.py", "tests/train/test_settled_steps.py", "tests/train/test_freeze.py",
          "tests/train/test_checkpoints.py"]  # fmt: skip
+OPTIM = ("rules", "optimizer", "optimizers", "groups", "slots", "state", "schedules", "clip")
 LOSSES = ["tests/train/test_losses.py", "tests/train/test_losses_accuracy.py", "tests/train/test_losses_beside_torch.py",
           "tests/train/test_losses_at_their_edges.py"]  # fmt: skip
 
@@ -87,10 +89,16 @@ TARGETS: dict[str, list[str]] = {
     "tape/interpret.py": PASSES,
     "tape/decisions.py": ["tests/compile/test_decisions.py", "tests/compile/test_jumps.py"],
     "tape/kinds.py": ["tests/trust/test_isinstance_under_a_trace.py"],
-    **{f"compile/{name}.py": CALLS for name in ("chain", "rows_tracing", "variants", "signature")},
+    "tape/passes/arm.py": ["tests/tape/test_reach.py", "tests/tape/test_region_derivatives.py"],
+    "tape/truths.py": ["tests/compile/test_array_windows.py", "tests/compile/test_compiled_regions.py"],
+    **{f"compile/{name}.py": CALLS for name in ("chain", "variants", "signature")},
+    "compile/rows_tracing.py": ["tests/compile/test_paths.py", "tests/compile/test_vmap_rows.py",
+                                "tests/stage/test_later_calls.py"],
+    "compile/on_numbers.py": ["tests/compile/test_on_numbers.py"],
+    "owners.py": ["tests/compile/test_owners.py"],
     **{f"stage/{name}.py": [f"tests/stage/test_{t}.py" for t in tests] for name, tests in STAGE.items()},
-    "optim/rules.py": TRAIN,
-    "optim/optimizer.py": TRAIN,
+    **{f"optim/{name}.py": TRAIN for name in OPTIM},
+    "optim/lbfgs.py": ["tests/train/test_lbfgs.py"],
     "losses.py": LOSSES,
 }  # fmt: skip
 

@@ -242,10 +242,12 @@ class no_grad:
         self._before: list[bool] = []
 
     def __enter__(self) -> None:
-        self._before.append(set_recording(False))
+        self._before.append(mode.recording)  # Ctrl-C may end a call, but comes neither inside nor behind an assignment
+        mode.recording = False
 
     def __exit__(self, *_: object) -> None:
-        set_recording(self._before.pop())
+        mode.recording = self._before[-1]
+        self._before.pop()
 
     def __call__(self, function: F) -> F:
         from functools import wraps

@@ -40,7 +40,33 @@ def test_a_function_records_nothing(twin):
     assert (x * x)._prev == (x, x)
 
 
-@pytest.mark.skipif(not observed.NATIVE, reason="the Python engine may be interrupted between two of its lines")
+class Interrupted(list):
+    """Ctrl-C is pressed while something is put into it or taken out of it."""
+
+    def append(self, item):
+        super().append(item)
+        raise KeyboardInterrupt
+
+    def pop(self):
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_a_block_of_the_python_engine_begins_or_ends(twin):
+    block = twin.engine.no_grad()
+    if not hasattr(block, "_before"):
+        pytest.skip("the C engine begins and ends a block without running any Python")
+    x, block._before = twin.Value(3.0), Interrupted()
+    with pytest.raises(KeyboardInterrupt), block:
+        pytest.fail("the block began")
+    assert (x * x)._prev == (x, x)
+    block._before = []
+    with pytest.raises(KeyboardInterrupt), block:
+        block._before = Interrupted(block._before)
+        assert (x * x)._prev == ()
+    assert (x * x)._prev == (x, x)
+
+
+@pytest.mark.skipif(not observed.NATIVE, reason="CPython may be interrupted before the first line of an __exit__ in Python")
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer that sends signals")
 def test_ctrl_c_leaves_no_thread_without_recording():
     def interrupt(*_):
