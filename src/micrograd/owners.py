@@ -8,7 +8,10 @@ that grows with each step is no reason to trace.
 from __future__ import annotations
 
 import functools
+import sys
 from collections import deque
+from collections.abc import Iterator
+from opcode import opmap
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -19,9 +22,24 @@ from micrograd.tree import has, is_array
 # Names of what reads attributes whose names do not stand in the code: then every attribute counts.
 BY_ANY_NAME = {
     "getattr", "vars", "dir", "eval", "exec", "locals", "copy", "deepcopy", "asdict", "astuple", "replace", "fields",
-    "attrgetter", "__dict__", "__getattribute__", "__getattr__", "__reduce__", "__getstate__",
+    "attrgetter", "format", "format_map", "__dict__", "__getattribute__", "__getattr__", "__reduce__", "__getstate__",
 }  # fmt: skip
 FOREIGN = ("micrograd", "logging", "threading", "asyncio", "concurrent", "distributed", "dask", "tornado", "weakref")
+PLAIN = ("types", "argparse", "collections")  # of the standard library: their objects hold what the user puts in
+LIBRARIES = (
+    "numpy",
+    "scipy",
+    "torch",
+    "jax",
+    "pandas",
+    "matplotlib",
+    "IPython",
+    "pytest",
+    "_pytest",
+    "hypothesis",
+)  # they know no module of the user's
+MATCH_ARGS = "__match_args__"  # a name that stands for the attributes that `case Point(x, y)` reads
+MATCH_CLASS = opmap["MATCH_CLASS"]
 
 
 def owners_of(f: Any, modules: list[Any]) -> list[Owner]:
@@ -57,6 +75,13 @@ def _is_foreign(x: Any) -> bool:
     return isinstance(x, (type, ModuleType, FunctionType)) or type(x).__module__.split(".")[0] in FOREIGN
 
 
+@functools.lru_cache(maxsize=1000)
+def is_foreign(module: str | None) -> bool:
+    """Whether the code in a Python module is none of the user's."""
+    root = str(module).split(".")[0]
+    return root in FOREIGN or root in LIBRARIES or (root in sys.stdlib_module_names and root not in PLAIN)
+
+
 class Owner:
     """An object whose method is compiled, and the code that reads its attributes."""
 
@@ -78,6 +103,8 @@ class Owner:
                 before = set(self.names)
                 methods = [m for cls in kinds if isinstance(cls, type) for m in _methods(cls, self.names)]
                 self.names |= _names([*methods, *(f for f in kinds if isinstance(f, FunctionType))])
+                if MATCH_ARGS in self.names:
+                    self.names.update(*(getattr(cls, MATCH_ARGS, ()) for cls in kinds))
             self.kinds |= kinds
 
 
@@ -162,9 +189,23 @@ def _names(functions: list[Any]) -> set[str]:
     return names
 
 
-def _words(code: CodeType) -> list[str]:
+def _words(code: CodeType) -> Iterator[str]:
     """The names in a piece of code, and its strings, which may be names of attributes."""
-    found = list(code.co_names)
+    yield from names_in(code)
+    for part in _codes(code):
+        yield from [MATCH_ARGS] if MATCH_CLASS in part.co_code[::2] else []
+        for x in part.co_consts:
+            yield from [s for s in (x if isinstance(x, tuple) else (x,)) if isinstance(s, str)]
+
+
+def names_in(code: CodeType) -> Iterator[str]:
+    """The names of globals and attributes in a piece of code, and in the lambdas and comprehensions inside."""
+    for part in _codes(code):
+        yield from part.co_names
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
     for x in code.co_consts:
-        found += _words(x) if isinstance(x, CodeType) else [x] if isinstance(x, str) else []
-    return found
+        if isinstance(x, CodeType):
+            yield from _codes(x)

@@ -8,18 +8,26 @@ before each call and mostly in C, whether they still have the same parts; if not
 from __future__ import annotations
 
 import functools
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd.engine import NATIVE, Value
-from micrograd.owners import Owner
-from micrograd.tree import has
+from micrograd.objects import CONSTANT, attributes
+from micrograd.owners import Owner, is_foreign, names_in
+from micrograd.tree import has, is_array
 
 CHANGES = [0]  # counts assignments to attributes of modules, in the whole process; C compares the number by identity
 DATA = 256  # plain numbers in a container, from which on they are data
+CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+LOOKED_AT = 1000  # items of a container that are looked at for modules; all of them where there are modules among these
+REACHED = 5_000  # things that are looked at for modules: some 20 ms
+NUMBERS = {float, int, bool, str, type(None), Value}
 reading: list[dict[int, Any]] = []  # the modules that were called, for each trace that is under way in any thread
 
 asked: set[int] = set()  # ids of modules whose mode a trace has asked for; one that is reused means a needless look
@@ -192,52 +200,110 @@ def _alike(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and type(a) in (int, bool, str) and a == b)
 
 
-def modules_of(f: Any) -> list[Any]:
+def modules_of(f: Any, near: bool = False) -> list[Any]:
     """Return the modules that a function refers to: itself, its arguments by partial, its closure and its globals.
 
-    An object of a plain class that can be called, or whose method this is, refers to what it has in its attributes.
+    An object of a plain class that can be called, or whose method this is, refers to what it has in its attributes. With
+    `near`, so do all objects and classes that are reached, the modules among them too: a function may read any of them.
     """
     found: dict[int, Any] = {}
-    stack, seen = [f], set()
-    while stack:
+    stack, seen = [f], dict[int, Any]()
+    while stack and len(seen) < REACHED:
         x = stack.pop()
         if id(x) in seen:
             continue
-        seen.add(id(x))
+        seen[id(x)] = x
         if isinstance(x, Structured):
             found[id(x)] = x
+            stack += _parts(x) if near and not is_foreign(type(x).__module__) else []
         elif isinstance(x, functools.partial):
             stack += [x.func, *x.args, *x.keywords.values()]
+        elif isinstance(x, CONTAINERS):
+            stack += _inside(x, near)
         elif has(x, "__self__") and isinstance(x.__self__, Structured):
             stack.append(x.__self__)
         elif has(x, "__code__"):
             if has(x, "__self__"):  # a method of an object
                 stack += _held(x.__self__)
             cells = [cell.cell_contents for cell in x.__closure__ or () if _is_filled(cell)]
-            names = [x.__globals__[name] for name in x.__code__.co_names if name in x.__globals__]
-            stack += [c for c in [*cells, *names, *(x.__defaults__ or ())] if _may_hold(c)]
+            defaults = [*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
+            stack += [c for c in [*cells, *_named(x), *defaults] if _may_hold(c, near)]
         elif has(x, "__wrapped__"):
             stack.append(x.__wrapped__)
+        elif near:
+            stack += _parts(x)
         elif callable(x) and not isinstance(x, type):
             stack += [*_held(x), *(c for c in [type(x).__call__] if has(c, "__code__"))]
-    return list(found.values())
+    return _without_parts(list(found.values())) if len(found) > 1 and near else list(found.values())
 
 
-def _held(x: Any) -> list[Any]:
-    """Return what is in the attributes of an object, and in the lists and dicts among them."""
-    found: list[Any] = []
-    for value in () if isinstance(x, type) else tuple(getattr(x, "__dict__", {}).values()):
-        if isinstance(value, (list, tuple)):
-            found += value
-        elif isinstance(value, dict):
-            found += value.values()
-        else:
-            found.append(value)
-    return [value for value in found if _may_hold(value)]
+def _without_parts(modules: list[Any]) -> list[Any]:
+    """Return the modules that are not inside of one before them."""
+    kept: list[Any] = []
+    inside: set[int] = set()
+    for module in modules:
+        if id(module) not in inside:
+            kept.append(module)
+            inside.update(id(part) for _, part in module.modules())
+    return kept
 
 
-def _may_hold(x: Any) -> bool:
-    return isinstance(x, Structured) or (callable(x) and not isinstance(x, type))
+def _named(f: Any) -> list[Any]:
+    """Return what a function, with the lambdas and comprehensions in it, reads by name: globals, and names of modules there."""
+    words = set(names_in(f.__code__))
+    found: list[Any] = list(f.__globals__.values()) if "globals" in words else []
+    imported = {name: sys.modules[name] for name in words if name in sys.modules and name not in f.__globals__}
+    spaces, seen = [f.__globals__, imported], set[int]()
+    for space in spaces:
+        for x in [space[name] for name in words if name in space]:
+            if not isinstance(x, ModuleType):
+                found.append(x)
+            elif id(x) not in seen and not is_foreign(x.__name__):
+                seen.add(id(x))
+                spaces.append(vars(x))
+    return found
+
+
+def _parts(x: Any) -> list[Any]:
+    """Return what is in an object and in its class, or in a class, as far as the user has written it."""
+    cls = x if isinstance(x, type) else type(x)
+    found = [] if x is cls else _held(x, near=True)
+    for base in cls.__mro__:
+        for c in () if is_foreign(base.__module__) else vars(base).values():
+            wrapped = [c.fget, c.fset] if isinstance(c, property) else [getattr(c, "func", c)]  # a cached property
+            found += [w for w in wrapped if _may_hold(w, True)]
+    return found
+
+
+def _held(x: Any, near: bool = False) -> list[Any]:
+    """Return what is in the attributes of an object."""
+    return [] if isinstance(x, type) else _inside(attributes(x) if near else getattr(x, "__dict__", {}), near)
+
+
+def _inside(x: Any, near: bool) -> list[Any]:
+    """Return what is in a container and may be a module or hold one."""
+    found = [item for item in islice(_each(x), LOOKED_AT) if _may_hold(item, near)]
+    if len(x) > LOOKED_AT and any(isinstance(item, Structured) for item in found):
+        found = [item for item in _each(x) if _may_hold(item, near)]
+    return found
+
+
+def _each(x: Any) -> Iterator[Any]:
+    return iter(list(x.values()) if isinstance(x, dict) else x)
+
+
+def _may_hold(x: Any, near: bool) -> bool:
+    if type(x) in NUMBERS:
+        return False
+    if isinstance(x, (Structured, functools.partial, MethodType, *CONTAINERS)):
+        return True
+    if isinstance(x, FunctionType):
+        return not near or not is_foreign(x.__module__)
+    if isinstance(x, type):
+        return near and not is_foreign(x.__module__)
+    if callable(x):
+        return not isinstance(x, CONSTANT)
+    return near and not isinstance(x, (Value, *CONSTANT)) and not is_array(x) and not is_foreign(type(x).__module__)
 
 
 def _is_filled(cell: Any) -> bool:

@@ -234,3 +234,35 @@ def test_an_attribute_that_is_new() -> None:
     assert [f(XS)[2] for f in compiled] == [4.0, 4.0]
     bare.rate = 5.0
     assert [f(XS)[2] for f in compiled] == [10.0, 10.0]
+
+
+class Rate:
+    __match_args__ = ("level",)
+
+
+class Matching:
+    """Reads attributes whose names stand in patterns and formats alone; nothing here is a method that assigns them."""
+
+    def by_name(self, x: Any) -> Any:
+        match self:
+            case Matching(rate=Rate(level=found), factor=factor):
+                return found * x * factor
+
+    def by_place(self, x: Any) -> Any:
+        match self.rate:
+            case Rate(found):
+                return found * x
+
+    def by_format(self, x: Any) -> Any:
+        return float("{.level}".format(self.rate)) * x  # noqa: UP032
+
+
+@pytest.mark.parametrize("method", ["by_name", "by_place", "by_format"])
+def test_attributes_that_are_named_in_patterns_and_formats(method: str) -> None:
+    one: Any = Matching()
+    one.rate, one.factor = Rate(), 1.0
+    one.rate.level = 2.0
+    f = vmap(getattr(one, method))
+    assert f(XS)[2] == 4.0
+    one.rate.level = 5.0
+    assert f(XS)[2] == 10.0

@@ -66,7 +66,7 @@ def test_ctrl_c_while_a_block_of_the_python_engine_begins_or_ends(twin):
     assert (x * x)._prev == (x, x)
 
 
-@pytest.mark.skipif(not observed.NATIVE, reason="CPython may be interrupted before the first line of an __exit__ in Python")
+@pytest.mark.skipif(not observed.NATIVE, reason="an __exit__ in Python can be interrupted before its first line")
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer that sends signals")
 def test_ctrl_c_leaves_no_thread_without_recording():
     def interrupt(*_):

@@ -160,7 +160,7 @@ class Tracer:
             found = run()
         self._read |= read
         if found is not None:
-            modules = list(({id(m): m for m in modules_of(self.user)} | self._read).values())
+            modules = list(({id(m): m for m in modules_of(self.user, near=True)} | self._read).values())
             found.modules = [*modules, *owners_of(self.code, modules)]
         return found
 

@@ -26,6 +26,7 @@ from typing import Any
 from micrograd import observed
 from micrograd.callsite import place, source_of, syntax_of
 from micrograd.engine import Value
+from micrograd.owners import names_in
 from micrograd.tape import purity
 from micrograd.tree import has
 
@@ -184,7 +185,7 @@ def look_for_types(f: Any) -> None:
         g = g.__func__ if isinstance(g, MethodType) else g
         if not isinstance(g, FunctionType) or (g.__module__ or "").split(".")[0] in HONEST:
             continue
-        words = set(purity.words(g.__code__))
+        words = set(names_in(g.__code__))
         for needed, of_interest, fact, reason, way_out in SUSPECTS:
             if not words & needed:
                 continue

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from pickle import dumps
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from micrograd.engine import Value
+from micrograd.owners import names_in
 from micrograd.tree import has, is_array
 
 LOOKED_AT = 1000  # items of a container that are compared one by one, 0.2 µs each
@@ -59,7 +60,7 @@ def _names(f: Any) -> dict[str, Any]:
     code = getattr(f, "__code__", None)
     if not isinstance(code, CodeType):
         return {}
-    found = {name: f.__globals__[name] for name in words(code) if name in f.__globals__ and name != "__builtins__"}
+    found = {name: f.__globals__[name] for name in names_in(code) if name in f.__globals__ and name != "__builtins__"}
     defaults = f.__defaults__ or ()
     found |= zip(code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount], defaults)
     found |= f.__kwdefaults__ or {}
@@ -69,14 +70,6 @@ def _names(f: Any) -> dict[str, Any]:
         except ValueError:  # not assigned yet
             continue
     return found | {f"self.{name}": x for name, x in getattr(owner, "__dict__", {}).items()}
-
-
-def words(code: CodeType) -> Iterator[str]:
-    """The names in a piece of code, and in the lambdas and comprehensions inside."""
-    yield from code.co_names
-    for x in code.co_consts:
-        if isinstance(x, CodeType):
-            yield from words(x)
 
 
 def items(f: Any) -> dict[str, Any]:
