@@ -84,6 +84,8 @@ TARGETS: dict[str, list[str]] = {
     "math.py": TABLE,
     **{f"tape/passes/{name}.py": PASSES for name in DERIVATIVES},
     "tape/passes/reverse_loop.py": [*PASSES, "tests/stage/test_tables.py"],
+    **{f"tape/passes/{name}.py": [*PASSES, "tests/stage/test_tables.py", "tests/stage/test_changed_lists.py"]
+       for name in ("states", "primal")},
     "tape/passes/rewriting.py": [*PASSES, *REWRITES],
     "tape/builder.py": PASSES,
     "tape/interpret.py": PASSES,

@@ -217,7 +217,7 @@ def modules_of(f: Any, near: bool = False) -> list[Any]:
             found[id(x)] = x
             stack += _parts(x) if near and not is_foreign(type(x).__module__) else []
         elif isinstance(x, functools.partial):
-            stack += [x.func, *x.args, *x.keywords.values()]
+            stack += [x.func, *(a for a in [*x.args, *x.keywords.values()] if _may_hold(a, near))]
         elif isinstance(x, CONTAINERS):
             stack += _inside(x, near)
         elif has(x, "__self__") and isinstance(x.__self__, Structured):
@@ -256,7 +256,7 @@ def _named(f: Any) -> list[Any]:
     spaces, seen = [f.__globals__, imported], set[int]()
     for space in spaces:
         for x in [space[name] for name in words if name in space]:
-            if not isinstance(x, ModuleType):
+            if not issubclass(type(x), ModuleType):
                 found.append(x)
             elif id(x) not in seen and not is_foreign(x.__name__):
                 seen.add(id(x))
@@ -270,8 +270,8 @@ def _parts(x: Any) -> list[Any]:
     found = [] if x is cls else _held(x, near=True)
     for base in cls.__mro__:
         for c in () if is_foreign(base.__module__) else vars(base).values():
-            wrapped = [c.fget, c.fset] if isinstance(c, property) else [getattr(c, "func", c)]  # a cached property
-            found += [w for w in wrapped if _may_hold(w, True)]
+            functions = [c.fget, c.fset] if isinstance(c, property) else [_unwrapped(c)]
+            found += [w for w in functions if _may_hold(w, True)]
     return found
 
 
@@ -280,30 +280,36 @@ def _held(x: Any, near: bool = False) -> list[Any]:
     return [] if isinstance(x, type) else _inside(attributes(x) if near else getattr(x, "__dict__", {}), near)
 
 
+def _unwrapped(x: Any) -> Any:
+    if isinstance(x, (staticmethod, classmethod)):
+        return x.__func__
+    return x.func if isinstance(x, functools.cached_property) else x
+
+
 def _inside(x: Any, near: bool) -> list[Any]:
     """Return what is in a container and may be a module or hold one."""
-    found = [item for item in islice(_each(x), LOOKED_AT) if _may_hold(item, near)]
+    items = x.values() if isinstance(x, dict) else x
+    found = [item for item in list(islice(items, LOOKED_AT)) if _may_hold(item, near)]
     if len(x) > LOOKED_AT and any(isinstance(item, Structured) for item in found):
-        found = [item for item in _each(x) if _may_hold(item, near)]
+        found = [item for item in list(items) if _may_hold(item, near)]
     return found
 
 
-def _each(x: Any) -> Iterator[Any]:
-    return iter(list(x.values()) if isinstance(x, dict) else x)
-
-
 def _may_hold(x: Any, near: bool) -> bool:
+    """Whether something may be a module or hold one."""
     if type(x) in NUMBERS:
         return False
-    if isinstance(x, (Structured, functools.partial, MethodType, *CONTAINERS)):
-        return True
-    if isinstance(x, FunctionType):
-        return not near or not is_foreign(x.__module__)
-    if isinstance(x, type):
-        return near and not is_foreign(x.__module__)
-    if callable(x):
-        return not isinstance(x, CONSTANT)
-    return near and not isinstance(x, (Value, *CONSTANT)) and not is_array(x) and not is_foreign(type(x).__module__)
+    try:
+        if isinstance(x, (Structured, functools.partial, MethodType, *CONTAINERS)):
+            return True
+        if isinstance(x, (FunctionType, type)):
+            return not is_foreign(x.__module__) if near else isinstance(x, FunctionType)
+        if isinstance(x, (Value, *CONSTANT)) or not (callable(x) or near):
+            return False
+        attributes(x)  # an error where x is a proxy that cannot be asked for anything now
+        return callable(x) or not (is_array(x) or is_foreign(type(x).__module__))
+    except Exception:
+        return False
 
 
 def _is_filled(cell: Any) -> bool:

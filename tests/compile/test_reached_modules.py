@@ -53,12 +53,27 @@ class Helper:
     def slope(self) -> Any:
         return line.slope
 
+    @functools.cached_property
+    def cached(self) -> Any:
+        return line.factor
+
     @staticmethod
     def alone(x: Any) -> Any:
         return line(x)
 
+    @classmethod
+    def all(cls, x: Any) -> Any:
+        return line(x)
 
-line, here = Line(), sys.modules[__name__]
+
+class Proxy:
+    """It can be asked for nothing, as a proxy of a web server outside of a request."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError("nothing is here")
+
+
+line, here, proxy = Line(), sys.modules[__name__], Proxy()
 both, helper, holder, space = Both(), Helper(), Holder(), SimpleNamespace(inside=SimpleNamespace(deep=line))
 Helper.kept, holder.item = line, line
 many, table, waiting = [[line]], {"a": (line,)}, deque([line])
@@ -90,6 +105,8 @@ WAYS: dict[str, Any] = {
     "in a method": lambda x: helper.of(x),
     "in a property": lambda x: helper.slope * x * line.factor,
     "in a static method": lambda x: Helper.alone(x),
+    "in a class method": lambda x: Helper.all(x),
+    "in a cached property": lambda x: helper.cached * x,
     "in another module": lambda x: both(x),
     "by globals()": lambda x: globals()["line"](x),
     "as a default by name": _with_default,
@@ -124,6 +141,11 @@ def test_a_change_of_a_module_is_seen(way: str, how: str) -> None:
     line.slope = Value(-1.0)
     after, want = both_give(3.0)
     assert after == want < 0.0
+
+
+def test_what_cannot_be_asked_is_no_module() -> None:
+    assert modules_of(lambda x: line(x) if proxy else x, near=True) == [line]
+    assert modules_of(lambda x: proxy) == []
 
 
 def test_lists_with_much_in_them_are_looked_at_in_part() -> None:
