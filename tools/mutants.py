@@ -240,15 +240,15 @@ def _serve(relative: str, chosen: list[Mutation], lines: Lines, budget: float, t
                 note(mutation)
             killers.pop("", None)
             # A test that fails without any change in such a process kills nothing: its mutants are tried without it.
-            while killers:
-                names = list(killers)
-                bad = server.killer([], [(30.0, name) for name in names])
-                if not bad:
-                    break
-                name = bad.rsplit(" (", 1)[0]
-                print(f"not a killer, for it fails without any change: {bad}", flush=True)
-                void.add(name)
-                for mutation in killers.pop(name):
+            asked: set[str] = set()
+            while names := [name for name in killers if name not in asked]:
+                asked.update(names)
+                while bad := server.killer([], [(30.0, name) for name in names]) if names else "":
+                    print(f"not a killer, for it fails without any change: {bad}", flush=True)
+                    name = bad.rsplit(" (", 1)[0]
+                    void.add(name)
+                    names = names[names.index(name) + 1 :]  # those before it have passed
+                for mutation in [m for name in void for m in killers.pop(name, [])]:
                     note(mutation)
                 killers.pop("", None)
 
