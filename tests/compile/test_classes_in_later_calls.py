@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from micrograd import TraceError, Value, jit, value_and_grad
-from micrograd.compile import on_numbers
+from micrograd.stage import on_numbers
 
 TABLE = [1.0, 2.0, 3.0]
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from micrograd.compile import on_numbers
 from micrograd.compile.compared import Compared
 from micrograd.compile.tuning import TUNING
 from micrograd.owners import owners_of
+from micrograd.stage import on_numbers
 from micrograd.stage.limits import NONE, Others
 from micrograd.structure import modules_of, noting
 from micrograd.tape import interpret, kinds

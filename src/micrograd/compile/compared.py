@@ -1,4 +1,4 @@
-"""The classes of the numbers of a call: whether a trace was compared with the function on such numbers (see on_numbers.py).
+"""The classes of the numbers of a call: whether a trace was compared with the function on such numbers (stage/on_numbers.py).
 
 What a function does may depend on the class of a number: an int can be an index, and a float cannot. So a later call with
 numbers of other classes than before is compared, too.

@@ -11,6 +11,7 @@ from micrograd.engine import Value
 from micrograd.stage.agree import close, rounding, same_bits
 from micrograd.stage.errors import NoSource, Unsupported
 from micrograd.stage.limits import NONE, Limits, Others
+from micrograd.stage.on_numbers import compare_row
 from micrograd.stage.staged import Arrange, stage
 from micrograd.stage.survey import rare
 from micrograd.tape import interpret
@@ -163,14 +164,15 @@ def agrees(
     else:
         want = plain.numbers
         differ = [k for k, (a, b) in enumerate(zip(got, want)) if not same_bits(a, b)]
-        if not differ:
+        right = not differ
+        if differ and set(differ) <= found.derivatives:
+            right = all(close(got[k], want[k], 0.0) for k in differ)  # no need for bounds, which take long
+            if not right:
+                bounds = [rounding(t.tape, row, peek(t.captured)) for t in (found, plain)]
+                right = all(close(got[k], want[k], bounds[0][k] + bounds[1][k]) for k in differ)
+        if right:
+            compare_row(user, arrange, plain, row, found.origins, bool(found.of_rows))
             return True, took
-        if set(differ) <= found.derivatives:
-            if all(close(got[k], want[k], 0.0) for k in differ):  # no need for bounds, which take long
-                return True, took
-            bounds = [rounding(t.tape, row, peek(t.captured)) for t in (found, plain)]
-            if all(close(got[k], want[k], bounds[0][k] + bounds[1][k]) for k in differ):
-                return True, took
         what = f"gives {want}"
     warnings.warn(
         f"the merged paths of {name_of(user)} give {got} for the numbers {row}, where plain Python {what}\n"

@@ -1,4 +1,4 @@
-"""Rules for the builtins that compare, iterate, or ask what something is."""
+"""Rules for the builtins that compare and iterate."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import arranged, digits, iterate, iterators, mixed, packed, special
-from micrograd.stage.calls import attribute, call, extend
+from micrograd.stage import arranged, digits, iterate, iterators, mixed, packed, questions, special
+from micrograd.stage.calls import call, extend
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.instances import is_plain_class
 from micrograd.stage.join import join
@@ -23,7 +23,6 @@ from micrograd.stage.masks import FALSE
 from micrograd.stage.operators import binary, compare
 from micrograd.stage.ragged import ragged, settle
 from micrograd.stage.summary import Summary
-from micrograd.tape import kinds
 
 MAX_SORTED = 64  # a network of more would have thousands of comparisons
 
@@ -227,14 +226,6 @@ def _len(m: Machine, x: Any) -> Any:
     return found.length if found is not None else m.lift(lambda y: special.length(m, y), settle(m, m.now(x)))
 
 
-def _type(m: Machine, *args: Any) -> Any:
-    if len(args) != 1:
-        raise Unsupported("a class is created by type()")
-    x = m.now(args[0])
-    mixed.refuse(m, x)
-    return m.lift(lambda y: y.kind if type(y) is Lane else type(y), x)
-
-
 def _range(m: Machine, *ends: Any) -> Any:
     mixed.refuse(m, *ends)
     special.refuse(m, *ends)
@@ -294,50 +285,6 @@ def _reversed(m: Machine, source: Any) -> Any:
     return m.made(iterators.Sequence(source, reverse=True))
 
 
-def _getattr(m: Machine, x: Any, name: str, *default: Any) -> Any:
-    mixed.refuse(m, m.now(x))
-
-    def one(y: Any) -> Any:
-        try:
-            return attribute(m, y, name)
-        except AttributeError:
-            if not default:
-                raise
-            return default[0]
-
-    return m.lift(one, x)
-
-
-def _hasattr(m: Machine, x: Any, name: str) -> Any:
-    mixed.refuse(m, m.now(x))
-
-    def one(y: Any) -> bool:
-        if type(y) is Lane:
-            return hasattr(y.kind, name)
-        try:
-            attribute(m, y, name)
-        except AttributeError:
-            return False
-        return True
-
-    return m.lift(one, x)
-
-
-def _isinstance(m: Machine, x: Any, classes: Any) -> Any:
-    x = m.now(x)
-    mixed.refuse(m, x)
-    if isinstance(x, Value) and _has_no_numbers(classes):  # of whatever class the number is
-        return False
-    return m.lift(lambda y, c: issubclass(y.kind, c) if type(y) is Lane else kinds.is_instance(y, c), x, classes)
-
-
-def _has_no_numbers(classes: Any) -> bool:
-    """Whether no number is an object of these classes of the user's, nor of those that inherit from them."""
-    if type(classes) is tuple:
-        return all(map(_has_no_numbers, classes))
-    return type(classes) is type and is_plain_class(classes) and all(map(_has_no_numbers, classes.__subclasses__()))
-
-
 def _absolute(m: Machine, x: Any) -> Any:
     special.refuse(m, x)
     return m.lift(lambda y: Lane(y.kind, abs(y.value)) if type(y) is Lane else abs(y), x)
@@ -383,9 +330,10 @@ ARRANGED = [itertools.combinations, itertools.combinations_with_replacement, ite
 
 BUILTINS |= {
     min: _extreme(ast.Lt), max: _extreme(ast.Gt), any: _any(True), all: _any(False), sum: _sum, sorted: _sorted,
-    list: _list, tuple: _tuple, set: _set, dict: _dict, next: _next, iter: _iter, bool: _bool, len: _len, type: _type,
+    list: _list, tuple: _tuple, set: _set, dict: _dict, next: _next, iter: _iter, bool: _bool, len: _len,
     range: _range, int: _convert(int), float: _convert(float), print: _print, zip: _zip, map: _map, enumerate: _enumerate,
-    reversed: _reversed, getattr: _getattr, hasattr: _hasattr, abs: _absolute, isinstance: _isinstance, list.sort: sort,
+    reversed: _reversed, abs: _absolute, list.sort: sort, type: questions.type_, isinstance: questions.isinstance_,
+    getattr: questions.getattr_, hasattr: questions.hasattr_,
     functools.reduce: _reduce, PLUS: _add,
 }  # fmt: skip
 BUILTINS |= {op: functools.partial(_operator, op) for op in special.BINARY}

@@ -89,8 +89,11 @@ def is_number(x: Any) -> bool:
 def is_own(why: BaseException) -> bool:
     """Whether an exception says something of this package and not of the program: no `except` of the program may catch it.
 
-    It was raised by the code that makes tapes, or because of an object that only the merger knows.
+    It was raised by the code that makes tapes, or because of an object that only the merger knows. Or it may have been: a
+    TypeError of `items[x]` and an AttributeError of `x.bit_length` are raised by a Value, and not by the int in its place.
     """
+    if isinstance(why, TypeError) or (isinstance(why, AttributeError) and isinstance(getattr(why, "obj", None), Value)):
+        return True
     trace = why.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
