@@ -46,6 +46,16 @@ def test_no_inf_comes_back_through_it(mg):
     assert (f(0.0), mg.grad(lambda x: mg.math.sqrt(x.detach()) + x)(0.0)) == (1.0, 1.0)
 
 
+def test_numbers_of_rows_have_the_methods_of_values(mg):
+    w = mg.Value(2.0)
+    rows = np.array([1.0, 2.0])
+    assert mg.vmap(lambda x: x.detach() * x)(rows).tolist() == [1.0, 4.0]
+    assert mg.vmap(lambda x, k: (x.relu() if isinstance(x, float) else 0.0, 3))(rows, rows)[0].tolist() == [1.0, 2.0]
+    total = mg.vmap(lambda x: x.detach() * w + w.detach(), reduce="sum")(rows)
+    total.backward()
+    assert (total.data, w.grad) == (10.0, 3.0)
+
+
 @needs_llvm
 def test_rows_and_parameters():
     from micrograd import Value, vmap

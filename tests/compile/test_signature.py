@@ -125,3 +125,11 @@ def test_results_are_arranged_by_a_template():
         ("list", (("array", 3),)),
     ):
         assert template_of(other, places()) is None
+
+
+@pytest.mark.skipif(not engine.NATIVE, reason="the Python function reads before it writes")
+def test_the_leaves_cannot_be_a_part_of_what_is_laid_out():
+    leaves: list[object] = [1.0, 2.0]
+    for x in (leaves, [0.0, (leaves,)]):
+        with pytest.raises(ValueError, match="the list of leaves is a part of what is laid out"):
+            lay_flat(x, leaves)

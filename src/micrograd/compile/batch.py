@@ -24,8 +24,8 @@ from micrograd.engine import Value
 from micrograd.observed import is_recording
 from micrograd.tape import interpret
 from micrograd.tape.tape import INPUT, PARAM, Tape
-from micrograd.tape.trace import Trace, peek
-from micrograd.tree import Shape, as_floats, flatten, rebuild, unflatten, without_bools, written
+from micrograd.tape.trace import Trace, is_tracing, peek, trace
+from micrograd.tree import NUMBER, Shape, as_floats, flatten, name_of, rebuild, unflatten, without_bools, written
 
 
 class RowsVariant(Variant):
@@ -185,14 +185,30 @@ def nodes_by_row(columns: list[Any], count: int, inputs: Inputs, np: Any) -> lis
     return arrays
 
 
+def _run_row(f: Any, rows: Rows, flat: list[Any], results: list[Any]) -> Shape:
+    """Append the results of one row; returns their arrangement. Numbers are Values inside f, as in compiled code."""
+
+    def run(*numbers: Any) -> Any:
+        args, kwargs = rows.arrange(list(numbers))
+        return without_bools(f(*args, **kwargs))
+
+    if engine.NATIVE or rows.by_eager or is_tracing():
+        return flatten(run(*flat), results)
+    run.__qualname__ = name_of(f)
+    found = trace(run, ("tuple", (NUMBER,) * len(flat)), peek(flat), frozen=False, origins=flat)
+    results += interpret.run(found.tape, flat, found.captured)
+    for k, x in found.constants:
+        results[k] = x
+    return found.shape
+
+
 def run_eagerly(owner: Any, rows: Rows) -> Any:
     """Row by row, as a plain loop: inside an outer trace, or on arrays of Values."""
     results, shapes = [], []
     for r in range(rows.rows):
-        args, kwargs = rows.arrange(as_floats(rows.row(r)))
         leaves: list[Any] = []
         try:
-            shapes.append(flatten(without_bools(owner.f(*args, **kwargs)), leaves))
+            shapes.append(_run_row(owner.f, rows, as_floats(rows.row(r)), leaves))
         except Exception as error:
             explain.add_note(error, f"in row {r} of {owner!r}")
             raise

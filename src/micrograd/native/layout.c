@@ -9,6 +9,10 @@ static int lay_flat(PyObject *x, PyObject *leaves, List *key, int depth) {
     int is_list = PyList_CheckExact(x);
     if (is_list || PyTuple_CheckExact(x)) {
         if (depth > 32) return 0;
+        if (x == leaves) { /* it would grow while it is read */
+            PyErr_SetString(PyExc_ValueError, "lay_flat(): the list of leaves is a part of what is laid out");
+            return -1;
+        }
         key->item[key->n++] = is_list ? '[' : '(';
         for (Py_ssize_t i = 0; i < Py_SIZE(x); i++) {
             int done = lay_flat(is_list ? PyList_GET_ITEM(x, i) : PyTuple_GET_ITEM(x, i), leaves, key, depth + 1);

@@ -51,7 +51,7 @@ WAYS_OUT = {
     "backward()": "Compile the derivative itself: jit(grad(f)) or jit(value_and_grad(f)).",
     "grad": "Compile the derivative itself, jit(grad(f)), or read .grad outside and pass it in as an argument.",
     "grad =": "Reset and change gradients outside of the compiled function.",
-    "no_grad()": "Write `with no_grad():` around the call instead.",
+    "no_grad()": "Write `with no_grad():` around the call, or x.detach() where no gradient is to pass.",
     "format()": "Print the Value itself, print(x), or return it and build the text outside.",
     DIGITS: "Compiled code rounds to -22 to 22 digits. Keep it a Value (micrograd.math has floor and round).",
     "hash()": "Compare it (x == 1, x in (1, 2)), or make the argument static: jit(f, static_argnums=...).",
