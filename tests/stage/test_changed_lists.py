@@ -28,7 +28,6 @@ UNROLLED = {
     "rebind_same": "a list that is changed is given another name",
     "append_if": "the length of a list differs by row",
     "append_break": "the length of a list changes in a loop that ends in different iterations",
-    "data_index": "an index that changes from one iteration to the next",
     "iterator_kept": "was made before the loop is changed in it",
     "insert": "a list whose length changes from one iteration to the next is read as a whole",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from micrograd.stage import packed, tables
+from micrograd.stage import bounds, packed, tables
 from micrograd.stage.errors import Outside, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.tree import is_array
@@ -21,11 +21,13 @@ def by_iteration(m: Machine, x: Any, index: Any) -> Any:
     parts = index if type(index) is tuple else (index,)
     changing = [i for i in parts if type(i) is Lane]
     loop = changing[0].loop
-    if type(index) is Lane and type(x) in (list, tuple) and index.terms:
+    if type(index) is Lane and type(x) in (list, tuple) and (index.terms or index.within is not None):
         if tables.common(x) is not None or tables.known_table(m, x, x) is not None or tables.is_table(x):
             return tables.row(m, x, index)
-        if loop is None or loop.loads:
+        if loop is None or loop.loads or loop.items is None or _needs_a_fact(m, index, len(x)):
             return packed.item(m, x, packed.pack(m, x), index)
+    if is_array(x) and type(index) is Lane and x.ndim == 1 and (loop is None or _needs_a_fact(m, index, len(x))):
+        return packed.item(m, x, tables.pack_table(m, x, [x.tolist()]), index)
     if is_array(x) and type(index) is tuple and len(index) == x.ndim == 2 and (loop is None or loop.loads):
         first, second = (i + n if type(i) is int and i < 0 else i for i, n in zip(index, x.shape))
         return packed.item(m, x, tables.part(m, tables.pack_table(m, x, x.tolist()), first, x.shape[1]), second)
@@ -43,6 +45,12 @@ def by_iteration(m: Machine, x: Any, index: Any) -> Any:
         if type(x) is not list or id(x) not in m.births:
             raise
         raise Outside(str(why), x) from None
+
+
+def _needs_a_fact(m: Machine, index: Lane, length: int) -> bool:
+    """Whether an index is inside of a list only in some iterations, and is used in those alone."""
+    ends = index.ends()
+    return (ends is None or not -length <= ends[0] <= ends[1] < length) and bounds.inside(m, index, length) is not None
 
 
 def listed(x: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from micrograd.engine import Value
+from micrograd.stage.counters import Counter
 from micrograd.stage.errors import NotYet, StaleRead, Unsupported
 from micrograd.stage.instances import (
     DEEP,
@@ -46,6 +47,7 @@ class Form:
         self.constants: list[Any] = []
         self.value = False  # a Value
         self.lane: type | None = None  # a plain number that changes
+        self.counter: Counter | None = None  # of an int that grows by the same number in each iteration
         self.parts: list[Form] | None = None  # of a list, tuple or object of one shape: the forms of its items
         self.shape = Shape(tuple, 0)
         self.taken: list[Any] = []  # objects and lists from outside that are carried item by item
@@ -261,7 +263,11 @@ class Form:
         if self.value:
             others.append((-1.0, given.pop(0)))
         if self.lane is not None:
-            others.append((-2.0, Lane(self.lane, given.pop(0), more=0 if inside else None)))
+            number = given.pop(0)
+            known = None
+            if self.counter is not None:
+                known = self.counter.now(m, self.roll) if inside else self.counter.behind(m, self.roll)
+            others.append((-2.0, Lane(self.lane, number, more=0 if inside else None) if known is None else known))
         if not self.coded:
             return others[0][1]
         alternatives, rest = [], TRUE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from micrograd.stage import iterators, tables
@@ -25,7 +26,10 @@ class Items:
         self.lists: list[Any] = []  # the lists that the loop runs over
         self.make, self.length = self._of(source, m)
         fixed = type(self.length) is int
-        self.iterations: int = self.length if fixed else -least(less(0, self.length))  # at most
+        most = self.length if fixed else -least(less(0, self.length))
+        if most == inf:
+            raise Unsupported("a loop whose length is counted by a loop with a condition")
+        self.iterations: int = int(most)  # at most
         self.limit = None if fixed else self.length  # where it changes with the iterations of the loops around it
 
     def _of(self, source: Any, m: Machine) -> tuple[Callable[[Roll], Any], Any]:

@@ -11,6 +11,7 @@ from micrograd import engine
 from micrograd.engine import Value
 from micrograd.ops import OPS
 from micrograd.stage.errors import Unsupported
+from micrograd.stage.limits import MANY
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.summary import Summary
 
@@ -31,10 +32,11 @@ class Lane(Summary):
     An int may be an index if it is affine: `terms` then has by what the iteration number is multiplied, for each loop (a
     Roll) that is being rolled, and `offset` is added. An int is never more than `most`, since floats hold whole numbers up to
     2**53 only; of a float, `most` is infinite where no bound is known. `more` says by how much it is more than an int that the
-    iteration was given, if it was made from one by sums with constants alone: so much it grows in an iteration.
+    iteration was given, if it was made from one by sums with constants alone: so much it grows in an iteration. An int that
+    is not affine may be known to be `within` two others, such as i % n.
     """
 
-    __slots__ = ("kind", "more", "most", "offset", "terms", "value")
+    __slots__ = ("kind", "more", "most", "offset", "terms", "value", "within")
 
     def __init__(
         self,
@@ -44,10 +46,13 @@ class Lane(Summary):
         offset: int = 0,
         most: float | None = None,
         more: int | None = None,
+        within: tuple[int, int] | None = None,
     ) -> None:
         super().__init__([])
-        self.kind, self.value, self.terms, self.offset = kind, value, terms, offset
+        self.kind, self.value, self.terms, self.offset, self.within = kind, value, terms, offset, within
         ends = self.ends()
+        if terms is not None and ends is None:  # of a loop with a condition
+            most = sum([abs(n) * MANY for n in terms.values()]) + abs(offset)
         most = (CARRIED if kind is int else inf) if most is None else most
         self.most, self.more = most if ends is None else max(map(abs, ends)), more
         if kind is int and self.most >= EXACT:
@@ -66,10 +71,11 @@ class Lane(Summary):
         return self.terms[self.loop] * iteration + self.offset
 
     def ends(self) -> tuple[int, int] | None:
-        """Numbers that it is never below and never above, where it is affine."""
+        """Numbers that it is never below and never above, where they are known."""
         if self.terms is None:
-            return None
-        return least(self), -least(less(0, self))
+            return self.within
+        ends = least(self), -least(less(0, self))
+        return None if -inf in (ends[0], -ends[1]) else ends  # type: ignore[return-value]
 
 
 Affine = tuple[dict[Any, int], int]
@@ -89,8 +95,18 @@ def less(a: Any, b: Any) -> Affine:
     return found, q - s
 
 
-def least(x: Any) -> int:
-    """A lower bound of an affine number over all iterations of its loops. An inner loop may be shorter in some of them."""
+def interval(x: Any) -> tuple[int, int] | None:
+    """Numbers that a whole number is never below and never above, where they are known."""
+    if type(x) is int:
+        return x, x
+    return x.ends() if type(x) is Lane and x.kind is int else None
+
+
+def least(x: Any) -> float:
+    """A lower bound of an affine number over all iterations of its loops. An inner loop may be shorter in some of them.
+
+    It is a whole number, or -inf where a loop with a condition counts down.
+    """
     found = x if type(x) is tuple else affine(x)
     assert found is not None
     terms: dict[Any, int] = dict(found[0])
@@ -100,6 +116,8 @@ def least(x: Any) -> int:
         by = terms.pop(loop)
         if by > 0:
             continue
+        if loop.items is None:
+            return -inf
         last = affine(loop.items.iterations if loop.items.limit is None else loop.items.limit)
         assert last is not None
         for outer, n in last[0].items():
@@ -133,12 +151,19 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     if float in kinds:
         return Lane(float, op(x, y), most=most if most < LARGE else inf)
     terms, offset = _affine(op, a, b)
+    within = None if terms is not None else _within(op, interval(a), interval(b))
     more = None
     if op is not operator.mul and type(b) is int and a.more is not None:
         more = a.more + (b if op is operator.add else -b)
     elif op is operator.add and type(a) is int and b.more is not None:
         more = b.more + a
-    return Lane(int, op(x, y), terms, offset, most, more)
+    return Lane(int, op(x, y), terms, offset, most, more, within)
+
+
+def _within(op: Callable[[Any, Any], Any], a: tuple[int, int] | None, b: tuple[int, int] | None) -> Any:
+    """Where a sum, a difference or a product lies, of numbers that lie between these."""
+    ends = [op(p, q) for p in a or () for q in b or ()]
+    return (min(ends), max(ends)) if ends else None
 
 
 def _finite_power(base: Any, exponent: Lane) -> bool:
@@ -166,8 +191,10 @@ def _division(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any, kinds: 
     whole = engine.apply(OPS["floor"], engine.apply(OPS["div"], x, y))
     sizes = [n.most if type(n) is Lane else abs(n) for n in (a, b)]
     if op is operator.floordiv:
-        return Lane(int, whole, most=sizes[0])
-    return Lane(int, x - whole * y, most=sizes[1])
+        within = _within(op, interval(a), (b, b)) if type(b) is int else None
+        return Lane(int, whole, most=sizes[0], within=within)
+    within = None if type(b) is not int else (0, b - 1) if b > 0 else (b + 1, 0)
+    return Lane(int, x - whole * y, most=sizes[1], within=within)
 
 
 def standard(m: Machine, f: Callable[..., Any], same: Callable[..., Any], args: list[Any]) -> Any:

@@ -15,7 +15,7 @@ from micrograd.stage.limits import MANY
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, Mask
 from micrograd.stage.records import is_record
-from micrograd.stage.roll import Roll
+from micrograd.stage.roll import FEW, Roll
 from micrograd.stage.row import packable
 from micrograd.stage.scope import Scope, _own_nodes
 from micrograd.stage.state import Exits, Frame
@@ -132,7 +132,7 @@ def roll(
 ) -> bool:
     """Let the rest of a loop be a loop in the tape; False where it cannot be, or not yet."""
     line = m.line
-    if id(key) in m.unrolled:
+    if id(key) in m.unrolled and (m.unrolled[id(key)] != FEW or source is None or left(source) < MANY):
         m.not_rolled[line] = m.unrolled[id(key)]
         return False
     reason: BaseException | None = None

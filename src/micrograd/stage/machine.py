@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import instances, lanes, packed, ragged, special
+from micrograd.stage import bounds, instances, lanes, packed, ragged, special
 from micrograd.stage.errors import Bound, Copied, Lost, Outside, StaleRead, TooManyWays, Unsupported
 from micrograd.stage.join import Entry, join
 from micrograd.stage.limits import Limits
@@ -55,13 +55,13 @@ class Machine:
         self.sampled = True  # whether Values have the numbers of the row at hand, or zeros since a long loop
         self.stacks: dict[Any, Any] = {}  # lists that were packed, and their arrays (see packed.py)
         self.tables = Tables()
+        self.facts: dict[int, Any] = {}  # masks, and what they say of whole numbers (see bounds.py)
         self.unpacked: dict[Any, Any] = {}  # arrays whose items were loaded one by one, and those items
         self.mixed: dict[int, Any] = {}  # Values that may be plain numbers in the program itself (see mixed.py)
         self.never_plain: dict[int, Any] = {}  # Values that are known to be none of those
         self.renamed = False  # whether a choice has left one of several lists somewhere (see renamed.py)
         self.lent: list[Any] = []  # lists of whose items those of a loop that is running were made ahead of time
-        self.statements = 0
-        self.nodes = 0  # instructions that were written
+        self.statements = self.nodes = 0  # that were interpreted; instructions that were written
         self.costs: dict[str, int] = {}  # place in the source → instructions of the choices there, in all their arms
         self.derivatives: dict[int, Any] = {}  # Values that are derivatives, by id
         self.derived_in_a_loop = False
@@ -249,8 +249,8 @@ class Machine:
     def truth(self, x: Any) -> Mask:
         """The rows here in which an object counts as true."""
         x = special.judged(self, ragged.settle(self, self.now(x)))
-        self.by_iteration += type(x) is lanes.Lane
-        x = lanes.plain(x)
+        if type(x) is lanes.Lane:
+            return bounds.truth(self, x)
         if isinstance(x, Value):
             return self.masks.both_of(self.here, self.masks.compare("ne", x, 0.0))
         if type(x) is not Summary:

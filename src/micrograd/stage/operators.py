@@ -9,7 +9,7 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.operand import REFLECTED, bound
-from micrograd.stage import elements, instances, iterate, iterators, lanes, mixed, packed, special
+from micrograd.stage import bounds, elements, instances, iterate, iterators, lanes, mixed, packed, special
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
@@ -74,9 +74,13 @@ def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
         found = contains(m, b, a)
         return found if kind is ast.In else m.answer(m.masks.without(m.here, m.truth(found)))
     how, plain = COMPARE[kind]
+    asked: tuple[Any, Any] | None = None
     if type(a) is Lane or type(b) is Lane:
+        known = bounds.decided(how, a, b)
+        if known is not None:
+            return known
         m.by_iteration += not (isinstance(a, Value) or isinstance(b, Value))
-        a, b = lanes.plain(a), lanes.plain(b)
+        asked, a, b = (a, b), lanes.plain(a), lanes.plain(b)
         if not all(isinstance(x, (Value, float, int)) for x in (a, b)):
             raise Unsupported("a comparison of a plain number that changes from one iteration to the next")
     if isinstance(a, Value) or isinstance(b, Value):
@@ -86,7 +90,10 @@ def compare(m: Machine, kind: type, a: Any, b: Any) -> Any:
                 b = bound(how, b)
             elif not isinstance(a, Value):
                 a = bound(REFLECTED[how], a)
-            return m.answer(m.masks.compare(how, a, b))
+            mask = m.masks.compare(how, a, b)
+            if asked is not None:
+                bounds.remember(m, mask, how, *asked)
+            return m.answer(mask)
     result = special.compare(m, how, a, b)
     return plain(a, b) if result is special.PLAIN else result
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from micrograd import observed
 from micrograd.engine import Value
 from micrograd.ops import OPS
+from micrograd.stage import bounds
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.join import join_values
 from micrograd.stage.lanes import EXACT, Lane, affine, binary, least, less, plain
@@ -271,12 +272,11 @@ def item(m: Machine, x: list[Any], p: Packed, index: Any) -> Any:
 
 def at_index(m: Machine, p: Packed, index: Any, error: str) -> Any:
     """The number of an item, counted from the first one, that is known to be there in all iterations."""
-    if type(index) is not int and affine(index) is None:
-        raise Unsupported("an index that changes from one iteration to the next")
     if type(index) is int and index < 0:
         index = binary_int(m, "add", p.length, index)
-    if least(index) >= 0 and least(less(p.length, index)) >= 1:
-        return index
+    found = bounds.inside(m, index, p.length)
+    if found is not None:
+        return found
     if _guesses(m):
         return index
     if type(index) is int and type(p.length) is int:
@@ -354,7 +354,7 @@ def fold(m: Machine, p: Packed, how: str, start: Any) -> Any:
     if not fixed:
         asks = Builder(5)
         test = asks.finish([asks.emit(OPS["lt"], (asks.input(4), asks.input(3)))])
-    most = p.length if fixed else -least(less(0, p.length))
+    most = p.length if fixed else int(-least(less(0, p.length)))
     op = Loop(b.finish([new]), 1, 3, most, test)
     first = start if how == "add" else load(m, p, 0)
     region = node_of(op, [first, p.array, *(float(n) if type(n) is int else n.value for n in (p.start, p.length))])

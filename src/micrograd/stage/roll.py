@@ -14,11 +14,13 @@ from micrograd import engine, observed
 from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
+from micrograd.stage import counters
 from micrograd.stage.aliases import Aliases, check_names, keep_apart
 from micrograd.stage.bodies import write
 from micrograd.stage.changed import Changed, carry, check_changed, owned, refuse_growth
-from micrograd.stage.errors import NotYet, Outside, StaleRead, Unsupported
+from micrograd.stage.errors import Lost, NotYet, Outside, StaleRead, Unsupported
 from micrograd.stage.forms import Form
+from micrograd.stage.given import element
 from micrograd.stage.items import Items
 from micrograd.stage.join import join
 from micrograd.stage.lanes import CARRIED, Lane, least, plain
@@ -28,7 +30,7 @@ from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
 from micrograd.stage.mixed import refuse_inside
 from micrograd.stage.nodes import node_of, number_of, result_of
-from micrograd.stage.packed import Forgotten, array_of, chain_of, load, one, pack, sort_of
+from micrograd.stage.packed import Forgotten, array_of, load, one, pack, sort_of
 from micrograd.stage.records import ChangedObject
 from micrograd.stage.row import Row, is_plain_row
 from micrograd.stage.sample import sampled, work
@@ -40,6 +42,7 @@ from micrograd.tape.tape import STACK
 from micrograd.tape.tape import Loop as Region
 
 WHERE = OPS["where"]
+FEW = "there are few instructions in all iterations together"
 PASSES = 14  # runs of the body, until it is known which forms the variables take
 
 
@@ -67,6 +70,8 @@ class Roll:
         self.m, self.frame, self.names, self.items, self.pack, self.key = m, frame, names, items, pack, key
         self.outer = m.rolling
         self.depth: int = 0 if self.outer is None else self.outer.depth + 1
+        self.context: Mask = m.here  # the rows of the iteration around for which it runs
+        self.going: Mask = TRUE  # where its condition holds, which it does in each iteration
         self.hint = 0  # so much room lists have that are made in the body
         self.loads = items is not None and items.limit is not None  # whether elements are loaded by their index
         self.item_made: Any = None  # what this iteration gives, where a list is collected
@@ -101,25 +106,7 @@ class Roll:
 
     def element(self, items: Any) -> Any:
         """One item of a list in each iteration; of a list of lists, a list of such items."""
-        if self.items is None:
-            raise Unsupported("an element by the iteration number, in a loop of unknown length")
-        items = list(items[: self.items.iterations])
-        if all(type(x) in (list, tuple) and len(x) == len(items[0]) and type(x) is type(items[0]) for x in items):
-            return type(items[0])([self.element(column) for column in zip(*items)])
-        values = all(isinstance(x, Value) for x in items)
-        if not values and not all(type(x) is float for x in items):
-            raise Unsupported("a loop over other things than Values")
-        chain = chain_of(self.m)
-        if values and any(x._trace in chain[chain.index(self.serial) :] for x in items):
-            raise Unsupported("an element of a list that the iteration itself makes or changes")
-        for known, placeholder in self.arrays:
-            if len(known) == len(items) and all(a is b for a, b in zip(known, items)):
-                return placeholder if values else Lane(float, placeholder)
-        inner = observed.set_trace(self.serial)  # that of an inner loop, which is given an element of this one
-        placeholder = self._placeholder(items[0]._data if values else items[0])
-        observed.set_trace(inner)
-        self.arrays.append((items, placeholder))
-        return placeholder if values else Lane(float, placeholder)
+        return element(self, items)
 
     # ---- running the body
 
@@ -154,6 +141,10 @@ class Roll:
             except Outside as found:
                 carry(self, found)
                 continue
+            except (Unsupported, Lost, Exception):
+                if not counters.forget(self):
+                    raise
+                continue
             if first and any(form.becomes for form in self._forms()):
                 raise NotYet
             passes += 1
@@ -162,7 +153,7 @@ class Roll:
         iterations = MANY if self.items is None else self.items.iterations
         chooses = len(m.masks.atoms) - m.by_iteration > before and iterations >= Limits.iterations
         if iterations * work(self.body) < self._enough() and not chooses:
-            raise Unsupported("there are few instructions in all iterations together")
+            raise Unsupported(FEW)
         if self.exits:
             refuse_growth([*self.forms.values(), *(c.form for c in self.lists)])
         self._emit(entry, begin)
@@ -172,7 +163,12 @@ class Roll:
         return [part for form in forms for part in form.all()]
 
     def _enough(self) -> int:
-        """Instructions of all iterations from which on it is rolled; the rows of a table count together."""
+        """Instructions of all iterations from which on it is rolled; the rows of a table count together.
+
+        A loop inside of another one whose length changes with the iterations of that one could not be written out.
+        """
+        if self.items is not None and self.items.limit is not None:
+            return 0
         return 0 if self.private and self.outer is not None and self.outer.private else self.m.limits.work
 
     def _begin(self, name: str, x: Any) -> None:
@@ -206,23 +202,23 @@ class Roll:
             frame.level = m.level
             top = m.enter()
             self.arrays: list[tuple[list[Any], Value]] = []
-            self.iteration = self._placeholder(1.0)
+            self.iteration = self.placeholder(1.0)
             self.carried: list[Value] = []
             self.begun: dict[str, Any] = {}
             places: dict[str, list[Any]] = {}
             for name, form in self.forms.items():
-                places[name] = [] if name in self.apart else [self._placeholder(1.0) for _ in range(form.count)]
+                places[name] = [] if name in self.apart else [self.placeholder(1.0) for _ in range(form.count)]
                 self.carried += places[name]
                 self.begun[name] = STALE if form.fresh else form.rebuilt(m, places[name], inside=True)
                 if name in self.owned and (form.row is not None or form.shape.kind is list):
                     m.made(self.begun[name])
                 m.assign(frame, name, self.begun[name])
             for c in self.lists:
-                given = [self._placeholder(1.0) for _ in range(c.form.count)]
+                given = [self.placeholder(1.0) for _ in range(c.form.count)]
                 self.carried += given
                 c.begin(m, given)
             how = Value(0.0)
-            returned = [Value(0.0), *(self._placeholder(1.0) for _ in range(self.returned.count))]
+            returned = [Value(0.0), *(self.placeholder(1.0) for _ in range(self.returned.count))]
             self.test: Any = None
             self.endless = False
             if test is not None:
@@ -230,7 +226,7 @@ class Roll:
                 go_on = m.truth(test(m, frame))
                 if m.lost or m.here is not TRUE:
                     raise Unsupported("the condition of a loop may fail")
-                self.endless = go_on is TRUE
+                self.endless, self.going = go_on is TRUE, go_on
                 changed = m.journals.pop()
                 if changed:  # the last time it is evaluated, no body follows that could be in the same iteration
                     raise Unsupported("the condition of a loop changes something")
@@ -264,7 +260,7 @@ class Roll:
             observed.set_trace(before)
             kinds.end(serial)
 
-    def _placeholder(self, x: float) -> Value:
+    def placeholder(self, x: float) -> Value:
         """A Value in place of what an iteration is given. Which class that has is not known, so nobody may ask for it."""
         made = Value(x)
         self.kinds.known[id(made)] = made, float
@@ -286,6 +282,8 @@ class Roll:
             if is_stale(finals[name]):
                 raise StaleRead(name)
         check_changed(self, self.begun, finals, [*breaks.states, *returns.states])
+        if counters.find(self):
+            forms_known = False
         if self.apart.find(m, self.forms, finals):
             forms_known = False
         for name in self.names:

@@ -93,7 +93,7 @@ class Row:
 
     def _most(self) -> int:
         iterations: int = self.roll.items.iterations if self.by > 0 else 0
-        return max(-least(less(0, self.first)) + self.by * iterations + self.more, 1)
+        return max(int(-least(less(0, self.first))) + self.by * iterations + self.more, 1)
 
     def array(self, m: Machine, x: Any) -> Value:
         """The array of a list that the variable holds."""

@@ -15,8 +15,8 @@ import itertools
 import operator
 from typing import TYPE_CHECKING, Any
 
+from micrograd.stage import bounds
 from micrograd.stage.errors import Outside, Unsupported
-from micrograd.stage.lanes import least, less
 from micrograd.stage.packed import (
     LONG,
     Packed,
@@ -125,7 +125,9 @@ def known_table(m: Machine, x: Any, rows: Any) -> Packed | None:
 
 def part(m: Machine, p: Packed, index: Any, width: int) -> Packed:
     """Row number `index` of a table."""
-    if least(index) < 0 or least(less(p.length, binary_int(m, "mul", binary_int(m, "add", index, 1), width))) < 0:
+    rows = p.length // width if type(p.length) is int else 0
+    index = bounds.inside(m, index, rows)
+    if index is None:
         raise Unsupported("an index that may be outside of an array in some iterations")
     return Packed(p.array, width, p.room, p.of, binary_int(m, "mul", index, width))
 
@@ -149,7 +151,8 @@ def common(x: Any) -> list[Any] | None:
 
 def row(m: Machine, x: Any, index: Any) -> Any:
     """One list of a list of lists, by an index that changes from one iteration to the next."""
-    if least(index) < 0 or least(less(len(x), index)) < 1:
+    index = bounds.inside(m, index, len(x))
+    if index is None:
         raise Unsupported("an index that may be outside of a list in some iterations")
     flat = common(x)
     if flat is None:

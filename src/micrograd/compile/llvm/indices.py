@@ -6,6 +6,7 @@ and so a vector in the code for rows, whose lanes are all alike; here it is comp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,9 @@ from micrograd.tape.tape import CONST, INPUT, Tape
 
 WHOLE = {"add": "add", "sub": "sub", "mul": "mul", "neg": ""}
 COMPARED = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge", "eq": "eq", "ne": "ne"}
+CHOICES = ("where", "pick")
 LARGEST = 2.0**53
+DIFFERS = "the index of an element is not the same in all rows, which cannot be compiled"
 ITERATION = "iteration"  # an iteration number that is not written yet
 
 
@@ -27,7 +30,28 @@ def is_whole(tape: Tape, place: int, known: Callable[[int], bool]) -> bool:
         return is_whole_constant(args[0])
     if op is INPUT:
         return known(args[0])
-    return op.name in WHOLE and all(is_whole(tape, a, known) for a in args)
+    if op.name == "floor":
+        found = _quotient(tape, args[0])
+        return found is not None and is_whole(tape, found[0], known)
+    if op.name in CHOICES and tape.ops[args[0]].name in COMPARED:
+        args = (*tape.args[args[0]], *args[1:])
+    elif op.name not in WHOLE:
+        return False
+    return all(is_whole(tape, a, known) for a in args)
+
+
+def _quotient(tape: Tape, place: int) -> tuple[int, int] | None:
+    """a and b of a / b, where b is a whole number: the quotient, or a product with 1 / b where that is exact."""
+    op, args = tape.ops[place], tape.args[place]
+    if op.name not in ("div", "mul"):
+        return None
+    for a, b in [args, args[::-1]] if op.name == "mul" else [args]:
+        by = tape.args[b][0] if tape.ops[b] is CONST else 0.0
+        if op.name == "mul" and by:
+            by = 1.0 / by if abs(math.frexp(by)[0]) == 0.5 else 0.0
+        if by and is_whole_constant(by):
+            return a, int(by)
+    return None
 
 
 def whole(t: Nested, place: int) -> str:
@@ -38,8 +62,13 @@ def whole(t: Nested, place: int) -> str:
     name = t.names.get(place)
     if name in t.integers:
         return t.integers[name]
+    if op is not INPUT and op.name in ("floor", *CHOICES):
+        r = _floor(t, args[0]) if op.name == "floor" else _choice(t, *args)
+        if name is not None:
+            t.integers[name] = r
+        return r
     if op is INPUT or op.name not in WHOLE:
-        raise CompileError("the index of an element is not the same in all rows, which cannot be compiled")
+        raise CompileError(DIFFERS)
     parts = [whole(t, a) for a in args]
     r = t.fresh()
     t.line(f"{r} = sub i64 0, {parts[0]}" if op.name == "neg" else f"{r} = {WHOLE[op.name]} i64 {parts[0]}, {parts[1]}")
@@ -49,6 +78,36 @@ def whole(t: Nested, place: int) -> str:
         t.ranges.sums[r] = found
     if name is not None:
         t.integers[name] = r
+    return r
+
+
+def _floor(t: Nested, place: int) -> str:
+    """The i64 of a quotient that is rounded down. (sdiv rounds towards 0.)"""
+    found = _quotient(t.tape, place)
+    if found is None:
+        raise CompileError(DIFFERS)
+    a, by = whole(t, found[0]), found[1]
+    if a.lstrip("-").isdigit():
+        return str(int(a) // by)
+    quotient, rest, signs, one, r = (t.fresh() for _ in range(5))
+    t.line(f"{quotient} = sdiv i64 {a}, {by}")
+    t.line(f"{rest} = srem i64 {a}, {by}")
+    t.line(f"{signs} = {f'icmp slt i64 {rest}, 0' if by > 0 else f'icmp sgt i64 {rest}, 0'}")
+    t.line(f"{one} = zext i1 {signs} to i64")
+    t.line(f"{r} = sub i64 {quotient}, {one}")
+    return r
+
+
+def _choice(t: Nested, condition: int, yes: int, no: int) -> str:
+    """The i64 of one of two numbers."""
+    how = t.tape.ops[condition].name
+    if how not in COMPARED:
+        raise CompileError(DIFFERS)
+    a, b = (whole(t, place) for place in t.tape.args[condition])
+    then, otherwise = whole(t, yes), whole(t, no)
+    holds, r = t.fresh(), t.fresh()
+    t.line(f"{holds} = icmp {COMPARED[how]} i64 {a}, {b}")
+    t.line(f"{r} = select i1 {holds}, i64 {then}, i64 {otherwise}")
     return r
 
 
