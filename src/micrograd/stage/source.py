@@ -78,7 +78,7 @@ def _belongs(node: Any, code: CodeType, several: list[Any]) -> bool:
     """Whether a code was compiled from a node; by the columns, or by compiling each, where there are several on a line."""
     if len(several) == 1:
         return True
-    places = [p for p in code.co_positions() if None not in p and (p[0], p[2]) != (p[1], p[3])] if HAS_COLUMNS else []
+    places = [p for p in _positions(code) if None not in p and (p[0], p[2]) != (p[1], p[3])]
     if not places:  # Python 3.12 keeps no column of a lambda that returns a constant
         return any(_same(alone, code) for alone in _compiled_alone(node, code))
     body = node.body[0] if isinstance(node.body, list) else node.body
@@ -86,6 +86,11 @@ def _belongs(node: Any, code: CodeType, several: list[Any]) -> bool:
     first, end = (body.lineno, body.col_offset), (last.end_lineno, last.end_col_offset)
     inner = [p for p in places if first <= (p[0], p[2]) and (p[1], p[3]) <= end]
     return len(inner) == len(places) and max((p[1], p[3]) for p in places) == end
+
+
+def _positions(code: Any) -> list[tuple[Any, Any, Any, Any]]:
+    """First line, last line, first column and last column of each instruction; nothing where Python keeps no columns."""
+    return list(code.co_positions()) if HAS_COLUMNS else []
 
 
 def _compiled_alone(node: Any, code: CodeType) -> list[CodeType]:
@@ -105,7 +110,7 @@ def _same(a: CodeType, b: CodeType) -> bool:
     if (a.co_code, a.co_names, a.co_varnames, a.co_freevars, a.co_firstlineno) != (
         b.co_code, b.co_names, b.co_varnames, b.co_freevars, b.co_firstlineno):  # fmt: skip
         return False
-    if HAS_COLUMNS and list(a.co_positions()) != list(b.co_positions()):
+    if _positions(a) != _positions(b):
         return False
     if len(a.co_consts) != len(b.co_consts):
         return False

@@ -230,8 +230,8 @@ class Compiled:
         sizes = [len(flat(p)) for p in self._last]
         starts = [sum(sizes[:i]) for i in range(n)]
         for bucket, rows, numbers in self._parts(part):
-            slopes = self.np.array([[v.grad for v in leaves[starts[i] : starts[i] + sizes[i]]] for i in numbers])
-            self.backward(*self._arguments(bucket, rows, numbers, slopes)).backward()
+            some = self.np.array([[v.grad for v in leaves[starts[i] : starts[i] + sizes[i]]] for i in numbers])
+            self.backward(*self._arguments(bucket, rows, numbers, some)).backward()
 
     def predictions(self, part: Any) -> list[Any]:
         """Return the predictions for some rows, as the model gives them but with numbers for Values."""
