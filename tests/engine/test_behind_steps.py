@@ -136,6 +136,25 @@ def test_a_subclass_with_a_backward_of_its_own_hands_its_gradient_on(twin):
         assert x.grad == expected
 
 
+def test_a_hand_written_backward_that_hands_on_zero_is_no_step(twin):
+    class Zero(twin.Value):
+        __slots__ = ()
+
+        def _backward(self):
+            self._prev[0].grad += 0.0 * self.grad
+
+    for by_class in (False, True):
+        x = twin.Value(0.0)
+        root = twin.math.sqrt(x)
+        step = twin.math.floor(root)
+        if by_class:
+            step.__class__ = Zero
+        else:
+            step._backward = lambda root=root: setattr(root, "grad", root.grad + 0.0)
+        (step + x).backward()
+        assert math.isnan(x.grad)
+
+
 def test_large_graphs_with_many_steps_on_both_engines(twins):
     """Steps in the middle of a long chain: bits and order of the sums are the same."""
 

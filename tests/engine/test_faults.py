@@ -47,6 +47,12 @@ def operations():
     yield "zero_grad", lambda: (root * 1.0).zero_grad()
     yield "copies", lambda: (copy.copy(root), copy.deepcopy(x * y))
     yield "no_grad", lambda: [C.engine.set_recording(on) for on in (False, True)]
+    yield "a block of no_grad", without_recording
+
+
+def without_recording():
+    with C.engine.no_grad():
+        pass
 
 
 @pytest.mark.parametrize("name", [name for name, _ in (operations() if NATIVE else ())])

@@ -40,6 +40,16 @@ def test_a_function_records_nothing(twin):
     assert (x * x)._prev == (x, x)
 
 
+def test_a_compiled_function_cannot_enter_it(mg):
+    def f(x):
+        with mg.no_grad():
+            square = x * x
+        return square * x
+
+    with pytest.raises(mg.TraceError, match=r"(?s)no_grad\(\) entered inside a compiled function.*x.detach\(\)"):
+        mg.jit(f)(3.0)
+
+
 class Interrupted(list):
     """Ctrl-C is pressed while something is put into it or taken out of it."""
 

@@ -352,7 +352,7 @@ PyObject *value_zero_grad(Node *root, PyObject *unused);
 
 extern const unsigned char op_steps[]; /* for each row of the table, a bit for each input in which it is a step */
 void push_past_steps(Node *n);
-int hides_nodes(Node *n);     /* whether a step of this node may keep a sweep from other nodes */
+int hides_nodes(Node *n);     /* whether a step of this node may keep a sweep without hooks from other nodes */
 void tag_hidden(List *order); /* set the low bit of those that lie behind steps alone: see there */
 Py_ssize_t leave_out_hidden(List *order, Py_ssize_t i, int marked);
 

@@ -33,7 +33,7 @@ int hides_nodes(Node *n) {
     unsigned steps = steps_of(n);
     for (Py_ssize_t i = 0; steps >> i; i++) {
         Node *in = inputs(n)[i];
-        if ((steps >> i & 1) && has_gradient(in) && (!is_leaf(in) || has_hook(in))) return 1;
+        if ((steps >> i & 1) && has_gradient(in) && !is_leaf(in)) return 1;
     }
     return 0;
 }
