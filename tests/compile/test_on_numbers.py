@@ -222,3 +222,10 @@ def test_errors_of_arithmetic_that_are_caught_get_a_warning():
     ) as caught:
         assert vmap(quotient)(np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist() == [0.5, math.inf]
     assert caught[0].filename == __file__
+
+
+def test_a_complex_number_of_plain_python_is_a_nan():
+    power = lambda x, y: (x**y, x)  # noqa: E731
+    assert str(jit(power)(-8.0, 0.5)) == "(nan, -8.0)"
+    assert np.isnan(vmap(power)(np.array([-8.0, 4.0]), np.array([0.5, 0.5]))[0]).tolist() == [True, False]
+    assert jit(lambda x: (x, 2j))(1.0) == (1.0, 2j)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from math import nan
 from typing import Any
 
 from micrograd import observed
@@ -18,7 +19,7 @@ from micrograd.jacobians import hessian, jacobian
 from micrograd.stage.agree import close, rounding
 from micrograd.tape.trace import Trace, peek, trace
 from micrograd.transforms import Derived, grad, value_and_grad
-from micrograd.tree import NUMBER, flatten, name_of, without_bools
+from micrograd.tree import NUMBER, Shape, fixed, flatten, name_of, without_bools
 
 SAME_ARGUMENTS = (grad, value_and_grad, jacobian, hessian)  # what they make is called as the function itself is
 
@@ -45,13 +46,16 @@ def compare(f: Any, arrange: Arrange, found: Trace | None, given: list[Any], row
 
     values = [float(x) for x in given]
     try:
-        got = _run(run, given)
+        results = _run(run, given)
     except (AttributeError, TypeError):
         return True
     except Exception:
         return False
     if written is not f or found is None:
         found = trace(run, ("tuple", (NUMBER,) * len(values)), values, frozen=True, origins=None if rows else given)
+    got = peek([x for x in results if not isinstance(x, complex)])
+    if len(got) < len(found.numbers):  # (-8.0)**0.5 is a complex number in Python, and nan in IEEE arithmetic
+        got = peek([nan if isinstance(x, complex) else x for x in results])
     if len(got) == len(found.numbers):
         differ = [k for k, (a, b) in enumerate(zip(got, found.numbers)) if a != b and (a == a or b == b)]
         if not differ or _by_rounding(found, values, got, differ, _coarseness(given)):
@@ -81,14 +85,20 @@ def compare_row(
     compare(f, arrange, found, given, rows)
 
 
-def _run(run: Callable[..., Any], given: Sequence[Any]) -> list[float]:
-    """The numbers that a function returns. Compiled functions that it calls are run as they are written."""
+def _run(run: Callable[..., Any], given: Sequence[Any]) -> list[Any]:
+    """The numbers that a function returns, complex ones too. Compiled functions that it calls are run as they are written."""
+
+    def other(x: Any, to: list[Any]) -> Shape:
+        if isinstance(x, complex):
+            to.append(x)
+        return fixed(x)
+
     watch, recording = observed.set_watch(None, None), observed.set_recording(False)
     before = observed.set_trace(observed.ELSEWHERE - 1)
     try:
         leaves: list[Any] = []
-        flatten(run(*given), leaves)
-        return peek(leaves)
+        flatten(run(*given), leaves, other)
+        return leaves
     finally:
         observed.set_trace(before)
         observed.set_recording(recording)
