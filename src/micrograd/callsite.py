@@ -41,6 +41,17 @@ def user_line() -> str:
     return "an unknown line" if frame is None else place(frame, frame.f_lineno)
 
 
+def line_of(error: BaseException) -> str:
+    """`file:line` of the user's code that an error came from."""
+    at = error.__traceback__
+    line = "an unknown line"
+    while at is not None:
+        if not in_package(at.tb_frame) and not _module(at.tb_frame).startswith("numpy"):
+            line = place(at.tb_frame, at.tb_lineno)
+        at = at.tb_next
+    return line
+
+
 def _module(frame: Any) -> str:
     return str(frame.f_globals.get("__name__") or "")  # exec may leave it out, or None
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from micrograd import decimals, engine, graph, observed
 from micrograd.arrays import NO_ROW, numbers_only
-from micrograd.callsite import in_package, place, user_line
+from micrograd.callsite import line_of, user_line
 from micrograd.callsite import user_depth as user_depth
 from micrograd.engine import Value
 from micrograd.errors import TraceError
@@ -115,13 +115,14 @@ def peek(values: list[Any]) -> list[float]:
 
 
 def trace(
-    f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None
-) -> Trace:
+    f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None,
+    allowed: tuple[str, ...] = (),
+) -> Trace:  # fmt: skip
     """Run f on Values of these numbers, arranged as `shape`, and write down what it computed.
 
     With `frozen`, the tape will be replayed for other numbers: whatever a trace cannot see is a TraceError. Without, it is
     used once, for these, and reading a number is as harmless as in eager code; but float(), which Python's own math calls, is
-    seldom meant, and gets a warning. `origins` are the arguments as they were given, whose classes isinstance sees.
+    seldom meant, and gets a warning. isinstance sees the classes of `origins`, the arguments as given; `allowed` may be read.
     """
     if hooks.trace is not None:
         staged: Trace = hooks.trace(f, shape, values, has_aux, origins)
@@ -152,7 +153,7 @@ def trace(
             lines.extend([user_line()] * len(found))
         elif frozen and how == "repr()":  # to print a Value is harmless
             texts.append(f"Value(data={v._data!r}")
-        elif frozen and not (how == "hash()" and not v._trace):  # whoever else watches
+        elif frozen and how not in allowed and not (how == "hash()" and not v._trace):  # whoever else watches
             refused.append(
                 TraceError(
                     f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
@@ -189,29 +190,19 @@ def trace(
         arguments = unflatten(shape, iter(inputs))
         held = [(x, _contents(x)) for x in _containers(arguments, shape)] if frozen else []
         result = f(*arguments)
-        if refused:
-            raise refused[0]
     except Exception as error:
-        if refused:
-            raise refused[0] from None
-        message = numbers_only(error)
-        if message is not None:
-            raise TypeError(message.format(_line_of(error))) from error
-        if not isinstance(error, TypeError):
-            raise
-        text = "" if "'str' object" in str(error) else str(error)
-        fact = next((fact for sign, fact in INTEGER_WANTED.items() if frozen and sign in text), None)
-        if fact is not None:
-            raise _wants_integer(f, fact, error) from error
-        fact, _, way_out = str(error).partition("\n")
-        if fact.endswith(NO_ROW):  # a function of NumPy's (arrays.py)
-            raise TypeError(f"{fact}, at {_line_of(error)}\n{way_out}") from error
-        raise
+        if not refused:
+            clearer = _clearer(f, error, frozen)
+            if clearer is None:
+                raise
+            raise clearer from error
     finally:
         observed.set_watch(*outer_watch)
         observed.set_recording(recording)
         observed.set_trace(before)
         kinds.end(serial)
+    if refused:
+        raise (_own_exception(f, shape, values, origins) if outer is None and not allowed else None) or refused[0]
     aux = None
     if has_aux:
         if not isinstance(result, tuple) or len(result) != 2:
@@ -364,25 +355,42 @@ INTEGER_WANTED = dict.fromkeys(
      for kind in ("list", "tuple", "str", "bytes")}  # fmt: skip
 
 
+def _own_exception(f: Any, shape: Shape, values: list[Any], origins: Sequence[Any] | None) -> Exception | None:
+    """The exception that f raises for these numbers, if its text is all that reads them; None without one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            trace(f, shape, values, frozen=True, origins=origins, allowed=("float()", "format()"))
+            return None
+        except Exception as error:
+            return None if isinstance(error, (TraceError, TypeError)) else error  # a Value itself may cause a TypeError
+
+
+def _clearer(f: Any, error: Exception, frozen: bool) -> Exception | None:
+    """The exception to raise in place of one that a Value has caused; None where that says all."""
+    message = numbers_only(error)
+    if message is not None:
+        return TypeError(message.format(line_of(error)))
+    if not isinstance(error, TypeError):
+        return None
+    text = "" if "'str' object" in str(error) else str(error)
+    fact = next((fact for sign, fact in INTEGER_WANTED.items() if frozen and sign in text), None)
+    if fact is not None:
+        return _wants_integer(f, fact, error)
+    fact, _, way_out = str(error).partition("\n")
+    if fact.endswith(NO_ROW):  # a function of NumPy's (arrays.py)
+        return TypeError(f"{fact}, at {line_of(error)}\n{way_out}")
+    return None
+
+
 def _wants_integer(f: Any, fact: str, error: TypeError) -> TraceError:
     """The error for range(x), items[x] and [0.0] * x."""
     return TraceError(
-        f"{fact}, inside a compiled function, at {_line_of(error)}: {error}\n"
+        f"{fact}, inside a compiled function, at {line_of(error)}: {error}\n"
         f"  In {name_of(f)}, numbers among the arguments are Values, so that one tape serves all of them.\n"
         "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values, "
         "and so does vmap of that."
     )
-
-
-def _line_of(error: BaseException) -> str:
-    """`file:line` of the user's code that an error came from."""
-    at = error.__traceback__
-    line = "an unknown line"
-    while at is not None:
-        if not in_package(at.tb_frame) and not str(at.tb_frame.f_globals.get("__name__")).startswith("numpy"):
-            line = place(at.tb_frame, at.tb_lineno)
-        at = at.tb_next
-    return line
 
 
 def _phrase(how: str) -> str:
