@@ -191,6 +191,16 @@ def counted_in_one_arm(x, y):  # how far it has counted differs by row
     return total + j
 
 
+def counted_around(x, y):  # what is left of a number that differs by row differs by row
+    u, j, k, total = made(x), 0, 0, 0.0
+    for _ in range(N):
+        total = total + u[j % 4] * u[k]
+        k = (k + 5) % 7
+        if total > y:
+            j += 1
+    return total
+
+
 def a_mode(x, y):  # which changes from 0 to 1 in the first iteration, and does not count
     u, mode, total = made(x), 0, 0.0
     for i in range(N):
@@ -265,4 +275,4 @@ def outside_by_a_count(x, y):
 LOOPS = [stencil, stencil_of_expressions, stencil_in_steps, edges, between, grid_edges, inner_loop_in_an_arm,
          clamped_by_the_program, around, around_by_minus_one, by_or, seasons, halves, counted, counted_down, counted_until,
          counted_with_break, counted_in_a_for, a_mode_by_row, below_the_diagonal, eliminated, pairs]  # fmt: skip
-OTHERS = [two_in_one, counted_in_one_arm, a_mode, outside_in_an_arm, outside_by_a_count]
+OTHERS = [two_in_one, counted_in_one_arm, counted_around, a_mode, outside_in_an_arm, outside_by_a_count]

@@ -7,11 +7,14 @@ import os
 import random
 from math import inf
 
+import numpy as np
 import pytest
 
-from micrograd import math, value_and_grad
+from micrograd import math, value_and_grad, vmap
+from micrograd.compile.tuning import TUNING
 from micrograd.stage.limits import Limits
-from stage.test_changed_lists import ROWS, compare
+from random_programs import needs_llvm
+from stage.test_changed_lists import ROWS, compare, plain
 
 COUNT = 8 * int(os.environ.get("MICROGRAD_EXAMPLES", "1"))  # programs of an ordinary run
 ROLLED = []  # of the programs that have run, those with a loop in the tape
@@ -125,6 +128,18 @@ def test_a_random_program_with_computed_indices_gives_what_eager_code_gives(seed
         found = compare(g, exact, ROWS if exact else [row for row in ROWS if inf not in row], Limits(iterations=3))
         if found is not None and any("a loop in the tape" in note for note in found.notes.values()):
             ROLLED.append(seed)
+
+
+@needs_llvm
+@pytest.mark.parametrize("seed", range(100, 100 + COUNT // 2))
+def test_machine_code_of_a_random_program_with_computed_indices(seed, monkeypatch):
+    monkeypatch.setattr(TUNING, "rolled_work", 20)
+    g = value_and_grad(made(seed)[0], (0, 1))
+    rows = [row for row in ROWS if np.isfinite(row).all() and not isinstance(plain(g, row), type)]
+    if rows:
+        value, (a, b) = vmap(g)(*np.array(rows).T)
+        for k, row in enumerate(rows):
+            np.testing.assert_allclose([value[k], a[k], b[k]], plain(g, row), rtol=1e-8, atol=1e-8)
 
 
 def test_some_random_programs_with_computed_indices_have_loops_in_their_tapes():

@@ -33,7 +33,8 @@ class Lane(Summary):
     Roll) that is being rolled, and `offset` is added. An int is never more than `most`, since floats hold whole numbers up to
     2**53 only; of a float, `most` is infinite where no bound is known. `more` says by how much it is more than an int that the
     iteration was given, if it was made from one by sums with constants alone: so much it grows in an iteration. An int that
-    is not affine may be known to be `within` two others, such as i % n.
+    is not affine may be known to be `within` two others, such as i % n, if it is made from affine ones and constants alone: an
+    index must be the same in all rows.
     """
 
     __slots__ = ("kind", "more", "most", "offset", "terms", "value", "within")
@@ -193,7 +194,8 @@ def _division(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any, kinds: 
     if op is operator.floordiv:
         within = _within(op, interval(a), (b, b)) if type(b) is int else None
         return Lane(int, whole, most=sizes[0], within=within)
-    within = None if type(b) is not int else (0, b - 1) if b > 0 else (b + 1, 0)
+    counted = type(b) is int and (affine(a) is not None or a.within is not None)
+    within = None if not counted else (0, b - 1) if b > 0 else (b + 1, 0)
     return Lane(int, x - whole * y, most=sizes[1], within=within)
 
 
