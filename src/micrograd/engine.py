@@ -57,7 +57,7 @@ class Value(Methods):
         if not isinstance(_op, str):  # Value(data, children, local derivatives)
             self._partials = tuple([number(p) for p in tuple(_op)])
             if len(self._partials) != len(self._prev):
-                raise ValueError(f"one local derivative for each input: {len(self._partials)} for {len(self._prev)}")
+                raise ValueError(f"each input needs one local derivative: {len(self._partials)} given for {len(self._prev)}")
         if label:
             self.label = label
 

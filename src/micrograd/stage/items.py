@@ -41,12 +41,12 @@ class Items:
             first = source.number
             return lambda roll: (roll.index(1, first), make(roll)), count
         if type(source) is not iterators.Sequence or type(source.position) is not int:
-            raise Unsupported("a loop over this is not rolled")
+            raise Unsupported("a loop over something other than a range, a list, zip() or enumerate()")
         at = source.position
         self.lists.append(source.source)
         if source.size is not None:  # reversed()
             if type(source.source) not in (list, tuple, range) or len(source.source) != source.size:
-                raise Unsupported("a loop over this is not rolled")
+                raise Unsupported("a loop over reversed() of a list that has changed, or of something other than a list")
             return self._plain(source.source[::-1][at:])
         if isinstance(source.source, Span):
             s = source.source
