@@ -57,7 +57,9 @@ class Value(Methods):
         if not isinstance(_op, str):  # Value(data, children, local derivatives)
             self._partials = tuple([number(p) for p in tuple(_op)])
             if len(self._partials) != len(self._prev):
-                raise ValueError(f"each input needs one local derivative: {len(self._partials)} given for {len(self._prev)}")
+                raise ValueError(
+                    f"{len(self._partials)} local derivatives for {len(self._prev)} inputs: each needs one"
+                )
         if label:
             self.label = label
 

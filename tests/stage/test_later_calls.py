@@ -7,6 +7,7 @@ import pytest
 from micrograd import jit, value_and_grad, vmap
 from micrograd.compile.jit import Jit
 from micrograd.stage import attempt, later
+from micrograd.tape import interpret
 from micrograd.tape.tape import CONST
 
 
@@ -113,3 +114,40 @@ def test_batches_are_looked_at_for_some_calls(monkeypatch):
         assert f(some).tolist() == [in_a_loop(float(x)) for x in some]
     assert compared == [[1e15]]
     assert all(v.trace.arms is None for v in f.variants)
+
+
+class TestTheBudget:
+    """A look has a budget: it ends where a row takes too long, and where all rows together do."""
+
+    @pytest.fixture
+    def looked_at(self):
+        compiled = jit(piecewise, wait=True)
+        assert compiled(1.0) == 2.0
+        (variant,) = compiled.variants
+        return variant.trace, variant.trace.arms
+
+    def look(self, trace, arms, x):
+        return later.holds_at(piecewise, lambda flat: (tuple(flat), {}), trace, arms, [x])
+
+    def test_a_comparison_counts_five_times_its_instructions(self, looked_at, monkeypatch):
+        trace, arms = looked_at
+        monkeypatch.setattr(later, "agrees", lambda *_, **how: (None, 1000))  # None: it cannot be told
+        before = arms.work
+        assert self.look(trace, arms, -1.0)
+        assert 5000 < before - arms.work < 6000
+        assert trace.arms is arms
+
+    def test_a_row_that_takes_too_long_ends_it(self, looked_at, monkeypatch):
+        def outcomes(*_):
+            raise interpret.TooLong
+
+        trace, arms = looked_at
+        monkeypatch.setattr(later, "outcomes", outcomes)
+        assert self.look(trace, arms, -1.0)
+        assert trace.arms is None
+
+    def test_no_row_is_looked_at_when_it_is_used_up(self, looked_at, monkeypatch):
+        trace, arms = looked_at
+        monkeypatch.setattr(later, "outcomes", lambda *_: pytest.fail("it is looked at"))
+        arms.work = 0
+        assert self.look(trace, arms, -1.0)

@@ -112,7 +112,7 @@ static int set_grad(Node *self, PyObject *value, void *unused) {
 static Block *block_of(PyObject *children, PyObject *partials) { /* both tuples, or partials NULL; references are taken */
     Py_ssize_t k = PyTuple_GET_SIZE(children);
     if (partials != NULL && PyTuple_GET_SIZE(partials) != k) {
-        PyErr_Format(PyExc_ValueError, "each input needs one local derivative: %zd given for %zd", PyTuple_GET_SIZE(partials), k);
+        PyErr_Format(PyExc_ValueError, "%zd local derivatives for %zd inputs: each needs one", PyTuple_GET_SIZE(partials), k);
         return NULL;
     }
     for (Py_ssize_t i = 0; i < k; i++) {

@@ -46,7 +46,9 @@ class Items:
         self.lists.append(source.source)
         if source.size is not None:  # reversed()
             if type(source.source) not in (list, tuple, range) or len(source.source) != source.size:
-                raise Unsupported("a loop over reversed() of a list that has changed, or of something other than a list")
+                raise Unsupported(
+                    "a loop over reversed() of a list that has changed, or of something other than a list"
+                )
             return self._plain(source.source[::-1][at:])
         if isinstance(source.source, Span):
             s = source.source
