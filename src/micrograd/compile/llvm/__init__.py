@@ -7,7 +7,7 @@ from typing import Any
 from micrograd import engine
 from micrograd.compile import backend as backends
 from micrograd.compile.backend import Text
-from micrograd.compile.llvm import build, module, run, tiled
+from micrograd.compile.llvm import build, emit, module, run, tiled
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.tuning import TUNING
@@ -24,7 +24,7 @@ class LLVM:
 
     def spells(self, op: Op) -> bool:
         """Whether the table has a spelling in LLVM for an op."""
-        return bool(op.llvm)
+        return emit.spelled(op)
 
     def registers(self, goal: Goal) -> int:
         """How many sums over rows this processor holds in registers."""

@@ -18,6 +18,11 @@ from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
 LIBRARY = {op.name: op.llvm[1:] for op in OPS.values() if op.llvm.startswith("@") and not op.llvm.startswith("@llvm.")}
 
 
+def spelled(op: Op) -> bool:
+    """Whether LLVM has the op; the others are expanded."""
+    return bool(op.llvm)
+
+
 def attributes(target: Target) -> str:
     """What LLVM is told of every function."""
     return (

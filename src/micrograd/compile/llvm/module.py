@@ -12,7 +12,7 @@ from micrograd.compile.backend import Text as KernelText
 from micrograd.compile.llvm import arrays, chunk, entry, packed, regions, tiled
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.llvm.chunk import Passed
-from micrograd.compile.llvm.emit import Text, attributes
+from micrograd.compile.llvm.emit import Text, attributes, spelled
 from micrograd.compile.llvm.nested import Memory, Nested
 from micrograd.compile.llvm.unread import unread
 from micrograd.compile.pipeline import Goal
@@ -30,7 +30,7 @@ class _Machine:
         self.target = target
 
     def spells(self, op: Op) -> bool:
-        return bool(op.llvm)
+        return spelled(op)
 
     def registers(self, goal: Goal) -> int:
         return tiled.registers(self.target)
