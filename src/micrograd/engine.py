@@ -56,10 +56,9 @@ class Value(Methods):
                 raise TypeError(f"_children are Values, not {type(child).__name__}: {brief(child)}")
         if not isinstance(_op, str):  # Value(data, children, local derivatives)
             self._partials = tuple([number(p) for p in tuple(_op)])
-            if len(self._partials) != len(self._prev):
-                raise ValueError(
-                    f"{len(self._partials)} local derivatives for {len(self._prev)} inputs: each needs one"
-                )
+            given, needed = len(self._partials), len(self._prev)
+            if given != needed:
+                raise ValueError(f"{given} local derivatives for {needed} inputs: each needs one")
         if label:
             self.label = label
 

@@ -51,9 +51,9 @@ class TestGivenPartials:
     def test_wrong_ones(self, Value):
         x = Value(1.0)
         for wrong in ((1.0, 2.0), (), [1.0] * 3):
-            with pytest.raises(ValueError, match="local derivatives for . inputs: each needs one"):
+            with pytest.raises(ValueError, match=r"local derivatives for \d+ inputs: each needs one"):
                 Value(1.0, (x,), wrong)
-        with pytest.raises(ValueError, match="local derivatives for . inputs: each needs one"):
+        with pytest.raises(ValueError, match=r"local derivatives for \d+ inputs: each needs one"):
             Value(1.0, (), (1.0,))
         for wrong in (3.0, None, ("a",)):
             with pytest.raises(TypeError):
