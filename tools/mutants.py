@@ -50,6 +50,7 @@ TAPE = ("passes", "rewriting", "ordering", "fuse", "active", "motion", "arrays",
         "region_derivatives", "regions", "tape", "indexed", "reach", "kept", "adjoint")  # fmt: skip
 DERIVATIVES = ("reverse", "reverse_loop", "states", "primal", "forward", "derivatives", "prune", "motion", "fuse", "arrays",
                "checkpoint", "ordering")  # fmt: skip
+KEPT = [f"tests/tape/test_{name}.py" for name in ("kept", "indexed", "region_derivatives", "adjoint", "reach")]
 PASSES = [*(f"tests/tape/test_{name}.py" for name in TAPE), "tests/contract/test_fuzz.py"]
 REWRITES = ["tests/compile/test_patterns.py", "tests/compile/test_jit.py", "tests/compile/test_same_functions.py",
             "tests/engine/test_primitive.py", "tests/compile/test_jumps.py", "tests/tape/test_checks.py"]  # fmt: skip
@@ -84,7 +85,7 @@ TARGETS: dict[str, list[str]] = {
     "math.py": TABLE,
     **{f"tape/passes/{name}.py": PASSES for name in DERIVATIVES},
     "tape/passes/reverse_loop.py": [*PASSES, "tests/stage/test_tables.py"],
-    **{f"tape/passes/{name}.py": [*PASSES, "tests/stage/test_tables.py", "tests/stage/test_changed_lists.py"]
+    **{f"tape/passes/{name}.py": [*KEPT, "tests/stage/test_tables.py", "tests/stage/test_changed_lists.py"]
        for name in ("states", "primal")},
     "tape/passes/rewriting.py": [*PASSES, *REWRITES],
     "tape/builder.py": PASSES,
