@@ -85,7 +85,7 @@ TARGETS: dict[str, list[str]] = {
     "math.py": TABLE,
     **{f"tape/passes/{name}.py": PASSES for name in DERIVATIVES},
     "tape/passes/reverse_loop.py": [*PASSES, "tests/stage/test_tables.py"],
-    **{f"tape/passes/{name}.py": [*KEPT, "tests/stage/test_tables.py", "tests/stage/test_changed_lists.py"]
+    **{f"tape/passes/{name}.py": [*KEPT, "tests/stage/test_tables.py", "tests/stage/test_windows_of_lists.py"]
        for name in ("states", "primal")},
     "tape/passes/rewriting.py": [*PASSES, *REWRITES],
     "tape/builder.py": PASSES,
