@@ -153,17 +153,38 @@ def test_the_gradient_is_that_of_eager_code(name, order):
     assert found is not None and any(isinstance(op, Loop) for op in found.tape.ops), found
 
 
-@pytest.mark.parametrize("name", ["read_behind", "sum_inside", "two_lists", "read_alone", "twice", "triangle"])
-def test_no_list_is_kept_whole(name, monkeypatch):
+# How many items the outer loop keeps of each of its iterations, and which results the loops inside hand to it: items that they
+# read, and of numbers that they carry (0 is the first of them) the last one and those at the beginning of each iteration.
+KEPT = {
+    "read_behind": (2, [[3]]),
+    "read_before_and_behind": (2, [[3]]),
+    "sum_inside": (1, [[0, 2, 5, 6]]),
+    "two_lists": (2, [[5, 6, 7, 8]]),
+    "read_alone": (1, [[0, 1, 3, 4]]),
+    "twice": (1, [[3], [3, 4]]),
+    "triangle": (2, [[3, 4, 5]]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_items_are_kept_and_not_the_list(name, monkeypatch):
     seen = []
     usual = states.kept
 
     def kept(op, given, also=frozenset()):
         found = usual(op, given, also)
-        seen.append(found)
+        seen.append((op, found))
         return found
 
     monkeypatch.setattr(states, "kept", kept)
     compare(value_and_grad(PROGRAMS[name], (0, 1)), False, ROWS[:1], Limits(iterations=3))
-    nested = [found for found in seen if found.loops]
-    assert nested and not any(found.whole for found in seen), seen
+    outer = [found for op, found in seen if op.iterations == N - 1 and (found.loops or name not in KEPT)]
+    if name in KEPT:
+        assert not any(found.whole for _, found in seen), seen
+        assert {(len(found.places), str([inner.numbers for inner in found.loops.values()])) for found in outer} == {
+            (KEPT[name][0], str(KEPT[name][1]))
+        }
+    elif name == "first_item":
+        assert all(len(found.places) == 3 and not found.whole for found in outer), outer
+    else:  # the list is read as a whole, or more items of it than it has
+        assert outer and all(found.whole and not found.loops for found in outer), outer
