@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from micrograd import TraceError, Value, jit, value_and_grad
+from micrograd import TraceError, Value, jit, value_and_grad, vmap
 from micrograd.stage import on_numbers
 
 TABLE = [1.0, 2.0, 3.0]
@@ -88,6 +88,21 @@ def test_single_precision_is_no_other_course():
     assert jit(lambda x: x * x * x)(np.float32(1.1)) == pytest.approx(float(np.float32(1.1)) ** 3, rel=1e-15)
     with pytest.raises(TraceError):
         jit(lambda x: x * (2.0 if hasattr(x, "dtype") else 2.1))(np.float32(1.1))
+
+
+@pytest.mark.parametrize("reduce", [None, "sum"])
+def test_a_number_that_is_the_same_for_all_rows(reduce):
+    xs = np.array([1.5, -2.0, 0.5])
+    g = vmap(lambda x, n: looked_up(n, x), in_axes=(0, None), reduce=reduce)
+    assert np.sum(g(xs, 1.0)) == 0.0
+    for n in (1, np.int64(2)):
+        for _ in range(2):
+            with pytest.raises(TraceError, match="for the numbers themselves"):
+                g(xs, n)
+    assert np.sum(g(xs, 1.0)) == 0.0
+    times = vmap(lambda x, n: x * n if n > 1 else x, in_axes=(0, None), reduce=reduce)
+    for n in (2.0, 2, np.int64(2), 1, 3):
+        assert np.sum(times(np.array([1.0, 2.0]), n)) == (3.0 * n if n > 1 else 3.0)
 
 
 @pytest.mark.parametrize("count", [3, 80])
