@@ -268,3 +268,36 @@ def test_a_call_that_is_compared_in_a_loop_decides_as_eager_code_where_both_side
         for k, row in enumerate(zip(x.tolist(), y.tolist(), z.tolist())):
             want, (a, b) = value_and_grad(f, (0, 2))(*row)
             assert (values[k], by_x[k], by_z[k]) == pytest.approx((want, a, b), rel=1e-11, abs=1e-13)
+
+
+EDGES = {
+    "sqrt": lambda x, y: math.sqrt(x * x - y * y),
+    "a quotient": lambda x, y: math.sqrt((2.0 * x * y - y * y - x * x) / 3.0),
+    "a power": lambda x, y: (x * x + x * y - 2.0 * y * y) ** 0.5,
+    "an arm": lambda x, y: math.sqrt(x * x - y * y) if y <= x else math.sqrt(max(x * x - y * y, 0.0)),
+    "acos": lambda x, y: math.acos((x * x - y * y) + 1.0),
+}
+
+
+@pytest.mark.parametrize("f", EDGES.values(), ids=EDGES)
+def test_a_difference_that_cancels_is_not_fused_before_the_edge_of_a_domain(f):
+    x = np.random.default_rng(0).uniform(1.0, 50.0, 40)
+    want = [value_and_grad(f)(a, a)[0] for a in x.tolist()]
+    assert not np.isnan(want).any()
+    for g in (vmap(f)(x, x), vmap(value_and_grad(f))(x, x)[0], [jit(f, wait=True)(a, a) for a in x.tolist()[:4]]):
+        np.testing.assert_array_equal(g, want[: len(g)])
+
+
+@pytest.mark.parametrize(
+    ("line", "unfused"),
+    [
+        ("%5 = sqrt %4", set()),
+        ("%5 = acos %4", {2, 3, 4}),
+        ("%5 = sub %4 %2\n%6 = exp %5\n%7 = log %6", set()),
+        ("%5 = sub %4 %2\n%6 = log %5", {2, 3, 4, 5}),
+    ],
+)
+def test_sums_of_squares_are_fused_under_a_root_and_differences_are_not(line, unfused):
+    last = line.rsplit("\n")[-1].split()[0]
+    tape = parse(f"%0 = input 0\n%1 = input 1\n%2 = mul %0 %0\n%3 = mul %1 %1\n%4 = add %2 %3\n{line}\nreturn {last}")
+    assert decisions(tape).unfused == unfused

@@ -5,21 +5,27 @@ there; a comparison may then go the other way: `ax*by - ay*bx == 0` holds in eag
 what decides is computed with the roundings of eager code. So is what `floor` and other functions with jumps read: where eager
 code is at the edge of a jump, another rounding would be off by the whole of it. All that is computed from the same places
 reads the same numbers.
+
+Beyond the edge of its domain a function is nan: sqrt(x*x - y*y) is 0 in eager code where x is y, and would be nan in half of
+such rows if the difference were fused. So the sums and products that such a function reads are not fused, unless they are sums
+of squares and the like, which have no difference to lose. Their own operands may be: that is a matter of their last bits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import NamedTuple
 
 from micrograd.ops import OPS
-from micrograd.tape.tape import INPUT, PICK, SOURCES, Choose, Loop, Projection, Region, Tape
+from micrograd.tape.tape import CONST, INPUT, PICK, SOURCES, Choose, Loop, Projection, Region, Tape
 
 
 class Decisions(NamedTuple):
-    """The places that decide something; and by the place of a region, the same for its bodies."""
+    """The places that decide something; by the place of a region, the same for its bodies; and what else is not fused."""
 
     places: set[int]
     bodies: dict[int, list[Decisions]]
+    unfused: Set[int] = frozenset()
 
 
 NOTHING = Decisions(set(), {})
@@ -27,6 +33,12 @@ JUMPS = {
     OPS[name]
     for name in ("floor", "ceil", "round", "trunc", "sign", "floordiv", "mod", "fmod", "remainder", "copysign", "atan2")
 }
+
+AT_ZERO = {OPS[name] for name in ("sqrt", "log", "log2", "log10", "pow")}  # functions that are nan below zero
+EDGES = AT_ZERO | {OPS[name] for name in ("log1p", "asin", "acos", "acosh", "atanh")}
+HANDED_ON = {PICK, *(OPS[name] for name in ("add", "sub", "mul", "div", "neg", "min", "max", "where"))}
+ADD, MUL = OPS["add"], OPS["mul"]
+NOT_NEGATIVE = {OPS[name] for name in ("abs", "exp", "sqrt")}
 
 
 def decisions(tape: Tape, outputs: set[int] | None = None) -> Decisions:
@@ -36,7 +48,8 @@ def decisions(tape: Tape, outputs: set[int] | None = None) -> Decisions:
         and not outputs
         and not any(op is PICK or op in JUMPS or isinstance(op, Region) for op in tape.ops)
     ):
-        return NOTHING
+        unfused = _before_edges(tape)
+        return Decisions(set(), {}, unfused) if unfused else NOTHING
     found = set(tape.guarded()) | {tape.outputs[n] for n in outputs or ()}
     bodies: dict[int, list[Decisions]] = {}
     results: dict[int, set[int]] = {}  # place of a region -> its results that decide something
@@ -58,7 +71,30 @@ def decisions(tape: Tape, outputs: set[int] | None = None) -> Decisions:
             results.setdefault(args[0], set()).add(op.number)
         else:
             found.update(args)
-    return Decisions(found, bodies)
+    return Decisions(found, bodies, _before_edges(tape))
+
+
+def _before_edges(tape: Tape) -> set[int]:
+    """The sums and products that functions with an edge of their domain read."""
+    if not any(op in EDGES for op in tape.ops):
+        return set()
+    positive: set[int] = set()  # and zero
+    for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+        if (
+            op in NOT_NEGATIVE
+            or (op is CONST and args[0] >= 0.0)
+            or (op is MUL and args[0] == args[1])
+            or ((op is ADD or op is MUL) and positive.issuperset(args))
+        ):
+            positive.add(i)
+    found: set[int] = set()
+    for i in range(len(tape) - 1, -1, -1):
+        op, args = tape.ops[i], tape.args[i]
+        if op in EDGES and not (op in AT_ZERO and args[0] in positive):
+            found.add(args[0])
+        if i in found and op in HANDED_ON:
+            found.update(args)
+    return {i for i in found if tape.ops[i] in HANDED_ON}
 
 
 def _inside(op: Region, wanted: set[int]) -> tuple[list[Decisions], set[int]]:

@@ -271,8 +271,9 @@ class Text:
         if self.target.fastmath or self.target.exact:
             yield
             return
-        flags, self.one_by_one_calls = self.F, any(self.decides(p) for p in places)
-        if self.one_by_one_calls:
+        flags, places = self.F, list(places)
+        self.one_by_one_calls = any(self.decides(p) for p in places)
+        if self.one_by_one_calls or not self.decided.unfused.isdisjoint(places):
             self.F = ""
         yield
         self.F, self.one_by_one_calls = flags, False

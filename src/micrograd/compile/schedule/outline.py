@@ -75,7 +75,8 @@ def functions(
     known: dict[Any, Function] = {}
     operands: dict[Function, list[list[int]]] = {}
     calls = []
-    decided = decisions(tape).places
+    found = decisions(tape)
+    decided = found.places | found.unfused
     for number, chunk in enumerate(chunks):
         what, places = form(tape, reduced, chunk, live_out, decided)
         key = what, guarded_in is not None and number > guarded_in
