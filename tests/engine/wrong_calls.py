@@ -134,7 +134,7 @@ def main(seed: int, most: int) -> None:
     }
     given |= {f"Slots.{name}": [(getattr(slots(values), name), (args, {}))] for name, args in methods.items()}
     kernel: Any = _engine.Kernel(object(), len)
-    for code, numbers, params, count, scratch, op, _ in [args for args, _ in seen["point"].values()]:
+    for code, numbers, params, count, scratch, op in [args[:6] for args, _ in seen["point"].values()]:
         if op is None and not len(params):
             install = kernel.install, ((code, b"*" * len(numbers), count, scratch, tuple(range(count))), {})
             given.setdefault("Kernel.install", []).append(install)
