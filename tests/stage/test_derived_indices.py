@@ -52,3 +52,16 @@ def test_an_index_outside_of_a_list_raises_as_in_eager_code(name):
     for f, args in ((jit(PROGRAMS[name]), (0.5, 0.5)), (vmap(PROGRAMS[name]), np.array([[0.5], [0.5]]))):
         with pytest.raises(IndexError, match=str(want.value)):
             f(*args)
+
+
+def test_nothing_is_told_of_a_loop_that_was_tried_in_vain():
+    def f(x, y):
+        s = x
+        for _ in range(3000):
+            for i in range(5):  # few instructions, which are written one after the other
+                if i > 2:
+                    s = s * y + 0.1
+        return s
+
+    notes = stage(f, PAIR, ROWS[0], limits=Limits(2, 4000)).notes
+    assert sorted(what.split(",")[0] for what in notes.values()) == ["a loop in the tape", "a loop of 5 iterations"]

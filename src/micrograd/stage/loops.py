@@ -136,16 +136,18 @@ def roll(
         m.not_rolled[line] = m.unrolled[id(key)]
         return False
     reason: BaseException | None = None
+    told = m.reasons, m.notes  # of which nothing is left that was tried in vain
     packs = [True, False] if packable(m, frame, names) else [False]
     for pack in packs:
         attempt: Roll | None = None
+        m.reasons, m.notes = map(dict, told)
         try:
             attempt = Roll(m, frame, names, None if source is None else Items(source, m), read, pack, id(key))
             run(attempt)
             attempt.in_vain.clear()
             return True
         except NotYet:
-            m.line = line
+            m.line, (m.reasons, m.notes) = line, told
             return False
         except Outside as why:
             m.line = line
@@ -167,6 +169,7 @@ def roll(
         finally:
             if attempt is not None:
                 restore(attempt.in_vain)
+    m.reasons, m.notes = told
     m.unrolled[id(key)] = m.not_rolled[line] = str(reason) or type(reason).__name__
     return False
 
