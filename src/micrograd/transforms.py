@@ -181,6 +181,9 @@ class Derived:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else partial(self, instance)
 
+    def __dir__(self) -> list[str]:  # not how it was made
+        return ["__call__", "__doc__", "__name__", "__wrapped__"]
+
     def __repr__(self) -> str:
         transform, f, _ = self.made_of
         return f"<{transform.__name__} of {name_of(f)}>"

@@ -135,3 +135,14 @@ def test_a_function_without_a_module():
     blocks.run("def f(x):\n    for _ in range(3):\n        x = x * 2.0\n    return x if x > 1.0 else -x", "test", scope)
     assert scope["f"].__module__ is None
     assert jit(scope["f"], wait=True)(1.0) == 8.0 and grad(scope["f"])(1.0) == 8.0
+
+
+def test_dir_shows_what_a_compiled_function_offers_and_no_internals():
+    def f(x):
+        return x * x
+
+    for made in (jit(f), jit(value_and_grad(f)), vmap(f), vmap(grad(f)), jit(vmap(f)), jit(grad(grad(f)))):
+        assert {name for name in dir(made) if not name.startswith("_")} == {"tape", "source", "explain"}
+    assert [name for name in dir(grad(f)) if not name.startswith("_")] == []
+    model = nn.MLP(2, [3, 1], rng=0)
+    assert {"layers", "tape", "source", "explain"} <= set(dir(jit(model)))

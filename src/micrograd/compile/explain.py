@@ -88,7 +88,8 @@ def public_names(f: Any) -> list[str]:
 
 def _own(f: Any) -> list[str]:
     """The public attributes of a callable object, such as the parameters of a model; a plain function has none."""
-    return [name for name in getattr(f, "__dict__", {}) if not name.startswith("_")]
+    shown = dir(f)
+    return [name for name in getattr(f, "__dict__", {}) if not name.startswith("_") and name in shown]
 
 
 def add_note(error: BaseException, note: str) -> None:
