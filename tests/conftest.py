@@ -118,6 +118,14 @@ def mgmath(twin: Twin) -> Any:
     return twin.math
 
 
+@pytest.fixture(autouse=True)
+def recording_stays_on() -> Iterator[None]:
+    """A test that leaves this thread without recording fails, and not the hundred tests behind it."""
+    yield
+    off = [twin for twin in (C, PYTHON) if not twin.engine.set_recording(True)]
+    assert not off, f"recording was left off: {off}"
+
+
 @pytest.fixture
 def twins() -> tuple[Twin, Twin]:
     """Both at once, for comparisons to the bit."""

@@ -21,6 +21,7 @@ from micrograd.tape.trace import Trace, peek, trace
 from micrograd.transforms import Derived, grad, value_and_grad
 from micrograd.tree import NUMBER, Shape, fixed, flatten, name_of, without_bools
 
+_NUMBERS = observed.ELSEWHERE - 1  # the trace in which functions run on plain numbers
 SAME_ARGUMENTS = (grad, value_and_grad, jacobian, hessian)  # what they make is called as the function itself is
 
 Arrange = Callable[[list[Any]], tuple[Sequence[Any], dict[str, Any]]]
@@ -93,16 +94,16 @@ def _run(run: Callable[..., Any], given: Sequence[Any]) -> list[Any]:
             to.append(x)
         return fixed(x)
 
-    watch, recording = observed.set_watch(None, None), observed.set_recording(False)
-    before = observed.set_trace(observed.ELSEWHERE - 1)
-    try:
-        leaves: list[Any] = []
-        flatten(run(*given), leaves, other)
-        return leaves
-    finally:
-        observed.set_trace(before)
-        observed.set_recording(recording)
-        observed.set_watch(*watch)
+    leaves: list[Any] = []
+    with observed.no_grad():
+        watch = observed.set_watch(None, None)
+        before = observed.set_trace(_NUMBERS)  # nothing that needs memory stands between these two and their `finally`
+        try:
+            flatten(run(*given), leaves, other)
+        finally:
+            observed.set_trace(before)
+            observed.set_watch(*watch)
+    return leaves
 
 
 def _by_rounding(found: Trace, values: list[float], got: list[float], differ: list[int], coarseness: float) -> bool:

@@ -244,13 +244,13 @@ def run(
 ) -> Trace:
     """Interpret f on Values of these numbers, and write down what was computed."""
     serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
-    watch = observed.set_watch(None, None)
-    before, recording = observed.set_trace(serial), observed.set_recording(True)
     lost, m.lost, m.lost_at = (m.lost, m.lost_at), [], []
     here, hooked = m.here, (hooks.trace, hooks.require, hooks.structural, hooks.derivatives, hooks.lighten)
     m.differentiated += 1
     m.masks.stack.append(m.differentiated)
     m.masks.values.append({})
+    watch = observed.set_watch(None, None)
+    before, recording = observed.set_trace(serial), observed.set_recording(True)
     try:
         inputs = [Value(float(x)) for x in values]
         seen = kinds.begin(serial, inputs, origins)
