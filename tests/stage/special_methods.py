@@ -374,3 +374,21 @@ def best_index(x):
 
 
 MERGED += [reduction, best_index]
+
+
+class Step:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    def __abs__(self):
+        return self.x if self.x > self.y else self.y - self.x
+
+
+def absolute_in_an_arm_and_a_loop(x):
+    step = Step(x, 0.5)
+    for _ in range(20):
+        step = Step(abs(step) * 0.9, 0.4) if step.x > 0 else Step(1.0 - abs(step), x)
+    return abs(step) * x
+
+
+MERGED += [absolute_in_an_arm_and_a_loop]

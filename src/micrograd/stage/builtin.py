@@ -286,8 +286,15 @@ def _reversed(m: Machine, source: Any) -> Any:
 
 
 def _absolute(m: Machine, x: Any) -> Any:
-    special.refuse(m, x)
-    return m.lift(lambda y: Lane(y.kind, abs(y.value)) if type(y) is Lane else abs(y), x)
+    def one(y: Any) -> Any:
+        if type(y) is Lane:
+            return Lane(y.kind, abs(y.value))
+        own = special.unary(m, abs, y)
+        if own is special.PLAIN:
+            special.refuse(m, y)
+        return abs(y) if own is special.PLAIN else own
+
+    return m.lift(one, x)
 
 
 def _reduce(m: Machine, f: Any, source: Any, *initial: Any) -> Any:

@@ -35,7 +35,12 @@ NOT_ASKED = {"__init__", "__new__", "__init_subclass__", "__class_getitem__", "_
 BINARY = {operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "truediv", operator.pow: "pow",
           operator.floordiv: "floordiv", operator.mod: "mod", operator.and_: "and", operator.or_: "or", operator.xor: "xor",
           operator.lshift: "lshift", operator.rshift: "rshift", operator.matmul: "matmul"}  # fmt: skip
-UNARY = {operator.neg: "__neg__", operator.pos: "__pos__", operator.invert: "__invert__"}
+UNARY: dict[Any, str] = {
+    operator.neg: "__neg__",
+    operator.pos: "__pos__",
+    operator.invert: "__invert__",
+    abs: "__abs__",
+}
 PLAIN = object()  # says that CPython may do it
 CALL: list[Callable[..., Any]] = []  # how a function of the user's is called, filled in by calls.py
 
