@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from micrograd import Value, jit, math, no_grad, vmap
+from micrograd.compile.tuning import TUNING
 from random_programs import needs_llvm
 
 np = pytest.importorskip("numpy", reason="vmap needs NumPy")
@@ -155,3 +156,28 @@ def test_rows_of_several_results():
     assert x.grad == 0.0
     first.backward()
     assert x.grad == float("inf")
+
+
+@pytest.mark.parametrize("reduce", [None, "sum"])
+def test_each_of_several_results_has_its_own_flags(reduce):
+    x = Value(0.0)
+    mapped = vmap(lambda r, c: (c * r if r > 100.0 else r, c * r, r + 1.0), in_axes=(0, None), reduce=reduce)
+    results = mapped(ROWS, math.sqrt(x))
+    for k, expected in enumerate((0.0, float("inf"), 0.0)):
+        x.grad = 0.0
+        (results[k] if reduce else results[k][0]).backward()
+        assert x.grad == expected
+
+
+def test_rows_of_more_paths_than_are_compiled(monkeypatch):
+    def f(r, c, w):
+        if r > 100.0:
+            return c * r
+        if r > 2.5:
+            return r * w
+        return w if r > 1.5 else w * 3.0
+
+    monkeypatch.setattr(TUNING, "max_variants", 1)
+    mapped = vmap(f, in_axes=(0, None, None), reduce="sum", exact=True)
+    with pytest.warns(RuntimeWarning, match="more than 1 different paths"):
+        assert gradients(f, lambda f, *args: mapped(*args)) == gradients(f, in_a_loop)
