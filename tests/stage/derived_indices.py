@@ -182,6 +182,15 @@ def counted_in_a_for(x, y):
     return total + j * k + u[j - 3]
 
 
+def counted_and_computed(x, y):
+    u, j, total = made(x), 1, 0.0
+    for _ in range(N - 2):
+        for k in range(j):
+            total = total * 0.5 + u[k] * u[j % 3 + j // 2]
+        j += 1
+    return total + y
+
+
 def counted_in_one_arm(x, y):  # how far it has counted differs by row
     u, j, total = made(x), 0, 0.0
     for i in range(N - 1):
@@ -274,5 +283,6 @@ def outside_by_a_count(x, y):
 
 LOOPS = [stencil, stencil_of_expressions, stencil_in_steps, edges, between, grid_edges, inner_loop_in_an_arm,
          clamped_by_the_program, around, around_by_minus_one, by_or, seasons, halves, counted, counted_down, counted_until,
-         counted_with_break, counted_in_a_for, a_mode_by_row, below_the_diagonal, eliminated, pairs]  # fmt: skip
+         counted_with_break, counted_in_a_for, counted_and_computed, a_mode_by_row,
+         below_the_diagonal, eliminated, pairs]  # fmt: skip
 OTHERS = [two_in_one, counted_in_one_arm, counted_around, a_mode, outside_in_an_arm, outside_by_a_count]

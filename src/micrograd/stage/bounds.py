@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from micrograd import engine
 from micrograd.ops import OPS
 from micrograd.stage.errors import Unsupported
-from micrograd.stage.lanes import Affine, Lane, affine, interval, least, less, plain
+from micrograd.stage.lanes import Affine, Lane, affine, interval, least, less
 from micrograd.stage.masks import FALSE, TRUE, Mask
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def inside(m: Machine, index: Any, length: Any) -> Any:
         raise Unsupported("an index that changes from one iteration to the next")
     if ends is None or type(length) is not int or ends[0] < -length or ends[1] >= length or type(index) is int:
         return None
-    value = plain(index)
+    value = index.whole
     if ends[0] >= 0:
         return index
     if ends[1] < 0:

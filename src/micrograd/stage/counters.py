@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from micrograd.stage.lanes import affine, less
+from micrograd.stage.lanes import Lane, affine, less
 from micrograd.stage.masks import FALSE
 from micrograd.stage.packed import binary_int
 
@@ -30,9 +30,12 @@ class Counter:
         self.counts = 0 < abs(by) <= FAST and affine(first) is not None
         self.sure = False  # whether an iteration was seen that begins with it
 
-    def now(self, m: Machine, roll: Roll) -> Any:
-        """The variable at the beginning of an iteration; None where it is not such a number."""
-        return binary_int(m, "add", roll.index(self.by, 0), self.first) if self.counts else None
+    def now(self, m: Machine, roll: Roll, carried: Any) -> Any:
+        """The variable at the beginning of an iteration, which was given its number; None where it does not count."""
+        if not self.counts:
+            return None
+        found = binary_int(m, "add", roll.index(self.by, 0), self.first)
+        return Lane(int, carried, found.terms, found.offset, counted=True)
 
     def behind(self, m: Machine, roll: Roll) -> Any:
         """The variable behind the loop; None where that is not the same in all rows."""

@@ -266,7 +266,7 @@ class Form:
             number = given.pop(0)
             known = None
             if self.counter is not None:
-                known = self.counter.now(m, self.roll) if inside else self.counter.behind(m, self.roll)
+                known = self.counter.now(m, self.roll, number) if inside else self.counter.behind(m, self.roll)
             others.append((-2.0, Lane(self.lane, number, more=0 if inside else None) if known is None else known))
         if not self.coded:
             return others[0][1]

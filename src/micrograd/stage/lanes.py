@@ -37,7 +37,7 @@ class Lane(Summary):
     index must be the same in all rows.
     """
 
-    __slots__ = ("kind", "more", "most", "offset", "terms", "value", "within")
+    __slots__ = ("counted", "kind", "more", "most", "offset", "terms", "value", "within")
 
     def __init__(
         self,
@@ -48,8 +48,10 @@ class Lane(Summary):
         most: float | None = None,
         more: int | None = None,
         within: tuple[int, int] | None = None,
+        counted: bool = False,
     ) -> None:
         super().__init__([])
+        self.counted = counted  # whether the number on the tape is one that the loop carries (see counters.py)
         self.kind, self.value, self.terms, self.offset, self.within = kind, value, terms, offset, within
         ends = self.ends()
         if terms is not None and ends is None:  # of a loop with a condition
@@ -65,6 +67,14 @@ class Lane(Summary):
     def loop(self) -> Any:
         """The only loop by whose iterations it changes; None where there is none, or several."""
         return next(iter(self.terms)) if self.terms is not None and len(self.terms) == 1 else None
+
+    @property
+    def whole(self) -> Any:
+        """The number on the tape, made from constants and from the numbers of iterations alone, as an index must be."""
+        if not self.counted or self.terms is None:
+            return self.value
+        parts = [loop.iteration * float(n) for loop, n in self.terms.items()]
+        return sum(parts[1:], parts[0]) + float(self.offset)
 
     def at(self, iteration: int) -> int:
         """The number in an iteration of its only loop."""
@@ -153,12 +163,15 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         return Lane(float, op(x, y), most=most if most < LARGE else inf)
     terms, offset = _affine(op, a, b)
     within = None if terms is not None else _within(op, interval(a), interval(b))
+    if within is not None:
+        x, y = (n.whole if type(n) is Lane else n for n in (a, b))
     more = None
     if op is not operator.mul and type(b) is int and a.more is not None:
         more = a.more + (b if op is operator.add else -b)
     elif op is operator.add and type(a) is int and b.more is not None:
         more = b.more + a
-    return Lane(int, op(x, y), terms, offset, most, more, within)
+    counted = terms is not None and any(type(n) is Lane and n.counted for n in (a, b))
+    return Lane(int, op(x, y), terms, offset, most, more, within, counted)
 
 
 def _within(op: Callable[[Any, Any], Any], a: tuple[int, int] | None, b: tuple[int, int] | None) -> Any:
@@ -189,6 +202,7 @@ def _division(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any, kinds: 
         return Lane(float, engine.apply(OPS["div"], x, y))
     if float in kinds:
         return Lane(float, engine.apply(OPS[DIVISIONS[op]], x, y))
+    x = a.whole if type(a) is Lane else x
     whole = engine.apply(OPS["floor"], engine.apply(OPS["div"], x, y))
     sizes = [n.most if type(n) is Lane else abs(n) for n in (a, b)]
     if op is operator.floordiv:

@@ -249,7 +249,7 @@ def load(m: Machine, p: Packed, i: Any) -> Any:
     outside = type(at) is int and p.array._trace not in chain_of(m)
     before = observed.set_trace(p.array._trace) if outside else 0
     try:
-        found = node_of(LOAD, [p.array, float(at) if type(at) is int else at.value], known)
+        found = node_of(LOAD, [p.array, float(at) if type(at) is int else at.whole], known)
     finally:
         if outside:
             observed.set_trace(before)
@@ -330,7 +330,7 @@ def resized(m: Machine, p: Packed, room: int) -> Packed:
     step = number if p.step == 1 else b.emit(OPS["mul"], (number, b.const(float(p.step))))
     x = b.emit(LOAD, (array, b.emit(OPS["add"], (begin, step))))
     op = Loop(b.finish([b.emit(PICK, (b.emit(OPS["lt"], (number, length)), x, b.const(0.0)))]), 0, 3, room)
-    region = node_of(op, [p.array, *(float(n) if type(n) is int else n.value for n in (p.start, p.length))])
+    region = node_of(op, [p.array, *(float(n) if type(n) is int else n.whole for n in (p.start, p.length))])
     numbers = getattr(p.array, "_numbers", None)
     held = [0.0] * room
     if numbers is not None and type(p.start) is int and type(p.length) is int:
@@ -357,7 +357,7 @@ def fold(m: Machine, p: Packed, how: str, start: Any) -> Any:
     most = p.length if fixed else int(-least(less(0, p.length)))
     op = Loop(b.finish([new]), 1, 3, most, test)
     first = start if how == "add" else load(m, p, 0)
-    region = node_of(op, [first, p.array, *(float(n) if type(n) is int else n.value for n in (p.start, p.length))])
+    region = node_of(op, [first, p.array, *(float(n) if type(n) is int else n.whole for n in (p.start, p.length))])
     y = 0.0
     numbers = getattr(p.array, "_numbers", None)
     if numbers is not None and fixed and type(p.start) is int:

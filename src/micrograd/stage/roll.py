@@ -23,7 +23,7 @@ from micrograd.stage.forms import Form
 from micrograd.stage.given import element
 from micrograd.stage.items import Items
 from micrograd.stage.join import join
-from micrograd.stage.lanes import CARRIED, Lane, least, plain
+from micrograd.stage.lanes import CARRIED, Lane, least
 from micrograd.stage.leaving import Way, leave, numbers_of, ways_out
 from micrograd.stage.limits import MANY, Limits
 from micrograd.stage.machine import Machine
@@ -335,7 +335,7 @@ class Roll:
             going = engine.apply(OPS["eq"], how, 0.0)
             self.test = going if self.test is None else engine.apply(WHERE, going, self.test, 0.0)
         if self.items is not None and (self.loads or self.items.limit is not None):
-            within = engine.apply(OPS["lt"], self.iteration, plain(self.items.length))
+            within = engine.apply(OPS["lt"], self.iteration, getattr(self.items.length, "whole", self.items.length))
             self.test = within if self.test is None else engine.apply(WHERE, within, self.test, 0.0)
         elements = [placeholder for _, placeholder in self.arrays]
         last, tests = [*elements, self.iteration], [] if self.test is None else [self.test]

@@ -114,7 +114,7 @@ def _stored(m: Machine, p: Packed, index: Any, value: Any) -> Packed:
     """The array with a value in place of the item at an index, which is known to be there."""
     at = position(m, p, index)
     of = of_all([p.of, sort_of(m.now(value))])
-    array = _store(p.array, float(at) if type(at) is int else at.value, one(m, value))
+    array = _store(p.array, float(at) if type(at) is int else at.whole, one(m, value))
     return Packed(array, p.length, p.room, of, p.start, p.step)
 
 
