@@ -143,11 +143,9 @@ int enter_scope(unsigned long scope) {
 
 static PyObject *module_set_scope(PyObject *module, PyObject *scope) {
     (void)module;
-    unsigned long want = PyLong_AsUnsignedLong(scope);
-    if (PyErr_Occurred()) return NULL;
-    PyObject *before = PyLong_FromUnsignedLong(thread_mode.scope); /* first, since there may be no memory for it */
-    if (before != NULL && enter_scope(want) < 0) Py_CLEAR(before);
-    return before;
+    unsigned long want = PyLong_AsUnsignedLong(scope), before = thread_mode.scope;
+    if (PyErr_Occurred() || enter_scope(want) < 0) return NULL;
+    return PyLong_FromUnsignedLong(before);
 }
 
 static PyObject *module_set_trace(PyObject *module, PyObject *trace) {
@@ -155,12 +153,10 @@ static PyObject *module_set_trace(PyObject *module, PyObject *trace) {
     unsigned long want = PyLong_AsUnsignedLong(trace), before = thread_mode.trace;
     if (PyErr_Occurred()) return NULL;
     if (want >= ELSEWHERE) return PyErr_Format(PyExc_OverflowError, "a trace is a number below %d", ELSEWHERE);
-    PyObject *answer = PyLong_FromUnsignedLong(before); /* first, since there may be no memory for it */
-    if (answer == NULL) return NULL;
     thread_mode.trace = (uint16_t)want;
     tracing_threads += (want != 0) - (before != 0);
     mode_changed();
-    return answer;
+    return PyLong_FromUnsignedLong(before);
 }
 
 static int is_function_or_none(PyObject *o) {
