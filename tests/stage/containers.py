@@ -241,11 +241,21 @@ def a_list_of_several_lengths_with_items_that_differ(x, y):
     return math.sum(items) * x + math.max(items)
 
 
+def counted(x, y):
+    first = x if x > 0 else 0.0
+    items = [first, max(y, 0.0), 2.0, 0.0]
+    if (first, max(y, 0.0), x * y).count(0) != 1:
+        return x + items.count(0.0) * y
+    if items.count(2.0) == 1:
+        return x * y * items.count(first)
+    return x - y
+
+
 PROGRAMS = [
     items_added_to, dicts_by_two_stars, a_dict_that_grows_while_it_is_iterated_over, inner_lists_by_several_names,
     set_operations, an_alias_or_a_copy, deleted_while_looping, aliases_and_a_stack, extend_and_sort, dict_keys,
     insert_and_pop, stars_and_groups, sets_of_ints, a_closure_that_pushes, depth_first_search, filter_then_loop,
     lists_of_lists, a_list_of_several_lengths_with_items_that_differ, any_and_all, any_leaves_items_in_an_iterator,
-    an_iterator_that_has_ended_stays_ended,
+    an_iterator_that_has_ended_stays_ended, counted,
 ]  # fmt: skip
 APART = {any_leaves_items_in_an_iterator, a_dict_that_grows_while_it_is_iterated_over}

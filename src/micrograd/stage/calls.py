@@ -23,7 +23,7 @@ from micrograd.stage.language import BUILTINS, Internal
 from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
 from micrograd.stage.natives import native, new, once
-from micrograd.stage.operators import binary, item
+from micrograd.stage.operators import binary, count, item
 from micrograd.stage.pure import is_pure
 from micrograd.stage.summary import Summary
 
@@ -190,7 +190,7 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     rule = BUILTINS.get(f) if kind in (BuiltinFunctionType, BuiltinMethodType, type, Internal) else None
     if rule is not None:
         return _by_rule(m, f, rule, args, kwargs)
-    if kind in (BuiltinMethodType, BuiltinFunctionType) and type(getattr(f, "__self__", None)) in MUTATORS:
+    if kind in (BuiltinMethodType, BuiltinFunctionType) and type(getattr(f, "__self__", None)) in READERS:
         return _method(m, f, args, kwargs)
     if is_pure(f):
         return native(m, f, args, kwargs)
@@ -258,7 +258,7 @@ def named(m: Machine, x: Any) -> Any:
 def _method(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A method of a list, dict or set."""
     owner, name = f.__self__, f.__name__
-    if type(owner) is not list:
+    if type(owner) not in (list, tuple):
         special.refuse_inside(m, *args)  # which may be hashed
     if type(owner) is list and name == "sort":
         ragged.change(m, owner, lambda y: ragged.put(y, BUILTINS[list.sort](m, list(y), **kwargs)))
@@ -268,15 +268,18 @@ def _method(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return found
     if name == "__getitem__":
         return m.now(m.lift(lambda index: item(m, owner, index), *args))
-    compares = type(owner) is list and name in ("index", "count", "remove")
+    compares = type(owner) in (list, tuple) and name in ("index", "count", "remove")
     several = ragged.ragged(owner)
+    if compares and name == "count" and len(args) == 1 and several is None:
+        instances.refuse(m, *owner, *args)
+        return count(m, owner, args[0])
     parts = [owner] if several is None else [held for _, held in several.alternatives]
     if compares:
         every = [*(x for part in parts for x in part), *args]
         instances.refuse(m, *every)
         if any(isinstance(x, (Value, Summary)) for x in every):
-            raise Unsupported(f"list.{name} of Values")
-    if name in MUTATORS[type(owner)]:
+            raise Unsupported(f"{type(owner).__name__}.{name} of Values")
+    if name in MUTATORS.get(type(owner), ()):
         if name == "extend":
             return extend(m, owner, *args)
         if name == "update":

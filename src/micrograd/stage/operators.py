@@ -143,6 +143,14 @@ def contains(m: Machine, items: Any, x: Any) -> Any:
     return m.answer(total)
 
 
+def count(m: Machine, items: Any, x: Any) -> Any:
+    """items.count(x): how many of the items are x, or equal to it."""
+    total: Any = 0
+    for item in items:
+        total = m.lift(operator.add, m.now(total), m.now(contains(m, (item,), x)))
+    return m.now(total)
+
+
 def _same_or_equal(m: Machine, a: Any, b: Any) -> Any:
     return instances.identical(m, a, b) or compare(m, ast.Eq, a, b)
 
