@@ -51,6 +51,17 @@ def sum_inside(x, y):
     return total + a[3]
 
 
+def two_sums(x, y):
+    a, total, product = items(x), 0.0, 1.0
+    for i in range(N):
+        for j in range(4):
+            a[i + j] = a[i + j] * y + total * product * 0.01
+            total = total + a[i + j] * product
+            product = product * (0.9 + 0.01 * a[i])
+        a[i] = a[i] + total * 0.1
+    return total * product
+
+
 def two_lists(x, y):
     a, b, total = items(x), items(y), 0.0
     for i in range(N):
@@ -131,8 +142,8 @@ def first_item(x, y):
 PROGRAMS = {
     f.__name__: f
     for f in (
-        read_behind, read_before_and_behind, sum_inside, two_lists, one_list_read_whole, the_list_read_whole_behind,
-        read_alone, twice, three_deep, triangle, first_item,
+        read_behind, read_before_and_behind, sum_inside, two_sums, two_lists, one_list_read_whole,
+        the_list_read_whole_behind, read_alone, twice, three_deep, triangle, first_item,
     )
 }  # fmt: skip
 
@@ -159,6 +170,7 @@ KEPT = {
     "read_behind": (2, [[3]]),
     "read_before_and_behind": (2, [[3]]),
     "sum_inside": (1, [[0, 2, 5, 6]]),
+    "two_sums": (1, [[0, 1, 3, 4, 7, 8]]),
     "two_lists": (2, [[5, 6, 7, 8]]),
     "read_alone": (1, [[0, 1, 3, 4]]),
     "twice": (1, [[3], [3, 4]]),

@@ -118,6 +118,14 @@ def test_a_list_that_is_also_read_as_a_whole_is_kept(read):
     assert places(body, LISTS, "2 carry %2 %3") == [4]
 
 
+def test_a_list_with_an_item_that_is_read_by_a_constant_place_is_kept():
+    body = (
+        "%0 = input 0\n%1 = input 1\n%2 = load %0 %1\n%3 = element %0 1\n%4 = mul %2 %3\n%5 = store %0 %1 %4\nreturn %5"
+    )
+    found = kept(*loop(body, "%0 = input 0\n%1 = input 1\n%2 = stack %0 %1", "2 carry %2"))
+    assert (found.places, found.loops, found.whole) == ([], {}, {0})
+
+
 def test_a_carried_list_that_the_body_leaves_alone_has_no_elements_to_keep():
     body = "%0 = input 0\n%1 = input 2\n%2 = load %0 %1\n%3 = store %0 %1 %2\n%4 = const 0.5\nreturn %3 %4"
     assert places(body, LISTS, "2 carry %2 %0") == [2]
