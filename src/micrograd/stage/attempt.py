@@ -91,16 +91,18 @@ def verified(user: Callable[..., Any], arrange: Arrange, found: Trace, row: list
     no results (`numbers`) of a row that it does not hold for.
     """
     found.arms = Arms() if found.merged else None
-    left = max(WORK, 4 * len(found.tape))
+    left = in_vain = max(WORK, 4 * len(found.tape))
     agree: list[bool | None] = []
     long = 0
     chosen = [row, *rare(found, others)]
     chosen += [r for r in _chosen(found.tape, found.captured, others.rows()) if r not in chosen]
     for numbers in chosen:
+        most = min(left, max(ROW, 2 * len(found.tape)) if in_vain > 0 else SHORT)
         try:
-            answer, took = agrees(user, arrange, found, numbers, min(left, max(ROW, 2 * len(found.tape))))
+            answer, took = agrees(user, arrange, found, numbers, most)
         except interpret.TooLong:
             answer, took = None, 0
+            in_vain -= most
             long += 1
             if not agree:
                 found.sampled = False

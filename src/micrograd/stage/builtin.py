@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.stage import arranged, digits, iterate, iterators, mixed, packed, questions, special
+from micrograd.stage import arranged, digits, iterate, iterators, mixed, packed, questions, special, whole
 from micrograd.stage.calls import call, extend
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.instances import is_plain_class
@@ -236,13 +236,14 @@ def _range(m: Machine, *ends: Any) -> Any:
     return m.lift(range, *ends)
 
 
-def _convert(kind: type) -> Callable[..., Any]:
-    def rule(m: Machine, *args: Any) -> Any:
-        mixed.refuse(m, *args)
-        special.refuse(m, *args)
-        return m.lift(kind, *args)
+def _float(m: Machine, *args: Any) -> Any:
+    mixed.refuse(m, *args)
+    special.refuse(m, *args)
+    return m.lift(lambda *every: _as_float(every[0]) if every and type(every[0]) is Lane else float(*every), *args)
 
-    return rule
+
+def _as_float(x: Lane) -> Lane:
+    return x if x.kind is float else Lane(float, x.value, most=x.most)
 
 
 def _print(m: Machine, *args: Any, **options: Any) -> Any:
@@ -338,7 +339,7 @@ ARRANGED = [itertools.combinations, itertools.combinations_with_replacement, ite
 BUILTINS |= {
     min: _extreme(ast.Lt), max: _extreme(ast.Gt), any: _any(True), all: _any(False), sum: _sum, sorted: _sorted,
     list: _list, tuple: _tuple, set: _set, dict: _dict, next: _next, iter: _iter, bool: _bool, len: _len,
-    range: _range, int: _convert(int), float: _convert(float), print: _print, zip: _zip, map: _map, enumerate: _enumerate,
+    range: _range, float: _float, print: _print, zip: _zip, map: _map, enumerate: _enumerate,
     reversed: _reversed, abs: _absolute, list.sort: sort, type: questions.type_, isinstance: questions.isinstance_,
     getattr: questions.getattr_, hasattr: questions.hasattr_,
     functools.reduce: _reduce, PLUS: _add,
@@ -348,4 +349,4 @@ BUILTINS |= dict.fromkeys([id, input, open, sys.getrecursionlimit, dir, vars, lo
                            sys.exc_info, sys._getframe], _refuse)  # fmt: skip
 if sys.version_info >= (3, 11):
     BUILTINS[sys.exception] = _refuse
-BUILTINS |= {f: _listed(f) for f in ARRANGED} | {itertools.count: _count} | arranged.RULES | digits.RULES
+BUILTINS |= {f: _listed(f) for f in ARRANGED} | {itertools.count: _count} | arranged.RULES | digits.RULES | whole.RULES

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from micrograd.decimals import is_exact, rounded
 from micrograd.engine import Value
-from micrograd.stage import mixed, special
+from micrograd.stage import mixed, special, whole
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
 
@@ -15,10 +16,12 @@ from micrograd.stage.machine import Machine
 def _round(m: Machine, number: Any, ndigits: Any = None) -> Any:
     mixed.refuse(m, number, ndigits)
     special.refuse(m, number, ndigits)
-    return m.lift(_rounded, number, ndigits)
+    return m.lift(partial(_rounded, m), number, ndigits)
 
 
-def _rounded(x: Any, digits: Any) -> Any:
+def _rounded(m: Machine, x: Any, digits: Any) -> Any:
+    if digits is None:
+        return whole.one(m, round, "round", x)
     if type(x) is Lane and x.kind is int and type(digits) is int and digits >= 0:
         return x
     if is_exact(digits) and (isinstance(x, Value) or (type(x) is Lane and x.kind is float)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from micrograd.stage import bounds, packed, tables
+from micrograd.stage import bounds, packed, tables, whole
 from micrograd.stage.errors import Outside, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.tree import is_array
@@ -20,6 +20,8 @@ def by_iteration(m: Machine, x: Any, index: Any) -> Any:
     """
     parts = index if type(index) is tuple else (index,)
     changing = [i for i in parts if type(i) is Lane]
+    if whole.differs(index):
+        return whole.item(m, x, index)
     loop = changing[0].loop
     if type(index) is Lane and type(x) in (list, tuple) and (index.terms or index.within is not None):
         if tables.common(x) is not None or tables.known_table(m, x, x) is not None or tables.is_table(x):

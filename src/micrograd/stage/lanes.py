@@ -151,7 +151,7 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     if op is operator.pow and float in kinds:
         y = engine.apply(OPS["pow"], x, y)
         finite = m.masks.compare("lt", abs(y), inf)
-        _lose(m, m.masks.negate(finite), "a power of plain numbers without a finite result")
+        lose(m, m.masks.negate(finite), "a power of plain numbers without a finite result")
         return Lane(float, y)
     if op in DIVISIONS:
         return _division(m, op, a, b, kinds)
@@ -195,7 +195,7 @@ def _division(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any, kinds: 
     """a / b, a // b or a % b. Of whole numbers below 2**53, the rounded quotient is on the right side of each whole number."""
     x, y = plain(a), plain(b)
     if type(b) is Lane:
-        _lose(m, m.masks.compare("eq", y, 0.0), "a division of plain numbers by zero")
+        lose(m, m.masks.compare("eq", y, 0.0), "a division of plain numbers by zero")
     elif not 0 < abs(b) < EXACT:
         raise Unsupported("a division of plain numbers by zero, or by a very large one")
     if op is operator.truediv:
@@ -218,11 +218,12 @@ def standard(m: Machine, f: Callable[..., Any], same: Callable[..., Any], args: 
     y = same(*[plain(x) for x in args])
     if f.__name__ not in BOUNDED or not all((x.most if type(x) is Lane else abs(x)) < inf for x in args):
         finite = m.masks.compare("lt", abs(y), inf)
-        _lose(m, m.masks.negate(finite), "a function of plain numbers without a finite result")
+        lose(m, m.masks.negate(finite), "a function of plain numbers without a finite result")
     return Lane(float, y)
 
 
-def _lose(m: Machine, rows: Mask, why: str) -> None:
+def lose(m: Machine, rows: Mask, why: str) -> None:
+    """Let these rows run on their own. Where no others are here, the function is not merged."""
     rows = m.masks.both_of(m.here, rows)
     if rows is m.here:
         raise Unsupported(why)

@@ -9,7 +9,7 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.operand import REFLECTED, bound
-from micrograd.stage import bounds, elements, instances, iterate, iterators, lanes, mixed, packed, special
+from micrograd.stage import bounds, elements, instances, iterate, iterators, lanes, mixed, packed, special, whole
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
@@ -163,6 +163,8 @@ def item(m: Machine, x: Any, index: Any) -> Any:
     if isinstance(index, slice) and any(type(part) is Summary for part in (index.start, index.stop, index.step)):
         return m.lift(lambda *ends: item(m, x, slice(*ends)), index.start, index.stop, index.step)
     array = packed.packed(x)
+    if array is not None and whole.differs(index):
+        return whole.item(m, x, index)
     if array is not None:
         return packed.item(m, x, array, index)
     x = settle(m, x)
