@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SIMPLE = (operator.add, operator.sub, operator.mul)
 DIVISIONS = {operator.truediv: "div", operator.floordiv: "floordiv", operator.mod: "mod"}
+BITS = (operator.and_, operator.lshift, operator.rshift)
 EXACT = 2**53  # whole numbers below are floats
 LARGE = 1e290  # below, a bound of a float is one in spite of rounding
 BOUNDED = ("sin", "cos", "atan", "atan2", "tanh", "erf")  # functions with a result for all finite numbers
@@ -140,6 +141,8 @@ def least(x: Any) -> float:
 
 def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """a op b, where one is a Lane. Rows in which Python would raise are lost."""
+    if op in BITS and type(a) is Lane and a.kind is int and type(b) is int:
+        op, b = _as_arithmetic(op, b)
     x, y = plain(a), plain(b)
     if isinstance(a, Value) or isinstance(b, Value):
         return op(x, y)
@@ -178,6 +181,15 @@ def _within(op: Callable[[Any, Any], Any], a: tuple[int, int] | None, b: tuple[i
     """Where a sum, a difference or a product lies, of numbers that lie between these."""
     ends = [op(p, q) for p in a or () for q in b or ()]
     return (min(ends), max(ends)) if ends else None
+
+
+def _as_arithmetic(op: Callable[[Any, Any], Any], b: int) -> tuple[Callable[[Any, Any], Any], int]:
+    """x << b, x >> b and x & b of whole numbers as x * c, x // c and x % c."""
+    if op is operator.and_ and b >= 0 and b & (b + 1) == 0:  # the last bits
+        return operator.mod, b + 1
+    if op is not operator.and_ and 0 <= b < 53:
+        return (operator.mul if op is operator.lshift else operator.floordiv), 2**b
+    raise Unsupported("an operation on the bits of a plain number that changes")
 
 
 def _finite_power(base: Any, exponent: Lane) -> bool:
