@@ -164,7 +164,9 @@ def test_one_kernel_computes_all_rows(f):
 
 
 @needs_llvm
-@pytest.mark.parametrize(("bad", "error"), [(40.0, IndexError), (float("nan"), ValueError), (float("inf"), OverflowError)])
+@pytest.mark.parametrize(
+    ("bad", "error"), [(40.0, IndexError), (float("nan"), ValueError), (float("inf"), OverflowError)]
+)
 def test_a_row_that_raises_does_so_with_its_number(bad, error):
     compiled = vmap(lambda x: LONG[int(x)] * x)
     assert list(compiled(np.array([3.0, -2.0]))) == [LONG[3] * 3.0, LONG[-2] * -2.0]
