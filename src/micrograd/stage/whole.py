@@ -123,8 +123,7 @@ def _searched(m: Machine, p: Packed, at: Any) -> Any:
     body = b.finish([b.emit(PICK, (b.emit(OPS["eq"], (wanted, number)), x, found))])
     region = node_of(Loop(body, 1, 2, p.length), [0.0, p.array, at])
     numbers, k = getattr(p.array, "_numbers", None), at._data if isinstance(at, Value) else at
-    known = numbers is not None and 0 <= k < p.length
-    y = numbers[p.start + p.step * int(k)] if known else 0.0
+    y = numbers[p.start + p.step * int(k)] if numbers is not None and 0 <= k < p.length else 0.0
     region.__dict__["_numbers"] = [y]
     result = result_of(region, 0, y)
     if p.of is MIXED:
