@@ -97,3 +97,27 @@ def test_ctrl_c_leaves_no_thread_without_recording():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not observed.NATIVE, reason="objects of the Python engine do not notice that they are released")
+def test_an_exception_between_enter_and_the_block_brings_recording_back():
+    def entered():
+        block = observed.no_grad()
+        block.__enter__()
+        return block
+
+    with pytest.raises(ZeroDivisionError):
+        print(entered(), 1 / 0)  # as Ctrl-C there since Python 3.14: nobody calls __exit__
+    assert observed.is_recording()
+    with observed.no_grad():
+        with pytest.raises(ZeroDivisionError):
+            print(entered(), 1 / 0)
+        assert not observed.is_recording()
+
+
+def test_a_block_that_is_entered_by_hand_stays_open():
+    try:
+        observed.no_grad().__enter__()
+        assert not observed.is_recording()
+    finally:
+        observed.set_recording(True)

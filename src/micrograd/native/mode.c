@@ -65,6 +65,7 @@ static PyObject *module_is_recording(PyObject *module, PyObject *unused) {
 
 typedef struct {
     PyObject_HEAD PyObject *before; /* a list: whether each block that is open was entered while nodes were recorded */
+    Mode *entered;                  /* of the thread that has entered it last */
 } NoGrad;
 
 static PyObject *no_grad_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -79,8 +80,14 @@ static PyObject *no_grad_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     return (PyObject *)self;
 }
 
+/* An exception between the call of __enter__ and the first line of the block, which Ctrl-C raises there since Python 3.14, is no
+   longer that of the call and not yet that of the block: nobody calls __exit__. The object goes while the exception passes. */
 static void no_grad_dealloc(NoGrad *self) {
     PyTypeObject *type = Py_TYPE(self);
+    if (self->before != NULL && PyList_GET_SIZE(self->before) > 0 && self->entered == &thread_mode && PyErr_Occurred()) {
+        thread_mode.recording_off = PyList_GET_ITEM(self->before, 0) == Py_False;
+        mode_changed();
+    }
     Py_XDECREF(self->before);
     type->tp_free(self);
     Py_DECREF(type);
@@ -90,6 +97,7 @@ static PyObject *no_grad_enter(NoGrad *self, PyObject *unused) {
     (void)unused;
     if (tell("no_grad()", Py_None, Py_None, Py_None) < 0) return NULL; /* a trace takes its tape from the nodes that are recorded */
     if (PyList_Append(self->before, thread_mode.recording_off ? Py_False : Py_True) < 0) return NULL;
+    self->entered = &thread_mode;
     thread_mode.recording_off = 1;
     mode_changed();
     Py_RETURN_NONE;
