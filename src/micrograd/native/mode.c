@@ -178,12 +178,11 @@ static PyObject *module_set_watch(PyObject *module, PyObject *args) {
     PyObject *watcher, *maker;
     if (!PyArg_ParseTuple(args, "OO:set_watch", &watcher, &maker) || !is_function_or_none(watcher) || !is_function_or_none(maker)) return NULL;
     Mode *m = &thread_mode;
-    PyObject *before = PyTuple_Pack(2, m->watcher ? m->watcher : Py_None, m->maker ? m->maker : Py_None);
-    if (before == NULL) return NULL;
     PyObject *old[] = {m->watcher, m->maker};
     m->watcher = watcher == Py_None ? NULL : Py_NewRef(watcher);
     m->maker = maker == Py_None ? NULL : Py_NewRef(maker);
-    mode_changed();
+    mode_changed(); /* before the answer is made, which may fail: in a `finally`, nothing is left as it was */
+    PyObject *before = PyTuple_Pack(2, old[0] ? old[0] : Py_None, old[1] ? old[1] : Py_None);
     Py_XDECREF(old[0]);
     Py_XDECREF(old[1]);
     return before;

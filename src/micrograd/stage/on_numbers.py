@@ -101,8 +101,10 @@ def _run(run: Callable[..., Any], given: Sequence[Any]) -> list[Any]:
         try:
             flatten(run(*given), leaves, other)
         finally:
-            observed.set_trace(before)
-            observed.set_watch(*watch)
+            try:
+                observed.set_watch(*watch)
+            finally:
+                observed.set_trace(before)
     return leaves
 
 

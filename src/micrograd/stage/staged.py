@@ -281,9 +281,11 @@ def run(
         m.masks.stack.pop()
         (m.lost, m.lost_at), m.here = lost, here
         hooks.trace, hooks.require, hooks.structural, hooks.derivatives, hooks.lighten = hooked
-        observed.set_watch(*watch)
-        observed.set_recording(recording)
-        observed.set_trace(before)
+        observed.set_recording(recording)  # which needs no memory; the others have switched before they fail
+        try:
+            observed.set_watch(*watch)
+        finally:
+            observed.set_trace(before)
         kinds.end(serial)
     if seen.asked and origins is not None:
         found.asked = {tuple(map(type, origins))}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import partial
 from numbers import Number
-from typing import Any
+from typing import Any, cast
 
 from micrograd import decimals, engine, graph, observed
 from micrograd.arrays import NO_ROW, numbers_only
@@ -125,8 +125,7 @@ def trace(
     seldom meant, and gets a warning. isinstance sees the classes of `origins`, the arguments as given; `allowed` may be read.
     """
     if hooks.trace is not None:
-        staged: Trace = hooks.trace(f, shape, values, has_aux, origins)
-        return staged
+        return cast("Trace", hooks.trace(f, shape, values, has_aux, origins))
     serial = next(_serials) % (ELSEWHERE - 1) + 1  # a node has two bytes for it
     guards: list[tuple[str, Any, Any, bool]] = []
     lines: list[str] = []  # where each of them is
@@ -177,9 +176,7 @@ def trace(
     begun: list[int] = _begun.__dict__.setdefault("serials", [])
     before, recording = observed.set_trace(serial), observed.set_recording(True)
     try:
-        if not before:
-            begun.clear()
-        begun.append(serial)
+        begun[:] = [*begun, serial] if before else [serial]
         inside = len(begun)
         inputs = [Value(float(x)) for x in values]
         if before:
@@ -197,9 +194,11 @@ def trace(
                 raise
             raise clearer from error
     finally:
-        observed.set_watch(*outer_watch)
-        observed.set_recording(recording)
-        observed.set_trace(before)
+        observed.set_recording(recording)  # which needs no memory; the others have switched before they fail
+        try:
+            observed.set_watch(*outer_watch)
+        finally:
+            observed.set_trace(before)
         kinds.end(serial)
     if refused:
         raise (_own_exception(f, shape, values, origins) if outer is None and not allowed else None) or refused[0]
