@@ -194,12 +194,24 @@ def test_what_needs_the_number_itself_is_kept_apart():
     def count(x, y):
         return sum([y for _ in range(int(x))])
 
+    many = [float(k) for k in range(5000)]
+
+    def of_many(x, y):
+        return many[int(x)] * y
+
     def assigned(x, y):
         found = [x, y, x]
         found[int(x)] = y
         return found[1]
 
-    for f in (keys, count, assigned, lambda x, y: float(str(int(x))) * y, lambda x, y: sum(LONG[: int(x)]) * y):
+    for f in (
+        keys,
+        count,
+        assigned,
+        lambda x, y: float(str(int(x))) * y,
+        lambda x, y: sum(LONG[: int(x)]) * y,
+        of_many,
+    ):
         with pytest.raises(Unsupported):
             stage(f, PAIR, [1.5, 2.0])
         with warnings.catch_warnings():

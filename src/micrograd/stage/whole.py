@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 LARGEST = 2**36  # such numbers can be multiplied by others of up to 2**17, and stay exact
 SHORT = 8  # numbers of a list up to which there is a choice for each of them
 MOST = 32  # other things in a list, up to which there is a choice for each of them
+LONGEST = 4096  # numbers of a list that a loop looks at: a row that looks at more would take longer than plain Python
 
 
 def rule(f: Callable[..., Any], how: str) -> Callable[..., Any]:
@@ -86,8 +87,8 @@ def item(m: Machine, x: Any, index: Lane) -> Any:
     if type(x) not in (list, tuple) or not x:
         raise Unsupported("an index that differs by row, of something else than a list")
     numbers = all(is_number(plain(m.now(y))) and type(y) is not bool for y in x)
-    if len(x) > (SHORT if numbers else MOST) and not numbers:
-        raise Unsupported(f"an index that differs by row, of a list of more than {MOST} other things than numbers")
+    if len(x) > (LONGEST if numbers else MOST):
+        raise Unsupported(f"an index that differs by row, of a list of {len(x):,} {'numbers' if numbers else 'things'}")
     at = _position(m, index, len(x))
     if numbers and len(x) > SHORT:
         return _searched(m, pack(m, list(x) if type(x) is tuple else x), at)
