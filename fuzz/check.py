@@ -123,6 +123,7 @@ def _dual(program: Program, xs: Sequence[float], direction: Sequence[float], see
         ArithmeticError,
         IndexError,
         TypeError,
+        ValueError,
     ):  # noise has led it elsewhere, where plain numbers are divided by 0.0
         run.largest = math.inf
         return math.nan, math.nan, run
@@ -188,7 +189,10 @@ def eager(program: Program, xs: Sequence[float], twin: Any) -> Seen | str:
         if isinstance(y, twin.Value):
             y.backward()
     except Exception as error:
-        if isinstance(error, (ArithmeticError, IndexError, TypeError)) or type(error).__name__ == "TraceError":
+        if (
+            isinstance(error, (ArithmeticError, IndexError, TypeError, ValueError))
+            or type(error).__name__ == "TraceError"
+        ):
             return type(error).__name__
         raise
     return Seen(list(xs), number, [v.grad for v in (*leaves, *captured)])
@@ -362,7 +366,7 @@ def check(
             if program.tame and (thorough or turn % (8 * every) == 3):
                 orders_agree(program, seen)
                 done["orders"] = 1
-        except (*REFUSED, ArithmeticError):  # 1.0 / 0.0 of the arguments that are not differentiated by
+        except (*REFUSED, ArithmeticError, ValueError):  # 1.0 / 0.0 of the arguments that are not differentiated by
             done["refused"] = 1
         if thorough:
             from fuzz import machine

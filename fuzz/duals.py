@@ -98,6 +98,20 @@ class Dual:
     def __ne__(self, o: object) -> bool:
         return self._compare(o, lambda a, b: a != b)
 
+    def _whole(self, how: Any, *digits: Any) -> Any:
+        found = how(number(self)[0], *digits)
+        self.run.jumps.append(float(found))
+        return found
+
+    def __int__(self) -> int:
+        return int(self._whole(int))
+
+    def __round__(self, *digits: Any) -> Any:
+        return self._whole(round, *digits)
+
+    def __floor__(self) -> int:
+        return int(self._whole(math.floor))
+
     __hash__ = None  # type: ignore[assignment]
 
 

@@ -63,6 +63,15 @@ class Exact:
     def __ne__(self, o: object) -> bool:
         return bool(self.x != self._other(o))
 
+    def __int__(self) -> int:
+        return int(self.x)
+
+    def __round__(self, *digits: Any) -> Any:
+        return round(float(self.x), *digits)
+
+    def __floor__(self) -> int:
+        return int(mp.floor(self.x))
+
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -104,6 +113,6 @@ def run(program: Program, xs: Sequence[float], direction: Sequence[float]) -> tu
             y = build(program, _Math(), captured, _no_transforms)(
                 *(Exact(mpf(x), mpf(d)) for x, d in zip(xs, direction))
             )
-        except (NoValue, ArithmeticError):
+        except (NoValue, ArithmeticError, ValueError):
             return None
         return (float(y.x), float(y.t)) if isinstance(y, Exact) else (float(y), 0.0)

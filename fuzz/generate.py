@@ -14,7 +14,7 @@ import random
 from types import CodeType
 from typing import Any, NamedTuple
 
-from fuzz import loops, objects, tables
+from fuzz import loops, objects, tables, whole
 from micrograd.ops import OPS
 
 RANDOM = {"philox", "normal"}  # what they return jumps with every bit of their operands
@@ -121,6 +121,8 @@ class Writer:
             return self._op(r.choice(UNARY), self.number(deep + 1))
         if kind < 0.77:
             return self._op(r.choice(BINARY), self.number(deep + 1), self.number(deep + 1))
+        if kind < 0.785:
+            return whole.number(self, deep)
         if kind < 0.80:
             return self._step(r.choice(STEPS), self.number(deep + 1), self.number(deep + 1))
         if kind < 0.84:

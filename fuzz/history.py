@@ -37,7 +37,7 @@ def agrees(program: Program, seen: list[Seen], rng: random.Random) -> int:
         try:
             way()
             done += 1
-        except (*REFUSED, ArithmeticError, IndexError, TypeError):  # of a row, as eager code raises it
+        except (*REFUSED, ArithmeticError, IndexError, TypeError, ValueError):  # of a row, as eager code raises it
             continue
     return done
 

@@ -27,7 +27,7 @@ def agrees(program: Program, seen: list[Seen], rng: random.Random) -> int:
         try:
             way()
             done += 1
-        except (*REFUSED, ArithmeticError):  # 1.0 / 0.0 of plain numbers
+        except (*REFUSED, ArithmeticError, ValueError):  # 1.0 / 0.0 of plain numbers
             continue
     return done
 

@@ -61,6 +61,15 @@ class Torched:
     def __bool__(self) -> bool:
         return bool(self.x != 0)
 
+    def __int__(self) -> int:
+        return int(self.x)
+
+    def __round__(self, *digits: Any) -> Any:
+        return round(float(self.x), *digits)
+
+    def __floor__(self) -> int:
+        return math.floor(float(self.x))
+
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -110,7 +119,7 @@ def run(program: Program, xs: Sequence[float], direction: Sequence[float]) -> tu
     captured = [Torched(torch.tensor(x, dtype=torch.float64)) for x in program.captured]
     try:
         y = build(program, _Math(), captured, _no_transforms)(*map(Torched, leaves))
-    except (NoValue, ArithmeticError):
+    except (NoValue, ArithmeticError, ValueError):
         return None
     if not isinstance(y, Torched):
         return float(y), 0.0

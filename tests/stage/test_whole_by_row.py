@@ -127,10 +127,14 @@ def in_a_condition(x, y):
     return s
 
 
+def in_a_sum(x, y):
+    return m.sum([int(x), y, round(x, 1)]) * m.dot([x, int(y)], [int(x), y]) + m.max([y, int(x)])
+
+
 MERGED = [
     interpolated, interpolated_values, from_the_end, short, rows_of_pairs, grid, of_an_array, of_parameters, parity, steps,
     zero_without_a_sign, power, bits, divided, bounded, one_or_another, twice, in_a_list, in_a_loop, inside_a_derivative,
-    in_a_condition,
+    in_a_condition, in_a_sum,
 ]  # fmt: skip
 ROWS = [[x, y] for x, y in zip([3.7, 0.0, 0.5, 2.5, 1.0, 11.99, 38.5, 7.0, 29.25, 5.0], [1.5, 0.3, 2.0, 1.0, 0.7] * 2)]
 ROWS += [[-0.0, 1.25], [-0.4, 1.75], [0.9999999999999999, 2.25]]
@@ -204,8 +208,15 @@ def test_what_needs_the_number_itself_is_kept_apart():
         found[int(x)] = y
         return found[1]
 
+    def caught(x, y):
+        try:
+            return standard.fsum([int(x), 1.0]) * y
+        except TypeError:
+            return y
+
     for f in (
         keys,
+        caught,
         count,
         assigned,
         lambda x, y: float(str(int(x))) * y,

@@ -10,7 +10,7 @@ from micrograd.stage import iterate, iterators, mixed, ragged, special
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.join import number
 from micrograd.stage.lanes import Lane, standard
-from micrograd.stage.pure import STANDARD, WHOLE, total
+from micrograd.stage.pure import OF_LISTS, STANDARD, WHOLE, total
 from micrograd.stage.summary import Summary
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if m.mixed and m.limits.coarse and not (total(f) and f not in WHOLE):
         mixed.refuse(m, *[x for a in [*plain, *kwargs.values()] for x in (a if type(a) in (list, tuple) else [a])])
     named = {name: plainly(m, a) for name, a in kwargs.items()}
+    if any(map(_has_lane, [*plain, *named.values()])):
+        plain = _on_tape(f, plain, named)
     if any(type(a) is Lane for a in [*plain, *named.values()]):
         if f in STANDARD and not named and all(type(a) in (Lane, int, float) for a in plain) and len(plain) <= 2:
             if f is math.log and len(plain) > 1:
@@ -55,6 +57,21 @@ def native(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return native(m, f, given, by_name) if Lane in map(type, inside) else new(m, f(*given, **by_name))
 
     return m.lift(apply, *plain, *named.values())
+
+
+def _has_lane(x: Any) -> bool:
+    """Whether a container has a plain number in it that differs by row, or changes from one iteration to the next."""
+    items = x.values() if type(x) is dict else x if type(x) in (list, tuple) else ()
+    return any(type(i) is Lane or _has_lane(i) for i in items)
+
+
+def _on_tape(f: Any, args: list[Any], named: dict[str, Any]) -> list[Any]:
+    """The same with the numbers of the tape in place of those, where a function of micrograd has a Value as its result."""
+    several = [i for a in args if type(a) in (list, tuple) for i in a]
+    known = getattr(f, "__hash__", None) is not None and f in OF_LISTS
+    if not known or named or any(map(_has_lane, several)) or not any(isinstance(i, Value) for i in several):
+        raise Unsupported("a list with plain numbers that change is handed to code that is not interpreted")
+    return [type(a)([i.value if type(i) is Lane else i for i in a]) if type(a) in (list, tuple) else a for a in args]
 
 
 def new(m: Machine, result: Any) -> Any:

@@ -43,6 +43,7 @@ PURE -= _INTERPRETED
 
 
 _LISTS = {"dot", "fsum", "logsumexp", "mean", "prod", "sum", "min", "max", "dist", "sumprod"}
+OF_LISTS = {getattr(math, name) for name in _LISTS if hasattr(math, name)}
 _OTHER_RESULTS = {"modf", "frexp", "isclose", "ulp", "nextafter"}  # which are no number, or none on the tape
 _OF_INTS = {"comb", "factorial", "gcd", "isqrt", "lcm", "ldexp", "perm"}
 _TOTAL = {
