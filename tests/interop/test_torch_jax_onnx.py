@@ -202,7 +202,13 @@ class TestOnnx:
     def test_branches_that_are_not_merged_are_refused(self):
         pytest.importorskip("onnx")
         with pytest.raises(CompileError, match="whose branches can be merged"):
-            export_onnx(lambda a: a * int(a), 2.5)
+            export_onnx(lambda a: a * float(str(int(a))), 2.5)
+
+    def test_whole_numbers_and_items_by_them(self, run):
+        table = [float(k * k) for k in range(12)]
+        rows = np.array([[2.5], [3.5], [-1.75], [0.25]], dtype=np.float32)
+        found = run(export_onnx(lambda a: int(a) * table[round(a) % 12], 2.5), rows)
+        np.testing.assert_array_equal(found[:, 0], [2 * 4.0, 3 * 16.0, -1 * 100.0, 0.0])
 
     def test_a_loop_that_depends_on_the_numbers_is_refused(self):
         pytest.importorskip("onnx")

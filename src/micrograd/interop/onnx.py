@@ -143,8 +143,11 @@ class _Graph:
             return self.put("Where", [self.put("Equal", given), self.zero, self.one])
         if op.name in ("where", "pick"):
             return self.select(self.test(given[0]), given[1], given[2])
+        if op.name == "trunc":
+            below = self.put("Less", [given[0], self.zero])
+            return self.select(below, self.put("Ceil", given), self.put("Floor", given))
         raise CompileError(f"export_onnx has no operator of ONNX for {op.name!r}, which {self.traced.name} uses\n"
-                           f"  It knows {', '.join(sorted([*OPS, *COMPARISONS, 'ne', 'where']))}.")  # fmt: skip
+                           f"  It knows {', '.join(sorted([*OPS, *COMPARISONS, 'ne', 'trunc', 'where']))}.")  # fmt: skip
 
     def test(self, number: str) -> str:
         """Whether a number is not 0.0."""
