@@ -107,7 +107,7 @@ def hold_code():
     if not (3, 12) <= sys.version_info[:2] <= (3, 13):
         return
     gc.unfreeze()  # what the tests have loaded at the start is frozen
-    codes = [f.__code__ for f in gc.get_objects() if isinstance(f, types.FunctionType)]
+    codes = [f.__code__ for f in gc.get_objects() if type(f) is types.FunctionType]
     gc.freeze()
     inner = []
     for code in codes:  # the list grows: a function within a function within a function

@@ -47,7 +47,7 @@ def edges(x, y):
             v[i] = u[i] * y
         else:
             v[i] = u[i - 1] * u[i + 1]
-    return sum(v)
+    return m.sum(v)
 
 
 def between(x, y):
