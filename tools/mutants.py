@@ -4,6 +4,8 @@
     python tools/mutants.py --each 40 ops.py    more of one file; --each 0: all of its mutants
     python tools/mutants.py --each 40 --at 80 ops.py    numbers 80 to 119 of its mutants, beside those that were tried before
     python tools/mutants.py --again ops.py      only those that survived the last time, after tests were added
+    python tools/mutants.py --inside ops.py     only changes inside of functions; --outside: only those of what runs at import,
+                                                beside those that were tried before
     python tools/mutants.py --reasons ops.py    also those for which mutants_survivors.json has a reason to survive
 
 A mutant exchanges an operator or a comparison, changes a number, negates a condition, drops a statement or returns None
@@ -47,10 +49,13 @@ ENGINE = ["tests/engine/test_engine.py", "tests/engine/test_backward.py", "tests
           "tests/engine/test_copies.py", "tests/engine/test_primitive.py", "tests/engine/test_by_hand.py",
           "tests/engine/test_safety.py", "tests/engine/test_engine_alone.py", "tests/engine/test_random.py"]  # fmt: skip
 TAPE = ("passes", "rewriting", "ordering", "fuse", "active", "motion", "arrays", "checkpoint", "transforms", "composition",
-        "region_derivatives", "regions", "tape", "indexed", "reach", "kept", "adjoint")  # fmt: skip
+        "region_derivatives", "regions", "tape", "indexed", "reach", "kept", "kept_inside", "adjoint")  # fmt: skip
 DERIVATIVES = ("reverse", "reverse_loop", "states", "primal", "forward", "derivatives", "prune", "motion", "fuse", "arrays",
                "checkpoint", "ordering")  # fmt: skip
-KEPT = [f"tests/tape/test_{name}.py" for name in ("kept", "indexed", "region_derivatives", "adjoint", "reach")]
+KEPT = [
+    f"tests/tape/test_{name}.py"
+    for name in ("kept", "kept_inside", "indexed", "region_derivatives", "adjoint", "reach")
+]
 PASSES = [*(f"tests/tape/test_{name}.py" for name in TAPE), "tests/contract/test_fuzz.py"]
 REWRITES = ["tests/compile/test_patterns.py", "tests/compile/test_jit.py", "tests/compile/test_same_functions.py",
             "tests/engine/test_primitive.py", "tests/compile/test_jumps.py", "tests/tape/test_checks.py"]  # fmt: skip
@@ -61,6 +66,8 @@ CALLS = ["tests/compile/test_chain.py", "tests/compile/test_jit.py", "tests/comp
          "tests/trust/test_wrong_results_that_were_silent.py", "tests/stage/test_history.py",
          "tests/stage/test_which_variant_takes_a_row.py", "tests/compile/test_tapes_of_points.py",
          "tests/stage/test_explain.py"]  # fmt: skip
+COMPARED = ["tests/compile/test_classes_in_later_calls.py", "tests/compile/test_on_numbers.py",
+            "tests/stage/test_values_told_from_numbers.py", "tests/stage/test_classes_of_numbers.py"]  # fmt: skip
 # For each file of the stage, the tests of what it does.
 STAGE = {
     "agree": ["agree", "traps"], "masks": ["masks", "traps"],
@@ -69,7 +76,11 @@ STAGE = {
     "tables": ["tables"], "folds": ["folds"], "ragged": ["lists"], "staged": ["traps", "explain"], "mixed": ["mixed"],
     "renamed": ["renamed"], "arranged": ["arranged"], "machine": ["traps", "lists"], "roll": ["rolled"], "loops": ["rolled"],
     "packed": ["rolled", "lists"], "expressions": ["constructs"], "statements": ["constructs"], "calls": ["constructs"],
-    "later": ["later_calls"], "instances": ["made_objects", "objects_made_anew", "changed_objects"],
+    "later": ["later_calls", "which_variant_takes_a_row"],
+    "questions": ["values_told_from_numbers", "classes_of_numbers", "plain_classes"], "whole": ["whole_by_row"],
+    "bounds": ["derived_indices", "changed_lists", "whole_by_row", "tables"],
+    "counters": ["derived_indices", "changed_lists", "rolled"],
+    "instances": ["made_objects", "objects_made_anew", "changed_objects"],
 }  # fmt: skip
 TRAIN = ["tests/train/test_optim.py", "tests/train/test_optim_more.py", "tests/train/test_step.py",
          "tests/train/test_settings.py", "tests/train/test_settled_steps.py", "tests/train/test_freeze.py",
@@ -91,15 +102,18 @@ TARGETS: dict[str, list[str]] = {
     "tape/builder.py": PASSES,
     "tape/interpret.py": PASSES,
     "tape/decisions.py": ["tests/compile/test_decisions.py", "tests/compile/test_jumps.py"],
-    "tape/kinds.py": ["tests/trust/test_isinstance_under_a_trace.py"],
+    "tape/kinds.py": ["tests/trust/test_isinstance_under_a_trace.py", *COMPARED],
     "tape/passes/arm.py": ["tests/tape/test_reach.py", "tests/tape/test_region_derivatives.py"],
     "tape/truths.py": ["tests/compile/test_array_windows.py", "tests/compile/test_compiled_regions.py"],
     **{f"compile/{name}.py": CALLS for name in ("chain", "variants", "signature")},
     "compile/rows_tracing.py": ["tests/compile/test_paths.py", "tests/compile/test_vmap_rows.py",
                                 "tests/stage/test_later_calls.py"],
-    "compile/on_numbers.py": ["tests/compile/test_on_numbers.py"],
-    "owners.py": ["tests/compile/test_owners.py"],
+    "compile/compared.py": COMPARED,
+    "owners.py": ["tests/compile/test_owners.py", "tests/compile/test_reached_modules.py"],
+    "structure.py": ["tests/compile/test_owners.py", "tests/compile/test_reached_modules.py",
+                     "tests/compile/test_changed_modules.py", "tests/train/test_mode.py"],
     **{f"stage/{name}.py": [f"tests/stage/test_{t}.py" for t in tests] for name, tests in STAGE.items()},
+    "stage/on_numbers.py": COMPARED,
     **{f"optim/{name}.py": TRAIN for name in OPTIM},
     "optim/lbfgs.py": ["tests/train/test_lbfgs.py"],
     "losses.py": LOSSES,
@@ -207,7 +221,7 @@ def _record(file: str, targets: list[str], to: Path) -> bool:
     return pytest.main([*OPTIONS, file], plugins=[plugin]) in (0, 5)
 
 
-def _serve(relative: str, chosen: list[Mutation], lines: Lines, budget: float, to: Path) -> bool:
+def _serve(relative: str, chosen: list[Mutation], lines: Lines, budget: float, to: Path, part: str) -> bool:
     """Run the mutants of a file that can be altered in place, and write how each ended; the others are named."""
     import pytest
 
@@ -223,6 +237,8 @@ def _serve(relative: str, chosen: list[Mutation], lines: Lines, budget: float, t
             swaps = server.swaps(mutation)
             if swaps is None or not at_import.isdisjoint(mutation.lines):
                 return {"import": True}
+            if part == "outside":
+                return {"inside": True}
             tests = [t for t in lines.choose(relative, mutation, budget) if t[1] in plugin.items and t[1] not in void]
             return {"tests": len(tests), "killer": server.killer(swaps, tests) if tests else ""}
 
@@ -270,16 +286,17 @@ def _anew(relative: str, mutation: Mutation, tests: list[tuple[float, str]]) -> 
 
 
 def _try(
-    relative: str, chosen: list[Mutation], lines: Lines, budget: float, inside: bool
+    relative: str, chosen: list[Mutation], lines: Lines, budget: float, part: str
 ) -> tuple[int, list[tuple[str, int]]]:
     """How many mutants were run, and the names of those that survive, with the number of tests that they survived."""
     with tempfile.TemporaryDirectory() as folder:
         ended = Path(folder) / "ended"
-        if not forked(lambda: _serve(relative, chosen, lines, budget, ended)):
+        if not forked(lambda: _serve(relative, chosen, lines, budget, ended, part)):
             sys.exit(f"the tests of {relative} could not be run")
         rows = {row["name"]: row for row in map(json.loads, ended.read_text().splitlines())}
     lived = []
-    chosen = [m for m in chosen if not (inside and "import" in rows[m.name])]
+    left_out = {"inside": "import", "outside": "inside"}.get(part, "")
+    chosen = [m for m in chosen if left_out not in rows[m.name]]
     for mutation in chosen:
         row = rows[mutation.name]
         if "import" in row:
@@ -298,7 +315,11 @@ def main() -> int:
     parser.add_argument("--at", type=int, help="take mutants in order from this number on, and add them to the results")
     parser.add_argument("--again", action="store_true", help="only the survivors of the last run that have no reason")
     parser.add_argument("--reasons", action="store_true", help="run those that have a reason to survive, too")
-    parser.add_argument("--inside", action="store_true", help="leave out what runs at import: each takes long")
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument("--inside", dest="part", action="store_const", const="inside", default="",
+                      help="leave out what runs at import: each takes long")  # fmt: skip
+    part.add_argument("--outside", dest="part", action="store_const", const="outside",
+                      help="only what runs at import; added to the results")  # fmt: skip
     parser.add_argument("--seconds", type=float, default=0.0, help="begin with no other file after so long")
     parser.add_argument(
         "--budget", type=float, default=40.0, help="seconds of tests that a mutant has to survive at most"
@@ -323,19 +344,22 @@ def main() -> int:
             chosen = every[given.at : given.at + given.each]
         if given.again:
             chosen = [m for m in every if m.name in results[relative]["survivors"]]
+        if given.part == "outside" and relative in results:
+            chosen = [m for m in every if m.name not in results[relative]["survivors"]]
         count = results[relative]["mutants"] if given.again else len(chosen)
         if not given.reasons:
             known = [(m.name, 0) for m in chosen if f"{relative}: {m.name}" in REASONS]
             chosen = [m for m in chosen if (m.name, 0) not in known]
         for file in TARGETS[relative]:
             lines.learn(file)
-        tried, lived = _try(relative, chosen, lines, given.budget, given.inside)
+        tried, lived = _try(relative, chosen, lines, given.budget, given.part)
         lived, count = known + lived, count - len(chosen) + tried
         for name, tests in lived:
             why = REASONS.get(f"{relative}: {name}", f"passed {tests} tests" if tests else "no test runs it")
             print(f"survived: {relative}: {name}   [{why}]", flush=True)
         unknown = [name for name, _ in lived if f"{relative}: {name}" not in REASONS]
-        earlier = results[relative] if given.at and relative in results else {"mutants": 0, "survivors": []}
+        adds = given.at or given.part == "outside"
+        earlier: dict[str, Any] = results[relative] if adds and relative in results else {"mutants": 0, "survivors": []}
         results[relative] = {
             "mutants": earlier["mutants"] + count, "of": len(every),
             "survivors": earlier["survivors"] + [name for name, _ in lived],

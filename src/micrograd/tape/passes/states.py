@@ -157,7 +157,7 @@ def _loop(tape: Tape, place: int) -> Loop:
 
 def _inner(op: Loop, body: Tape, place: int, given: list[Shape], array: list[bool]) -> tuple[Inner, int] | None:
     """What is kept of a loop inside, and how many numbers that is; None where it must be computed again."""
-    if op.iterations is None or (op.reverse and op.condition is not None):
+    if op.iterations is None:
         return None
     first = op.carried + op.invariants
     if any(array[first:]) or any(bool(given[k]) != array[k] for k in range(op.carried)):
