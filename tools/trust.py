@@ -158,7 +158,7 @@ All of the following defects are fixed.
   depend on the other rows of the batch.
 - Without `exact=True`, products and sums may be fused, so a number that is exactly zero in eager code by cancellation may be about
   1e-17 in compiled code. Operands of an `if` and of functions with jumps (`floor`, `//`, `sign` ...) are not fused. Operands of functions
-  with a kink (`abs`, `relu`) or a pole (`sqrt`, `log`, `1/x`) may be, so the derivative at such a point may be that of one side.
+  with a kink (`abs`, `relu`) or of a division may be, so the derivative at such a point may be that of one side.
 - Higher derivatives on plain numbers may differ in the last bits from those on Values and from `jit(..., exact=True)`
   ([From plain Python to machine code](compile.md)).
 - Memory (`python benchmarks/memory.py`): after 10,000,000 nodes are freed, resident memory is the same as before (ratio 1.00). After

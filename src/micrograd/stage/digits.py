@@ -21,7 +21,7 @@ def _round(m: Machine, number: Any, ndigits: Any = None) -> Any:
 
 def _rounded(m: Machine, x: Any, digits: Any) -> Any:
     if digits is None:
-        return whole.one(m, round, "round", x)
+        return whole.to_int(m, round, "round", x)
     if type(x) is Lane and x.kind is int and type(digits) is int and digits >= 0:
         return x
     if is_exact(digits) and (isinstance(x, Value) or (type(x) is Lane and x.kind is float)):

@@ -20,7 +20,7 @@ def by_iteration(m: Machine, x: Any, index: Any) -> Any:
     """
     parts = index if type(index) is tuple else (index,)
     changing = [i for i in parts if type(i) is Lane]
-    if whole.differs(index):
+    if whole.differs_by_row(index):
         return whole.item(m, x, index)
     loop = changing[0].loop
     if type(index) is Lane and type(x) in (list, tuple) and (index.terms or index.within is not None):

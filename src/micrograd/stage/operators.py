@@ -163,7 +163,7 @@ def item(m: Machine, x: Any, index: Any) -> Any:
     if isinstance(index, slice) and any(type(part) is Summary for part in (index.start, index.stop, index.step)):
         return m.lift(lambda *ends: item(m, x, slice(*ends)), index.start, index.stop, index.step)
     array = packed.packed(x)
-    if array is not None and whole.differs(index):
+    if array is not None and whole.differs_by_row(index):
         return whole.item(m, x, index)
     if array is not None:
         return packed.item(m, x, array, index)

@@ -38,18 +38,18 @@ MOST = 32  # other things in a list, up to which there is a choice for each of t
 LONGEST = 4096  # numbers of a list that a loop looks at: a row that looks at more would take longer than plain Python
 
 
-def rule(f: Callable[..., Any], how: str) -> Callable[..., Any]:
+def _conversion(f: Callable[..., Any], how: str) -> Callable[..., Any]:
     """The rule of a function that makes a number whole by the op `how`."""
 
     def of(m: Machine, *args: Any) -> Any:
         mixed.refuse(m, *args)
         special.refuse(m, *args)
-        return m.lift(partial(one, m, f, how) if len(args) == 1 else f, *args)
+        return m.lift(partial(to_int, m, f, how) if len(args) == 1 else f, *args)
 
     return of
 
 
-def one(m: Machine, f: Callable[..., Any], how: str, x: Any) -> Any:
+def to_int(m: Machine, f: Callable[..., Any], how: str, x: Any) -> Any:
     """f(x), which is made by the op `how` where x is a number of the tape."""
     if type(x) is Lane and x.kind is int:
         return x
@@ -63,14 +63,14 @@ def one(m: Machine, f: Callable[..., Any], how: str, x: Any) -> Any:
 
 
 RULES: dict[Any, Callable[..., Any]] = {
-    int: rule(int, "trunc"),
-    math.trunc: rule(math.trunc, "trunc"),
-    math.floor: rule(math.floor, "floor"),
-    math.ceil: rule(math.ceil, "ceil"),
+    int: _conversion(int, "trunc"),
+    math.trunc: _conversion(math.trunc, "trunc"),
+    math.floor: _conversion(math.floor, "floor"),
+    math.ceil: _conversion(math.ceil, "ceil"),
 }
 
 
-def differs(index: Any) -> bool:
+def differs_by_row(index: Any) -> bool:
     """Whether an index is a whole number that may differ by row: one that is not made from the iteration numbers of loops."""
     return type(index) is Lane and index.kind is int and index.terms is None and index.within is None
 
@@ -132,4 +132,4 @@ def _searched(m: Machine, p: Packed, at: Any) -> Any:
     return Lane(float, result) if p.of is FLOATS else result
 
 
-__all__ = ["RULES", "differs", "item"]
+__all__ = ["RULES", "differs_by_row", "item", "to_int"]
