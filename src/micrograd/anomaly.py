@@ -55,11 +55,11 @@ class detect_anomaly:
             if maker is not None:
                 maker(node)
 
-        def told(how: str, v: Any, other: Any, result: Any) -> None:
-            if watcher is not None:
-                watcher(how, v, other, result)
+        def told(how: str, v: Any, other: Any, result: Any) -> Any:
+            answer = None if watcher is None else watcher(how, v, other, result)
             if how == "backward()":
                 _replay(v)
+            return answer
 
         observed.set_watch(told, made)
         return self

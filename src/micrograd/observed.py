@@ -34,7 +34,7 @@ class _State(_local):
 
     scope = 0  # which nn module is running: each new node is stamped with it, for drawings
     trace = 0  # which trace is running: a node with another number was made outside of it
-    watcher: Callable[..., None] | None = None  # told of numbers that leave the graph, while a function is traced
+    watcher: Callable[..., Any] | None = None  # told of numbers that leave the graph, while a function is traced
     maker: Callable[[Value], None] | None = None  # told of each new node, while anomalies are looked for
 
 
@@ -46,9 +46,8 @@ _class: Any = vars(object)["__class__"]
 _class_of: Callable[[Any], Any] | None = None  # told which class a Value of a trace stands for: tape/kinds.py
 
 
-def _tell(how: str, v: Any, other: Any = None, result: Any = None) -> None:
-    if state.watcher is not None:
-        state.watcher(how, v, other, result)
+def _tell(how: str, v: Any, other: Any = None, result: Any = None) -> Any:
+    return None if state.watcher is None else state.watcher(how, v, other, result)
 
 
 def _unwatched(function: Any) -> Any:
@@ -137,8 +136,9 @@ class Value(plain.Value):
         return apply(op, *args)
 
     def __repr__(self) -> str:
-        _tell("repr()", self)
-        return _repr(self)  # type: ignore[no-any-return]
+        text: str = _repr(self)
+        answer = _tell("repr()", self, text)
+        return text if answer is None else answer
 
     def __hash__(self) -> int:
         _tell("hash()", self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import functools
 import importlib.util
 import math
@@ -133,6 +134,53 @@ def test_a_number_may_be_printed(mg, capsys):
     f = mg.jit(lambda x: print(x) or {"sign": "+" if x > 0 else "-"})
     assert [f(1.0), f(-2.0), f(3.0)] == [{"sign": "+"}, {"sign": "-"}, {"sign": "+"}]
     assert "Value(data=-2.0" in capsys.readouterr().out
+
+
+LOOKS = {
+    "==": lambda x: 0.0 if str(x) == "nan" else x,
+    "equal to": lambda x: 0.0 if "nan" == f"{x}" else x,  # noqa: SIM300
+    "in": lambda x: 2.0 * x if "1" in repr(x) else x,
+    "one of": lambda x: 0.0 if str(x) in ("inf", "-inf") else x,
+    "key": lambda x: {"1.5": 2.0}.get(str(x), 1.0) * x,
+    "length": lambda x: len(str(x)) * x,
+    "part": lambda x: 0.0 if str(x)[0] == "-" else x,
+    "split": lambda x: len(str(x).split(".")) * x,
+    "starts with": lambda x: 0.0 if str(x).startswith("-") else x,
+    "order": lambda x: x if str(x) < "9" else 0.0,
+}
+
+
+@pytest.mark.parametrize("what", LOOKS)
+def test_the_text_of_a_number_decides(mg, what):
+    """It has the number of the traced run in it, and the choice would hold for that number alone."""
+    f = LOOKS[what]
+
+    def guarded(x):
+        try:
+            return f(x)
+        except Exception:  # which must not catch the refusal
+            return -1.0
+
+    for g in (f, guarded):
+        for wrap in (mg.jit, lambda g: mg.jit(mg.grad(g)), lambda g: mg.jit(lambda x: mg.grad(g)(x))):
+            with pytest.raises(
+                mg.TraceError, match=r"(?s)the text of a Value read.*at test_footguns.py:\d+.*math.isnan\(x\)"
+            ):
+                wrap(g)(1.5)
+
+
+def test_a_text_is_like_any_other_after_the_trace(mg, capsys):
+    kept = []
+
+    def f(x):
+        kept.append(str(x))
+        print("x is", x, f"and {x}", [x], "; ".join([str(x), str(x)]).upper())
+        return x * 2.0
+
+    with contextlib.suppress(mg.TraceError):  # an outer list is changed
+        mg.jit(f)(1.5)
+    assert kept[0] == "Value(data=1.5, grad=0.0)" and "1.5" in kept[0]
+    assert "x is Value(data=1.5, grad=0.0) and Value" in capsys.readouterr().out
 
 
 def _append(xs):

@@ -311,6 +311,7 @@ extern _Thread_local Mode thread_mode;
 extern int special_threads; /* 0: nobody needs to look at thread_mode, which costs a call */
 extern int tracing_threads;
 
+PyObject *answer_of_watcher(const char *how, PyObject *v, PyObject *other, PyObject *result); /* None where nobody watches this thread */
 int tell(const char *how, PyObject *v, PyObject *other, PyObject *result); /* whoever watches this thread; -1 where that raised */
 PyObject *finish(Node *out); /* a new node, where somebody is drawing, tracing or looking for nan */
 int is_of_a_trace(Node *n);  /* made from what a trace has made */

@@ -12,14 +12,19 @@ static void mode_changed(void) {
     m->special = special;
 }
 
-int tell(const char *how, PyObject *v, PyObject *other, PyObject *result) {
+PyObject *answer_of_watcher(const char *how, PyObject *v, PyObject *other, PyObject *result) {
     Mode *m = special_mode();
-    if (m == NULL || m->watcher == NULL) return 0;
+    if (m == NULL || m->watcher == NULL) Py_RETURN_NONE;
     PyObject *watcher = Py_NewRef(m->watcher); /* it may be taken off while it runs */
-    PyObject *told = PyObject_CallFunction(watcher, "sOOO", how, v, other, result);
+    PyObject *answer = PyObject_CallFunction(watcher, "sOOO", how, v, other, result);
     Py_DECREF(watcher);
-    Py_XDECREF(told);
-    return told == NULL ? -1 : 0;
+    return answer;
+}
+
+int tell(const char *how, PyObject *v, PyObject *other, PyObject *result) {
+    PyObject *answer = answer_of_watcher(how, v, other, result);
+    Py_XDECREF(answer);
+    return answer == NULL ? -1 : 0;
 }
 
 int is_of_a_trace(Node *n) {

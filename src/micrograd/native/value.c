@@ -194,7 +194,6 @@ static Py_hash_t value_hash(PyObject *self) { /* by identity */
 /* ---- methods */
 
 static PyObject *value_repr(Node *self) {
-    if (tell("repr()", (PyObject *)self, Py_None, Py_None) < 0) return NULL;
     PyObject *label = PyObject_GetAttr((PyObject *)self, str_label), *result = NULL;
     look_at_gradients();
     PyObject *data = PyFloat_FromDouble(self->data), *grad = PyFloat_FromDouble(self->grad);
@@ -205,7 +204,10 @@ static PyObject *value_repr(Node *self) {
     Py_XDECREF(label);
     Py_XDECREF(data);
     Py_XDECREF(grad);
-    return result;
+    PyObject *answer = result == NULL ? NULL : answer_of_watcher("repr()", (PyObject *)self, result, Py_None);
+    if (answer != Py_None) Py_CLEAR(result); /* there is another text, or an exception */
+    else Py_CLEAR(answer);
+    return answer != NULL ? answer : result;
 }
 
 static PyObject *value_detach(Node *self, PyObject *unused) {

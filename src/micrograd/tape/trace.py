@@ -22,8 +22,10 @@ from micrograd.objects import attributes
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
 from micrograd.tape import kinds
+from micrograd.tape.refusals import DIGITS, TEXT, refusal
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import CONST, SOURCES, Guard, Tape
+from micrograd.tape.texts import Text
 from micrograd.tree import (
     Shape,
     fixed_parts,
@@ -43,19 +45,6 @@ else:
 _serials = itertools.count(1)
 _begun = threading.local()  # .serials: the traces begun since the outermost one of this thread
 
-DIGITS = "round() to digits"
-WAYS_OUT = {
-    "float()": "Keep it a Value (micrograd.math has the functions of math, and where), or pass it in as an argument.",
-    "data": "Keep it a Value: arithmetic on it is traced, and micrograd.math has floor, round and where.",
-    "data =": "Return the new number instead, and assign it outside of the compiled function.",
-    "backward()": "Compile the derivative itself: jit(grad(f)) or jit(value_and_grad(f)).",
-    "grad": "Compile the derivative itself, jit(grad(f)), or read .grad outside and pass it in as an argument.",
-    "grad =": "Reset and change gradients outside of the compiled function.",
-    "no_grad()": "Write `with no_grad():` around the call, or x.detach() where no gradient is to pass.",
-    "format()": "Print the Value itself, print(x), or return it and build the text outside.",
-    DIGITS: "Compiled code rounds to -22 to 22 digits. Keep it a Value (micrograd.math has floor and round).",
-    "hash()": "Compare it (x == 1, x in (1, 2)), or make the argument static: jit(f, static_argnums=...).",
-}
 WHOLE = {
     "int()": "trunc",
     "math.trunc()": "trunc",
@@ -63,15 +52,10 @@ WHOLE = {
     "math.ceil()": "ceil",
     "round()": "round",
 }
-FROZEN = "{} is traced and then replayed, so the value seen while tracing would be reused in every later call."
-REASONS = {
-    "hash()": "A set, a dict or a cache finds a Value by its identity and not by its number, so {} would not find it."
-}
 KEEP_OUT = (
     "  The function is traced and then replayed, and the replay changes nothing outside of it.\n"
     "  Return what is to be kept, and store it outside."
 )
-KEEP_IT = "Keep it a Value (micrograd.math has floor, round and where), or pass it in as an argument."
 
 
 class Trace:
@@ -134,7 +118,13 @@ def trace(
     outer_watch = observed.set_watch(None, None)
     outer = outer_watch[0]
 
-    def watcher(how: str, v: Value, other: Any, result: Any) -> None:
+    ended = False
+
+    def refuse(how: str) -> None:
+        refused.append(refusal(how, f))
+        raise refused[-1]
+
+    def watcher(how: str, v: Value, other: Any, result: Any) -> Any:
         if result is not None:
             if frozen or outer is not None:
                 guards.append((how, v, other, result))
@@ -150,17 +140,13 @@ def trace(
                 found.append(("eq", sign, sign._data, True))
             guards.extend(found)
             lines.extend([user_line()] * len(found))
-        elif frozen and how == "repr()":  # to print a Value is harmless
+        elif how == "repr()" and frozen:  # to print a Value is harmless
             texts.append(f"Value(data={v._data!r}")
+            return Text.of(other, lambda: None if ended else refuse(TEXT))
+        elif how == "repr()" and outer is not None:
+            return outer(how, v, other, result)
         elif frozen and how not in allowed and not (how == "hash()" and not v._trace):  # whoever else watches
-            refused.append(
-                TraceError(
-                    f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
-                    f"  {REASONS.get(how, FROZEN).format(name_of(f))}\n"
-                    f"  {WAYS_OUT.get(how, KEEP_IT)}"
-                )
-            )
-            raise refused[-1]
+            refuse(how)
         else:
             if outer is not None:
                 outer(how, v, other, result)
@@ -194,6 +180,7 @@ def trace(
                 raise
             raise clearer from error
     finally:
+        ended = True
         observed.set_recording(recording)  # which needs no memory; the others have switched before they fail
         try:
             observed.set_watch(*outer_watch)
@@ -390,10 +377,3 @@ def _wants_integer(f: Any, fact: str, error: TypeError) -> TraceError:
         "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values, "
         "and so does vmap of that."
     )
-
-
-def _phrase(how: str) -> str:
-    phrases = {"data": ".data of a Value read", "data =": ".data of a Value assigned", "backward()": "backward() called",
-               "grad": ".grad of a Value read", "grad =": ".grad of a Value assigned",
-               "no_grad()": "no_grad() entered"}  # fmt: skip
-    return phrases.get(how, f"{how} of a Value")

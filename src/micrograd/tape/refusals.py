@@ -1,0 +1,46 @@
+"""What a trace cannot see, with the reason and the way out: the number of a Value is read, or something is changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from micrograd.callsite import user_line
+from micrograd.errors import TraceError
+from micrograd.tree import name_of
+
+DIGITS = "round() to digits"
+TEXT = "the text"
+WAYS_OUT = {
+    "float()": "Keep it a Value (micrograd.math has the functions of math, and where), or pass it in as an argument.",
+    "data": "Keep it a Value: arithmetic on it is traced, and micrograd.math has floor, round and where.",
+    "data =": "Return the new number instead, and assign it outside of the compiled function.",
+    "backward()": "Compile the derivative itself: jit(grad(f)) or jit(value_and_grad(f)).",
+    "grad": "Compile the derivative itself, jit(grad(f)), or read .grad outside and pass it in as an argument.",
+    "grad =": "Reset and change gradients outside of the compiled function.",
+    "no_grad()": "Write `with no_grad():` around the call, or x.detach() where no gradient is to pass.",
+    TEXT: "Print the Value, or compare the number itself: math.isnan(x), x == 0.5, x in (1, 2).",
+    "format()": "Print the Value itself, print(x), or return it and build the text outside.",
+    DIGITS: "Compiled code rounds to -22 to 22 digits. Keep it a Value (micrograd.math has floor and round).",
+    "hash()": "Compare it (x == 1, x in (1, 2)), or make the argument static: jit(f, static_argnums=...).",
+}
+FROZEN = "{} is traced and then replayed, so the value seen while tracing would be reused in every later call."
+REASONS = {
+    "hash()": "A set, a dict or a cache finds a Value by its identity and not by its number, so {} would not find it."
+}
+KEEP_IT = "Keep it a Value (micrograd.math has floor, round and where), or pass it in as an argument."
+
+
+def refusal(how: str, f: Any) -> TraceError:
+    """The error for a function in which a Value is used in this way, at the line where that happens."""
+    return TraceError(
+        f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
+        f"  {REASONS.get(how, FROZEN).format(name_of(f))}\n"
+        f"  {WAYS_OUT.get(how, KEEP_IT)}"
+    )
+
+
+def _phrase(how: str) -> str:
+    phrases = {TEXT: "the text of a Value read", "data": ".data of a Value read", "data =": ".data of a Value assigned",
+               "backward()": "backward() called", "grad": ".grad of a Value read", "grad =": ".grad of a Value assigned",
+               "no_grad()": "no_grad() entered"}  # fmt: skip
+    return phrases.get(how, f"{how} of a Value")
