@@ -24,7 +24,8 @@ pytestmark = [needs_llvm, pytest.mark.skipif(not NATIVE, reason="the C twin is n
 
 # What needs no new memory, as a rule: a node comes from a slab that is there.
 WITHOUT = {"point with plain numbers", "point with captured Values", "point with Values", "norm of gradients",
-           "numbers of slots", "scopes_in_use", "attributes", "point itself", "rows, summed, with gradients"}  # fmt: skip
+           "numbers of slots", "scopes_in_use", "attributes", "point itself", "rows, summed, with gradients", "point with ints",
+           "point with Values that a result does not read", "rows, summed, without recording"}  # fmt: skip
 ROWS = 5_000  # several blocks, and more than one thread
 
 
@@ -55,29 +56,39 @@ def operations(p):
         return a * w[0] if a > 0.0 else math.exp(a) * w[1]
 
     point, plain = jit(scalar, wait=True), jit(lambda a, b: [a * b, (a + b, {"c": a})], wait=True)
+    some = jit(lambda a, b: [a * w[0], b * w[1]], wait=True)  # neither result reads all Values
     by_row, summed, chosen = vmap(lambda a: math.sin(a) * a), vmap(scalar, reduce="mean"), vmap(branching, reduce="sum")
     root = scalar(*x)
     graph = [root * v for v in w]
     slots = Slots(w)
     kept = np.zeros(len(w))
     yield "point with plain numbers", lambda: plain(1.0, 2.0)
+    yield "point with ints", lambda: plain(1, 2)
     yield "point with captured Values", lambda: point(1.0, 2.0)
+    yield "point with Values that a result does not read", lambda: some(1.0, 2.0)
     yield "point with Values", lambda: point(*x)
     yield "gradients of a point", lambda: point.tape(1.0, 2.0) and None
     yield "rows", lambda: by_row(p.rows)
     yield "rows, summed, with gradients", lambda: summed(p.rows, p.rows)
+    yield "rows, summed, without recording", lambda: without_recording(summed, p.rows, p.rows)
     yield "many rows, summed, with gradients", lambda: summed(p.many, p.many)
     yield "rows on several paths", lambda: chosen(p.rows)
     yield "lay_flat", lambda: _engine.lay_flat(p.nested, [])
     yield "captured", lambda: _engine.captured(w)
     yield "linearize", lambda: _engine.linearize(graph, x, 0, _sources())
-    for entry, call in (("point", lambda: point(*x)), ("batch", lambda: summed(p.rows, p.rows))):
-        yield f"{entry} itself", _itself(_engine, entry, call)
+    yield "point itself", _itself(_engine, "point", lambda: point(*x))
+    yield "point itself, with Values that a result does not read", _itself(_engine, "point", lambda: some(*x))
+    yield "batch itself", _itself(_engine, "batch", lambda: summed(p.rows, p.rows))
     yield "scopes_in_use", _engine.scopes_in_use
     yield "attributes", lambda: _engine.attributes(root)
     yield "slots", lambda: Slots(w)
     yield "norm of gradients", slots.norm
     yield "numbers of slots", lambda: slots.copy("read", kept)
+
+
+def without_recording(function, *args):
+    with C.engine.no_grad():
+        return function(*args)
 
 
 def _itself(engine, name, call):
@@ -177,7 +188,18 @@ def _came_of_memory(error):
     return False
 
 
-@pytest.mark.parametrize("name", ["point itself", "batch itself", "linearize", "lay_flat", "captured", "slots"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "point itself",
+        "point itself, with Values that a result does not read",
+        "batch itself",
+        "linearize",
+        "lay_flat",
+        "captured",
+        "slots",
+    ],
+)
 def test_what_fails_leaves_nothing_behind(name):
     place = Place()
     operation = dict(operations(place))[name]
