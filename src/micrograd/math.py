@@ -50,8 +50,6 @@ else:
 exp: Callable[[Any], Any] = _functions["exp"]
 expm1: Callable[[Any], Any] = _functions["expm1"]
 log1p: Callable[[Any], Any] = _functions["log1p"]
-log2: Callable[[Any], Any] = _functions["log2"]
-log10: Callable[[Any], Any] = _functions["log10"]
 sqrt: Callable[[Any], Any] = _functions["sqrt"]
 cbrt: Callable[[Any], Any] = _functions["cbrt"]
 sin: Callable[[Any], Any] = _functions["sin"]
@@ -102,7 +100,8 @@ ge: Callable[[Any, Any], Any] = _functions["ge"]
 eq: Callable[[Any, Any], Any] = _functions["eq"]
 ne: Callable[[Any, Any], Any] = _functions["ne"]
 
-_log, _dot, _hypot = _functions["log"], _functions["dot"], _functions["hypot"]
+_log, _log2, _log10 = _functions["log"], _functions["log2"], _functions["log10"]
+_dot, _hypot = _functions["dot"], _functions["hypot"]
 _floor, _ceil, _trunc = _functions["floor"], _functions["ceil"], _functions["trunc"]
 _min, _max, _sum = _functions["min"], _functions["max"], _functions["sum"]
 _prod, _mean, _logsumexp = _functions["prod"], _functions["mean"], _functions["logsumexp"]
@@ -111,10 +110,18 @@ _prod, _mean, _logsumexp = _functions["prod"], _functions["mean"], _functions["l
 def log(x: Any, base: Any = None) -> Any:
     """The natural logarithm, or the one to a base."""
     if base is not None:
-        return _log(x) / _log(base)
-    if type(x) is int and x > _LARGEST:
-        return _math.log(x)  # a whole number past the range of floats has a logarithm nevertheless
-    return _log(x)
+        return log(x) / log(base)
+    return _math.log(x) if type(x) is int and x > _LARGEST else _log(x)
+
+
+def log2(x: Any) -> Any:
+    """The logarithm to base 2."""
+    return _math.log2(x) if type(x) is int and x > _LARGEST else _log2(x)
+
+
+def log10(x: Any) -> Any:
+    """The logarithm to base 10."""
+    return _math.log10(x) if type(x) is int and x > _LARGEST else _log10(x)
 
 
 def min(*xs: Any) -> Any:
@@ -284,6 +291,9 @@ def sumprod(p: Iterable[Any], q: Iterable[Any]) -> Any:
     if _are(int, *p, *q):
         return _builtins.sum(a * b for a, b in zip(p, q))
     products = [a * b for a, b in zip(p, q)]
+    total = _sum(products)
+    if not isfinite(total):
+        return total  # what rounding took from an infinite product would be inf - inf
     return fsum([*products, *(fma(a, b, -c) for a, b, c in zip(p, q, products))])
 
 
@@ -299,9 +309,9 @@ def radians(x: Any) -> Any:
 
 def modf(x: Any) -> tuple[Any, Any]:
     """The fractional and the whole part of x, both with its sign."""
-    whole = _trunc(x)
-    fraction = where(eq(abs(x), inf), 0.0, x - where(eq(abs(x), inf), 0.0, whole))
-    return copysign(fraction, x) if type(whole) is float else fraction, whole
+    whole, end = _trunc(x), eq(abs(x), inf)
+    rest = where(end, 0.0, whole) - where(end, 0.0, x)  # of a whole number, 0.0; so is x - whole
+    return where(lt(copysign(1.0, x), 0.0), -rest, 0.0 - rest), whole
 
 
 def frexp(x: Any) -> tuple[Any, int]:
@@ -317,8 +327,12 @@ def ldexp(x: Any, i: int) -> Any:
             return _math.ldexp(x, i)
         except OverflowError:
             return copysign(inf, x)
-    half = i // 2  # two steps: 2**i alone may be past the range of floats
-    return x * 2.0**half * 2.0 ** (i - half)
+    i = _builtins.max(-2100, _builtins.min(i, 2100))  # beyond, every number becomes 0 or infinite
+    while i > 1023:  # 2**i alone would be past the range of floats
+        x, i = x * 2.0**1023, i - 1023
+    if i < -1074:  # the last step is the one that rounds
+        x, i = x * 2.0 ** (i + 1074), -1074
+    return x * 2.0**i
 
 
 def ulp(x: Any) -> float:
@@ -329,7 +343,9 @@ def ulp(x: Any) -> float:
 def nextafter(x: Any, y: Any) -> Any:
     """The next float after x on the way to y. Its slope in x is 1."""
     step = _math.nextafter(x, y)
-    return step if _are((int, float), x) else x + (step - float(x))
+    if _are((int, float), x):
+        return step
+    return x + (step - float(x)) if _math.isfinite(x) else where(1.0, step, x)
 
 
 def isclose(a: Any, b: Any, *, rel_tol: float = 1e-9, abs_tol: float = 0.0) -> bool:
@@ -367,4 +383,4 @@ def _are(kinds: Any, *xs: Any) -> bool:
     return all(isinstance(x, kinds) for x in xs)
 
 
-_LARGEST = 2**1023
+_LARGEST = 2**1023  # a whole number past the range of floats has a logarithm nevertheless

@@ -212,3 +212,75 @@ def test_isclose_is_a_branch_that_a_compiled_function_follows():
 
 def test_the_logarithm_of_whole_numbers_outside_of_its_domain():
     assert ours.log(0) == -inf and math.isnan(ours.log(-1)) and ours.log(1) == 0.0
+
+
+@pytest.mark.parametrize("n", [2**1023, 2**1023 + 1, 2**1024 - 1, 2**1024, 2**2000, 10**400, 3**900])
+def test_logarithms_of_whole_numbers_past_the_range_of_floats(mgmath, n):
+    for name in ("log", "log2", "log10"):
+        assert getattr(mgmath, name)(n) == getattr(math, name)(n)
+    assert mgmath.log(n, 10) == math.log(n, 10) and mgmath.log(7, n) == math.log(7, n) and mgmath.log(n, n) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "expected"),
+    [([inf, 1.0], [1.0, 1.0], inf), ([1e200], [1e200], inf), ([1e200, 1.0], [-1e200, 2.0], -inf), ([1.0, 2.0], [3, -inf], -inf),
+     ([inf], [0.0], nan), ([inf, -inf], [1.0, 1.0], nan), ([nan], [1.0], nan)],
+)  # fmt: skip
+def test_sumprod_with_infinite_products(Value, mgmath, p, q, expected):
+    """What rounding takes from an infinite product is no number, and does not spoil the sum."""
+    for found in (mgmath.sumprod(p, q), mgmath.sumprod([Value(a) for a in p], q).data):
+        assert bits(abs(found)) == bits(abs(expected)) and (found < 0.0) == (expected < 0.0)
+
+
+@pytest.mark.parametrize(
+    "x", [1.0, -1.5, 5e-324, -3e-320, 1.7e308, 1.2345e-302, 2.0**-1000 * (1 + 3 * 2.0**-52), 0.0, -0.0, inf]
+)
+def test_ldexp_of_values_is_that_of_numbers(Value, mgmath, x):
+    """For all powers, 2**i past the range of floats included, with one rounding."""
+    for i in [
+        *range(-120, 120, 7),
+        *range(-1080, -1020),
+        1023,
+        1024,
+        1030,
+        2046,
+        2047,
+        2097,
+        2098,
+        3000,
+        -2098,
+        -2099,
+        -5000,
+        10**9,
+    ]:
+        assert bits(mgmath.ldexp(Value(x), i).data) == bits(mgmath.ldexp(x, i)), i
+    y = Value(0.5)
+    mgmath.ldexp(y, 1030).backward()
+    assert y.grad == inf
+
+
+@pytest.mark.parametrize("x", NUMBERS)
+def test_modf_of_values_has_the_signs_of_zero(Value, mgmath, x):
+    v = Value(x)
+    fraction, whole = mgmath.modf(v)
+    assert (bits(fraction.data), bits(whole.data)) == tuple(map(bits, math.modf(x)))
+    fraction.backward()
+    assert v.grad == (0.0 if math.isinf(x) else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"), [(inf, 0.0), (-inf, 0.0), (inf, inf), (1.7976931348623157e308, inf), (0.0, -1.0), (nan, 1.0)]
+)
+def test_nextafter_of_values(Value, mgmath, x, y):
+    assert bits(mgmath.nextafter(Value(x), y).data) == bits(math.nextafter(x, y))
+
+
+def test_compiled_modf_and_sumprod_are_those_of_numbers():
+    from micrograd import jit
+
+    modf, sumprod = (
+        jit(lambda x: ours.modf(x)[0], wait=True),
+        jit(lambda x: ours.sumprod([x, 2.0], [x, 3.0]), wait=True),
+    )
+    assert [bits(modf(x)) for x in (-2.0, -0.0, 2.5, -2.5)] == [bits(math.modf(x)[0]) for x in (-2.0, -0.0, 2.5, -2.5)]
+    assert [sumprod(x) for x in (3.0, 1e200, 0.0)] == [15.0, inf, 6.0]

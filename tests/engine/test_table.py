@@ -77,3 +77,10 @@ def test_a_row_without_a_spelling_of_its_own_is_spelled_as_in_c():
     assert (OPS["add"].js, OPS["add"].cuda) == (OPS["add"].c, OPS["add"].c)
     own = Op("own", lambda a: a, [lambda a, y: 1.0], c="{0}", llvm="fneg {0}", js="({0})", cuda="+{0}")
     assert (own.c, own.js, own.cuda) == ("{0}", "({0})", "+{0}")
+
+
+def test_a_function_of_the_c_library_has_one_name_in_every_language_but_where_its_row_says_otherwise():
+    assert (OPS["exp"].c, OPS["exp"].llvm, OPS["exp"].js) == ("exp({0})", "@exp", "Math.exp({0})")
+    assert (OPS["atan2"].c, OPS["atan2"].llvm, OPS["atan2"].js) == ("atan2({0}, {1})", "@atan2", "Math.atan2({0}, {1})")
+    own = Op("own", abs, [lambda a, y: 1.0], kind="call", c="mine({0})", llvm="@mine", js="Mine({0})")
+    assert (own.c, own.llvm, own.js) == ("mine({0})", "@mine", "Mine({0})")
