@@ -78,7 +78,7 @@ STAGE = {
     "packed": ["rolled", "lists"], "expressions": ["constructs"], "statements": ["constructs"], "calls": ["constructs"],
     "later": ["later_calls", "which_variant_takes_a_row"],
     "questions": ["values_told_from_numbers", "classes_of_numbers", "plain_classes"], "whole": ["whole_by_row"],
-    "bounds": ["derived_indices", "changed_lists", "whole_by_row", "tables"],
+    "bounds": ["facts_about_indices", "derived_indices"],
     "counters": ["derived_indices", "changed_lists", "rolled"],
     "instances": ["made_objects", "objects_made_anew", "changed_objects"],
 }  # fmt: skip
@@ -104,7 +104,8 @@ TARGETS: dict[str, list[str]] = {
     "tape/decisions.py": ["tests/compile/test_decisions.py", "tests/compile/test_jumps.py"],
     "tape/kinds.py": ["tests/trust/test_isinstance_under_a_trace.py", *COMPARED],
     "tape/passes/arm.py": ["tests/tape/test_reach.py", "tests/tape/test_region_derivatives.py"],
-    "tape/truths.py": ["tests/compile/test_array_windows.py", "tests/compile/test_compiled_regions.py"],
+    "tape/truths.py": ["tests/tape/test_truths.py", "tests/compile/test_array_windows.py",
+                       "tests/compile/test_compiled_regions.py"],
     **{f"compile/{name}.py": CALLS for name in ("chain", "variants", "signature")},
     "compile/rows_tracing.py": ["tests/compile/test_paths.py", "tests/compile/test_vmap_rows.py",
                                 "tests/stage/test_later_calls.py"],
