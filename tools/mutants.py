@@ -109,7 +109,7 @@ TARGETS: dict[str, list[str]] = {
     **{f"compile/{name}.py": CALLS for name in ("chain", "variants", "signature")},
     "compile/rows_tracing.py": ["tests/compile/test_paths.py", "tests/compile/test_vmap_rows.py",
                                 "tests/stage/test_later_calls.py"],
-    "compile/compared.py": COMPARED,
+    "compile/compared.py": ["tests/compile/test_compared.py", *COMPARED],
     "owners.py": ["tests/compile/test_owners.py", "tests/compile/test_reached_modules.py"],
     "structure.py": ["tests/compile/test_owners.py", "tests/compile/test_reached_modules.py",
                      "tests/compile/test_changed_modules.py", "tests/train/test_mode.py"],

@@ -37,11 +37,13 @@ class Script:
         monkeypatch.setattr(ahead, "rolled", self.give_rolled)
         monkeypatch.setattr(attempt, "merged", self.give_merged)
 
-    def give_rolled(self, code, arrange, values, origins, limits, others, keep_types):
+    def give_rolled(self, code, arrange, values, origins, limits, others, keep_types, given):
+        assert given == values
         self.calls.append(("rolled", limits, keep_types))
         return self.rolled[limits.level] if limits.level < len(self.rolled) else None
 
-    def give_merged(self, code, arrange, values, origins, plain, why, *, others, keep_types, level):
+    def give_merged(self, code, arrange, values, origins, plain, why, *, others, keep_types, level, given):
+        assert given == values
         self.calls.append(("merged", level, plain, keep_types))
         return self.merged[level] if level < len(self.merged) else None
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from micrograd import TraceError, Value, jit, value_and_grad, vmap
+from micrograd.compile.compared import MANY
 from micrograd.stage import on_numbers
 
 TABLE = [1.0, 2.0, 3.0]
@@ -123,11 +124,99 @@ def test_with_captured_values(count):
     assert g(xs).data == 21.0 + count
 
 
-def test_many_numbers_of_mixed_classes_are_compared_once(monkeypatch):
+@pytest.mark.parametrize("count", [12, 80])
+def test_many_arrangements_of_classes_are_compared_up_to_a_limit(monkeypatch, count):
     compared, compare = [], on_numbers.compare
     monkeypatch.setattr(on_numbers, "compare", lambda *args: compared.append(1) or compare(*args))
     g = jit(lambda xs: sum(xs), wait=True)
-    assert g([1.0] * 80) == 80.0
-    for k in range(5):
-        assert g([1 if (i + k) % 3 else 1.0 for i in range(80)]) == 80.0
-    assert len(compared) == 2
+    for k in range(200):
+        for _ in range(2):
+            assert g([1 if (k >> i) & 1 else 1.0 for i in range(count)]) == count
+    later = 2 if count == 12 else 0  # two numbers are ints for the first time when so many arrangements are known
+    assert len(compared) == MANY + later
+
+
+@pytest.mark.parametrize("wait", [False, True])
+@pytest.mark.parametrize("exact", [False, True])
+def test_an_int_beside_another_one_is_not_known_from_each_of_them(exact, wait):
+    def product(x, y, z):
+        try:
+            return TABLE[x * y] * z
+        except TypeError:
+            return 7.0 * z
+
+    g = jit(product, wait=wait, exact=exact)
+    for x, y in ((1.0, 2.0), (1, 2.0), (1.0, 2)) * 40:
+        assert g(x, y, 2.0) == 14.0
+    for _ in range(3):
+        with pytest.raises(TraceError, match="for the numbers themselves"):
+            g(1, 2, 2.0)
+    assert g(1, 2.0, 2.0) == 14.0
+
+
+def by_sign(x, n):
+    if x > 0.0:
+        try:
+            return TABLE[n] * x
+        except TypeError:
+            return 7.0 * x
+    return n * x
+
+
+@pytest.mark.parametrize("wait", [False, True])
+@pytest.mark.parametrize("exact", [False, True])  # with a tape for each path, and with one for all of them
+@pytest.mark.parametrize("number", [int, np.int64])
+def test_what_is_known_of_one_path_is_not_known_of_another(exact, wait, number):
+    one = number(1)
+    for calls in (
+        [(1.0, 1.0), (-1.0, one)], [(-1.0, one), (1.0, 1.0)], [(-1.0, 1.0), (-1.0, one), (1.0, 1.0)] * 70,
+        [(-1.0, one)],
+    ):  # fmt: skip
+        g = jit(by_sign, wait=wait, exact=exact)
+        for x, n in calls:
+            assert g(x, n) == by_sign(x, n)
+        for _ in range(2):
+            with pytest.raises(TraceError, match="for the numbers themselves"):
+                g(1.0, one)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("number", [int, np.int64])
+def test_rows_of_another_path_than_the_first_one(exact, number):
+    below, above, mixed = np.array([-1.0, -2.0]), np.array([1.0, 2.0]), np.array([-1.0, 2.0])
+    for calls in ([(above, 1.0), (below, 1)], [(below, 1), (above, 1.0)], [(mixed, 1.0), (below, 1)], [(below, 1)]):
+        g = vmap(by_sign, in_axes=(0, None), exact=exact)
+        for xs, n in calls:
+            n = number(n) if n == 1 and type(n) is int else n
+            assert g(xs, n).tolist() == [by_sign(x, n) for x in xs.tolist()]
+        for xs in (above, mixed):
+            with pytest.raises(TraceError, match="for the numbers themselves"):
+                g(xs, number(1))
+
+
+def test_rows_with_a_whole_number_that_no_float_holds():
+    g = vmap(lambda x, n: remainder(n, x), in_axes=(0, None))
+    xs = np.array([1.5, 2.5])
+    assert g(xs, 4).tolist() == [2.5, 3.5]
+    for _ in range(2):
+        with pytest.raises(TraceError, match="a whole number is needed"):
+            g(xs, 2**53 + 1)
+    assert g(xs, 2**53).tolist() == [remainder(2**53, x) for x in xs.tolist()]
+
+
+def test_many_arms_are_compared_with_numbers_of_each_class(monkeypatch):
+    """Of one tape for all paths: each of them once for ints and once for floats, and then no more."""
+    compared, compare = [], on_numbers.compare
+    monkeypatch.setattr(on_numbers, "compare", lambda *args: compared.append(type(args[3][1])) or compare(*args))
+
+    def f(x, n):
+        y = x * n if x > 1.0 else x + n
+        return y * y if x > 2.0 else y
+
+    g = jit(f, wait=True)
+    for _ in range(40):
+        for n in (2.0, 2):
+            for x in (0.5, 1.5, 2.5):
+                assert g(x, n) == f(x, n)
+    assert compared.count(int) == 3
+    assert 3 <= compared.count(float) <= 5  # also when it is traced, and when it is merged

@@ -38,7 +38,6 @@ class Chain:
         self.long = True  # whether they are those of a function with a long loop, until that has been tried
         self.closed = False  # whether there is no next one
         self.types, self.asks = types, False  # the classes of the numbers, and whether the function asks for them
-        self.compared = Compared()
         self.why: dict[str, str] = {}  # why there are paths on their own, for `explain`
 
     def settled(self, one_path: bool) -> bool:
@@ -74,7 +73,7 @@ class Tracer:
         found = self._plain
         if found is None:
             found = self._noting(lambda: trace_twice(self.f, self.user, self.shape, self.values, self.origins))
-            self._compare(found, chain)
+            self._compare(found)
             self._plain = found
         if found.tape.guards:
             found.notes = dict(chain.why)
@@ -96,9 +95,9 @@ class Tracer:
             limits = Limits(
                 2, TUNING.rolled_work, TUNING.searched_statements, kept, TUNING.interpreted_loop, chain.level
             )
-            found = self._noting(lambda: ahead.rolled(*what, limits, self.others, not self.rows))
+            found = self._noting(lambda: ahead.rolled(*what, limits, self.others, not self.rows, self.given))
             if found is not None:
-                self._compare(found, chain)
+                self._compare(found)
             if found is None and chain.level:
                 chain.closed = True
                 return None
@@ -108,7 +107,9 @@ class Tracer:
                 return None
             plain = self.plain(chain) if chain.level == 0 else None
             if plain is None or plain.tape.guards:
-                found = self._noting(lambda: attempt.merged(*what, plain, chain.why, **how))
+                found = self._noting(lambda: attempt.merged(*what, plain, chain.why, **how, given=self.given))
+                if found is not None:
+                    self._note(found, True)
             chain.closed = found is None
         if found is not None and chain.last is not None and same_way(chain.last, found):
             found, chain.closed = None, True  # another level changes nothing
@@ -143,16 +144,31 @@ class Tracer:
             return later.holds_for(self.code, self.arrange, found, arms, self.others.columns)
         return later.holds_at(self.code, self.arrange, found, arms, self.values)
 
-    def _compare(self, found: Trace, chain: Chain) -> None:
+    def _compare(self, found: Trace) -> None:
         """Raise a TraceError where a trace has computed something else than the function does with plain numbers."""
         compares = found.sampled and bool(found.numbers)
         decided = not compares or on_numbers.compare(self.code, self.arrange, found, self.given, self.rows)
-        chain.compared.note(self.given, decided)
+        self._note(found, decided)
 
-    def compare_classes(self, found: Trace, chain: Chain) -> None:
-        """The same for a trace that has been in use, where these numbers are of other classes than those before."""
-        decided = not found.sampled or on_numbers.compare(self.code, self.arrange, None, self.given, self.rows)
-        chain.compared.note(self.given, decided)
+    def _note(self, found: Trace, decided: bool) -> None:
+        """Note the classes of these numbers. Other arms of a merged trace are compared when they are taken."""
+        found.classes = Compared()
+        if not found.merged or {int, float}.issuperset(map(type, self.given)):  # see on_numbers.compare_row
+            found.classes.note(self.given, decided)
+
+    def compare_classes(self, found: Trace) -> None:
+        """The same for a trace that has been in use, where numbers of these classes have not been, or not in this arm."""
+        from micrograd.stage import attempt, later
+
+        compared: Compared = found.classes
+        arms = (compared.arms(self.given) or attempt.Arms()) if found.merged and found.sampled else None
+        taken = set() if arms is None else later.takes_another(found, arms, self.values)
+        decided = True
+        if taken is not None and found.sampled:
+            decided = on_numbers.compare(self.code, self.arrange, None, self.given, self.rows)
+        if arms is not None and taken is not None and decided:
+            arms.seen |= taken
+        compared.note(self.given, decided, arms if arms is not None and min(arms.looks, arms.work) > 0 else None)
 
     def _noting(self, run: Callable[[], Any]) -> Any:
         """What `run` gives, with the modules that it and earlier runs have read."""

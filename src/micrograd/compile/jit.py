@@ -117,9 +117,8 @@ class Jit:
     def _right(self, shape: Shape, leaves: list[Any], variant: PointVariant) -> bool:
         """Whether a trace of many paths gives what a plain run gives, where it is to be compared with one."""
         trace, arms = variant.trace, variant.trace.arms
-        chain = self.variants.chain(shape, leaves)
-        if not chain.compared.knows(leaves):
-            self._tracer(shape, leaves).compare_classes(trace, chain)
+        if not trace.classes.knows(leaves):
+            self._tracer(shape, leaves).compare_classes(trace)
             self._install(shape, variant)
         if not trace.checked:
             return self._tracer(shape, leaves).check(trace)
@@ -203,6 +202,8 @@ class Jit:
             known = self.variants.known(shape, found)
             if known is not None:
                 known.trace.asked |= found.asked
+                if not found.merged:  # of a merged one, each arm is compared with numbers of these classes
+                    known.trace.classes.learn(found.classes)
                 return known, False
             old = self.variants.again(shape, found)
             variant = old or PointVariant(found, self.options, functools.partial(self._install, shape))
@@ -273,7 +274,7 @@ class Jit:
             return  # variants of many paths, which are asked before it, may be to come
         if not variant.trace.checked or variant.trace.arms is not None:
             return
-        key = None if shape[1][1][1] else key_of(shape[1][0], self.variants.chain(shape, []).compared.marks())
+        key = None if shape[1][1][1] else key_of(shape[1][0], variant.trace.classes.marks())
         if key is None or not hasattr(self.kernel, "install"):
             return
         if type(variant.params) is not list and variant.trace.captured:

@@ -6,6 +6,7 @@ from typing import Any
 
 from micrograd import install
 from micrograd.compile import axes as axes_of
+from micrograd.compile.compared import classes_of
 from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.objects import flatten_object, static_shape
@@ -48,7 +49,7 @@ class Rows:
         for name, a in kwargs.items():
             parts.append(("rows", self._take(a, 0, f"argument {name!r}")))
         self.names = tuple(kwargs)
-        self.key = tuple(parts), self.names
+        self.key = tuple(parts), self.names, classes_of(self.uniform)
         try:
             hash(self.key)
         except (TypeError, ValueError):

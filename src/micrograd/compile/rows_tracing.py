@@ -117,16 +117,8 @@ class RowsTracing:
         return variant, True
 
     def _look(self, rows: Rows) -> None:
-        """Compare variants that have been in use with plain runs, where rows take an arm that none before them took.
-
-        So are they where a number that is the same for all rows is of another class than before: see compared.py.
-        """
-        known = self.variants.of(rows.key)
-        if known and rows.uniform:
-            chain = self.variants.chain(rows.key, [])
-            if not chain.compared.knows(rows.row(0)):
-                self._tracer(rows, 0).compare_classes(known[0].trace, chain)
-        for variant in known:
+        """Compare variants that have been in use with plain runs, where rows take an arm that none before them took."""
+        for variant in self.variants.of(rows.key):
             arms = variant.trace.arms
             if arms is not None and not self._tracer(rows, 0).look(variant.trace, arms):
                 self.variants.withdraw(rows.key, [])

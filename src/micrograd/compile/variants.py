@@ -83,6 +83,7 @@ class Variants(Generic[V]):
                 and same_way(old, trace)
                 and (old.merged, repr(old.constants)) == (trace.merged, repr(trace.constants))
             ):
+                old.classes = trace.classes  # what was compared before was another function
                 return variant
         return None
 

@@ -34,6 +34,7 @@ def rolled(
     limits: Limits,
     others: Others = NONE,
     keep_types: bool = False,
+    given: Sequence[Any] | None = None,
 ) -> Trace | None:
     """The trace of a function with a long loop, in which that is a loop; None for any other function.
 
@@ -46,7 +47,7 @@ def rolled(
         found = twice(partial(stage, user, arrange, row, keep_types, origins, limits), user, user)
     except (Unsupported, Exception):  # the trace finds out what there is to be said about it
         return None
-    found.origins = origins
+    found.origins, found.given = origins, given
     if found.merged:
         if keep_types and found.captured:
             return None

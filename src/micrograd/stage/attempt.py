@@ -51,12 +51,14 @@ def merged(
     others: Others = NONE,
     keep_types: bool = False,
     level: int = 0,
+    given: Sequence[Any] | None = None,
 ) -> Trace | None:
     """One trace for all paths of a function; None where they are kept apart, with the reason in `why`.
 
     `arrange` makes the arguments, by position and by name, from a flat list of numbers. `plain` is the trace of one path, where
     there is one. `others` gives more rows to check on. With `keep_types`, paths stay apart where a result may be a whole
-    number, a float or a Value, depending on the path. How far loops are written out depends on the `level`.
+    number, a float or a Value, depending on the path. How far loops are written out depends on the `level`. For runs on plain
+    numbers, `given` are the arguments as they were given.
     """
     row = [float(x) for x in values]
     try:
@@ -72,7 +74,7 @@ def merged(
     if keep_types and found.captured:
         why[""] = "not merged: whether a result is a Value or a number may depend on the path"
         return None
-    found.origins = origins
+    found.origins, found.given = origins, given
     if plain is not None:
         found.asked = found.asked or plain.asked
         if found.shape != plain.shape and (not keep_types or _result(found, row) is not None):
@@ -173,7 +175,7 @@ def agrees(
                 bounds = [rounding(t.tape, row, peek(t.captured)) for t in (found, plain)]
                 right = all(close(got[k], want[k], bounds[0][k] + bounds[1][k]) for k in differ)
         if right:
-            compare_row(user, arrange, plain, row, found.origins, bool(found.of_rows))
+            compare_row(user, arrange, plain, row, found.given, bool(found.of_rows))
             return True, took
         what = f"gives {want}"
     warnings.warn(

@@ -35,6 +35,21 @@ def holds_for(user: Any, arrange: Arrange, found: Trace, arms: Arms, columns: Ca
     return right
 
 
+def takes_another(found: Trace, arms: Arms, row: list[float]) -> set[Any] | None:
+    """How the choices of a merged trace come out for a row, if one of them has not come out so before; else None.
+
+    It is a look at the row. Where that takes too long, there is no other one, and the answer is that it is new.
+    """
+    arms.looks -= AT_A_POINT
+    try:
+        (_, taken), took = interpret.counted(lambda: outcomes(found, row), ROW)
+    except interpret.TooLong:
+        arms.work = 0
+        return set()
+    arms.work -= took + len(found.tape)
+    return taken if not taken <= arms.seen or not arms.seen else None
+
+
 def _holds(user: Any, arrange: Arrange, found: Trace, arms: Arms, row: list[float]) -> bool:
     if arms.work <= 0:
         return True

@@ -74,14 +74,20 @@ def compare(f: Any, arrange: Arrange, found: Trace | None, given: list[Any], row
 
 
 def compare_row(
-    f: Any, arrange: Arrange, found: Trace, row: list[float], origins: Sequence[Any] | None, rows: bool
+    f: Any, arrange: Arrange, found: Trace, row: list[float], like: Sequence[Any] | None, rows: bool
 ) -> None:
-    """The same for a row that takes another branch than the one at hand; `origins` have the classes of the numbers."""
+    """The same for a row that takes another branch than the one at hand; `like` has numbers of the classes to be taken."""
     given: list[Any] = list(row)
-    for k, x in enumerate(origins or ()):
-        if type(x) is int and row[k].is_integer():
+    for k, x in enumerate(like or ()):
+        if isinstance(x, Value):
+            return
+        if type(x) is float:
+            continue
+        if x == row[k]:
+            given[k] = x
+        elif type(x) is int and row[k].is_integer():
             given[k] = int(row[k])
-        elif type(x) is not float:
+        else:
             return
     compare(f, arrange, found, given, rows)
 

@@ -79,6 +79,10 @@ class Trace:
         self.aux_places: list[int] = []  # where those are on the tape
         self.lines: list[str] = []  # `file:line` of each guard of the tape
         self.origins: Sequence[Any] | None = None  # the arguments, before they became floats
+        self.given: Sequence[Any] | None = None  # the same for runs on plain numbers, also of rows
+        self.classes: Any = (
+            None  # the classes of numbers on which it was compared with the function: see compile/compared.py
+        )
         self.asked: set[tuple[type, ...]] = (
             set()
         )  # the classes it holds for, where the function has asked for one; else none
