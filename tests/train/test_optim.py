@@ -201,6 +201,15 @@ def test_a_state_goes_on_to_the_bit(name, options):
 # ---- learning rates
 
 
+def test_a_warmup_rises_to_the_first_rate_of_what_follows():
+    rate = optim.warmup(optim.linear(1.0, 0.0, 10), 4)
+    assert [rate(k) for k in range(4)] == pytest.approx([0.2, 0.4, 0.6, 0.8])
+    assert (rate(4), rate(9), rate(14), rate(99)) == (1.0, 0.5, 0.0, 0.0)
+    assert [optim.warmup(2.0, 1)(k) for k in (0, 1, 7)] == [1.0, 2.0, 2.0]
+    with pytest.raises(ValueError, match="steps counts steps"):
+        optim.warmup(2.0, 0)
+
+
 def test_schedules_have_their_shapes():
     line = optim.linear(1.0, 0.1, 100)
     assert [line(0), line(50), line(100), line(500)] == pytest.approx([1.0, 0.55, 0.1, 0.1])
