@@ -40,7 +40,17 @@ def command(extra: str) -> str:
     # pip takes the extra from the metadata that is installed, so this works for a clone, a wheel and an index alike.
     # Without metadata (a source folder on the path) only the packages themselves can be named.
     wanted = f'"{DISTRIBUTION}[{extra}]"' if _distribution() is not None else " ".join(EXTRAS[extra][1])
-    return f"{_pip()} install {wanted}"
+    return f"{_pip('install')} {wanted}"
+
+
+def command_for(packages: str) -> str:
+    """Return the command that installs other packages for the interpreter that is running.
+
+    >>> from micrograd import install
+    >>> install.command_for("tensorboardX").endswith(" tensorboardX")
+    True
+    """
+    return f"{_pip('install')} {packages}"
 
 
 def require(module: str, user: str, package: str, extra: str = "") -> Any:
@@ -58,7 +68,7 @@ def require(module: str, user: str, package: str, extra: str = "") -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError:
-        how = command(extra) if extra else f"{_pip()} install {package}"
+        how = command(extra) if extra else command_for(package)
         raise ImportError(f"{user} needs {package}, which is not installed\n  Install it with: {how}") from None
 
 
@@ -81,14 +91,14 @@ def native_way_out(reason: str = "") -> str:
 def native_command() -> str:
     """Return the command that builds the C engine, to be run once a C compiler is installed."""
     source, editable = _source()
+    again = f"{_pip('install')} --force-reinstall --no-cache-dir --no-deps"
     if source is None and _distribution() is not None:  # from an index
-        return f"{_pip()} install --force-reinstall --no-cache-dir --no-deps --no-binary {DISTRIBUTION} {DISTRIBUTION}"
+        return f"{again} --no-binary {DISTRIBUTION} {DISTRIBUTION}"
     if source is None:
         source, editable = os.path.dirname(os.path.dirname(PLACE)), True
         if not os.path.exists(os.path.join(source, "setup.py")):
-            return f"{_pip()} install --force-reinstall --no-cache-dir --no-deps {DISTRIBUTION}"
-    where = _quoted(source)
-    return f"{_pip()} install --force-reinstall --no-cache-dir --no-deps {'--editable ' if editable else ''}{where}"
+            return f"{again} {DISTRIBUTION}"
+    return f"{again} {'--editable ' if editable else ''}{_quoted(source)}"
 
 
 def old_engine(sources: str, built: float) -> str:
@@ -117,32 +127,35 @@ def original_beside() -> str:
     if not others:
         return ""
     version = others[0].removeprefix("micrograd-").rsplit(".", 1)[0]
-    pip = _pip()
     source, editable = _source()
     again = DISTRIBUTION if source is None else f"{'--editable ' if editable else ''}{_quoted(source)}"
     return (
         f"the distribution 'micrograd' {version} is installed beside {DISTRIBUTION} in {site}\n"
         f"  Both own the files of the package 'micrograd', and the one installed last has overwritten the other's.\n"
-        f"  Keep one of them: {pip} uninstall --yes micrograd\n"
-        f"  and then:         {pip} install --force-reinstall --no-deps {again}"
+        f"  Keep one of them: {_pip('uninstall')} --yes micrograd\n"
+        f"  and then:         {_pip('install')} --force-reinstall --no-deps {again}"
     )
 
 
-def _pip() -> str:
-    """Return how to call pip for this interpreter: in a notebook, in an active environment, or by its path."""
-    if "ipykernel" in sys.modules:
-        return "%pip"
+def _pip(verb: str) -> str:
+    """Return how to call `pip install` or `pip uninstall` for this interpreter.
+
+    That depends on where the call is made: in a notebook, in an active environment, or anywhere, by the interpreter's path.
+    """
     from importlib.util import find_spec
 
+    notebook = "ipykernel" in sys.modules
     python = os.path.abspath(sys.executable)
     if find_spec("pip") is None:  # uv makes environments without pip
-        return f"uv pip --python {_quoted(python)}"
+        return f"{'!' if notebook else ''}uv pip {verb} --python {_quoted(python)}"
+    if notebook:
+        return f"%pip {verb}"
     from shutil import which
 
     found = which("pip")
     if found is not None and os.path.dirname(os.path.abspath(found)) == os.path.dirname(python):
-        return "pip"
-    return f"{_quoted(python)} -m pip"
+        return f"pip {verb}"
+    return f"{_quoted(python)} -m pip {verb}"
 
 
 def _quoted(path: str) -> str:

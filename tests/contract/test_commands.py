@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -31,7 +32,7 @@ class Dist:
 @pytest.fixture
 def active(monkeypatch):
     """An active virtual environment: `pip` on the path belongs to the interpreter."""
-    monkeypatch.setattr(install, "_pip", lambda: "pip")
+    monkeypatch.setattr(install, "_pip", lambda verb: f"pip {verb}")
 
 
 def situation(monkeypatch, dist):
@@ -76,11 +77,31 @@ def test_pip_is_that_of_the_interpreter(monkeypatch):
     assert install.command("jit").startswith("%pip install ")
 
 
-def test_an_environment_without_pip_is_served_by_uv(monkeypatch):
+def without_pip(monkeypatch):
     import importlib.util
 
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert install.command("jit").startswith(f"uv pip --python {PYTHON} install ")
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "pip" else find(name))
+
+
+def test_an_environment_without_pip_is_served_by_uv(monkeypatch):
+    without_pip(monkeypatch)
+    assert install.command("jit").startswith(f"uv pip install --python {PYTHON} ")
+    assert install.command_for("cairosvg") == f"uv pip install --python {PYTHON} cairosvg"
+    assert install.native_command().startswith(f"uv pip install --python {PYTHON} --force-reinstall ")
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    assert install.command("jit").startswith(f"!uv pip install --python {PYTHON} ")
+
+
+@pytest.mark.skipif(install._distribution() is None, reason="micrograd-next is not installed, only on the path")
+def test_uv_takes_the_commands_and_finds_the_installed_package(monkeypatch):
+    pytest.importorskip("uv")
+    without_pip(monkeypatch)
+    for given in (install.command_for('"micrograd-next"'), install._pip("uninstall") + " --yes no-such-package"):
+        words = [sys.executable, "-m", *shlex.split(given), "--offline", "--dry-run"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        assert "Would make no changes" in done.stderr
 
 
 @pytest.mark.skipif(install._distribution() is None, reason="micrograd-next is not installed, only on the path")

@@ -76,9 +76,25 @@ def test_the_length_of_an_input_is_checked():
         MLP(3, [2, 1])([1.0, 2.0])
 
 
-def test_the_page_lists_each_difference():
+PINNED = {  # the first column of the page's table -> the test of that row
+    "`a == b`": test_numbers_are_compared_and_objects_are_hashed,
+    "`hash(v)`": test_numbers_are_compared_and_objects_are_hashed,
+    "`v._prev`": test_inputs_are_an_ordered_tuple_with_repeats,
+    "`v._op`": test_op_names_are_those_of_the_table,
+    "a number in `2 * v`": test_constants_get_no_gradient,
+    "local derivatives": test_partials_are_taken_in_the_forward_pass,
+    "a second `backward()`": test_a_second_backward_doubles_leaves_exactly,
+    "`bool(Value(0.0))`": test_truth_kind_and_ieee,
+    "`Value(2).data`": test_truth_kind_and_ieee,
+    "`Value(0.0).log()`, `1 / Value(0.0)`": test_truth_kind_and_ieee,
+    "`model([1.0])` with the wrong length": test_the_length_of_an_input_is_checked,
+}
+
+
+def test_each_difference_on_the_page_has_a_test():
     text = (ROOT / "docs" / "from-micrograd.md").read_text(encoding="utf-8")
-    assert len(re.findall(r"^\| ", text, re.M)) >= 12
+    rows = re.findall(r"^\| ([^|]+?) \|", text, re.MULTILINE)
+    assert rows[0] == "---" and set(rows[1:]) == set(PINNED)
 
 
 def test_a_label_in_the_place_of_the_inputs_explains_itself(Value):
@@ -128,3 +144,15 @@ def test_a_relu_of_ones_own_reaches_the_model(monkeypatch):
     leaky = model([1.0, -2.0]).data
     monkeypatch.undo()
     assert leaky != before and model([1.0, -2.0]).data == before
+
+
+def test_a_function_that_is_compiled_later_has_it_too(monkeypatch):
+    from micrograd import MLP, Value, jit
+
+    pytest.importorskip("llvmlite")
+    model = MLP(2, [3, 1], rng=0)
+    before = jit(model)
+    old = before([1.0, -2.0]).data
+    monkeypatch.setattr(Value, "relu", lambda self: self * 3.0)
+    assert jit(model)([1.0, -2.0]).data == pytest.approx(model([1.0, -2.0]).data, rel=1e-14)
+    assert model([1.0, -2.0]).data != old == before([1.0, -2.0]).data  # as the page says

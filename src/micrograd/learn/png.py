@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 
+from micrograd import install
 from micrograd.errors import MicrogradError
 
 SCALE = 2  # pixels of the PNG for one of the drawing: sharp on a slide
@@ -53,6 +54,6 @@ def _command(svg: str, source: str, path: str, folder: str) -> list[str]:
                     "--default-background-color=00000000", f"file://{source}"]  # fmt: skip
     raise NoConverter(
         "a PNG needs a converter, and this machine has none.\n"
-        "  Save as .svg (every browser and slide program reads it), or install one: pip install cairosvg, or "
-        "rsvg-convert, inkscape or chromium."
+        "  Save as .svg (every browser and slide program reads it), or install rsvg-convert, inkscape, chromium, or cairosvg:\n"
+        f"  {install.command_for('cairosvg')}"
     )

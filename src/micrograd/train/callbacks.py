@@ -174,4 +174,7 @@ def _writer(folder: Any) -> Any:
             return __import__(module, fromlist=["SummaryWriter"]).SummaryWriter(str(folder))
         except ImportError:
             continue
-    raise ImportError("TensorBoard files are written by tensorboardX or PyTorch: pip install tensorboardX")
+    from micrograd import install
+
+    how = install.command_for("tensorboardX")
+    raise ImportError(f"TensorBoard files are written by tensorboardX or PyTorch\n  Install it with: {how}")
