@@ -183,6 +183,9 @@ def test_two_facts_together_and_no_more():
     m.here = known(m, "ge", lane({a: 1}, 0), lane({b: 1}, 1))  # a > b
     assert bounds.holds(m, ({a: 1, b: -1}, -1)) and bounds.holds(m, ({a: 2, b: -2}, -2))
     assert not bounds.holds(m, ({a: 1, b: -1}, -2)) and not bounds.holds(m, ({b: 1, a: -1}, 0))
+    m.facts.clear()
+    m.here = known(m, "le", lane({a: 2}, 0), 7)
+    assert bounds.holds(m, ({a: -1}, 7))  # 7 - a = (7 - 2·a) + a
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -238,8 +241,8 @@ def test_an_index_by_a_counter_is_counted_from_the_first_item(by, offset, first,
         numbers.append(None if found is None else float(getattr(found.value, "data", found.value)))
         if found is not None:
             assert 0 <= found.ends()[0] <= numbers[-1] <= found.ends()[1] < 6
-            if found.terms is not None:
-                assert at(found, {i: iteration}) == numbers[-1]
+            wraps = by * 4 + offset >= 0 > offset  # negative in some iterations alone
+            assert (found.terms is None) == wraps and (wraps or at(found, {i: iteration}) == numbers[-1])
     assert numbers == [first, last]
 
 
@@ -250,8 +253,11 @@ def test_an_index_that_is_a_remainder_may_be_negative_too():
         ((-6, -1), -2.0, 4.0),
         ((-3, 3), -3.0, 3.0),
         ((-3, 3), 3.0, 3.0),
+        ((-3, 3), 0.0, 0.0),
     ):
-        found = bounds.inside(m, Lane(int, Value(number), within=ends), 6)
+        index = Lane(int, Value(number), within=ends)
+        found = bounds.inside(m, index, 6)
+        assert (found is index) == (ends[0] == 0)
         assert found.value.data == expected
         assert 0 <= found.within[0] <= expected <= found.within[1] < 6 and found.terms is None
     assert bounds.inside(m, Lane(int, Value(0.0), within=(0, 6)), 6) is None
@@ -289,9 +295,11 @@ def test_the_truth_of_a_counter():
     m = machine(i)
     assert bounds.truth(m, lane({i: 1}, 1)) is TRUE and bounds.truth(m, lane({i: 0}, 0)) is FALSE
     assert m.by_iteration == 0 and m.facts == {}
-    counter = Lane(int, Value(3.0), {i: 1}, 0)
-    mask = bounds.truth(m, counter)
-    assert m.by_iteration == 1 and m.masks.value(mask).data == 1.0
+    for number in (0.0, 1.0, 3.0):
+        counter = Lane(int, Value(number), {i: 1}, 0)
+        mask = bounds.truth(m, counter)
+        assert m.masks.value(mask).data == float(number != 0.0)
+    assert m.by_iteration == 3
     m.here = mask
     assert bounds.holds(m, ({i: 1}, -1))
     m.here = m.masks.negate(mask)

@@ -140,6 +140,7 @@ def test_what_asks_for_the_truth_alone(what, text, expected):
         ("%6 = pick %0 %2 %4\n%7 = pick %0 %6 %6", True), ("%6 = pick %0 %2 %3\n%7 = pick %0 %6 %6", False),
         ("%6 = pick %0 %3 %2\n%7 = pick %0 %6 %6", False),
         ("%6 = stack %4 %2\n%7 = load %6 %3", True), ("%6 = stack %4 %1\n%7 = load %6 %3", False),
+        ("%6 = pick %0 %3 %3\n%7 = load %5 %2", True), ("%6 = pick %0 %3 %3\n%7 = element %5 0", True),
         ("%6 = bump %5 %3 %4\n%7 = element %6 0", True), ("%6 = bump %5 %3 %0\n%7 = element %6 0", False),
         ("%6 = store %5 %3 %4\n%7 = element %6 0", True), ("%6 = store %5 %3 %0\n%7 = element %6 0", False),
         ("%6 = const 0.0\n%7 = pick %0 %6 %6", True), ("%6 = const nan\n%7 = pick %0 %6 %6", False),
@@ -220,6 +221,16 @@ def test_a_carried_sum_of_flags():
         found = truths(parse(text))
         assert (5 in found.places) != negative
         assert found.bodies[6][0].places == (set() if negative else {0, 2, 4})
+
+
+def test_the_number_of_an_iteration_is_never_negative():
+    body = "%0 = input 0\n%1 = input 1\n%2 = bump %0 %1 %1\nreturn %2"
+    text = (
+        f"{TWO}%6 = loop 3 carry %5 do {{\n{body}\n}}\n%7 = result %6 0\n"
+        "%8 = element %7 1\n%9 = pick %8 %0 %1\nreturn %9"
+    )
+    found = truths(parse(text))
+    assert 5 in found.places and found.bodies[6][0].places == {0, 2}
 
 
 def test_a_carried_value_that_becomes_negative_later():

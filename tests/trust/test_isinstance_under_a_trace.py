@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import linecache
 import numbers
 import warnings
 from contextlib import nullcontext
 
 import pytest
 
+from micrograd import grad
+from micrograd.tape import kinds
 from random_programs import needs_llvm
 
 pytestmark = needs_llvm
@@ -267,3 +270,55 @@ def test_functions_that_are_gone_are_not_remembered():
     del space
     gc.collect()
     assert not [ref for ref in kinds._looked_at.values() if (code := ref()) and code.co_filename.startswith("<made")]
+
+
+class Asker:
+    def method(self, x):
+        return x if type(x) is float else 2.0 * x
+
+
+def decorated(f):
+    @functools.wraps(f)
+    def inner(x):
+        return f(x)
+
+    return inner
+
+
+@decorated
+@decorated
+def wrapped(x):
+    return x if type(x) is int else 3.0 * x
+
+
+@pytest.mark.parametrize("f", [Asker().method, wrapped])
+def test_a_comparison_of_type_in_a_method_and_behind_decorators_is_told(f):
+    with pytest.warns(RuntimeWarning, match=r"type\(\) of a number is compared"):
+        kinds.look_for_types(f)
+
+
+def test_a_function_without_a_source_is_not_looked_at():
+    space = {"__name__": "made"}
+    for name, text in (("nowhere.py", ""), ("<made>", "def (")):
+        linecache.cache[name] = (len(text), None, [text], name)
+        exec(compile("def f(x): return x if type(x) is float else 2.0 * x", name, "exec"), space)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            kinds.look_for_types(space["f"])
+
+
+def test_a_module_that_is_told_the_truth_is_told_it_by_abstract_classes_too():
+    """isinstance(x, numbers.Real) asks by way of the module abc: who has called that counts."""
+    asked = {}
+    for name in ("copy", "mine"):
+        space = {"__name__": name}
+        exec("import numbers\ndef ask(x):\n    return isinstance(x, numbers.Real)", space)
+        asked[name] = space["ask"]
+    found = []
+
+    def f(x):
+        found.append((asked["copy"](x), asked["mine"](x)))
+        return x * x
+
+    grad(f)(1.5)
+    assert found == [(False, True)]

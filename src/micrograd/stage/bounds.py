@@ -124,11 +124,9 @@ def inside(m: Machine, index: Any, length: Any) -> Any:
         return index
     if ends[1] < 0:
         from_start = {} if index.terms is None else {"terms": index.terms, "offset": index.offset + length}
-        return Lane(
-            int, value + float(length), **from_start, most=2 * length, within=(ends[0] + length, ends[1] + length)
-        )
+        return Lane(int, value + float(length), **from_start, within=(ends[0] + length, ends[1] + length))
     wraps = engine.apply(OPS["where"], engine.apply(OPS["lt"], value, 0.0), value + float(length), value)
-    return Lane(int, wraps, most=length, within=(0, length - 1))
+    return Lane(int, wraps, within=(0, length - 1))
 
 
 __all__ = ["decided", "holds", "inside", "remember", "truth"]
