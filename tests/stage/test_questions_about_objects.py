@@ -146,3 +146,29 @@ def made_by_type(x, y):
 def test_what_a_value_answers_otherwise_than_its_number_is_refused(f):
     with pytest.raises(Unsupported):
         stage(f, PAIR, ROWS[0])
+
+
+def test_no_class_is_asked_for_where_no_number_is_of_it():
+    """A trace that has asked for the class of a number holds for that class alone."""
+    assert not stage(no_object_is_a_number, PAIR, ROWS[0], origins=ROWS[0]).asked
+
+    def asks(x, y):
+        return x * y if isinstance(x, int) else x
+
+    assert stage(asks, PAIR, ROWS[0], origins=ROWS[0]).asked == {(float, float)}
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [type, lambda z: isinstance(z, float), lambda z: hasattr(z, "real"), lambda z: getattr(z, "real", None) is None],
+    ids=["type", "isinstance", "hasattr", "getattr"],
+)
+def test_nothing_is_asked_of_a_value_that_may_be_a_plain_number(ask):
+    """Where numbers and Values behind a choice become one Value (see mixed.py), it cannot answer for both."""
+
+    def f(x, y):
+        z = x * y if x > 0 else 0.0
+        return x if ask(z) else y * 2.0
+
+    with pytest.raises(Unsupported):
+        stage(f, PAIR, ROWS[0], limits=Limits(coarse=True))
