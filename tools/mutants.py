@@ -29,7 +29,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -127,14 +126,10 @@ TARGETS: dict[str, list[str]] = {
 
 def change(relative: str, mutation: Mutation) -> None:
     """Let whatever loads this file from now on in this process get the changed one."""
+    from mutants_plugin import replace_code
+
     path = str(SOURCE / relative)
-    code = compile(mutant(Path(path).read_text(), mutation), path, "exec")
-    usual = SourceFileLoader.get_code
-
-    def get_code(self: SourceFileLoader, name: str) -> Any:
-        return code if self.get_filename(name) == path else usual(self, name)
-
-    SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
+    replace_code(path, compile(mutant(Path(path).read_text(), mutation), path, "exec"))
 
 
 def forked(work: Any, limit: float = 0.0, silent: bool = False) -> bool:

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -187,6 +188,16 @@ def record(plugin: Plugin, to: Path) -> None:
         out.write(json.dumps({"import": {t: sorted(seen) for t, seen in plugin.at_import.items()}}) + "\n")
 
 
+def replace_code(path: str, code: CodeType) -> None:
+    """Let whatever loads this file from now on in this process get this code."""
+    usual = SourceFileLoader.get_code
+
+    def get_code(self: SourceFileLoader, name: str) -> Any:
+        return code if self.get_filename(name) == path else usual(self, name)
+
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
+
+
 class Server:
     """Runs chosen tests on changed files, with the functions altered in place."""
 
@@ -201,8 +212,8 @@ class Server:
 
     def swaps(self, mutation: Mutation) -> list[tuple[FunctionType, CodeType]] | None:
         """The functions to alter; None where the change takes effect at import."""
-        tree = mutant(self.source, mutation)
-        pairs = exchanged(self.old, compile(tree, str(self.path), "exec", dont_inherit=True))
+        self.new = compile(mutant(self.source, mutation), str(self.path), "exec", dont_inherit=True)
+        pairs = exchanged(self.old, self.new)
         if pairs is None:
             return None
         found = [(function, new) for old, new in pairs for function in self.functions.get(key(old), [])]
@@ -214,6 +225,8 @@ class Server:
         def prepare() -> None:
             for function, code in swaps:
                 function.__code__ = code
+            if swaps:  # for the other load of the package, which may import the file later
+                replace_code(str(self.path), self.new)
 
         names = [name for _, name in tests]
         limits = [GRACE + PATIENCE * seconds for seconds, _ in tests]

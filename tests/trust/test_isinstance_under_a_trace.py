@@ -322,3 +322,31 @@ def test_a_module_that_is_told_the_truth_is_told_it_by_abstract_classes_too():
 
     grad(f)(1.5)
     assert found == [(False, True)]
+
+
+def test_it_is_told_once_for_each_function():
+    def f(x):
+        return x if type(x) is float else 4.0 * x
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            kinds.look_for_types(f)
+    assert len(told) == 1
+
+
+def test_a_value_that_was_kept_is_one_from_outside_for_the_next_trace():
+    kept, found = [], []
+
+    def keeps(x):
+        kept.append(x * 2.0)
+        return x * x
+
+    def asks(x):
+        found.append((isinstance(kept[0], float), isinstance(x, float)))
+        return x * x
+
+    grad(keeps)(1.5)
+    grad(asks)(1.5)
+    assert found == [(False, True)]
+    assert kinds._here.traces == {}
