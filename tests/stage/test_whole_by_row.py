@@ -75,6 +75,11 @@ def zero_without_a_sign(x, y):
     return m.copysign(1.0, int(x) * 1.0) * x + m.atan2(0.0 * int(-0.4 * x / (x + 1.0)), -1.0) * y
 
 
+def products_without_a_sign(x, y):
+    i = int(x)
+    return m.atan2(-i * y, -1.0) + m.atan2(i // -3 * y, -1.0) * x + m.atan2(i % 5 * (i - 20) * 1.0, -1.0) * y
+
+
 def power(x, y):
     return x ** int(x * 0.1) * y ** round(y)
 
@@ -133,8 +138,8 @@ def in_a_sum(x, y):
 
 MERGED = [
     interpolated, interpolated_values, from_the_end, short, rows_of_pairs, grid, of_an_array, of_parameters, parity, steps,
-    zero_without_a_sign, power, bits, divided, bounded, one_or_another, twice, in_a_list, in_a_loop, inside_a_derivative,
-    in_a_condition, in_a_sum,
+    zero_without_a_sign, products_without_a_sign, power, bits, divided, bounded, one_or_another, twice, in_a_list, in_a_loop,
+    inside_a_derivative, in_a_condition, in_a_sum,
 ]  # fmt: skip
 ROWS = [[x, y] for x, y in zip([3.7, 0.0, 0.5, 2.5, 1.0, 11.99, 38.5, 7.0, 29.25, 5.0], [1.5, 0.3, 2.0, 1.0, 0.7] * 2)]
 ROWS += [[-0.0, 1.25], [-0.4, 1.75], [0.9999999999999999, 2.25]]
@@ -183,6 +188,17 @@ def test_a_row_that_raises_does_so_with_its_number(bad, error):
 def test_numbers_that_are_too_large_run_on_their_own():
     xs = np.array([3.5, 2.0**40 + 0.5, -(2.0**60), 7.25])
     assert list(vmap(lambda x: int(x) * 2.0 + x)(xs)) == [int(x) * 2.0 + x for x in xs.tolist()]
+
+
+@needs_llvm
+def test_a_zero_in_a_late_call_has_no_sign():
+    def angle(x, y):
+        return m.atan2(-int(x) * y, -1.0)
+
+    f = jit(angle, wait=True)
+    for k in range(100):
+        f(5.0 + k, 1.5)
+    assert f(0.5, 1.5) == angle(0.5, 1.5) == standard.pi
 
 
 @needs_llvm

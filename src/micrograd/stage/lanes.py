@@ -174,7 +174,15 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     elif op is operator.add and type(a) is int and b.more is not None:
         more = b.more + a
     counted = terms is not None and any(type(n) is Lane and n.counted for n in (a, b))
-    return Lane(int, op(x, y), terms, offset, most, more, within, counted)
+    found = _without_sign_of_zero(op(x, y), a, b) if op is operator.mul else op(x, y)
+    return Lane(int, found, terms, offset, most, more, within, counted)
+
+
+def _without_sign_of_zero(found: Any, a: Any, b: Any) -> Any:
+    """A product or a quotient of whole numbers: the float is -0.0 where 0 meets a negative number, and the int is 0."""
+    ends = [interval(x) for x in (a, b)]
+    signed = any(of is None or of[0] < 0 for of in ends)
+    return engine.apply(OPS["add"], found, 0.0) if signed else found
 
 
 def _within(op: Callable[[Any, Any], Any], a: tuple[int, int] | None, b: tuple[int, int] | None) -> Any:
@@ -218,6 +226,7 @@ def _division(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any, kinds: 
     whole = engine.apply(OPS["floor"], engine.apply(OPS["div"], x, y))
     sizes = [n.most if type(n) is Lane else abs(n) for n in (a, b)]
     if op is operator.floordiv:
+        whole = _without_sign_of_zero(whole, 1, b)
         within = _within(op, interval(a), (b, b)) if type(b) is int else None
         return Lane(int, whole, most=sizes[0], within=within)
     counted = type(b) is int and (affine(a) is not None or a.within is not None)
