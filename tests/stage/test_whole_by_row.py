@@ -20,6 +20,7 @@ LONG = [float(k * k % 17) for k in range(40)]
 SHORT = [1.0, -4.0, 9.0, 0.25, 2.0]
 PAIRS = [(1.0, 2.0), (3.0, -4.0), (5.0, 6.0)]
 GRID = [[float(i * 7 + j) for j in range(6)] for i in range(6)]
+WHOLE = [k * 7 % 40 for k in range(40)]
 ARRAY = np.linspace(-1.0, 1.0, 40)
 PARAMETERS = [Value(0.3 * k + 1.0) for k in range(40)]
 
@@ -136,10 +137,20 @@ def in_a_sum(x, y):
     return m.sum([int(x), y, round(x, 1)]) * m.dot([x, int(y)], [int(x), y]) + m.max([y, int(x)])
 
 
+def of_ints(x, y):
+    i = WHOLE[int(x)]
+    return LONG[i] * y + WHOLE[WHOLE[int(x) % 9] % 12] // 2 * x + m.copysign(1.0, -i) + isinstance(i, int)
+
+
+def of_ints_and_floats(x, y):
+    v = [x, y, 0, 4, 5.0, 6, 0.0, 8, 9, 10, 11, 12][int(x) % 12]
+    return (y if isinstance(v, int) else v) + m.copysign(1.0, -v)
+
+
 MERGED = [
     interpolated, interpolated_values, from_the_end, short, rows_of_pairs, grid, of_an_array, of_parameters, parity, steps,
     zero_without_a_sign, products_without_a_sign, power, bits, divided, bounded, one_or_another, twice, in_a_list, in_a_loop,
-    inside_a_derivative, in_a_condition, in_a_sum,
+    inside_a_derivative, in_a_condition, in_a_sum, of_ints, of_ints_and_floats,
 ]  # fmt: skip
 ROWS = [[x, y] for x, y in zip([3.7, 0.0, 0.5, 2.5, 1.0, 11.99, 38.5, 7.0, 29.25, 5.0], [1.5, 0.3, 2.0, 1.0, 0.7] * 2)]
 ROWS += [[-0.0, 1.25], [-0.4, 1.75], [0.9999999999999999, 2.25]]
@@ -199,6 +210,34 @@ def test_a_zero_in_a_late_call_has_no_sign():
     for k in range(100):
         f(5.0 + k, 1.5)
     assert f(0.5, 1.5) == angle(0.5, 1.5) == standard.pi
+
+
+@needs_llvm
+def test_an_int_among_other_numbers_is_one_in_a_late_batch():
+    def found(x, y):
+        v = [x, y, 0, 4, 5, 6, 7, 8, 9, 10][int(x)]
+        return y if isinstance(v, int) else v * 2.0
+
+    f = vmap(found)
+    for _ in range(10):
+        f(np.array([0.5, 1.5]), np.array([1.5, 2.5]))
+    assert f(np.array([0.5, 2.5]), np.array([1.5, 1.5])).tolist() == [1.0, 1.5]
+
+
+@needs_llvm
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "bool"])
+def test_numbers_of_other_arrays_have_an_arithmetic_of_their_own(dtype):
+    array = np.array([0.1, 200, 3, 17, 0, 5, 6.7, 99, 250, 31]).astype(dtype)
+
+    def f(x, y):
+        a, b = array[int(x)], array[int(y)]
+        return x * (a * b + a) + y
+
+    xs, ys = np.array([1.5, 6.5, 4.0, 3.0, 8.25]), np.array([2.5, 7.0, 0.5, 1.0, 6.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "overflow encountered")
+        assert vmap(f)(xs, ys).tolist() == [f(Value(x), Value(y)).data for x, y in zip(xs.tolist(), ys.tolist())]
 
 
 @needs_llvm

@@ -24,7 +24,6 @@ from micrograd.stage.lanes import Lane, lose, plain
 from micrograd.stage.masks import FALSE
 from micrograd.stage.nodes import node_of, result_of
 from micrograd.stage.packed import FLOATS, MIXED, Packed, pack, packed
-from micrograd.stage.summary import is_number
 from micrograd.tape.builder import Builder
 from micrograd.tape.tape import LOAD, PICK, Loop
 from micrograd.tree import is_array
@@ -82,14 +81,17 @@ def item(m: Machine, x: Any, index: Lane) -> Any:
         if type(array.length) is not int or type(array.start) is not int:
             raise Unsupported("an index that differs by row, of a list whose length changes")
         return _searched(m, array, _position(m, index, array.length))
-    if is_array(x) and x.ndim == 1:
+    if is_array(x) and x.ndim == 1 and x.dtype.str in ("<f8", ">f8"):  # other numbers of NumPy have an arithmetic of their own
         x = [float(number) for number in x.tolist()]
     if type(x) not in (list, tuple) or not x:
         raise Unsupported("an index that differs by row, of something else than a list")
-    numbers = all(is_number(plain(m.now(y))) and type(y) is not bool for y in x)
+    ints = all(type(y) is int for y in x)
+    numbers = ints or all(isinstance(y, Value) or _is_float(y) for y in map(m.now, x))
     if len(x) > (LONGEST if numbers else MOST):
         raise Unsupported(f"an index that differs by row, of a list of {len(x):,} {'numbers' if numbers else 'things'}")
     at = _position(m, index, len(x))
+    if ints and len(x) > SHORT:
+        return _searched_int(m, x, at)
     if numbers and len(x) > SHORT:
         return _searched(m, pack(m, list(x) if type(x) is tuple else x), at)
     entries, rest = [], m.here
@@ -98,6 +100,11 @@ def item(m: Machine, x: Any, index: Lane) -> Any:
         rest = m.masks.without(rest, rows)
         entries.append((rows, None, m.now(y)))
     return join(m, [e for e in [*entries, (rest, None, m.now(x[-1]))] if e[0] is not FALSE])
+
+
+def _is_float(x: Any) -> bool:
+    """Whether x is a plain float."""
+    return isinstance(x, float) or (type(x) is Lane and x.kind is float)
 
 
 def _position(m: Machine, index: Lane, length: int) -> Any:
@@ -113,6 +120,18 @@ def _position(m: Machine, index: Lane, length: int) -> Any:
     outside = m.masks.either(m.masks.compare("lt", at, 0.0), m.masks.compare("ge", at, float(length)))
     lose(m, outside, "an index is outside of a list")
     return at
+
+
+def _searched_int(m: Machine, x: Any, at: Any) -> Any:
+    """The item of a list of ints, which is an int as well."""
+    most = max(map(abs, x))
+    if most >= LARGEST:
+        raise Unsupported("an index that differs by row, of a list with a very large int")
+    key = id(x), "ints"
+    known = m.stacks.get(key)
+    if known is None or known[1] != list(x):
+        known = m.stacks[key] = x, list(x), [float(y) for y in x]
+    return Lane(int, plain(_searched(m, pack(m, known[2]), at)), most=most)
 
 
 def _searched(m: Machine, p: Packed, at: Any) -> Any:
