@@ -81,7 +81,9 @@ def item(m: Machine, x: Any, index: Lane) -> Any:
         if type(array.length) is not int or type(array.start) is not int:
             raise Unsupported("an index that differs by row, of a list whose length changes")
         return _searched(m, array, _position(m, index, array.length))
-    if is_array(x) and x.ndim == 1 and x.dtype.str in ("<f8", ">f8"):  # other numbers of NumPy have an arithmetic of their own
+    if (
+        is_array(x) and x.ndim == 1 and x.dtype.str in ("<f8", ">f8")
+    ):  # other numbers of NumPy have an arithmetic of their own
         x = [float(number) for number in x.tolist()]
     if type(x) not in (list, tuple) or not x:
         raise Unsupported("an index that differs by row, of something else than a list")
