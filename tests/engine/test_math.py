@@ -106,6 +106,25 @@ def test_min_and_max_of_many(Value, mgmath):
     assert mgmath.max([5]) == 5
 
 
+def test_lists_may_be_iterators(Value, mgmath):
+    xs = [Value(1.0), 2.0, 4.0]
+    for name in ("sum", "prod", "mean", "logsumexp", "fsum"):
+        function = getattr(mgmath, name)
+        assert function(iter(xs)).data == function(xs).data and function(iter(xs[1:])) == function(xs[1:])
+    for name in ("dot", "dist", "sumprod"):
+        function = getattr(mgmath, name)
+        assert function(iter(xs), iter(xs[::-1])).data == function(xs, xs[::-1]).data
+    assert [y.data for y in mgmath.softmax(iter(xs))] == [y.data for y in mgmath.softmax(xs)]
+    assert mgmath.max(iter(xs)) == 4.0 and mgmath.min(iter(xs)).data == 1.0
+
+
+def test_no_gradient_passes_stop_gradient(Value, mgmath):
+    x = Value(3.0)
+    y = mgmath.stop_gradient(x) * x
+    y.backward()
+    assert (y.data, x.grad) == (9.0, 3.0) and mgmath.stop_gradient(2) == 2.0
+
+
 def test_softmax(Value, mgmath):
     xs = [Value(1000.0), Value(1001.0), Value(999.0)]
     p = mgmath.softmax(xs)

@@ -114,6 +114,8 @@ FSUM = [
     [2.0**53, 1.0, 2.0**-100], [2.0**53 + 10.0, 1.0, 2.0**-100], [1.0 / n for n in range(1, 1001)],
     [(-1.0) ** n / n for n in range(1, 1001)], [1e16, 1.0, 1e-16], [inf, 1.0], [-inf, nan], [1, 2, 3],
     [2.0**n - 2.0 ** (n + 50) + 2.0 ** (n + 52) for n in range(-1074, 972, 2)] + [-(2.0**1022)],
+    [inf, -inf], [1e308, 1e308], [-1e308, -1e308, 1.0],
+    [-(2.0**148) * (1 + 2.0**-51), 2.0**95, 2.0**41 + 2.0**-11, 2.0**-118, -(2.0**41) - 2.0**-11],
 ]  # fmt: skip
 
 
@@ -125,7 +127,7 @@ def test_fsum_of_numbers(xs):
         assert bits(ours.fsum(iter(xs))) == bits(ours.fsum(xs))
 
 
-@pytest.mark.parametrize("xs", [FSUM[i] for i in (1, 2, 4, 5, 6, 8, 9, 10)], ids=str)
+@pytest.mark.parametrize("xs", [FSUM[i] for i in (1, 2, 3, 4, 5, 6, 8, 9, 10, -1)], ids=str)
 def test_fsum_of_values(Value, mgmath, xs):
     """The same sum, with a slope of 1 for each term."""
     values = [Value(x) for x in xs]
@@ -133,6 +135,20 @@ def test_fsum_of_values(Value, mgmath, xs):
     total.backward()
     assert same("fsum", total.data, math.fsum(xs))
     assert [v.grad for v in values] == [1.0] * len(xs)
+
+
+def test_sumprod_of_whole_numbers_and_of_iterators(Value, mgmath):
+    assert mgmath.sumprod([2, 3], [5, 7]) == 31 and mgmath.sumprod([10**20], iter([10**20])) == 10**40
+    assert mgmath.sumprod(iter([1.0, 2.0]), (3.0, 4.0)) == 11.0 and mgmath.sumprod([Value(2.0)], iter([3])).data == 6.0
+    with pytest.raises(ValueError, match="2 and 1"):
+        mgmath.sumprod([1.0, 2.0], [1.0])
+
+
+def test_isclose_refuses_negative_tolerances(mgmath):
+    assert mgmath.isclose(1.0, 1.1, rel_tol=0.0, abs_tol=0.2) and not mgmath.isclose(1.0, 1.1, rel_tol=0.0, abs_tol=0.0)
+    for bad in ({"rel_tol": -1e-9}, {"abs_tol": -1e-9}):
+        with pytest.raises(ValueError, match="non-negative"):
+            mgmath.isclose(1.0, 1.0, **bad)
 
 
 def test_hypot_and_dist_of_many():
