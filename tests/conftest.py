@@ -17,6 +17,7 @@ import pytest
 from twins import FREE_THREADED, MORE, NATIVE, PACKAGE, PYTHON, C, Twin, in_place
 
 _approx = pytest.approx
+NO_LLVM = "compiling needs llvmlite, which is not installed"  # of the error, and of the warning
 
 
 def _relative(expected: Any, rel: float | None = None, abs: float | None = None, nan_ok: bool = False) -> Any:
@@ -55,6 +56,17 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[Any]:
+    """Skip a test that gets as far as machine code where llvmlite is not installed: the core is tested without it."""
+    try:
+        return (yield)
+    except Exception as error:
+        if importlib.util.find_spec("llvmlite") is None and NO_LLVM in str(error):
+            pytest.skip("machine code needs llvmlite")
+        raise
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say what this run could not look at."""
     for missing, what in (
@@ -62,6 +74,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             not NATIVE,
             f"the C engine: it is not built ({'not for a free-threaded Python' if FREE_THREADED else 'install a C compiler'})",
         ),
+        (not importlib.util.find_spec("llvmlite"), "machine code: llvmlite is not installed"),
         (not importlib.util.find_spec("torch"), "comparisons with PyTorch: it is not installed (torch==2.13.0)"),
         (
             not importlib.util.find_spec("playwright") or not shutil.which("chromium"),

@@ -22,7 +22,7 @@ def nth(f, n):
     return f
 
 
-@pytest.mark.parametrize(
+SEAMS = pytest.mark.parametrize(
     ("f", "order", "at", "want"),
     [
         (mg.tanh, 3, 0.0, -2.0), (mg.tanh, 5, 0.0, 16.0), (mg.sigmoid, 3, 0.0, -1 / 8), (mg.softplus, 4, 0.0, -1 / 8),
@@ -30,8 +30,16 @@ def nth(f, n):
         (mg.gelu, 2, 0.0, math.sqrt(2 / math.pi)), (mg.atan, 2, math.inf, 0.0), (mg.erf, 2, math.inf, 0.0),
     ],
 )  # fmt: skip
+
+
+@SEAMS
 def test_a_smooth_function_has_its_derivatives_where_a_formula_has_a_seam(f, order, at, want):
     assert nth(f, order)(at) == pytest.approx(want, rel=1e-15, abs=0.0)
+
+
+@needs_llvm
+@SEAMS
+def test_and_the_compiled_function_has_them_too(f, order, at, want):
     assert jit(nth(f, order), wait=True)(at) == pytest.approx(want, rel=1e-15, abs=0.0)
 
 

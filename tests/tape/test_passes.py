@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -256,6 +255,8 @@ def test_a_pass_before_the_adjoint_keeps_what_a_where_of_a_constant_passes_on(na
 
 
 def test_a_where_of_a_constant_in_a_function_with_a_loop_has_the_gradient_of_eager_code(recwarn):
+    np = pytest.importorskip("numpy")
+
     def f(x):
         x = math.where(math.lt(0.5, 1.0), math.ceil(x), math.sin(x))
         x, n = abs(x) * x, 0
