@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 
+import mpmath
 import pytest
 
 from random_programs import needs_llvm
@@ -144,6 +145,21 @@ def test_pytorch_has_what_most_programs_use_and_agrees():
         seen = twins_agree(program, points(program, rng, 2), rng, range(0))
         compared += oracle_agrees(program, seen, rng, "PyTorch", torched.run)
     assert compared > 20
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "slope"),
+    [("m.tanh(x0)", -8.0, "sech(x)**2"), ("m.sigmoid(x0)", 20.0, "exp(-x)/(1 + exp(-x))**2"),
+     ("m.expm1(x0)", -20.0, "exp(x)"), ("m.elu(x0, 2.0)", -20.0, "2*exp(x)")],
+)  # fmt: skip
+def test_slopes_of_the_oracle_have_their_digits_where_a_function_levels_off(text, x, slope):
+    """PyTorch computes these from the result, and has half of the digits there."""
+    from fuzz import torched
+
+    if torched.torch is None:
+        pytest.skip(torched.MISSING)
+    found = torched.run(Program(1, (), f"def f(x0):\n    return {text}\n", True), [x], [1.0])
+    assert found[1] == pytest.approx(float(eval(slope, {**vars(mpmath), "x": mpmath.mpf(x)})), rel=1e-15, abs=0.0)
 
 
 @pytest.mark.parametrize("name", ["tape", "expression", "weights", "checkpoint", "cache", "request"])

@@ -115,6 +115,7 @@ FSUM = [
     [(-1.0) ** n / n for n in range(1, 1001)], [1e16, 1.0, 1e-16], [inf, 1.0], [-inf, nan], [1, 2, 3],
     [2.0**n - 2.0 ** (n + 50) + 2.0 ** (n + 52) for n in range(-1074, 972, 2)] + [-(2.0**1022)],
     [inf, -inf], [1e308, 1e308], [-1e308, -1e308, 1.0],
+    [2.0**53, 1.0, 1.5 * 2.0**-110, 2.0**-54 + 2.0**-105, -(2.0**-54) - 2.0**-105],  # a tie that the third part decides
     [-(2.0**148) * (1 + 2.0**-51), 2.0**95, 2.0**41 + 2.0**-11, 2.0**-118, -(2.0**41) - 2.0**-11],
 ]  # fmt: skip
 
@@ -127,7 +128,7 @@ def test_fsum_of_numbers(xs):
         assert bits(ours.fsum(iter(xs))) == bits(ours.fsum(xs))
 
 
-@pytest.mark.parametrize("xs", [FSUM[i] for i in (1, 2, 3, 4, 5, 6, 8, 9, 10, -1)], ids=str)
+@pytest.mark.parametrize("xs", [FSUM[i] for i in (1, 2, 3, 4, 5, 6, 8, 9, 10, -2, -1)], ids=str)
 def test_fsum_of_values(Value, mgmath, xs):
     """The same sum, with a slope of 1 for each term."""
     values = [Value(x) for x in xs]

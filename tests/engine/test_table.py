@@ -47,6 +47,12 @@ def test_an_identity_changes_no_bit(name):
     assert op.arity == 2 and all(same(op.value(x, op.identity), x) for x in POINTS)
 
 
+@pytest.mark.parametrize("name", [name for name, op in OPS.items() if op.absorbing is not None])
+def test_what_absorbs_every_finite_number(name):
+    op = OPS[name]
+    assert op.arity == 2 and all(op.value(x, op.absorbing) == op.absorbing for x in POINTS if math.isfinite(x))
+
+
 @pytest.mark.parametrize(
     ("partial", "expected"),
     [
