@@ -99,7 +99,8 @@ def text() -> str:
     named = [op for op in fixed if op.arity <= 2 and op.symbol == op.name]
     rows = [f"METHOD{op.arity}({op.name}, OP_{op.name.upper()})" for op in named]
     out.append("/* The ops that are methods of Value. */\n#define METHODS \\\n    " + " \\\n    ".join(rows) + "\n")
-    rows = [f"METHOD{op.arity}_ROW({op.name})" for op in named]
+    second = [f", other={op.defaults[0]}" if op.defaults else ", other" for op in named]
+    rows = [f'METHOD{op.arity}_ROW({op.name}, "{x if op.arity == 2 else ""}")' for op, x in zip(named, second)]
     out.append("#define METHOD_ROWS \\\n    " + " \\\n    ".join(rows) + "\n")
     return "\n".join(out)
 

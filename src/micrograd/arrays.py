@@ -77,8 +77,18 @@ FUNCTIONS = {
     "column_stack", "append", "insert", "broadcast_to", "broadcast_arrays", "reshape", "ravel", "expand_dims",
     "squeeze", "transpose", "atleast_1d", "atleast_2d", "atleast_3d", "repeat", "tile", "full_like", "copy",
     "copyto", "shape", "ndim", "size", "iscomplexobj", "isrealobj", "array_repr", "array_str", "array2string",
-    "result_type",
+    "result_type", "row_stack",
 }  # fmt: skip
+
+STACKING = {
+    "concatenate",
+    "stack",
+    "row_stack",
+    "hstack",
+    "vstack",
+    "dstack",
+    "column_stack",
+}  # of the items of their argument
 
 
 @cache
@@ -154,6 +164,8 @@ def know_numpy(np: Any) -> None:
 def plain(x: Any) -> Any:
     """A scalar of NumPy's as Python has it: a float, where it is a real number."""
     kind = x.dtype.kind
+    if kind in "mM":  # the item of a duration without a unit is a plain number
+        operand.refuse(x)
     return float(x) if kind in "fiub" else complex(x) if kind == "c" else x.item()
 
 
@@ -223,6 +235,9 @@ def array_function(self: Value, function: Any, types: Any, args: Any, kwargs: An
         if isinstance(x, (list, tuple)):
             return type(x)([inside(item) for item in x])
         return boxed(x, np)
+
+    if name in STACKING and args and isinstance(args[0], np.ndarray):  # NumPy has asked the Values in the array
+        args = (list(args[0]), *args[1:])
 
     if name == "copyto":  # np.full and np.full_like come here with casting="unsafe"
         if args[0].dtype.kind != "O":

@@ -39,7 +39,7 @@ class Value(Methods):
     """A scalar, its gradient, and the op and inputs that made it."""
 
     __slots__ = ("data", "grad", "_prev", "_op", "_rule", "_partials", "__dict__")
-    __array_ufunc__ = None  # NumPy leaves `np.float64(2) * Value(3)` to us
+    __array_ufunc__: Any = None  # NumPy leaves `np.float64(2) * Value(3)` to us
     label = ""
 
     def __init__(self, data: SupportsFloat, _children: Iterable[Value] = (), _op: Any = "", label: str = "") -> None:

@@ -8,7 +8,9 @@ from micrograd.ops import Op
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, overload
+
+    from micrograd.engine import Value
 
 
 class Primitive:
@@ -19,6 +21,13 @@ class Primitive:
         self.__name__ = op.name
         self.__doc__ = op.value.__doc__
         self.__wrapped__ = op.value
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __call__(self, *args: float) -> float: ...  # type: ignore[overload-overlap]
+        @overload
+        def __call__(self, *args: float | Value) -> Value: ...
 
     def __call__(self, *args: Any) -> Any:
         return engine.apply(self.op, *args)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, update_wrapper
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from micrograd import anomaly
 from micrograd.engine import Value
@@ -227,6 +227,14 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Ca
     return Derived(gradient, grad, f, argnums, has_aux)
 
 
+@overload
+def jvp(
+    f: Callable[..., R], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: Literal[False] = False
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False
+) -> tuple[Any, ...]: ...
 def jvp(
     f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False
 ) -> tuple[Any, ...]:
@@ -249,7 +257,7 @@ def jvp(
     return results
 
 
-def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     """The result of f at primals, and its derivative there as a linear function of the tangents; f itself runs once.
 
     >>> from micrograd import linearize
@@ -274,6 +282,12 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., 
     return result, push
 
 
+@overload
+def vjp(
+    f: Callable[..., R], *primals: Any, has_aux: Literal[False] = False
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+@overload
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]: ...
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The result of f at primals, and a function from its cotangent to those of the primals: reverse sweeps.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from micrograd.engine import NATIVE
 from twins import PACKAGE, ROOT
 
 pytest.importorskip("mypy")
@@ -87,10 +88,19 @@ MISTAKES = [  # each line is an error to mypy and to pyright
     "v29: Value = nn.Sequential(nn.Tanh(), nn.Tanh(), nn.Tanh(), nn.Tanh(), nn.Tanh(), nn.Linear(2, 3))([1.0, 2.0])",
     "v27: Value = losses.mse([Value(1.0)], [1.0], reduction='none')",
     "losses.mae([Value(1.0)], [1.0], reduction='none').backward()",
+    "v30: str = cube(2.0)",
+    "v31: float = cube(Value(2.0))",
+    "cube('a')",
+    "v32: str = round(Value(2.5))",
+    "v33: int = round(Value(2.5), 1)",
+    "v34: str = jvp(area, (1.0, 2.0), (1.0, 0.0))[1]",
+    "v35: str = vjp(area, 1.0, 2.0)[0]",
+    "v36: str = linearize(area, 1.0, 2.0)[0]",
     "v28: list[str] = losses.cross_entropy([[Value(1.0)]], [0], 'none')",
 ]
 START = """from micrograd import (
-    Value, custom_vjp, explore, grad, jacfwd, jit, losses, math, minimize, nn, random, remat, root, value_and_grad, vmap,
+    Value, custom_vjp, explore, grad, jacfwd, jit, jvp, linearize, losses, math, minimize, nn, primitive, random, remat, root,
+    value_and_grad, vjp, vmap,
 )
 
 
@@ -102,6 +112,11 @@ class Spring:
     @jit
     def force(self, x: float) -> float:
         return -2.0 * x
+
+
+@primitive(lambda x, y: 3 * x * x)
+def cube(x: float) -> float:
+    return x * x * x
 
 
 """
@@ -163,6 +178,31 @@ def test_the_stub_of_math_is_that_of_the_table():
     command = [sys.executable, str(ROOT / "tools" / "gen_math_pyi.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_stub_of_value_has_every_method_of_the_table():
+    from micrograd.ops import OPS
+
+    stub = (PACKAGE / "methods.pyi").read_text()
+    found = dict(re.findall(r"    def (\w+)\(self(.*)\) -> Value: \.\.\.", stub))
+    for op in OPS.values():
+        if op.arity in (1, 2) and op.symbol == op.name:
+            # The methods of the C engine take nothing by name.
+            default = f" = {op.defaults[0]}" if op.defaults else ""
+            assert re.fullmatch(rf", \w+: Any{default}, /" if op.arity == 2 else "", found[op.name]), op.name
+
+
+def test_methods_have_signatures():
+    import inspect
+
+    from micrograd import Value
+
+    for name in ("backward", "zero_grad", "detach"):
+        assert next(iter(inspect.signature(getattr(Value, name)).parameters)) == "self"
+    if NATIVE:  # the C engine has them in its docstrings
+        assert str(inspect.signature(Value.tanh)) == "(self, /)"
+        assert str(inspect.signature(Value.min)) == "(self, other, /)"
+        assert str(inspect.signature(Value.leaky_relu)) == "(self, other=0.01, /)"
 
 
 def test_the_package_says_that_it_is_typed():

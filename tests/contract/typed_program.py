@@ -73,11 +73,18 @@ def predict(x: float) -> Value:
 
 
 p: Value = predict(2.0)
+nearest: int = round(c)
+tenths: float = round(c, 1)
+ufunc = np.exp(a)
 
 
 @primitive(lambda x, y: 3 * x * x)
 def cube(x: float) -> float:
     return x * x * x
+
+
+cubed: float = cube(2.0)
+cubed_value: Value = cube(a)
 
 
 # math: a number in gives a number out, a Value in gives a Value out
@@ -124,7 +131,11 @@ both = jit(vmap(value_and_grad(area)))
 J = jacobian(lambda x: [x, x * x])(2.0)
 H = hessian(lambda x: x**3)(2.0)
 out, tangent = jvp(area, (1.0, 2.0), (1.0, 0.0))
-out, pull = vjp(area, 1.0, 2.0)
+moved: float = tangent
+same, pull = vjp(area, 1.0, 2.0)
+pulled: tuple[float, float] = pull(1.0)
+sine: float = jit(math.sin)(1.0)
+steep = grad(math.atan2)(1.0, 2.0), grad(grad(lambda x: math.sin(x) * x))(1.0), jit(grad(lambda p: p["a"]))({"a": 1.0})
 hv = hvp(lambda x: x**3, (2.0,), (1.0,))
 check_grad(area, 1.0, 2.0)
 columns = jacfwd(area)(1.0, 2.0), jacrev(area)(1.0, height=2.0)

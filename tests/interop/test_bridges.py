@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import micrograd
-from micrograd import export_c, export_onnx, export_text, to_torch
+from micrograd import Value, export_c, export_onnx, export_text, to_jax, to_torch
 
 np = pytest.importorskip("numpy")
 
@@ -62,3 +62,50 @@ def test_names_of_pythons_random_are_explained():
     with pytest.raises(AttributeError, match=r"no attribute 'seed'\n  Python's own random has it"):
         micrograd.random.seed(0)
     assert not hasattr(micrograd.random, "nothing")
+
+
+def bridge(library):
+    """A bridge, and what makes an array of its library."""
+    pytest.importorskip(library)
+    if library == "torch":
+        import torch
+
+        return to_torch, lambda x: torch.tensor(x, dtype=torch.float64)
+    import jax.numpy as jnp
+
+    return to_jax, jnp.array
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_a_value_among_the_arguments_is_refused(library):
+    # torch.as_tensor would take its number, and no gradient would reach it
+    to_library, array = bridge(library)
+    with pytest.raises(TypeError, match=f"to_{library}: an argument is a Value, and backward"):
+        to_library(lambda x, y: x * y)(Value(2.0), array([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_a_pole_in_the_first_row_or_at_one_is_infinite(library):
+    to_library, array = bridge(library)
+    assert to_library(lambda x: 1 / (x - 1))(array([1.0, 3.0])).tolist() == [float("inf"), 0.5]
+    assert to_library(lambda x: 1 / (x - 1))(array([3.0, 1.0])).tolist() == [0.5, float("inf")]
+
+
+def test_tensors_without_axes_do_not_decide_the_dtype():
+    torch = pytest.importorskip("torch")
+    times = to_torch(lambda x, y: x * y)
+    for a in (torch.float32, torch.float64, torch.float16):
+        for b in (torch.float32, torch.float64):
+            for x, y in ((torch.ones(2, dtype=a), torch.tensor(2.0, dtype=b)), (torch.tensor(2.0, dtype=a),) * 2):
+                assert times(x, y).dtype == (x * y).dtype
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_captured_values_are_constants_that_are_read_in_each_call(library):
+    to_library, array = bridge(library)
+    weight = Value(2.0)
+    times = to_library(lambda x: x * weight)
+    assert times(array([1.0, 3.0])).tolist() == [2.0, 6.0]
+    weight.data = 5.0
+    assert times(array([1.0, 3.0])).tolist() == [5.0, 15.0]
+    assert weight.grad == 0.0

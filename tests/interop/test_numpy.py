@@ -55,6 +55,21 @@ class TestArraysBesideAValue:
         assert y.data == (5.0 + 11.0) + 1.5 + 5.0 + 2.0 + 0.25
         assert [v.grad for v in x] == [4.0 + 0.5 + 2.0 - 0.5, 6.0 + 0.5 + 4.0 + 1.0 + 0.5]
 
+    @pytest.mark.parametrize("name", ["stack", "hstack", "vstack", "dstack", "column_stack"])
+    @pytest.mark.parametrize("shape", [(3,), (2, 2)])
+    def test_arrays_of_values_are_stacked(self, Value, name, shape):
+        # NumPy asks the items of such an array, which are Values, and hands over the array itself
+        numbers = np.arange(float(np.prod(shape))).reshape(shape)
+        values = np.array([Value(x) for x in numbers.ravel()]).reshape(shape)
+        result = getattr(np, name)(values)
+        assert data(result).tolist() == getattr(np, name)(numbers).tolist()
+        assert all(type(x) is Value for x in result.ravel())
+
+    def test_durations_are_refused(self, Value):
+        for unit in ((), ("s",)):
+            with pytest.raises(TypeError, match="timedelta"):
+                np.timedelta64(3, *unit) * Value(2.0)
+
     def test_division_by_zero_is_ieee(self, Value):
         with np.errstate(all="ignore"):
             assert data(Value(1.0) / np.array([0.0, -0.0])).tolist() == [np.inf, -np.inf]

@@ -114,3 +114,40 @@ def test_another_path_has_its_own_pattern():
 def test_inside_a_compiled_function_it_is_refused():
     with pytest.raises(TraceError, match="a sparse Jacobian is not a number"):
         jit(lambda x: sparse_jacobian(lambda y: [y[0]])([x])[0, 0])(1.0)
+
+
+class TestWhatIsGivenToSciPy:
+    def test_an_argument_that_is_no_tuple_is_one_argument(self):
+        assert minimize(lambda x, a: (x[0] - a) ** 2, [0.0], args=3.0).x == pytest.approx([3.0])
+        assert root(lambda x, a: [x[0] - a], [0.0], args=3.0).x == pytest.approx([3.0])
+        assert least_squares(lambda x, a: [x[0] - a], [0.0], args=3.0).x == pytest.approx([3.0])
+
+    def test_a_solver_of_ones_own_gets_the_gradient(self):
+        from scipy.optimize import OptimizeResult
+
+        def descend(fun, x0, args=(), jac=None, **_):
+            x = x0
+            for _ in range(100):
+                x = x - 0.1 * jac(x)
+            return OptimizeResult(x=x, fun=fun(x), success=True)
+
+        assert minimize(lambda x: (x[0] - 1.0) ** 2, [0.0], method=descend).x == pytest.approx([1.0])
+
+    @pytest.mark.parametrize("solve", [minimize, least_squares, root])
+    @pytest.mark.parametrize("jac", [lambda x: np.zeros(1), True, "2-point"])
+    def test_a_gradient_of_ones_own_is_refused_and_not_ignored(self, solve, jac):
+        with pytest.raises(TypeError, match=r"jac is not an option here(?s:.*)custom_vjp"):
+            solve(lambda x: x[0] ** 2, [1.0], jac=jac)
+
+    @pytest.mark.parametrize("solve", [minimize, least_squares, root])
+    def test_errors_name_the_function(self, solve):
+        def cost(x):
+            return float(x[0]) ** 2
+
+        with pytest.raises(TraceError, match=r"TestWhatIsGivenToSciPy.*cost is traced"):
+            solve(cost, [1.0])
+        with pytest.raises(TypeError, match=r"a function to solve is needed, not float: 3\.0"):
+            solve(3.0, [1.0])
+
+    def test_names_of_methods_in_capitals(self):
+        assert root(lambda x: [x[0] ** 2 - 2.0], [1.0], method="HYBR").njev >= 1

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.compile.vmap import vmap
+from micrograd.engine import Value, no_grad
 from micrograd.transforms import jvp, vjp
 from micrograd.tree import NUMBER, Shape, flatten, name_of, size
 
@@ -22,6 +23,11 @@ def in_order(bridge: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: 
         args = bound.args
     if not args:
         raise TypeError(f"{bridge}: {name_of(f)} was called without arguments, so the result has no shape")
+    if any(isinstance(a, Value) for a in args):
+        raise TypeError(
+            f"{bridge}: an argument is a Value, and backward() of the result would not reach it\n"
+            f"  Give its number, v.data, or call {name_of(f)} itself."
+        )
     return args
 
 
@@ -43,10 +49,11 @@ class Rowwise:
         self.flat, self.rows = flat, vmap(flat)
 
     def result(self, numbers: list[float]) -> Shape:
-        """How the result of f is arranged, found by running it on numbers."""
+        """How the result of f is arranged, found by running it on Values, which divide by zero as the kernel does."""
         if self.shape is None:
             leaves: list[Any] = []
-            self.shape = flatten(self.f(*numbers), leaves)
+            with no_grad():
+                self.shape = flatten(self.f(*[Value(x) for x in numbers]), leaves)
             if not leaves:
                 raise TypeError(f"{name_of(self.f)} returns no numbers: {self.shape[1]!r}")
         return self.shape

@@ -16,11 +16,12 @@ from micrograd import install
 from micrograd.compile.jit import jit
 from micrograd.jacobians import hessian, jacobian
 from micrograd.transforms import hvp, value_and_grad
-from micrograd.tree import flatten, unflatten
+from micrograd.tree import flatten, name_of, unflatten, wants_function
 from micrograd.typed import Minimum, Zeros
 
 K = TypeVar("K")
 X = TypeVar("X")
+Method = str | Callable[..., Any] | None  # a name of SciPy's, or a solver of one's own
 
 PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")  # methods that take Hessian times vector
 HESSIANS = ("dogleg", "trust-exact")  # methods that want the whole Hessian
@@ -34,10 +35,23 @@ def _optimize() -> Any:
 class _Problem:
     """A function of a structure of numbers, as a function of a flat array."""
 
-    def __init__(self, f: Callable[..., Any], x0: Any, args: tuple[Any, ...]) -> None:
+    def __init__(self, f: Callable[..., Any], x0: Any, args: Any, options: dict[str, Any]) -> None:
         import numpy as np
 
-        self.np, self.f, self.args = np, f, args
+        wants_function(f, "solve")
+        if "jac" in options:
+            raise TypeError(
+                "jac is not an option here: the derivatives are compiled from the function itself\n"
+                "  To use your own, give the function a rule (micrograd.custom_vjp), or call scipy.optimize directly."
+            )
+        self.np, self.f = np, f
+        self.args = args if isinstance(args, tuple) else (args,)  # as SciPy takes them
+
+        def value(x: Any) -> Any:
+            return f(self.at(x), *self.args)
+
+        value.__name__ = value.__qualname__ = name_of(f)
+        self.value = value  # f of a list of numbers or Values
         self.leaves: list[Any] = []
         self.shape = flatten(x0, self.leaves)
         if not self.leaves:
@@ -48,10 +62,6 @@ class _Problem:
         """The argument that f is called with."""
         return unflatten(self.shape, iter(list(x)))
 
-    def value(self, x: Any) -> Any:
-        """f of a list of numbers or Values."""
-        return self.f(self.at(x), *self.args)
-
     def finish(self, result: Any) -> Any:
         """SciPy's result, with x arranged as x0 was."""
         if self.shape[0] != "array" or len(self.shape[1]) != 1:
@@ -61,23 +71,19 @@ class _Problem:
 
 @overload
 def minimize(
-    f: Callable[..., Any], x0: list[float], args: tuple[Any, ...] = (), method: str | None = None, **options: Any
+    f: Callable[..., Any], x0: list[float], args: Any = (), method: Method = None, **options: Any
 ) -> Minimum[list[float]]: ...
 @overload
 def minimize(
-    f: Callable[..., Any], x0: float, args: tuple[Any, ...] = (), method: str | None = None, **options: Any
+    f: Callable[..., Any], x0: float, args: Any = (), method: Method = None, **options: Any
 ) -> Minimum[float]: ...
 @overload
 def minimize(
-    f: Callable[..., Any], x0: dict[K, float], args: tuple[Any, ...] = (), method: str | None = None, **options: Any
+    f: Callable[..., Any], x0: dict[K, float], args: Any = (), method: Method = None, **options: Any
 ) -> Minimum[dict[K, float]]: ...
 @overload
-def minimize(
-    f: Callable[..., Any], x0: X, args: tuple[Any, ...] = (), method: str | None = None, **options: Any
-) -> Minimum[X]: ...
-def minimize(
-    f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), method: str | None = None, **options: Any
-) -> Any:
+def minimize(f: Callable[..., Any], x0: X, args: Any = (), method: Method = None, **options: Any) -> Minimum[X]: ...
+def minimize(f: Callable[..., Any], x0: Any, args: Any = (), method: Method = None, **options: Any) -> Any:
     """Minimise f from x0 by `scipy.optimize.minimize`, with compiled derivatives.
 
     x0 is a number, an array, or a nested list, tuple or dict of numbers, and so is `result.x`. The gradient is always given;
@@ -89,7 +95,8 @@ def minimize(
     >>> {name: round(x, 6) for name, x in found.x.items()}
     {'a': 3.0, 'b': -1.0}
     """
-    optimize, problem, name = _optimize(), _Problem(f, x0, args), (method or "").lower()
+    optimize, problem = _optimize(), _Problem(f, x0, args, options)
+    name = method.lower() if isinstance(method, str) else ""
     np = problem.np
     if name not in WITHOUT_GRADIENT:
         both = jit(value_and_grad(problem.value), wait=True)
@@ -112,7 +119,7 @@ def minimize(
     return problem.finish(optimize.minimize(run, problem.start, method=method, **options))
 
 
-def least_squares(f: Callable[..., Any], x0: X, args: tuple[Any, ...] = (), **options: Any) -> Zeros[X]:
+def least_squares(f: Callable[..., Any], x0: X, args: Any = (), **options: Any) -> Zeros[X]:
     """Minimise the sum of squares of the numbers that f returns, by `scipy.optimize.least_squares`, with a compiled Jacobian.
 
     >>> from micrograd import least_squares
@@ -120,22 +127,22 @@ def least_squares(f: Callable[..., Any], x0: X, args: tuple[Any, ...] = (), **op
     >>> [round(float(v), 6) for v in line.x]
     [2.0, 1.0]
     """
-    optimize, problem = _optimize(), _Problem(f, x0, args)
+    optimize, problem = _optimize(), _Problem(f, x0, args, options)
     residuals, slopes = _vector(problem)
     found: Zeros[X] = problem.finish(optimize.least_squares(residuals, problem.start, jac=slopes, **options))
     return found
 
 
-def root(f: Callable[..., Any], x0: X, args: tuple[Any, ...] = (), method: str = "hybr", **options: Any) -> Zeros[X]:
+def root(f: Callable[..., Any], x0: X, args: Any = (), method: str = "hybr", **options: Any) -> Zeros[X]:
     """Find where all numbers that f returns are zero, by `scipy.optimize.root`, with a compiled Jacobian.
 
     >>> from micrograd import math, root
     >>> [round(float(v), 6) for v in root(lambda x: [x[0] * x[0] - 2.0, x[1] - math.exp(x[0] - x[0])], [1.0, 0.0]).x]
     [1.414214, 1.0]
     """
-    optimize, problem = _optimize(), _Problem(f, x0, args)
+    optimize, problem = _optimize(), _Problem(f, x0, args, options)
     residuals, slopes = _vector(problem)
-    jac = slopes if method in ("hybr", "lm") else None
+    jac = slopes if method.lower() in ("hybr", "lm") else None
     found: Zeros[X] = problem.finish(optimize.root(residuals, problem.start, method=method, jac=jac, **options))
     return found
 
@@ -149,6 +156,7 @@ def _vector(problem: _Problem) -> tuple[Callable[[Any], Any], Callable[[Any], An
         flatten(problem.value(x), leaves)
         return leaves
 
+    flat.__name__ = flat.__qualname__ = problem.value.__name__
     values, slopes = jit(flat, wait=True), jit(jacobian(flat), wait=True)
     return (
         lambda x: np.array(values(x.tolist()), dtype=float),

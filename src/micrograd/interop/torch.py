@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -37,9 +38,9 @@ def to_torch(f: Callable[..., Any]) -> Callable[..., Any]:
                 "to_torch: a function of real numbers takes no complex tensors; pass .real and .imag separately"
             )
         floats = [t for t, told in zip(given, tensors) if isinstance(told, torch.Tensor) and t.is_floating_point()]
-        dtype, device = (floats[0].dtype, floats[0].device) if floats else (torch.float64, given[0].device)
-        for t in floats:
-            dtype = torch.promote_types(dtype, t.dtype)
+        device = (floats or given)[0].device
+        kinds = [t.dtype for t in floats if t.dim()] or [t.dtype for t in floats]  # tensors without axes decide nothing
+        dtype = functools.reduce(torch.promote_types, kinds) if kinds else torch.float64
         wide = torch.broadcast_tensors(*[t.to("cpu", torch.float64) for t in given])
         known = rowwise.setdefault(len(given), Rowwise(f, len(given)))
         results = _apply(known, wide)

@@ -199,8 +199,9 @@ static PyObject *call_method(int op, PyObject *self, PyObject *const *args, Py_s
 
 METHODS
 
-#define METHOD1_ROW(name) {#name, method_##name, METH_NOARGS, #name " of this value, as a new node."},
-#define METHOD2_ROW(name) {#name, CAST(method_##name), METH_FASTCALL, #name " of this value and another, as a new node."},
+#define SIGNATURE(name, more) #name "($self" more ", /)\n--\n\n" #name " of this value"
+#define METHOD1_ROW(name, more) {#name, method_##name, METH_NOARGS, SIGNATURE(name, more) ", as a new node."},
+#define METHOD2_ROW(name, more) {#name, CAST(method_##name), METH_FASTCALL, SIGNATURE(name, more) " and another, as a new node."},
 
 PyMethodDef table_methods[] = {METHOD_ROWS{NULL, NULL, 0, NULL}};
 

@@ -2585,53 +2585,53 @@ static inline double partial32(int op, double a, double b, double c, double y) {
     METHOD1(probit, OP_PROBIT)
 
 #define METHOD_ROWS \
-    METHOD2_ROW(fmod) \
-    METHOD2_ROW(remainder) \
-    METHOD1_ROW(neg) \
-    METHOD1_ROW(abs) \
-    METHOD2_ROW(copysign) \
-    METHOD2_ROW(min) \
-    METHOD2_ROW(max) \
-    METHOD1_ROW(exp) \
-    METHOD1_ROW(exp2) \
-    METHOD1_ROW(expm1) \
-    METHOD1_ROW(log) \
-    METHOD1_ROW(log1p) \
-    METHOD1_ROW(log2) \
-    METHOD1_ROW(log10) \
-    METHOD1_ROW(sqrt) \
-    METHOD1_ROW(cbrt) \
-    METHOD1_ROW(sin) \
-    METHOD1_ROW(cos) \
-    METHOD1_ROW(tan) \
-    METHOD1_ROW(asin) \
-    METHOD1_ROW(acos) \
-    METHOD1_ROW(atan) \
-    METHOD2_ROW(atan2) \
-    METHOD1_ROW(sinh) \
-    METHOD1_ROW(cosh) \
-    METHOD1_ROW(tanh) \
-    METHOD1_ROW(asinh) \
-    METHOD1_ROW(acosh) \
-    METHOD1_ROW(atanh) \
-    METHOD2_ROW(hypot) \
-    METHOD1_ROW(erf) \
-    METHOD1_ROW(erfc) \
-    METHOD1_ROW(sigmoid) \
-    METHOD1_ROW(sigmoid_slope) \
-    METHOD1_ROW(relu) \
-    METHOD2_ROW(leaky_relu) \
-    METHOD2_ROW(elu) \
-    METHOD1_ROW(softplus) \
-    METHOD1_ROW(silu) \
-    METHOD1_ROW(gelu) \
-    METHOD1_ROW(gamma) \
-    METHOD1_ROW(lgamma) \
-    METHOD1_ROW(digamma) \
-    METHOD2_ROW(zeta) \
-    METHOD1_ROW(floor) \
-    METHOD1_ROW(ceil) \
-    METHOD1_ROW(round) \
-    METHOD1_ROW(trunc) \
-    METHOD1_ROW(sign) \
-    METHOD1_ROW(probit)
+    METHOD2_ROW(fmod, ", other") \
+    METHOD2_ROW(remainder, ", other") \
+    METHOD1_ROW(neg, "") \
+    METHOD1_ROW(abs, "") \
+    METHOD2_ROW(copysign, ", other") \
+    METHOD2_ROW(min, ", other") \
+    METHOD2_ROW(max, ", other") \
+    METHOD1_ROW(exp, "") \
+    METHOD1_ROW(exp2, "") \
+    METHOD1_ROW(expm1, "") \
+    METHOD1_ROW(log, "") \
+    METHOD1_ROW(log1p, "") \
+    METHOD1_ROW(log2, "") \
+    METHOD1_ROW(log10, "") \
+    METHOD1_ROW(sqrt, "") \
+    METHOD1_ROW(cbrt, "") \
+    METHOD1_ROW(sin, "") \
+    METHOD1_ROW(cos, "") \
+    METHOD1_ROW(tan, "") \
+    METHOD1_ROW(asin, "") \
+    METHOD1_ROW(acos, "") \
+    METHOD1_ROW(atan, "") \
+    METHOD2_ROW(atan2, ", other") \
+    METHOD1_ROW(sinh, "") \
+    METHOD1_ROW(cosh, "") \
+    METHOD1_ROW(tanh, "") \
+    METHOD1_ROW(asinh, "") \
+    METHOD1_ROW(acosh, "") \
+    METHOD1_ROW(atanh, "") \
+    METHOD2_ROW(hypot, ", other") \
+    METHOD1_ROW(erf, "") \
+    METHOD1_ROW(erfc, "") \
+    METHOD1_ROW(sigmoid, "") \
+    METHOD1_ROW(sigmoid_slope, "") \
+    METHOD1_ROW(relu, "") \
+    METHOD2_ROW(leaky_relu, ", other=0.01") \
+    METHOD2_ROW(elu, ", other=1.0") \
+    METHOD1_ROW(softplus, "") \
+    METHOD1_ROW(silu, "") \
+    METHOD1_ROW(gelu, "") \
+    METHOD1_ROW(gamma, "") \
+    METHOD1_ROW(lgamma, "") \
+    METHOD1_ROW(digamma, "") \
+    METHOD2_ROW(zeta, ", other") \
+    METHOD1_ROW(floor, "") \
+    METHOD1_ROW(ceil, "") \
+    METHOD1_ROW(round, "") \
+    METHOD1_ROW(trunc, "") \
+    METHOD1_ROW(sign, "") \
+    METHOD1_ROW(probit, "")

@@ -254,8 +254,8 @@ static PyMethodDef value_methods[] = {
      "backward($self, gradient=1.0)\n--\n\nFill in `.grad` of every node that this one was made from.\n\n"
      "Leaf gradients accumulate over calls; those of intermediate nodes are overwritten."},
     {"_backward", CAST(value_push), METH_NOARGS, "Push this node's gradient into its inputs. Assign a function here to write an op of your own."},
-    {"zero_grad", CAST(value_zero_grad), METH_NOARGS, "Set `.grad` to zero in the whole graph behind this node."},
-    {"detach", CAST(value_detach), METH_NOARGS, "A leaf with the same data: no gradient passes through it."},
+    {"zero_grad", CAST(value_zero_grad), METH_NOARGS, "zero_grad($self)\n--\n\nSet `.grad` to zero in the whole graph behind this node."},
+    {"detach", CAST(value_detach), METH_NOARGS, "detach($self)\n--\n\nA leaf with the same data: no gradient passes through it."},
     {"_apply", value_apply_hook, METH_VARARGS, NULL},
     {"__round__", value_round_py, METH_VARARGS, NULL},
     {"__floor__", value_floor_py, METH_NOARGS, NULL},
