@@ -230,3 +230,19 @@ class TestOnnx:
         pytest.importorskip("onnx")
         with pytest.raises(CompileError, match="no operator of ONNX for 'atan2'"):
             export_onnx(math.atan2, 1.0, 2.0)
+
+    @pytest.mark.parametrize("name", ["log1p", "expm1", "erfc"])
+    def test_what_takes_several_operators(self, run, name):
+        f = getattr(math, name)
+        points = [1e-6, -1e-6, 3e-8, 0.3, -0.3, 0.7, -0.7, 1.5, 3.0, 20.0, 0.0, float("inf"), float("nan")]
+        points += [-0.99, -1.0, -2.0] if name == "log1p" else [-3.0, -200.0, float("-inf")]
+        rows = np.array(points, dtype=np.float32).reshape(-1, 1)
+        want = [f(float(x)) for x in rows[:, 0]]
+        found = run(export_onnx(f, 0.5), rows)[:, 0]
+        assert found.tolist() == pytest.approx(want, rel=1e-6, abs=2e-7 if name == "erfc" else 0.0, nan_ok=True)
+
+    def test_classifiers_with_softmax_and_gelu(self, run):
+        model = nn.Sequential(nn.Linear(2, 4, rng=0), nn.GELU(), nn.Linear(4, 3, rng=1), nn.Softmax())
+        rows = np.random.default_rng(0).normal(size=(20, 2)).astype(np.float32)
+        want = [[v.data for v in model(row)] for row in rows.astype(float)]
+        assert run(export_onnx(model, [0.0, 0.0]), rows) == pytest.approx(np.array(want), rel=1e-4, abs=1e-6)

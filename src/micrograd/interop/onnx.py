@@ -146,8 +146,11 @@ class _Graph:
         if op.name == "trunc":
             below = self.put("Less", [given[0], self.zero])
             return self.select(below, self.put("Ceil", given), self.put("Floor", given))
+        if op.name in WRITTEN_OUT:
+            return WRITTEN_OUT[op.name](self, given[0])
+        known = sorted([*OPS, *COMPARISONS, *WRITTEN_OUT, "ne", "trunc", "where"])
         raise CompileError(f"export_onnx has no operator of ONNX for {op.name!r}, which {self.traced.name} uses\n"
-                           f"  It knows {', '.join(sorted([*OPS, *COMPARISONS, 'ne', 'trunc', 'where']))}.")  # fmt: skip
+                           f"  It knows {', '.join(known)}.")  # fmt: skip
 
     def test(self, number: str) -> str:
         """Whether a number is not 0.0."""
@@ -196,3 +199,29 @@ class _Graph:
             return bool(result)
 
         return op.run(args, goes_on, lambda inputs: self.tape(op.body, inputs))
+
+
+def _log1p(graph: _Graph, x: str) -> Any:
+    """log(1 + x), where the rounding of 1 + x is divided out again, so that a small x keeps its digits."""
+    above = graph.put("Add", [x, graph.one])
+    kept, log = graph.put("Sub", [above, graph.one]), graph.put("Log", [above])
+    small = graph.put("Mul", [log, graph.put("Div", [x, kept])])
+    some = graph.select(graph.put("Greater", [x, graph.one]), log, small)
+    return graph.select(graph.put("Equal", [kept, graph.zero]), x, some)
+
+
+def _expm1(graph: _Graph, x: str) -> Any:
+    """exp(x) - 1, in the same way."""
+    exp = graph.put("Exp", [x])
+    kept = graph.put("Sub", [exp, graph.one])
+    small = graph.put("Mul", [kept, graph.put("Div", [x, graph.put("Log", [exp])])])
+    large = graph.put("Greater", [graph.put("Abs", [x]), graph.name(0.5)])
+    return graph.select(graph.put("Equal", [exp, graph.one]), x, graph.select(large, kept, small))
+
+
+def _erfc(graph: _Graph, x: str) -> Any:
+    """1 - erf(x): exact to the precision of 1.0, as in PyTorch's export of GELU."""
+    return graph.put("Sub", [graph.one, graph.put("Erf", [x])])
+
+
+WRITTEN_OUT: dict[str, Callable[[_Graph, str], Any]] = {"erfc": _erfc, "expm1": _expm1, "log1p": _log1p}
