@@ -72,10 +72,10 @@ def _unchanged(key: tuple[Any, ...]) -> bool:
     if key[0][0] is not key[1]:
         return False
     for container, items in zip(key[2::2], key[3::2]):
-        if not isinstance(container, (list, dict)) or len(container) != len(items):
+        if not isinstance(container, (list, dict)):
             return False
-        now = container.values() if isinstance(container, dict) else container
-        if any(a is not b for a, b in zip(now, items)):
+        now = _items(container)
+        if len(now) != len(items) or any(a is not b for a, b in zip(now, items)):
             return False
     return True
 
@@ -189,8 +189,9 @@ class SameParameters:
 
 
 def _items(container: Any) -> tuple[Any, ...]:
+    """Return what is in a container, in order; of a dict each key and its value."""
     if isinstance(container, dict):
-        return tuple(container.values())
+        return tuple([part for pair in container.items() for part in pair])
     return tuple(container.ravel().tolist() if hasattr(container, "ravel") else container)
 
 
@@ -227,7 +228,7 @@ def modules_of(f: Any, near: bool = False) -> list[Any]:
                 stack += _held(x.__self__)
             cells = [cell.cell_contents for cell in x.__closure__ or () if _is_filled(cell)]
             defaults = [*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
-            stack += [c for c in [*cells, *_named(x), *defaults] if _may_hold(c, near)]
+            stack += [c for c in [*cells, *_named(x, [*cells, *defaults]), *defaults] if _may_hold(c, near)]
         elif has(x, "__wrapped__"):
             stack.append(x.__wrapped__)
         elif near:
@@ -248,12 +249,16 @@ def _without_parts(modules: list[Any]) -> list[Any]:
     return kept
 
 
-def _named(f: Any) -> list[Any]:
-    """Return what a function, with the lambdas and comprehensions in it, reads by name: globals, and names of modules there."""
+def _named(f: Any, others: list[Any]) -> list[Any]:
+    """Return what a function, with the lambdas and comprehensions in it, reads by name: globals, and names of modules there.
+
+    Modules among `others`, which it has in its closure or as defaults, are read in the same way.
+    """
     words = set(names_in(f.__code__))
     found: list[Any] = list(f.__globals__.values()) if "globals" in words else []
     imported = {name: sys.modules[name] for name in words if name in sys.modules and name not in f.__globals__}
-    spaces, seen = [f.__globals__, imported], set[int]()
+    modules = [x for x in others if issubclass(type(x), ModuleType) and not is_foreign(x.__name__)]
+    spaces, seen = [f.__globals__, imported, *map(vars, modules)], set(map(id, modules))
     for space in spaces:
         for x in [space[name] for name in words if name in space]:
             if not issubclass(type(x), ModuleType):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import numpy as np
 import pytest
 
@@ -181,13 +183,15 @@ def test_both_definitions_of_unchanged(name):
     same = getattr(structure, name)
     a, b, count = Value(1.0), Value(2.0), [7]
     items, names = [a, b], {"a": a}
-    key = (count, count[0], items, (a, b), names, (a,))
+    word = "a"  # keys are compared by identity, too
+    key = (count, count[0], items, (a, b), names, (word, a))
     assert same(key)
     for change, back in (
         (lambda: items.append(a), lambda: items.pop()),
         (lambda: items.__setitem__(0, b), lambda: items.__setitem__(0, a)),
         (lambda: names.__setitem__("b", b), lambda: names.pop("b")),
         (lambda: names.__setitem__("a", b), lambda: names.__setitem__("a", a)),
+        (lambda: names.__setitem__("c", names.pop("a")), lambda: names.__setitem__("a", names.pop("c"))),
         (lambda: count.__setitem__(0, 8), lambda: count.__setitem__(0, 7)),
     ):
         change()
@@ -210,3 +214,67 @@ def test_training_with_other_parameters_than_the_optimizers_is_refused():
     model.layers[0].neurons[0].w[0] = Value(1.0)
     with pytest.raises(RuntimeError, match="other parameters"):
         move(POINT, 1.0)
+
+
+class Named(nn.Module):
+    """Parameters in a dict, and numbers; it has no forward()."""
+
+    def __init__(self):
+        self.a, self.b = Value(1.5), Value(2.5)
+        self.table = {"low": Value(0.5), "high": Value(4.0)}
+        self.data = [float(k) for k in range(1000)]
+
+
+def turn(found):
+    """Exchange the names of two things, which stay where they are."""
+    (one, x), (two, y) = found.items()
+    found.clear()
+    found.update({two: x, one: y})
+
+
+def exchange(model):
+    """The same for two attributes, by assignments."""
+    a, b = model.a, model.b
+    del model.a, model.b
+    model.b, model.a = a, b
+
+
+@pytest.mark.parametrize(
+    ("read", "change"),
+    [
+        (lambda m, x: m.table["low"] * x, lambda m: turn(m.table)),
+        (lambda m, x: m.a * x, exchange),
+        (lambda m, x: m.a * x, lambda m: setattr(m, "a", Value(m.a.data + 1.0))),
+        (lambda m, x: m.a * x * len(m.data), lambda m: setattr(m, "data", m.data[1:])),
+    ],
+    ids=["keys of a dict", "names of attributes", "before data", "data"],
+)
+def test_changes_of_each_kind_are_seen(read, change):
+    """Of a model that is read as it is, or by way of a Python module that an enclosing function has imported."""
+    model = Named()
+    mine, inner = types.ModuleType("mine"), types.ModuleType("mine.inner")
+    mine.model, mine.inner, inner.other = model, inner, model
+
+    def by_default(x, module=mine):
+        return read(module.model, x)
+
+    for f in (lambda x: read(model, x), lambda x: read(mine.model, x), lambda x: read(mine.inner.other, x), by_default):
+        point, rows = jit(f, wait=True), vmap(f)
+        before = f(2.0).data
+        for _ in range(2):
+            assert point(2.0).data == rows([2.0, 1.0])[0].data == before
+        change(model)
+        after = f(2.0).data
+        assert after != before
+        for _ in range(2):
+            assert point(2.0).data == rows([2.0, 1.0])[0].data == after
+
+
+def test_modules_are_noted_by_all_blocks_that_are_open():
+    one, two, three = Named(), Named(), Named()
+    with structure.noting() as outer:
+        with structure.noting() as inner:
+            structure.note(one)
+        structure.note(two)
+    structure.note(three)
+    assert list(outer.values()) == [one, two] and list(inner.values()) == [one] and structure.reading == []

@@ -78,6 +78,26 @@ def test_lists_whose_numbers_are_divided_in_another_way() -> None:
     assert_seen(p.by_length, lambda: setattr(p, "rows", [[one], [two, three]]))
 
 
+class Table:
+    def __init__(self) -> None:
+        self.table = {"low": 1.5, "high": 2.5}
+
+    def price(self, x: Any) -> Any:
+        return self.table["low"] * x
+
+
+def test_keys_of_a_dict_that_are_exchanged() -> None:
+    """The numbers are the same objects, in the same order."""
+    p = Table()
+
+    def turn() -> None:
+        low, high = p.table.values()
+        p.table.clear()
+        p.table.update(high=low, low=high)
+
+    assert_seen(p.price, turn)
+
+
 def test_an_attribute_that_a_function_in_a_closure_reads() -> None:
     def helper(o: Any, x: Any) -> Any:
         return o.hidden_rate * x

@@ -25,8 +25,10 @@ CUBICS = [([1.0, -3.0, 0.5, 2.0], 0.5, 3.0), ([0.25, -1.0, -2.0, 0.0], 0.0, 5.5)
 
 @pytest.mark.parametrize(("p", "x", "y"), CUBICS)
 @pytest.mark.parametrize("turned", [False, True])
-def test_between_two_points_is_the_minimum_of_their_cubic(p, x, y, turned):
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_between_two_points_is_the_minimum_of_their_cubic(p, x, y, turned, scale):
     """Kept a tenth of the width away from both."""
+    p = [scale * c for c in p]
     lowest = [
         r.real for r in np.roots(np.polyder(p)) if abs(r.imag) < 1e-12 and np.polyval(np.polyder(p, 2), r.real) > 0
     ]
@@ -212,3 +214,94 @@ def test_tolerances_are_not_negative(setting):
         with pytest.raises(ValueError, match=setting):
             optim.LBFGS([Value(1.0)], **{setting: bad})
     optim.LBFGS([Value(1.0)], **{setting: 0.0})
+
+
+def scripted(*seen):
+    """A point at whose n-th look the function and its slope are these; then it is a steep wall."""
+    looks = iter(seen)
+    point = OnALine(None, None)
+
+    def look(start, direction, length):
+        point.lengths.append(length)
+        f, d = next(looks, (1e9, 1e9))
+        return f, None, d
+
+    point.look = look
+    return point
+
+
+def test_a_length_that_is_no_better_than_a_shorter_one_ends_the_bracket():
+    """Though it decreases enough, and still goes down there."""
+    point = scripted((-0.5, -2.0), (-0.4, -2.0))
+    lbfgs._search(point, None, None, 0.1, 0.0, None, -1.0, 3)
+    assert point.lengths[:2] == [0.1, 0.4] and 0.1 < point.lengths[2] < 0.4
+
+
+@pytest.mark.parametrize("there", [5.0, -1e-5])
+def test_behind_a_minimum_the_bracket_is_on_the_near_side(there):
+    point = scripted((there, 10.0), (-0.05, 0.95))
+    lbfgs._search(point, None, None, 1.0, 0.0, None, -1.0, 3)
+    assert 0.0 < point.lengths[2] < point.lengths[1] < point.lengths[0] == 1.0
+
+
+def test_a_length_that_decreases_too_little_is_not_taken():
+    for there in (5e-5, -5e-5):
+        point = scripted((there, 0.0))
+        assert lbfgs._search(point, None, None, 1.0, 0.0, "start", -1.0, 1) == (0.0, 0.0, "start")
+    point = scripted((-2e-4, 0.0))
+    assert lbfgs._search(point, None, None, 1.0, 0.0, "start", -1.0, 1)[0] == 1.0
+
+
+def test_several_groups_are_refused():
+    with pytest.raises(ValueError, match="group"):
+        optim.LBFGS([{"params": [Value(1.0)]}, {"params": [Value(2.0)]}])
+
+
+def test_a_direction_that_goes_uphill_is_forgotten():
+    """A pair of negative curvature gives one; then the step is that of an optimizer without any pair."""
+    ends = []
+    for pairs in ([(array("d", [1.0]), array("d", [-1.0]))], []):
+        p, seen = Value(0.5), []
+
+        def closure(p=p, seen=seen):
+            seen.append(p.data)
+            return p * p * 0.5
+
+        optimizer = optim.LBFGS([p], max_iter=1, lr=0.5)
+        optimizer._pairs = list(pairs)
+        if pairs:
+            assert list(optimizer._direction(array("d", [0.5]))) == [0.5]
+        loss = optimizer.step(closure)
+        ends.append((p.data, loss, seen, optimizer._pairs))
+    assert ends[0] == ends[1] and ends[0][1] < 0.125
+
+
+@pytest.mark.parametrize(
+    ("length", "before", "after", "ends"),
+    [
+        (1.0, 0.5, 0.5, False), (1e-4, 0.5, 1.5, False), (1e-4, 0.5, 0.5001, True), (1e-4, 0.5, 0.5015, False),
+        (1e-4, 1000.0, 999.5, True), (1e-4, 1000.0, 998.5, False), (1e-4, -0.5, 0.5, False), (0.0, 0.5, 9.0, True),
+        (2e-3, 0.5, 0.5, False),
+    ],
+)  # fmt: skip
+def test_a_step_goes_on_until_loss_and_parameters_are_still(monkeypatch, length, before, after, ends):
+    losses = [after, before] * 5
+    monkeypatch.setattr(lbfgs, "_search", lambda *args: (length, losses.pop(0), args[5]))
+    p = Value(1.0)
+    optimizer = optim.LBFGS([p], max_iter=4, tolerance_change=1e-3)
+    optimizer.step(lambda: p + (before - 1.0))
+    assert optimizer.steps == (1 if ends else 4)
+
+
+def test_the_loss_is_not_evaluated_more_often_than_needed():
+    for most, expected in ((25, 2), (1, 3)):
+        p, seen = Value(1.0), []
+
+        def closure(p=p, seen=seen, most=most):
+            seen.append(p.data)
+            return p * p * (1.0 if most == 25 else 100.0)
+
+        optimizer = optim.LBFGS([p], max_iter=1, max_evaluations=most, lr=1.0 if most == 25 else 1000.0)
+        optimizer.step(closure)
+        assert optimizer.evaluations == len(seen) == expected
+        assert seen[-1] == p.data == (0.0 if most == 25 else 1.0)

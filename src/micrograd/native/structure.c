@@ -21,10 +21,10 @@ static int same_items(PyObject *container, PyObject *items) {
         for (Py_ssize_t i = 0; i < n; i++) differs |= (uintptr_t)now[i] ^ (uintptr_t)then[i];
         return differs == 0;
     }
-    if (!PyDict_Check(container) || PyDict_GET_SIZE(container) != n) return 0; /* another kind: the close look decides */
+    if (!PyDict_Check(container) || 2 * PyDict_GET_SIZE(container) != n) return 0; /* another kind: the close look decides */
     PyObject *name, *value;
-    for (Py_ssize_t at = 0, i = 0; PyDict_Next(container, &at, &name, &value); i++)
-        if (i >= n || value != PyTuple_GET_ITEM(items, i)) return 0;
+    for (Py_ssize_t at = 0, i = 0; PyDict_Next(container, &at, &name, &value); i += 2)
+        if (i + 1 >= n || name != PyTuple_GET_ITEM(items, i) || value != PyTuple_GET_ITEM(items, i + 1)) return 0;
     return 1;
 }
 
