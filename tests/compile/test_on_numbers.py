@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import micrograd
-from micrograd import TraceError, Value, grad, jit, value_and_grad, vmap
+from micrograd import TraceError, Value, grad, jit, observed, value_and_grad, vmap
+from micrograd.stage import on_numbers
 
 
 class Swallows:
@@ -229,3 +230,70 @@ def test_a_complex_number_of_plain_python_is_a_nan():
     assert str(jit(power)(-8.0, 0.5)) == "(nan, -8.0)"
     assert np.isnan(vmap(power)(np.array([-8.0, 4.0]), np.array([0.5, 0.5]))[0]).tolist() == [True, False]
     assert jit(lambda x: (x, 2j))(1.0) == (1.0, 2j)
+
+
+ITEMS = [1.0, 2.0, 3.0]
+
+
+def by_index(yes, no):
+    """A function that gives something else for a whole number, which is an index, than for a Value."""
+
+    def f(x):
+        try:
+            ITEMS[x]
+        except TypeError:
+            return no(x)
+        return yes(x)
+
+    return f
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [
+        (lambda x: float("nan"), lambda x: x * 2.0),
+        (lambda x: x * 2.0, lambda x: x * float("nan")),
+        (lambda x: (x, x), lambda x: x),
+        (lambda x: x, lambda x: (x, x * 2.0)),
+        (lambda x: True, lambda x: False),
+    ],
+    ids=["a nan for the number", "a nan for the Value", "two numbers", "two Values", "bools"],
+)
+def test_other_results_of_each_kind_are_told(yes, no):
+    f = by_index(yes, no)
+    rows = vmap(lambda x, n: f(n), in_axes=(0, None))
+    if yes(1) is True:  # of rows, bools are numbers
+        with pytest.raises(TraceError, match="for the numbers themselves"):
+            rows(np.array([1.0, 2.0]), 1)
+        return
+    for g in (jit(f), lambda n: rows(np.array([1.0, 2.0]), n)):
+        with pytest.raises(TraceError, match="for the numbers themselves"):
+            g(1)
+
+
+def test_results_that_are_nan_for_both_are_the_same():
+    nan = float("nan")
+    assert math.isnan(jit(lambda x: x * nan)(1.5)) and np.isnan(vmap(lambda x: x * nan)(np.array([1.5]))).all()
+
+
+def test_a_gradient_sees_the_class_of_its_argument():
+    def f(x):
+        return x * 2.0 if isinstance(x, int) else x * 3.0
+
+    g = jit(value_and_grad(f))
+    assert (g(2), g(2.0), g(2)) == ((4.0, 2.0), (6.0, 3.0), (4.0, 2.0))
+
+
+def test_a_watcher_is_there_again_after_a_run_on_numbers():
+    def made(*args):
+        return None
+
+    def backward(*args):
+        return None
+
+    before = observed.set_watch(made, backward)
+    try:
+        assert on_numbers._run(lambda x: x, [2.5]) == [2.5]
+    finally:
+        now = observed.set_watch(*before)
+    assert now == (made, backward)

@@ -211,3 +211,9 @@ def test_a_target_that_is_no_number_is_refused(target):
 
     with pytest.raises(TypeError, match="target"):
         losses.mse([Value(1.0)], [target])
+
+
+@pytest.mark.parametrize("bad", [True, 1.5, "1"])
+def test_an_ignored_index_that_is_none_is_refused(bad):
+    with pytest.raises((TypeError, ValueError), match="ignore_index"):
+        losses.cross_entropy([[0.1, 0.2], [0.3, 0.4]], [0, 1], ignore_index=bad)
