@@ -63,22 +63,35 @@ def _directive(name: str, thing: Any) -> Iterator[str]:
     yield f"::::{{py:{kind}}} {name}{_signature(thing)}\n"
     yield from _text(inspect.getdoc(thing))
     if kind == "class":
+        nodes = []  # the many methods that are functions of the table, in one list
         for inner, method in vars(thing).items():
             if not inner.startswith("_") and callable(method) and getattr(method, "__doc__", None):
+                if method.__doc__.endswith("as a new node."):
+                    nodes.append(
+                        f"`{inner}{_signature(method).replace(', /', '')}`" if "np." not in method.__doc__ else ""
+                    )
+                    continue
                 yield f":::{{py:method}} {inner}{_signature(method)}\n"
                 yield from _text(inspect.getdoc(method))
                 yield ":::\n"
+        if any(nodes):
+            yield f"Functions that are methods too, each of which makes a new node: {', '.join(filter(None, nodes))}.\n"
     yield "::::\n"
 
 
 def _signature(thing: Any) -> str:
     try:
-        text = str(inspect.signature(thing))
+        found = inspect.signature(thing)
     except (TypeError, ValueError):
         return "(...)" if not inspect.isclass(thing) else ""
-    text = re.sub(r"\(self(, /)?(, )?", "(", text)
-    text = re.sub(r"= ?''", '=""', text)  # an empty string as a default; the other quotes are those of annotations
-    return "(...)" if "<" in text or len(text) > 400 else text.replace("'", "").replace("\n", " ")
+    if inspect.isclass(thing):
+        found = found.replace(return_annotation=found.empty)
+    if len(str(found)) > 400:  # names and defaults alone
+        bare = [p.replace(annotation=p.empty) for p in found.parameters.values()]
+        found = found.replace(parameters=bare, return_annotation=found.empty)
+    text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(found))  # the quotes of annotations, and not those of defaults
+    text = re.sub(r"\(self(: \w+)?(, /)?(, )?", "(", text).replace("''", '""').replace("\n", " ")
+    return "(...)" if "<" in text else text
 
 
 def _text(doc: str | None) -> Iterator[str]:

@@ -65,3 +65,20 @@ def test_the_picture_of_the_front_page_is_what_draw_dot_prints(tmp_path):
         for path in (ROOT / "docs/images/graph.svg", tmp_path / "graph.svg")
     )
     assert kept == drawn, "stale: run python tools/example_pictures.py"
+
+
+def test_the_reference_has_every_public_name_and_signatures_that_can_be_read(tmp_path, monkeypatch):
+    import micrograd
+
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    write_api = pytest.importorskip("api_page").write_api
+    write_api(tmp_path / "api.md")
+    text = (tmp_path / "api.md").read_text(encoding="utf-8")
+    for name in set(micrograd.__all__) - {"Neuron", "Layer", "MLP"}:  # these are in micrograd.nn
+        assert re.search(rf"micrograd\.{name}\b", text), name
+    signatures = re.findall(r"^:{3,4}\{py:\w+\} [\w.]+(\(.*)", text, re.M)
+    assert len(signatures) > 150 and not [s for s in signatures if s.startswith(("(:", "(self", "(,"))]
+    assert "(...)" not in signatures
+    assert "resume_settings='same'" in text and "backend: str = 'llvm'" in text
+    for method in ("exp", "relu", "min", "leaky_relu"):
+        assert re.search(rf"`{method}\(.*?\)`", text), method
