@@ -175,9 +175,10 @@ All of the following defects are fixed.
 - After the last changes of the C code, all sanitizers ran all of their tests again, but with an ordinary CPython: with the one that is
   instrumented, ThreadSanitizer ran before these changes.
 - Mutants of lines that did not change keep their results in the table; after tests were added, only the survivors ran again.
-- Of some files only a part of the mutants was tried, and of `math.py`, `tape/builder.py`, `tape/interpret.py`, `tape/kinds.py`,
-  `tape/truths.py`, `compile/rows_tracing.py`, `compile/on_numbers.py`, `owners.py` and most of `stage/` none. In `ops.py`, in passes and
-  in `stage/` they are changes inside of functions. Many survivors of `ops.py` are numbers that stand where another formula is chosen.
+- Of some files only a part of the mutants was tried, and of `tape/builder.py`, `tape/interpret.py`, `tape/kinds.py`, `tape/truths.py`,
+  `compile/rows_tracing.py`, `compile/on_numbers.py`, `owners.py` and most of `stage/` none. In passes and in `stage/` they are changes
+  inside of functions. Many survivors of `ops.py` are numbers that stand where another formula is chosen, or digits of series below the
+  last one of a result.
 """
 
 
