@@ -13,7 +13,8 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TESTS = ["tests/engine", "tests/tape", "tests/compile", "tests/train", "tests/contract/test_cli.py"]
+TESTS = ["tests/engine", "tests/tape", "tests/compile", "tests/train", "tests/interop", "tests/cluster",
+         "tests/learn/test_theatre_widget.py", "tests/contract/test_cli.py"]  # fmt: skip
 CHOICE = {"lowest": ["--resolution", "lowest-direct"], "newest": ["--prerelease", "allow", "--upgrade"]}
 
 

@@ -205,8 +205,10 @@ def numbers_only(error: BaseException) -> str | None:
     elif "dtype('O')" not in text and "not supported for the input types" not in text:
         return None
     if inside:
-        part = "linalg." if ".linalg" in inside[0].f_globals["__name__"] else ""
-        name = f"np.{part}{inside[0].f_code.co_name}"
+        # Before NumPy 1.25 a dispatcher of another module, with the name of the function, calls it.
+        name = inside[0].f_code.co_name
+        modules = [f.f_globals["__name__"] for f in inside if f.f_code.co_name == name]
+        name = f"np.{'linalg.' if any('.linalg' in m for m in modules) else ''}{name}"
     else:
         found = re.search(r"ufunc '(\w+)'", text)
         name = f"np.{found[1]}" if found else "a function of NumPy's"

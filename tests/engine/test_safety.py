@@ -294,14 +294,18 @@ class TestReferences:
 
     def test_memory_does_not_grow(self, twin, small_heap):
         growth = []
-        for _ in range(8):  # caches fill up at first, and other threads of the test runner allocate too
+        rounds = 24 if FREE_THREADED else 8  # caches fill up at first, and the test runner allocates too
+        for _ in range(rounds):
             gc.collect()
             before = sys.getallocatedblocks()
             for _ in range(40):
                 self.busy(twin)
             gc.collect()
             growth.append(sys.getallocatedblocks() - before)
-        assert min(growth) < 40, growth  # not one block each time round
+        if FREE_THREADED:  # it frees some hundred dicts together, so that they seem to be kept until then
+            assert sum(growth[1:]) < 20 * len(growth[1:]), growth
+        else:
+            assert min(growth) < 40, growth  # not one block each time round
 
     @pytest.mark.skipif(sys.getallocatedblocks() == 0, reason="PYTHONMALLOC=malloc: Python counts no blocks")
     @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="resident memory is read from /proc")
