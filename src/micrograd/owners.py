@@ -11,6 +11,7 @@ import functools
 import sys
 from collections import deque
 from collections.abc import Iterator
+from numbers import Number
 from opcode import opmap
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -38,6 +39,9 @@ LIBRARIES = (
     "_pytest",
     "hypothesis",
 )  # they know no module of the user's
+CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+DATA = 256  # plain numbers in a list outside of the function, from which on they are data
+BYTES = 4096  # the same of an array
 MATCH_ARGS = "__match_args__"  # a name that stands for the attributes that `case Point(x, y)` reads
 MATCH_CLASS = opmap["MATCH_CLASS"]
 
@@ -67,7 +71,7 @@ def owners_of(f: Any, modules: list[Any]) -> list[Owner]:
             found.append(x)
     found += {id(part): part for module in modules for _, part in module.modules()}.values()
     code += [type(x).__call__ for x in found if callable(x) and isinstance(type(x).__call__, FunctionType)]
-    return [Owner(x, code) for x in found if not isinstance(x, CONSTANT) and not _is_foreign(x)]
+    return [Owner(x, _names(code), data=False) for x in found if not isinstance(x, CONSTANT) and not _is_foreign(x)]
 
 
 def _is_foreign(x: Any) -> bool:
@@ -83,17 +87,23 @@ def is_foreign(module: str | None) -> bool:
 
 
 class Owner:
-    """An object whose method is compiled, and the code that reads its attributes."""
+    """An object that compiled code reads, as one whose method is compiled, with the names that occur in that code.
 
-    def __init__(self, x: Any, code: list[Any]) -> None:
-        self.x, self.code = x, code
-        self.names = _names(code)
+    With `data`, it may also be a list, a dict or an array, and long lists and large arrays of plain numbers are left out.
+    """
+
+    def __init__(self, x: Any, names: set[str], data: bool = True, name: str = "") -> None:
+        self.x, self.names, self.data, self.name = x, set(names), data, name
         self.kinds: set[Any] = set()  # the classes and functions in the object, whose code is known
+
+    def name_of(self, place: int) -> str:
+        """By which name the program knows what stands at a place of its parts; nothing where it is not known."""
+        return self.name
 
     def parts(self) -> tuple[list[Any], list[Any], bool]:
         """What can be read of the object now, the lists and dicts among it, and whether there is more than identities tell."""
         while True:
-            look = _Look(None if self.names & BY_ANY_NAME else self.names)
+            look = _Look(None if self.names & BY_ANY_NAME else self.names, self.data)
             look.take(self.x)
             kinds = {x if isinstance(x, FunctionType) else type(x) for x in look.seen.values()}
             if kinds <= self.kinds:
@@ -101,7 +111,7 @@ class Owner:
             before: set[str] | None = None
             while before != self.names:  # methods call others, and objects have methods that read more
                 before = set(self.names)
-                methods = [m for cls in kinds if isinstance(cls, type) for m in _methods(cls, self.names)]
+                methods = [m for cls in kinds if isinstance(cls, type) for m in methods_of(cls, self.names)]
                 self.names |= _names([*methods, *(f for f in kinds if isinstance(f, FunctionType))])
                 if MATCH_ARGS in self.names:
                     self.names.update(*(getattr(cls, MATCH_ARGS, ()) for cls in kinds))
@@ -109,10 +119,10 @@ class Owner:
 
 
 class _Look:
-    """All that is in an object, in the attributes of these names, or of any name."""
+    """All that is in an object, in the attributes of these names, or of any name; with `data`, what is short of it."""
 
-    def __init__(self, names: set[str] | None) -> None:
-        self.names = names
+    def __init__(self, names: set[str] | None, data: bool) -> None:
+        self.names, self.data = names, data
         self.state: list[Any] = []
         self.containers: list[Any] = []
         self.seen: dict[int, Any] = {}
@@ -124,10 +134,18 @@ class _Look:
             self.state.append(None if x._prev else x)
             return
         inside: list[Any] = []
-        if isinstance(x, (list, tuple, dict, set, frozenset, deque)):
+        before = len(self.state), len(self.containers)
+        if isinstance(x, CONTAINERS):
             inside += [item for pair in x.items() for item in pair] if isinstance(x, dict) else x
             self.state += [type(x), len(inside)]
             self.close |= isinstance(x, (set, deque))
+        elif self.data and (is_array(x) or has(x, "__array__")) and _is_large(x):
+            self.state.append(x)
+            return
+        elif self.data and is_array(x) and x.dtype != object:
+            self.state += [x, str(x.shape), str(x.dtype), x.tobytes().hex()]
+            self.containers.append(x)
+            return
         elif is_array(x) or has(x, "__array__"):
             inside += [item.x if isinstance(item, Held) else repr(item) for item in contents(x)]
             self.close = True
@@ -138,7 +156,10 @@ class _Look:
         self.seen[id(x)] = x
         for item in inside:
             self.take(item)
-        if isinstance(x, (list, dict)):
+        if self.data and len(self.state) - before[0] > DATA and _are_numbers(inside):
+            del self.state[before[0] :], self.containers[before[1] :]
+            self.state.append(x)
+        elif isinstance(x, (list, dict)):
             self.containers.append(x)
         if isinstance(x, CONSTANT) or _is_foreign(x):
             return
@@ -151,7 +172,17 @@ class _Look:
                 self.take(a)
 
 
-def _methods(cls: type, names: set[str]) -> list[Any]:
+def _is_large(x: Any) -> bool:
+    size = getattr(x, "nbytes", None)
+    return not isinstance(size, int) or size > BYTES
+
+
+def _are_numbers(items: list[Any]) -> bool:
+    """Whether there are only plain numbers in a list, or in the lists in it."""
+    return all(_are_numbers(list(x)) if isinstance(x, (list, tuple)) else isinstance(x, (str, Number)) for x in items)
+
+
+def methods_of(cls: type, names: set[str]) -> list[Any]:
     """The functions of a class that may run: those with a name that is used, and the special ones."""
     found: list[Any] = []
     for base in cls.__mro__:
@@ -182,20 +213,22 @@ def _names(functions: list[Any]) -> set[str]:
             f = f.__func__
         if not isinstance(f, FunctionType) or f.__module__.split(".")[0] == "micrograd":
             continue
-        new = set(_words(f.__code__))
+        new = words_in(f.__code__)
         names |= new
         waiting += [f.__globals__[name] for name in new if name in f.__globals__]
         waiting += [cell.cell_contents for cell in f.__closure__ or () if has(cell, "cell_contents")]
     return names
 
 
-def _words(code: CodeType) -> Iterator[str]:
+@functools.lru_cache(maxsize=4096)
+def words_in(code: CodeType) -> frozenset[str]:
     """The names in a piece of code, and its strings, which may be names of attributes."""
-    yield from names_in(code)
+    found = set(names_in(code))
     for part in _codes(code):
-        yield from [MATCH_ARGS] if MATCH_CLASS in part.co_code[::2] else []
+        found.update([MATCH_ARGS] if MATCH_CLASS in part.co_code[::2] else [])
         for x in part.co_consts:
-            yield from [s for s in (x if isinstance(x, tuple) else (x,)) if isinstance(s, str)]
+            found.update([s for s in (x if isinstance(x, tuple) else (x,)) if isinstance(s, str)])
+    return frozenset(found)
 
 
 def names_in(code: CodeType) -> Iterator[str]:

@@ -12,19 +12,18 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
-from types import FunctionType, MethodType, ModuleType
+from itertools import islice, zip_longest
+from operator import is_
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd.engine import NATIVE, Value
 from micrograd.objects import CONSTANT, attributes
-from micrograd.owners import Owner, is_foreign, names_in
+from micrograd.owners import CONTAINERS, DATA, is_foreign, names_in
 from micrograd.tree import has, is_array
 
 CHANGES = [0]  # counts assignments to attributes of modules, in the whole process; C compares the number by identity
-DATA = 256  # plain numbers in a container, from which on they are data
-CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 LOOKED_AT = 1000  # items of a container that are looked at for modules; all of them where there are modules among these
 REACHED = 5_000  # things that are looked at for modules: some 20 ms
 NUMBERS = {float, int, bool, str, type(None), Value}
@@ -69,15 +68,23 @@ def set_mode(module: Structured, training: bool) -> None:
 
 def _unchanged(key: tuple[Any, ...]) -> bool:
     """Whether a key of a Watch still describes what is there; the same as the function in C."""
-    if key[0][0] is not key[1]:
+    return key[0][0] is key[1] and all(map(_same_items, key[2::2], key[3::2]))
+
+
+def _same_items(container: Any, items: Any) -> bool:
+    if type(items) is dict:
+        return all(read(container, name) is x for name, x in items.items())
+    if type(items) is bytes:
+        return bool(container.tobytes() == items)
+    if not isinstance(container, (list, dict, CellType)):
         return False
-    for container, items in zip(key[2::2], key[3::2]):
-        if not isinstance(container, (list, dict)):
-            return False
-        now = _items(container)
-        if len(now) != len(items) or any(a is not b for a, b in zip(now, items)):
-            return False
-    return True
+    now = _items(container)
+    return len(now) == len(items) and all(map(is_, now, items))
+
+
+def read(holder: Any, name: str) -> Any:
+    """What a name stands for, in a namespace or as an attribute; None where there is none."""
+    return holder.get(name) if type(holder) is dict else getattr(holder, name, None)
 
 
 unchanged: Callable[[tuple[Any, ...]], bool] = _unchanged
@@ -92,22 +99,23 @@ class Watch:
 
     def __init__(self, modules: list[Any]) -> None:
         self.modules = modules
+        self.outside = ""  # what has changed last, if it was something outside of the function that is no module
         self._look()
 
     def _look(self) -> None:
         count = CHANGES[0]
         self.state: list[Any] = []
         self.containers: list[Any] = []
+        self._ends: list[int] = []  # where the state of each of the modules ends
         seen: set[int] = set()
         close = False  # whether there is something that C cannot compare
         for module in self.modules:
-            if isinstance(module, Owner):
+            if not isinstance(module, Structured):  # an Owner, or the Names of a function
                 state, containers, closer = module.parts()
                 self.state += state
                 self.containers += containers
                 close |= closer
-                continue
-            for _, part in module.modules():
+            for _, part in module.modules() if isinstance(module, Structured) else ():
                 if id(part) in seen:
                     continue
                 seen.add(id(part))
@@ -116,7 +124,8 @@ class Watch:
                     if name[0] != "_":
                         self.state.append(name)
                         self._take(x)
-        key = [part for container in self.containers for part in (container, _items(container))]
+            self._ends.append(len(self.state))
+        key = [part for container in self.containers for part in _pair(container)]
         self.key = (CHANGES, object() if close else count, *key)
 
     def _take(self, x: Any) -> bool:
@@ -148,13 +157,19 @@ class Watch:
         """Whether the modules are others than when this was last asked."""
         if unchanged(self.key):
             return False
-        before, containers = (
-            self.state,
-            self.containers,
-        )  # held, so that a new object cannot have the address of an old one
+        before, containers = self.state, self.containers  # held: a new object cannot have the address of an old one
         self._look()
-        same = len(before) == len(self.state) and all(map(_alike, before, self.state))
-        return not same or [id(c) for c in containers] != [id(c) for c in self.containers]
+        pairs = zip_longest(before, self.state, fillvalue=self)
+        place = next((k for k, (a, b) in enumerate(pairs) if not _alike(a, b)), None)
+        self.outside = "" if place is None else self._name(place)
+        return place is not None or [id(c) for c in containers] != [id(c) for c in self.containers]
+
+    def _name(self, place: int) -> str:
+        """The name of the thing outside of the function to which this place of the state belongs."""
+        for module, begin, end in zip(self.modules, [0, *self._ends], self._ends):
+            if place < end:
+                return "" if isinstance(module, Structured) else str(module.name_of(place - begin))
+        return ""
 
 
 class SameParameters:
@@ -188,10 +203,22 @@ class SameParameters:
         return False
 
 
+def _pair(container: Any) -> tuple[Any, Any]:
+    """A container and what is in it, as C compares it. A pair of a holder and names stands for what these names are there."""
+    if type(container) is tuple:
+        holder, names = container
+        return holder, {name: read(holder, name) for name in names}
+    if is_array(container) and container.dtype != object:
+        return container, container.tobytes()
+    return container, _items(container)
+
+
 def _items(container: Any) -> tuple[Any, ...]:
     """Return what is in a container, in order; of a dict each key and its value."""
     if isinstance(container, dict):
         return tuple([part for pair in container.items() for part in pair])
+    if isinstance(container, CellType):
+        return (container.cell_contents,) if _is_filled(container) else ()
     return tuple(container.ravel().tolist() if hasattr(container, "ravel") else container)
 
 

@@ -201,7 +201,62 @@ def test_both_definitions_of_unchanged(name):
     assert not same((*key, {a}, (a,)))
 
 
-@pytest.mark.parametrize("bad", [None, (), ([1],), (1, 1), ([1], 1, []), ([1], 1, [], [])])
+@pytest.mark.parametrize("name", ["unchanged", "_unchanged"])
+def test_both_definitions_of_unchanged_for_names_and_arrays(name):
+    class Holder:
+        k = 1.5
+
+    def around():
+        x = 2.5
+
+        def get():
+            return x
+
+        def put(y=None, gone=False):
+            nonlocal x
+            x = y
+            if gone:
+                del x
+
+        return get.__closure__[0], put
+
+    same = getattr(structure, name)
+    cell, put = around()
+    x, space, array = cell.cell_contents, {"k": 1.5, "other": 1}, np.array([1.0, 0.0])
+    k, of_class = space["k"], Holder.k
+    key = (
+        structure.CHANGES,
+        structure.CHANGES[0],
+        space,
+        {"k": k},
+        Holder,
+        {"k": of_class},
+        cell,
+        (x,),
+        array,
+        array.tobytes(),
+    )
+    assert same(key)
+    space["other"] = space["new"] = 2
+    assert same(key)
+    for change, back in (
+        (lambda: space.__setitem__("k", 2.5), lambda: space.__setitem__("k", k)),
+        (lambda: space.pop("k"), lambda: space.__setitem__("k", k)),
+        (lambda: setattr(Holder, "k", 2.5), lambda: setattr(Holder, "k", of_class)),
+        (lambda: delattr(Holder, "k"), lambda: setattr(Holder, "k", of_class)),
+        (lambda: put(3.5), lambda: put(x)),
+        (lambda: put(gone=True), lambda: put(x)),
+        (lambda: array.__setitem__(1, -0.0), lambda: array.__setitem__(1, 0.0)),
+    ):
+        change()
+        assert not same(key)
+        back()
+        assert same(key)
+    put(gone=True)
+    assert same((*key[:2], cell, ())) and not same((*key[:2], cell, (x,)))
+
+
+@pytest.mark.parametrize("bad", [None, (), ([1],), (1, 1), ([1], 1, []), ([1], 1, [], []), ([1], 1, {}, set())])
 def test_a_key_that_is_none_is_refused_in_c(bad):
     with pytest.raises(TypeError, match="key of a Watch"):
         structure.unchanged(bad)

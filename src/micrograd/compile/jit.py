@@ -136,6 +136,7 @@ class Jit:
             if self.variants.outdated():
                 self.variants = Variants(self.variants)
                 self.kernel.forget()
+                self.variants.warn_of_changes(self, watch.outside)
             else:
                 self.kernel.look_at(watch.key)
 
@@ -208,7 +209,7 @@ class Jit:
             old = self.variants.again(shape, found)
             variant = old or PointVariant(found, self.options, functools.partial(self._install, shape))
             self.variants.add(shape, variant)
-            self.variants.read(found.modules)
+            self.variants.read(self.f, found.modules)
             if self.variants.watch is not None:
                 self.kernel.look_at(self.variants.watch.key)
         if old is not None:

@@ -113,7 +113,7 @@ class RowsTracing:
                 trace.captured = self.variants.of(rows.key)[0].trace.captured
             variant = self.variants.again(rows.key, trace) or RowsVariant(trace, varying, uniform)
             self.variants.add(rows.key, variant)
-            self.variants.read(modules)
+            self.variants.read(self.f, modules)
         return variant, True
 
     def _look(self, rows: Rows) -> None:

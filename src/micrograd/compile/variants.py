@@ -9,14 +9,17 @@ called before. Variants of many paths are asked first: see chain.py.
 from __future__ import annotations
 
 import threading
+import warnings
 from itertools import count
 from operator import is_
 from typing import Any, Generic, TypeVar
 
+from micrograd.callsite import user_depth
 from micrograd.compile.chain import Chain
 from micrograd.compile.kernel import Kernel
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.tuning import TUNING
+from micrograd.outside import Names
 from micrograd.owners import Owner
 from micrograd.structure import Watch
 from micrograd.tape.tape import Tape
@@ -24,6 +27,7 @@ from micrograd.tape.trace import Trace
 from micrograd.tape.twice import same_way
 
 _clock = count(1)
+MANY_CHANGES = 32
 
 
 class Variant:
@@ -55,6 +59,10 @@ class Variant:
 V = TypeVar("V", bound=Variant)
 
 
+def _thing(watched: Any) -> tuple[type, int]:
+    return type(watched), id(watched.x if isinstance(watched, (Owner, Names)) else watched)
+
+
 class Variants(Generic[V]):
     """The variants of one function, by call signature. Past the limit, the least recently used one is dropped."""
 
@@ -62,16 +70,33 @@ class Variants(Generic[V]):
         self.by_signature: dict[Any, list[V]] = {}  # those of many paths first, in the order of their levels
         self.chains: dict[Any, Chain] = {}
         self._before: dict[Any, list[V]] = {}  # of modules as they were
+        self._changes: int = 0  # of other things outside of the function, after which it was traced again
         if before is not None:
             self._before = {**before._before, **before.by_signature}
+            self._changes = before._changes
         self.lock = threading.RLock()
         self.dropped = 0
         self._warned = False
-        self.watch: Watch | None = None  # over the modules that any of them has read
+        self.watch: Watch | None = None  # over the modules that any of them has read, and other things outside
+        self._names: Names | None = None
 
     def outdated(self) -> bool:
         """Whether a module that was read is not as it was: then no variant holds any longer."""
         return self.watch is not None and self.watch.changed()
+
+    def warn_of_changes(self, function: Any, outside: str) -> None:
+        """Say so, once, where something outside of the function, other than a module, changes again and again."""
+        self._changes += bool(outside)
+        if self._changes == MANY_CHANGES and outside:
+            what = outside if outside.startswith("a ") else f"`{outside}`"
+            warnings.warn(
+                f"{function!r} was traced again {MANY_CHANGES} times, because what it reads from outside had changed: "
+                f"{what}, the last time\n"
+                "  Each trace takes longer than a call in plain Python does.\n"
+                "  Pass what changes as an argument.",
+                RuntimeWarning,
+                stacklevel=user_depth(),
+            )
 
     def again(self, signature: Any, trace: Trace) -> V | None:
         """The variant from before a module was changed that does just the same, with its kernels: the change was no matter."""
@@ -87,12 +112,14 @@ class Variants(Generic[V]):
                 return variant
         return None
 
-    def read(self, modules: list[Any]) -> None:
-        """Watch the modules that a new variant has read."""
+    def read(self, f: Any, modules: list[Any]) -> None:
+        """Watch what a function reads from outside, and the modules that a new variant has read."""
+        if self._names is None:
+            self._names = Names(f)
+            modules = [*modules, *self._names.things()]
         known = [] if self.watch is None else self.watch.modules
-        watched = [m.x if isinstance(m, Owner) else m for m in known]
-        seen = {(type(m) is Owner, id(x)) for m, x in zip(known, watched)}
-        new = [m for m in modules if (type(m) is Owner, id(m.x if isinstance(m, Owner) else m)) not in seen]
+        seen = set(map(_thing, known))
+        new = [m for m in modules if _thing(m) not in seen]
         if new:
             self.watch = Watch([*known, *new])
 

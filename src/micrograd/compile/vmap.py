@@ -142,8 +142,10 @@ class Vmap(RowsTracing):
     def _settled(self, args: tuple[Any, ...], rows: Rows) -> Any:
         """The result; begun again where a row takes a path that meets more Values than all paths before."""
         if self.variants.outdated():  # a module that they have read is not as it was
+            outside = self.variants.watch.outside if self.variants.watch is not None else ""
             self.variants, self.plans = Variants(self.variants), {}
             self.repeat = self.repeat_number = None
+            self.variants.warn_of_changes(self, outside)
         while True:
             try:
                 return self._compiled(args, rows)

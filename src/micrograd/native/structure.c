@@ -1,18 +1,50 @@
 /* Whether the modules that a compiled function has read are as they were: what structure.py calls a key, compared before each
    call. A key is a tuple: a list whose only item changes with every assignment to a module, that item, and then each container
-   with a tuple of what was in it. */
+   with a tuple of what was in it. Of a namespace or an object of which only some names count, it is a dict of those names; of an
+   array, its bytes. */
 
 #include "code.h"
 
 int structure_check(PyObject *key) {
     int good = PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) >= 2 && PyTuple_GET_SIZE(key) % 2 == 0 &&
                PyList_CheckExact(PyTuple_GET_ITEM(key, 0));
-    for (Py_ssize_t i = 3; good && i < PyTuple_GET_SIZE(key); i += 2) good = PyTuple_CheckExact(PyTuple_GET_ITEM(key, i));
+    for (Py_ssize_t i = 3; good && i < PyTuple_GET_SIZE(key); i += 2) {
+        PyObject *items = PyTuple_GET_ITEM(key, i);
+        good = PyTuple_CheckExact(items) || PyDict_CheckExact(items) || PyBytes_CheckExact(items);
+    }
     if (!good) PyErr_SetString(PyExc_TypeError, "the key of a Watch is wanted");
     return good;
 }
 
+static int same_names(PyObject *holder, PyObject *names) {
+    PyObject *name, *then;
+    for (Py_ssize_t at = 0; PyDict_Next(names, &at, &name, &then);) {
+        int is_space = PyDict_CheckExact(holder);
+        PyObject *now = is_space ? PyDict_GetItemWithError(holder, name) : PyObject_GetAttr(holder, name);
+        if (now == NULL) PyErr_Clear();
+        int same = (now == NULL ? Py_None : now) == then;
+        if (!is_space) Py_XDECREF(now);
+        if (!same) return 0;
+    }
+    return 1;
+}
+
+static int same_bytes(PyObject *array, PyObject *bytes) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS) < 0) { /* every other row of a table: the close look decides */
+        PyErr_Clear();
+        return 0;
+    }
+    int same = view.len == PyBytes_GET_SIZE(bytes) && memcmp(view.buf, PyBytes_AS_STRING(bytes), (size_t)view.len) == 0;
+    PyBuffer_Release(&view);
+    return same;
+}
+
 static int same_items(PyObject *container, PyObject *items) {
+    if (PyDict_CheckExact(items)) return same_names(container, items);
+    if (PyBytes_CheckExact(items)) return same_bytes(container, items);
+    if (PyCell_Check(container))
+        return PyCell_GET(container) == (PyTuple_GET_SIZE(items) ? PyTuple_GET_ITEM(items, 0) : NULL);
     Py_ssize_t n = PyTuple_GET_SIZE(items);
     if (PyList_Check(container)) {
         if (PyList_GET_SIZE(container) != n) return 0;

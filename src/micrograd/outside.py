@@ -1,0 +1,206 @@
+"""What a compiled function reads from outside of it: globals, variables of functions around it, defaults, and what is in them.
+
+In a trace they are constants, or captured Values. So the names are watched like the modules of nn (structure.py), and the
+function is traced again where a name stands for something else, or where a list, a dict, an array or an object that it stands
+for has changed. Long lists and large arrays of plain numbers are data: only the name is watched. What belongs to an installed
+package is not watched.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from opcode import EXTENDED_ARG, opmap
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from micrograd.engine import Value
+from micrograd.objects import CONSTANT, attributes
+from micrograd.owners import CONTAINERS, Owner, is_foreign, methods_of, words_in
+from micrograd.structure import LOOKED_AT, REACHED, Structured, read
+from micrograd.tree import has, is_array
+
+LOAD_GLOBAL, SHIFT = opmap["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))  # its argument also says how it is called
+SIMPLE = {str, bool, int, float, type(None), Value}
+PLAIN = (str, bytes, bool, int, float, complex, type(None), Value, Enum, BuiltinFunctionType)
+
+
+class Names:
+    """The names that a function reads from outside, and those that the functions which it calls read, with what they are.
+
+    `selected` has pairs: a namespace or a class, and the names there that count. `owners` are what the names stand for, where
+    there is something in it that can change.
+    """
+
+    def __init__(self, f: Any) -> None:
+        found = _Search(f)
+        self.x = f
+        self.selected = [(holder, tuple(names)) for holder, names in found.names.values() if names]
+        self.cells = found.cells
+        self.owners = [Owner(x, found.words, name=name) for x, name in found.held]
+
+    def things(self) -> list[Any]:
+        """What is to be watched: these names, and what is in the things that they stand for."""
+        return [*([self] if self.selected or self.cells else []), *self.owners]
+
+    def parts(self) -> tuple[list[Any], list[Any], bool]:
+        """What the names stand for now, where they are, and that identities tell it."""
+        state: list[Any] = [read(holder, name) for holder, names in self.selected for name in names]
+        cells = [cell for cell, _ in self.cells]
+        return [*state, *map(_content, cells)], [*self.selected, *cells], False
+
+    def name_of(self, place: int) -> str:
+        """Which name it is whose meaning stands at a place of the parts."""
+        return [*(name for _, names in self.selected for name in names), *(name for _, name in self.cells)][place]
+
+
+class _Search:
+    """All that a function can reach by names."""
+
+    def __init__(self, f: Any) -> None:
+        self.names: dict[int, tuple[Any, dict[str, None]]] = {}  # by the id of a namespace or a class
+        self.cells: list[tuple[Any, str]] = []  # of variables of functions around, with their names
+        self.held: list[tuple[Any, str]] = []  # containers and objects, with the names of them
+        self.words: set[str] = set()  # that occur in the code
+        self._spaces: list[Any] = []  # modules and classes: their attributes count whose names occur in the code
+        self._known = 0, 0  # how many of the spaces were looked into, and with how many words
+        self._waiting: list[tuple[Any, str]] = [
+            (f, "")
+        ]  # with a name, if what is in it is not watched with something else
+        seen: dict[tuple[int, bool], Any] = {}
+        while len(seen) < REACHED:
+            if not self._waiting:
+                self._look_into_spaces(seen)
+            if not self._waiting:
+                break
+            x, name = self._waiting.pop()
+            if (id(x), bool(name)) not in seen:
+                seen[id(x), bool(name)] = x
+                self._look_at(x, name)
+
+    def _wait(self, things: Iterable[Any], name: str) -> None:
+        self._waiting += [(x, name) for x in things if type(x) not in SIMPLE]
+
+    def _note(self, holder: Any, name: str, x: Any) -> None:
+        names = self.names.setdefault(id(holder), (holder, {}))[1]
+        if name not in names and not _is_foreign(x):
+            names[name] = None
+            self._wait([x], name)
+
+    def _look_at(self, x: Any, name: str) -> None:
+        if _is_foreign(x):
+            # A step of train.py, or a decorator of some library, may hold a function of the user's.
+            cells = (x.__closure__ or ()) if isinstance(x, FunctionType) else ()
+            self._wait([y for y in map(_content, cells) if callable(y)], "")
+            return
+        if isinstance(x, FunctionType):
+            self._look_at_function(x)
+        elif isinstance(x, (type, ModuleType)):
+            self._spaces.append(x)
+        elif name and not isinstance(x, (*CONSTANT, Value, Structured, functools.partial)):
+            self.held.append((x, name))
+            name = ""
+        self._wait(_inside(x), name)
+
+    def _look_at_function(self, f: Any) -> None:
+        self.words |= words_in(f.__code__)
+        for name in globals_in(f.__code__):
+            if name in f.__globals__:
+                self._note(f.__globals__, name, f.__globals__[name])
+        for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars):
+            self.cells.append((cell, name))
+            self._wait([_content(cell)], name)
+        self._wait([*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()], "a default")
+
+    def _look_into_spaces(self, seen: dict[tuple[int, bool], Any]) -> None:
+        """Note the attributes of modules and classes, when all functions that were found are known, and with them the words."""
+        done, words = self._known
+        self._known = len(self._spaces), len(self.words)
+        for space in self._spaces[done if words == len(self.words) else 0 :]:
+            for name, x in _named(space, self.words):
+                self._note(vars(space) if isinstance(space, ModuleType) else space, name, x)
+            if isinstance(space, type):
+                self._wait([x for x in _methods(space, self.words) if (id(x), False) not in seen], "")
+
+
+@functools.lru_cache(maxsize=1000)
+def _is_installed(module: str | None) -> bool:
+    """Whether a Python module is none of the user's, or one of an installed package: nobody assigns to its names."""
+    if is_foreign(module):
+        return True
+    file = getattr(sys.modules.get(str(module)), "__file__", None) or ""
+    return not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
+
+
+def _is_foreign(x: Any) -> bool:
+    """Whether something is a function, a class or a module that is none of the user's, or an object of such a class."""
+    try:
+        if isinstance(x, (FunctionType, type)):
+            return _is_installed(x.__module__) and not has(x, "__wrapped__")
+        if isinstance(x, ModuleType):
+            return _is_installed(x.__name__)
+        if isinstance(x, (*PLAIN, *CONTAINERS, MethodType, functools.partial)) or has(x, "__wrapped__") or is_array(x):
+            return isinstance(x, BuiltinFunctionType)
+        attributes(x)  # an error where x is a proxy that cannot be asked for anything now
+        return _is_installed(type(x).__module__) and not has(x, "__array__")
+    except Exception:
+        return True
+
+
+def _inside(x: Any) -> Iterator[Any]:
+    """What is to be looked at with something: what is in it, and the class whose methods it has."""
+    if isinstance(x, functools.partial):
+        yield from (x.func, *x.args, *x.keywords.values())
+    elif isinstance(x, MethodType):
+        yield from (x.__func__, x.__self__)
+    elif isinstance(x, CONTAINERS):
+        yield from list(x.values() if isinstance(x, dict) else x)[:LOOKED_AT]
+    elif not isinstance(x, (*PLAIN, FunctionType, type, ModuleType)) and not is_array(x) and not has(x, "__array__"):
+        yield from attributes(x).values()
+        yield type(x)
+    if has(x, "__wrapped__"):
+        yield x.__wrapped__
+
+
+def _methods(cls: type, words: set[str]) -> list[Any]:
+    """The methods that may run: where a class inherits from one that is none of the user's, that one may call any of them."""
+    inherits = any(_is_installed(base.__module__) and base.__module__ != "builtins" for base in cls.__mro__)
+    found = methods_of(cls, {*words, *(name for base in cls.__mro__ for name in vars(base))} if inherits else words)
+    return [x for x in found if isinstance(x, FunctionType) and not _is_foreign(x)]
+
+
+def _named(space: Any, words: set[str]) -> Iterator[tuple[str, Any]]:
+    """What is in a module or a class by names that occur in the code, methods and the like apart."""
+    if isinstance(space, ModuleType):
+        yield from [(name, x) for name, x in vars(space).items() if name in words]
+    elif not issubclass(space, Enum):
+        for base in space.__mro__:
+            for name, x in vars(base).items() if not _is_installed(base.__module__) else ():
+                if name in words and not name.startswith("__") and not hasattr(type(x), "__get__"):
+                    yield name, x
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+@functools.lru_cache(maxsize=4096)
+def globals_in(code: CodeType) -> tuple[str, ...]:
+    """The names that a piece of code, with the lambdas and comprehensions inside, looks up among the globals."""
+    found: dict[str, None] = {}
+    extended = 0
+    for op, argument in zip(code.co_code[::2], code.co_code[1::2]):
+        argument |= extended << 8
+        extended = argument if op == EXTENDED_ARG else 0
+        if op == LOAD_GLOBAL:
+            found[code.co_names[argument >> SHIFT]] = None
+    for x in code.co_consts:
+        if isinstance(x, CodeType):
+            found |= dict.fromkeys(globals_in(x))
+    return tuple(found)
