@@ -165,7 +165,8 @@ class _Look:
             return
         found, here = attributes(x), getattr(x, "__dict__", {})
         self.containers += [here] if has(x, "__dict__") else []
-        self.close |= any(name not in here for name in found)  # in a slot
+        slots = [name for name in found if name not in here and (self.names is None or name in self.names)]
+        self.containers += [(x, tuple(slots))] if slots else []
         for name, a in found.items():
             if self.names is None or name in self.names:
                 self.state.append(name)

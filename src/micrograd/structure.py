@@ -162,7 +162,7 @@ class Watch:
         pairs = zip_longest(before, self.state, fillvalue=self)
         place = next((k for k, (a, b) in enumerate(pairs) if not _alike(a, b)), None)
         self.outside = "" if place is None else self._name(place)
-        return place is not None or [id(c) for c in containers] != [id(c) for c in self.containers]
+        return place is not None or [*map(_place, containers)] != [*map(_place, self.containers)]
 
     def _name(self, place: int) -> str:
         """The name of the thing outside of the function to which this place of the state belongs."""
@@ -211,6 +211,10 @@ def _pair(container: Any) -> tuple[Any, Any]:
     if is_array(container) and container.dtype != object:
         return container, container.tobytes()
     return container, _items(container)
+
+
+def _place(container: Any) -> int:
+    return id(container[0] if type(container) is tuple else container)
 
 
 def _items(container: Any) -> tuple[Any, ...]:
