@@ -88,6 +88,8 @@ MISTAKES = [  # each line is an error to mypy and to pyright
     "v29: Value = nn.Sequential(nn.Tanh(), nn.Tanh(), nn.Tanh(), nn.Tanh(), nn.Tanh(), nn.Linear(2, 3))([1.0, 2.0])",
     "v27: Value = losses.mse([Value(1.0)], [1.0], reduction='none')",
     "losses.mae([Value(1.0)], [1.0], reduction='none').backward()",
+    "(np.ones(3) * Value(2.0)).backward()",
+    "v37: Value = np.ones(3) - Value(2.0)",
     "v30: str = cube(2.0)",
     "v31: float = cube(Value(2.0))",
     "cube('a')",
@@ -98,7 +100,8 @@ MISTAKES = [  # each line is an error to mypy and to pyright
     "v36: str = linearize(area, 1.0, 2.0)[0]",
     "v28: list[str] = losses.cross_entropy([[Value(1.0)]], [0], 'none')",
 ]
-START = """from micrograd import (
+START = """import numpy as np
+from micrograd import (
     Value, custom_vjp, explore, grad, jacfwd, jit, jvp, linearize, losses, math, minimize, nn, primitive, random, remat, root,
     value_and_grad, vjp, vmap,
 )

@@ -148,6 +148,9 @@ ruled.defvjp(lambda w, h: (w * h, h), lambda h, c: (c * h, None))
 imported: Callable[..., object] = import_text(export_text(area, 1.0, 2.0))
 nested = vmap(lambda p: p["a"], in_axes=({"a": 1},), out_axes=1)({"a": np.ones((2, 3))})
 array = np.array([1.0, 2.0]) * a
+total: Value = (np.array([1.0, 2.0]) / a - a)[0]
+summed = (np.ones(3) ** a).sum()
+scaled: Value = 2 * a + np.float64(2.0) * a + np.int64(3) * a
 with detect_anomaly():
     area(1.0, 2.0)
 
