@@ -27,6 +27,7 @@ LAYERS = [
         "tree",
         "objects",
         "owners",
+        "outside",
         "structure",
         "arrays",
         "protocols",

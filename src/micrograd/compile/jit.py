@@ -6,9 +6,8 @@
     (2.0, (2.0, 1.0))
 
 The first call runs the function on Values, twice, and writes down what it computes. With wait=True it is then compiled, and
-every call is answered by machine code. Otherwise it is compiled in the background, and calls are answered by interpreting the
-tape until the machine code is ready. Arguments that take another path through an `if` are traced along that path, which gets
-machine code of its own.
+every call is answered by machine code. Otherwise it is compiled in the background, and the tape is interpreted until then.
+Arguments that take another path through an `if` are traced along that path, which gets machine code of its own.
 """
 
 from __future__ import annotations
