@@ -10,6 +10,7 @@ from micrograd.stage.errors import Unsupported
 from micrograd.stage.limits import Limits
 from micrograd.stage.staged import flat, stage
 from micrograd.tree import NUMBER
+from random_programs import needs_llvm
 from stage import test_renamed
 from stage.programs import check_rows, eager, equal, staged
 from stage.realistic import PROGRAMS
@@ -199,3 +200,58 @@ def count_of_a_loop(x, y):
 def test_a_number_is_that_of_the_rows_that_are_here(f):
     """Handed to a function that is not interpreted, or returned: what other rows have does not matter."""
     check_rows(f, "value", [(0.7, 0.3), (-0.7, 0.3), (0.0, -2.0)])
+
+
+def _partly(x):
+    found = [0] * 40
+    for i in range(40):
+        if x > i * 0.1:
+            found[i] = x * (i + 1)
+    return found
+
+
+def negated(x, y):
+    found = _partly(x)
+    return math.atan2(-found[30] * y, -1.0) + math.atan2(-2 * found[20], -1.0) * x
+
+
+def negated_in_a_loop(x, y):
+    found, total = _partly(x), y
+    for i in range(40):
+        total = total * 0.9 + math.copysign(y, -found[i])
+    return total
+
+
+def copied(x, y):
+    found, total = [1.0] * 40, y
+    for i, v in enumerate(_partly(x)):
+        found[i] = v
+    for i in range(40):
+        total = total * 0.9 + (x if isinstance(found[i], int) else y)
+    return total
+
+
+def looked_up(x, y):
+    return math.copysign(x, -_partly(x)[int(y)])
+
+
+@pytest.mark.parametrize("f", [negated, negated_in_a_loop, copied, looked_up], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("derived", [lambda f: f, lambda f: value_and_grad(f, (0, 1))], ids=["value", "gradient"])
+def test_an_int_in_a_list_of_values_is_told_from_a_float(f, derived):
+    rows = [[5.0, 1.5], [0.05, 2.0], [1.75, 17.25], [-1.0, 3.0], [2.0, 25.5]]
+    for first in (rows[0], rows[1]):
+        try:
+            found = stage(derived(f), flat(("tuple", (NUMBER, NUMBER))), first)
+        except Unsupported:
+            continue
+        for row in rows:
+            got = staged(found, row)  # None: the row runs on its own
+            assert got is None or all(map(equal, got, eager(derived(f), row), [True] * len(got))), row
+
+
+@needs_llvm
+def test_an_int_that_is_left_in_a_list_in_a_late_batch():
+    h = vmap(negated)
+    for _ in range(10):
+        h(np.array([5.0, 6.0]), np.array([1.5, 2.5]))
+    assert h(np.array([5.0, 1.0]), np.array([1.5, 2.5])).tolist() == [negated(5.0, 1.5), negated(1.0, 2.5)]

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from micrograd.stage import arranged, calls, iterate, iterators, lanes, special
+from micrograd.stage import arranged, calls, iterate, iterators, lanes, mixed, special
 from micrograd.stage.errors import Copied, StaleRead, Unsupported
 from micrograd.stage.folds import Folds
 from micrograd.stage.functions import definition, makes
@@ -93,6 +93,8 @@ def _unary(node: Any, scope: Scope) -> Run:
     def one(m: Machine, x: Any) -> Any:
         if type(x) is Lane:
             return lanes.unary(m, op, x)
+        if op is operator.neg:
+            mixed.negated(m, x)
         result = special.unary(m, op, x)
         return op(x) if result is special.PLAIN else result
 

@@ -55,7 +55,7 @@ def table(m: Machine, frame: Frame, items: Items, store: Any, open_row: Callable
 
             def cell(m: Machine, frame: Frame) -> None:
                 value = inner.element(m, frame)
-                kinds.append(sort_of(m.now(value)))
+                kinds.append(sort_of(m, m.now(value)))
                 stored.set_item(m, flat, binary_int(m, "add", start, cells.index(1, 0)), value)
 
             cells.run(None, cell, inner.loops[0][0])

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from micrograd.engine import Value
 from micrograd.stage.errors import Lost, Unsupported
-from micrograd.stage.lanes import EXACT, Lane
+from micrograd.stage.lanes import EXACT, Lane, lose
 from micrograd.stage.masks import FALSE, TRUE
 from micrograd.stage.summary import Summary
 from micrograd.tape.tape import LOAD, PICK, SOURCES, STACK
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 SMALL = 2**31  # whole numbers up to here may become Values
 RAISING = (operator.truediv, operator.floordiv, operator.mod, operator.pow)  # for some plain numbers
 SUMS = (operator.add, operator.sub)
+EXACT_OPS = ("add", "sub", "mul", "neg", "abs", "pick")  # of ints, these give ints
 
 
-def mark(m: Machine, x: Any, bound: int = 0) -> Any:
-    """Remember that a Value may be a plain number, and if it may be a whole one (bound > 0), of what size."""
+def mark(m: Machine, x: Any, bound: int = 0, ints: bool = False) -> Any:
+    """Remember that a Value may be a plain number, and if it may be a whole one (bound > 0, or `ints`), of what size."""
     if bound >= EXACT:
         raise Unsupported("a whole number may become too large for a float")
-    m.mixed[id(x)] = x, bound
+    m.mixed[id(x)] = x, bound, ints or bound > 0
     return x
 
 
@@ -72,9 +73,15 @@ def is_mixed(m: Machine, x: Any) -> bool:
 
 
 def refuse(m: Machine, *every: Any) -> None:
+    """Refuse what a plain number and a Value do in different ways, or an int and a float."""
+    if any(is_mixed(m, x) if m.limits.coarse else may_be_int(m, x) for x in every):
+        raise Unsupported("something is asked of a number that may be a plain one or a Value")
+
+
+def refuse_plain(m: Machine, *every: Any) -> None:
     """Refuse what a plain number and a Value do in different ways."""
     if m.limits.coarse and any(is_mixed(m, x) for x in every):
-        raise Unsupported("something is asked of a number that may be a plain one or a Value")
+        raise Unsupported("something is done with a number that may be a plain one or a Value")
 
 
 def refuse_inside(m: Machine, x: Any) -> None:
@@ -89,6 +96,28 @@ def refuse_inside(m: Machine, x: Any) -> None:
             refuse_inside(m, y)
     else:
         refuse(m, x)
+
+
+def may_be_int(m: Machine, x: Any, depth: int = 12) -> bool:
+    """Whether a Value may be an int in the program itself."""
+    if not m.mixed or not isinstance(x, Value) or depth == 0:
+        return False
+    if id(x) in m.mixed:
+        return bool(m.mixed[id(x)][2])
+    if x._op not in EXACT_OPS:
+        return False
+    inputs = [c for c, slope in zip(x._prev, x._partials or ()) if slope is not None]
+    of_all = any if x._op == "pick" else all
+    return bool(inputs) and of_all(may_be_int(m, c, depth - 1) for c in inputs)
+
+
+def negated(m: Machine, x: Any) -> None:
+    """See to it that the sign of x may be changed: that of an int 0 has no effect, and 0.0 becomes -0.0."""
+    if not may_be_int(m, x):
+        return
+    if m.rolling is not None:
+        raise Unsupported("a number that may be the int 0 is negated, which has no sign")
+    lose(m, m.masks.compare("eq", x, 0.0), "a number that may be the int 0 is negated, which has no sign")
 
 
 def joins(m: Machine, x: Any) -> bool:
@@ -142,4 +171,16 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     return mark(m, y, first + second if op in SUMS else first * second if op is operator.mul else EXACT)
 
 
-__all__ = ["RAISING", "bound_of", "is_mixed", "joins", "mark", "may_be_plain", "refuse", "refuse_inside"]
+__all__ = [
+    "RAISING",
+    "bound_of",
+    "is_mixed",
+    "joins",
+    "mark",
+    "may_be_int",
+    "may_be_plain",
+    "negated",
+    "refuse",
+    "refuse_inside",
+    "refuse_plain",
+]

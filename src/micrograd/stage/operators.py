@@ -30,6 +30,10 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         return m.lift(lambda x, y: binary(m, op, x, y), a, b)
     value = m.mixed and (isinstance(a, Value) or isinstance(b, Value))
     plain = value and mixed.may_be_plain(m, a) and mixed.may_be_plain(m, b)
+    if plain and op is operator.mul:
+        for x, by in ((a, b), (b, a)):
+            if type(by) is int and by < 0:
+                mixed.negated(m, x)
     if plain and m.limits.coarse:
         return mixed.binary(m, op, a, b)
     if plain and op in mixed.RAISING:

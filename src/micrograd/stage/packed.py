@@ -19,7 +19,7 @@ from micrograd.stage import bounds
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.join import join_values
 from micrograd.stage.lanes import EXACT, Lane, affine, binary, least, less, plain
-from micrograd.stage.mixed import mark, refuse
+from micrograd.stage.mixed import mark, may_be_int, refuse_plain
 from micrograd.stage.nodes import node_of, result_of
 from micrograd.stage.summary import Summary, is_number
 from micrograd.tape.builder import Builder
@@ -28,7 +28,7 @@ from micrograd.tape.tape import LOAD, PICK, STACK, STORE, Loop, Tape
 if TYPE_CHECKING:
     from micrograd.stage.machine import Machine
 
-VALUES, FLOATS, MIXED = "values", "floats", "mixed"
+VALUES, FLOATS, MIXED, ANY = "values", "floats", "mixed", "any"
 MANY_ALIKE, FEW_OTHERS = 256, 64  # so many equal constants a loop writes into an array, with at most so many others
 LONG = 24  # items from which on a list that is carried from one iteration to the next is an array
 
@@ -37,7 +37,8 @@ class Packed(Summary):
     """Items of an array of the tape: `length` of them (an int, or an affine Lane), from `start` on, in steps of `step`.
 
     The array has room for `room` elements. Those that a list does not have are zeros. Of which kind the items are in the
-    program itself: VALUES, or plain FLOATS, or MIXED, and then what raises an exception for plain numbers is not computed.
+    program itself: VALUES, or plain FLOATS, or MIXED of both, or ANY with ints among them. Of the last two, what raises an
+    exception for plain numbers is not computed.
     """
 
     __slots__ = ("array", "length", "of", "room", "start", "step")
@@ -147,7 +148,7 @@ def pack(m: Machine, x: list[Any], room: int = 0) -> Packed:
         array.__dict__["_numbers"] = [v._data if isinstance(v, Value) else v for v in numbers]
     finally:
         observed.set_trace(before)
-    found = Packed(array, len(items), len(numbers), of_all([sort_of(item) for item in items]))
+    found = Packed(array, len(items), len(numbers), of_all([sort_of(m, item) for item in items]))
     m.stacks[key] = x, items, found
     return found
 
@@ -213,7 +214,7 @@ def one(m: Machine, x: Any) -> Any:
     x = m.now(x)
     parts = x.alternatives if type(x) is Summary else [(None, x)]
     for _, y in parts:
-        refuse(m, y)
+        refuse_plain(m, y)
         if not is_number(plain(y)) or (type(y) is Lane and y.kind is int):
             raise Unsupported("a list of other things than numbers, in a loop that is rolled")
         if type(y) is int and (m.keep_types or abs(y) >= EXACT):
@@ -224,17 +225,19 @@ def one(m: Machine, x: Any) -> Any:
     return join_values(m, [(mask, None, plain(y)) for mask, y in x.alternatives])
 
 
-def sort_of(x: Any) -> str:
+def sort_of(m: Machine | None, x: Any) -> str:
     """Of which kind an item is."""
     if type(x) is Summary:
-        return of_all([sort_of(y) for _, y in x.alternatives])
-    return VALUES if isinstance(x, Value) else FLOATS if type(x) is float or type(x) is Lane else MIXED
+        return of_all([sort_of(m, y) for _, y in x.alternatives])
+    if isinstance(x, Value):
+        return ANY if m is not None and may_be_int(m, x) else VALUES
+    return FLOATS if type(x) is float or type(x) is Lane else ANY
 
 
 def of_all(kinds: list[str]) -> str:
     """The kind of a list of items of these kinds."""
     kinds = [kind for kind in kinds if kind] or [""]
-    return kinds[0] if len(set(kinds)) == 1 else MIXED
+    return kinds[0] if len(set(kinds)) == 1 else ANY if ANY in kinds else MIXED
 
 
 # ---- items
@@ -253,8 +256,8 @@ def load(m: Machine, p: Packed, i: Any) -> Any:
     finally:
         if outside:
             observed.set_trace(before)
-    if p.of is MIXED:
-        mark(m, found)
+    if p.of in (MIXED, ANY):
+        mark(m, found, ints=p.of is ANY)
     return Lane(float, found) if p.of is FLOATS else found
 
 
@@ -368,6 +371,7 @@ def fold(m: Machine, p: Packed, how: str, start: Any) -> Any:
 
 
 __all__ = [
+    "ANY",
     "FLOATS",
     "LONG",
     "MIXED",

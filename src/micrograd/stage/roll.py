@@ -326,7 +326,7 @@ class Roll:
             if ways:
                 raise Unsupported("an item of a list may raise an exception, or does what is not merged")
             carried.append(one(m, self.item_made))
-            self.of = sort_of(m.now(self.item_made))
+            self.of = sort_of(m, m.now(self.item_made))
         inputs = [*self.carried]
         self.flagged = bool(self.exits) or self.test is not None
         if self.flagged:

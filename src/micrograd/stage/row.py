@@ -19,7 +19,9 @@ def is_long(x: Any) -> bool:
     """Whether x is a long list of numbers."""
     if type(x) is not list or len(x) < LONG:
         return False
-    return all(isinstance(item, Summary) or is_number(item) for item in x) and any(sort_of(i) != "floats" for i in x)
+    return all(isinstance(item, Summary) or is_number(item) for item in x) and any(
+        sort_of(None, i) != "floats" for i in x
+    )
 
 
 def is_plain_row(x: Any) -> bool:
@@ -50,11 +52,10 @@ class Row:
             raise Unsupported("a variable holds a long list and something else")
         found = packed(x)
         length = len(x) if found is None else found.length
-        of = of_all([sort_of(item) for item in x]) if found is None else found.of
+        of = of_all([sort_of(self.roll.m, item) for item in x]) if found is None else found.of
         new = self._longer(length)
-        if self.of and of != self.of and self.of != "mixed":
-            of, new = "mixed", True
-        self.of = "mixed" if self.of == "mixed" else of
+        before, self.of = self.of, of_all([self.of, of])
+        new = new or bool(before and self.of != before)
         room = max(self._most(), self.room, 0 if found is None else found.room)
         if room != self.room:
             self.room, new = room, True

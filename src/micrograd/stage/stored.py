@@ -84,7 +84,7 @@ def append(m: Machine, x: list[Any], value: Any) -> Any:
     m.touch(x, unpack=False)
     new = _stored(m, p, p.length, value)
     new.length = binary_int(m, "add", p.length, 1)
-    new.of = sort_of(m.now(value)) if type(p.length) is int and p.length == 0 else new.of
+    new.of = sort_of(m, m.now(value)) if type(p.length) is int and p.length == 0 else new.of
     x[:] = [new]
     return None
 
@@ -113,7 +113,7 @@ METHODS: dict[tuple[str, int], Any] = {("append", 1): append, ("pop", 0): pop, (
 def _stored(m: Machine, p: Packed, index: Any, value: Any) -> Packed:
     """The array with a value in place of the item at an index, which is known to be there."""
     at = position(m, p, index)
-    of = of_all([p.of, sort_of(m.now(value))])
+    of = of_all([p.of, sort_of(m, m.now(value))])
     array = _store(p.array, float(at) if type(at) is int else at.whole, one(m, value))
     return Packed(array, p.length, p.room, of, p.start, p.step)
 

@@ -23,7 +23,7 @@ from micrograd.stage.join import join, join_values
 from micrograd.stage.lanes import Lane, lose, plain
 from micrograd.stage.masks import FALSE
 from micrograd.stage.nodes import node_of, result_of
-from micrograd.stage.packed import FLOATS, MIXED, Packed, pack, packed
+from micrograd.stage.packed import ANY, FLOATS, MIXED, Packed, pack, packed
 from micrograd.tape.builder import Builder
 from micrograd.tape.tape import LOAD, PICK, Loop
 from micrograd.tree import is_array
@@ -148,8 +148,8 @@ def _searched(m: Machine, p: Packed, at: Any) -> Any:
     y = numbers[p.start + p.step * int(k)] if numbers is not None and 0 <= k < p.length else 0.0
     region.__dict__["_numbers"] = [y]
     result = result_of(region, 0, y)
-    if p.of is MIXED:
-        mixed.mark(m, result)
+    if p.of in (MIXED, ANY):
+        mixed.mark(m, result, ints=p.of is ANY)
     return Lane(float, result) if p.of is FLOATS else result
 
 
