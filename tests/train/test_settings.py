@@ -283,3 +283,28 @@ def test_decay_groups_look_at_the_last_name():
     decayed, rest = optim.decay_groups(Outer(), 0.1)
     assert [p.data for p in decayed["parameters"]] == [3.0]
     assert [p.data for p in rest["parameters"]] == [1.0, 2.0]
+
+
+def test_the_schedule_of_a_group_is_assigned_and_given_back():
+    one, two = Value(1.0), Value(1.0)
+    optimizer = optim.SGD([{"params": [one]}, {"params": [two]}], lr=0.5)
+    group = optimizer.groups[1]
+    assert group.schedule is None and group.lr == 0.5
+    group.schedule = optim.step(0.1, every=1, factor=0.5)
+    assert group.lr == 0.1
+    for p in (one, two):
+        p.grad = 1.0
+    optimizer.step()
+    assert (one.data, two.data) == (0.5, 0.9) and group.lr == 0.05
+    group.schedule = None
+    assert group.schedule is None and group.lr == 0.5
+
+
+def test_settings_that_were_taken_from_a_state_are_those_of_the_next_one():
+    first, second, third = (
+        optim.SGD([Value(1.0)], lr=lr, momentum=m) for lr, m in ((0.1, 0.9), (0.2, 0.5), (0.1, 0.9))
+    )
+    second.load_state_dict(first.state_dict(), settings="saved")
+    third.load_state_dict(second.state_dict())  # as one that was made with the same settings
+    with pytest.raises(ValueError, match="momentum"):
+        optim.SGD([Value(1.0)], lr=0.2, momentum=0.5).load_state_dict(second.state_dict())
