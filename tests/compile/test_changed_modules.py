@@ -278,6 +278,7 @@ class Named(nn.Module):
         self.a, self.b = Value(1.5), Value(2.5)
         self.table = {"low": Value(0.5), "high": Value(4.0)}
         self.data = [float(k) for k in range(1000)]
+        self.weights = [Value(float(k)) for k in range(300)]
 
 
 def turn(found):
@@ -301,8 +302,9 @@ def exchange(model):
         (lambda m, x: m.a * x, exchange),
         (lambda m, x: m.a * x, lambda m: setattr(m, "a", Value(m.a.data + 1.0))),
         (lambda m, x: m.a * x * len(m.data), lambda m: setattr(m, "data", m.data[1:])),
+        (lambda m, x: m.weights[7] * x, lambda m: m.weights.__setitem__(7, Value(m.weights[7].data + 1.0))),
     ],
-    ids=["keys of a dict", "names of attributes", "before data", "data"],
+    ids=["keys of a dict", "names of attributes", "before data", "data", "in a long list of Values"],
 )
 def test_changes_of_each_kind_are_seen(read, change):
     """Of a model that is read as it is, or by way of a Python module that an enclosing function has imported."""
@@ -333,3 +335,15 @@ def test_modules_are_noted_by_all_blocks_that_are_open():
         structure.note(two)
     structure.note(three)
     assert list(outer.values()) == [one, two] and list(inner.values()) == [one] and structure.reading == []
+
+
+def test_a_parameter_in_a_long_list_of_a_layer_is_replaced():
+    """A list of more Values than numbers make data is no data."""
+    count = structure.DATA + 44
+    model, point = nn.MLP(count, [1], rng=0), [0.01 * k for k in range(count)]
+    f = jit(lambda xs: model(xs), wait=True)
+    weights = model.layers[0].neurons[0].w
+    assert len(weights) == count
+    for _ in range(2):
+        assert f(point).data == pytest.approx(model(point).data, rel=1e-12)
+        weights[7] = Value(weights[7].data + 5.0)
