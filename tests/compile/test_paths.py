@@ -225,3 +225,22 @@ def test_a_power_that_decides_is_that_of_eager_code(power):
         want = [number(g(Value(a))) for a in xs.tolist()]
         assert vmap(g)(xs).tolist() == want
         assert [jit(g, wait=True)(a) for a in xs.tolist()[:2]] == want[:2]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_paths_that_read_other_parameters_number_them_alike(order):
+    """One path reads b, then a, and another one a alone, in rows of one batch."""
+    a, b, c = Value(2.0), Value(3.0), Value(5.0)
+
+    def f(x):
+        if x > 1.0:
+            return a * x
+        return b * x * a if x > 0.0 else c * x + a
+
+    xs = np.array([0.5, 2.0, -1.0, 0.25, 3.0, -2.0][::order])
+    for exact in (True, False):
+        a.grad = b.grad = c.grad = 0.0
+        ys = vmap(f, exact=exact)(xs)
+        assert [y.data for y in ys] == pytest.approx([f(x).data for x in xs.tolist()], rel=1e-15)
+        sum(ys[1:], ys[0]).backward()
+        assert (a.grad, b.grad, c.grad) == pytest.approx((5.0 + 0.75 * 3.0 + 2.0, 0.75 * 2.0, -3.0), rel=1e-15)

@@ -170,5 +170,5 @@ def test_nothing_is_asked_of_a_value_that_may_be_a_plain_number(ask):
         z = x * y if x > 0 else 0.0
         return x if ask(z) else y * 2.0
 
-    with pytest.raises(Unsupported):
+    with pytest.raises(Unsupported, match="may be a plain one"):
         stage(f, PAIR, ROWS[0], limits=Limits(coarse=True))
