@@ -8,6 +8,7 @@ first. If a loop is found that is long enough to pay, what was staged is the tra
 from __future__ import annotations
 
 import dis
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -58,6 +59,14 @@ def rolled(
     return found
 
 
+def _jumps_back(code: CodeType) -> bool:
+    if any(code.co_code[k] in BACKWARD for k in range(0, len(code.co_code), 2)):
+        return True
+    # Before Python 3.11 the jump at the end of a `while` loop is an absolute one, to an earlier place.
+    absolute = set(dis.hasjabs) if sys.version_info < (3, 11) else set()
+    return bool(absolute) and any(i.opcode in absolute and i.argval <= i.offset for i in dis.get_instructions(code))
+
+
 def has_loops(f: Any) -> bool:
     """Whether there may be a loop in the code of a function, or of one that it calls by name."""
     waiting: list[Any] = [f]
@@ -80,7 +89,7 @@ def has_loops(f: Any) -> bool:
             owner, g = g, vars(type(g)).get("__call__")
         if not isinstance(g, FunctionType) or (g.__module__ or "").split(".")[0] == "micrograd":
             continue
-        if any(code.co_code[k] in BACKWARD for code in _codes(g.__code__) for k in range(0, len(code.co_code), 2)):
+        if any(map(_jumps_back, _codes(g.__code__))):
             return True
         waiting += _called(g, owner)
     return False
