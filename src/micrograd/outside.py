@@ -92,9 +92,7 @@ class _Search:
 
     def _look_at(self, x: Any, name: str) -> None:
         if _is_foreign(x):
-            # A step of train.py, or a decorator of some library, may hold a function of the user's.
-            cells = (x.__closure__ or ()) if isinstance(x, FunctionType) else ()
-            self._wait([y for y in map(_content, cells) if callable(y)], "")
+            self._wait([y for y in _held_by(x) if callable(y)], "")
             return
         if isinstance(x, FunctionType):
             self._look_at_function(x)
@@ -148,6 +146,14 @@ def _is_foreign(x: Any) -> bool:
         return _is_installed(type(x).__module__) and not has(x, "__array__")
     except Exception:
         return True
+
+
+def _held_by(x: Any) -> list[Any]:
+    """What a function of a library or an object of this package holds: train.step and fit hold functions of the user's."""
+    if isinstance(x, FunctionType):
+        return [_content(cell) for cell in x.__closure__ or ()]
+    ours = type(x).__module__.split(".")[0] == "micrograd"
+    return list(getattr(x, "__dict__", {}).values()) if ours and not isinstance(x, (type, ModuleType)) else []
 
 
 def _inside(x: Any) -> Iterator[Any]:

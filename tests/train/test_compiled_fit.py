@@ -207,7 +207,7 @@ def test_what_a_trace_would_freeze_is_found_before_the_first_step():
 
 @pytest.mark.parametrize("where", ["penalty", "model"])
 def test_a_number_that_changes_after_compiling_is_told(where):
-    w, strength = Value(0.5), [1.0]
+    w, strength = Value(0.5), [1.0] * 1000  # a long list is data
 
     def change(history):
         if len(history) == 3:
@@ -223,6 +223,31 @@ def test_a_number_that_changes_after_compiling_is_told(where):
             penalty=penalty, callbacks=change, quiet=True,
         )  # fmt: skip
     assert len(caught) == 1 and caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("where", ["penalty", "model", "loss"])
+def test_a_number_that_changes_outside_is_followed(where):
+    weights = []
+    for compiled in (False, True):
+        w, strength = Value(0.5), [1.0]
+
+        def change(history, strength=strength):
+            if len(history) == 3:
+                strength[0] = 5.0
+
+        def model(x, w=w, strength=strength):
+            return w * x * (strength[0] if where == "model" else 1.0)
+
+        def loss(y, target, strength=strength):
+            return losses.mse(y, target) * (strength[0] if where == "loss" else 1.0)
+
+        penalty = (lambda w=w, strength=strength: losses.l2([w], strength[0])) if where == "penalty" else None
+        fit(
+            model, ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), loss, optim.SGD([w], lr=0.01), 20, compile=compiled,
+            penalty=penalty, callbacks=change, quiet=True,
+        )  # fmt: skip
+        weights.append(w.data)
+    assert weights[1] == pytest.approx(weights[0], rel=1e-12)
 
 
 def test_what_compiled_training_follows():

@@ -45,7 +45,7 @@ def is_due(epoch: int) -> bool:
 def again(run: Any) -> None:
     """Warn where the compiled loss of a few rows has become another one than the eager loss.
 
-    Compiled code follows parameters and attributes of modules; a plain number in a variable is a constant to it.
+    Compiled code follows parameters, attributes of modules and what it reads from outside, long lists and arrays apart.
     """
     if not run.objective.compiled or not run.started or run.drifted:
         return
@@ -59,8 +59,8 @@ def again(run: Any) -> None:
         warnings.warn(
             f"after step {len(run.history)} the compiled loss of some rows is {got.data:g}, and the eager one "
             f"{wanted.data:g}: the model, the loss or the penalty uses a number that has changed since it was compiled, and "
-            "continues to use the old one; keep it in a Value, or assign a new one to an attribute of the model: an array "
-            "that is changed in place is not noticed",
+            "continues to use the old one; keep it in a Value, or assign a new list or array: an array in a module, a large "
+            "one and a long list are not looked into",
             RuntimeWarning,
             stacklevel=4,
         )
