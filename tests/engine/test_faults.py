@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import gc
 import itertools
-from fractions import Fraction
 
 import pytest
 
@@ -43,7 +42,7 @@ def operations():
     yield "other inputs", lambda: setattr(x * y, "_prev", (z, z))
     yield "text", lambda: (repr(z), f"{x:.3f}")
     yield "comparisons", lambda: (x < y, x == 2, bool(x), float(x), int(z), round(x, 1))
-    yield "comparisons with exact numbers", lambda: (x < 2**60, x == Fraction(1, 3), x >= 10**400)
+    yield "comparisons with exact numbers", lambda: (x < 2**60, x == -(2**70), x >= 10**400)
     yield "backward", root.backward
     yield "backward with a hook", hooked.backward
     yield "zero_grad", lambda: (root * 1.0).zero_grad()

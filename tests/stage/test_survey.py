@@ -115,6 +115,21 @@ def test_columns_give_what_the_interpreter_gives_for_each_row(f):
     assert trace(of_flat, shape, [0.5, 1.0], frozen=True).numbers
 
 
+@pytest.mark.parametrize("many", [30, 40, 80])
+def test_sums_of_many_terms_are_surveyed(many):
+    """NumPy's own functions of many arguments end at 32 or 64 of them."""
+
+    def f(*xs):
+        return math.logsumexp(list(xs)) if xs[0] > 0.0 else sum(xs) * xs[1]
+
+    found = attempt.stage(f, lambda flat: (flat, {}), [0.5] * many)
+    columns = [np.linspace(-1.0, 1.0, 20) + 0.01 * i for i in range(many)]
+    (got,) = survey._Survey(np, 20).run(found.tape, columns, peek(found.captured), np.ones(20, bool))
+    for k in range(20):
+        want = interpret.run(found.tape, [float(c[k]) for c in columns], peek(found.captured))
+        np.testing.assert_allclose(got[k], want[0], rtol=1e-12)
+
+
 def test_the_budget_ends_a_survey_and_keeps_what_was_seen(monkeypatch):
     monkeypatch.setattr(survey, "BUDGET", 20_000)
     found = attempt.stage(inside_a_while, lambda flat: (flat, {}), [0.5, 1.0])

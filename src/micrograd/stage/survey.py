@@ -8,6 +8,7 @@ allows. The numbers may differ from those of the tape in the last bits: they cho
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 from micrograd import engine
@@ -107,11 +108,13 @@ class _Survey:
             return self.np.multiply(getattr(self.np, NAMES[op.name])(*given), 1.0)
         self.spend(SLOW)
 
-        def one(*xs: Any) -> float:
-            numbers = [float(x) for x in xs]
-            return float(engine.apply(op, numbers) if op.arity < 0 else engine.apply(op, *numbers))
+        def one(xs: Sequence[float]) -> float:
+            return float(engine.apply(op, list(xs)) if op.arity < 0 else engine.apply(op, *xs))
 
-        return self.np.asarray(self.np.frompyfunc(one, len(given), 1)(*given), float)
+        if not any(self.np.ndim(x) for x in given):
+            return one([float(x) for x in given])
+        # Row by row: NumPy's functions of many arguments end at 32 or 64 of them, and an op may have more operands.
+        return self.np.array([*map(one, zip(*(self.np.broadcast_to(x, self.count).tolist() for x in given)))])
 
     def structural(self, op: Structural, given: list[Any], alive: Any) -> Any:
         if isinstance(op, Projection):
