@@ -120,6 +120,7 @@ TARGETS: dict[str, list[str]] = {
     **{f"stage/{name}.py": [f"tests/stage/test_{t}.py" for t in tests] for name, tests in STAGE.items()},
     "stage/on_numbers.py": COMPARED,
     **{f"optim/{name}.py": TRAIN for name in OPTIM},
+    **{f"optim/{name}.py": [f"tests/train/test_{name}.py", *TRAIN] for name in ("slots", "schedules")},
     "optim/lbfgs.py": ["tests/train/test_lbfgs_search.py", "tests/train/test_lbfgs.py"],
     "losses.py": LOSSES,
 }  # fmt: skip

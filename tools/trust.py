@@ -177,9 +177,9 @@ All of the following defects are fixed.
 - After the last changes of the C code, all sanitizers ran all of their tests again, but with an ordinary CPython: with the one that is
   instrumented, ThreadSanitizer ran before these changes.
 - Mutants of lines that did not change keep their results in the table; after tests were added, only the survivors ran again.
-- Of some files only a part of the mutants was tried, and of `optim/slots.py`, `optim/schedules.py`, `tape/builder.py`,
-  `tape/interpret.py` and most of `stage/` none. In passes and in `stage/` they are changes inside of functions. Survivors without a
-  reason are listed in `tools/trust_counts.json`. Many survivors of `ops.py` are numbers that stand where another formula is chosen.
+- Of some files only a part of the mutants was tried, and of `tape/builder.py`, `tape/interpret.py` and most of `stage/` none. In
+  passes and in `stage/` they are changes inside of functions. Survivors without a reason are listed in `tools/trust_counts.json`. Many
+  survivors of `ops.py` are numbers that stand where another formula is chosen.
 """
 
 

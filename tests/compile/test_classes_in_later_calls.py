@@ -180,6 +180,26 @@ def test_what_is_known_of_one_path_is_not_known_of_another(exact, wait, number):
                 g(1.0, one)
 
 
+@pytest.mark.parametrize("wait", [False, True])
+def test_a_path_that_is_first_taken_with_another_number(wait):
+    """The arm of a tape for all paths is compared on the number of the call that takes it first, with its class."""
+
+    def f(x, n):
+        return n * x if x < 0.0 else n**2000 % 7 * x  # in floats, 2**2000 is infinite
+
+    g = jit(f, wait=wait)
+    assert g(-1.0, 1) == -1.0
+    with pytest.raises(TraceError, match=r"gives nan when it is traced, and 4\.0 for the numbers themselves"):
+        g(1.0, 2)
+
+    def h(x, n):
+        return n * x if x < 0.0 else 2.0 * n
+
+    g = jit(h, wait=wait)
+    assert g(-1.0, 1) == -1.0
+    assert g(1.0, 2.5) == 5.0
+
+
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("number", [int, np.int64])
 def test_rows_of_another_path_than_the_first_one(exact, number):

@@ -297,3 +297,12 @@ def test_a_watcher_is_there_again_after_a_run_on_numbers():
     finally:
         now = observed.set_watch(*before)
     assert now == (made, backward)
+
+
+def test_a_truth_is_a_number_in_a_column_and_itself_at_a_point():
+    def f(x):
+        return x * 2.0, x > 1.5, True
+
+    assert jit(f)(3.0) == f(3.0) and jit(f)(3.0)[1] is True
+    columns = vmap(f)(np.array([1.0, 2.0]))
+    assert [column.tolist() for column in columns] == [[2.0, 4.0], [0.0, 1.0], [1.0, 1.0]]

@@ -308,3 +308,22 @@ def test_settings_that_were_taken_from_a_state_are_those_of_the_next_one():
     third.load_state_dict(second.state_dict())  # as one that was made with the same settings
     with pytest.raises(ValueError, match="momentum"):
         optim.SGD([Value(1.0)], lr=0.2, momentum=0.5).load_state_dict(second.state_dict())
+
+
+def test_a_state_may_have_whole_numbers_and_no_truths():
+    """Other programs write a 0.0 of a JSON file as 0."""
+    optimizer = optim.SGD([Value(1.0)], lr=0.5, momentum=0.5)
+    optimizer.step()
+
+    def state(x):
+        found = optimizer.state_dict()
+        found["groups"][0]["kept"]["speed"] = [x]
+        return found
+
+    other = optim.SGD([p := Value(1.0)], lr=0.5, momentum=0.5)
+    other.load_state_dict(state(3))
+    other.step()
+    assert p.data == 1.0 - 0.5 * (0.5 * 3.0)
+    for bad in (True, 2**1024, None, "3"):
+        with pytest.raises(ValueError, match="keeps a speed that is not a finite number"):
+            other.load_state_dict(state(bad))
