@@ -100,14 +100,24 @@ def _has_int(shape: Shape) -> bool:
     return shape[0] not in ("*", "array") and any(_has_int(part) for part in shape[-1])
 
 
+def slots_of(kind: type) -> list[str]:
+    """The names of the slots of a class; one with two underscores has the name of its class before it."""
+    found: list[str] = []
+    for cls in kind.__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            private = name.startswith("__") and not name.endswith("__")
+            if name not in ("__dict__", "__weakref__"):
+                found.append(f"_{cls.__name__.lstrip('_')}{name}" if private else name)
+    return found
+
+
 def attributes(x: Any) -> dict[str, Any]:
     """The attributes of an object, by name: those in its __dict__, then those in slots."""
     found: dict[str, Any] = dict(getattr(x, "__dict__", {}))
-    for cls in type(x).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__") and hasattr(x, name):
-                found[name] = getattr(x, name)
+    for name in slots_of(type(x)):
+        if hasattr(x, name):
+            found[name] = getattr(x, name)
     for name in getattr(type(x), "_derived", ()):  # of a Neuron
         found.pop(name, None)
     return found

@@ -8,24 +8,32 @@ package is not watched.
 
 from __future__ import annotations
 
+import dis
 import functools
+import operator
 import sys
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from opcode import EXTENDED_ARG, opmap
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
 
 from micrograd.engine import Value
 from micrograd.objects import CONSTANT, attributes
-from micrograd.owners import CONTAINERS, Owner, is_foreign, methods_of, words_in
-from micrograd.structure import LOOKED_AT, REACHED, Structured, read
+from micrograd.owners import BUFFERS, BY_ANY_NAME, CONTAINERS, VIEWS, Owner, is_foreign, methods_of, words_in
+from micrograd.structure import LOOKED_AT, REACHED, Structured, parts_of, read
 from micrograd.tree import has, is_array
 
 LOAD_GLOBAL, SHIFT = opmap["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))  # its argument also says how it is called
+LOAD_NAME = opmap["LOAD_NAME"]  # in the body of a class inside of a function
 SIMPLE = {str, bool, int, float, type(None), Value}
-PLAIN = (str, bytes, bool, int, float, complex, type(None), Value, Enum, BuiltinFunctionType)
+PLAIN = (str, bytes, bool, int, float, complex, type(None), Value, Enum)
+BOUND = (BuiltinFunctionType, MethodWrapperType)  # methods of lists and dicts are among them
+ALL_GLOBALS = {"globals", "eval", "exec", "locals"}  # they read globals whose names do not stand in the code
+ASKING = {"hasattr", "getattr", "AttributeError"}  # code with one of these goes on where there is no such attribute
+MAKERS = ("__init__", "__new__", "__post_init__")
+GETTERS = (operator.attrgetter, operator.methodcaller)
 
 
 class Names:
@@ -40,21 +48,26 @@ class Names:
         self.x = f
         self.selected = [(holder, tuple(names)) for holder, names in found.names.values() if names]
         self.cells = found.cells
+        self.functions, self.classes = found.functions, found.classes
         self.owners = [Owner(x, found.words, name=name) for x, name in found.held]
 
     def things(self) -> list[Any]:
         """What is to be watched: these names, and what is in the things that they stand for."""
-        return [*([self] if self.selected or self.cells else []), *self.owners]
+        return [*([self] if self.selected or self.cells or self.functions else []), *self.owners]
 
     def parts(self) -> tuple[list[Any], list[Any], bool]:
         """What the names stand for now, where they are, and that identities tell it."""
         state: list[Any] = [read(holder, name) for holder, names in self.selected for name in names]
         cells = [cell for cell, _ in self.cells]
-        return [*state, *map(_content, cells)], [*self.selected, *cells], False
+        state += [*map(_content, cells), *(x for f in self.functions for x in parts_of(f))]
+        state += [cls.__mro__ for cls in self.classes]
+        return state, [*self.selected, *cells, *self.functions, *self.classes], False
 
     def name_of(self, place: int) -> str:
         """Which name it is whose meaning stands at a place of the parts."""
-        return [*(name for _, names in self.selected for name in names), *(name for _, name in self.cells)][place]
+        names = [*(name for _, names in self.selected for name in names), *(name for _, name in self.cells)]
+        names += [f.__name__ for f in self.functions for _ in range(3)]
+        return [*names, *(cls.__name__ for cls in self.classes)][place]
 
 
 class _Search:
@@ -63,8 +76,11 @@ class _Search:
     def __init__(self, f: Any) -> None:
         self.names: dict[int, tuple[Any, dict[str, None]]] = {}  # by the id of a namespace or a class
         self.cells: list[tuple[Any, str]] = []  # of variables of functions around, with their names
+        self.functions: list[Any] = []  # whose code is the user's
+        self.classes: list[type] = []
         self.held: list[tuple[Any, str]] = []  # containers and objects, with the names of them
         self.words: set[str] = set()  # that occur in the code
+        self._perhaps: set[str] = set()  # names of attributes that need not be there
         self._spaces: list[Any] = []  # modules and classes: their attributes count whose names occur in the code
         self._known = 0, 0  # how many of the spaces were looked into, and with how many words
         self._waiting: list[tuple[Any, str]] = [
@@ -86,40 +102,59 @@ class _Search:
 
     def _note(self, holder: Any, name: str, x: Any) -> None:
         names = self.names.setdefault(id(holder), (holder, {}))[1]
-        if name not in names and not _is_foreign(x):
+        if name not in names:
             names[name] = None
-            self._wait([x], name)
+            if not _is_foreign(x):
+                self._wait([x], name)
 
     def _look_at(self, x: Any, name: str) -> None:
         if _is_foreign(x):
             self._wait([y for y in _held_by(x) if callable(y)], "")
+            if isinstance(x, FunctionType) and x.__module__ == "functools":  # the table of a singledispatch
+                self._wait([y for y in map(_content, x.__closure__ or ()) if isinstance(y, dict)], x.__name__)
             return
         if isinstance(x, FunctionType):
             self._look_at_function(x)
         elif isinstance(x, (type, ModuleType)):
             self._spaces.append(x)
-        elif name and not isinstance(x, (*CONSTANT, Value, Structured, functools.partial)):
+            if isinstance(x, type):
+                self.classes.append(x)
+                self._wait([type(x)], "")
+        elif isinstance(x, GETTERS):
+            self.words.update(word for s in x.__reduce__()[1] if isinstance(s, str) for word in s.split("."))
+        elif isinstance(x, functools.partial):
+            self._wait([x.keywords], name or "a keyword of a partial")
+        elif name and not isinstance(x, (*CONSTANT, *BOUND, Value, Structured)):
             self.held.append((x, name))
             name = ""
         self._wait(_inside(x), name)
 
     def _look_at_function(self, f: Any) -> None:
-        self.words |= words_in(f.__code__)
-        for name in globals_in(f.__code__):
-            if name in f.__globals__:
-                self._note(f.__globals__, name, f.__globals__[name])
+        new = loaded_in(f.__code__) if f.__name__ in MAKERS else words_in(f.__code__)
+        self.words |= new
+        if not ASKING.isdisjoint(new):
+            self._perhaps.update([name for name in new if name.isidentifier() and not name.startswith("__")])
+        self.functions.append(f)
+        names = globals_in(f.__code__)
+        if not ALL_GLOBALS.isdisjoint(names):
+            names += tuple([name for name in f.__globals__ if not name.startswith("_")])
+        for name in names:  # also those that stand for nothing yet, or are built in
+            self._note(f.__globals__, name, f.__globals__.get(name))
+        for name in new & vars(f).keys():
+            self._note(vars(f), name, vars(f)[name])
+        self._wait([x for x in map(sys.modules.get, new) if isinstance(x, ModuleType)], "")
         for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars):
             self.cells.append((cell, name))
             self._wait([_content(cell)], name)
-        self._wait([*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()], "a default")
+        self._wait([*(f.__defaults__ or ()), f.__kwdefaults__], "a default")
 
     def _look_into_spaces(self, seen: dict[tuple[int, bool], Any]) -> None:
         """Note the attributes of modules and classes, when all functions that were found are known, and with them the words."""
         done, words = self._known
         self._known = len(self._spaces), len(self.words)
         for space in self._spaces[done if words == len(self.words) else 0 :]:
-            for name, x in _named(space, self.words):
-                self._note(vars(space) if isinstance(space, ModuleType) else space, name, x)
+            for holder, name, x in _named(space, self.words, self._perhaps):
+                self._note(holder, name, x)
             if isinstance(space, type):
                 self._wait([x for x in _methods(space, self.words) if (id(x), False) not in seen], "")
 
@@ -140,8 +175,12 @@ def _is_foreign(x: Any) -> bool:
             return _is_installed(x.__module__) and not has(x, "__wrapped__")
         if isinstance(x, ModuleType):
             return _is_installed(x.__name__)
-        if isinstance(x, (*PLAIN, *CONTAINERS, MethodType, functools.partial)) or has(x, "__wrapped__") or is_array(x):
-            return isinstance(x, BuiltinFunctionType)
+        if isinstance(x, BOUND):
+            return isinstance(x.__self__, (type, ModuleType, type(None)))
+        if isinstance(x, (*PLAIN, *CONTAINERS, *VIEWS, *BUFFERS, *GETTERS, MethodType, functools.partial)):
+            return False
+        if has(x, "__wrapped__") or is_array(x):
+            return False
         attributes(x)  # an error where x is a proxy that cannot be asked for anything now
         return _is_installed(type(x).__module__) and not has(x, "__array__")
     except Exception:
@@ -159,12 +198,23 @@ def _held_by(x: Any) -> list[Any]:
 def _inside(x: Any) -> Iterator[Any]:
     """What is to be looked at with something: what is in it, and the class whose methods it has."""
     if isinstance(x, functools.partial):
-        yield from (x.func, *x.args, *x.keywords.values())
+        yield from (x.func, *x.args)
     elif isinstance(x, MethodType):
         yield from (x.__func__, x.__self__)
-    elif isinstance(x, CONTAINERS):
-        yield from list(x.values() if isinstance(x, dict) else x)[:LOOKED_AT]
-    elif not isinstance(x, (*PLAIN, FunctionType, type, ModuleType)) and not is_array(x) and not has(x, "__array__"):
+    elif isinstance(x, BOUND):
+        yield x.__self__
+    elif isinstance(x, (*CONTAINERS, *VIEWS)):
+        items: Any = x.values() if isinstance(x, (dict, MappingProxyType)) else x
+        yield from list(items)[:LOOKED_AT]
+        if type(x).__module__ != "builtins":
+            yield from [*attributes(x).values(), type(x)]
+    elif is_array(x) and x.dtype == object:
+        yield from x.ravel()[:LOOKED_AT].tolist()
+    elif (
+        not isinstance(x, (*PLAIN, *BUFFERS, FunctionType, type, ModuleType))
+        and not is_array(x)
+        and not has(x, "__array__")
+    ):
         yield from attributes(x).values()
         yield type(x)
     if has(x, "__wrapped__"):
@@ -174,19 +224,37 @@ def _inside(x: Any) -> Iterator[Any]:
 def _methods(cls: type, words: set[str]) -> list[Any]:
     """The methods that may run: where a class inherits from one that is none of the user's, that one may call any of them."""
     inherits = any(_is_installed(base.__module__) and base.__module__ != "builtins" for base in cls.__mro__)
-    found = methods_of(cls, {*words, *(name for base in cls.__mro__ for name in vars(base))} if inherits else words)
+    names = {*words, *MAKERS, *(name for base in cls.__mro__ if inherits for name in vars(base))}
+    found = methods_of(cls, names)
     return [x for x in found if isinstance(x, FunctionType) and not _is_foreign(x)]
 
 
-def _named(space: Any, words: set[str]) -> Iterator[tuple[str, Any]]:
-    """What is in a module or a class by names that occur in the code, methods and the like apart."""
+def _named(space: Any, words: set[str], perhaps: set[str]) -> Iterator[tuple[Any, str, Any]]:
+    """What is in a module or a class by names that occur in the code, with where it is.
+
+    In a class, methods are among it. A name that only its bases have, or that is in `perhaps`, may come to be there.
+    """
+    any_name = not BY_ANY_NAME.isdisjoint(words)
     if isinstance(space, ModuleType):
-        yield from [(name, x) for name, x in vars(space).items() if name in words]
-    elif not issubclass(space, Enum):
-        for base in space.__mro__:
-            for name, x in vars(base).items() if not _is_installed(base.__module__) else ():
-                if name in words and not name.startswith("__") and not hasattr(type(x), "__get__"):
-                    yield name, x
+        for name, x in list(vars(space).items()):
+            if name in words or (any_name and name[0] != "_" and type(x) in SIMPLE):
+                yield vars(space), name, x
+        return
+    bases = [base for base in space.__mro__ if not _is_installed(base.__module__)]
+    names = {name for base in bases for name, x in list(vars(base).items()) if _counts(name, x, words, any_name)}
+    if issubclass(space, Enum):
+        names -= space.__members__.keys()
+    for name in sorted(names | perhaps):
+        for base in bases:
+            x = vars(base).get(name)
+            yield base, name, None if hasattr(type(x), "__get__") and _is_installed(type(x).__module__) else x
+
+
+def _counts(name: str, x: Any, words: set[str], any_name: bool) -> bool:
+    """Whether what a class has by a name can be read: special methods are called without their name."""
+    if name.startswith("__") and name.endswith("__"):
+        return isinstance(x, FunctionType) and not _is_foreign(x) and name != "__repr__"
+    return name in words or (any_name and not name.startswith("_abc"))
 
 
 def _content(cell: Any) -> Any:
@@ -204,9 +272,18 @@ def globals_in(code: CodeType) -> tuple[str, ...]:
     for op, argument in zip(code.co_code[::2], code.co_code[1::2]):
         argument |= extended << 8
         extended = argument if op == EXTENDED_ARG else 0
-        if op == LOAD_GLOBAL:
-            found[code.co_names[argument >> SHIFT]] = None
+        if op in (LOAD_GLOBAL, LOAD_NAME):
+            found[code.co_names[argument >> SHIFT if op == LOAD_GLOBAL else argument]] = None
     for x in code.co_consts:
         if isinstance(x, CodeType):
             found |= dict.fromkeys(globals_in(x))
     return tuple(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def loaded_in(code: CodeType) -> frozenset[str]:
+    """The names in a piece of code, without those of attributes that it only sets, as __init__ does."""
+    loaded = {
+        i.argval for i in dis.get_instructions(code) if i.opname not in ("STORE_ATTR", "STORE_GLOBAL", "STORE_NAME")
+    }
+    return frozenset(name for name in words_in(code) if name not in code.co_names or name in loaded)

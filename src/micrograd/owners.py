@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections import deque
+from array import array
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from numbers import Number
 from opcode import opmap
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.objects import CONSTANT, Held, attributes, contents
+from micrograd.objects import CONSTANT, Held, attributes, contents, slots_of
 from micrograd.tree import has, is_array
 
 # Names of what reads attributes whose names do not stand in the code: then every attribute counts.
@@ -40,6 +41,8 @@ LIBRARIES = (
     "hypothesis",
 )  # they know no module of the user's
 CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+VIEWS: tuple[Any, ...] = (MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))  # of dicts
+BUFFERS = (bytearray, memoryview, array)
 DATA = 256  # plain numbers in a list outside of the function, from which on they are data
 BYTES = 4096  # the same of an array
 MATCH_ARGS = "__match_args__"  # a name that stands for the attributes that `case Point(x, y)` reads
@@ -138,12 +141,19 @@ class _Look:
         if isinstance(x, CONTAINERS):
             inside += [item for pair in x.items() for item in pair] if isinstance(x, dict) else x
             self.state += [type(x), len(inside)]
-            self.close |= isinstance(x, (set, deque))
+            self.close |= isinstance(x, (set, deque, OrderedDict))  # C sees no order of an OrderedDict
+        elif isinstance(x, VIEWS):
+            inside += [dict(x)] if isinstance(x, MappingProxyType) else x
+            self.close = True
+        elif isinstance(x, BUFFERS) and not _is_large(x):
+            self.state += [x, as_bytes(x).hex()]
+            self.containers.append(x)
+            return
         elif self.data and (is_array(x) or has(x, "__array__")) and _is_large(x):
             self.state.append(x)
             return
         elif self.data and is_array(x) and x.dtype != object:
-            self.state += [x, str(x.shape), str(x.dtype), x.tobytes().hex()]
+            self.state += [x, str(x.dtype), as_bytes(x).hex()]
             self.containers.append(x)
             return
         elif is_array(x) or has(x, "__array__"):
@@ -156,16 +166,20 @@ class _Look:
         self.seen[id(x)] = x
         for item in inside:
             self.take(item)
-        if self.data and len(self.state) - before[0] > DATA and _are_numbers(inside):
+        items = list(x.values()) if isinstance(x, dict) else inside
+        if self.data and len(self.state) - before[0] > DATA and _are_numbers(inside) and _count(items) > DATA:
             del self.state[before[0] :], self.containers[before[1] :]
             self.state.append(x)
         elif isinstance(x, (list, dict)):
             self.containers.append(x)
         if isinstance(x, CONSTANT) or _is_foreign(x):
             return
+        if type(x).__module__ != "builtins":
+            self.state.append(type(x))
+            self.containers.append((x, None))
         found, here = attributes(x), getattr(x, "__dict__", {})
         self.containers += [here] if has(x, "__dict__") else []
-        slots = [name for name in found if name not in here and (self.names is None or name in self.names)]
+        slots = [name for name in slots_of(type(x)) if self.names is None or name in self.names]
         self.containers += [(x, tuple(slots))] if slots else []
         for name, a in found.items():
             if self.names is None or name in self.names:
@@ -173,14 +187,28 @@ class _Look:
                 self.take(a)
 
 
+def as_bytes(x: Any) -> bytes:
+    """What is in an array, and its shape."""
+    shape: Any = x.shape if is_array(x) else memoryview(x).shape
+    return bytes(x.tobytes() if not isinstance(x, bytearray) else x) + array("q", shape).tobytes()
+
+
 def _is_large(x: Any) -> bool:
-    size = getattr(x, "nbytes", None)
+    try:
+        size = memoryview(x).nbytes if isinstance(x, BUFFERS) else getattr(x, "nbytes", None)
+    except ValueError:  # a memoryview that was released
+        return True
     return not isinstance(size, int) or size > BYTES
 
 
 def _are_numbers(items: list[Any]) -> bool:
     """Whether there are only plain numbers in a list, or in the lists in it."""
     return all(_are_numbers(list(x)) if isinstance(x, (list, tuple)) else isinstance(x, (str, Number)) for x in items)
+
+
+def _count(items: list[Any]) -> int:
+    """How many numbers there are in a list of numbers, and in the lists in it."""
+    return sum(_count(list(x)) if isinstance(x, (list, tuple)) else 1 for x in items)
 
 
 def methods_of(cls: type, names: set[str]) -> list[Any]:

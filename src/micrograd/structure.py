@@ -20,7 +20,7 @@ from typing import Any
 import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd.engine import NATIVE, Value
 from micrograd.objects import CONSTANT, attributes
-from micrograd.owners import CONTAINERS, DATA, is_foreign, names_in
+from micrograd.owners import BUFFERS, CONTAINERS, DATA, as_bytes, is_foreign, names_in
 from micrograd.tree import has, is_array
 
 CHANGES = [0]  # counts assignments to attributes of modules, in the whole process; C compares the number by identity
@@ -72,10 +72,16 @@ def _unchanged(key: tuple[Any, ...]) -> bool:
 
 
 def _same_items(container: Any, items: Any) -> bool:
+    if isinstance(items, type):
+        return type(container) is items
+    if isinstance(container, type) and type(items) is tuple:
+        return container.__mro__ is items
     if type(items) is dict:
         return all(read(container, name) is x for name, x in items.items())
     if type(items) is bytes:
-        return bool(container.tobytes() == items)
+        return as_bytes(container) == items
+    if isinstance(container, FunctionType):
+        return all(map(is_, parts_of(container), items))
     if not isinstance(container, (list, dict, CellType)):
         return False
     now = _items(container)
@@ -83,8 +89,20 @@ def _same_items(container: Any, items: Any) -> bool:
 
 
 def read(holder: Any, name: str) -> Any:
-    """What a name stands for, in a namespace or as an attribute; None where there is none."""
-    return holder.get(name) if type(holder) is dict else getattr(holder, name, None)
+    """What a name stands for, in a namespace, in a class itself or as an attribute; None where there is none."""
+    if isinstance(holder, type):
+        return holder.__dict__.get(name)
+    if type(holder) is dict:
+        return holder.get(name)
+    try:
+        return getattr(holder, name)
+    except Exception:  # whatever __getattr__ says of a slot with nothing in it
+        return None
+
+
+def parts_of(f: Any) -> tuple[Any, ...]:
+    """What can be exchanged in a function."""
+    return f.__code__, f.__defaults__, f.__kwdefaults__
 
 
 unchanged: Callable[[tuple[Any, ...]], bool] = _unchanged
@@ -204,12 +222,19 @@ class SameParameters:
 
 
 def _pair(container: Any) -> tuple[Any, Any]:
-    """A container and what is in it, as C compares it. A pair of a holder and names stands for what these names are there."""
+    """A container and what is in it, as C compares it.
+
+    A pair of a holder and names stands for what these names are there, and an object with None for its class.
+    """
     if type(container) is tuple:
         holder, names = container
-        return holder, {name: read(holder, name) for name in names}
-    if is_array(container) and container.dtype != object:
-        return container, container.tobytes()
+        return holder, type(holder) if names is None else {name: read(holder, name) for name in names}
+    if isinstance(container, type):
+        return container, container.__mro__
+    if isinstance(container, FunctionType):
+        return container, parts_of(container)
+    if isinstance(container, BUFFERS) or (is_array(container) and container.dtype != object):
+        return container, as_bytes(container)
     return container, _items(container)
 
 

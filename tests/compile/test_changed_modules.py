@@ -7,7 +7,21 @@ import types
 import numpy as np
 import pytest
 
-from micrograd import Value, engine, jit, losses, math, nn, no_grad, optim, structure, train, value_and_grad, vmap
+from micrograd import (
+    Value,
+    engine,
+    jit,
+    losses,
+    math,
+    nn,
+    no_grad,
+    optim,
+    owners,
+    structure,
+    train,
+    value_and_grad,
+    vmap,
+)
 
 pytestmark = pytest.mark.skipif(not engine.NATIVE, reason="machine code needs the C engine")
 pytest.importorskip("llvmlite")
@@ -223,7 +237,9 @@ def test_both_definitions_of_unchanged_for_names_and_arrays(name):
     same = getattr(structure, name)
     cell, put = around()
     x, space, array = cell.cell_contents, {"k": 1.5, "other": 1}, np.array([1.0, 0.0])
-    k, of_class = space["k"], Holder.k
+    k, of_class, text, holder = space["k"], Holder.k, bytearray(b"ab"), Holder()
+    defaults, code = put.__defaults__, put.__code__
+    Other = type("Other", (Holder,), {})
     key = (
         structure.CHANGES,
         structure.CHANGES[0],
@@ -234,7 +250,15 @@ def test_both_definitions_of_unchanged_for_names_and_arrays(name):
         cell,
         (x,),
         array,
-        array.tobytes(),
+        owners.as_bytes(array),
+        text,
+        owners.as_bytes(text),
+        put,
+        structure.parts_of(put),
+        Holder,
+        Holder.__mro__,
+        holder,
+        Holder,
     )
     assert same(key)
     space["other"] = space["new"] = 2
@@ -247,6 +271,13 @@ def test_both_definitions_of_unchanged_for_names_and_arrays(name):
         (lambda: put(3.5), lambda: put(x)),
         (lambda: put(gone=True), lambda: put(x)),
         (lambda: array.__setitem__(1, -0.0), lambda: array.__setitem__(1, 0.0)),
+        (lambda: array.resize((2, 1), refcheck=False), lambda: array.resize(2, refcheck=False)),
+        (lambda: text.__setitem__(1, 5), lambda: text.__setitem__(1, ord("b"))),
+        (lambda: text.append(5), lambda: text.pop()),
+        (lambda: setattr(put, "__defaults__", (1.0, False)), lambda: setattr(put, "__defaults__", defaults)),
+        (lambda: setattr(put, "__kwdefaults__", {}), lambda: setattr(put, "__kwdefaults__", None)),
+        (lambda: setattr(put, "__code__", code.replace(co_name="p")), lambda: setattr(put, "__code__", code)),
+        (lambda: setattr(holder, "__class__", Other), lambda: setattr(holder, "__class__", Holder)),
     ):
         change()
         assert not same(key)

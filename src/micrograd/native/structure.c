@@ -1,7 +1,8 @@
 /* Whether the modules that a compiled function has read are as they were: what structure.py calls a key, compared before each
    call. A key is a tuple: a list whose only item changes with every assignment to a module, that item, and then each container
    with a tuple of what was in it. Of a namespace or an object of which only some names count, it is a dict of those names; of an
-   array, its bytes. */
+   array, its bytes and its shape; of a function, its code and its defaults; of a class, its order of bases; of an object, its
+   class. */
 
 #include "code.h"
 
@@ -10,18 +11,32 @@ int structure_check(PyObject *key) {
                PyList_CheckExact(PyTuple_GET_ITEM(key, 0));
     for (Py_ssize_t i = 3; good && i < PyTuple_GET_SIZE(key); i += 2) {
         PyObject *items = PyTuple_GET_ITEM(key, i);
-        good = PyTuple_CheckExact(items) || PyDict_CheckExact(items) || PyBytes_CheckExact(items);
+        good = PyTuple_CheckExact(items) || PyDict_CheckExact(items) || PyBytes_CheckExact(items) || PyType_Check(items);
     }
     if (!good) PyErr_SetString(PyExc_TypeError, "the key of a Watch is wanted");
     return good;
 }
 
+static PyObject *dict_of(PyObject *cls) { /* a new reference */
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyType_GetDict((PyTypeObject *)cls);
+#else
+    return Py_XNewRef(((PyTypeObject *)cls)->tp_dict);
+#endif
+}
+
 static int same_names(PyObject *holder, PyObject *names) {
+    if (PyType_Check(holder)) { /* what the class itself has, without its bases, and as it is: nothing is bound */
+        PyObject *dict = dict_of(holder);
+        int same = dict != NULL && same_names(dict, names);
+        Py_XDECREF(dict);
+        return same;
+    }
     PyObject *name, *then;
+    int is_space = PyDict_CheckExact(holder);
     for (Py_ssize_t at = 0; PyDict_Next(names, &at, &name, &then);) {
-        int is_space = PyDict_CheckExact(holder);
         PyObject *now = is_space ? PyDict_GetItemWithError(holder, name) : PyObject_GetAttr(holder, name);
-        if (now == NULL) PyErr_Clear();
+        if (now == NULL && (!is_space || PyErr_Occurred())) PyErr_Clear();
         int same = (now == NULL ? Py_None : now) == then;
         if (!is_space) Py_XDECREF(now);
         if (!same) return 0;
@@ -35,14 +50,27 @@ static int same_bytes(PyObject *array, PyObject *bytes) {
         PyErr_Clear();
         return 0;
     }
-    int same = view.len == PyBytes_GET_SIZE(bytes) && memcmp(view.buf, PyBytes_AS_STRING(bytes), (size_t)view.len) == 0;
+    size_t length = (size_t)view.len, of_shape = (size_t)view.ndim * sizeof(Py_ssize_t);
+    const char *then = PyBytes_AS_STRING(bytes);
+    int same = (size_t)PyBytes_GET_SIZE(bytes) == length + of_shape && memcmp(view.buf, then, length) == 0 &&
+               (of_shape == 0 || memcmp(view.shape, then + length, of_shape) == 0);
     PyBuffer_Release(&view);
+    return same;
+}
+
+static int same_function(PyObject *f, PyObject *parts) {
+    PyObject *now[] = {PyFunction_GetCode(f), PyFunction_GetDefaults(f), PyFunction_GetKwDefaults(f)};
+    int same = PyTuple_GET_SIZE(parts) == 3;
+    for (int i = 0; same && i < 3; i++) same = (now[i] == NULL ? Py_None : now[i]) == PyTuple_GET_ITEM(parts, i);
     return same;
 }
 
 static int same_items(PyObject *container, PyObject *items) {
     if (PyDict_CheckExact(items)) return same_names(container, items);
     if (PyBytes_CheckExact(items)) return same_bytes(container, items);
+    if (PyType_Check(items)) return (PyObject *)Py_TYPE(container) == items;
+    if (PyType_Check(container)) return ((PyTypeObject *)container)->tp_mro == items;
+    if (PyFunction_Check(container)) return same_function(container, items);
     if (PyCell_Check(container))
         return PyCell_GET(container) == (PyTuple_GET_SIZE(items) ? PyTuple_GET_ITEM(items, 0) : NULL);
     Py_ssize_t n = PyTuple_GET_SIZE(items);
