@@ -16,7 +16,15 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from opcode import EXTENDED_ARG, opmap
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodType, MethodWrapperType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
 from typing import Any
 
 from micrograd.engine import Value
