@@ -71,7 +71,8 @@ COMPARED = ["tests/compile/test_classes_in_later_calls.py", "tests/compile/test_
 # For each file of the stage, the tests of what it does.
 STAGE = {
     "agree": ["agree", "traps"], "masks": ["masks", "traps"],
-    "join": ["outcomes", "mixed", "traps", "lists", "constructs", "leave"], "summary": ["outcomes"],
+    "join": ["joins_in_loops", "outcomes", "mixed", "traps", "lists", "constructs", "leave", "renamed"],
+    "summary": ["outcomes"],
     "outcomes": ["outcomes", "traps"], "survey": ["survey"], "changed": ["changed_lists"], "stored": ["changed_lists"],
     "tables": ["tables"], "folds": ["folds"], "ragged": ["lists"], "staged": ["traps", "explain"], "mixed": ["mixed"],
     "renamed": ["renamed"], "arranged": ["arranged"], "machine": ["traps", "lists"], "roll": ["rolled"], "loops": ["rolled"],
@@ -108,7 +109,8 @@ TARGETS: dict[str, list[str]] = {
     "tape/truths.py": ["tests/tape/test_truths.py", "tests/compile/test_array_windows.py",
                        "tests/compile/test_compiled_regions.py"],
     **{f"compile/{name}.py": CALLS for name in ("chain", "variants", "signature")},
-    "compile/rows_tracing.py": ["tests/compile/test_paths.py", "tests/compile/test_vmap_rows.py", "tests/compile/test_vmap.py",
+    "compile/rows_tracing.py": ["tests/stage/test_variants_of_rows.py", "tests/compile/test_paths.py",
+                                "tests/compile/test_vmap_rows.py", "tests/compile/test_vmap.py",
                                 "tests/compile/test_vmap_values.py", "tests/stage/test_later_calls.py",
                                 "tests/stage/test_which_variant_takes_a_row.py", "tests/stage/test_history.py",
                                 "tests/compile/test_classes_in_later_calls.py", "tests/compile/test_captured.py"],
