@@ -169,13 +169,13 @@ def test_variants_hold_while_the_modules_that_they_read_are_as_they_were():
     one, two = Linear(1, 1), Linear(1, 1)
     table = a_table()
     assert not table.outdated() and table.watch is None
-    table.read([])
+    table.read(abs, [])
     assert table.watch is None
-    table.read([one])
-    table.read([one, two])
+    table.read(abs, [one])
+    table.read(abs, [one, two])
     assert [id(m) for m in table.watch.modules] == [id(one), id(two)] and not table.outdated()
     watch = table.watch
-    table.read([two])
+    table.read(abs, [two])
     assert table.watch is watch  # nothing new
     two.extra = Linear(1, 1)
     assert table.outdated()

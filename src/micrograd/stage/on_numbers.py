@@ -85,7 +85,7 @@ def compare_row(
             continue
         if x == row[k]:
             given[k] = x
-        elif type(x) is int and row[k].is_integer():
+        elif type(x) is int and float(row[k]).is_integer():
             given[k] = int(row[k])
         else:
             return
