@@ -294,8 +294,7 @@ class TestReferences:
 
     def test_memory_does_not_grow(self, twin, small_heap):
         growth = []
-        rounds = 24 if FREE_THREADED else 8  # caches fill up at first, and the test runner allocates too
-        for _ in range(rounds):
+        for _ in range(24):  # caches fill up at first, and the test runner allocates too
             gc.collect()
             before = sys.getallocatedblocks()
             for _ in range(40):

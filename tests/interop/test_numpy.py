@@ -65,6 +65,7 @@ class TestArraysBesideAValue:
         assert data(result).tolist() == getattr(np, name)(numbers).tolist()
         assert all(type(x) is Value for x in result.ravel())
 
+    @pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")
     def test_durations_are_refused(self, Value):
         for unit in ((), ("s",)):
             with pytest.raises(TypeError, match="timedelta"):

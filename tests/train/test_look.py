@@ -144,7 +144,7 @@ def test_the_advice_for_an_array_that_changes_is_right(in_place, recwarn):
         results.append(
             fit(model, (X, y), losses.mse, optimizer, 4, callbacks=change, compile=compiled, quiet=True).loss
         )
-    told = [str(w.message) for w in recwarn if "assign a new one" in str(w.message)]
+    told = [str(w.message) for w in recwarn if "assign a new list or array" in str(w.message)]
     if in_place:
         assert told
     else:
