@@ -183,3 +183,9 @@ def test_no_other_code_is_longer_either(folder):
         name = path.relative_to(PROJECT).as_posix()
         if name != "src/micrograd/ops.py" and "build" not in path.parts and ".venv" not in path.parts:
             assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, name
+
+
+def test_no_two_files_of_tests_have_one_name():
+    """pytest imports them by their names alone, and would leave one of the two out."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert len(names) > 100 and sorted(names) == sorted(set(names))

@@ -6,7 +6,7 @@ import sys
 import types
 
 import pytest
-from test_outside import WAYS, defined
+from test_read_from_outside import WAYS, defined
 
 from micrograd import jit, vmap
 from micrograd.engine import NATIVE
