@@ -165,7 +165,8 @@ export function startCourse(course, place) {
             const after = cards.find((one) => !one.done);
             after?.open();
             // An input that is disabled keeps the focus until the page is drawn again.
-            const here = document.activeElement, lost = !here || here === document.body || here.disabled || here.closest(".ask");
+            const here = document.activeElement, left = !here || here === document.body || here.disabled;
+            const lost = left || here.closest(".ask");
             const asked = stage.el.querySelector(".ask :is(input, button):enabled");
             const to = after ? session.state.question && asked || after.el.querySelector("input, button") : next;
             if (lost) to?.focus({ preventScroll: true });
