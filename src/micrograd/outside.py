@@ -91,9 +91,8 @@ class _Search:
         self._perhaps: set[str] = set()  # names of attributes that need not be there
         self._spaces: list[Any] = []  # modules and classes: their attributes count whose names occur in the code
         self._known = 0, 0  # how many of the spaces were looked into, and with how many words
-        self._waiting: list[tuple[Any, str]] = [
-            (f, "")
-        ]  # with a name, if what is in it is not watched with something else
+        # With a name, if what is in it is not watched with something else.
+        self._waiting: list[tuple[Any, str]] = [(f, "")]
         seen: dict[tuple[int, bool], Any] = {}
         while len(seen) < REACHED:
             if not self._waiting:

@@ -103,10 +103,9 @@ def defined(source: str) -> dict[str, Any]:
     return space
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("what", PROGRAMS)
-def test_what_changes_outside_is_seen(what, way):
-    space, wrap = defined(PROGRAMS[what]), WAYS[way]
+def check_that_it_follows(source: str, wrap: Any) -> None:
+    """Compare a compiled function, before and after a change outside of it, with one that is compiled after the change."""
+    space = defined(source)
     compiled = wrap(space["f"])
     before = [compiled(0.7) for _ in range(3)]
     space["change"]()
@@ -115,6 +114,12 @@ def test_what_changes_outside_is_seen(what, way):
     assert before[0] == before[2]
     assert after == [fresh] * 3
     assert repr(after[0]) != repr(before[0])
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_what_changes_outside_is_seen(what, way):
+    check_that_it_follows(PROGRAMS[what], WAYS[way])
 
 
 def test_a_captured_value_is_exchanged():

@@ -6,7 +6,7 @@ import sys
 import types
 
 import pytest
-from test_read_from_outside import WAYS, defined
+from test_read_from_outside import WAYS, check_that_it_follows, defined
 
 from micrograd import jit, vmap
 from micrograd.engine import NATIVE
@@ -125,15 +125,7 @@ def settings(monkeypatch):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_what_changes_outside_is_seen(what, way, settings):
-    space, wrap = defined(PROGRAMS[what]), WAYS[way]
-    compiled = wrap(space["f"])
-    before = [compiled(0.7) for _ in range(3)]
-    space["change"]()
-    after = [compiled(0.7) for _ in range(3)]
-    fresh = wrap(space["f"])(0.7)  # which knows nothing of what was before
-    assert before[0] == before[2]
-    assert after == [fresh] * 3
-    assert repr(after[0]) != repr(before[0])
+    check_that_it_follows(PROGRAMS[what], WAYS[way])
 
 
 # Each source defines f and other(), which changes what f does not read.
