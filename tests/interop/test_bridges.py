@@ -109,3 +109,44 @@ def test_captured_values_are_constants_that_are_read_in_each_call(library):
     weight.data = 5.0
     assert times(array([1.0, 3.0])).tolist() == [5.0, 15.0]
     assert weight.grad == 0.0
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated:DeprecationWarning")  # by torch itself
+class TestGraphsThatPyTorchRecords:
+    """The kernel runs on NumPy's arrays, which are constants in a recorded graph: it is recorded as an op of its own."""
+
+    @pytest.fixture
+    def torch(self):
+        torch = pytest.importorskip("torch")
+        if not hasattr(torch.library, "custom_op"):
+            pytest.skip("torch before 2.4 has no custom_op")
+        return torch
+
+    def points(self, torch):
+        return torch.tensor([0.5, 2.0], dtype=torch.float64), torch.tensor([3.0, 4.0], dtype=torch.float64)
+
+    @pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node:UserWarning")  # by const_fold of torch
+    def test_linearize(self, torch):
+        x, y = self.points(torch)
+        value, push = torch.func.linearize(to_torch(lambda x, y: x * x * y), x, y)
+        assert value.tolist() == [0.75, 16.0]
+        for a, b in ((x, y), (y, x)):
+            assert push(a, b).tolist() == (2.0 * x * y * a + x * x * b).tolist()
+
+    def test_make_fx(self, torch):
+        record = pytest.importorskip("torch.fx.experimental.proxy_tensor").make_fx
+        x, y = self.points(torch)
+        assert record(to_torch(wave))(x, y)(y, x).tolist() == [4.5, 12.0]
+        slope = record(torch.func.grad(lambda x, y: to_torch(lambda x, y: x * x * y)(x, y).sum()))(x, y)
+        assert slope(y, x).tolist() == [3.0, 16.0]
+
+    def test_jit_trace(self, torch):
+        x, y = self.points(torch)
+        assert torch.jit.trace(to_torch(wave), (x, y))(y, x).tolist() == [4.5, 12.0]
+
+
+def test_whole_numbers_become_floats_of_the_default_dtype_of_torch():
+    torch = pytest.importorskip("torch")
+    f = to_torch(lambda x, y: x / y)
+    for x, y in ((torch.arange(1, 3), torch.arange(1, 3)), (torch.arange(1, 3), 2.0), (torch.tensor([True]), 4)):
+        assert f(x, y).dtype == (x / y).dtype == torch.float32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -40,13 +41,41 @@ def to_torch(f: Callable[..., Any]) -> Callable[..., Any]:
         floats = [t for t, told in zip(given, tensors) if isinstance(told, torch.Tensor) and t.is_floating_point()]
         device = (floats or given)[0].device
         kinds = [t.dtype for t in floats if t.dim()] or [t.dtype for t in floats]  # tensors without axes decide nothing
-        dtype = functools.reduce(torch.promote_types, kinds) if kinds else torch.float64
+        whole = torch.get_default_dtype() if any(isinstance(t, torch.Tensor) for t in tensors) else torch.float64
+        dtype = functools.reduce(torch.promote_types, kinds) if kinds else whole
         wide = torch.broadcast_tensors(*[t.to("cpu", torch.float64) for t in given])
         known = rowwise.setdefault(len(given), Rowwise(f, len(given)))
         results = _apply(known, wide)
         return unflatten(known.result([]), iter([r.to(device, dtype) for r in results]))
 
     return Derived(on_tensors, to_torch, f)
+
+
+RECORDED: list[Rowwise] = []  # what graphs of torch.fx call, by number
+
+
+@functools.cache
+def _recorded_call() -> Any:
+    """The op that graphs recorded by make_fx, linearize or jit.trace call; what NumPy computes is a constant there."""
+    import torch
+
+    @torch.library.custom_op("micrograd::rows", mutates_args=(), schema="(Tensor[] columns, int number) -> Tensor[]")  # type: ignore[untyped-decorator]
+    def rows(columns: Any, number: int) -> Any:
+        return _run(RECORDED[number], columns)
+
+    @rows.register_fake  # type: ignore[untyped-decorator]
+    def of_shapes(columns: Any, number: int) -> Any:
+        return [torch.empty_like(columns[0]) for _ in range(RECORDED[number].results)]
+
+    return rows
+
+
+def _run(known: Rowwise, columns: Any) -> list[Any]:
+    """The results of the kernel, as tensors."""
+    import torch
+
+    shape = columns[0].shape
+    return [torch.from_numpy(c.copy()).reshape(shape) for c in known([t.detach().reshape(-1).numpy() for t in columns])]
 
 
 def _apply(known: Rowwise, tensors: Any) -> tuple[Any, ...]:
@@ -56,9 +85,13 @@ def _apply(known: Rowwise, tensors: Any) -> tuple[Any, ...]:
     class Node(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(*inputs: Any) -> tuple[Any, ...]:
-            shape = inputs[0].shape
-            found = known([t.detach().reshape(-1).numpy() for t in inputs])
-            return tuple([torch.from_numpy(c.copy()).reshape(shape) for c in found])
+            proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
+            if not torch.jit.is_tracing() and (proxies is None or proxies.get_proxy_mode() is None):
+                return tuple(_run(known, inputs))
+            known.result([1.0] * known.count)
+            if known not in RECORDED:
+                RECORDED.append(known)
+            return tuple(_recorded_call()(list(inputs), RECORDED.index(known)))
 
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
