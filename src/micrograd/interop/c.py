@@ -24,6 +24,23 @@ from micrograd.tape.check import NUMBER
 from micrograd.tape.tape import Tape
 from micrograd.tree import written
 
+# What the exported function may not be called: keywords up to C23, and the names of the library, which the standard reserves.
+KEYWORDS = """alignas alignof asm auto bool break case char const constexpr continue default do double else enum extern false float
+    for goto if inline int long main nullptr register restrict return short signed sizeof static static_assert struct switch
+    thread_local true typedef typeof typeof_unqual union unsigned void volatile while"""
+OF_MATH = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax fmin
+    fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward
+    pow remainder remquo rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc"""
+OF_LIBRARY = """HUGE_VAL INFINITY NAN NULL double_t float_t fpclassify isfinite isgreater isgreaterequal isinf isless islessequal
+    islessgreater isnan isnormal isunordered math_errhandling signbit memchr memcmp memcpy memmove memset strcat strchr strcmp strcoll
+    strcpy strcspn strerror strlen strncat strncmp strncpy strpbrk strrchr strspn strstr strtod strtof strtok strtol strtold strtoll
+    strtoul strtoull strxfrm abort abs atexit atof atoi atol atoll bsearch calloc div exit free getenv labs ldiv llabs lldiv malloc
+    mblen mbstowcs mbtowc qsort rand realloc srand system wcstombs wctomb errno fclose feof ferror fflush fgetc fgets fopen fprintf
+    fputc fputs fread fscanf fseek ftell fwrite getc getchar gets perror printf putc putchar puts remove rename rewind scanf snprintf
+    sprintf sscanf tmpfile tmpnam ungetc vfprintf vprintf vsnprintf vsprintf isalnum isalpha isblank iscntrl isdigit isgraph islower
+    isprint ispunct isspace isupper isxdigit tolower toupper size_t wchar_t ptrdiff_t div_t ldiv_t lldiv_t"""
+TAKEN = {*KEYWORDS.split(), *OF_LIBRARY.split(), *[name + end for name in OF_MATH.split() for end in ("", "f", "l")]}
+RESERVED = re.compile(r"_[A-Z_]\w*|mg_\w*|u?int\w*_t|U?INT\w*_(MAX|MIN|C)|(M|FP|MATH|EXIT|RAND)_[A-Z0-9_]+")
 COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
@@ -49,6 +66,8 @@ def export_c(f: Callable[..., Any], *args: Any, name: str = "f", gradient: bool 
     """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"name={name!r}: it must be a name that C allows")
+    if name in TAKEN or RESERVED.fullmatch(name):
+        raise ValueError(f"name={name!r} is a keyword of C, or a name of its library or of this file: give another one")
     traced = Traced(f, args)
     bodies = [_function(name, traced, lower(traced.tape), None)]
     heads = [f"int {name}(const double *in, double *out);"]
@@ -72,9 +91,9 @@ def lower(tape: Tape) -> Tape:
 def _comment(name: str, traced: Traced, gradient: bool) -> str:
     n, m = traced.tape.inputs, traced.outputs
     lines = [
-        f"/* {traced.name}, written by micrograd.export_c. Compile with: cc -std=c99 -O2 {name}.c -lm",
+        f"/* {_in_a_comment(traced.name)}, written by micrograd.export_c. Compile with: cc -std=c99 -O2 {name}.c -lm",
         "",
-        f"   Arguments, in this order: {written(traced.arguments)}",
+        f"   Arguments, in this order: {_in_a_comment(written(traced.arguments))}",
         "",
         f"       double in[{max(n, 1)}], out[{m}]" + (f", gradient[{max(n * m, 1)}];" if gradient else ";"),
         f"       {name}(in, out);",
@@ -87,6 +106,12 @@ def _comment(name: str, traced: Traced, gradient: bool) -> str:
         "   there is not enough memory for the iterations of a loop. */",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _in_a_comment(text: str) -> str:
+    """A text without what begins, ends or continues a comment of C: names of functions and of arguments may have any characters."""
+    plain = re.sub(r"\*(?=/)|/(?=\*)", r"\g<0> ", text.replace("??/", "?? /"))
+    return plain.encode("ascii", "backslashreplace").decode() if plain.isprintable() else ascii(plain)
 
 
 def _function(name: str, traced: Traced, tape: Tape, used: list[int] | None) -> str:
@@ -109,6 +134,8 @@ def _function(name: str, traced: Traced, tape: Tape, used: list[int] | None) -> 
             lines.append(f"    gradient[{n * row + used[column]}] = {x};")
     if "in[" not in "\n".join(lines):
         lines.insert(0, "    (void)in;")
+    if used is not None and "gradient[" not in "\n".join(lines):
+        lines.insert(0, "    (void)gradient;")
     head = f"int {name}(const double *in, double *out{more}) {{"
     if not writer.memory:
         return "\n".join([head, *lines, "    return 0;", "}", ""])

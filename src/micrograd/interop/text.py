@@ -15,7 +15,7 @@ from micrograd.interop.traced import Traced
 from micrograd.ops import OPS
 from micrograd.tape import interpret, passes
 from micrograd.tape.text import NAMES, parse
-from micrograd.tree import NUMBER, Shape, flatten, unflatten, written
+from micrograd.tree import NUMBER, Shape, flatten, size, unflatten, written
 
 VERSION = 1
 FIRST_LINE = "micrograd tape"
@@ -63,6 +63,8 @@ def import_text(text: str) -> Callable[..., Any]:
     >>> g({"a": 2.0, "b": 3.0}), grad(g)({"a": 2.0, "b": 3.0})
     (12.0, {'a': 12.0, 'b': 4.0})
     """
+    if not isinstance(text, str):
+        raise TypeError(f"import_text takes the text that export_text has written, not {type(text).__name__}")
     head, rest = text.split("\n")[:4], text.split("\n", 4)[4:]
     words = head[0].split()
     if words[:2] != FIRST_LINE.split() or len(words) != 3 or not rest:
@@ -83,6 +85,10 @@ def import_text(text: str) -> Callable[..., Any]:
     tape = parse(rest[0])
     if tape.params > len(params):
         raise ValueError(f"the tape reads {tape.params} params, and the text has {len(params)}")
+    if tape.inputs > size(arguments):
+        raise ValueError(f"the tape reads {tape.inputs} inputs, and the arguments hold {size(arguments)} numbers")
+    if len(tape.outputs) != size(result):
+        raise ValueError(f"the tape returns {len(tape.outputs)} numbers, and the result holds {size(result)}")
 
     def imported(*args: Any) -> Any:
         leaves: list[Any] = []
@@ -126,6 +132,6 @@ def _shape(x: Any) -> Shape:
         return kind, tuple([_shape(part) for part in parts[0]])
     if kind == "dict":
         return "dict", tuple([str(key) for key in parts[0]]), tuple([_shape(part) for part in parts[1]])
-    if kind == "array":
-        return "array", tuple([int(n) for n in parts[0]])
+    if kind == "array" and all(type(n) is int and n >= 0 for n in parts[0]):
+        return "array", tuple(parts[0])
     raise ValueError(f"{kind!r} is not a known kind of structure")
