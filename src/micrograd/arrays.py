@@ -77,8 +77,10 @@ FUNCTIONS = {
     "column_stack", "append", "insert", "broadcast_to", "broadcast_arrays", "reshape", "ravel", "expand_dims",
     "squeeze", "transpose", "atleast_1d", "atleast_2d", "atleast_3d", "repeat", "tile", "full_like", "copy",
     "copyto", "shape", "ndim", "size", "iscomplexobj", "isrealobj", "array_repr", "array_str", "array2string",
-    "result_type", "row_stack",
+    "result_type", "row_stack", "einsum", "linspace", "polyval", "empty_like", "zeros_like", "ones_like",
 }  # fmt: skip
+
+LIKE = ("empty_like", "zeros_like", "ones_like")  # whoever asks for these wants an array
 
 STACKING = {
     "concatenate",
@@ -120,13 +122,15 @@ def array_ufunc(self: Value, ufunc: Any, method: str, *inputs: Any, **options: A
         know_numpy(np)
     name = ufunc.__name__
     f = elementwise(name)
+    if ufunc.types and all(set(kinds) <= set("O->") for kinds in ufunc.types):  # of np.frompyfunc, whatever its name
+        return getattr(ufunc, method)(*[boxed(x, np) for x in inputs], **options)
     if f is None:
         if name in ("matmul", "matvec", "vecmat", "vecdot"):
             raise TypeError(f"np.{name} of one Value: it has no axes; multiply with *")
         name = f"np.{name}" if hasattr(np, name) else name  # or one of scipy.special's
         raise TypeError(
             f"{name} {NO_ROW}\n  micrograd.math lists what there is; micrograd.primitive adds a function with its "
-            f"partials; {name}(float(v)) takes the number alone, without a derivative."
+            f"partials; {name} of float(v) takes the number alone, without a derivative."
         )
     if method == "__call__" and not options and all(isinstance(x, (Value, np.generic, float, int)) for x in inputs):
         return f(*[plain(x) if isinstance(x, np.generic) else x for x in inputs])  # np.float64(2) * value
@@ -230,7 +234,7 @@ def array_function(self: Value, function: Any, types: Any, args: Any, kwargs: An
     if name not in FUNCTIONS:
         raise TypeError(
             f"np.{name} would take the number out of a Value and lose its gradient\n"
-            f"  Write it with micrograd.math, or give the number itself: np.{name}(float(v))."
+            "  Write it with micrograd.math, or give the number itself: float(v) in place of v."
         )
 
     def inside(x: Any) -> Any:
@@ -248,4 +252,4 @@ def array_function(self: Value, function: Any, types: Any, args: Any, kwargs: An
     if name == "insert" and not isinstance(args[0], Value):  # it would convert the Value to the dtype of the array
         args = (np.asarray(args[0], dtype=object), *args[1:])
     result = function(*[inside(a) for a in args], **{key: inside(a) for key, a in kwargs.items()})
-    return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result
+    return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 and name not in LIKE else result

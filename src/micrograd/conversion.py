@@ -1,9 +1,9 @@
 """Where NumPy takes the number out of a Value without being asked to, which would lose the gradient without a word.
 
 `float(v)` is a request. `a[0] = v` on an array of floats is none, and neither is `np.interp([v], xs, ys)`, which converts what
-it is given. Both call `v.__float__()` as `float(v)` does, so the engines look at the caller: at the instruction that it is
-running, and at its module. Compiled functions that are called directly (`math.exp(v)`, `a.fill(v)`,
-`np.asarray(values, dtype=float)`) cannot be told from `float(v)`.
+it is given, nor `series.mean()` of pandas, which computes statistics with floats. All of them call `v.__float__()` as `float(v)`
+does, so the engines look at the caller: at the instruction that it is running, and at its module. Compiled functions that are
+called directly (`math.exp(v)`, `a.fill(v)`, `np.asarray(values, dtype=float)`) cannot be told from `float(v)`.
 
 >>> import numpy as np
 >>> from micrograd import Value
@@ -29,16 +29,27 @@ NUMBERS_WANTED = (
     "numpy.core.arrayprint",
     "numpy._core.arrayprint",
 )
+# Where pandas computes statistics of a Series of objects: with floats, while it adds and multiplies the objects themselves.
+STATISTICS = ("pandas.core.nanops", "pandas.core.window", "pandas.core.groupby")
+OF_PAIRS = ("corr", "cov", "autocorr", "corrwith")
 VECTORIZE = ("_vectorize_call", "_vectorize_call_with_signature")
 
 
 def refuse_unasked(frame: Any = None) -> None:
-    """Raise a TypeError where the function that asks for the number of a Value did so by storing it, or is NumPy's."""
+    """Raise a TypeError where the function that asks for the number of a Value stores it, or is one of NumPy's or pandas'."""
     frame = sys._getframe(1) if frame is None else frame
     module = str(frame.f_globals.get("__name__"))
     if module.startswith("numpy."):
         if not module.startswith(NUMBERS_WANTED) and frame.f_code.co_name not in VECTORIZE:
             raise TypeError(_inside_numpy(frame))
+    elif module.startswith("pandas."):
+        name = _outermost(frame, "pandas.").f_code.co_name
+        if module.startswith(STATISTICS) or name in OF_PAIRS:
+            raise TypeError(
+                f"pandas takes the numbers out of the Values in {name}, which would lose their gradients\n"
+                "  sum, prod, cumsum, diff and dot keep them: s.sum() / len(s) is the mean. An array of Values has more: "
+                f"s.to_numpy().mean(). Of the numbers alone: s.astype(float).{name}()."
+            )
     elif frame.f_code.co_code[frame.f_lasti] in STORES and not module.startswith("scipy."):
         # SciPy's functions store what the user's function returned, of which they want the number.
         raise TypeError(
@@ -48,10 +59,15 @@ def refuse_unasked(frame: Any = None) -> None:
         )
 
 
-def _inside_numpy(frame: Any) -> str:
-    while frame.f_back is not None and str(frame.f_back.f_globals.get("__name__")).startswith("numpy."):
+def _outermost(frame: Any, library: str) -> Any:
+    """The frame of the function of a library that the user called."""
+    while frame.f_back is not None and str(frame.f_back.f_globals.get("__name__")).startswith(library):
         frame = frame.f_back
-    name = f"np.{frame.f_code.co_name}"
+    return frame
+
+
+def _inside_numpy(frame: Any) -> str:
+    name = f"np.{_outermost(frame, 'numpy.').f_code.co_name}"
     return (
         f"{name} would take the numbers out of Values and lose their gradients\n"
         f"  Write it with operators and micrograd.math, or give it the numbers themselves: {name}([v.data for v in values])."

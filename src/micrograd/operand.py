@@ -92,6 +92,8 @@ def refuse(x: Any) -> NoReturn:
     way_out = ""
     if isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c":
         way_out = "\n  Compute with its real and its imaginary part, as two Values."
+    elif has_axes(x) and not x.ndim and hasattr(x.item(), "backward"):
+        way_out = "\n  Take the Value out of the array: x[()]."
     elif hasattr(x, "__array__"):
         way_out = "\n  Make a list, [Value(x) for x in array], or compute with an array of NumPy's: array * value."
     elif isinstance(x, (list, tuple)):
@@ -125,8 +127,10 @@ def no_requires_grad(*_: Any) -> NoReturn:
 
 
 def has_axes(x: Any) -> bool:
-    """Whether x is an array of NumPy's: it asks for the result of each of its elements (arrays.py)."""
-    return hasattr(x, "__array_ufunc__") and bool(getattr(x, "ndim", 0))
+    """Whether x is an array of NumPy's, with axes or with an object in it: it asks for the result of each element (arrays.py)."""
+    if not hasattr(x, "__array_ufunc__"):
+        return False
+    return bool(getattr(x, "ndim", 0)) or bool(getattr(getattr(x, "dtype", None), "hasobject", False))
 
 
 def foreign(x: Any) -> bool:

@@ -40,7 +40,22 @@ class TestTheNameOfTheFunction:
     @pytest.mark.skipif(not COMPILERS, reason="there is no C compiler")
     def test_all_others_compile(self, tmp_path):
         """One file with many functions: names that look like those of C, and those of the variables in the file."""
-        names = ["strain", "member", "sinus", "isotope", "index", "gamma", "in", "out", "gradient", "v0", "all", "code", "_f", "F"]
+        names = [
+            "strain",
+            "member",
+            "sinus",
+            "isotope",
+            "index",
+            "gamma",
+            "in",
+            "out",
+            "gradient",
+            "v0",
+            "all",
+            "code",
+            "_f",
+            "F",
+        ]
         parts = [export_c(lambda x: x * x, 2.0, name=name) for name in names]
         build("\n".join(parts), tmp_path, COMPILERS[0])
 
@@ -54,7 +69,9 @@ class TestTheNameOfTheFunction:
 @pytest.mark.skipif(not COMPILERS, reason="there is no C compiler")
 @pytest.mark.parametrize("compiler", COMPILERS)
 class TestComments:
-    @pytest.mark.parametrize("key", ["*/", "/*", "*/ int injected; /*", "/*/", "??/", "a\\", "\n", "é", "\u2028", '"', "//"])
+    @pytest.mark.parametrize(
+        "key", ["*/", "/*", "*/ int injected; /*", "/*/", "??/", "a\\", "\n", "é", "\u2028", '"', "//"]
+    )
     def test_a_key_of_any_characters_stays_in_the_comment(self, tmp_path, compiler, key):
         text = export_c(lambda p: p[key] * 3.0, {key: 2.0})
         assert "injected" not in text.split("*/", 1)[1]
@@ -80,9 +97,15 @@ class TestDamagedText:
         ("damage", "message"),
         [
             (lambda text: text[: text.index("return")], "the tape returns 0 numbers, and the result holds 2"),
-            (lambda text: text.replace("return %2 %0", "return %2"), "the tape returns 1 numbers, and the result holds 2"),
+            (
+                lambda text: text.replace("return %2 %0", "return %2"),
+                "the tape returns 1 numbers, and the result holds 2",
+            ),
             (lambda text: text + " %0", "the tape returns 3 numbers, and the result holds 2"),
-            (lambda text: text.replace("input 1", "input 7"), "the tape reads 8 inputs, and the arguments hold 2 numbers"),
+            (
+                lambda text: text.replace("input 1", "input 7"),
+                "the tape reads 8 inputs, and the arguments hold 2 numbers",
+            ),
             (lambda text: text.replace('result ["list", ["*", "*"]]', 'result ["array", [-1]]'), "cannot be read"),
             (lambda text: text.replace('result ["list", ["*", "*"]]', 'result ["array", [2.5]]'), "cannot be read"),
         ],

@@ -151,3 +151,12 @@ class TestWhatIsGivenToSciPy:
 
     def test_names_of_methods_in_capitals(self):
         assert root(lambda x: [x[0] ** 2 - 2.0], [1.0], method="HYBR").njev >= 1
+
+
+def test_least_squares_hands_on_kwargs_as_scipy_does():
+    found = least_squares(
+        lambda p, t, y: p[0] * t + p[1] - y, np.zeros(2), kwargs={"t": np.arange(3.0), "y": np.array([1.0, 3.0, 5.0])}
+    )
+    assert found.x.tolist() == pytest.approx([2.0, 1.0])
+    with pytest.raises(TypeError, match="kwargs"):
+        minimize(lambda p: p[0] ** 2, [1.0], kwargs={})

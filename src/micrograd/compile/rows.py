@@ -91,7 +91,7 @@ class Rows:
         refuse_masked(array)
         if array.dtype == object:
             if not all(isinstance(x, (Value, float, int)) for x in array.ravel()):
-                raise TypeError(f"{what} is an array of objects, not of numbers: convert it with .astype(float)")
+                raise TypeError(_no_rows(a, array, what))
             self.by_eager = True
         elif (
             array.dtype.kind not in "fiub"
@@ -177,6 +177,19 @@ def refuse_axis(dimensions: int, axis: int, what: str) -> None:
         raise TypeError(f"{what} is one number and has no rows: give in_axes=None for it, by its position")
     if not -dimensions <= axis < dimensions:
         raise ValueError(f"{what} has {dimensions} axes, so its rows cannot lie along axis {axis}")
+
+
+def _no_rows(a: Any, array: Any, what: str) -> str:
+    """What to say of an argument that holds something else than numbers."""
+    if is_array(a):
+        return f"{what} is an array of objects, not of numbers: convert it with .astype(float)"
+    odd = next(x for x in array.ravel() if not isinstance(x, (Value, float, int)))
+    given = f"a {type(a).__name__}" if odd is a else f"a {type(a).__name__} with a {type(odd).__name__} in it"
+    return (
+        f"{what} is {given}, which has no rows\n"
+        "  Give an array for each number that varies: in a dict, a list, a tuple or a named tuple. in_axes=None is for what is "
+        "the same in all rows."
+    )
 
 
 def _holds_more(a: Any) -> bool:

@@ -35,7 +35,9 @@ def _optimize() -> Any:
 class _Problem:
     """A function of a structure of numbers, as a function of a flat array."""
 
-    def __init__(self, f: Callable[..., Any], x0: Any, args: Any, options: dict[str, Any]) -> None:
+    def __init__(
+        self, f: Callable[..., Any], x0: Any, args: Any, options: dict[str, Any], kwargs: dict[str, Any] | None = None
+    ) -> None:
         import numpy as np
 
         wants_function(f, "solve")
@@ -47,8 +49,10 @@ class _Problem:
         self.np, self.f = np, f
         self.args = args if isinstance(args, tuple) else (args,)  # as SciPy takes them
 
+        named = kwargs or {}
+
         def value(x: Any) -> Any:
-            return f(self.at(x), *self.args)
+            return f(self.at(x), *self.args, **named)
 
         value.__name__ = value.__qualname__ = name_of(f)
         self.value = value  # f of a list of numbers or Values
@@ -119,7 +123,9 @@ def minimize(f: Callable[..., Any], x0: Any, args: Any = (), method: Method = No
     return problem.finish(optimize.minimize(run, problem.start, method=method, **options))
 
 
-def least_squares(f: Callable[..., Any], x0: X, args: Any = (), **options: Any) -> Zeros[X]:
+def least_squares(
+    f: Callable[..., Any], x0: X, args: Any = (), *, kwargs: dict[str, Any] | None = None, **options: Any
+) -> Zeros[X]:
     """Minimise the sum of squares of the numbers that f returns, by `scipy.optimize.least_squares`, with a compiled Jacobian.
 
     >>> from micrograd import least_squares
@@ -127,7 +133,7 @@ def least_squares(f: Callable[..., Any], x0: X, args: Any = (), **options: Any) 
     >>> [round(float(v), 6) for v in line.x]
     [2.0, 1.0]
     """
-    optimize, problem = _optimize(), _Problem(f, x0, args, options)
+    optimize, problem = _optimize(), _Problem(f, x0, args, options, kwargs)
     residuals, slopes = _vector(problem)
     found: Zeros[X] = problem.finish(optimize.least_squares(residuals, problem.start, jac=slopes, **options))
     return found

@@ -3,16 +3,18 @@
 #include "engine.h"
 
 static PyObject *real_abc; /* numbers.Real, once it was asked for: importing it takes a tenth of the package's time */
-static PyObject *str_array, *str_array_ufunc, *str_ndim;
+static PyObject *str_array, *str_array_ufunc, *str_ndim, *str_dtype, *str_hasobject;
 PyObject *str_name, *str_generation;
 
 int operand_init(void) {
     str_array = PyUnicode_InternFromString("__array__");
     str_array_ufunc = PyUnicode_InternFromString("__array_ufunc__");
     str_ndim = PyUnicode_InternFromString("ndim");
+    str_dtype = PyUnicode_InternFromString("dtype");
+    str_hasobject = PyUnicode_InternFromString("hasobject");
     str_name = PyUnicode_InternFromString("__name__");
     str_generation = PyUnicode_InternFromString("generation");
-    return str_array && str_array_ufunc && str_ndim && str_name && str_generation ? 0 : -1;
+    return str_array && str_array_ufunc && str_ndim && str_dtype && str_hasobject && str_name && str_generation ? 0 : -1;
 }
 
 PyObject *known_item(PyObject *dict, PyObject *key) { /* borrowed; NULL where it has none, or where it cannot tell */
@@ -81,14 +83,21 @@ int comparand(PyObject *o, const char *how, Operand *out) { /* a float or a Valu
     return got;
 }
 
+static int true_attribute(PyObject *o, PyObject *name) { /* 0 too where there is none */
+    PyObject *x = o == NULL ? NULL : PyObject_GetAttr(o, name);
+    int some = x == NULL ? 0 : PyObject_IsTrue(x);
+    Py_XDECREF(x);
+    if (PyErr_Occurred()) PyErr_Clear();
+    return some > 0;
+}
+
 int has_axes(PyObject *o) {
     if (PyFloat_Check(o) || PyLong_Check(o) || is_value(o) || !PyObject_HasAttr(o, str_array_ufunc)) return 0;
-    PyObject *ndim = PyObject_GetAttr(o, str_ndim);
-    if (ndim == NULL) PyErr_Clear();
-    int some = ndim == NULL ? 0 : PyObject_IsTrue(ndim);
-    Py_XDECREF(ndim);
-    if (some < 0) PyErr_Clear();
-    return some > 0;
+    if (true_attribute(o, str_ndim)) return 1;
+    PyObject *dtype = PyObject_GetAttr(o, str_dtype);
+    int some = true_attribute(dtype, str_hasobject);
+    Py_XDECREF(dtype);
+    return some;
 }
 
 int is_foreign(PyObject *o) {

@@ -115,7 +115,7 @@ static PyObject *leave_by(const char *how, PyObject *self, const char *method) {
     return result;
 }
 
-/* Whether it may be NumPy that asks for the number, and not the user: conversion.py decides. */
+/* Whether it may be NumPy or pandas that asks for the number, and not the user: conversion.py decides. */
 static int may_be_unasked(void) {
     PyFrameObject *frame = PyEval_GetFrame();
     PyObject *globals = frame != NULL ? PyEval_GetGlobals() : NULL;
@@ -123,7 +123,7 @@ static int may_be_unasked(void) {
     PyObject *name = known_item(globals, str_name);
     const char *module = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     if (module == NULL) PyErr_Clear();
-    else if (strncmp(module, "numpy.", 6) == 0) return 1;
+    else if (strncmp(module, "numpy.", 6) == 0 || strncmp(module, "pandas.", 7) == 0) return 1;
 #if PY_VERSION_HEX >= 0x030B0000
     int at = PyFrame_GetLasti(frame);
 #else
