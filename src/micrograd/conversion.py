@@ -1,7 +1,7 @@
 """Where NumPy takes the number out of a Value without being asked to, which would lose the gradient without a word.
 
 `float(v)` is a request. `a[0] = v` on an array of floats is none, and neither is `np.interp([v], xs, ys)`, which converts what
-it is given, nor `series.mean()` of pandas, which computes statistics with floats. All of them call `v.__float__()` as `float(v)`
+it is given, nor `series.mean()` of pandas, which computes them with floats. All of them call `v.__float__()`, as `float(v)`
 does, so the engines look at the caller: at the instruction that it is running, and at its module. Compiled functions that are
 called directly (`math.exp(v)`, `a.fill(v)`, `np.asarray(values, dtype=float)`) cannot be told from `float(v)`.
 

@@ -127,7 +127,7 @@ def no_requires_grad(*_: Any) -> NoReturn:
 
 
 def has_axes(x: Any) -> bool:
-    """Whether x is an array of NumPy's, with axes or with an object in it: it asks for the result of each element (arrays.py)."""
+    """Whether x is an array of NumPy's, with axes or of objects: it asks for the result of each element (arrays.py)."""
     if not hasattr(x, "__array_ufunc__"):
         return False
     return bool(getattr(x, "ndim", 0)) or bool(getattr(getattr(x, "dtype", None), "hasobject", False))

@@ -1,4 +1,4 @@
-"""What NumPy's and pandas' users write: objects in arrays without axes, functions of their own as ufuncs, statistics of a Series."""
+"""What users of NumPy and pandas write: Values in arrays without axes, ufuncs of their own, statistics of a Series."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class TestRowsOfObjects:
         class Point:
             x = 1.0
 
-        with pytest.raises(TypeError, match="argument 0 is a Point, which has no rows(.|\n)*in_axes=None"):
+        with pytest.raises(TypeError, match=r"argument 0 is a Point, which has no rows\n(.|\n)*in_axes=None"):
             vmap(lambda p: p.x)(Point())
         with pytest.raises(TypeError, match="argument 0 is a list with a Point in it, which has no rows"):
             vmap(lambda p: p.x)([Point(), Point()])

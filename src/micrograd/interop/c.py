@@ -25,20 +25,21 @@ from micrograd.tape.tape import Tape
 from micrograd.tree import written
 
 # What the exported function may not be called: keywords up to C23, and the names of the library, which the standard reserves.
-KEYWORDS = """alignas alignof asm auto bool break case char const constexpr continue default do double else enum extern false float
-    for goto if inline int long main nullptr register restrict return short signed sizeof static static_assert struct switch
-    thread_local true typedef typeof typeof_unqual union unsigned void volatile while"""
-OF_MATH = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax fmin
-    fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward
-    pow remainder remquo rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc"""
-OF_LIBRARY = """HUGE_VAL INFINITY NAN NULL double_t float_t fpclassify isfinite isgreater isgreaterequal isinf isless islessequal
-    islessgreater isnan isnormal isunordered math_errhandling signbit memchr memcmp memcpy memmove memset strcat strchr strcmp strcoll
-    strcpy strcspn strerror strlen strncat strncmp strncpy strpbrk strrchr strspn strstr strtod strtof strtok strtol strtold strtoll
-    strtoul strtoull strxfrm abort abs atexit atof atoi atol atoll bsearch calloc div exit free getenv labs ldiv llabs lldiv malloc
-    mblen mbstowcs mbtowc qsort rand realloc srand system wcstombs wctomb errno fclose feof ferror fflush fgetc fgets fopen fprintf
-    fputc fputs fread fscanf fseek ftell fwrite getc getchar gets perror printf putc putchar puts remove rename rewind scanf snprintf
-    sprintf sscanf tmpfile tmpnam ungetc vfprintf vprintf vsnprintf vsprintf isalnum isalpha isblank iscntrl isdigit isgraph islower
-    isprint ispunct isspace isupper isxdigit tolower toupper size_t wchar_t ptrdiff_t div_t ldiv_t lldiv_t"""
+KEYWORDS = """alignas alignof asm auto bool break case char const constexpr continue default do double else enum extern
+    false float for goto if inline int long main nullptr register restrict return short signed sizeof static
+    static_assert struct switch thread_local true typedef typeof typeof_unqual union unsigned void volatile while"""
+OF_MATH = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor
+    fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan
+    nearbyint nextafter nexttoward pow remainder remquo rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc"""
+OF_LIBRARY = """HUGE_VAL INFINITY NAN NULL double_t float_t fpclassify isfinite isgreater isgreaterequal isinf isless
+    islessequal islessgreater isnan isnormal isunordered math_errhandling signbit memchr memcmp memcpy memmove memset
+    strcat strchr strcmp strcoll strcpy strcspn strerror strlen strncat strncmp strncpy strpbrk strrchr strspn strstr
+    strtod strtof strtok strtol strtold strtoll strtoul strtoull strxfrm abort abs atexit atof atoi atol atoll bsearch
+    calloc div exit free getenv labs ldiv llabs lldiv malloc mblen mbstowcs mbtowc qsort rand realloc srand system
+    wcstombs wctomb errno fclose feof ferror fflush fgetc fgets fopen fprintf fputc fputs fread fscanf fseek ftell
+    fwrite getc getchar gets perror printf putc putchar puts remove rename rewind scanf snprintf sprintf sscanf tmpfile
+    tmpnam ungetc vfprintf vprintf vsnprintf vsprintf isalnum isalpha isblank iscntrl isdigit isgraph islower isprint
+    ispunct isspace isupper isxdigit tolower toupper size_t wchar_t ptrdiff_t div_t ldiv_t lldiv_t"""
 TAKEN = {*KEYWORDS.split(), *OF_LIBRARY.split(), *[name + end for name in OF_MATH.split() for end in ("", "f", "l")]}
 RESERVED = re.compile(r"_[A-Z_]\w*|mg_\w*|u?int\w*_t|U?INT\w*_(MAX|MIN|C)|(M|FP|MATH|EXIT|RAND)_[A-Z0-9_]+")
 COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
@@ -109,7 +110,7 @@ def _comment(name: str, traced: Traced, gradient: bool) -> str:
 
 
 def _in_a_comment(text: str) -> str:
-    """A text without what begins, ends or continues a comment of C: names of functions and of arguments may have any characters."""
+    """A text without what begins, ends or continues a comment of C: names and keys may have any characters."""
     plain = re.sub(r"\*(?=/)|/(?=\*)", r"\g<0> ", text.replace("??/", "?? /"))
     return plain.encode("ascii", "backslashreplace").decode() if plain.isprintable() else ascii(plain)
 
