@@ -42,9 +42,11 @@ LIBRARIES = (
 )  # they know no module of the user's
 CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 VIEWS: tuple[Any, ...] = (MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))  # of dicts
+ITERATED = (set, deque)  # C compares what comes out of them
 BUFFERS = (bytearray, memoryview, array)
-DATA = 256  # plain numbers in a list outside of the function, from which on they are data
-BYTES = 4096  # the same of an array
+SIMPLE = {float, int, bool, complex, str, bytes, type(None)}  # there is nothing inside of them
+DATA = 100_000  # plain numbers in a list outside of the function, from which on they are data: comparing them takes 20 us
+BYTES = 2**20  # the same of an array
 MATCH_ARGS = "__match_args__"  # a name that stands for the attributes that `case Point(x, y)` reads
 MATCH_CLASS = opmap["MATCH_CLASS"]
 
@@ -141,22 +143,25 @@ class _Look:
         if isinstance(x, CONTAINERS):
             inside += [item for pair in x.items() for item in pair] if isinstance(x, dict) else x
             self.state += [type(x), len(inside)]
-            self.close |= isinstance(x, (set, deque, OrderedDict))  # C sees no order of an OrderedDict
+            self.close |= isinstance(x, (set, deque, OrderedDict)) and type(x) not in ITERATED  # an OrderedDict has an order
         elif isinstance(x, VIEWS):
             inside += [dict(x)] if isinstance(x, MappingProxyType) else x
             self.close = True
         elif isinstance(x, BUFFERS) and not _is_large(x):
-            self.state += [x, as_bytes(x).hex()]
+            self.state += [x, as_bytes(x)]
             self.containers.append(x)
             return
         elif self.data and (is_array(x) or has(x, "__array__")) and _is_large(x):
             self.state.append(x)
             return
-        elif self.data and is_array(x) and x.dtype != object:
-            self.state += [x, str(x.dtype), as_bytes(x).hex()]
+        elif is_array(x) and x.dtype != object:
+            self.state += [x, str(x.dtype), as_bytes(x)]
             self.containers.append(x)
             return
-        elif is_array(x) or has(x, "__array__"):
+        elif is_array(x):
+            inside += x.ravel().tolist()
+            self.state += [type(x), *x.shape]
+        elif has(x, "__array__"):
             inside += [item.x if isinstance(item, Held) else repr(item) for item in contents(x)]
             self.close = True
         else:
@@ -164,19 +169,21 @@ class _Look:
         if id(x) in self.seen:
             return
         self.seen[id(x)] = x
-        for item in inside:
-            self.take(item)
+        if SIMPLE.issuperset(map(type, inside)):
+            self.state += inside
+        else:
+            for item in inside:
+                self.take(item)
         items = list(x.values()) if isinstance(x, dict) else inside
         if self.data and len(self.state) - before[0] > DATA and _are_numbers(inside) and _count(items) > DATA:
             del self.state[before[0] :], self.containers[before[1] :]
             self.state.append(x)
-        elif isinstance(x, (list, dict)):
+        elif isinstance(x, (list, dict)) or type(x) in ITERATED or is_array(x):
             self.containers.append(x)
-        if isinstance(x, CONSTANT) or _is_foreign(x):
+        if type(x).__module__ == "builtins" or isinstance(x, CONSTANT) or _is_foreign(x):
             return
-        if type(x).__module__ != "builtins":
-            self.state.append(type(x))
-            self.containers.append((x, None))
+        self.state.append(type(x))
+        self.containers.append((x, None))
         found, here = attributes(x), getattr(x, "__dict__", {})
         self.containers += [here] if has(x, "__dict__") else []
         slots = [name for name in slots_of(type(x)) if self.names is None or name in self.names]

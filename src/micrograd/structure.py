@@ -20,10 +20,11 @@ from typing import Any
 import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd.engine import NATIVE, Value
 from micrograd.objects import CONSTANT, attributes
-from micrograd.owners import BUFFERS, CONTAINERS, DATA, as_bytes, is_foreign, names_in
+from micrograd.owners import BUFFERS, CONTAINERS, ITERATED, as_bytes, is_foreign, names_in
 from micrograd.tree import has, is_array
 
 CHANGES = [0]  # counts assignments to attributes of modules, in the whole process; C compares the number by identity
+DATA = 256  # plain numbers in a list of a module, from which on owners.py looks at it, if the code can read it
 LOOKED_AT = 1000  # items of a container that are looked at for modules; all of them where there are modules among these
 REACHED = 5_000  # things that are looked at for modules: some 20 ms
 NUMBERS = {float, int, bool, str, type(None), Value}
@@ -82,9 +83,9 @@ def _same_items(container: Any, items: Any) -> bool:
         return as_bytes(container) == items
     if isinstance(container, FunctionType):
         return all(map(is_, parts_of(container), items))
-    if not isinstance(container, (list, dict, CellType)):
-        return False
     now = _items(container)
+    if is_array(container) and now[-1] == items[-1]:  # the shape
+        now, items = now[:-1], items[:-1]
     return len(now) == len(items) and all(map(is_, now, items))
 
 
@@ -149,8 +150,7 @@ class Watch:
     def _take(self, x: Any) -> bool:
         """Note an attribute; whether there is a Value or a module in it.
 
-        A module or a leaf is noted by itself, a container with all that is in it. Long lists of plain numbers are data that
-        a module holds, and constants of the compiled function like every plain number from outside.
+        A module or a leaf is noted by itself, a container with all that is in it, but not long lists of plain numbers.
         """
         if isinstance(x, Value):
             self.state.append(None if x._prev else x)  # what was computed is no part of the structure
@@ -243,18 +243,20 @@ def _place(container: Any) -> int:
 
 
 def _items(container: Any) -> tuple[Any, ...]:
-    """Return what is in a container, in order; of a dict each key and its value."""
+    """Return what is in a container, in order; of a dict each key and its value, of an array its shape too."""
     if isinstance(container, dict):
         return tuple([part for pair in container.items() for part in pair])
     if isinstance(container, CellType):
         return (container.cell_contents,) if _is_filled(container) else ()
-    return tuple(container.ravel().tolist() if hasattr(container, "ravel") else container)
+    return (*container.ravel().tolist(), container.shape) if hasattr(container, "ravel") else tuple(container)
 
 
 def _alike(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
     if type(a) is float and type(b) is float:
         return repr(a) == repr(b)  # which tells 0.0 from -0.0
-    return a is b or (type(a) is type(b) and type(a) in (int, bool, str) and a == b)
+    return type(a) is type(b) and type(a) in (int, bool, str, bytes) and bool(a == b)
 
 
 def modules_of(f: Any, near: bool = False) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections import deque
 
 import numpy as np
 import pytest
@@ -212,7 +213,7 @@ def test_both_definitions_of_unchanged(name):
         assert not same(key)
         back()
         assert same(key)
-    assert not same((*key, {a}, (a,)))
+    assert same((*key, {a}, (a,))) and not same((*key, {a}, (b,)))
 
 
 @pytest.mark.parametrize("name", ["unchanged", "_unchanged"])
@@ -240,6 +241,8 @@ def test_both_definitions_of_unchanged_for_names_and_arrays(name):
     k, of_class, text, holder = space["k"], Holder.k, bytearray(b"ab"), Holder()
     defaults, code = put.__defaults__, put.__code__
     Other = type("Other", (Holder,), {})
+    slanted, small = np.arange(12.0).reshape(3, 4).T[::2], np.arange(12, dtype=np.int16).reshape(3, 4)[:, ::-2]
+    things, queue, some = np.array([[1.5, None], ["a", x]], dtype=object), deque([k, x, "b"]), {k, "c"}
     key = (
         structure.CHANGES,
         structure.CHANGES[0],
@@ -259,6 +262,16 @@ def test_both_definitions_of_unchanged_for_names_and_arrays(name):
         Holder.__mro__,
         holder,
         Holder,
+        slanted,
+        owners.as_bytes(slanted),
+        small,
+        owners.as_bytes(small),
+        things,
+        structure._items(things),
+        queue,
+        tuple(queue),
+        some,
+        tuple(some),
     )
     assert same(key)
     space["other"] = space["new"] = 2
@@ -278,6 +291,15 @@ def test_both_definitions_of_unchanged_for_names_and_arrays(name):
         (lambda: setattr(put, "__kwdefaults__", {}), lambda: setattr(put, "__kwdefaults__", None)),
         (lambda: setattr(put, "__code__", code.replace(co_name="p")), lambda: setattr(put, "__code__", code)),
         (lambda: setattr(holder, "__class__", Other), lambda: setattr(holder, "__class__", Holder)),
+        (lambda: slanted.__setitem__((1, 2), -1.0), lambda: slanted.__setitem__((1, 2), 10.0)),
+        (lambda: small.__setitem__((2, 1), -1), lambda: small.__setitem__((2, 1), 9)),
+        (lambda: things.__setitem__((1, 1), None), lambda: things.__setitem__((1, 1), x)),
+        (lambda: setattr(things, "shape", (4, 1)), lambda: setattr(things, "shape", (2, 2))),
+        (lambda: setattr(things, "shape", (4,)), lambda: setattr(things, "shape", (2, 2))),
+        (lambda: queue.append(1), lambda: queue.pop()),
+        (lambda: queue.rotate(1), lambda: queue.rotate(-1)),
+        (lambda: some.remove(k), lambda: some.add(k)),
+        (lambda: some.add("d"), lambda: some.remove("d")),
     ):
         change()
         assert not same(key)

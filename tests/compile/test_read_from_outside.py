@@ -199,7 +199,8 @@ def test_an_equal_number_and_a_function_that_does_the_same_are_no_reason_to_comp
 
 
 def test_long_lists_and_large_arrays_of_numbers_are_data():
-    space = defined("ks = [float(i) for i in range(1000)]\na = np.arange(1000.0)\ndef f(x): return ks[3] * a[3] * x")
+    source = "ks = [float(i) for i in range(100_001)]\na = np.arange(2**17 + 1.0)\ndef f(x): return ks[3] * a[3] * x"
+    space = defined(source)
     f = jit(space["f"])
     assert f(1.0) == 9.0
     space["ks"][3] = space["a"][3] = 5.0

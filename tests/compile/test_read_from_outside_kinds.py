@@ -106,9 +106,25 @@ PROGRAMS = {
     "    k = 5.0",
     "a module by another": "def f(x): return math.sin(x)*len(math.__name__)\ndef change():\n  global math\n"
     "  math=types.SimpleNamespace(sin=lambda x:5.0*x,__name__='m')",
-    "a list of 256 numbers": "T=[float(i) for i in range(256)]\ndef f(x): return T[3]*x\ndef change(): T[3]=7.0",
-    "a dict of 250 numbers": "T={i:float(i) for i in range(250)}\ndef f(x): return T[3]*x\ndef change(): T[3]=7.0",
-    "100 pairs of numbers": "T=[[float(i),1.0] for i in range(100)]\ndef f(x): return T[3][0]*x\ndef change(): T[3][0]=7.0",
+    "a long list": "T=[float(i) for i in range(50_000)]\ndef f(x): return T[3]*x\ndef change(): T[3]=7.0",
+    "a large dict": "T={i:float(i) for i in range(5_000)}\ndef f(x): return T[3]*x\ndef change(): T[3]=7.0",
+    "2,000 pairs of numbers": "T=[[float(i),1.0] for i in range(2_000)]\ndef f(x): return T[3][0]*x\n"
+    "def change(): T[3][0]=7.0",
+    "a large array": "T=np.arange(100_000.0)\ndef f(x): return T[3]*x\ndef change(): T[3]=7.0",
+    "a batch in a buffer": "T=np.ones((1_000,2))\ndef f(x): return T[999,1]*x\ndef change(): T[:]=7.0",
+    "a transposed array": "T=np.arange(6_000.0).reshape(3,2_000).T\ndef f(x): return T[3,2]*x\ndef change(): T[3,2]=7.0",
+    "every other number": "A=np.arange(6_000.0)\nT=A[::2]\ndef f(x): return T[3]*x\ndef change(): A[6]=7.0",
+    "small whole numbers": "A=np.arange(12,dtype=np.int8).reshape(3,4)\nT=A[:,::-2]\ndef f(x): return T[2,1]*x\n"
+    "def change(): A[2,1]=7",
+    "a number of no axis": "T=np.array(2.0)\ndef f(x): return float(T)*x\ndef change(): T[...]=7.0",
+    "a large array of objects": "T=np.array([2.0]*3_000,dtype=object)\ndef f(x): return T[3]*x\ndef change(): T[3]=7.0",
+    "the shape of an array of objects": "T=np.array([1.0,2.0,3.0,4.0,5.0,6.0],dtype=object).reshape(2,3)\n"
+    "def f(x): return T[1][0]*x\ndef change():\n  global T\n  T=T.reshape(3,2)",
+    "a long deque": "T=collections.deque([2.0]*3_000)\ndef f(x): return T[3]*x\ndef change(): T[3]=7.0",
+    "a large set": "T=set(range(3_000))\ndef f(x): return (2.0 if 3 in T else 5.0)*x\ndef change(): T.remove(3)",
+    "another number in a set": "T={2.0}\ndef f(x): return sum(T)*x\ndef change():\n  T.clear()\n  T.add(5.0)",
+    "a long list in an object": "class S: pass\ns=S()\ns.T=[2.0]*2_000\ndef f(x): return s.T[3]*x\n"
+    "def change(): s.T[3]=7.0",
     "an imported function": "act = math.tanh\ndef f(x): return act(x)\ndef change():\n    global act\n    act = math.exp",
     "a field with the name of a method": "P=collections.namedtuple('P','values')\np=P([2.0])\n"
     "def f(x): return p.values[0]*x\ndef change(): p.values[0]=5.0",

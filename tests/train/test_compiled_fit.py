@@ -207,7 +207,7 @@ def test_what_a_trace_would_freeze_is_found_before_the_first_step():
 
 @pytest.mark.parametrize("where", ["penalty", "model"])
 def test_a_number_that_changes_after_compiling_is_told(where):
-    w, strength = Value(0.5), [1.0] * 1000  # a long list is data
+    w, strength = Value(0.5), [1.0] * 100_001  # so long a list is data
 
     def change(history):
         if len(history) == 3:
