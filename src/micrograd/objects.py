@@ -14,7 +14,15 @@ from __future__ import annotations
 import hashlib
 from enum import Enum
 from numbers import Number, Real
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any
 
 from micrograd.engine import Value
@@ -121,6 +129,24 @@ def attributes(x: Any) -> dict[str, Any]:
     for name in getattr(type(x), "_derived", ()):  # of a Neuron
         found.pop(name, None)
     return found
+
+
+def place_of_attributes(cls: type, names: tuple[str, ...]) -> str:
+    """Where the attributes of these names are: in the "dict" of an object, in its "slots", or "" where that is not simple."""
+    if cls is SimpleNamespace:
+        return "dict"
+    computed = _found(cls, "__getattribute__") is not vars(object)["__getattribute__"] or has(cls, "__getattr__")
+    if computed or has(cls, "_derived"):
+        return ""
+    slots = slots_of(cls)
+    if not slots:
+        return "dict" if isinstance(_found(cls, "__dict__"), GetSetDescriptorType) else ""
+    in_slots = tuple(slots) == names and not _found(cls, "__dict__")
+    return "slots" if in_slots and all(isinstance(_found(cls, s), MemberDescriptorType) for s in slots) else ""
+
+
+def _found(cls: type, name: str) -> Any:
+    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
 
 
 def _flatten(x: Any, leaves: list[Any] | None, above: tuple[int, ...]) -> Shape:

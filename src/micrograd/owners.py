@@ -45,7 +45,9 @@ VIEWS: tuple[Any, ...] = (MappingProxyType, type({}.keys()), type({}.values()), 
 ITERATED = (set, deque)  # C compares what comes out of them
 BUFFERS = (bytearray, memoryview, array)
 SIMPLE = {float, int, bool, complex, str, bytes, type(None)}  # there is nothing inside of them
-DATA = 100_000  # plain numbers in a list outside of the function, from which on they are data: comparing them takes 20 us
+DATA = (
+    100_000  # plain numbers in a list outside of the function, from which on they are data: comparing them takes 20 us
+)
 BYTES = 2**20  # the same of an array
 MATCH_ARGS = "__match_args__"  # a name that stands for the attributes that `case Point(x, y)` reads
 MATCH_CLASS = opmap["MATCH_CLASS"]
@@ -143,7 +145,9 @@ class _Look:
         if isinstance(x, CONTAINERS):
             inside += [item for pair in x.items() for item in pair] if isinstance(x, dict) else x
             self.state += [type(x), len(inside)]
-            self.close |= isinstance(x, (set, deque, OrderedDict)) and type(x) not in ITERATED  # an OrderedDict has an order
+            self.close |= (
+                isinstance(x, (set, deque, OrderedDict)) and type(x) not in ITERATED
+            )  # an OrderedDict has an order
         elif isinstance(x, VIEWS):
             inside += [dict(x)] if isinstance(x, MappingProxyType) else x
             self.close = True

@@ -20,7 +20,7 @@ from typing import Any
 import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd.engine import NATIVE, Value
 from micrograd.objects import CONSTANT, attributes
-from micrograd.owners import BUFFERS, CONTAINERS, ITERATED, as_bytes, is_foreign, names_in
+from micrograd.owners import BUFFERS, CONTAINERS, as_bytes, is_foreign, names_in
 from micrograd.tree import has, is_array
 
 CHANGES = [0]  # counts assignments to attributes of modules, in the whole process; C compares the number by identity

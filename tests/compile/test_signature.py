@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import namedtuple
 from itertools import repeat
 
 import pytest
@@ -11,8 +12,8 @@ from micrograd import Value, engine
 from micrograd.compile.signature import (
     Fixed,
     Known,
-    key_of,
     lay_flat,
+    layout_of,
     split_method,
     static_arguments,
     template_of,
@@ -20,6 +21,7 @@ from micrograd.compile.signature import (
 )
 from micrograd.tree import flatten
 
+Pair = namedtuple("Pair", "a b")
 NESTED = [1.0, (1.0, 2.0), [1.0, 2.0], ([1.0], (2.0, [3.0, 4.0])), (), []]
 
 
@@ -29,12 +31,13 @@ def test_the_key_of_a_shape_is_that_of_its_numbers(x):
     leaves: list[float] = []
     shape = flatten(x, leaves)
     again: list[float] = []
-    assert key_of(shape, repeat(b"*")) == lay_flat(x, again) is not None and again == leaves
+    call = ("tuple", (("tuple", (shape,)), ("dict", (), ())))
+    assert layout_of(call, repeat(b"*"), ()) == (lay_flat((x,), again), (), (), None) and again == leaves
 
 
 def test_other_arguments_have_no_key():
     for x in ({"a": 1.0}, [1.0, {"a": 1.0}]):
-        assert lay_flat(x, []) is None and key_of(flatten(x, []), repeat(b"*")) is None
+        assert lay_flat(x, []) is None
 
 
 def test_values_are_found_by_their_place():
@@ -118,13 +121,13 @@ def test_results_are_arranged_by_a_template():
     assert template_of(("dict", ("a", "b"), (number, ("tuple", (number,)))), places()) == {"a": 0, "b": (1,)}
     fixed = template_of(("tuple", (("fixed", "text"), number)), places())
     assert isinstance(fixed[0], Fixed) and fixed[0].x == "text" and fixed[1] == 0
-    for other in (
-        ("array", 3),
-        ("tuple", (number, ("array", 3))),
-        ("dict", ("a",), (("array", 3),)),
-        ("list", (("array", 3),)),
-    ):
+    none, make, as_bytes, parts = template_of(("array", (2, 1)), places())
+    assert (none, as_bytes, parts) == (None, True, (0, 1)) and make(bytes(16)).tolist() == [[0.0], [0.0]]
+    assert template_of(("named", Pair, (number, number)), places()) == (None, Pair, False, (0, 1))
+    held, empty = ("held", 1, None), ("array", (0, 3))
+    for other in (held, ("tuple", (number, held)), ("dict", ("a",), (held,)), ("list", (held,)), empty):
         assert template_of(other, places()) is None
+    assert template_of(("array", (2,)), iter([0, Fixed(1)])) is None
 
 
 @pytest.mark.skipif(not engine.NATIVE, reason="the Python function reads before it writes")

@@ -12,6 +12,7 @@ import itertools
 import pickle
 import sys
 import types
+from collections import namedtuple
 
 import pytest
 
@@ -23,10 +24,22 @@ np = pytest.importorskip("numpy")
 pytestmark = [needs_llvm, pytest.mark.skipif(not NATIVE, reason="the C twin is not built")]
 
 # What needs no new memory, as a rule: a node comes from a slab that is there.
-WITHOUT = {"point with plain numbers", "point with captured Values", "point with Values", "norm of gradients",
-           "numbers of slots", "scopes_in_use", "attributes", "point itself", "rows, summed, with gradients", "point with ints",
-           "point with Values that a result does not read", "rows, summed, without recording"}  # fmt: skip
+WITHOUT = {"point with plain numbers", "point of a method", "point with captured Values", "point with Values",
+           "norm of gradients", "numbers of slots", "scopes_in_use", "attributes", "point itself",
+           "rows, summed, with gradients", "point with ints", "point with Values that a result does not read",
+           "rows, summed, without recording"}  # fmt: skip
 ROWS = 5_000  # several blocks, and more than one thread
+
+
+Pair = namedtuple("Pair", "a b")
+
+
+class Scaled:
+    def __init__(self, k):
+        self.k = k
+
+    def times(self, x):
+        return self.k * x
 
 
 class Place:
@@ -37,6 +50,8 @@ class Place:
         self.x = [C.Value(0.5), C.Value(-1.5)]
         self.rows = np.linspace(-2.0, 2.0, ROWS)
         self.many = np.linspace(-2.0, 2.0, 500 * ROWS)  # more sums than a call keeps on the stack
+        self.held = types.SimpleNamespace(x=1.5, n=1)
+        self.many_numbers, self.few, self.pair = [0.5] * 200, np.array([1.0, 2.0]), Pair(1.0, 2.0)
         self.nested = (1.0, [2.0, [self.w[0], 3.0]], (4.0, 5.0))
 
     def state(self):
@@ -56,6 +71,10 @@ def operations(p):
         return a * w[0] if a > 0.0 else math.exp(a) * w[1]
 
     point, plain = jit(scalar, wait=True), jit(lambda a, b: [a * b, (a + b, {"c": a})], wait=True)
+    structured = jit(lambda a, h, k: a[0] * a[1][0] + h.x * k["a"] * k["b"].x, wait=True)
+    long = jit(lambda xs: [x * x for x in xs], wait=True)
+    shaped = jit(lambda q, a: (Pair(q.a * a[0], q.b), np.array([a[0] * q.b, a[1]])), wait=True)
+    method = jit(Scaled(2.0).times, wait=True)
     some = jit(lambda a, b: [a * w[0], b * w[1]], wait=True)  # neither result reads all Values
     by_row, summed, chosen = vmap(lambda a: math.sin(a) * a), vmap(scalar, reduce="mean"), vmap(branching, reduce="sum")
     root = scalar(*x)
@@ -64,6 +83,10 @@ def operations(p):
     kept = np.zeros(len(w))
     yield "point with plain numbers", lambda: plain(1.0, 2.0)
     yield "point with ints", lambda: plain(1, 2)
+    yield "point with lists and objects", lambda: structured([1.0, (2.0,)], p.held, k={"a": 1.0, "b": p.held})
+    yield "point with many numbers", lambda: long(p.many_numbers)
+    yield "point with arrays and named tuples", lambda: shaped(p.pair, p.few)
+    yield "point of a method", lambda: method(1.0)
     yield "point with captured Values", lambda: point(1.0, 2.0)
     yield "point with Values that a result does not read", lambda: some(1.0, 2.0)
     yield "point with Values", lambda: point(*x)

@@ -136,10 +136,16 @@ def main(seed: int, most: int) -> None:
     kernel: Any = _engine.Kernel(object(), len)
     for code, numbers, params, count, scratch, op in [args[:6] for args, _ in seen["point"].values()]:
         if op is None and not len(params):
-            install = kernel.install, ((code, b"*" * len(numbers), count, scratch, tuple(range(count))), {})
-            given.setdefault("Kernel.install", []).append(install)
+            n = len(numbers)
+            for layout in (b"(" + b"*" * n + b"]", b"([" + b"f" * n + b"]]", b"({" + b"i" * n + b"]]"):
+                refs = (tuple(map(str, range(n))),) if b"{" in layout else ()
+                args = code, (layout, refs, (), None), count, scratch, tuple(range(count))
+                given.setdefault("Kernel.install", []).append((kernel.install, (args, {})))
         elif len(params) and type(params) is not list:
-            step = kernel.install_step, ((code, b"[" + b"*" * len(numbers) + b"]", scratch, params, OPS["add"]), {})
+            step = (
+                kernel.install_step,
+                ((code, (b"(" + b"*" * len(numbers) + b"]", (), (), None), scratch, params, OPS["add"]), {}),
+            )
             given.setdefault("Kernel.install_step", []).append(step)
     given |= {"Slots": [(slots, ((values,), {}))], "Kernel": [(_engine.Kernel, ((object(), len), {}))]}
     given |= {

@@ -29,8 +29,8 @@ from micrograd.compile.python_kernel import PythonKernel
 from micrograd.compile.signature import (
     Fixed,
     Known,
-    key_of,
     lay_flat,
+    layout_of,
     split_method,
     static_arguments,
     template_of,
@@ -274,8 +274,10 @@ class Jit:
             return  # variants of many paths, which are asked before it, may be to come
         if not variant.trace.checked or variant.trace.arms is not None:
             return
-        key = None if shape[1][1][1] else key_of(shape[1][0], variant.trace.classes.marks())
-        if key is None or not hasattr(self.kernel, "install"):
+        if not hasattr(self.kernel, "install"):
+            return
+        layout = layout_of(shape, variant.trace.classes.marks(), self.bound)
+        if layout is None:
             return
         if type(variant.params) is not list and variant.trace.captured:
             if variant.trace.shape == NUMBER and not variant.plain(()):
@@ -283,15 +285,15 @@ class Jit:
                     kernel = variant.kernels.get(variant.goal(wanted))
                     code = None if kernel is None else kernel.code
                     if isinstance(code, llvm.run.Point) and (wanted is None or variant.unread(wanted) is None):
-                        self.kernel.install_step(code.machine_code, key, code.scratch, variant.params, op)
-        elif not variant.trace.captured and set(key[1:-1]) <= set(b"fi*"):
+                        self.kernel.install_step(code.machine_code, layout, code.scratch, variant.params, op)
+        elif not variant.trace.captured:
             kernel = variant.kernels.get(variant.goal(None))
             code = None if kernel is None else kernel.code
             if isinstance(code, llvm.run.Point):
                 constants = {k: Fixed(x) for k, x in variant.trace.constants if type(x) is not float}
                 template = template_of(variant.trace.shape, iter([constants.get(k, k) for k in range(code.outputs)]))
                 if template is not None:
-                    self.kernel.install(code.machine_code, key[1:-1], code.outputs, code.scratch, template)
+                    self.kernel.install(code.machine_code, layout, code.outputs, code.scratch, template)
 
     # ---- looking inside
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
 from micrograd import engine
 from micrograd.engine import Value
-from micrograd.objects import flatten_object, holds_numbers
-from micrograd.tree import NUMBER, Shape, name_of
+from micrograd.objects import flatten_object, holds_numbers, place_of_attributes
+from micrograd.tree import Shape, name_of, size
 
 if engine.NATIVE:
     from micrograd._engine import lay_flat as _lay_flat
@@ -24,6 +25,16 @@ def lay_flat(x: Any, leaves: list[Any]) -> bytes | None:
 def values_among(leaves: list[Any]) -> tuple[int, ...]:
     """Which of the numbers are Values."""
     return tuple([i for i, x in enumerate(leaves) if isinstance(x, Value)])
+
+
+OPENING = {
+    "list": b"[",
+    "tuple": b"(",
+    "dict": b"{",
+    "named": b"n",
+    "object by its dict": b"o",
+    "object by its slots": b"s",
+}
 
 
 class Known(tuple[Any, ...]):
@@ -88,25 +99,74 @@ def split_method(f: Any) -> tuple[Any, tuple[Any, ...]]:
     return function, (owner,)
 
 
-def key_of(shape: Shape, marks: Iterator[bytes]) -> bytes | None:
-    """What lay_flat gives for numbers of this shape, with a mark for each number; None where it would give none."""
-    if shape == NUMBER:
+def layout_of(shape: Shape, marks: Iterator[bytes], bound: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """How the C side finds the numbers of a call of this shape (native/layout.c); None where it cannot.
+
+    There is a mark for each number. `bound` has what comes before the arguments: the object whose method is called.
+    """
+    positional, named = shape[1]
+    refs: list[Any] = []
+    parts = [_key_of(part, marks, refs) for part in (*positional[1], *named[2])]
+    key = _joined(b"(", parts)
+    return None if key is None else (key, tuple(refs), named[1], *(bound or (None,)))
+
+
+def _key_of(shape: Shape, marks: Iterator[bytes], refs: list[Any]) -> bytes | None:
+    kind = shape[0]
+    if kind == "*":
         return next(marks, None)
-    if shape[0] not in ("tuple", "list"):
+    if kind == "fixed":
+        refs.append(shape[1])
+        return b"="
+    if kind == "array":
+        import numpy as np
+
+        refs += [np.ndarray, shape[1]]
+        return _joined(b"a", [next(marks, None) for _ in range(size(shape))])
+    if kind in ("dict", "named"):
+        refs.append(shape[1])  # the keys, or the class
+    elif kind == "object":
+        refs += [shape[1].cls, shape[1].names]
+        kind = f"object by its {place_of_attributes(*refs[-2:])}"
+    if kind not in OPENING:
         return None
-    parts = [key_of(s, marks) for s in shape[1]]
+    return _joined(OPENING[kind], [_key_of(part, marks, refs) for part in shape[-1]])
+
+
+def _joined(opening: bytes, parts: list[bytes | None]) -> bytes | None:
     known = [part for part in parts if part is not None]
-    return b"".join([b"(" if shape[0] == "tuple" else b"[", *known, b"]"]) if len(known) == len(parts) else None
+    return b"".join([opening, *known, b"]"]) if len(known) == len(parts) else None
 
 
 def template_of(shape: Shape, places: Any) -> Any:
-    """How the C side arranges results; None where it cannot (arrays, named tuples)."""
+    """How the C side arranges results (native/arrange.c); None where it cannot.
+
+    An array is (None, the function that makes it, True, places), and a named tuple (None, its class, False, templates).
+    """
     if shape[0] == "*":
         return next(places)
-    if shape[0] in ("tuple", "list"):
-        parts = [template_of(s, places) for s in shape[1]]
-        return None if None in parts else tuple(parts) if shape[0] == "tuple" else parts
+    if shape[0] == "array":
+        parts = [next(places) for _ in range(size(shape))]
+        simple = bool(parts) and all(type(k) is int for k in parts)
+        return (None, partial(_array, shape[1]), True, tuple(parts)) if simple else None
+    if shape[0] in ("tuple", "list", "named"):
+        parts = [template_of(s, places) for s in shape[-1]]
+        if None in parts:
+            return None
+        return (
+            parts
+            if shape[0] == "list"
+            else tuple(parts)
+            if shape[0] == "tuple"
+            else (None, shape[1], False, tuple(parts))
+        )
     if shape[0] == "dict":
         values = [template_of(s, places) for s in shape[2]]
         return None if None in values else dict(zip(shape[1], values))
     return Fixed(shape[1]) if shape[0] == "fixed" else None
+
+
+def _array(dimensions: tuple[int, ...], numbers: bytes) -> Any:
+    import numpy as np
+
+    return np.frombuffer(numbers).reshape(dimensions).copy()

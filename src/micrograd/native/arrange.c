@@ -2,8 +2,32 @@
 
 #include "code.h"
 
+/* (None, make, as_bytes, parts): what is made from others, a named tuple from its items, an array from the bytes of its numbers. */
+static int is_made(PyObject *template) {
+    return PyTuple_CheckExact(template) && PyTuple_GET_SIZE(template) == 4 && PyTuple_GET_ITEM(template, 0) == Py_None &&
+           PyTuple_CheckExact(PyTuple_GET_ITEM(template, 3));
+}
+
+static PyObject *arrange_made(PyObject *made, const double *out) {
+    PyObject *parts = PyTuple_GET_ITEM(made, 3), *args = NULL, *result = NULL;
+    if (PyTuple_GET_ITEM(made, 2) == Py_True) {
+        Py_ssize_t n = PyTuple_GET_SIZE(parts);
+        PyObject *bytes = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(double));
+        for (Py_ssize_t i = 0; bytes != NULL && i < n; i++)
+            memcpy(PyBytes_AS_STRING(bytes) + i * (Py_ssize_t)sizeof(double), &out[PyLong_AsSsize_t(PyTuple_GET_ITEM(parts, i))], sizeof(double));
+        if (bytes != NULL) args = PyTuple_Pack(1, bytes);
+        Py_XDECREF(bytes);
+    } else {
+        args = arrange(parts, out);
+    }
+    if (args != NULL) result = PyObject_Call(PyTuple_GET_ITEM(made, 1), args, NULL);
+    Py_XDECREF(args);
+    return result;
+}
+
 PyObject *arrange(PyObject *template, const double *out) {
     if (PyLong_CheckExact(template)) return PyFloat_FromDouble(out[PyLong_AsSsize_t(template)]);
+    if (is_made(template)) return arrange_made(template, out);
     if (PyTuple_CheckExact(template)) {
         Py_ssize_t n = PyTuple_GET_SIZE(template);
         PyObject *result = PyTuple_New(n);
@@ -99,6 +123,12 @@ int template_fits(PyObject *template, Py_ssize_t n_out) { /* whether it asks for
     }
     PyObject *key, *part;
     Py_ssize_t at = 0;
+    if (is_made(template)) {
+        part = PyTuple_GET_ITEM(template, 3);
+        for (; PyTuple_GET_ITEM(template, 2) == Py_True && at < PyTuple_GET_SIZE(part); at++)
+            if (!PyLong_CheckExact(PyTuple_GET_ITEM(part, at))) return PyErr_Format(PyExc_ValueError, "install(): %R is no template", template), 0;
+        return template_fits(part, n_out);
+    }
     if (PyDict_CheckExact(template)) {
         while (PyDict_Next(template, &at, &key, &part))
             if (!template_fits(part, n_out)) return 0;

@@ -7,6 +7,23 @@
 #include "engine.h"
 #include <setjmp.h>
 
+/* ---- layout.c: how the numbers of a call lie in its arguments */
+
+typedef struct {
+    PyObject *key, *refs, *names; /* bytes; a tuple of what the key refers to; the names of arguments that are given by name */
+    PyObject *bound;              /* an argument before the others, that of a method; may be NULL */
+} Layout;
+
+typedef struct { /* how far a call has been laid out */
+    const char *key;
+    PyObject *const *ref;
+    double *to;
+} Laying;
+
+int lay_again(PyObject *x, Laying *at);
+int lay_call(const Layout *layout, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, double *to);
+Py_ssize_t layout_check(PyObject *key, PyObject *refs, PyObject *names);
+
 /* ---- the machine code of compiled functions: a capsule that owns it */
 
 typedef struct {

@@ -383,7 +383,6 @@ PyObject *module_linearize(PyObject *module, PyObject *arguments);
 PyObject *module_lay_flat(PyObject *module, PyObject *args);
 #define EXACT_INT (1LL << 53) /* up to here, a double holds every whole number */
 int whole_number(PyObject *x, double *to);
-int lay_again(PyObject *x, const char **key, double **to);
 
 /* ---- the module */
 

@@ -5,7 +5,7 @@
 /* ---- Kernel: a callable that goes straight to machine code when its arguments are plain numbers */
 
 typedef struct {
-    PyObject *key; /* how the numbers lie in the arguments (see lay_flat); NULL where there is no such step */
+    Layout layout; /* how the numbers lie in the arguments; without a key where there is no such step */
     PyObject *code;
     Point point;
 } Step;
@@ -24,7 +24,8 @@ typedef struct {
     PointFunction function;
     int left; /* whether it may be left in the middle of a run */
     Py_ssize_t n_in, n_out, n_scratch;
-    uint64_t ints, floats; /* the arguments that may be an int, and those that may be a float: bit i for argument i */
+    Layout layout; /* without a key where the arguments are at most SMALL plain numbers */
+    uint64_t ints, floats; /* of these, the ones that may be an int, and those that may be a float: bit i for argument i */
     Step steps[2]; /* where Values were captured: a node over them, and the number alone under no_grad */
     PyObject *watch; /* the modules that were read, as they were; NULL where there are none */
 } Kernel;
@@ -37,70 +38,124 @@ typedef struct {
 
 #define SMALL 64
 
+static Layout layout_hold(Layout l) { /* the same, with references of its own */
+    return (Layout){Py_XNewRef(l.key), Py_XNewRef(l.refs), Py_XNewRef(l.names), Py_XNewRef(l.bound)};
+}
+
+static void layout_drop(Layout l) {
+    Py_XDECREF(l.key);
+    Py_XDECREF(l.refs);
+    Py_XDECREF(l.names);
+    Py_XDECREF(l.bound);
+}
+
+static void layout_take(Layout *to, Layout l) { /* in its place; takes the references */
+    Layout before = *to;
+    *to = l;
+    layout_drop(before);
+}
+
+/* What Python gives as a layout: (key, refs, names, bound or None). How many numbers there are; -1 with an error set. */
+static Py_ssize_t layout_read(PyObject *given, Layout *l) {
+    if (!PyArg_ParseTuple(given, "SO!O!O:layout", &l->key, &PyTuple_Type, &l->refs, &PyTuple_Type, &l->names, &l->bound)) return -1;
+    if (l->bound == Py_None) l->bound = NULL;
+    return layout_check(l->key, l->refs, l->names);
+}
+
+static int layout_visit(const Layout *l, visitproc visit, void *arg) {
+    Py_VISIT(l->refs);
+    Py_VISIT(l->bound);
+    return 0;
+}
+
 /* One Value from arguments that are laid out as the key says: a training step. NULL without an error: some other call. */
-static PyObject *kernel_step(const Step *given, PyObject *const *args, Py_ssize_t nargs) {
+static PyObject *kernel_step(const Step *given, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     Point point = given->point;
-    PyObject *layout = Py_NewRef(given->key);
-    const char *key = PyBytes_AS_STRING(layout) + 1; /* behind the bracket of the arguments */
     Workspace *space = point_space(&point);
-    if (space == NULL) {
-        Py_DECREF(layout);
-        return PyErr_NoMemory();
-    }
+    if (space == NULL) return PyErr_NoMemory();
+    Layout layout = layout_hold(given->layout);
     PyObject *result = NULL, *keep = Py_NewRef(given->code);
-    double *to = (double *)space->memory;
-    Py_ssize_t i = 0;
     Py_INCREF(point.shared);
-    while (i < nargs && lay_again(args[i], &key, &to)) i++;
-    if (i == nargs && *key == ']') point_run(&point, space, &result);
+    if (lay_call(&layout, args, nargs, kwnames, (double *)space->memory)) point_run(&point, space, &result);
     workspace_return(space);
     Py_DECREF(point.shared);
     Py_DECREF(keep);
-    Py_DECREF(layout);
+    layout_drop(layout);
     if (point.op < 0 && result != NULL) Py_SETREF(result, (PyObject *)node_alloc(PyFloat_AS_DOUBLE(result)));
+    return result;
+}
+
+/* Run the code, and arrange what it gives; NULL without an error where a guard failed. `memory`: for outputs and scratch, if
+   there are many. */
+static PyObject *kernel_run(Kernel *k, const double *in, double *memory) {
+    double out_small[SMALL], *out = memory != NULL ? memory : out_small, *scratch = memory != NULL ? out + k->n_out : NULL;
+    int failed = k->left ? point_call(k->function, in, NULL, out, scratch, 1) : k->function(in, NULL, out, scratch) != 0;
+    Plan *used = k->plan;
+    const int32_t *plan = used ? used->step : NULL;
+    PyObject *result = NULL;
+    if (failed) return NULL;
+    if (REFILL && plan != NULL && *plan < 0) { /* two of them in turn: `r = f(x)` still has the last one */
+        int turn = k->turn ^= 1;
+        PyObject *old = k->given[turn];
+        k->given[turn] = NULL; /* whatever an allocation sets off does not see it half written */
+        result = old != NULL ? plan_refill(old, &plan, out) : plan_build(&plan, out);
+        if (k->plan == used) Py_XSETREF(k->given[turn], Py_XNewRef(result));
+    } else {
+        PyObject *template = Py_NewRef(k->template);
+        result = plan ? plan_build(&plan, out) : arrange(template, out);
+        Py_DECREF(template);
+    }
+    return result;
+}
+
+static inline Py_ssize_t kernel_memory(const Kernel *k) { /* how many doubles beside the inputs are no small matter */
+    return k->n_out > SMALL || k->n_scratch ? k->n_out + k->n_scratch + 8 : 0;
+}
+
+/* The same for arguments that hold numbers in lists, dicts and objects, or are given by name. */
+static PyObject *kernel_laid_out(Kernel *k, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    double small[SMALL], *in = small;
+    Py_ssize_t n_in = k->n_in, others = kernel_memory(k);
+    PyObject *result = NULL, *code = Py_NewRef(k->code);
+    Layout layout = layout_hold(k->layout);
+    if (n_in > SMALL || others) in = PyMem_Malloc((size_t)(n_in + others) * sizeof(double));
+    if (in == NULL) PyErr_NoMemory();
+    else if (lay_call(&layout, args, nargs, kwnames, in) && k->code == code && k->layout.key == layout.key) /* it was not exchanged meanwhile */
+        result = kernel_run(k, in, others ? in + n_in : NULL);
+    if (in != small) PyMem_Free(in);
+    layout_drop(layout);
+    Py_DECREF(code);
     return result;
 }
 
 static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     Kernel *k = (Kernel *)self;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    if (k->function == NULL || nargs != k->n_in || kwnames != NULL || !computes_plainly() || !structure_unchanged(k->watch))
+    PyObject *result = NULL;
+    if (k->function == NULL || !computes_plainly() || !structure_unchanged(k->watch)) goto slow;
+    if (k->layout.key != NULL) {
+        result = kernel_laid_out(k, args, nargs, kwnames);
+        if (result != NULL || PyErr_Occurred()) return result;
         goto slow;
-    double in_small[SMALL], out_small[SMALL];
+    }
+    if (nargs != k->n_in || kwnames != NULL) goto slow;
+    double in[SMALL], *memory = NULL;
     uint64_t ints = 0;
     for (Py_ssize_t i = 0; i < nargs; i++) {
-        if (PyFloat_CheckExact(args[i])) in_small[i] = PyFloat_AS_DOUBLE(args[i]);
-        else if (PyLong_CheckExact(args[i]) && whole_number(args[i], &in_small[i])) ints |= (uint64_t)1 << i;
+        if (PyFloat_CheckExact(args[i])) in[i] = PyFloat_AS_DOUBLE(args[i]);
+        else if (PyLong_CheckExact(args[i]) && whole_number(args[i], &in[i])) ints |= (uint64_t)1 << i;
         else goto slow;
     }
     if ((ints & k->ints) != ints || (k->floats | ints) != ~(uint64_t)0) goto slow;
-    double *out = out_small, *scratch = NULL;
-    if (k->n_out > SMALL || k->n_scratch) {
-        out = PyMem_Malloc((size_t)(k->n_out + k->n_scratch) * sizeof(double) + 64);
-        if (out == NULL) return PyErr_NoMemory();
-        scratch = out + k->n_out;
-    }
-    int failed = k->left ? point_call(k->function, in_small, NULL, out, scratch, 1) : k->function(in_small, NULL, out, scratch) != 0;
-    Plan *used = k->plan;
-    const int32_t *plan = used ? used->step : NULL;
-    PyObject *result = NULL;
-    if (REFILL && !failed && plan != NULL && *plan < 0) { /* two of them in turn: `r = f(x)` still has the last one */
-        int turn = k->turn ^= 1;
-        PyObject *old = k->given[turn];
-        k->given[turn] = NULL; /* whatever an allocation sets off does not see it half written */
-        result = old != NULL ? plan_refill(old, &plan, out) : plan_build(&plan, out);
-        if (k->plan == used) Py_XSETREF(k->given[turn], Py_XNewRef(result));
-    } else if (!failed) {
-        PyObject *template = Py_NewRef(k->template);
-        result = plan ? plan_build(&plan, out) : arrange(template, out);
-        Py_DECREF(template);
-    }
-    if (out != out_small) PyMem_Free(out);
-    if (failed <= 0) return result;
+    Py_ssize_t others = kernel_memory(k);
+    if (others && (memory = PyMem_Malloc((size_t)others * sizeof(double))) == NULL) return PyErr_NoMemory();
+    result = kernel_run(k, in, memory);
+    if (memory != NULL) PyMem_Free(memory);
+    if (result != NULL || PyErr_Occurred()) return result;
 slow:;
     const Step *step = &k->steps[!is_recording()];
-    if (step->key != NULL && kwnames == NULL && computes_plainly() && structure_unchanged(k->watch)) {
-        PyObject *node = kernel_step(step, args, nargs);
+    if (step->layout.key != NULL && computes_plainly() && structure_unchanged(k->watch)) {
+        PyObject *node = kernel_step(step, args, nargs, kwnames);
         if (node != NULL || PyErr_Occurred()) return node;
     }
     return PyObject_Vectorcall(k->slow, args, nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
@@ -123,9 +178,13 @@ static int kernel_traverse(Kernel *k, visitproc visit, void *arg) {
     Py_VISIT(k->owner);
     Py_VISIT(k->slow);
     Py_VISIT(k->template);
-    for (int i = 0; i < 2; i++) Py_VISIT(k->steps[i].point.shared);
+    for (int i = 0; i < 2; i++) {
+        int found = layout_visit(&k->steps[i].layout, visit, arg);
+        if (found) return found;
+        Py_VISIT(k->steps[i].point.shared);
+    }
     Py_VISIT(k->watch);
-    return 0;
+    return layout_visit(&k->layout, visit, arg);
 }
 
 static int kernel_clear(Kernel *k) {
@@ -136,8 +195,9 @@ static int kernel_clear(Kernel *k) {
     Py_CLEAR(k->slow);
     Py_CLEAR(k->code);
     Py_CLEAR(k->template);
+    layout_take(&k->layout, (Layout){0});
     for (int i = 0; i < 2; i++) {
-        Py_CLEAR(k->steps[i].key);
+        layout_take(&k->steps[i].layout, (Layout){0});
         Py_CLEAR(k->steps[i].code);
         Py_CLEAR(k->steps[i].point.shared);
     }
@@ -157,28 +217,28 @@ static void kernel_dealloc(Kernel *k) {
     Py_DECREF(type);
 }
 
-/* install(code, key, outputs, scratch, template): from now on plain numbers go to this code; for each argument, the key says
-   which: `*` any, `f` floats, `i` ints */
+/* install(code, layout, outputs, scratch, template): from now on plain numbers that are laid out so go to this code */
 static PyObject *kernel_install(Kernel *k, PyObject *args) {
     Py_ssize_t n_in, n_out, n_scratch;
-    PyObject *template, *code, *key;
+    PyObject *template, *code, *given;
+    Layout layout;
     uint64_t ints = 0, floats = ~(uint64_t)0;
-    if (!PyArg_ParseTuple(args, "OSnnO:install", &code, &key, &n_out, &n_scratch, &template)) return NULL;
-    n_in = PyBytes_GET_SIZE(key);
+    if (!PyArg_ParseTuple(args, "OO!nnO:install", &code, &PyTuple_Type, &given, &n_out, &n_scratch, &template)) return NULL;
     const MachineCode *machine = code_of(code, 0);
-    if (machine == NULL || !template_fits(template, n_out)) return NULL;
+    if (machine == NULL || (n_in = layout_read(given, &layout)) < 0 || !template_fits(template, n_out)) return NULL;
     if (n_scratch < 0 || n_scratch > MOST_SCRATCH) return PyErr_Format(PyExc_ValueError, "install(): a count is out of range");
     if (!code_fits(machine, n_in, 0, n_out, n_scratch * 8)) return NULL;
-    if (n_in > SMALL) Py_RETURN_FALSE; /* the general way is fast enough for so many */
-    for (Py_ssize_t i = 0; i < n_in; i++) {
-        char kind = PyBytes_AS_STRING(key)[i];
-        if (kind != 'f') ints |= (uint64_t)1 << i;
-        if (kind == 'i') floats ^= (uint64_t)1 << i;
+    const char *key = PyBytes_AS_STRING(layout.key) + 1;
+    int simple = layout.bound == NULL && PyTuple_GET_SIZE(layout.names) == 0 && n_in <= SMALL && PyBytes_GET_SIZE(layout.key) == n_in + 2;
+    for (Py_ssize_t i = 0; simple && i < n_in; i++) {
+        if (key[i] != 'f') ints |= (uint64_t)1 << i;
+        if (key[i] == 'i') floats ^= (uint64_t)1 << i;
     }
     Plan *plan;
     if (plan_new(template, k->plans, &plan) < 0) return PyErr_NoMemory();
     if (plan != NULL) k->plans = plan;
     k->function = NULL; /* until all of it is there: what is dropped here may run anything */
+    layout_take(&k->layout, simple ? (Layout){0} : layout_hold(layout));
     Py_XSETREF(k->template, Py_NewRef(template));
     Py_XSETREF(k->code, Py_NewRef(code));
     Py_CLEAR(k->given[0]); /* arranged otherwise */
@@ -194,20 +254,18 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
     Py_RETURN_TRUE;
 }
 
-/* install_step(code, key, scratch, captured, op): from now on arguments laid out as the key says (plain numbers, which
-   lay_flat shows as stars, or as above) go to this code, which gives one node over what was captured; with None for the op, under
-   no_grad and without partials */
+/* install_step(code, layout, scratch, captured, op): the same for code that gives one node over what was captured; with None for
+   the op, under no_grad and without partials */
 static PyObject *kernel_install_step(Kernel *k, PyObject *args) {
     Py_ssize_t row = -1;
-    PyObject *key, *captured, *op, *code;
+    PyObject *given, *captured, *op, *code;
+    Layout layout;
     Point point = {.n_out = 1};
     const MachineCode *machine;
-    if (!PyArg_ParseTuple(args, "OSnO!O:install_step", &code, &key, &point.n_scratch, CapturedType, &captured, &op) ||
-        (machine = code_of(code, 0)) == NULL || (op != Py_None && (row = row_of(op)) < 0))
+    if (!PyArg_ParseTuple(args, "OO!nO!O:install_step", &code, &PyTuple_Type, &given, &point.n_scratch, CapturedType, &captured, &op) ||
+        (machine = code_of(code, 0)) == NULL || (op != Py_None && (row = row_of(op)) < 0) || (point.n_in = layout_read(given, &layout)) < 0)
         return NULL;
-    if (PyBytes_GET_SIZE(key) < 2 || point.n_scratch < 0 || point.n_scratch > MOST_SCRATCH)
-        return PyErr_Format(PyExc_ValueError, "install_step(): %R is no key", key);
-    for (const char *c = PyBytes_AS_STRING(key); *c; c++) point.n_in += *c == '*' || *c == 'f' || *c == 'i';
+    if (point.n_scratch < 0 || point.n_scratch > MOST_SCRATCH) return PyErr_Format(PyExc_ValueError, "install_step(): a count is out of range");
     point.op = (int)row;
     point.n_params = Py_SIZE(captured);
     point.function = (PointFunction)machine->address;
@@ -215,8 +273,8 @@ static PyObject *kernel_install_step(Kernel *k, PyObject *args) {
     point.shared = (Captured *)Py_NewRef(captured);
     point.params = (PyObject **)point.shared->item;
     Step *step = &k->steps[op == Py_None], before = *step;
-    *step = (Step){Py_NewRef(key), Py_NewRef(code), point};
-    Py_XDECREF(before.key);
+    *step = (Step){layout_hold(layout), Py_NewRef(code), point};
+    layout_drop(before.layout);
     Py_XDECREF(before.code);
     Py_XDECREF(before.point.shared);
     Py_RETURN_NONE;
@@ -233,7 +291,7 @@ static PyObject *kernel_look_at(Kernel *k, PyObject *key) {
 static PyObject *kernel_forget(Kernel *k, PyObject *unused) {
     (void)unused;
     k->function = NULL;
-    for (int i = 0; i < 2; i++) Py_CLEAR(k->steps[i].key);
+    for (int i = 0; i < 2; i++) layout_take(&k->steps[i].layout, (Layout){0});
     Py_CLEAR(k->watch);
     Py_RETURN_NONE;
 }

@@ -1,6 +1,6 @@
 /* How the numbers of a call lie in its arguments: nested lists and tuples as a key of bytes. */
 
-#include "engine.h"
+#include "code.h"
 
 /* lay_flat(x, leaves) -> a key as bytes, with the numbers and Values of nested lists and tuples appended to leaves; None (and
    leaves to be thrown away) where something else is among them: structure.py, flatten then does it. */
@@ -50,20 +50,146 @@ int whole_number(PyObject *x, double *to) {
     return !overflow && -EXACT_INT <= number && number <= EXACT_INT;
 }
 
-/* The same again, for arguments that should be laid out as in a key: 1, and the numbers are in `to`; 0 where they are not.
-   In such a key, `f` stands for a float, `i` for an int, and `*` for either. */
-int lay_again(PyObject *x, const char **key, double **to) {
-    char want = *(*key)++;
+/* ---- the same again, for arguments that should be laid out as in a key
+
+   f, i, *        a float, an int, either
+   [ ... ]  ( ... ]   a list, a tuple
+   { ... ]        a dict; the next of the refs has its keys, in order
+   n ... ]        a named tuple; its class
+   o ... ]        an object; its class, and the names of its attributes, in order
+   s ... ]        an object with slots; its class, and the names of all of them
+   a ... ]        an array of doubles; its class and its shape
+   =              a constant; that one
+
+   signature.py writes keys, and the refs for them. */
+
+static int same_constant(PyObject *x, PyObject *then) { /* runs no Python code; 0 where it might be needed to tell */
+    if (x == then) return 1;
+    if (PyUnicode_CheckExact(x) && PyUnicode_CheckExact(then)) return PyUnicode_Compare(x, then) == 0;
+    if (PyLong_CheckExact(x) && PyLong_CheckExact(then)) return PyObject_RichCompareBool(x, then, Py_EQ) == 1;
+    return PyFloat_CheckExact(x) && PyFloat_CheckExact(then) && memcmp(&((PyFloatObject *)x)->ob_fval, &((PyFloatObject *)then)->ob_fval, sizeof(double)) == 0;
+}
+
+static int lay_array(PyObject *x, PyObject *shape, Laying *at) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(x, &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) < 0) return PyErr_Clear(), 0;
+    int good = view.itemsize == sizeof(double) && strcmp(view.format, "d") == 0 && view.ndim == PyTuple_GET_SIZE(shape);
+    for (int i = 0; good && i < view.ndim; i++) good = view.shape[i] == PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
+    size_t n = strspn(at->key, "f*"); /* an array of doubles has no ints */
+    good = good && n * sizeof(double) == (size_t)view.len && at->key[n] == ']';
+    if (good) {
+        memcpy(at->to, view.buf, (size_t)view.len);
+        at->to += n;
+        at->key += n + 1;
+    }
+    PyBuffer_Release(&view);
+    return good;
+}
+
+static int lay_dict(PyObject *dict, PyObject *names, Laying *at) {
+    PyObject *name, *item;
+    Py_ssize_t i = 0, n = PyTuple_GET_SIZE(names);
+    int done = PyDict_GET_SIZE(dict) == n;
+    Py_INCREF(dict);
+    for (Py_ssize_t place = 0; done && PyDict_Next(dict, &place, &name, &item); i++)
+        done = i < n && same_constant(name, PyTuple_GET_ITEM(names, i)) && lay_again(item, at);
+    Py_DECREF(dict);
+    return done && i == n && *at->key++ == ']';
+}
+
+static int lay_object(PyObject *x, PyObject *names, Laying *at) {
+    Py_INCREF(x); /* making a dict of attributes may collect garbage, which runs anything */
+    PyObject *dict = PyObject_GenericGetDict(x, NULL);
+    int done = dict != NULL && PyDict_CheckExact(dict) && lay_dict(dict, names, at);
+    if (dict == NULL) PyErr_Clear();
+    Py_XDECREF(dict);
+    Py_DECREF(x);
+    return done;
+}
+
+static int lay_slots(PyObject *x, PyObject *names, Laying *at) { /* signature.py: the names are those of member descriptors */
+    int done = 1;
+    Py_INCREF(x);
+    for (Py_ssize_t i = 0; done && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *item = PyObject_GetAttr(x, PyTuple_GET_ITEM(names, i));
+        done = item != NULL && lay_again(item, at);
+        if (item == NULL) PyErr_Clear();
+        Py_XDECREF(item);
+    }
+    Py_DECREF(x);
+    return done && *at->key++ == ']';
+}
+
+/* 1, and the numbers are in at->to; 0 where x is laid out otherwise. No error is set. */
+int lay_again(PyObject *x, Laying *at) {
+    char want = *at->key++;
     if (want == '*' || want == 'f' || want == 'i') {
         if (want != 'i' && PyFloat_CheckExact(x)) {
-            *(*to)++ = PyFloat_AS_DOUBLE(x);
+            *at->to++ = PyFloat_AS_DOUBLE(x);
             return 1;
         }
-        return want != 'f' && PyLong_CheckExact(x) && whole_number(x, (*to)++);
+        return want != 'f' && PyLong_CheckExact(x) && whole_number(x, at->to++);
     }
-    int is_list = PyList_CheckExact(x);
-    if (want != (is_list ? '[' : '(') || !(is_list || PyTuple_CheckExact(x))) return 0;
-    for (Py_ssize_t i = 0; i < Py_SIZE(x); i++)
-        if (!lay_again(is_list ? PyList_GET_ITEM(x, i) : PyTuple_GET_ITEM(x, i), key, to)) return 0;
-    return *(*key)++ == ']';
+    PyObject *const *ref = at->ref;
+    switch (want) {
+    case '=': at->ref += 1; return same_constant(x, ref[0]);
+    case '{': at->ref += 1; return PyDict_CheckExact(x) && lay_dict(x, ref[0], at);
+    case 'o': at->ref += 2; return Py_IS_TYPE(x, (PyTypeObject *)ref[0]) && lay_object(x, ref[1], at);
+    case 's': at->ref += 2; return Py_IS_TYPE(x, (PyTypeObject *)ref[0]) && lay_slots(x, ref[1], at);
+    case 'a': at->ref += 2; return Py_IS_TYPE(x, (PyTypeObject *)ref[0]) && lay_array(x, ref[1], at);
+    case 'n': at->ref += 1; if (!Py_IS_TYPE(x, (PyTypeObject *)ref[0]) || !PyTuple_Check(x)) return 0; break;
+    case '[': if (!PyList_CheckExact(x)) return 0; break;
+    case '(': if (!PyTuple_CheckExact(x)) return 0; break;
+    default: return 0;
+    }
+    int done = 1;
+    Py_INCREF(x); /* see lay_object */
+    for (Py_ssize_t i = 0; done && i < Py_SIZE(x); i++)
+        done = lay_again(want == '[' ? PyList_GET_ITEM(x, i) : PyTuple_GET_ITEM(x, i), at);
+    Py_DECREF(x);
+    return done && *at->key++ == ']';
+}
+
+/* Whether a part of a key is one, with refs of the kinds that it asks for; counts the numbers. */
+static int check_part(const char **key, PyObject *refs, Py_ssize_t *ref, Py_ssize_t *numbers, int depth) {
+    char kind = *(*key)++;
+    if (kind == '*' || kind == 'f' || kind == 'i') return ++*numbers;
+    if (kind == 0 || strchr("=[({nosa", kind) == NULL || depth > 64) return 0;
+    Py_ssize_t wanted = kind == '=' || kind == '{' || kind == 'n' ? 1 : kind == 'o' || kind == 's' || kind == 'a' ? 2 : 0, parts = 0;
+    if (*ref + wanted > PyTuple_GET_SIZE(refs)) return 0;
+    PyObject *first = wanted > 0 ? PyTuple_GET_ITEM(refs, *ref) : NULL, *last = wanted > 0 ? PyTuple_GET_ITEM(refs, *ref + wanted - 1) : NULL;
+    *ref += wanted;
+    if (kind == '=') return 1;
+    if ((kind == 'n' || wanted == 2) && !PyType_Check(first)) return 0;
+    if ((kind == '{' || wanted == 2) && !PyTuple_CheckExact(last)) return 0;
+    for (Py_ssize_t i = 0; kind == 'a' && i < PyTuple_GET_SIZE(last); i++)
+        if (!PyLong_CheckExact(PyTuple_GET_ITEM(last, i)) || PyLong_AsSsize_t(PyTuple_GET_ITEM(last, i)) < 0) return PyErr_Clear(), 0;
+    for (; **key != ']'; parts++)
+        if ((kind == 'a' && !strchr("*fi", **key)) || !check_part(key, refs, ref, numbers, depth + 1)) return 0;
+    ++*key;
+    return !(kind == '{' || kind == 'o' || kind == 's') || parts == PyTuple_GET_SIZE(last);
+}
+
+/* How many numbers a call has whose arguments are laid out so; -1 with an error set where this is no layout. */
+Py_ssize_t layout_check(PyObject *key, PyObject *refs, PyObject *names) {
+    const char *at = PyBytes_AS_STRING(key), *end = at + PyBytes_GET_SIZE(key);
+    Py_ssize_t ref = 0, numbers = 0;
+    int good = *at == '(' && strlen(at) == (size_t)(end - at) && check_part(&at, refs, &ref, &numbers, 0) && at == end;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) good = good && PyUnicode_CheckExact(PyTuple_GET_ITEM(names, i));
+    if (good && ref == PyTuple_GET_SIZE(refs)) return numbers;
+    PyErr_Format(PyExc_ValueError, "%R is no layout of arguments", key);
+    return -1;
+}
+
+/* The numbers of a call, laid out as a layout says: first those of `bound`, if there is one; 1, or 0 where they lie otherwise. */
+int lay_call(const Layout *layout, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, double *to) {
+    Py_ssize_t n = PyTuple_GET_SIZE(layout->names);
+    if ((kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)) != n) return 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!same_constant(PyTuple_GET_ITEM(kwnames, i), PyTuple_GET_ITEM(layout->names, i))) return 0;
+    Laying at = {PyBytes_AS_STRING(layout->key) + 1, ((PyTupleObject *)layout->refs)->ob_item, to};
+    if (layout->bound != NULL && !lay_again(layout->bound, &at)) return 0;
+    for (Py_ssize_t i = 0; i < nargs + n; i++)
+        if (!lay_again(args[i], &at)) return 0;
+    return *at.key == ']';
 }
