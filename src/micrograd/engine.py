@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from _thread import _local
 
-from micrograd.operand import bound, brief, foreign, has_axes, no_name, number
+from micrograd.operand import bound, brief, foreign, has_axes, no_name, number, reflects
 from micrograd.ops import OPS, Op, partials
 
 TYPE_CHECKING = False
@@ -216,7 +216,7 @@ def _operator(name: str, a: Any, b: Any) -> Value:
     try:
         return apply(OPS[name], a, b)  # type: ignore[no-any-return]
     except TypeError:
-        if foreign(other):
+        if foreign(other) or (other is b and reflects(b, name)):
             return NotImplemented  # type: ignore[no-any-return]
         raise
 

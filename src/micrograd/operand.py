@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 # types of NumPy's scalars. arrays.py fills them in, once NumPy is there.
 UFUNCS: dict[Any, Any] = {}
 SCALARS: set[type] = set()
+BUILTIN_CONTAINERS = (str, bytes, list, tuple, dict, set, complex, type(None))
 REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}  # a < b is b > a
 
 
@@ -135,5 +136,11 @@ def has_axes(x: Any) -> bool:
 
 def foreign(x: Any) -> bool:
     """Whether x may know by itself what `value + x` is; plain containers do not, nor do tensors."""
-    plain = (str, bytes, list, tuple, dict, set, complex, type(None))
-    return has_axes(x) or not (isinstance(x, plain) or hasattr(x, "__array__"))
+    return has_axes(x) or not (isinstance(x, BUILTIN_CONTAINERS) or hasattr(x, "__array__"))
+
+
+def reflects(x: Any, name: str) -> bool:
+    """Whether the class of x is made from a container and has the method for `value <op> x`: a vector that is a named tuple."""
+    method = "__rtruediv__" if name == "div" else f"__r{name}__"
+    classes = type(x).__mro__ if isinstance(x, BUILTIN_CONTAINERS) else ()
+    return any(method in vars(c) for c in classes if c.__module__ != "builtins")

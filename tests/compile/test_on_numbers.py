@@ -211,20 +211,6 @@ def test_a_function_for_values_alone_is_compiled():
     assert jit(f, wait=True)(0.5) == pytest.approx(math.tanh(0.5))
 
 
-def test_errors_of_arithmetic_that_are_caught_get_a_warning():
-    def quotient(a, b):
-        try:
-            return a / b
-        except ZeroDivisionError:
-            return 0.0 * a
-
-    with pytest.warns(
-        RuntimeWarning, match=r"an error of arithmetic is caught at test_on_numbers.py:\d+, in .*quotient"
-    ) as caught:
-        assert vmap(quotient)(np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist() == [0.5, math.inf]
-    assert caught[0].filename == __file__
-
-
 def test_a_complex_number_of_plain_python_is_a_nan():
     power = lambda x, y: (x**y, x)  # noqa: E731
     assert str(jit(power)(-8.0, 0.5)) == "(nan, -8.0)"

@@ -163,7 +163,6 @@ EVERY += [(f, [list(row) for row in rows]) for f, rows, _ in PROGRAMS.values()]
 
 
 @pytest.mark.parametrize(("f", "rows"), EVERY, ids=[f.__name__ for f, _ in EVERY])
-@pytest.mark.filterwarnings("ignore:an error of arithmetic is caught:RuntimeWarning")  # that of a plain number is right
 def test_each_row_is_that_of_eager_code_or_has_a_tape_of_its_own(f, rows):
     width = len(rows[0])
     for g in (f, value_and_grad(f, tuple(range(width)))):

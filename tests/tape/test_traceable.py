@@ -4,6 +4,7 @@ import pytest
 
 from micrograd import Value, losses, nn
 from micrograd.engine import set_watch
+from micrograd.tape.arithmetic import RAISING
 
 
 def values(*numbers):
@@ -37,7 +38,7 @@ def leaks(function):
         function()
     finally:
         set_watch(*before)
-    return seen
+    return [how for how in seen if how not in RAISING]  # of these operators it is only told
 
 
 @pytest.mark.parametrize("name", list(FORWARDS))

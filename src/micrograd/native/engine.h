@@ -267,6 +267,7 @@ PyObject *known_item(PyObject *dict, PyObject *key);
 int comparand(PyObject *o, const char *how, Operand *out);
 PyObject *refuse(PyObject *o);               /* NULL, with the TypeError that names o */
 int has_axes(PyObject *o);                   /* an array of NumPy's, which asks for each of its elements (operand.py) */
+int reflects(PyObject *o, PyObject *row);    /* whether a class made from a container has the method for `value <op> o` */
 int is_foreign(PyObject *o);                 /* whether o may know by itself what `value + o` is (operand.py) */
 const char *type_name(PyObject *o);
 int all_values(PyObject *all);               /* of a tuple, or of a list that no Python code changes in between */

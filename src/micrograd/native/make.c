@@ -96,22 +96,32 @@ PyObject *by_hook(PyObject *owner, int op, PyObject *const *args, Py_ssize_t n) 
 
 /* ---- operators */
 
-static PyObject *not_an_operand(PyObject *o) {
+static PyObject *not_an_operand(PyObject *o, int op) { /* op is -1 for an operand on the left */
     if (PyErr_Occurred()) return NULL;
-    if (is_foreign(o)) Py_RETURN_NOTIMPLEMENTED;
+    int knows = is_foreign(o);
+    if (!knows && op >= 0 && (knows = reflects(o, PyList_GET_ITEM(op_rows, op))) < 0) return NULL;
+    if (knows) Py_RETURN_NOTIMPLEMENTED;
     return refuse(o);
+}
+
+/* Plain numbers may raise an exception where Values follow IEEE: a trace is told of it (tape/arithmetic.py). */
+static inline int may_raise(int op, PyObject *left, PyObject *right) {
+    const char *how = op == OP_DIV ? "/" : op == OP_FLOORDIV ? "//" : op == OP_MOD ? "%" : op == OP_POW ? "**" : NULL;
+    return how != NULL && special_threads && tell(how, left, right, Py_None) < 0;
 }
 
 static inline PyObject *operate(int op, PyObject *left, PyObject *right) {
     Operand a, b;
     if (Py_IS_TYPE(left, ValueType) && Py_IS_TYPE(right, ValueType)) { /* by far the most frequent */
+        if (may_raise(op, left, right)) return NULL;
         a = (Operand){(Node *)left, ((Node *)left)->data};
         b = (Operand){(Node *)right, ((Node *)right)->data};
         return make2(op, a, b);
     }
     if (has_axes(left) || has_axes(right)) Py_RETURN_NOTIMPLEMENTED;
-    if (operand(left, &a) <= 0) return not_an_operand(left);
-    if (operand(right, &b) <= 0) return not_an_operand(right);
+    if (operand(left, &a) <= 0) return not_an_operand(left, -1);
+    if (operand(right, &b) <= 0) return not_an_operand(right, op);
+    if (may_raise(op, left, right)) return NULL;
     if (a.node != NULL) a.data = a.node->data; /* the other one's __float__ may have changed it */
     return make2(op, a, b);
 }

@@ -108,6 +108,18 @@ int is_foreign(PyObject *o) {
     return !PyObject_HasAttr(o, str_array);
 }
 
+int reflects(PyObject *o, PyObject *row) { /* operand.py; -1 with an error set */
+    PyObject *operands = PyImport_ImportModule("micrograd.operand");
+    PyObject *name = operands ? PyObject_GetAttrString(row, "name") : NULL;
+    PyObject *answer = name ? PyObject_CallMethod(operands, "reflects", "(OO)", o, name) : NULL;
+    Py_XDECREF(operands);
+    Py_XDECREF(name);
+    if (answer == NULL) return -1;
+    int yes = PyObject_IsTrue(answer);
+    Py_DECREF(answer);
+    return yes;
+}
+
 const char *type_name(PyObject *o) { /* without its module, as Python's __name__ */
     const char *name = Py_TYPE(o)->tp_name, *dot = strrchr(name, '.');
     return dot ? dot + 1 : name;

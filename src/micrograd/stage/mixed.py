@@ -17,11 +17,14 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from micrograd import engine
 from micrograd.engine import Value
+from micrograd.ops import OPS
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.lanes import EXACT, Lane, lose
 from micrograd.stage.masks import FALSE, TRUE
 from micrograd.stage.summary import Summary
+from micrograd.tape import arithmetic
 from micrograd.tape.tape import LOAD, PICK, SOURCES, STACK
 
 if TYPE_CHECKING:
@@ -153,17 +156,7 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         if op is not operator.truediv and first and second:
             raise Unsupported("an operation on whole numbers that may be Values")
         y = op(a, b)
-        if op is operator.pow:
-            fails = m.masks.negate(m.masks.compare("lt", abs(y), float("inf")))
-        elif isinstance(b, Value):
-            fails = m.masks.compare("eq", b, 0.0)
-        else:
-            fails = FALSE if b else TRUE
-        rows = m.masks.both_of(m.here, fails)
-        if rows is m.here:
-            raise Lost
-        if rows is not FALSE:
-            m.lose(rows, "an exception of plain numbers: a division by zero, or a power without a finite result")
+        _lose_failing(m, y if op is operator.pow else None, b)
         return mark(m, y)
     y = op(a, b)
     if not first or not second:
@@ -171,11 +164,44 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     return mark(m, y, first + second if op in SUMS else first * second if op is operator.mul else EXACT)
 
 
+def raise_errors(m: Machine, how: str, a: Any, b: Any) -> None:
+    """Let rows raise the error that plain numbers raise, if the function catches it (tape/arithmetic.py)."""
+    if not (any(h.arithmetic and h.level == m.level for h in m.handlers) and all(map(arithmetic.raises, (a, b)))):
+        return
+    if how == "**" or not isinstance(b, Value):
+        _lose_failing(m, engine.apply(OPS["pow"], a, b) if how == "**" else None, b)
+        return
+    rows = m.masks.both_of(m.here, m.masks.compare("eq", b, 0.0))
+    if rows is not FALSE:
+        try:
+            arithmetic.RAISING[how](1.0, 0.0)
+        except ZeroDivisionError as error:
+            if rows is m.here:
+                raise
+            m.merged()
+            m.fail(rows, error)
+
+
+def _lose_failing(m: Machine, power: Any, b: Any) -> None:
+    if power is not None:
+        fails = m.masks.negate(m.masks.compare("lt", abs(power), float("inf")))
+    elif isinstance(b, Value):
+        fails = m.masks.compare("eq", b, 0.0)
+    else:
+        fails = FALSE if b else TRUE
+    rows = m.masks.both_of(m.here, fails)
+    if rows is m.here:
+        raise Lost
+    if rows is not FALSE:
+        m.lose(rows, "an exception of plain numbers: a division by zero, or a power without a finite result")
+
+
 __all__ = [
     "RAISING",
     "bound_of",
     "is_mixed",
     "joins",
+    "raise_errors",
     "mark",
     "may_be_int",
     "may_be_plain",

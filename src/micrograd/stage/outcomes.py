@@ -24,6 +24,7 @@ from micrograd.stage.scope import Scope
 from micrograd.stage.state import Exits, Frame
 from micrograd.stage.summary import UNBOUND, Summary
 from micrograd.stage.targets import target
+from micrograd.tape.arithmetic import catches
 
 Step = Callable[[Machine, Frame], None]
 ERROR = ".error"  # the variable that holds the exception that is being handled
@@ -144,12 +145,20 @@ def try_(node: Any, scope: Scope) -> Step:
         if not clauses:
             body(m, frame)
             return
-        run_guarded(m, frame, lambda: body(m, frame), orelse, lambda error: caught(m, frame, error, 0))
+        arithmetic = any(kinds is None or _may_be_arithmetic(m, frame, kinds) for kinds, *_ in clauses)
+        run_guarded(m, frame, lambda: body(m, frame), orelse, lambda error: caught(m, frame, error, 0), arithmetic)
 
     if final is None:
         return guarded
     last = final
     return lambda m, frame: with_end(m, frame, lambda: guarded(m, frame), lambda error: last(m, frame))
+
+
+def _may_be_arithmetic(m: Machine, frame: Frame, kinds: Any) -> bool:
+    try:
+        return catches(kinds(m, frame))
+    except Exception:  # what is not known before the exception is there
+        return True
 
 
 def _final(body: list[ast.stmt], scope: Scope) -> Step | None:
@@ -168,10 +177,13 @@ def _is(m: Machine, error: Any, classes: Any) -> Mask:
     return rows
 
 
-def run_guarded(m: Machine, frame: Frame, body: Any, orelse: Any, caught: Callable[[Any], None]) -> None:
-    """Run a body; then, for the rows that raise, what handles their exceptions."""
+def run_guarded(
+    m: Machine, frame: Frame, body: Any, orelse: Any, caught: Callable[[Any], None], arithmetic: bool
+) -> None:
+    """Run a body; then, for the rows that raise, what handles their exceptions: `arithmetic` ones, too, perhaps."""
     done = m.enter()
     errors = Exits(done.index, m.here, m.level)
+    errors.arithmetic = arithmetic
     m.handlers.append(errors)
     try:
         body()
@@ -274,7 +286,7 @@ def _manage(m: Machine, frame: Frame, manager: Any, inside: Callable[[Any], None
                 m.fork([(rest, lambda: throw(m, error)), *([(yes, lambda: None)] if (yes := m.masks.without(m.here, rest))
                         is not FALSE else [])])  # fmt: skip
 
-        run_guarded(m, frame, lambda: inside(None), None, caught)
+        run_guarded(m, frame, lambda: inside(None), None, caught, catches(classes))
         return
     if kind is managers.Managed:
         value = manager.begin(m)

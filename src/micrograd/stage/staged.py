@@ -21,7 +21,7 @@ from typing import Any
 from micrograd import observed
 from micrograd.engine import Value
 from micrograd.observed import ELSEWHERE
-from micrograd.stage import builtin, statements  # noqa: F401 (imported because they fill the tables of language.py)
+from micrograd.stage import builtin, mixed, statements  # noqa: F401 (two are imported because they fill tables of language.py)
 from micrograd.stage.calls import call
 from micrograd.stage.errors import Bound, Copied, Lost, Unsupported
 from micrograd.stage.limits import Limits
@@ -33,6 +33,7 @@ from micrograd.stage.sample import sampled
 from micrograd.tape import interpret as python
 from micrograd.tape import kinds, passes
 from micrograd.tape import trace as tracing
+from micrograd.tape.arithmetic import RAISING
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace
@@ -89,8 +90,11 @@ def machine() -> Machine | None:
     return getattr(_thread, "machine", None)
 
 
-def _watch(how: str, v: Any, other: Any, result: Any) -> None:
-    """A number of a Value is wanted by code that is not interpreted."""
+def _watch(m: Machine, how: str, v: Any, other: Any, result: Any) -> None:
+    """A number of a Value is wanted by code that is not interpreted; or an operator runs that may raise for plain numbers."""
+    if how in RAISING:
+        mixed.raise_errors(m, how, v, other)
+        return
     what = "compares Values" if result is not None else f"uses {how} of a Value"
     raise Unsupported(f"code that is not interpreted {what}")
 
@@ -254,7 +258,7 @@ def run(
     try:
         inputs = [Value(float(x)) for x in values]
         seen = kinds.begin(serial, inputs, origins)
-        observed.set_watch(_watch, m.count)
+        observed.set_watch(partial(_watch, m), m.count)
         hooks.trace, hooks.require, hooks.structural = partial(_inner, m), partial(_require, m), partial(_structural, m)
         hooks.derivatives = partial(_derivatives, m)
         hooks.lighten = partial(_lighten, m.limits.kept)

@@ -28,11 +28,12 @@ class Frame:
 class Exits:
     """The states that wait at the end of a function, a loop or an iteration of one."""
 
-    __slots__ = ("alive", "index", "level", "states", "whole")
+    __slots__ = ("alive", "arithmetic", "index", "level", "states", "whole")
 
     def __init__(self, index: int, alive: Mask, level: int = -1) -> None:
         self.index, self.alive = index, alive  # the first journal of this part, and the rows that have not left it
         self.level = level  # of a `try`: the differentiated function that it is in
+        self.arithmetic = False  # of a `try`: whether it may catch an error of arithmetic
         self.whole = False  # whether the variables of a function that ends are kept for what runs behind it
         self.states: list[State] = []
 

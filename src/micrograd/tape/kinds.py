@@ -9,7 +9,7 @@ takes for the numbers themselves. They all read `__class__`, so that is where a 
     computed from a Value from outside    Value, as in eager code
 
 Code of this package is told the truth. `type(x)` cannot be answered for: a comparison of it with a class of numbers is
-found in the source, and gets a warning at its line. So does an `except ZeroDivisionError`, which Values never raise.
+found in the source, and gets a warning at its line.
 """
 
 from __future__ import annotations
@@ -154,9 +154,7 @@ def _module(frame: Any) -> str:
 
 observed.set_class_of(class_of)
 
-# ---- what nothing can answer for: type(x) is float, and errors that only plain numbers raise
-
-ARITHMETIC = {"ZeroDivisionError", "OverflowError", "ArithmeticError", "FloatingPointError"}
+# ---- what nothing can answer for: type(x) is float
 
 _looked_at: dict[int, weakref.ref[CodeType]] = {}  # by identity: the hash of a code is computed again each time
 
@@ -174,7 +172,7 @@ def _looked_before(code: CodeType) -> bool:
 def look_for_types(f: Any) -> None:
     """Warn, once for each function, where f or a function that it calls by name does what is different with Values.
 
-    That is a comparison of type(x) with a class of numbers, and an `except` for errors of arithmetic, which Values never raise.
+    That is a comparison of type(x) with a class of numbers.
     """
     while isinstance(f, MethodType) or has(f, "__wrapped__"):
         f = f.__func__ if isinstance(f, MethodType) else f.__wrapped__
@@ -227,17 +225,6 @@ def _compares_types(node: Any) -> bool:
     return bool(asked) and any(getattr(n, "id", getattr(n, "attr", "")) in NUMBERS for n in words)
 
 
-def _catches_arithmetic(node: Any) -> bool:
-    """Whether a `try` divides or raises to a power, and catches the error that plain numbers may give."""
-    if not isinstance(node, ast.Try):
-        return False
-    caught = [n for h in node.handlers if h.type is not None for n in ast.walk(h.type)]
-    body = [n for statement in node.body for n in ast.walk(statement)]
-    return any(getattr(n, "id", "") in ARITHMETIC for n in caught) and any(
-        isinstance(getattr(n, "op", None), (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)) for n in body
-    )
-
-
 # What to look for: a name in the code, the node of the source, and what is said of it.
 SUSPECTS: list[tuple[set[str], Callable[[Any], bool], str, str, str]] = [
     (
@@ -246,12 +233,5 @@ SUSPECTS: list[tuple[set[str], Callable[[Any], bool], str, str, str]] = [
         "type() of a number is compared",
         "It runs on Values in place of numbers, so the comparison is false there for what is a float or an int.",
         "Write isinstance(x, float), which is true for them.",
-    ),
-    (
-        ARITHMETIC,
-        _catches_arithmetic,
-        "an error of arithmetic is caught",
-        "It runs on Values in place of numbers, and Values follow IEEE: x / 0.0 is inf or nan there, and raises nothing.",
-        "Test for it before, as in `if divisor == 0.0`.",
     ),
 ]

@@ -21,7 +21,7 @@ from micrograd.errors import TraceError
 from micrograd.objects import attributes
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
-from micrograd.tape import kinds
+from micrograd.tape import arithmetic, kinds
 from micrograd.tape.refusals import DIGITS, TEXT, refusal
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import CONST, SOURCES, Guard, Tape
@@ -129,7 +129,15 @@ def trace(
         raise refused[-1]
 
     def watcher(how: str, v: Value, other: Any, result: Any) -> Any:
-        if result is not None:
+        if how in arithmetic.RAISING:
+            if arithmetic.caught(trace.__code__):
+                if frozen or outer is not None:
+                    guards.extend(decided := arithmetic.facts(how, v, other))
+                    lines.extend([user_line()] * len(decided))
+                error = arithmetic.error(how, v, other)
+                if error is not None:
+                    raise error
+        elif result is not None:
             if frozen or outer is not None:
                 guards.append((how, v, other, result))
                 lines.append(user_line())

@@ -1,0 +1,168 @@
+"""Errors of arithmetic that an `except` of the traced function catches.
+
+`x / 0.0` raises ZeroDivisionError for plain numbers, and gives inf or nan for Values. Where the function itself catches that
+error, it goes on in another way with plain numbers, and the trace has to follow it there. So a number of a trace raises what
+the plain number raises, if the operator is inside of a `try` that catches it. What decides about that is a guard of the tape.
+Anywhere else a plain number would end the function, and Values follow IEEE.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import linecache
+import operator
+import sys
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from math import inf
+from types import CodeType
+from typing import Any
+
+from micrograd import observed
+from micrograd.callsite import in_package, syntax_of
+from micrograd.engine import Value, apply
+from micrograd.ops import OPS
+from micrograd.tape import kinds
+
+RAISING: dict[str, Callable[[Any, Any], Any]] = {
+    "/": operator.truediv, "//": operator.floordiv, "%": operator.mod, "**": operator.pow,
+}  # fmt: skip
+ERRORS = (ZeroDivisionError, OverflowError)
+# Who stands between the code that runs an operator and this file.
+BETWEEN = {"micrograd.tape.arithmetic", "micrograd.tape.trace", "micrograd.anomaly", "micrograd.engine"}
+
+Span = tuple[int, int, list[Any]]  # the first and the last line of a block, and what it catches: None is everything
+
+_spans: dict[int, tuple[weakref.ref[CodeType], list[Span]]] = {}  # by the identity of a code
+_files: dict[str, tuple[str, list[Span]]] = {}  # by the name of a file: its text, and its blocks
+
+
+def facts(how: str, a: Any, b: Any) -> list[tuple[str, Value, float, bool]]:
+    """The comparisons that decide whether an operator raises an error for plain numbers, and how they come out."""
+    if how != "**":
+        return [("eq", b, 0.0, b._data == 0.0)] if isinstance(b, Value) else []
+    found = [("eq", a, 0.0, a._data == 0.0)] if isinstance(a, Value) else []
+    for x in (a, b, apply(OPS["pow"], a, b)):
+        if isinstance(x, Value):
+            size = apply(OPS["abs"], x)
+            found.append(("eq", size, inf, size._data == inf))
+    return found
+
+
+def error(how: str, a: Any, b: Any) -> ArithmeticError | None:
+    """The exception that an operator raises for the plain numbers of Values; None where it raises none."""
+    try:
+        RAISING[how](*[x._data if isinstance(x, Value) else x for x in (a, b)])
+    except ERRORS as found:
+        if all(map(raises, (a, b))):
+            return found.with_traceback(None)
+    except Exception:  # of a class of the user's, whose own method is called next
+        return None
+    return None
+
+
+def raises(x: Any) -> bool:
+    """Whether x is a number as Python has them: those of NumPy raise nothing, nor do Values from outside of the trace."""
+    kind = kinds.class_told(x) if isinstance(x, Value) else type(x)
+    return not issubclass(kind, Value) and kind.__module__ != "numpy"
+
+
+def caught(end: CodeType) -> bool:
+    """Whether the code that runs an operator, or its callers up to the frame of `end`, may catch an error of arithmetic."""
+    frame: Any = sys._getframe(1)
+    while frame.f_globals.get("__name__") in BETWEEN:
+        frame = frame.f_back
+    if in_package(frame):  # a derivative, for example, which raises nothing for plain numbers either
+        return False
+    while frame is not None and frame.f_code is not end:
+        if any(
+            first <= (frame.f_lineno or 0) <= last and _catch(types, frame)
+            for first, last, types in _blocks(frame.f_code)
+        ):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def catches(classes: Any) -> bool:
+    """Whether an `except` with these classes catches an error of arithmetic."""
+    return any(isinstance(c, type) and issubclass(e, c) for c in _flat(classes) for e in ERRORS)
+
+
+def _flat(classes: Any) -> list[Any]:
+    return [c for part in classes for c in _flat(part)] if isinstance(classes, tuple) else [classes]
+
+
+def _catch(types: list[Any], frame: Any) -> bool:
+    for expression in types:
+        if expression is None:
+            return True
+        try:
+            names = {**vars(builtins), **frame.f_globals}
+            if catches(eval(compile(ast.Expression(expression), "<except>", "eval"), names)):
+                return True
+        except Exception:  # a local name: plain numbers raise as well if it turns out that nothing is caught
+            return True
+    return False
+
+
+def _blocks(code: CodeType) -> list[Span]:
+    """The blocks of the file of a code that catch exceptions; none if the code has no `try` and no `with`."""
+    known = _spans.get(id(code))
+    if known is not None and known[0]() is code:
+        return known[1]
+    key = id(code)
+    found = _blocks_in(code.co_filename) if _has_handlers(code) else []
+    _spans[key] = weakref.ref(code, lambda _: _spans.pop(key, None)), found
+    return found
+
+
+def _has_handlers(code: CodeType) -> bool:
+    table = getattr(code, "co_exceptiontable", None)
+    if table is not None:
+        return bool(table)
+    import dis  # Python 3.10
+
+    return dis.opmap["SETUP_FINALLY"] in code.co_code[::2] or dis.opmap["SETUP_WITH"] in code.co_code[::2]
+
+
+def _blocks_in(file: str) -> list[Span]:
+    linecache.checkcache(file)
+    text = "".join(linecache.getlines(file))
+    if file not in _files or _files[file][0] != text:
+        found: list[Span] = []
+        with suppress(SyntaxError, ValueError):
+            for node in ast.walk(syntax_of(text)):
+                types: list[Any] = []
+                if isinstance(node, ast.Try):
+                    types = [h.type for h in node.handlers]
+                elif isinstance(node, ast.With):
+                    calls = [i.context_expr for i in node.items if isinstance(i.context_expr, ast.Call)]
+                    types = [a for c in calls if _name(c.func) == "suppress" for a in c.args]
+                if types:
+                    found.append((node.body[0].lineno, node.body[-1].end_lineno or 0, types))  # type: ignore[attr-defined]
+        if not text:
+            found = [(0, sys.maxsize, [None])]  # code from exec(): it may catch anything, wherever it is
+        _files[file] = text, found
+    return _files[file][1]
+
+
+def _name(node: Any) -> str:
+    return str(getattr(node, "id", getattr(node, "attr", "")))
+
+
+def _told(how: str, method: Any, reflected: bool) -> Any:
+    def run(self: Value, other: Any, *modulus: Any) -> Any:
+        if observed.state.watcher is not None:
+            observed.state.watcher(how, *((other, self) if reflected else (self, other)), None)
+        return method(self, other, *modulus)
+
+    return run
+
+
+if not observed.NATIVE:  # the C engine tells of operators by itself
+    for _how, _method in (("/", "truediv"), ("//", "floordiv"), ("%", "mod"), ("**", "pow")):
+        setattr(Value, f"__{_method}__", _told(_how, getattr(Value, f"__{_method}__"), False))
+        setattr(Value, f"__r{_method}__", _told(_how, getattr(Value, f"__r{_method}__"), True))
