@@ -92,6 +92,7 @@ pi: float
 tau: float
 '''
 
+CLASSES = ("isnormal", "issubnormal", "signbit")
 SPECIAL = {
     "prod": """@overload
 def prod(xs: Iterable[int], *, start: int = 1) -> int: ...
@@ -117,7 +118,7 @@ def log(x: Value, base: Value | float | None = None) -> Value: ...
 def log(x: float, base: Value) -> Value: ...
 @overload
 def log(x: float, base: float | None = None) -> float: ...""",
-    **{name: f"def {name}(x: Value | float) -> bool: ..." for name in ("isnan", "isinf", "isfinite")},
+    **{name: f"def {name}(x: Value | float) -> bool: ..." for name in ("isnan", "isinf", "isfinite", *CLASSES)},
     **{name: f"{name}: _Whole" for name in ("floor", "ceil", "trunc")},
     **{name: f"{name}: _Many" for name in ("min", "max")},
     **{name: f"{name}: _List" for name in ("sum", "mean", "logsumexp", "fsum")},

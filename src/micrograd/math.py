@@ -19,6 +19,7 @@ from micrograd import engine
 from micrograd.observed import STOP
 from micrograd.ops import OPS, Op
 
+_LEAST_NORMAL = 2.0**-1022
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "comb", "copysign", "cos",
            "cosh", "degrees", "digamma", "dist", "dot", "e", "elu", "eq", "erf", "erfc", "exp", "exp2", "expm1", "fabs",
-           "factorial", "floor", "floordiv", "fma", "fmod", "frexp", "fsum", "gamma", "gcd", "ge", "gelu", "gt", "hypot",
-           "inf", "isclose", "isfinite", "isinf", "isnan", "isqrt", "lcm", "ldexp", "le", "leaky_relu", "lgamma", "log",
-           "log10", "log1p", "log2", "log_softmax", "logsumexp", "lt", "max", "mean", "min", "mod", "modf", "nan", "ne",
-           "neg", "nextafter", "perm", "pi", "pow", "prod", "radians", "relu", "remainder", "round", "sigmoid",
-           "sigmoid_slope", "sign", "silu", "sin", "sinh", "softmax", "softplus", "sqrt", "stop_gradient", "sum", "sumprod",
-           "tan", "tanh", "tau", "trunc", "ulp", "where", "zeta"]  # fmt: skip
+           "factorial", "floor", "floordiv", "fma", "fmax", "fmin", "fmod", "frexp", "fsum", "gamma", "gcd", "ge", "gelu",
+           "gt", "hypot", "inf", "isclose", "isfinite", "isinf", "isnan", "isnormal", "isqrt", "issubnormal", "lcm",
+           "ldexp", "le", "leaky_relu", "lgamma", "log", "log10", "log1p", "log2", "log_softmax", "logsumexp", "lt", "max",
+           "mean", "min", "mod", "modf", "nan", "ne", "neg", "nextafter", "perm", "pi", "pow", "prod", "radians", "relu",
+           "remainder", "round", "sigmoid", "sigmoid_slope", "sign", "signbit", "silu", "sin", "sinh", "softmax",
+           "softplus", "sqrt", "stop_gradient", "sum", "sumprod", "tan", "tanh", "tau", "trunc", "ulp", "where", "zeta"]  # fmt: skip
 
 
 def _function(op: Op) -> Callable[..., Any]:
@@ -52,38 +53,23 @@ expm1: Callable[[Any], Any] = _functions["expm1"]
 log1p: Callable[[Any], Any] = _functions["log1p"]
 sqrt: Callable[[Any], Any] = _functions["sqrt"]
 cbrt: Callable[[Any], Any] = _functions["cbrt"]
-sin: Callable[[Any], Any] = _functions["sin"]
-cos: Callable[[Any], Any] = _functions["cos"]
-tan: Callable[[Any], Any] = _functions["tan"]
-asin: Callable[[Any], Any] = _functions["asin"]
-acos: Callable[[Any], Any] = _functions["acos"]
-atan: Callable[[Any], Any] = _functions["atan"]
+sin, cos, tan = _functions["sin"], _functions["cos"], _functions["tan"]
+asin, acos, atan = _functions["asin"], _functions["acos"], _functions["atan"]
 atan2: Callable[[Any, Any], Any] = _functions["atan2"]
-sinh: Callable[[Any], Any] = _functions["sinh"]
-cosh: Callable[[Any], Any] = _functions["cosh"]
-tanh: Callable[[Any], Any] = _functions["tanh"]
-asinh: Callable[[Any], Any] = _functions["asinh"]
-acosh: Callable[[Any], Any] = _functions["acosh"]
-atanh: Callable[[Any], Any] = _functions["atanh"]
+sinh, cosh, tanh = _functions["sinh"], _functions["cosh"], _functions["tanh"]
+asinh, acosh, atanh = _functions["asinh"], _functions["acosh"], _functions["atanh"]
 exp2: Callable[[Any], Any] = _functions["exp2"]
-fmod: Callable[[Any, Any], Any] = _functions["fmod"]
-remainder: Callable[[Any, Any], Any] = _functions["remainder"]
+fmod, remainder = _functions["fmod"], _functions["remainder"]
 fma: Callable[[Any, Any, Any], Any] = _functions["fma"]
 copysign: Callable[[Any, Any], Any] = _functions["copysign"]
-gamma: Callable[[Any], Any] = _functions["gamma"]
-lgamma: Callable[[Any], Any] = _functions["lgamma"]
-digamma: Callable[[Any], Any] = _functions["digamma"]
+gamma, lgamma, digamma = _functions["gamma"], _functions["lgamma"], _functions["digamma"]
 zeta: Callable[[Any, Any], Any] = _functions["zeta"]
 sigmoid_slope: Callable[[Any], Any] = _functions["sigmoid_slope"]
-erf: Callable[[Any], Any] = _functions["erf"]
-erfc: Callable[[Any], Any] = _functions["erfc"]
-sigmoid: Callable[[Any], Any] = _functions["sigmoid"]
-relu: Callable[[Any], Any] = _functions["relu"]
+erf, erfc = _functions["erf"], _functions["erfc"]
+sigmoid, relu, softplus = _functions["sigmoid"], _functions["relu"], _functions["softplus"]
 leaky_relu: Callable[..., Any] = _functions["leaky_relu"]
 elu: Callable[..., Any] = _functions["elu"]
-softplus: Callable[[Any], Any] = _functions["softplus"]
-silu: Callable[[Any], Any] = _functions["silu"]
-gelu: Callable[[Any], Any] = _functions["gelu"]
+silu, gelu = _functions["silu"], _functions["gelu"]
 round: Callable[[Any], Any] = _functions["round"]
 sign: Callable[[Any], Any] = _functions["sign"]
 abs: Callable[[Any], Any] = _functions["abs"]
@@ -93,12 +79,8 @@ pow: Callable[[Any, Any], Any] = _functions["pow"]
 mod: Callable[[Any, Any], Any] = _functions["mod"]
 floordiv: Callable[[Any, Any], Any] = _functions["floordiv"]
 where: Callable[[Any, Any, Any], Any] = _functions["where"]
-lt: Callable[[Any, Any], Any] = _functions["lt"]
-le: Callable[[Any, Any], Any] = _functions["le"]
-gt: Callable[[Any, Any], Any] = _functions["gt"]
-ge: Callable[[Any, Any], Any] = _functions["ge"]
-eq: Callable[[Any, Any], Any] = _functions["eq"]
-ne: Callable[[Any, Any], Any] = _functions["ne"]
+lt, le, gt = _functions["lt"], _functions["le"], _functions["gt"]
+ge, eq, ne = _functions["ge"], _functions["eq"], _functions["ne"]
 
 _log, _log2, _log10 = _functions["log"], _functions["log2"], _functions["log10"]
 _dot, _hypot = _functions["dot"], _functions["hypot"]
@@ -132,6 +114,21 @@ def min(*xs: Any) -> Any:
 def max(*xs: Any) -> Any:
     """The greatest of two or more operands, or of a list; nan where one is nan. A tie splits the gradient."""
     return _among(_max, "max", xs)
+
+
+def fmax(x: Any, y: Any) -> Any:
+    """The greater of two operands; where one is nan, the other. A tie splits the gradient.
+
+    >>> from micrograd import math
+    >>> math.fmax(2.0, math.nan), math.max(2.0, math.nan)
+    (2.0, nan)
+    """
+    return where(ne(x, x), y, where(ne(y, y), x, _max(x, y)))
+
+
+def fmin(x: Any, y: Any) -> Any:
+    """The lesser of two operands; where one is nan, the other. A tie splits the gradient."""
+    return where(ne(x, x), y, where(ne(y, y), x, _min(x, y)))
 
 
 def _among(function: Callable[[Any, Any], Any], name: str, xs: tuple[Any, ...]) -> Any:
@@ -373,6 +370,21 @@ def isinf(x: Any) -> bool:
 def isfinite(x: Any) -> bool:
     """Whether x is neither nan nor infinite."""
     return not (isnan(x) or isinf(x))
+
+
+def isnormal(x: Any) -> bool:
+    """Whether x is neither 0, subnormal, infinite nor nan."""
+    return bool(_LEAST_NORMAL <= abs(x) < inf)
+
+
+def issubnormal(x: Any) -> bool:
+    """Whether x lies between 0 and the smallest normal number, on either side."""
+    return bool(0.0 < abs(x) < _LEAST_NORMAL)
+
+
+def signbit(x: Any) -> bool:
+    """Whether the sign of x is negative; that of -0.0 is."""
+    return bool(copysign(1.0, x) < 0.0)
 
 
 def _as_list(xs: Iterable[Any]) -> list[Any] | tuple[Any, ...]:

@@ -103,6 +103,8 @@ fabs: _Unary
 floor: _Whole
 floordiv: _Binary
 fma: _Ternary
+fmax: _Binary
+fmin: _Binary
 fmod: _Binary
 @overload
 def frexp(x: Value) -> tuple[Value, int]: ...
@@ -121,6 +123,8 @@ def isclose(a: Value | float, b: Value | float, *, rel_tol: float = 1e-9, abs_to
 def isfinite(x: Value | float) -> bool: ...
 def isinf(x: Value | float) -> bool: ...
 def isnan(x: Value | float) -> bool: ...
+def isnormal(x: Value | float) -> bool: ...
+def issubnormal(x: Value | float) -> bool: ...
 @overload
 def ldexp(x: Value, i: int) -> Value: ...
 @overload
@@ -168,6 +172,7 @@ round: _Unary
 sigmoid: _Unary
 sigmoid_slope: _Unary
 sign: _Unary
+def signbit(x: Value | float) -> bool: ...
 silu: _Unary
 sin: _Unary
 sinh: _Unary
@@ -219,6 +224,8 @@ __all__ = [
     "floor",
     "floordiv",
     "fma",
+    "fmax",
+    "fmin",
     "fmod",
     "frexp",
     "fsum",
@@ -233,7 +240,9 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "isnormal",
     "isqrt",
+    "issubnormal",
     "lcm",
     "ldexp",
     "le",
@@ -266,6 +275,7 @@ __all__ = [
     "sigmoid",
     "sigmoid_slope",
     "sign",
+    "signbit",
     "silu",
     "sin",
     "sinh",

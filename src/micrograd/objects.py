@@ -186,7 +186,9 @@ def _is_plain(x: Any) -> bool:
         return True
     if not cls.__flags__ & (1 << 9) or not attributes(x):  # a class made by a class statement
         return False
-    if cls.__module__.split(".")[0] == "micrograd" and callable(x) and hasattr(x, "__wrapped__"):  # jit(f), grad(f)
+    if (
+        str(cls.__module__).split(".")[0] == "micrograd" and callable(x) and hasattr(x, "__wrapped__")
+    ):  # jit(f), grad(f)
         return False
     try:
         object.__new__(cls)

@@ -198,7 +198,7 @@ def _held_by(x: Any) -> list[Any]:
     """What a function of a library or an object of this package holds: train.step and fit hold functions of the user's."""
     if isinstance(x, FunctionType):
         return [_content(cell) for cell in x.__closure__ or ()]
-    ours = type(x).__module__.split(".")[0] == "micrograd"
+    ours = str(type(x).__module__).split(".")[0] == "micrograd"
     return list(getattr(x, "__dict__", {}).values()) if ours and not isinstance(x, (type, ModuleType)) else []
 
 

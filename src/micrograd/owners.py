@@ -83,7 +83,7 @@ def owners_of(f: Any, modules: list[Any]) -> list[Owner]:
 
 def _is_foreign(x: Any) -> bool:
     """Whether the attributes of an object are none of the user's."""
-    return isinstance(x, (type, ModuleType, FunctionType)) or type(x).__module__.split(".")[0] in FOREIGN
+    return isinstance(x, (type, ModuleType, FunctionType)) or str(type(x).__module__).split(".")[0] in FOREIGN
 
 
 @functools.lru_cache(maxsize=1000)
@@ -247,11 +247,11 @@ def _names(functions: list[Any]) -> set[str]:
         seen.add(id(f))
         if has(f, "__wrapped__"):
             waiting.append(f.__wrapped__)
-        if isinstance(f, type) and f.__module__.split(".")[0] not in ("builtins", "typing", *FOREIGN):
+        if isinstance(f, type) and str(f.__module__).split(".")[0] not in ("builtins", "typing", *FOREIGN):
             waiting += [x for x in vars(f).values() if isinstance(x, FunctionType)]
         if isinstance(f, MethodType):
             f = f.__func__
-        if not isinstance(f, FunctionType) or f.__module__.split(".")[0] == "micrograd":
+        if not isinstance(f, FunctionType) or str(f.__module__).split(".")[0] == "micrograd":
             continue
         new = words_in(f.__code__)
         names |= new

@@ -266,3 +266,18 @@ def test_attributes_that_are_named_in_patterns_and_formats(method: str) -> None:
     assert f(XS)[2] == 4.0
     one.rate.level = 5.0
     assert f(XS)[2] == 10.0
+
+
+def test_functions_and_classes_that_do_not_say_where_they_are_from():
+    space: dict[str, Any] = {}
+    exec(
+        "def h(x): return x * x\nclass C:\n  k = 2.0\n  def of(self, x): return self.k * h(x)\n"
+        "c = C()\ndef f(x): return c.of(x)",
+        space,
+    )
+    for x in (space["h"], space["C"], space["C"].of, space["f"]):
+        x.__module__ = None
+    for f in (jit(space["f"]), jit(space["c"].of), vmap(space["f"]), vmap(space["c"].of)):
+        assert np.all(f(XS) == 2.0 * XS * XS) if "vmap" in repr(f) else f(3.0) == 18.0
+    space["C"].k = 5.0
+    assert jit(space["f"])(1.0) == 5.0

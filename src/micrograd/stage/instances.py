@@ -58,7 +58,7 @@ def is_plain_class(kind: Any) -> bool:
         and not hasattr(kind, "__del__")
         and not issubclass(kind, Value)
         and bool(kind.__flags__ & 1 << 9)  # made by a `class` statement
-        and kind.__module__.split(".")[0] != "micrograd"
+        and str(kind.__module__).split(".")[0] != "micrograd"
     )
 
 

@@ -31,7 +31,7 @@ def reached(f: Any) -> dict[str, Any]:
         seen.add(id(g))
         if has(g, "__wrapped__"):
             waiting.append(g.__wrapped__)
-            if type(g).__module__.split(".")[0] == "micrograd":  # jit, vmap, grad: nothing of the user's
+            if str(type(g).__module__).split(".")[0] == "micrograd":  # jit, vmap, grad: nothing of the user's
                 continue
         names = _names(g)
         found = names | found

@@ -51,7 +51,7 @@ def structure(model: Any) -> int | None:
     """Return a number that tells models apart by what they print; None where a class prints itself in a way of its own."""
     parts = [part for _, part in model.modules()] if hasattr(model, "modules") else []
     if not parts or not all(
-        getattr(type(m).__repr__, "__module__", "").startswith("micrograd.") for m in (model, *parts)
+        str(getattr(type(m).__repr__, "__module__", "")).startswith("micrograd.") for m in (model, *parts)
     ):
         return None
     return zlib.crc32(repr(model).encode())
