@@ -32,7 +32,8 @@ __all__ = ["abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "c
            "ldexp", "le", "leaky_relu", "lgamma", "log", "log10", "log1p", "log2", "log_softmax", "logsumexp", "lt", "max",
            "mean", "min", "mod", "modf", "nan", "ne", "neg", "nextafter", "perm", "pi", "pow", "prod", "radians", "relu",
            "remainder", "round", "sigmoid", "sigmoid_slope", "sign", "signbit", "silu", "sin", "sinh", "softmax",
-           "softplus", "sqrt", "stop_gradient", "sum", "sumprod", "tan", "tanh", "tau", "trunc", "ulp", "where", "zeta"]  # fmt: skip
+           "softplus", "sqrt", "stop_gradient", "sum", "sumprod", "tan", "tanh", "tau", "trunc", "ulp", "where",
+           "zeta"]  # fmt: skip
 
 
 def _function(op: Op) -> Callable[..., Any]:
