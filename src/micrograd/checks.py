@@ -16,6 +16,7 @@ from micrograd.anomaly import detect_anomaly
 from micrograd.engine import Value, topological
 from micrograd.errors import GradientError
 from micrograd.tree import Shape, flatten, name_of, unflatten, wants_function
+from micrograd.typed import P
 
 __all__ = ["check_grad", "detect_anomaly"]
 
@@ -23,7 +24,7 @@ SHOWN = 10  # differences that are listed before "and 90 more"
 
 
 def check_grad(
-    f: Callable[..., Any], *args: Any, argnums: int | tuple[int, ...] | None = None, order: int = 1,
+    f: Callable[P, Any], *args: Any, argnums: int | tuple[int, ...] | None = None, order: int = 1,
     rtol: float = 1e-6, atol: float = 1e-8,
 ) -> bool:  # fmt: skip
     """Compare the derivatives of f with finite differences: True, or a GradientError that lists where they differ.

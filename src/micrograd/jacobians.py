@@ -108,7 +108,7 @@ def hessian(
     return jacobian(grad(f, argnums, has_aux), argnums, has_aux, sparse=sparse)
 
 
-def sparse_jacobian(f: Callable[..., Any], argnums: int = 0) -> SparseJacobian:
+def sparse_jacobian(f: Callable[P, Any], argnums: int = 0) -> SparseJacobian:
     """The Jacobian of f with respect to one argument, a list or an array of numbers, as a `scipy.sparse.csr_array`.
 
     >>> from micrograd import sparse_jacobian
@@ -118,7 +118,7 @@ def sparse_jacobian(f: Callable[..., Any], argnums: int = 0) -> SparseJacobian:
     return _sparse(f, argnums, False)
 
 
-def sparse_hessian(f: Callable[..., Any], argnums: int = 0) -> SparseJacobian:
+def sparse_hessian(f: Callable[P, Any], argnums: int = 0) -> SparseJacobian:
     """The Hessian of f with respect to one argument, a list or an array of numbers, as a `scipy.sparse.csr_array`.
 
     >>> from micrograd import sparse_hessian

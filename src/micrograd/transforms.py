@@ -229,14 +229,14 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Ca
 
 @overload
 def jvp(
-    f: Callable[..., R], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: Literal[False] = False
+    f: Callable[P, R], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: Literal[False] = False
 ) -> tuple[R, R]: ...
 @overload
 def jvp(
-    f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False
+    f: Callable[P, Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False
 ) -> tuple[Any, ...]: ...
 def jvp(
-    f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False
+    f: Callable[P, Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False
 ) -> tuple[Any, ...]:
     """The result of f at primals, and its derivative in the direction tangents: one forward sweep.
 
@@ -257,7 +257,7 @@ def jvp(
     return results
 
 
-def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
+def linearize(f: Callable[P, R], *primals: Any) -> tuple[R, Callable[..., R]]:
     """The result of f at primals, and its derivative there as a linear function of the tangents; f itself runs once.
 
     >>> from micrograd import linearize
@@ -284,11 +284,11 @@ def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
 
 @overload
 def vjp(
-    f: Callable[..., R], *primals: Any, has_aux: Literal[False] = False
+    f: Callable[P, R], *primals: Any, has_aux: Literal[False] = False
 ) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
 @overload
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]: ...
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def vjp(f: Callable[P, Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]: ...
+def vjp(f: Callable[P, Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The result of f at primals, and a function from its cotangent to those of the primals: reverse sweeps.
 
     With has_aux, f returns (result, aux), and aux is the third item of the result.
@@ -320,7 +320,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
     return results
 
 
-def hvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False) -> Any:
+def hvp(f: Callable[P, Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False) -> Any:
     """The Hessian of f times a vector, without the Hessian: the derivative of the gradient in a direction.
 
     With has_aux, f returns (result, aux), and hvp returns (product, aux).

@@ -8,12 +8,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar, Union
 
 from micrograd.engine import Value
 
 N = TypeVar("N", Value, float)  # in this order, because type checkers take the first one for Any
 X_co = TypeVar("X_co", covariant=True)
+# Callable[P, Any] where Callable[..., Any] would do: from `...` mypy cannot infer the lambda in vmap(grad(lambda x: x * x)).
+P = ParamSpec("P")
 
 
 class Array(Protocol):

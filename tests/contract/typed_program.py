@@ -235,3 +235,12 @@ noise: Value = random.normal(random.key(0), 0.0, a)
 page = explore(a * b)
 picture: str = str(draw_dot(a * b))
 function: Callable[[float, float], float] = fast
+# transforms of transforms of a lambda, of which mypy has to find the type from the outside in
+slopes_of_rows = vmap(grad(lambda x: x * x))(np.ones(3))
+both_of_rows = vmap(jit(value_and_grad(lambda x: x * x)))(np.ones(3))
+curvatures = vmap(hessian(lambda x: x * x))(np.ones(3))
+exported: str = export_text(grad(lambda x: x * x), 1.0)
+smallest = minimize(jit(lambda x: x * x), 1.0).x
+check_grad(jit(lambda x: x * x), 2.0)
+along = jvp(grad(lambda x: x * x), (1.0,), (1.0,))
+back = vjp(remat(lambda x: x * x), 1.0)

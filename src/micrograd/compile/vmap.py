@@ -35,6 +35,7 @@ from micrograd.tape import passes
 from micrograd.tape.tape import PICK, Tape
 from micrograd.tape.trace import is_tracing
 from micrograd.tree import NUMBER, name_of, unflatten, wants_function
+from micrograd.typed import P
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -310,28 +311,28 @@ class Vmap(RowsTracing):
 
 @overload
 def vmap(
-    f: Callable[..., R], *, in_axes: Any = 0, out_axes: Any = 0,
+    f: Callable[P, R], *, in_axes: Any = 0, out_axes: Any = 0,
     reduce: Literal["sum", "mean"], threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
     client: Any = None, progress: Any = None,
 ) -> Compiled[..., R]: ...  # fmt: skip
 @overload
 def vmap(
-    f: Callable[..., NoReturn], *, in_axes: Any = 0, out_axes: Any = 0,
+    f: Callable[P, NoReturn], *, in_axes: Any = 0, out_axes: Any = 0,
     reduce: None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
     client: Any = None, progress: Any = None,
 ) -> Compiled[..., Any]: ...  # fmt: skip
 @overload
 def vmap(
-    f: Callable[..., float | Value], *, in_axes: Any = 0, out_axes: Any = 0,
+    f: Callable[P, float | Value], *, in_axes: Any = 0, out_axes: Any = 0,
     reduce: None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
     client: None = None, progress: Any = None,
 ) -> Compiled[..., NDArray[Any]]: ...  # fmt: skip
 @overload
 def vmap(
-    f: Callable[..., Any], *, in_axes: Any = 0, out_axes: Any = 0,
+    f: Callable[P, Any], *, in_axes: Any = 0, out_axes: Any = 0,
     reduce: Literal["sum", "mean"] | None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
     client: Any = None, progress: Any = None,
@@ -351,7 +352,7 @@ def vmap(
     client: Any = None, progress: Any = None,
 ) -> Callable[[Callable[..., Any]], Compiled[..., Any]]: ...  # fmt: skip
 def vmap(
-    f: Callable[..., Any] | None = None, *, in_axes: Any = 0, out_axes: Any = 0,
+    f: Callable[P, Any] | None = None, *, in_axes: Any = 0, out_axes: Any = 0,
     reduce: str | None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
     client: Any = None, progress: Any = None,

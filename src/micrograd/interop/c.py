@@ -23,6 +23,7 @@ from micrograd.tape import passes
 from micrograd.tape.check import NUMBER
 from micrograd.tape.tape import Tape
 from micrograd.tree import written
+from micrograd.typed import P
 
 # What the exported function may not be called: keywords up to C23, and the names of the library, which the standard reserves.
 KEYWORDS = """alignas alignof asm auto bool break case char const constexpr continue default do double else enum extern
@@ -45,7 +46,7 @@ RESERVED = re.compile(r"_[A-Z_]\w*|mg_\w*|u?int\w*_t|U?INT\w*_(MAX|MIN|C)|(M|FP|
 COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
-def export_c(f: Callable[..., Any], *args: Any, name: str = "f", gradient: bool = True) -> str:
+def export_c(f: Callable[P, Any], *args: Any, name: str = "f", gradient: bool = True) -> str:
     """Return one self-contained C99 file that computes f, and its gradient with respect to all numbers in the arguments.
 
     The arguments say how many numbers there are and which path through the branches is taken. Captured Values are written as

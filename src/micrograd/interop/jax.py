@@ -9,9 +9,10 @@ from micrograd import install
 from micrograd.interop.rowwise import Rowwise, in_order
 from micrograd.transforms import Derived
 from micrograd.tree import unflatten
+from micrograd.typed import P
 
 
-def to_jax(f: Callable[..., Any]) -> Callable[..., Any]:
+def to_jax(f: Callable[P, Any]) -> Callable[..., Any]:
     """Return f as a function of JAX arrays: element by element, after broadcasting.
 
     It works under JAX's jit, vmap, grad, jvp and hessian. f takes numbers and returns a number, or a structure of numbers. The

@@ -31,6 +31,7 @@ from micrograd.tape.tape import (
     Tape,
 )
 from micrograd.tree import written
+from micrograd.typed import P
 
 OPS = {  # op -> the operator of ONNX, with float32 kernels in onnxruntime
     "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "pow": "Pow", "neg": "Neg", "abs": "Abs", "min": "Min",
@@ -43,7 +44,7 @@ MOST = 100_000  # nodes of a graph
 COMPARISONS = {"lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual", "eq": "Equal"}
 
 
-def export_onnx(f: Callable[..., Any], *args: Any, name: str = "f") -> Any:
+def export_onnx(f: Callable[P, Any], *args: Any, name: str = "f") -> Any:
     """Return f as an ONNX model in float32: input `x` of shape [rows, numbers], output `y` of shape [rows, results].
 
     The arguments say how many numbers there are. Captured Values, such as a model's parameters, are written as they are now.

@@ -17,7 +17,7 @@ from micrograd.compile.jit import jit
 from micrograd.jacobians import hessian, jacobian
 from micrograd.transforms import hvp, value_and_grad
 from micrograd.tree import flatten, name_of, unflatten, wants_function
-from micrograd.typed import Minimum, Zeros
+from micrograd.typed import Minimum, P, Zeros
 
 K = TypeVar("K")
 X = TypeVar("X")
@@ -75,19 +75,19 @@ class _Problem:
 
 @overload
 def minimize(
-    f: Callable[..., Any], x0: list[float], args: Any = (), method: Method = None, **options: Any
+    f: Callable[P, Any], x0: list[float], args: Any = (), method: Method = None, **options: Any
 ) -> Minimum[list[float]]: ...
 @overload
 def minimize(
-    f: Callable[..., Any], x0: float, args: Any = (), method: Method = None, **options: Any
+    f: Callable[P, Any], x0: float, args: Any = (), method: Method = None, **options: Any
 ) -> Minimum[float]: ...
 @overload
 def minimize(
-    f: Callable[..., Any], x0: dict[K, float], args: Any = (), method: Method = None, **options: Any
+    f: Callable[P, Any], x0: dict[K, float], args: Any = (), method: Method = None, **options: Any
 ) -> Minimum[dict[K, float]]: ...
 @overload
-def minimize(f: Callable[..., Any], x0: X, args: Any = (), method: Method = None, **options: Any) -> Minimum[X]: ...
-def minimize(f: Callable[..., Any], x0: Any, args: Any = (), method: Method = None, **options: Any) -> Any:
+def minimize(f: Callable[P, Any], x0: X, args: Any = (), method: Method = None, **options: Any) -> Minimum[X]: ...
+def minimize(f: Callable[P, Any], x0: Any, args: Any = (), method: Method = None, **options: Any) -> Any:
     """Minimise f from x0 by `scipy.optimize.minimize`, with compiled derivatives.
 
     x0 is a number, an array, or a nested list, tuple or dict of numbers, and so is `result.x`. The gradient is always given;
@@ -124,7 +124,7 @@ def minimize(f: Callable[..., Any], x0: Any, args: Any = (), method: Method = No
 
 
 def least_squares(
-    f: Callable[..., Any], x0: X, args: Any = (), *, kwargs: dict[str, Any] | None = None, **options: Any
+    f: Callable[P, Any], x0: X, args: Any = (), *, kwargs: dict[str, Any] | None = None, **options: Any
 ) -> Zeros[X]:
     """Minimise the sum of squares of the numbers that f returns, by `scipy.optimize.least_squares`, with a compiled Jacobian.
 
@@ -139,7 +139,7 @@ def least_squares(
     return found
 
 
-def root(f: Callable[..., Any], x0: X, args: Any = (), method: str = "hybr", **options: Any) -> Zeros[X]:
+def root(f: Callable[P, Any], x0: X, args: Any = (), method: str = "hybr", **options: Any) -> Zeros[X]:
     """Find where all numbers that f returns are zero, by `scipy.optimize.root`, with a compiled Jacobian.
 
     >>> from micrograd import math, root

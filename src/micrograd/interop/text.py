@@ -16,12 +16,13 @@ from micrograd.ops import OPS
 from micrograd.tape import interpret, passes
 from micrograd.tape.text import NAMES, parse
 from micrograd.tree import NUMBER, Shape, flatten, size, unflatten, written
+from micrograd.typed import P
 
 VERSION = 1
 FIRST_LINE = "micrograd tape"
 
 
-def export_text(f: Callable[..., Any], *args: Any) -> str:
+def export_text(f: Callable[P, Any], *args: Any) -> str:
     """Return f as text, along the path that these arguments take; `import_text` reads it.
 
     Captured Values are written with their current values. Ops of the user's own are written in the ops of the table.

@@ -11,9 +11,10 @@ from micrograd import install
 from micrograd.interop.rowwise import Rowwise, in_order
 from micrograd.transforms import Derived
 from micrograd.tree import unflatten
+from micrograd.typed import P
 
 
-def to_torch(f: Callable[..., Any]) -> Callable[..., Any]:
+def to_torch(f: Callable[P, Any]) -> Callable[..., Any]:
     """Return f as a function of tensors: element by element, after broadcasting, as machine code.
 
     f takes numbers and returns a number, or a structure of numbers; the result is a tensor of the broadcast shape, or that
