@@ -210,6 +210,48 @@ def test_rows_that_catch_an_error_are_merged_with_the_others():
         assert found.merged and not found.tape.guards
 
 
+def many_quotients(x, y):
+    for k in range(400):
+        x = x / (y + k) + 1.0
+    return x
+
+
+def around_a_long_loop(x, y):
+    try:
+        return many_quotients(x, y)
+    except Exception:
+        return 5.0 * x
+
+
+def inside_a_long_loop(x, y):
+    for k in range(400):
+        try:
+            x = x / (y + k) + 1.0
+        except ZeroDivisionError:
+            x = 5.0 * x
+    return x
+
+
+def inside_a_while(x, y):
+    try:
+        while x > 0.5:
+            x = x - 0.25 / (x - y)
+    except ZeroDivisionError:
+        return 3.0 * x
+    return x
+
+
+@pytest.mark.parametrize("f", [around_a_long_loop, inside_a_long_loop, inside_a_while], ids=lambda f: f.__name__)
+def test_loops_that_stay_loops(f):
+    rows = [(1.0, 0.25), (2.0, -7.0), (1.0, 1.0), (3.0, -399.0), (1.0, -2.5)]
+    want = [f(*row) for row in rows]
+    compiled = jit(f, wait=True)
+    assert [compiled(*row) for row in rows] == pytest.approx(want, rel=1e-13)
+    value, by_x = vmap(value_and_grad(f))(*np.array(rows).T)
+    assert value.tolist() == pytest.approx(want, rel=1e-13)
+    assert by_x.tolist() == pytest.approx([grad(f)(*row) for row in rows], rel=1e-10)
+
+
 def test_an_error_that_nothing_catches_follows_ieee():
     def caught_by_others(x, y):
         try:

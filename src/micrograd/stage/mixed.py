@@ -166,9 +166,13 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 
 def raise_errors(m: Machine, how: str, a: Any, b: Any) -> None:
     """Let rows raise the error that plain numbers raise, if the function catches it (tape/arithmetic.py)."""
-    if not (any(h.arithmetic and h.level == m.level for h in m.handlers) and all(map(arithmetic.raises, (a, b)))):
+    levels = [h.level for h in m.handlers if h.arithmetic]
+    if not levels:
         return
-    if how == "**" or not isinstance(b, Value):
+    near = m.rolling is None and m.level in levels
+    if near and not all(map(arithmetic.raises, (a, b))):
+        return
+    if not near or how == "**" or not isinstance(b, Value):  # in a loop, nothing is known of the classes of numbers
         _lose_failing(m, engine.apply(OPS["pow"], a, b) if how == "**" else None, b)
         return
     rows = m.masks.both_of(m.here, m.masks.compare("eq", b, 0.0))
