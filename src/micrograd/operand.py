@@ -142,5 +142,5 @@ def foreign(x: Any) -> bool:
 def reflects(x: Any, name: str) -> bool:
     """Whether the class of x is made from a container and has the method for `value <op> x`: a vector that is a named tuple."""
     method = "__rtruediv__" if name == "div" else f"__r{name}__"
-    classes = type(x).__mro__ if isinstance(x, BUILTIN_CONTAINERS) else ()
+    classes = type(x).__mro__ if isinstance(x, BUILTIN_CONTAINERS) and not isinstance(x, complex) else ()
     return any(method in vars(c) for c in classes if c.__module__ != "builtins")

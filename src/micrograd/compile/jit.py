@@ -272,9 +272,7 @@ class Jit:
             return
         if not variant.trace.staged and not self.variants.chain(shape, []).closed:
             return  # variants of many paths, which are asked before it, may be to come
-        if not variant.trace.checked or variant.trace.arms is not None:
-            return
-        if not hasattr(self.kernel, "install"):
+        if not variant.trace.checked or variant.trace.arms is not None or not hasattr(self.kernel, "install"):
             return
         layout = layout_of(shape, variant.trace.classes.marks(), self.bound)
         if layout is None:
