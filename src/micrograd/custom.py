@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial, update_wrapper
 from math import isfinite
+from threading import local
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
@@ -43,6 +44,19 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 S = TypeVar("S")
+
+
+class _Running(local):
+    """The rules that this thread is running: how deep, by the identity of the function."""
+
+    def __init__(self) -> None:
+        self.rules: dict[int, int] = {}
+
+
+RUNNING = _Running()
+# A rule may call its own function, as those of jax.custom_vjp do: `return f(x), kept`, or the derivative of exp by exp. In a
+# trace the rule holds in there as well, because derivatives of higher order pass through it; below this depth f runs plainly.
+NESTED = 2
 
 
 class CustomVjp(Generic[P, R]):
@@ -87,8 +101,17 @@ class CustomVjp(Generic[P, R]):
             raise TypeError(f"{self!r} has no rule yet: set it with {name_of(self.f)}.defvjp(forward, backward)")
         leaves: list[Any] = []
         shapes = [flatten(a, leaves) for a in args]
-        if not any(isinstance(x, Value) for x in leaves):
+        depth = RUNNING.rules.get(id(self), 0)
+        if not any(isinstance(x, Value) for x in leaves) or depth > (NESTED if is_tracing() else 0):
             return self.f(*args)  # type: ignore[call-arg]
+        RUNNING.rules[id(self)] = depth + 1
+        try:
+            return self._by_rule(args, leaves, shapes)
+        finally:
+            RUNNING.rules[id(self)] = depth
+
+    def _by_rule(self, args: tuple[Any, ...], leaves: list[Any], shapes: list[Shape]) -> Any:
+        assert self.forward is not None
         cut = iter([stop_gradient(x) if isinstance(x, Value) else x for x in leaves])
         inside = [unflatten(shape, cut) for shape in shapes]
         made = self.forward(*inside if not is_tracing() else args)

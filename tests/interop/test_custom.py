@@ -12,6 +12,7 @@ from micrograd import (
     custom_vjp,
     grad,
     jit,
+    jvp,
     math,
     no_grad,
     remat,
@@ -213,3 +214,46 @@ class TestRemat:
         x.data = 3.0
         with pytest.raises(ValueError, match="has changed since remat"):
             y.backward()
+
+
+class TestARuleThatCallsItsFunction:
+    """As the examples of jax.custom_vjp do: `return f(x), kept`, and the derivative of exp by exp."""
+
+    def make(self):
+        @custom_vjp
+        def growth(x):
+            return math.exp(math.floor(x) + (x - math.floor(x)))  # its code has the derivative of exp, or nearly
+
+        @custom_vjp
+        def steps(x, y):
+            return math.floor(x) * y  # the rule takes the slope of x for that of its steps
+
+        growth.defvjp(lambda x: (growth(x), x), lambda x, c: (growth(x) * c,))
+        steps.defvjp(lambda x, y: (steps(x, y), (x, y)), lambda kept, c: (kept[1] * c, steps(kept[0], 1.0) * c))
+        return growth, steps
+
+    def test_in_eager_code(self):
+        growth, steps = self.make()
+        x, y = Value(1.5), Value(2.0)
+        (growth(x) + steps(x, y)).backward()
+        assert (x.grad, y.grad) == (pytest.approx(math.exp(1.5) + 2.0), 1.0)
+
+    @pytest.mark.parametrize("order", [1, 2, 3])
+    def test_in_transforms_of_each_order(self, order):
+        f = self.make()[0]
+        for _ in range(order):
+            f = grad(f)
+        assert f(1.5) == pytest.approx(math.exp(1.5), rel=1e-12)
+
+    def test_the_rule_holds_where_the_rule_calls_it(self):
+        """The slope by y is steps(x, 1), whose slope by x is 1 by the rule, and 0 by its code."""
+        steps = self.make()[1]
+        assert grad(steps, (0, 1))(1.5, 2.0) == (2.0, 1.0)
+        assert grad(grad(steps, 1), 0)(1.5, 2.0) == 1.0
+
+    @needs_llvm
+    def test_in_compiled_functions_and_by_rows(self):
+        growth, steps = self.make()
+        assert jit(grad(steps, (0, 1)), wait=True)(1.5, 2.0) == (2.0, 1.0)
+        assert vmap(grad(growth))(np.array([0.5, 1.5])).tolist() == pytest.approx([math.exp(0.5), math.exp(1.5)])
+        assert jvp(steps, (1.5, 2.0), (1.0, 0.0)) == (2.0, 2.0)
