@@ -52,6 +52,8 @@ class TestFunctionsOfNumPy:
 
     @pytest.mark.parametrize("name", CASES)
     def test_slopes_of_each_element(self, Value, name):
+        if name == "einsum" and np.lib.NumpyVersion(np.__version__) < "1.25.0":
+            pytest.skip("np.einsum before NumPy 1.25 takes no objects")
         f, slopes = self.CASES[name]
         found = []
         for k in range(len(slopes)):
