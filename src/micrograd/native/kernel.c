@@ -120,7 +120,7 @@ static PyObject *kernel_laid_out(Kernel *k, PyObject *const *args, Py_ssize_t na
     Layout layout = layout_hold(k->layout);
     if (n_in > SMALL || others) in = PyMem_Malloc((size_t)(n_in + others) * sizeof(double));
     if (in == NULL) PyErr_NoMemory();
-    else if (lay_call(&layout, args, nargs, kwnames, in) && k->code == code && k->layout.key == layout.key) /* it was not exchanged meanwhile */
+    else if (lay_call(&layout, args, nargs, kwnames, in) && k->function != NULL && k->code == code && k->layout.key == layout.key) /* as before */
         result = kernel_run(k, in, others ? in + n_in : NULL);
     if (in != small) PyMem_Free(in);
     layout_drop(layout);
