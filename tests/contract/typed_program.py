@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -244,3 +245,17 @@ smallest = minimize(jit(lambda x: x * x), 1.0).x
 check_grad(jit(lambda x: x * x), 2.0)
 along = jvp(grad(lambda x: x * x), (1.0,), (1.0,))
 back = vjp(remat(lambda x: x * x), 1.0)
+
+# ---- a function of floats and of Values
+
+Number = TypeVar("Number", float, Value)
+
+
+def wave(x: Number) -> Number:
+    """As docs/faq.md says."""
+    return math.sin(x) * x
+
+
+of_floats: float = wave(2.0) + jit(wave)(2.0)
+node: Value = wave(Value(2.0)) + jit(wave)(Value(2.0))
+steepness: float = grad(wave)(2.0)
