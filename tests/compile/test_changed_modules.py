@@ -290,6 +290,7 @@ def test_both_definitions_of_unchanged_for_names_and_arrays(name):
         (lambda: things.resize(4, refcheck=False), lambda: things.resize((2, 2), refcheck=False)),
         (lambda: queue.append(1), lambda: queue.pop()),
         (lambda: queue.rotate(1), lambda: queue.rotate(-1)),
+        (lambda: queue.pop(), lambda: queue.append("b")),
         (lambda: some.remove(k), lambda: some.add(k)),
         (lambda: some.add("d"), lambda: some.remove("d")),
     ):

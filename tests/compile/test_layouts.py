@@ -28,9 +28,13 @@ class Point:
     n: int = 3
     how: str = "sum"
 
+    def of(self):
+        return self.a * self.n
+
 
 class Closer(Point):
-    pass
+    def of(self):
+        return self.b * self.n
 
 
 @dataclasses.dataclass(slots=True)
@@ -38,6 +42,19 @@ class Slotted:
     a: float
     b: float
     n: int = 3
+
+    def of(self):
+        return self.a * self.n
+
+
+@dataclasses.dataclass(slots=True)
+class OtherSlots:
+    a: float
+    b: float
+    n: int = 3
+
+    def of(self):
+        return self.b * self.n
 
 
 class Holder:
@@ -98,14 +115,19 @@ KINDS = {
                                                                         ([types.SimpleNamespace(a=1.0, b=2.0, c=3.0)], {})]),
     "an object with slots": (lambda p: (p.a - p.b) * p.n, ([Slotted(1.0, 2.0)], {}), [
         ([Slotted(1.0, 2.0, 5)], {}), ([Slotted(1, 2.0)], {}), ([Point(1.0, 2.0)], {})]),
+    "a method of an argument": (lambda p: p.of(), ([Point(1.0, 2.0)], {}), [
+        ([Closer(1.0, 2.0)], {}), ([Slotted(4.0, 2.0)], {})]),
+    "a method and slots": (lambda p: p.of(), ([Slotted(1.0, 2.0)], {}), [
+        ([OtherSlots(1.0, 2.0)], {}), ([Point(4.0, 2.0)], {})]),
     "an object in a list": (lambda p: p[0].a * p[1]["x"].b, ([[Point(1.0, 2.0), {"x": Point(3.0, 4.0)}]], {}), [
         ([[Point(1.0, 2.0), {"x": Closer(3.0, 5.0)}]], {}), ([[Point(1.0, 2.0), {"x": Point(3.0, 5.0, 4)}]], {})]),
     "an array": (whole, ([np.array([1.0, 2.0])], {}), [
         ([np.array([1.0, 2.0, 3.0])], {}), ([np.array([1, 2])], {}), ([np.array([1.0, 2.0], dtype=np.float32)], {}),
         ([np.arange(4.0)[::2]], {}), ([np.array([1.5, 2.0], dtype=">f8")], {}), ([np.array([1.5, 2.0], dtype=object)], {}),
         ([[1.0, 2.0]], {})]),
-    "a table": (lambda p: p[0, 1] * p[1, 0] - p[1, 2], ([np.arange(6.0).reshape(2, 3)], {}), [
-        ([np.arange(6.0).reshape(3, 2).T], {}), ([np.arange(9.0).reshape(3, 3)], {}), ([np.arange(6).reshape(2, 3)], {})]),
+    "a table": (lambda p: p[0, 1] * p[1, 0] - p[1, 1] * len(p), ([np.arange(6.0).reshape(2, 3)], {}), [
+        ([np.arange(6.0).reshape(3, 2).T], {}), ([np.arange(6.0).reshape(3, 2)], {}),
+        ([np.arange(9.0).reshape(3, 3)], {}), ([np.arange(6).reshape(2, 3)], {})]),
     "a text": (text, ([2.0, "plain"], {}), [([2.0, "other"], {}), ([2.0], {"how": "plain"}), ([2, "plain"], {})]),
     "None and True": (lambda x, a, b: x if a is None and b else -x, ([2.0, None, True], {}), [
         ([2.0, None, False], {}), ([2.0, 0.0, True], {}), ([2.0, None, 1], {})]),
@@ -143,9 +165,12 @@ def test_arguments_of_each_kind_go_straight_to_machine_code(kind, in_c):
 def test_arguments_that_lie_otherwise_are_answered_rightly(kind):
     f, first, others = KINDS[kind]
     g = jit(f, wait=True)
-    for _ in range(2):
-        for args, kwargs in (first, first, *others, first):
-            assert plain(g(*args, **kwargs)) == plain(f(*args, **kwargs))
+    for args, kwargs in (first, *others, first, *others):
+        assert plain(g(*args, **kwargs)) == plain(f(*args, **kwargs))
+    for args, kwargs in others:
+        g = jit(f, wait=True)
+        for given, named in (first, first, first, first, (args, kwargs), first):
+            assert plain(g(*given, **named)) == plain(f(*given, **named))
 
 
 def test_the_numbers_are_read_in_each_call(in_c):

@@ -89,7 +89,7 @@ static int lay_array(PyObject *x, PyObject *shape, Laying *at) {
 static int lay_dict(PyObject *dict, PyObject *names, Laying *at) {
     PyObject *name, *item;
     Py_ssize_t i = 0, n = PyTuple_GET_SIZE(names);
-    int done = PyDict_GET_SIZE(dict) == n;
+    int done = 1;
     Py_INCREF(dict);
     for (Py_ssize_t place = 0; done && PyDict_Next(dict, &place, &name, &item); i++)
         done = i < n && same_constant(name, PyTuple_GET_ITEM(names, i)) && lay_again(item, at);
