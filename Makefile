@@ -127,7 +127,7 @@ orders: $(DEV) $(ENGINE)  ## measure every op's derivatives of orders 1 to 4 aga
 
 faults: $(DEV) $(ENGINE)  ## every allocation and every system call of files fails once, operands turn hostile, processes are killed
 	$(BIN)/python -m pytest -q tests/engine/test_faults.py tests/engine/test_faults_compiled.py tests/engine/test_hostile.py tests/engine/test_by_hand.py tests/train/test_system_calls.py
-	$(BIN)/python tools/sanitize.py --leaks --only faults,faults_compiled,hostile,by_hand
+	$(BIN)/python tools/sanitize.py --leaks --only faults,faults_compiled,hostile,by_hand,layouts
 
 sanitize: $(DEV) $(ENGINE)  ## run the engine's tests on a C engine built with Address-, UndefinedBehavior- and ThreadSanitizer
 	$(BIN)/python tools/sanitize.py

@@ -34,6 +34,8 @@ PROMISES: list[tuple[str, str]] = [  # the promise, and "file::part of a test's 
     ("Loops, folds of generator expressions (`sum`, `min`, `max`, `any`, `all`) and lists that loops change give eager code's results when they are compiled as loops.", "tests/stage/test_folds.py::test_a_fold_is_a_loop_and_gives_what_eager_code_gives"),
     ("Numbers of objects, tensors and arrays that are arguments, or `self` of a method, are read again in each call.", "tests/compile/test_objects.py::test_an_attribute_that_changes_is_seen"),
     ("What a compiled function reads from outside (names, lists, arrays, objects, classes, helper functions) is followed when it changes, up to the limits that are named in the [guide](compile.md).", "tests/compile/test_read_from_outside.py::test_what_changes_outside_is_seen"),
+    ("Where a function catches an error of arithmetic, as of `x / 0`, it goes on in compiled code as it does with plain numbers.", "tests/compile/test_errors_of_arithmetic.py::test_"),
+    ("Arguments in lists, dicts, objects and arrays, and by name, give the same results as plain Python, however they lie in later calls.", "tests/compile/test_layouts.py::test_arguments_that_lie_otherwise_are_answered_rightly"),
     ("A choice that depends on the text of a number is refused in a compiled function.", "tests/contract/test_footguns.py::test_the_text_of_a_number_decides"),
     ("No gradient passes a step (`floor`, comparisons, the condition of `where`), not even an infinite one, however it is computed.", "tests/compile/test_steps.py::test_no_gradient_passes_a_step"),
     ("Machine code in which repeated pieces became functions has the bits of the definition.", "tests/compile/test_rolled_patterns.py::test_repeated_pieces_have_the_bits_of_the_definition"),
@@ -154,6 +156,12 @@ All of the following defects are fixed.
 - Mutants of `math.py` found that `sumprod` gave nan where a product overflows, that the sign of a zero was lost by `modf`, and that
   `nextafter` was nan at infinity. Mutants of the guard logic found that the classes of arguments were remembered one by one, so that
   `f(1, 2)` was not compared with plain Python after `f(1, 2.0)` and `f(1.0, 2)`.
+- A tester with 20 packages from the index found that a function that catches ZeroDivisionError in a method, or with `except Exception`,
+  went on with inf in compiled code if an earlier call had not divided by zero.
+- Compiled functions did not see changes inside of lists of more than 256 numbers and arrays of more than 4 kB. The limits are 100,000
+  numbers and 1 MB now.
+- Another tester, of the bridges, found that graphs which PyTorch records (`make_fx`, `torch.func.linearize`) held the numbers of the
+  first call, and that statistics of a pandas Series of Values lost their gradients.
 - Another tester of whole numbers found that a zero that is made from them could have a sign in merged code (`atan2(-int(x) * y, -1.0)`),
   and that ints in lists beside Values were taken for floats.
 
