@@ -1,6 +1,7 @@
 """A function that catches an error of arithmetic goes on as it does with plain numbers, also where Values follow IEEE."""
 
 import contextlib
+import linecache
 import math
 import operator
 
@@ -289,8 +290,11 @@ def test_values_and_numbers_of_numpy_raise_nothing():
 
 
 @pytest.mark.filterwarnings("ignore:f is compiled once for each path:RuntimeWarning")
-def test_code_without_a_source():
+@pytest.mark.parametrize("text", ["", "def g(x):\n    return x\n"])  # that of another piece of code by the same name
+def test_code_without_a_source(text, monkeypatch):
     names: dict = {}
+    if text:
+        monkeypatch.setitem(linecache.cache, "<string>", (len(text), None, text.splitlines(True), "<string>"))
     exec("def f(x, y):\n    try:\n        return x / y\n    except ZeroDivisionError:\n        return 7.0 * x\n", names)
     compiled = jit(names["f"])
     assert [compiled(1.0, 2.0), compiled(1.0, 0.0), compiled(2.0, -0.0)] == [0.5, 7.0, 14.0]

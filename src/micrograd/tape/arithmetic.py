@@ -33,6 +33,12 @@ ERRORS = (ZeroDivisionError, OverflowError)
 # Who stands between the code that runs an operator and this file.
 BETWEEN = {"micrograd.tape.arithmetic", "micrograd.tape.trace", "micrograd.anomaly", "micrograd.engine"}
 
+SHARED = {
+    "<string>",
+    "<stdin>",
+    "<console>",
+}  # names that many pieces of code have: the text may be that of another one
+
 Span = tuple[int, int, list[Any]]  # the first and the last line of a block, and what it catches: None is everything
 
 _spans: dict[int, tuple[weakref.ref[CodeType], list[Span]]] = {}  # by the identity of a code
@@ -143,7 +149,7 @@ def _blocks_in(file: str) -> list[Span]:
                     types = [a for c in calls if _name(c.func) == "suppress" for a in c.args]
                 if types:
                     found.append((node.body[0].lineno, node.body[-1].end_lineno or 0, types))  # type: ignore[attr-defined]
-        if not text:
+        if not text or file in SHARED:
             found = [(0, sys.maxsize, [None])]  # code from exec(): it may catch anything, wherever it is
         _files[file] = text, found
     return _files[file][1]
