@@ -45,10 +45,9 @@ VIEWS: tuple[Any, ...] = (MappingProxyType, type({}.keys()), type({}.values()), 
 ITERATED = (set, deque)  # C compares what comes out of them
 BUFFERS = (bytearray, memoryview, array)
 SIMPLE = {float, int, bool, complex, str, bytes, type(None)}  # there is nothing inside of them
-DATA = (
-    100_000  # plain numbers in a list outside of the function, from which on they are data: comparing them takes 20 us
-)
-BYTES = 2**20  # the same of an array
+# Lists of more plain numbers, and larger arrays, outside of the function are data, and not watched: comparing as many in each
+# call takes 20 us.
+DATA, BYTES = 100_000, 2**20
 MATCH_ARGS = "__match_args__"  # a name that stands for the attributes that `case Point(x, y)` reads
 MATCH_CLASS = opmap["MATCH_CLASS"]
 
@@ -145,9 +144,8 @@ class _Look:
         if isinstance(x, CONTAINERS):
             inside += [item for pair in x.items() for item in pair] if isinstance(x, dict) else x
             self.state += [type(x), len(inside)]
-            self.close |= (
-                isinstance(x, (set, deque, OrderedDict)) and type(x) not in ITERATED
-            )  # an OrderedDict has an order
+            # C sees no order of an OrderedDict, and classes of the user's may iterate in their own way.
+            self.close |= isinstance(x, (*ITERATED, OrderedDict)) and type(x) not in ITERATED
         elif isinstance(x, VIEWS):
             inside += [dict(x)] if isinstance(x, MappingProxyType) else x
             self.close = True

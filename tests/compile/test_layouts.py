@@ -47,14 +47,12 @@ class Slotted:
         return self.a * self.n
 
 
-@dataclasses.dataclass(slots=True)
-class OtherSlots:
-    a: float
-    b: float
-    n: int = 3
-
-    def of(self):
-        return self.b * self.n
+OtherSlots = dataclasses.make_dataclass(
+    "OtherSlots",
+    [field.name if field.name != "n" else ("n", int, 3) for field in dataclasses.fields(Slotted)],
+    namespace={"of": lambda self: self.b * self.n},
+    slots=True,
+)
 
 
 class Holder:

@@ -15,6 +15,16 @@ from micrograd.tree import Shape, name_of, size
 if engine.NATIVE:
     from micrograd._engine import lay_flat as _lay_flat
 
+# How a part of a layout begins (native/layout.c).
+OPENING = {
+    "list": b"[",
+    "tuple": b"(",
+    "dict": b"{",
+    "named": b"n",
+    "object by its dict": b"o",
+    "object by its slots": b"s",
+}
+
 
 def lay_flat(x: Any, leaves: list[Any]) -> bytes | None:
     """A key for nested lists and tuples of numbers, which are appended to leaves; None if they contain anything else."""
@@ -25,16 +35,6 @@ def lay_flat(x: Any, leaves: list[Any]) -> bytes | None:
 def values_among(leaves: list[Any]) -> tuple[int, ...]:
     """Which of the numbers are Values."""
     return tuple([i for i, x in enumerate(leaves) if isinstance(x, Value)])
-
-
-OPENING = {
-    "list": b"[",
-    "tuple": b"(",
-    "dict": b"{",
-    "named": b"n",
-    "object by its dict": b"o",
-    "object by its slots": b"s",
-}
 
 
 class Known(tuple[Any, ...]):
@@ -148,25 +148,22 @@ def template_of(shape: Shape, places: Any) -> Any:
     if shape[0] == "array":
         parts = [next(places) for _ in range(size(shape))]
         simple = bool(parts) and all(type(k) is int for k in parts)
-        return (None, partial(_array, shape[1]), True, tuple(parts)) if simple else None
-    if shape[0] in ("tuple", "list", "named"):
-        parts = [template_of(s, places) for s in shape[-1]]
-        if None in parts:
-            return None
-        return (
-            parts
-            if shape[0] == "list"
-            else tuple(parts)
-            if shape[0] == "tuple"
-            else (None, shape[1], False, tuple(parts))
-        )
+        return (None, partial(_array_of_bytes, shape[1]), True, tuple(parts)) if simple else None
+    if shape[0] == "fixed":
+        return Fixed(shape[1])
+    if shape[0] not in ("tuple", "list", "named", "dict"):
+        return None
+    parts = [template_of(s, places) for s in shape[-1]]
+    if None in parts:
+        return None
     if shape[0] == "dict":
-        values = [template_of(s, places) for s in shape[2]]
-        return None if None in values else dict(zip(shape[1], values))
-    return Fixed(shape[1]) if shape[0] == "fixed" else None
+        return dict(zip(shape[1], parts))
+    if shape[0] == "named":
+        return None, shape[1], False, tuple(parts)
+    return parts if shape[0] == "list" else tuple(parts)
 
 
-def _array(dimensions: tuple[int, ...], numbers: bytes) -> Any:
+def _array_of_bytes(dimensions: tuple[int, ...], numbers: bytes) -> Any:
     import numpy as np
 
     return np.frombuffer(numbers).reshape(dimensions).copy()

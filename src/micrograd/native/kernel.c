@@ -112,7 +112,7 @@ static inline Py_ssize_t kernel_memory(const Kernel *k) { /* how many doubles be
     return k->n_out > SMALL || k->n_scratch ? k->n_out + k->n_scratch + 8 : 0;
 }
 
-/* The same for arguments that hold numbers in lists, dicts and objects, or are given by name. */
+/* A call whose arguments hold numbers in lists, dicts and objects, or are given by name. */
 static PyObject *kernel_laid_out(Kernel *k, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     double small[SMALL], *in = small;
     Py_ssize_t n_in = k->n_in, others = kernel_memory(k);
@@ -120,7 +120,8 @@ static PyObject *kernel_laid_out(Kernel *k, PyObject *const *args, Py_ssize_t na
     Layout layout = layout_hold(k->layout);
     if (n_in > SMALL || others) in = PyMem_Malloc((size_t)(n_in + others) * sizeof(double));
     if (in == NULL) PyErr_NoMemory();
-    else if (lay_call(&layout, args, nargs, kwnames, in) && k->function != NULL && k->code == code && k->layout.key == layout.key) /* as before */
+    else if (lay_call(&layout, args, nargs, kwnames, in) && k->function != NULL && k->code == code && k->layout.key == layout.key)
+        /* That is what it was before: reading attributes may collect garbage, and what that runs may install other code. */
         result = kernel_run(k, in, others ? in + n_in : NULL);
     if (in != small) PyMem_Free(in);
     layout_drop(layout);
