@@ -35,7 +35,7 @@ PROMISES: list[tuple[str, str]] = [  # the promise, and "file::part of a test's 
     ("Numbers of objects, tensors and arrays that are arguments, or `self` of a method, are read again in each call.", "tests/compile/test_objects.py::test_an_attribute_that_changes_is_seen"),
     ("What a compiled function reads from outside (names, lists, arrays, objects, classes, helper functions) is followed when it changes, up to the limits that are named in the [guide](compile.md).", "tests/compile/test_read_from_outside.py::test_what_changes_outside_is_seen"),
     ("Where a function catches an error of arithmetic, as of `x / 0`, it goes on in compiled code as it does with plain numbers.", "tests/compile/test_errors_of_arithmetic.py::test_"),
-    ("Arguments in lists, dicts, objects and arrays, and by name, give the same results as plain Python, however they lie in later calls.", "tests/compile/test_layouts.py::test_arguments_that_lie_otherwise_are_answered_rightly"),
+    ("Arguments in lists, dicts, objects and arrays, and by name, give the same results as plain Python, however they are arranged in later calls.", "tests/compile/test_layouts.py::test_arguments_that_lie_otherwise_are_answered_rightly"),
     ("A choice that depends on the text of a number is refused in a compiled function.", "tests/contract/test_footguns.py::test_the_text_of_a_number_decides"),
     ("No gradient passes a step (`floor`, comparisons, the condition of `where`), not even an infinite one, however it is computed.", "tests/compile/test_steps.py::test_no_gradient_passes_a_step"),
     ("Machine code in which repeated pieces became functions has the bits of the definition.", "tests/compile/test_rolled_patterns.py::test_repeated_pieces_have_the_bits_of_the_definition"),
