@@ -1,6 +1,7 @@
 """Whole programs, made at random, run in every way that micrograd has: `python -m fuzz --help`.
 
 generate.py  the text of programs: loops, branches, early returns, lists, helpers, captured Values, all ops, transforms
+results.py   programs that return constants, texts and containers, and call what is not merged
 duals.py     an independent run of a program: forward-mode derivatives with noise in every step, for bounds
 exact.py     another one, to 30 digits by mpmath, which knows nothing of the op table
 inputs.py    where to run it: plain, special and tied numbers, and inputs that are moved onto the edge of a branch

@@ -4,6 +4,7 @@ make fuzz PROGRAMS=1000                    the first thousand programs, one in 2
 python -m fuzz --seed 7 --count 1          one program again
 python -m fuzz --seconds 3600 --every 4    as many as fit into an hour, on the cheap ways most of all
 python -m fuzz --histories 1 --every 100   most of all, whether results depend on the order of rows and calls
+python -m fuzz --mixed 1 --every 100       most of all, programs that return constants, texts and containers
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ import collections
 import json
 import os
 import random
+import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +36,40 @@ from fuzz.shrink import shrink  # noqa: E402
 
 POINTS = ("points", "oracle", "torch")  # what is counted by point, and not by program
 RESULTS = ROOT / "build" / "fuzz.json"
+LONGEST = 120.0  # seconds for one program, where that can be measured; a shorter one may have lost the end of a loop
+
+
+class TooLong(BaseException):
+    """A program runs for too long. No `except Exception` catches it."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise TooLong in the block after so many seconds, on systems that have this signal."""
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def end(*_: Any) -> None:
+        raise TooLong(f"it takes more than {seconds:.0f} s")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def fails(program: Program, seed: int, thorough: bool, every: int = 1, histories: bool = False) -> str:
     """What is wrong with a program; nothing where all ways agree."""
     try:
-        check(program, random.Random(seed), thorough, every=every, histories=histories)
+        with limited(LONGEST / 4):
+            check(program, random.Random(seed), thorough, every=every, histories=histories)
     except Failure as failure:
         return str(failure)
-    except Exception as error:  # whatever it is, a program of plain arithmetic has to run
+    except (Exception, TooLong) as error:  # whatever it is, a program of plain arithmetic has to run
         return f"{type(error).__name__}: {error}"
     return ""
 
@@ -77,6 +106,9 @@ def main() -> int:
         default=20,
         help="run one program in so many in several orders of rows and calls (0: none)",
     )
+    parser.add_argument(
+        "--mixed", type=int, default=2, help="let one program in so many return constants and containers (0: none)"
+    )
     parser.add_argument("--points", type=int, default=3, help="inputs for each program that is not compiled")
     parser.add_argument("--stop", type=int, default=10, help="stop after so many failures")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the counts are written")
@@ -93,12 +125,13 @@ def main() -> int:
     for seed in range(given.seed, given.seed + given.count):
         thorough = seed % given.compiled == 0
         histories = given.histories > 0 and seed % given.histories == 0
-        program = generate(seed)
+        program = generate(seed, results=given.mixed > 0 and seed // 2 % given.mixed == 0)
         try:
-            took = check(program, random.Random(seed), thorough, given.points, given.every, histories)
+            with limited(LONGEST):
+                took = check(program, random.Random(seed), thorough, given.points, given.every, histories)
             counts.update({name: int(n) for name, n in took.items() if name in POINTS})
             counts.update([name for name, n in took.items() if n and name not in POINTS])
-        except Exception as error:
+        except (Exception, TooLong) as error:
             reason = str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
             failures.append(report(seed, program, reason, thorough, given.every, histories))
             print(failures[-1], flush=True)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
-from fuzz import exact, torched
+from fuzz import exact, results, torched
 from fuzz.duals import Dual, Math, Run, grad_of
 from fuzz.duals import number as numbers_of
 from fuzz.generate import Program, build
@@ -22,6 +22,7 @@ from micrograd.errors import CompileError, TraceError
 from twins import PYTHON, C, in_place
 
 REFUSED = (TraceError, CompileError)
+ERRORS = (ArithmeticError, IndexError, TypeError, ValueError)  # of plain numbers among themselves, such as 1.0 / 0.0
 SAMPLES = 4  # noisy runs
 MORE_SAMPLES = 60  # before two ways are said to disagree: a tie that noise decides is seen by then
 NOISE = 4.0  # units in the last place, for each step
@@ -344,12 +345,16 @@ def check(
     """
     from fuzz.inputs import points as choose
 
-    done = {"points": 0, "oracle": 0, "torch": 0, "merged": 0, "orders": 0, "refused": 0, "compiled": 0, "histories": 0}
+    done = {"points": 0, "oracle": 0, "torch": 0, "merged": 0, "orders": 0, "refused": 0, "compiled": 0, "histories": 0,
+            "results": 0}  # fmt: skip
     turn = rng.randrange(1 << 30)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         points = choose(program, rng, 6 if thorough else count)
         only = turn % len(points)
+        if program.results:
+            done["results"] = results.agrees(program, points, rng, thorough)
+            program = results.summed(program)
         seen = twins_agree(program, points, rng, range(6) if thorough else range(only, only + 1))
         done["points"] = len(seen)
         if not seen:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import linecache
 import random
+from importlib import import_module
 from types import CodeType
 from typing import Any, NamedTuple
 
-from fuzz import loops, objects, tables, whole
+from fuzz import loops, objects, results, tables, whole
 from micrograd.ops import OPS
 
 RANDOM = {"philox", "normal"}  # what they return jumps with every bit of their operands
@@ -30,6 +31,9 @@ INSIDE_1 = {"asin", "acos", "atanh", "erfinv"}
 NUMBERS = [0.0, 1.0, -1.0, 2.0, 0.5, 0.1, 0.3, -0.3, 3.0, 1 / 3, 1.5, -2.0]
 
 
+LIBRARIES = {"itertools": "itertools", "logging": "logging", "np": "numpy", "re": "re", "warnings": "warnings"}
+
+
 class Program(NamedTuple):
     """The text of a function f over so many arguments, and the numbers of the captured Values."""
 
@@ -37,6 +41,7 @@ class Program(NamedTuple):
     captured: tuple[float, ...]
     text: str
     tame: bool  # operands are kept inside the domains of their ops, so that derivatives of order 4 exist
+    results: bool = False  # it returns anything that a function may return, and not always a number
 
 
 class Scope(NamedTuple):
@@ -58,12 +63,14 @@ class Scope(NamedTuple):
 class Writer:
     """Writes one program, line by line."""
 
-    def __init__(self, seed: int, inputs: int | None = None) -> None:
+    def __init__(self, seed: int, inputs: int | None = None, results: bool = False) -> None:
         self.r = r = random.Random(seed)
+        self.results = results
+        self.arranged: Any = None  # how all results of such a program are arranged, if they are arranged alike
         self.inputs = inputs or r.randint(1, 3)
         self.captured = tuple(r.choice(NUMBERS) for _ in range(r.choice((0, 0, 1, 2))))
         self.tame = r.random() < 0.5
-        self.size = r.choice((4, 8, 12, 18))  # statements
+        self.size = r.choice((3, 4, 6, 8) if results else (4, 8, 12, 18))  # statements
         arguments = [f"x{i}" for i in range(self.inputs)]
         self.scope = Scope([*arguments, *(f"P[{i}]" for i in range(len(self.captured)))], [], [], [], [], [], [], [])
         self.lines: list[str] = []
@@ -88,10 +95,11 @@ class Writer:
         parts += [f"{name}[-1][0] * {name}[0][-1]" for name in s.tables[:2]] + [
             f"{name}.size" for name in s.objects[:2]
         ]
-        self.write(f"return {' + '.join(parts)}")
+        self.write(f"return {results.result(self) if self.results else ' + '.join(parts)}")
         head = f"def f({', '.join(f'x{i}' for i in range(self.inputs))}):"
         classes = [objects.CLASSES[name] for name in sorted(self.classes)]
-        return Program(self.inputs, self.captured, "\n".join([*classes, head, *self.lines]) + "\n", self.tame)
+        text = "\n".join([*classes, head, *self.lines]) + "\n"
+        return Program(self.inputs, self.captured, text, self.tame, self.results)
 
     def write(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
@@ -230,6 +238,9 @@ class Writer:
     def statement(self, in_loop: bool) -> None:
         r = self.r
         self.size -= 1
+        if self.results and r.random() < 0.25:
+            results.statement(self)
+            return
         if r.random() < 0.2:
             r.choice((tables, objects)).statement(self)
             return
@@ -266,7 +277,7 @@ class Writer:
         elif 0.9 < kind < 0.92:
             objects.caught(self, in_loop)
         elif kind < 0.95:
-            self._guarded(f"return {self.number()}")
+            self._guarded(f"return {results.result(self) if self.results else self.number()}")
         else:
             self._function()
 
@@ -369,9 +380,9 @@ class Writer:
         self.scope.helpers.append(name)
 
 
-def generate(seed: int, inputs: int | None = None) -> Program:
-    """The program of a seed, always the same one."""
-    return Writer(seed, inputs).program()
+def generate(seed: int, inputs: int | None = None, results: bool = False) -> Program:
+    """The program of a seed, always the same one. With `results`, it returns anything that a function may return."""
+    return Writer(seed, inputs, results).program()
 
 
 # ---- a program as a function
@@ -394,5 +405,6 @@ def build(program: Program, m: Any, captured: list[Any], grad: Any) -> Any:
         linecache.cache[name] = (len(text), None, text.splitlines(True), name)
         code = _code[text] = compile(text, name, "exec", dont_inherit=True)
     space: dict[str, Any] = {"m": m, "P": captured, "grad": grad, "__name__": "fuzzed"}
+    space |= {name: import_module(module) for name, module in LIBRARIES.items() if f"{name}." in program.text}
     exec(code, space)
     return space["f"]

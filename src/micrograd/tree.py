@@ -112,7 +112,7 @@ def flatten(x: Any, leaves: list[Any], other: Callable[[Any, list[Any]], Shape] 
 
 def without_bools(x: Any) -> Any:
     """The result of one row with 1.0 and 0.0 in place of True and False, so that each of them is a number of a column."""
-    if isinstance(x, bool):
+    if isinstance(x, bool) or (is_numpy_scalar(x) and x.dtype.kind == "b"):
         return float(x)
     if type(x) is list or type(x) is tuple:
         return x if _PLAIN.issuperset(map(type, x)) else type(x)([without_bools(item) for item in x])
@@ -134,6 +134,16 @@ def _kind(x: Any) -> tuple[Any, ...]:
     if isinstance(x, tuple):
         return type(x), *map(_kind, x)
     return type(x), repr(x) if isinstance(x, Number) else ""
+
+
+def alike(one: Shape, two: Shape) -> bool:
+    """Whether two shapes hold the same constants between as many numbers; those of NumPy count as those of Python do."""
+    if one[0] == two[0] == "fixed":
+        a, b = [x.item() if is_numpy_scalar(x) else x for x in (one[1], two[1])]
+        return type(a) is type(b) and bool(a is b or a == b or repr(a) == repr(b))
+    if one[0] != two[0] or len(one) != len(two) or one[0] in ("*", "array", "held"):
+        return one == two
+    return one[1:-1] == two[1:-1] and len(one[-1]) == len(two[-1]) and all(map(alike, one[-1], two[-1]))
 
 
 def unflatten(shape: Shape, leaves: Any) -> Any:

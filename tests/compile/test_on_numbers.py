@@ -279,7 +279,7 @@ def test_a_watcher_is_there_again_after_a_run_on_numbers():
 
     before = observed.set_watch(made, backward)
     try:
-        assert on_numbers._run(lambda x: x, [2.5]) == [2.5]
+        assert on_numbers._run(lambda x: x, [2.5]) == 2.5
     finally:
         now = observed.set_watch(*before)
     assert now == (made, backward)

@@ -14,17 +14,56 @@ from twins import ROOT, C
 np = pytest.importorskip("numpy", reason="rows need NumPy")
 sys.path.insert(0, str(ROOT))
 
+from fuzz import results  # noqa: E402
 from fuzz.check import Failure, bound, check, eager, twins_agree  # noqa: E402
 from fuzz.generate import Program, generate  # noqa: E402
 from fuzz.shrink import shrink  # noqa: E402
 
 pytestmark = needs_llvm
+POINTS = {n: [[x] * n for x in (0.5, -1.5, 2.0)] for n in (1, 2, 3)}
 
 
 @pytest.mark.parametrize("first", range(0, 120, 20))
 def test_programs_on_the_cheap_ways(first):
     for seed in range(first, first + 20):
         check(generate(seed), random.Random(seed), thorough=False)
+
+
+@pytest.mark.parametrize("first", range(0, 40, 20))
+def test_programs_whose_arms_return_constants_and_containers(first):
+    for seed in range(first, first + 20):
+        check(generate(seed, results=True), random.Random(seed), thorough=False)
+
+
+@pytest.mark.parametrize("seed", [100])
+def test_programs_whose_arms_return_constants_in_every_way(seed):
+    check(generate(seed, results=True), random.Random(seed), thorough=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_first_call_that_does_not_look_at_its_guards_is_found(monkeypatch):
+    """The results of the arm that was not taken, given out by the first call: found within 50 programs."""
+    from micrograd.compile.jit import Jit
+
+    real = Jit._answer
+
+    def careless(self, found, variant, new, leaves, wanted, wait):
+        if found.staged and new and not (wanted or wait or found.captured):
+            return variant.with_constants(list(found.numbers))
+        return real(self, found, variant, new, leaves, wanted, wait)
+
+    monkeypatch.setattr(Jit, "_answer", careless)
+    with pytest.raises(Failure, match="first call"):
+        for seed in range(30, 80):
+            program = generate(seed, results=True)
+            results.agrees(program, POINTS[program.inputs], random.Random(seed), False)
+
+
+def test_every_kind_of_result_and_of_call_that_is_not_merged_is_written():
+    text = "".join(generate(seed, results=True).text for seed in range(300))
+    for word in ("None", "True", "'ab'", "()", "{}", "{'a': ", "Pair(", "-0.0", "print(end='')", "np.linspace(",
+                 "re.match(", "warnings.warn(", "logging.getLogger(", "itertools.permutations("):  # fmt: skip
+        assert f"return {word}" in text or f"    {word}" in text or f"= {word}" in text or f"({word}" in text, word
 
 
 @pytest.mark.parametrize("seed", range(100, 108))

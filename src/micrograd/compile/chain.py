@@ -146,7 +146,7 @@ class Tracer:
 
     def _compare(self, found: Trace) -> None:
         """Raise a TraceError where a trace has computed something else than the function does with plain numbers."""
-        compares = found.sampled and bool(found.numbers)
+        compares = found.sampled and found.holds
         decided = not compares or on_numbers.compare(self.code, self.arrange, found, self.given, self.rows)
         self._note(found, decided)
 

@@ -164,18 +164,20 @@ class Jit:
         self, found: Trace, variant: PointVariant, new: bool, leaves: list[Any], wanted: tuple[int, ...], wait: bool
     ) -> list[Any] | None:
         """The results of a variant that was just traced on these arguments; None where it does not hold for them."""
-        known = not wanted and not found.captured and found.sampled  # what the trace has computed is the result
-        if found.staged and known and not found.numbers and found.tape.outputs:
-            return None
+        guarded = found.staged and bool(found.tape.guards)  # staging has looked at no numbers, so the guards decide
+        computed = (
+            not wanted and not found.captured and found.sampled and not guarded
+        )  # the results, by the trace itself
         try:
-            flat: list[Any] | None = None
             if not new or wait or wanted or found.captured:
                 flat = variant.run(leaves, wanted, wait)
             else:
-                variant.compile_later(None, "it was called")
-            if flat is None and known:
+                flat = None if computed else variant.interpret(leaves)
+                if computed or flat is not None:
+                    variant.compile_later(None, "it was called")
+            if flat is None and computed:
                 flat = variant.with_constants(list(found.numbers))
-            elif flat is None and found.sampled:
+            elif flat is None and found.sampled and not guarded:
                 flat = variant.interpret(leaves)
         except BaseException:
             if new and not found.staged:  # the next call begins again, after Ctrl-C as after an error

@@ -54,8 +54,6 @@ def rolled(
             return None
         if not verified(user, arrange, found, row, others):
             return None
-        if not found.sampled:
-            found.numbers = []
     return found
 
 

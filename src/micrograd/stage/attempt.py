@@ -18,7 +18,7 @@ from micrograd.tape import interpret
 from micrograd.tape.passes import prune
 from micrograd.tape.tape import PICK, Tape
 from micrograd.tape.trace import Trace, peek, trace, user_depth
-from micrograd.tree import NUMBER, name_of, without_bools
+from micrograd.tree import NUMBER, alike, name_of, without_bools, written
 
 CANDIDATES = 64  # rows that are looked at, of which those are checked that take an arm that none before them took
 CHECKED = 12
@@ -89,8 +89,7 @@ def merged(
 def verified(user: Callable[..., Any], arrange: Arrange, found: Trace, row: list[float], others: Others) -> bool:
     """Whether a staged trace gives what plain runs give, on this row and on others that take other arms.
 
-    It counts as checked as soon as it holds for one of them, or if every one of them takes too long to be interpreted. It has
-    no results (`numbers`) of a row that it does not hold for.
+    It counts as checked as soon as it holds for one of them, or if every one of them takes too long to be interpreted.
     """
     found.arms = Arms() if found.merged else None
     left = in_vain = max(WORK, 4 * len(found.tape))
@@ -113,8 +112,7 @@ def verified(user: Callable[..., Any], arrange: Arrange, found: Trace, row: list
     found.checked = any(agree) or long > 0
     if long and not any(agree):
         found.notes[""] = f"not compared with plain Python: a row takes more than {ROW:,} instructions"
-    if agree[0] is None:
-        found.numbers = []
+    found.holds = agree[0] is not None
     return all(one is not False for one in agree)
 
 
@@ -167,9 +165,10 @@ def agrees(
         what = f"raises {type(error).__name__}"
     else:
         want = plain.numbers
+        same = alike(found.shape, plain.shape) and (found.of_rows or _counts(found) == _counts(plain))
         differ = [k for k, (a, b) in enumerate(zip(got, want)) if not same_bits(a, b)]
-        right = not differ
-        if differ and set(differ) <= found.derivatives:
+        right = same and not differ
+        if same and differ and set(differ) <= found.derivatives:
             right = all(close(got[k], want[k], 0.0) for k in differ)  # no need for bounds, which take long
             if not right:
                 bounds = [rounding(t.tape, row, peek(t.captured)) for t in (found, plain)]
@@ -177,7 +176,7 @@ def agrees(
         if right:
             compare_row(user, arrange, plain, row, found.given, bool(found.of_rows))
             return True, took
-        what = f"gives {want}"
+        what = f"gives {want}" if same else f"gives {written(plain.shape)} in place of {written(found.shape)}"
     warnings.warn(
         f"the merged paths of {name_of(user)} give {got} for the numbers {row}, where plain Python {what}\n"
         "  Its paths are compiled one by one instead, so the results are right.\n"
@@ -186,6 +185,11 @@ def agrees(
         stacklevel=user_depth(),
     )
     return False, took
+
+
+def _counts(found: Trace) -> list[tuple[int, Any]]:
+    """The results that are whole numbers in every call, which stay ints."""
+    return [(k, x) for k, x in found.constants if type(x) is int]
 
 
 def _chosen(tape: Tape, captured: list[Value], rows: list[list[float]]) -> list[list[float]]:

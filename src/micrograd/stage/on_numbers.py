@@ -19,7 +19,7 @@ from micrograd.jacobians import hessian, jacobian
 from micrograd.stage.agree import close, rounding
 from micrograd.tape.trace import Trace, peek, trace
 from micrograd.transforms import Derived, grad, value_and_grad
-from micrograd.tree import NUMBER, Shape, fixed, flatten, name_of, without_bools
+from micrograd.tree import NUMBER, Shape, alike, flatten, name_of, without_bools, written
 
 _NUMBERS = observed.ELSEWHERE - 1  # the trace in which functions run on plain numbers
 SAME_ARGUMENTS = (grad, value_and_grad, jacobian, hessian)  # what they make is called as the function itself is
@@ -36,36 +36,39 @@ def compare(f: Any, arrange: Arrange, found: Trace | None, given: list[Any], row
     """
     if any(isinstance(x, Value) for x in given):
         return True
-    written = f
-    while isinstance(written, Derived) and written.made_of[0] in SAME_ARGUMENTS:
-        written = written.made_of[1]
+    inner = f
+    while isinstance(inner, Derived) and inner.made_of[0] in SAME_ARGUMENTS:
+        inner = inner.made_of[1]
 
     def run(*numbers: Any) -> Any:
         args, kwargs = arrange(list(numbers))
-        result = written(*args, **kwargs)
+        result = inner(*args, **kwargs)
         return without_bools(result) if rows else result
 
     values = [float(x) for x in given]
     try:
-        results = _run(run, given)
+        result = _run(run, given)
+        shape, got = _flat(result)
     except (AttributeError, TypeError):
         return True
     except Exception:
         return False
-    if written is not f or found is None:
+    if inner is not f or found is None:
         found = trace(run, ("tuple", (NUMBER,) * len(values)), values, frozen=True, origins=None if rows else given)
-    got = peek([x for x in results if not isinstance(x, complex)])
-    if len(got) < len(found.numbers):  # (-8.0)**0.5 is a complex number in Python, and nan in IEEE arithmetic
-        got = peek([nan if isinstance(x, complex) else x for x in results])
-    if len(got) == len(found.numbers):
+    if not alike(found.shape, shape):
+        as_nan = _flat(
+            result, complex_is_nan=True
+        )  # (-8.0)**0.5 is a complex number in Python, and nan in IEEE arithmetic
+        shape, got = as_nan if alike(found.shape, as_nan[0]) else (shape, got)
+    if alike(found.shape, shape):
         differ = [k for k, (a, b) in enumerate(zip(got, found.numbers)) if a != b and (a == a or b == b)]
         if not differ or _by_rounding(found, values, got, differ, _coarseness(given)):
             return True
-        got, traced = [got[k] for k in differ], [found.numbers[k] for k in differ]
+        with_numbers, traced = [_text([numbers[k] for k in differ]) for numbers in (got, found.numbers)]
     else:
-        traced = found.numbers
+        with_numbers, traced = written(shape), written(found.shape)
     raise TraceError(
-        f"{name_of(written)} gives {_text(traced)} when it is traced, and {_text(got)} for the numbers themselves\n"
+        f"{name_of(inner)} gives {traced} when it is traced, and {with_numbers} for the numbers themselves\n"
         "  It is traced on Values in place of numbers, and takes another course with them: an `except` catches an error that "
         "only a Value raises, type(x) or hasattr(x, ...) decides, or a whole number is needed.\n"
         "  Use micrograd.math in place of math, and isinstance in place of type; name the arguments that are counts, "
@@ -92,26 +95,32 @@ def compare_row(
     compare(f, arrange, found, given, rows)
 
 
-def _run(run: Callable[..., Any], given: Sequence[Any]) -> list[Any]:
-    """The numbers that a function returns, complex ones too. Compiled functions that it calls are run as they are written."""
-
-    def other(x: Any, to: list[Any]) -> Shape:
-        if isinstance(x, complex):
-            to.append(x)
-        return fixed(x)
-
-    leaves: list[Any] = []
+def _run(run: Callable[..., Any], given: Sequence[Any]) -> Any:
+    """What a function returns for numbers. Compiled functions that it calls are run as they are written."""
     with observed.no_grad():
         watch = observed.set_watch(None, None)
         before = observed.set_trace(_NUMBERS)  # nothing that needs memory stands between these two and their `finally`
         try:
-            flatten(run(*given), leaves, other)
+            return run(*given)
         finally:
             try:
                 observed.set_watch(*watch)
             finally:
                 observed.set_trace(before)
-    return leaves
+
+
+def _flat(result: Any, complex_is_nan: bool = False) -> tuple[Shape, list[float]]:
+    """The shape of a result, and the numbers in it."""
+
+    def other(x: Any, to: list[Any]) -> Shape:
+        if complex_is_nan and isinstance(x, complex):
+            to.append(nan)
+            return NUMBER
+        return flatten(x, to)
+
+    leaves: list[Any] = []
+    shape = flatten(result, leaves, other)
+    return shape, peek(leaves)
 
 
 def _by_rounding(found: Trace, values: list[float], got: list[float], differ: list[int], coarseness: float) -> bool:

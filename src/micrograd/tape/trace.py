@@ -65,6 +65,7 @@ class Trace:
         self.tape, self.captured, self.shape = tape, captured, shape
         self.numbers: list[float] = []  # the results of that run
         self.sampled = True  # whether these are known: not if a loop of the tape was too long to be interpreted
+        self.holds = True  # of a staged trace: whether it holds for the numbers that it was made on, so far as is known
         self.constants: list[tuple[int, Any]] = []  # which of them are no Values, and what they are
         self.staged = False  # whether the function was interpreted for all rows, and not run on the numbers of one
         self.of_rows = False  # of a staged trace: whether it is of a function of rows, whose bools are numbers
