@@ -220,3 +220,12 @@ def test_the_order_lab_works_on_any_graph(page: Any, key: str) -> None:
     assert "every gradient is right" in page.inner_text(".panel:visible .verdict")
     page.click("[data-order='postorder']")
     assert key in ("square", "double") or "wrong" in page.inner_text(".panel:visible .verdict")
+
+
+def test_a_right_order_has_a_green_timeline_to_its_end(page: Any) -> None:
+    pick(page, "order")
+    page.click("[role='tab']:has-text('Order lab')")
+    page.click("[data-order='reverse']")
+    assert page.locator(".track.lab").evaluate("(e) => e.style.getPropertyValue('--mark')") == "100%"
+    page.click("[data-order='preorder']")
+    assert page.locator(".track.lab").evaluate("(e) => parseFloat(e.style.getPropertyValue('--mark'))") < 100

@@ -17,6 +17,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from test_axe import AXE, wrong
 
 from micrograd.cli import main
 from micrograd.errors import MicrogradError
@@ -86,9 +87,15 @@ def test_the_wheel_is_pure_complete_and_the_same_each_time() -> None:
     assert sorted(line.split(",")[0] for line in record.splitlines()) == sorted(names)
 
 
+def code(page: Any) -> str:
+    """The text of the editor."""
+    lines: list[str] = page.locator(".cm-line").all_inner_texts()
+    return "\n".join(line.replace("\n", "") for line in lines)
+
+
 def write(page: Any, name: str, text: str) -> None:
     page.click(f"[data-exercise='{name}']")
-    page.fill(".editor", text)
+    page.fill(".cm-content", text)
 
 
 def check(page: Any) -> str:
@@ -102,23 +109,25 @@ def check(page: Any) -> str:
 def test_the_workshop_runs_in_the_browser(visit: Visit, served: str) -> None:
     page = visit(f"{served}/workshop.html")
     assert page.locator("[data-exercise]").count() == len(EXERCISES)
-    assert '"""Exercise 1: slope' in page.input_value(".editor")
+    assert code(page).startswith("def slope(f, x, h=...):")  # what the page says stands not in the editor once more
+    assert "Exercise 1" not in page.inner_text("main") and "central difference" in page.inner_text(".task-text")
     assert (
         page.locator("[data-do='solution']").is_disabled() and page.locator("[data-do='next-exercise']").is_disabled()
     )
     page.click("[data-do='hint']")
     assert BY_NAME["e01_slope"].hints[0] in page.inner_text(".findings")
     wrong = BY_NAME["e01_slope"].solution.replace("(2 * h)", "h")
-    page.fill(".editor", wrong)
+    page.fill(".cm-content", wrong)
     assert "twice the slope" in check(page)
-    page.fill(".editor", BY_NAME["e01_slope"].solution + "\nprint('hello')\n")
+    page.fill(".cm-content", BY_NAME["e01_slope"].solution + "\nprint('hello')\n")
     assert "Passed" in check(page) and "hello" in page.inner_text(".findings")
     page.click("[data-do='next-exercise']")
-    assert "Exercise 2" in page.input_value(".editor")
+    assert page.inner_text("h2") == "partials" and "def partials" in code(page)
     page.reload()
     assert page.locator("[data-exercise='e01_slope'] .tick.done").count() == 1
     page.click("[data-exercise='e01_slope']")
-    assert "hello" in page.input_value(".editor")
+    assert "hello" in code(page) and "Exercise 1" not in code(page)
+    assert page.locator("progress.meter").evaluate("(bar) => bar.value") == 1
 
 
 @needs_pyodide
@@ -128,6 +137,8 @@ def test_a_wrong_rule_opens_the_learners_pass_at_the_first_wrong_contribution(vi
         write(page, name, BY_NAME[name].solution)
     write(page, "e04_rules", BY_NAME["e04_rules"].solution.replace("+=", "="))
     assert "a got 1, should get 2: you wrote = where += is needed" in check(page)
+    assert not page.locator(".findings pre").is_visible()  # the stage has the same steps
+    page.click(".findings summary")
     assert "b = a + a: a.grad 0 -> 1" in page.inner_text(".findings pre")
     assert "adds 1 to a.grad" in page.inner_text(".stage .sentence")
     assert page.inner_text(".stage .count") == "4 / 4"
@@ -143,7 +154,10 @@ def test_all_exercises_pass_and_files_are_saved_and_loaded(visit: Visit, served:
             write(page, exercise.name, exercise.solution)
         check(page)
         assert page.locator(".findings .verdict.good").count() == 1, (exercise.name, page.inner_text(".findings"))
-        if exercise.name == "m1_draw":
+        if exercise.name == "e11_tanh_relu":
+            assert page.inner_text(".stage .count") == "17 / 17"  # a pass by the learner's own code, with nothing wrong
+            assert "_backward() adds" in page.inner_text(".stage .sentence")
+        if exercise.milestone:
             assert page.locator("img.drawn").evaluate("(img) => img.decode().then(() => img.naturalWidth > 100)")
     with page.expect_download() as saving:
         page.click("header [data-do='save']")
@@ -159,13 +173,52 @@ def test_all_exercises_pass_and_files_are_saved_and_loaded(visit: Visit, served:
 
 
 @needs_pyodide
+def test_the_editor_indents_marks_the_line_of_an_error_and_can_be_left(visit: Visit, served: str) -> None:
+    page = visit(f"{served}/workshop.html")
+    page.fill(".cm-content", "def slope(f, x, h=1e-5):")
+    page.press(".cm-content", "End")
+    page.keyboard.press("Enter")
+    page.keyboard.type("return nothing")
+    assert code(page) == "def slope(f, x, h=1e-5):\n    return nothing"
+    page.keyboard.press("Control+Enter")
+    page.locator(".findings .verdict").wait_for(timeout=90_000)
+    assert "NameError" in page.inner_text(".findings") and "e01_slope.py:" in page.inner_text(".findings")
+    assert page.inner_text(".cm-pointed") == "    return nothing"
+    page.keyboard.type("0")
+    assert page.locator(".cm-pointed").count() == 0
+    page.keyboard.press("Home")
+    page.keyboard.press("Tab")
+    assert code(page).endswith("\n        return nothing0")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.dataset.do") == "check"
+    assert page.evaluate("getComputedStyle(document.querySelector('.cm-line span')).fontWeight") == "700"
+
+
+@needs_pyodide
+@pytest.mark.skipif(AXE is None, reason="axe-core is not installed")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_the_workshop(visit: Visit, served: str, scheme: str) -> None:
+    for width in (1440, 390):
+        page = visit(f"{served}/workshop.html", width=width, height=860, scheme=scheme, reduced_motion="reduce")
+        assert not wrong(page)
+        write_all = {name: BY_NAME[name].solution for name in ("e01_slope", "e02_partials", "e03_value")}
+        bad = BY_NAME["e04_rules"].solution.replace("+=", "=")
+        known = {"version": 1, "files": {**write_all, "e04_rules": bad}, "passed": list(write_all)}
+        page.evaluate("(known) => localStorage.setItem('micrograd.workshop', JSON.stringify(known))", known)
+        page.reload()
+        assert "where += is needed" in check(page)
+        assert not wrong(page) and page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@needs_pyodide
 def test_code_without_an_end_is_stopped_and_the_page_goes_on(visit: Visit, served: str) -> None:
     page = visit(f"{served}/workshop.html")
     page.evaluate("document.title")  # the page is there
     text = page.context.request.get(f"{served}/workshop.html").text().replace('"seconds":60', '"seconds":1')
     page.route("**/workshop.html", lambda route: route.fulfill(body=text, content_type="text/html"))
     page.reload()
-    page.fill(".editor", "def slope(f, x, h=1e-5):\n    while True:\n        pass\n")
+    page.fill(".cm-content", "def slope(f, x, h=1e-5):\n    while True:\n        pass\n")
     assert "stopped after 1 seconds" in check(page)
-    page.fill(".editor", BY_NAME["e01_slope"].solution)
+    page.fill(".cm-content", BY_NAME["e01_slope"].solution)
     assert "Passed" in check(page)

@@ -152,6 +152,15 @@ def test_only_contributions_are_judged():
         (0.01, 0.010049, True),  # shown as 0.01
         (39.1, 39.0, True),
         (40.0, 39.0, False),
+        (0.33, 1 / 3, True),  # rounded to two figures
+        (0.66, 2 / 3, True),  # cut after two figures
+        (0.67, 2 / 3, True),
+        (0.34, 1 / 3, False),
+        (0.3, 1 / 3, False),  # one figure
+        (0.0099, 0.0098660, True),  # 1 - 0.9901, computed with the digits that are shown
+        (-2.2, -2.211823, True),
+        (180.0, 176.0, False),  # shown in full, so all of its digits count
+        (1.9, 1.88, False),
     ],
 )
 def test_an_answer_is_judged_by_relative_size_and_by_its_sign(said, wanted, right):

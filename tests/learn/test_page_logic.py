@@ -12,7 +12,7 @@ import pytest
 from learn.in_node import needs_node, run_in_node
 from micrograd.learn import frames, page, texts
 from micrograd.learn.expression import parse
-from micrograd.learn.lesson import PRESETS, judge
+from micrograd.learn.lesson import PRESETS, judge, near
 from micrograd.learn.orders import ORDERS
 from micrograd.learn.orders import run as run_order
 from micrograd.learn.sentences import show
@@ -195,6 +195,15 @@ def test_numbers_read_as_in_python() -> None:
         k / 64 for k in range(-400, 400)
     ]
     assert node("return (data.map(numbers.show));", numbers) == [show(x) for x in numbers]
+
+
+def test_answers_are_near_as_in_python() -> None:
+    rng = random.Random(7)
+    wanted = [rng.choice([1, -1]) * rng.uniform(1, 10) * 10 ** rng.randint(-6, 6) for _ in range(200)]
+    wanted += [1 / 3, -2 / 3, 0.009866, 39.0, 176.0, 1.88, 1e-300, 5e-324, 1.7e307, 0.30333]
+    pairs = [(float(f"{x:.{k}g}") * f, x) for x in wanted for k in (1, 2, 3, 4, 9) for f in (1, -1, 1.01, 0.99)]
+    assert node("return data.map(([a, b]) => judge.near(a, b));", pairs) == [near(a, b) for a, b in pairs]
+    assert len({near(a, b) for a, b in pairs}) == 2
 
 
 def test_a_nudge_agrees_with_the_gradient() -> None:

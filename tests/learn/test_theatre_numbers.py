@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
 from test_theatre import STATE, expose
 
+from learn.in_node import NODE, run_in_node
 from micrograd import data, losses, nn
 from micrograd.learn import watch
 
@@ -36,3 +39,17 @@ def test_a_run_that_leaves_the_numbers_says_so(visit: Visit, tmp_path: Path) -> 
     assert one.locator("[data-do='step']").is_disabled() and not one.evaluate(STATE)["playing"]
     one.click("[data-do='reset']")
     assert one.locator("[data-do='step']").is_enabled()
+
+
+def test_the_chart_of_the_loss_shows_what_comes_after_a_large_first_loss() -> None:
+    if NODE is None:
+        pytest.skip("node is not installed: the page's code was not run")
+    script = (
+        "return data.map((losses) => { const s = curve.lossScale(losses); return [s.marks, losses.map(s.share)]; });"
+    )
+    falling, flat, below, none = run_in_node(script, [[100, 1, 0.1, 0.01], [0.5, 0.5], [2, -1, 0.5], []], "curve.js")
+    marks, shares = falling
+    assert marks[0] == pytest.approx(0.01) and marks[-1] == 100 and all(a < b for a, b in pairwise(marks))
+    assert shares[0] > 0.95 and shares[3] == 0.0 and 0.4 < shares[1] < 0.6 and shares[1] - shares[2] > 0.2
+    assert 0 < flat[1][0] == flat[1][1] <= 1
+    assert below == [[-1, 2], [1, 0, 0.5]] and none[1] == []

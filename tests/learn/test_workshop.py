@@ -322,3 +322,31 @@ def test_the_command_runs_as_a_program(solved):
     done = subprocess.run(command, cwd=solved, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "passed  e02_partials" in done.stdout and "e03_value.py is missing" in done.stdout
+
+
+LUCKY = """
+def topological(root):
+    order, seen, stack = [], set(), [root]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            order.append(node)
+            stack.extend(node._prev)
+    return order[::-1]
+"""
+
+
+def test_the_page_of_a_wrong_order_shows_a_graph_on_which_it_matters(solved):
+    from micrograd.learn import orders
+    from micrograd.learn.expression import parse
+    from micrograd.learn.frames import frames
+
+    (solved / "e05_order.py").write_text(LUCKY)  # on a tree, this order is right
+    verdict = judge("e05_order", solved)
+    assert not verdict.passed and verdict.replay is not None
+    order = verdict.replay["open"]["lab"]["order"]
+    program = next(line for line in verdict.timeline if "Value(" in line)
+    text = "; ".join(part for part in program.split("; ") if "Value" not in part)
+    leaves = {name: float(x[:-1]) for name, x in (p.split(" = Value(") for p in program.split("; ") if "Value" in p)}
+    assert orders.run(frames(parse(text).build(leaves), names={}), order).first >= 0

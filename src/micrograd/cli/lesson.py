@@ -1,4 +1,4 @@
-"""micrograd lesson: write a lesson in Markdown, check its numbers, and build it into one HTML file."""
+"""micrograd lesson: write a lesson in Markdown, check its numbers at each save, and build it into one HTML file."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Any
 
 from micrograd.cli.main import BadArgument
 
-ACTIONS = ("new", "check", "build")
+ACTIONS = ("new", "check", "watch", "build")
 
 
 def add_arguments(parser: Any) -> None:
     """The action and the files."""
     parser.add_argument(
-        "action", choices=ACTIONS, help="new starts a file; check computes its numbers; build makes a page"
+        "action",
+        choices=ACTIONS,
+        help="new starts a file; check computes its numbers; watch does so at each save, on a page; build makes a page",
     )
     parser.add_argument(
         "files", nargs="+", metavar="file", help="lesson files (.md); several are built into one course"
@@ -21,6 +23,8 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="build: the page to write (default: beside the first file)"
     )
+    parser.add_argument("--port", type=int, default=0, help="watch: the port on 127.0.0.1 (default: any that is free)")
+    parser.add_argument("--no-browser", action="store_true", help="watch: print the address and open nothing")
 
 
 def run(args: Any) -> int:
@@ -34,6 +38,8 @@ def run(args: Any) -> int:
         if not path.is_file():
             what = "is a folder, not a lesson file" if path.is_dir() else "is not there"
             raise OSError(f"{path} {what}; `micrograd lesson new my-lesson.md` starts a lesson")
+    if args.action == "watch":
+        return _watch(paths, args)
     return _check(paths) if args.action == "check" else _build(paths, args.output)
 
 
@@ -45,7 +51,7 @@ def _new(paths: list[Path]) -> int:
         if path.exists():
             raise BadArgument(f"{path} already exists and was not changed")
         path.write_text(template, encoding="utf-8")
-        print(f"wrote {path}\nnext: micrograd lesson check {path}; micrograd lesson build {path}")
+        print(f"wrote {path}\nnext: micrograd lesson watch {path}; micrograd lesson build {path}")
     return 0
 
 
@@ -65,6 +71,29 @@ def _check(paths: list[Path]) -> int:
         if not problems:
             print(f"{path}: every number is right")
     return int(wrong > 0)
+
+
+def _watch(paths: list[Path], args: Any) -> int:
+    from micrograd.learn.course.preview import Preview, serve
+
+    preview = Preview(paths)
+    try:
+        server = serve(preview, args.port)
+    except (OSError, OverflowError) as error:
+        raise OSError(f"port {args.port} cannot be used ({error}); leave --port out, and a free one is taken") from None
+    print(f"the lesson: {server.url}  (the page follows each save; Ctrl-C ends it)", flush=True)
+    if not args.no_browser:
+        import webbrowser
+
+        webbrowser.open(server.url)
+    try:
+        preview.follow(lambda text: print(text, flush=True))
+    except KeyboardInterrupt:
+        print()
+    finally:
+        server.shutdown()
+        server.server_close()
+    return 0
 
 
 def _build(paths: list[Path], output: str | None) -> int:

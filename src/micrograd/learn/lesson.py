@@ -101,12 +101,25 @@ class Verdict:
 
 
 def near(said: float, wanted: float) -> bool:
-    """Whether an answer counts as right: the same sign, and within half a percent or equal as far as it is shown."""
+    """Whether an answer counts as right: the same sign, and within half a percent, or equal as far as it is shown, or cut.
+
+    An answer is cut if it gives a number that is not shown in full, such as 1/3, to two or more significant figures.
+    """
     if said == wanted or (said != said and wanted != wanted):
         return True
     if not (math.isfinite(said) and math.isfinite(wanted)) or said == 0 or (said > 0) != (wanted > 0):
         return False
-    return abs(said - wanted) <= 0.005 * abs(wanted) or show(said) == show(wanted)
+    return abs(said - wanted) <= 0.005 * abs(wanted) or show(said) == show(wanted) or cut(said, wanted)
+
+
+def cut(said: float, wanted: float) -> bool:
+    """Whether an answer has the first two or more significant figures of a number that is not shown in full."""
+    if float(show(wanted).replace("−", "-")) == wanted or said == 0:
+        return False
+    mantissa = repr(abs(said)).partition("e")[0].replace(".", "").strip("0")
+    figures = max(2, len(mantissa))
+    digits, exponent = f"{abs(wanted):.20e}".split("e")
+    return abs(said) in (float(f"{abs(wanted):.{figures - 1}e}"), float(f"{digits[: figures + 1]}e{exponent}"))
 
 
 def judge(timeline: Timeline, frame: Frame, said: float) -> Verdict:

@@ -41,7 +41,8 @@ THEATRE = (
     "theatre",
 )  # after STAGE
 WATCH = (*STAGE, *THEATRE, "help", "watch")
-BENCH = (*STAGE, "progress", "bench")
+EDITOR = ("codemirror", "editor")  # codemirror.js is bundled by `make editor`, and small already
+BENCH = (*EDITOR, *STAGE, "progress", "python", "bench")
 COURSE = (*STAGE, *THEATRE, "leaves", "diagnose", "slope", "progress", "tasks", "drill", "course")
 MODULES = (*STAGE, "code", "leaves", "labs", "lesson", "expression", "link", "help", "app")
 
@@ -58,7 +59,7 @@ _HEAD = """<!doctype html>
 <style>{style}</style>
 </head>
 <body>
-<div id="micrograd"></div>
+<div id="micrograd">{body}</div>
 <noscript>This page steps through a graph with a script of its own, and fetches nothing. Allow its script.</noscript>
 <script type="application/json" id="lesson">{data}</script>
 <script type="module">{script}</script>
@@ -72,13 +73,18 @@ _START = 'start(JSON.parse(document.getElementById("lesson").textContent));\n'
 def module(ops: frozenset[str] | None = None, names: tuple[str, ...] = MODULES) -> str:
     """A front-end as one ES module, with the rows of the op table that are named, or with all of them."""
     parts: list[str] = []
+    bundled = ""
     for name in names:
-        text = _IMPORT.sub("", (STATIC / f"{name}.js").read_text(encoding="utf-8"))
+        text = (STATIC / f"{name}.js").read_text(encoding="utf-8")
+        if name == "codemirror":
+            bundled = text.replace("export const", "const", 1)
+            continue
+        text = _IMPORT.sub("", text)
         if name == "ops" and ops is not None:
             text = _ROW.sub(lambda row: row[0] if row[1] in ops else "", text)
-            parts = [_needed(parts[0], text)]
+            parts[-1] = _needed(parts[-1], text)
         parts.append(re.sub(r"^export (?!default)", "", text, flags=re.M))
-    return squeeze.script("\n".join(parts))
+    return bundled + squeeze.script("\n".join(parts))
 
 
 def _needed(functions: str, text: str) -> str:
@@ -117,11 +123,17 @@ def html(lesson: dict[str, Any], title: str = "micrograd explore") -> str:
 
 
 def document(
-    data: dict[str, Any], script: str, sheet: str, title: str, reach: str = "'none'", more: tuple[str, ...] = ()
+    data: dict[str, Any],
+    script: str,
+    sheet: str,
+    title: str,
+    reach: str = "'none'",
+    more: tuple[str, ...] = (),
+    body: str = "",
 ) -> str:
     """A page with one script, one style sheet and one block of data; `reach` is where the script may connect to.
 
-    `more` are further directives of its Content-Security-Policy.
+    `more` are further directives of its Content-Security-Policy, `body` is what it shows without its script.
     """
     words = texts.current()
     sheet = "body { margin: 0; }\n.mg { min-height: 100vh; }\n" + sheet
@@ -142,6 +154,7 @@ def document(
         style=sheet,
         data=_data(data),
         script=script,
+        body=body,
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from micrograd.learn.course.asks import NUMBER, Ask, number, read_ask
 from micrograd.learn.course.formulas import agrees, evaluate, facts, functions
 from micrograd.learn.course.lessons import Block, Lesson, Problem, Prose, Step
-from micrograd.learn.course.markdown import STATED
+from micrograd.learn.course.markdown import PICTURE, STATED, without_formulas
 from micrograd.learn.course.scenes import Scene, place_of, scenes
 from micrograd.learn.course.training import training
 from micrograd.learn.sentences import show
@@ -152,17 +152,22 @@ def _state(
 
 def _texts(step: Step) -> Iterator[tuple[int, str]]:
     """The lines of prose of a step, with their numbers."""
+
+    def lines(first: int, text: str) -> Iterator[tuple[int, str]]:
+        shown = PICTURE.sub(r"\g<caption>", without_formulas(text))
+        return ((first + k, line) for k, line in enumerate(shown.split("\n")))
+
     yield step.line, step.title
     for part in step.parts:
         if isinstance(part, Prose):
-            yield from ((part.line + k, line) for k, line in enumerate(part.text.split("\n")))
+            yield from lines(part.line, part.text)
             continue
         for name in _TEXTS:
             for entry in part.fields.get(name, []):
                 text = entry.text
                 if name == "wrong":
                     text = text.partition("|")[2]
-                yield from ((entry.line + k, line) for k, line in enumerate(text.split("\n")))
+                yield from lines(entry.line, text)
 
 
 def _numbers_of(scene: Scene | None, step: Step, asks: list[Ask]) -> list[float]:

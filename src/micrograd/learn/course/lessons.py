@@ -24,6 +24,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from micrograd.learn.course import markdown
+
 # The fields of each block; those with a star may occur more than once.
 BLOCKS = {
     "graph": ("name", "use", "expression", "values", "step", "lab", "predict", "leaves"),
@@ -123,6 +125,11 @@ class Lesson:
     drill: list[str] = field(default_factory=list)
     name: str = ""  # of the file, for messages
 
+    @property
+    def folder(self) -> Path:
+        """Where the pictures of the lesson are."""
+        return Path(self.name).parent
+
 
 def slug(text: str) -> str:
     """A name made from a text: its letters and digits, in lower case."""
@@ -161,11 +168,16 @@ def parse(text: str, name: str = "lesson.md") -> Lesson:
 class _Reader:
     def __init__(self, text: str, name: str) -> None:
         self.lines = text.replace("\r\n", "\n").split("\n")
-        self.name = name
+        self.name, self.folder = name, Path(name).parent
         self.problems: list[Problem] = []
 
     def wrong(self, line: int, text: str) -> None:
         self.problems.append(Problem(line, text))
+
+    def shows(self, line: int, text: str) -> None:
+        """Report formulas and pictures of a text that cannot be shown."""
+        for below, told in markdown.problems(text, self.folder):
+            self.wrong(line + below, told)
 
     def lesson(self) -> Lesson:
         start, front = self.front()
@@ -215,8 +227,9 @@ class _Reader:
         def flush() -> None:
             text = "\n".join(prose).strip("\n")
             if text.strip() and steps:
-                skipped = next(k for k, line in enumerate(prose) if line.strip())
-                steps[-1].parts.append(Prose(text, first + skipped))
+                at_line = first + next(k for k, line in enumerate(prose) if line.strip())
+                steps[-1].parts.append(Prose(text, at_line))
+                self.shows(at_line, text)
             elif text.strip():
                 self.wrong(first, "text before the first step: a step begins with a line `## Its title`")
             prose.clear()
@@ -269,6 +282,9 @@ class _Reader:
         known = BLOCKS[kind]
         if known is not None:
             self.fields(block, start + 1, end, known)
+        for entries in block.fields.values():
+            for entry in entries:
+                self.shows(entry.line, entry.text)
         return block
 
     def fields(self, block: Block, start: int, end: int, known: tuple[str, ...]) -> None:

@@ -50,8 +50,10 @@ def data(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str]
     }
 
 
-def html(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str] | None = None) -> str:
-    """One self-contained page with these lessons."""
+def html(
+    lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str] | None = None, *, saved: int = 0
+) -> str:
+    """One self-contained page with these lessons; `saved` counts the saves of lessons that are being written."""
     course = data(lessons, name, title, links)
     played = [
         part["train"]
@@ -61,8 +63,11 @@ def html(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str]
         if "train" in part
     ]
     ops = {node["op"] for graph in course["graphs"] for node in graph["timeline"]["nodes"] if "op" in node}
-    script = page.module(frozenset(ops | used(played)), page.COURSE).replace("export default{startCourse};\n", _START)
-    return page.document(course, script, style(), title)
+    names = (*page.COURSE[:-1], "preview", page.COURSE[-1]) if saved else page.COURSE
+    start = _START + (f"reloadWhenSaved({saved});\n" if saved else "")
+    script = page.module(frozenset(ops | used(played)), names).replace("export default{startCourse};\n", start)
+    pictures = ("img-src data:",)
+    return page.document(course, script, style(), title, "'self'" if saved else "'none'", pictures)
 
 
 @cache
@@ -78,7 +83,7 @@ def _chapter(lesson: Lesson, graphs: dict[str, dict[str, Any]]) -> dict[str, Any
         if scene is not None:
             _add(graphs, scene)
         shown = None if scene is None else _scene(scene)
-        parts = _parts(step, scene, problems)
+        parts = _parts(step, scene, problems, lesson.folder)
         steps.append(
             {"key": step.key, "title": step.title, "milestone": step.milestone, "parts": parts, "scene": shown}
         )
@@ -116,17 +121,17 @@ def _drill(key: str, k: int, shape: Shape, graphs: dict[str, dict[str, Any]]) ->
     return {"skill": shape.skill, "graph": scene.key, "pools": shape.pools, "asks": shape.asks}
 
 
-def _parts(step: Step, scene: Scene | None, problems: list[Problem]) -> list[dict[str, Any]]:
+def _parts(step: Step, scene: Scene | None, problems: list[Problem], folder: Path) -> list[dict[str, Any]]:
     parts: list[dict[str, Any]] = []
     names: set[str] = set()
     for part in step.parts:
         if isinstance(part, Prose):
-            parts.append({"html": markdown.html(part.text)})
+            parts.append({"html": markdown.html(part.text, folder)})
         elif part.kind == "ask":
             asked = read_ask(part, scene, problems, step)
             if asked is not None:
                 names.add(name := unused(asked.name, names))
-                parts.append({"task": {"key": name, **_task(asked)}})
+                parts.append({"task": {"key": name, **_task(asked, folder)}})
         elif part.kind == "curve":
             parts.append({"curve": _curve(part)})
         elif part.kind == "train":
@@ -140,8 +145,12 @@ def _parts(step: Step, scene: Scene | None, problems: list[Problem]) -> list[dic
     return parts
 
 
-def _task(ask: Ask) -> dict[str, Any]:
+def _task(ask: Ask, folder: Path) -> dict[str, Any]:
     block = ask.block
+
+    def html(text: str) -> str:
+        return markdown.html(text, folder)
+
     asked = block.get("question")
     if not asked:
         asked = texts.say("page.what_is", what=f"`{ask.node}.{'data' if ask.kind == 'data' else 'grad'}`")
@@ -149,16 +158,16 @@ def _task(ask: Ask) -> dict[str, Any]:
             asked = texts.say("course.what_arrives", out=f"`{ask.source}`", name=f"`{ask.node}`")
     task: dict[str, Any] = {
         "kind": ask.kind,
-        "question": markdown.html(asked),
-        "why": markdown.html(block.get("why")),
-        "hint": markdown.html(block.get("hint")),
-        "wrong": [[said, markdown.html(text)] for said, _, text, _ in ask.wrong],
+        "question": html(asked),
+        "why": html(block.get("why")),
+        "hint": html(block.get("hint")),
+        "wrong": [[said, html(text)] for said, _, text, _ in ask.wrong],
     }
     more: dict[str, Any] = {"node": ask.node, "source": ask.source, "goal": ask.goal}
     if ask.answer:
         more["answer"] = number(ask.answer)
     if ask.choices:
-        more["choices"] = [[right, markdown.inline(text), markdown.html(said)] for right, text, said in ask.choices]
+        more["choices"] = [[right, markdown.inline(text, folder), html(said)] for right, text, said in ask.choices]
     return task | {key: x for key, x in more.items() if x}
 
 

@@ -14,7 +14,7 @@ from micrograd.learn.course import wheel
 from micrograd.learn.course.page import chapters, html, style
 from micrograd.learn.explorer import Explorer
 from micrograd.learn.theatre import watch
-from micrograd.learn.workshop.catalog import EXERCISES
+from micrograd.learn.workshop.catalog import EXERCISES, Exercise
 
 NAME = "micrograd-course"  # of the progress that a browser keeps
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
@@ -85,10 +85,15 @@ def workshop(links: dict[str, str]) -> str:
     return page.document(bench, script, style(), "micrograd · the workshop", "'self'", more)
 
 
-def _exercise(exercise: Any) -> dict[str, Any]:
-    row = {"name": exercise.name, "milestone": exercise.milestone, "hints": exercise.hints}
-    if exercise.milestone:
-        return {**row, "title": texts.say("bench.milestone_title"), "task": "", "solution": ""}
-    head, _, told = exercise.task.split('"""')[1].partition("\n")
-    title = head.split(":", 1)[1].strip().rstrip(".")
-    return {**row, "title": title, "about": told.strip(), "task": exercise.task, "solution": exercise.solution}
+def _exercise(exercise: Exercise) -> dict[str, Any]:
+    own = {} if exercise.milestone else {"task": exercise.task, "solution": exercise.solution}
+    return {
+        "name": exercise.name,
+        "milestone": exercise.milestone,
+        "title": exercise.title,
+        "about": exercise.about,
+        "hints": exercise.hints,
+        "task": "",
+        "solution": "",
+        **own,
+    }

@@ -1,11 +1,13 @@
-// The workshop in the browser: the learner's files, a Python that checks them, and their own pass on a stage.
+// The workshop in the browser: the learner's files in an editor, a Python that checks them, and their own pass on a stage.
 import { button, contentsMenu, h, put, verdict } from "./dom.js";
+import { createEditor } from "./editor.js";
 import { saveFile } from "./progress.js";
+import { createPython } from "./python.js";
 import { createStage } from "./stage.js";
 import { t, text, useTexts } from "./texts.js";
 
 /**
- * @typedef {{name: string, title: string, milestone: string, about: string, task: string, hints: string[],
+ * @typedef {{name: string, title: string, milestone: boolean, about: string, task: string, hints: string[],
  *            solution: string}} Exercise
  * @typedef {{exercises: Exercise[], texts: any, ideas: any[], links: Record<string, string>, worker: string, wheel: string,
  *            seconds: number}} Bench
@@ -18,6 +20,18 @@ export function isBench(found) {
   const texts = (x) => Boolean(x) && typeof x === "object" && Object.values(x).every((one) => typeof one === "string");
   return Boolean(found) && found.version === 1 && texts(found.files) && Array.isArray(found.passed)
     && found.passed.every((one) => typeof one === "string");
+}
+
+/**
+ * A file in two parts: its head, which says what the page says beside the editor, and the code. A file whose head was
+ * changed has none.
+ * @param {string} file @param {string} task the file as it was given
+ */
+export function splitFile(file, task) {
+  const end = task.indexOf('"""', 3) + 3, head = task.startsWith('"""') ? task.slice(0, end) : "";
+  const rest = file.startsWith(head) ? file.slice(head.length) : file, space = rest.match(/^\n*/)?.[0] ?? "";
+  if (!head || !file.startsWith(head)) return { head: "", code: file };
+  return { head: head + space, code: rest.slice(space.length) };
 }
 
 /** @param {Bench} bench @param {any} place */
@@ -38,44 +52,14 @@ export function startBench(bench, place) {
       // full, or not allowed
     }
   };
+  const python = createPython(bench);
   let at = bench.exercises.find((one) => !known.passed.includes(one.name)) ?? bench.exercises[0];
-  let hints = 0, tries = 0;
-
-  // -- Python, in a thread that can be stopped
-  /** @type {Worker | null} */
-  let worker = null;
-  let serial = 0;
-  /** @param {string} name */
-  function check(name) {
-    const id = ++serial, waits = bench.seconds * 1000;
-    worker ??= new Worker(bench.worker, { type: "module" });
-    const mine = worker;
-    return new Promise((done) => {
-      let timer = 0;
-      const end = (result) => {
-        clearTimeout(timer);
-        mine.removeEventListener("message", hear);
-        done(result);
-      };
-      const stop = () => {
-        mine.terminate();
-        worker = null;
-        end({ verdict: { passed: false, message: t("bench.stopped", { n: String(bench.seconds) }), timeline: [] } });
-      };
-      const hear = ({ data }) => {
-        if (data.id !== id) return;
-        if (data.ready) timer = Number(setTimeout(stop, waits)); // the time of the code, not of loading Python
-        else end(data);
-      };
-      mine.addEventListener("message", hear);
-      mine.addEventListener("error", () => end({ error: t("bench.no_python") }), { once: true });
-      mine.postMessage({ id, name, files: known.files, wheel: bench.wheel });
-    });
-  }
+  let hints = 0, tries = 0, head = "";
 
   // -- the parts
   const root = h("div", { class: "mg whole course bench", dir: text("direction"), lang: text("language") });
   const list = h("ol", { class: "chapters" }), status = h("span", { class: "small quiet", role: "status" });
+  const meter = h("progress", { class: "meter", max: bench.exercises.length, "aria-label": t("bench.progress") });
   const file = h("input", { type: "file", accept: ".json", hidden: true, "aria-label": t("bench.load"), onchange: load });
   const { nav, menu, openMenu, arrange } = contentsMenu(root, t("bench.exercises"));
   const files = (props) => [button(t("bench.save"), () => saveFile(JSON.stringify(known, null, 2), "my-micrograd.json"),
@@ -83,13 +67,14 @@ export function startBench(bench, place) {
   const links = (props) => Object.entries(bench.links).map(([key, to]) => (
     h("a", { ...props, href: to, "data-link": key }, t(`course.links.${key}`))));
   const brand = h("h1", { class: "brand" }, "micrograd ", h("span", { class: "quiet" }, t("bench.brand")));
-  const heading = h("header", { class: "top" }, menu, brand,
-    h("span", { class: "grow" }), status, links({ class: "wordy" }), files({ class: "small wordy" }), file);
+  const heading = h("header", { class: "top" }, menu, brand, meter, status,
+    h("span", { class: "grow" }), links({ class: "wordy" }), files({ class: "small wordy" }),
+    button("◐", theme, { class: "icon", "data-do": "theme", "aria-label": t("page.theme"), title: t("page.theme") }), file);
   put(nav, list, h("div", { class: "files" }, files({ class: "small" }), links({})));
-  const title = h("h2", { tabindex: -1 }), about = h("div", { class: "task-text" });
-  const editor = h("textarea", { class: "editor", spellcheck: "false", autocapitalize: "off", autocomplete: "off", dir: "ltr",
-    wrap: "off", "aria-label": t("bench.editor"), oninput: typed, onkeydown: keyed });
-  const run = button(t("bench.check"), judgeNow, { class: "strong", "data-do": "check" });
+  const title = h("h2", { tabindex: -1 }), about = h("div", { class: "task-text", tabindex: 0, role: "region" });
+  const editor = createEditor({ doc: "", label: t("bench.editor"), onChange: typed, onRun: judgeNow });
+  const field = h("div", { class: "editor" }, editor.el);
+  const run = button(t("bench.check"), judgeNow, { "data-do": "check", title: t("bench.check_key") });
   const hint = button(t("bench.hint"), showHint, { "data-do": "hint" });
   const solution = button(t("bench.solution"), showSolution, { "data-do": "solution" });
   const reset = button(t("bench.reset"), () => {
@@ -97,60 +82,72 @@ export function startBench(bench, place) {
     keep();
     open(at);
   }, { class: "quiet", "data-do": "reset" });
-  const next = button(t("course.next"), () => open(bench.exercises[bench.exercises.indexOf(at) + 1]),
-    { class: "strong", "data-do": "next-exercise" });
+  const following = () => bench.exercises[bench.exercises.indexOf(at) + 1];
+  const next = button(t("course.next"), () => open(following()), { "data-do": "next-exercise" });
+  const keys = h("p", { class: "quiet small keys" }, t("bench.keys"));
   const told = h("div", { class: "told", role: "status", "aria-live": "polite" }), stageBox = h("div", { class: "side-stage" });
-  const article = h("article", { class: "text" }, title, about, editor,
-    h("div", { class: "row wrap" }, run, hint, solution, reset, h("span", { class: "grow" }), next),
-    h("p", { class: "quiet small" }, t("bench.keys")));
+  const article = h("article", { class: "text" }, title, about, field,
+    h("div", { class: "row wrap" }, run, hint, solution, reset, h("span", { class: "grow" }), next), keys);
   const right = h("section", { class: "findings", "aria-label": t("bench.findings") }, told, stageBox);
   root.append(heading, h("div", { class: "columns" }, nav, h("main", {}, article, right)));
   /** @type {any} */
   let stage = null;
 
-  function typed() {
-    known.files[at.name] = editor.value;
+  let loading = false;
+  /** @param {string} code */
+  function typed(code) {
+    if (loading) return;
+    python.warm();
+    known.files[at.name] = head && code.startsWith(head.trimEnd()) ? code : head + code; // a whole file was pasted
     const before = bench.exercises.slice(0, bench.exercises.indexOf(at)).map((one) => one.name);
     known.passed = known.passed.filter((name) => before.includes(name)); // later exercises build on this one
     keep();
     settle();
-  }
-  /** Tab indents; after Escape it leaves the field. */
-  let leaves = false;
-  /** @param {KeyboardEvent} event */
-  function keyed(event) {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      return judgeNow();
-    }
-    if (event.key === "Tab" && !event.shiftKey && !leaves) {
-      event.preventDefault();
-      editor.setRangeText("    ", editor.selectionStart, editor.selectionEnd, "end");
-      return typed();
-    }
-    leaves = event.key === "Escape";
   }
 
   async function judgeNow() {
     if (run.disabled) return;
     const asked = at;
     run.disabled = true;
-    put(told, h("p", { class: "quiet" }, t(worker ? "bench.checking" : "bench.loading")));
+    put(told, h("p", { class: "quiet" }, t(python.ready ? "bench.checking" : "bench.loading")));
     showStage(null);
-    const result = /** @type {any} */ (await check(asked.name));
+    const reply = await python.ask({ name: asked.name, files: known.files });
     run.disabled = false;
     if (asked !== at) return;
-    if (result.error) return put(told, verdict(false, t("bench.failed", { error: result.error })));
+    const stopped = { passed: false, message: t("bench.stopped", { n: String(bench.seconds) }), timeline: [] };
+    if (reply.error === "") return put(told, verdict(false, t("bench.no_python")));
+    if (reply.error) return put(told, verdict(false, t("bench.failed", { error: reply.error })));
     tries += 1;
-    const found = result.verdict;
+    const found = reply.stopped ? stopped : reply.verdict, fresh = found.passed && !known.passed.includes(asked.name);
     if (found.passed) known.passed = [...known.passed.filter((name) => name !== asked.name), asked.name];
     keep();
     settle();
+    tell(asked, found, fresh);
+    if (root.classList.contains("slim")) right.scrollIntoView({ block: "start" });
+  }
+
+  /** What the check found: the verdict, what it rests on, and the learner's own pass.
+   * @param {Exercise} asked @param {any} found @param {boolean} fresh */
+  function tell(asked, found, fresh) {
     const block = (key, words) => (words.trim() ? [h("p", { class: "quiet small" }, t(`bench.${key}`)), code(words)] : []);
-    put(told, verdict(found.passed, found.message || t("bench.passed")), block("steps", found.timeline.join("\n")),
-      block("printed", found.printed ?? ""));
+    const all = known.passed.length === bench.exercises.length;
+    const praise = found.passed && h("p", { class: fresh ? "cheer" : "" },
+      t(all ? "bench.all_done" : found.replay ? "bench.yours_works" : asked.milestone ? "bench.reached" : "bench.go_on"));
+    put(told, verdict(found.passed, found.message || t("bench.passed")), praise,
+      found.passed ? "" : steps(found), block("printed", found.printed ?? ""));
     if (found.picture) showPicture(found.picture);
+    const line = found.passed ? null : found.message.match(new RegExp(`\\b${asked.name}\\.py:(\\d+)`));
+    editor.point(line ? Number(line[1]) - (head.split("\n").length - 1) : 0, line ? found.message : "");
     showStage(found.replay);
+    if (found.passed && !next.disabled) next.focus({ preventScroll: true });
+  }
+
+  /** The steps that led to a fault, in words; folded where the stage shows them. @param {any} found */
+  function steps(found) {
+    const words = found.timeline.join("\n");
+    if (!words.trim()) return "";
+    if (!found.replay) return [h("p", { class: "quiet small" }, t("bench.steps")), code(words)];
+    return h("details", {}, h("summary", { class: "quiet small" }, t("bench.steps")), code(words));
   }
 
   /** @param {string} words */
@@ -162,7 +159,7 @@ export function startBench(bench, place) {
     told.append(h("img", { class: "drawn", src, alt: t("bench.picture") }));
   }
 
-  /** The learner's own pass, at its first wrong contribution. @param {any} replay */
+  /** The learner's own pass: at its first wrong contribution, or all of it. @param {any} replay */
   function showStage(replay) {
     stage?.destroy();
     stage = null;
@@ -174,11 +171,13 @@ export function startBench(bench, place) {
   }
   function showHint() {
     const which = { k: String(hints + 1), n: String(at.hints.length), text: at.hints[hints] };
-    put(told, h("p", { class: "verdict" }, t("bench.hint_of", which)));
+    const said = h("p", { class: "verdict hinted" }, t("bench.hint_of", which));
+    const before = hints ? [...told.querySelectorAll(".hinted")].filter((one) => one.textContent !== said.textContent) : [];
+    put(told, before, said);
     hints = Math.min(hints + 1, at.hints.length - 1);
   }
   function showSolution() {
-    put(told, h("p", { class: "quiet small" }, t("bench.one_solution")), code(at.solution));
+    put(told, h("p", { class: "quiet small" }, t("bench.one_solution")), code(splitFile(at.solution, at.solution).code));
   }
 
   /** @param {Exercise | undefined} exercise */
@@ -186,15 +185,20 @@ export function startBench(bench, place) {
     if (!exercise) return;
     [at, hints, tries] = [exercise, 0, 0];
     put(title, exercise.title);
-    const { milestone } = exercise;
-    const paragraphs = milestone ? [t("bench.milestone", { what: milestone })] : exercise.about.split(/\n\s*\n/);
-    put(about, paragraphs.map((words) => h("p", {}, words)));
-    editor.hidden = reset.hidden = hint.hidden = solution.hidden = Boolean(exercise.milestone);
-    editor.value = known.files[exercise.name] ?? exercise.task;
-    put(told, h("p", { class: "quiet" }, t("bench.about")));
+    const { milestone } = exercise, parts = splitFile(known.files[exercise.name] ?? exercise.task, exercise.task);
+    const paragraphs = milestone ? [t("bench.milestone", { what: exercise.about })] : exercise.about.split(/\n\s*\n/);
+    put(about, paragraphs.map((words) => h("p", {}, words.split("`").map((part, k) => (k % 2 ? h("code", {}, part) : part)))));
+    about.setAttribute("aria-label", exercise.title);
+    field.hidden = reset.hidden = hint.hidden = solution.hidden = keys.hidden = Boolean(milestone);
+    head = parts.head;
+    loading = true;
+    editor.value = parts.code;
+    loading = false;
+    put(told, h("p", { class: "quiet" }, t(milestone ? "bench.milestone_about" : "bench.about")));
     showStage(null);
     openMenu(false);
     settle();
+    list.querySelector("[aria-current]")?.scrollIntoView?.({ block: "nearest" });
     title.focus({ preventScroll: true });
   }
   function settle() {
@@ -205,9 +209,17 @@ export function startBench(bench, place) {
       return h("li", {}, button([tick, words], () => open(one), { class: one === at ? "chapter now" : "chapter",
         "data-exercise": one.name, "aria-current": one === at ? "true" : null }));
     }));
+    const passed = known.passed.includes(at.name), last = at === bench.exercises[bench.exercises.length - 1];
     solution.disabled = !(at.name in known.files) && tries === 0;
-    next.disabled = !known.passed.includes(at.name) || at === bench.exercises[bench.exercises.length - 1];
+    next.disabled = !passed || last;
+    next.classList.toggle("strong", passed && !last);
+    run.classList.toggle("strong", !passed || last);
+    meter.value = known.passed.length;
     status.textContent = t("bench.count", { k: String(known.passed.length), n: String(bench.exercises.length) });
+  }
+  function theme() {
+    const now = root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    root.dataset.theme = now === "dark" ? "light" : "dark";
   }
   async function load() {
     const chosen = file.files[0];
@@ -228,6 +240,7 @@ export function startBench(bench, place) {
   arrange();
   new ResizeObserver(arrange).observe(root);
   open(at);
+  return { editor };
 }
 
 export default { startBench };

@@ -48,10 +48,10 @@ export function createCurve() {
       { loss: now, accuracy: share } = steps[at];
     const losses = steps.map((step) => step.loss),
       known = losses.filter((x) => Number.isFinite(x) && x !== null);
-    const most = Math.max(...known.slice(0, 2000), known.length > 2000 ? max(known) : 0, 1e-12),
+    const scale = lossScale(known),
       last = Math.max(1, steps.length - 1);
     const x = (k) => LEFT + ((W - LEFT - RIGHT) * k) / last,
-      y = (v) => H - BOTTOM - ((H - BOTTOM - TOP) * Math.min(v, most)) / most;
+      y = (v) => H - BOTTOM - (H - BOTTOM - TOP) * scale.share(v);
     loss.setAttribute("d", path(losses, 0, at, x, y));
     later.setAttribute("d", path(losses, at, steps.length - 1, x, y));
     accuracy.setAttribute(
@@ -70,8 +70,7 @@ export function createCurve() {
     spot.setAttribute("cy", String(finite ? y(now) : TOP));
     put(
       labels,
-      letters(LEFT - 5, TOP + 8, show(tidy(most)), "end"),
-      letters(LEFT - 5, H - BOTTOM, "0", "end"),
+      scale.marks.map((v) => letters(LEFT - 5, Math.max(TOP + 8, y(v) + (v === scale.marks[0] ? 0 : 4)), show(tidy(v)), "end")),
       letters(LEFT, H - 6, "0", "start"),
       letters(W - RIGHT, H - 6, String(steps.length - 1), "end"),
     );
@@ -128,11 +127,24 @@ function letters(x, y, text, anchor) {
   return s("text", { x, y, "text-anchor": anchor }, text);
 }
 
-/** @param {number[]} xs */
-function max(xs) {
-  let most = -Infinity;
-  for (const x of xs) if (x > most) most = x;
-  return most;
+/**
+ * Where a loss stands between the bottom of the chart (0) and its top (1), and the losses that are marked. The scale is
+ * logarithmic, so that one large loss at the beginning does not flatten the rest; with a negative loss it is linear.
+ * @param {number[]} losses
+ */
+export function lossScale(losses) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const x of losses) [low, high] = [Math.min(low, x), Math.max(high, x)];
+  if (!(high > 0)) [low, high] = [Math.min(low, 0), Math.max(high, 1)];
+  if (low < 0) {
+    const linear = (v) => Math.min(1, (v - low) / (high - low));
+    return { marks: [low, high], share: linear };
+  }
+  const top = Math.log10(high) + 0.04, bottom = Math.min(Math.log10(Math.max(low, high * 1e-8)), top - 1);
+  const share = (v) => Math.min(1, Math.max(0, v > 0 ? (Math.log10(v) - bottom) / (top - bottom) : 0));
+  const powers = Array.from({ length: 40 }, (_, k) => 10 ** (k - 30)).filter((x) => x > 10 ** bottom * 1.5 && x < high / 1.5);
+  const every = Math.ceil(powers.length / 3);
+  return { marks: [10 ** bottom, ...powers.filter((_, k) => k % every === 0), high], share };
 }
 
 /** Three figures are enough beside a curve. @param {number} x */

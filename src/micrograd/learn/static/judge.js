@@ -1,5 +1,5 @@
 // What is said to a prediction: right, or which wrong idea it comes from. The same rules as lesson.py, from the same data.
-import { show } from "./numbers.js";
+import { parseNumber, show } from "./numbers.js";
 import { calculate, ideas, t } from "./texts.js";
 
 /**
@@ -7,12 +7,23 @@ import { calculate, ideas, t } from "./texts.js";
  * @typedef {import("./graph.js").Numbers} Numbers
  */
 
-/** Whether an answer counts as right: the same sign, and within half a percent or equal as far as it is shown.
+/** Whether an answer counts as right: the same sign, and within half a percent, or equal as far as it is shown, or cut.
  * @param {number} said @param {number} wanted */
 export function near(said, wanted) {
   if (said === wanted || (said !== said && wanted !== wanted)) return true;
   if (!Number.isFinite(said) || !Number.isFinite(wanted) || said === 0 || said > 0 !== wanted > 0) return false;
-  return Math.abs(said - wanted) <= 0.005 * Math.abs(wanted) || show(said) === show(wanted);
+  return Math.abs(said - wanted) <= 0.005 * Math.abs(wanted) || show(said) === show(wanted) || cut(said, wanted);
+}
+
+/** Whether an answer has the first two or more significant figures of a number that is not shown in full.
+ * @param {number} said @param {number} wanted */
+export function cut(said, wanted) {
+  if (parseNumber(show(wanted)) === wanted || said === 0) return false;
+  const mantissa = String(Math.abs(said)).split("e")[0].replace(".", "").replace(/^0+|0+$/g, "");
+  const figures = Math.max(2, mantissa.length), size = Math.abs(wanted);
+  const [digits, exponent] = size.toExponential(20).split("e");
+  return [Number(size.toExponential(figures - 1)), Number(`${digits.slice(0, figures + 1)}e${exponent}`)]
+    .includes(Math.abs(said));
 }
 
 /** What a frame shows, and what a learner may mix up. @param {Graph} graph @param {Numbers} numbers @param {any} frame */

@@ -46,7 +46,8 @@ export function transport(session) {
       h("label", { class: "inline", title: `${t("page.predict_title")} (q)` }, predict, t("page.predict_first"))));
 
   function update() {
-    const { frames, playing, lab } = session.state, { at, total } = session, first = lab ? lab.wrong.first + 1 : 0;
+    const { frames, playing, lab } = session.state, { at, total } = session;
+    const first = !lab ? 0 : lab.wrong.first < 0 ? total : lab.wrong.first + 1; // a right pass is green to its end
     bar.max = String(total);
     bar.value = String(at);
     const place = { k: String(at), n: String(total) };

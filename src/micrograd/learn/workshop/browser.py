@@ -32,9 +32,11 @@ def check(name: str, files: str) -> str:
             if not exercise.milestone:
                 (folder / exercise.file).write_text(given.get(exercise.name, exercise.task), encoding="utf-8")
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            verdict = judge(name, folder)
-        drawn = folder / "my_graph.svg"
-        picture = drawn.read_text(encoding="utf-8") if drawn.exists() else ""
-    if verdict.replay is not None:  # the page has a stage of its own, and there is no file to open
+            verdict = judge(name, folder, show=True)
+        drawn = next(folder.glob("my_*.svg"), None)  # by a milestone
+        picture = drawn.read_text(encoding="utf-8") if drawn else ""
+    if (
+        verdict.replay is not None and not verdict.passed
+    ):  # the page has a stage of its own, and there is no file to open
         verdict.timeline = verdict.timeline[:-1]
     return json.dumps({**asdict(verdict), "printed": printed.getvalue()[:SHOWN], "picture": picture})

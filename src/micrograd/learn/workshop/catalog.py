@@ -13,7 +13,7 @@ class Exercise:
     """One step of the workshop. A milestone has no file of its own: it runs what the learner has built so far."""
 
     name: str
-    milestone: str = ""  # what it shows
+    milestone: bool = False
 
     @property
     def file(self) -> str:
@@ -29,6 +29,21 @@ class Exercise:
     def solution(self) -> str:
         """A file that passes."""
         return self._text("solution")
+
+    @property
+    def title(self) -> str:
+        """What it is about, in a word or two."""
+        return self._told()[0]
+
+    @property
+    def about(self) -> str:
+        """The task in words; of a milestone, what it shows."""
+        return self._told()[1]
+
+    def _told(self) -> tuple[str, str]:
+        text = self._text("about") if self.milestone else self.task.split('"""')[1].split(":", 1)[1]
+        title, _, about = text.strip().partition("\n")
+        return title.strip().rstrip("."), about.strip()
 
     @property
     def hints(self) -> list[str]:
@@ -51,14 +66,14 @@ EXERCISES = [
     Exercise("e09_power"),
     Exercise("e10_exp_log"),
     Exercise("e11_tanh_relu"),
-    Exercise("m1_draw", "your Value draws its own graph, with gradients, into my_graph.svg"),
+    Exercise("m1_draw", milestone=True),
     Exercise("e12_checker"),
     Exercise("e13_neuron"),
     Exercise("e14_mlp"),
     Exercise("e15_loss"),
     Exercise("e16_step"),
     Exercise("e17_adam"),
-    Exercise("m2_moons", "your network, your loss and your Adam separate two half moons"),
+    Exercise("m2_moons", milestone=True),
     Exercise("e18_softmax"),
     Exercise("e19_cross_entropy"),
     Exercise("e20_attention"),

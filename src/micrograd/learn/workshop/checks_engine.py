@@ -121,9 +121,26 @@ def _plain(program: Program, make: Any) -> tuple[list[Any], dict[int, str]]:
     return values, {id(v): name for v, name in zip(values, program.names())}
 
 
+def _misplaced(program: Program, order: list[Any], names: dict[int, str]) -> Fault | None:
+    """The fault of an order in which a node comes before one that it is made from; None if there is none."""
+    ids = [id(v) for v in order]
+    for v in order:
+        for child in v._prev:
+            if ids.index(id(child)) > ids.index(id(v)):
+                me, other = names[id(v)], names[id(child)]
+                message = f"{me} stands before {other}, which it is made from. Append a node after its operands."
+                mine = [names[i] for i in ids]
+                lines = [program.text(), "your order: " + ", ".join(mine)]
+                return Fault(message, lines, order=(program, mine[::-1]))
+    return None
+
+
 def e05_order(load: Load) -> None:
     """Each node once, operands first, root last, to any depth."""
+    from micrograd.learn.workshop.replay import replay
+
     topological, make, rng = load("e05_order").topological, load("e04_rules").Value, random.Random(5)
+    found: Fault | None = None
     for kind in (programs.tree, programs.shared, *[programs.graph] * 10):
         program = kind(rng)
         values, names = _plain(program, make)
@@ -143,14 +160,12 @@ def e05_order(load: Load) -> None:
                 )
         missing = [name for i, name in names.items() if i not in ids]
         require(not missing, f"{', '.join(missing)} is missing in your list. In {program.text()}.")
-        for v in order:
-            for child in v._prev:
-                if ids.index(id(child)) > ids.index(id(v)):
-                    me, other = names[id(v)], names[id(child)]
-                    message = f"{me} stands before {other}, which it is made from. Append a node after its operands."
-                    mine = [names[i] for i in ids]
-                    lines = [program.text(), "your order: " + ", ".join(mine)]
-                    raise Fault(message, lines, order=(program, mine[::-1]))
+        fault = _misplaced(program, order, names)
+        if fault and replay(fault):  # on some graphs a wrong order happens to give the right gradients
+            raise fault
+        found = found or fault
+    if found:
+        raise found
     chain = make(1.0)
     for _ in range(5000):
         chain = chain + 1.0

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from micrograd import Value, losses, optim
+from micrograd.learn.workshop.boundary import boundary
 from micrograd.learn.workshop.programs import Fault, Idea, compare, difference, number, require, show
 
 Load = Callable[[str], Any]
@@ -348,7 +349,10 @@ def m2_moons(load: Load) -> str:
             first, best = (loss.data if turn == 0 else first), max(best, right)
             if right >= 0.95 * len(ys) and turn > 0:
                 sunk = f"loss {first:.3f} -> {loss.data:.3f}"
-                return f"Moons: {right} of {len(ys)} points after {turn} steps, {sunk}, all by your code."
+                drawn = Path(load("e14_mlp").__file__).parent / "my_moons.svg"
+                drawn.write_text(boundary(net, xs, ys), encoding="utf-8")
+                told = f"Moons: {right} of {len(ys)} points after {turn} steps, {sunk}, all by your code."
+                return f"{told} {drawn.name} shows what your network decides where."
             if turn == 4 and loss.data == first:
                 raise Fault("The loss has not moved in four steps: do the parameters of the network reach Adam?")
             for p in net.parameters():

@@ -41,9 +41,7 @@ def require_workshop(folder: Path) -> None:
 def touched(exercise: Exercise, folder: Path) -> bool:
     """Whether the learner has changed the file."""
     path = folder / exercise.file
-    return bool(exercise.milestone) or (
-        path.exists() and path.read_text(encoding="utf-8", errors="replace") != exercise.task
-    )
+    return exercise.milestone or (path.exists() and path.read_text(encoding="utf-8", errors="replace") != exercise.task)
 
 
 def check_in_order(
@@ -76,7 +74,7 @@ def check_in_order(
 
 def report(exercise: Exercise, run: Run) -> str:
     """A failed check in words: what is wrong first, then the steps that led there and what the code printed."""
-    where = exercise.milestone and f"milestone: {exercise.milestone}"
+    where = exercise.milestone and f"milestone: {exercise.about}"
     lines = [f"\nnot yet {where or exercise.file}", "", run.verdict.message]
     if run.verdict.timeline:
         lines += ["", texts.get("bench.steps"), *[f"  {line}" for line in run.verdict.timeline]]

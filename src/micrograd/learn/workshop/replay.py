@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from micrograd import Value
+from micrograd.learn import orders
 from micrograd.learn.explorer import preset
 from micrograd.learn.frames import Timeline, frames
 from micrograd.learn.workshop.mirror import mirror
 from micrograd.learn.workshop.programs import Fault, close
+from micrograd.learn.workshop.samples import SAMPLES
 
 TITLE = "your own pass"
 # The slopes of an op by its name in the exercises, from the data of its inputs.
@@ -27,15 +29,18 @@ SLOPES: dict[str, Callable[..., Sequence[float]]] = {
 
 
 def replay(fault: Fault) -> dict[str, Any] | None:
-    """The graph as the stage takes it, and what to show of it; None where a fault has no graph."""
+    """The graph as the stage takes it, and what to show of it; None for a fault that no graph shows."""
     if fault.order is not None:
         program, order = fault.order
         values = program.run(Value)
         for name, value in zip(program.names(), values):
             value.label = name
         made = {name for name, value in zip(program.names(), values) if value._prev}
+        visits = [name for name in order if name in made]
+        if orders.run(frames(values[-1], names={}), visits).first < 0:
+            return None  # a wrong order that happens to give the right gradients here: there is no fault to show
         graph = preset("own", TITLE, values[-1], names={})
-        return {"graph": graph, "open": {"graph": "own", "lab": {"order": [name for name in order if name in made]}}}
+        return {"graph": graph, "open": {"graph": "own", "lab": {"order": visits}}}
     if fault.graph is None:
         return None
     nodes = list(fault.graph.values())
@@ -46,11 +51,7 @@ def replay(fault: Fault) -> dict[str, Any] | None:
             seen.add(id(node))
             node.grad = 0.0
             stack.extend(node._prev)
-    copies = mirror(nodes[-1], live=True)
-    for name, node in fault.graph.items():
-        if id(node) in copies:
-            copies[id(node)].label = name
-    root = copies[id(nodes[-1])]
+    root = _named(fault.graph)
     if not fault.node:  # the value of the root is wrong: its forward pass
         steps = sum(frame.kind == "forward" for frame in frames(root, names={}))
         return {"graph": preset("own", TITLE, root, names={}), "open": {"graph": "own", "step": steps}}
@@ -59,6 +60,23 @@ def replay(fault: Fault) -> dict[str, Any] | None:
         root.label = "L"
     step = first_wrong(frames(root, names={}), fault.node)
     return {"graph": preset("own", TITLE, root, names={}), "open": {"graph": "own", "step": step}}
+
+
+def own_pass(name: str, load: Callable[[str], Any]) -> dict[str, Any] | None:
+    """A whole pass by the learner's code, for an exercise that passed; None where the exercise makes no graph."""
+    if name not in SAMPLES:
+        return None
+    found = preset("own", TITLE, _named(SAMPLES[name](load)), names={})
+    return {"graph": found, "open": {"graph": "own", "step": len(found["timeline"].get("words", ()))}}
+
+
+def _named(nodes: dict[str, Any]) -> Value:
+    """The root, which is the last of the learner's nodes, as a Value: the graph passes on gradients by their own rules."""
+    copies = mirror(list(nodes.values())[-1], live=True)
+    for name, node in nodes.items():
+        if id(node) in copies:
+            copies[id(node)].label = name
+    return copies[id(list(nodes.values())[-1])]
 
 
 def first_wrong(timeline: Timeline, node: str = "") -> int:
