@@ -53,22 +53,34 @@ def run(args: Any) -> int:
     if args.workers < 1:
         raise BadArgument(f"--workers {args.workers}: at least one worker is needed")
     try:
-        from distributed import Client, LocalCluster
+        from distributed import LocalCluster
     except ImportError:
         print(f"micrograd cluster-demo: dask is not installed: {install.command('cluster')}", file=sys.stderr)
         return 1
     if args.address:
         try:
-            client = Client(args.address, timeout=10)
+            client = _connect(args.address)
         except (OSError, ValueError) as error:  # a TimeoutError is an OSError
             print(f"micrograd cluster-demo: no scheduler answers at {args.address}: {error}", file=sys.stderr)
             return 1
         with client:
             return _simulate(client, paths, args)
     workers = {"n_workers": args.workers, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 40}
-    with LocalCluster(host="127.0.0.1", **workers) as cluster, Client(cluster) as client:
+    with LocalCluster(host="127.0.0.1", **workers) as cluster, _connect(cluster) as client:
         client.run(_ignore_ctrl_c)
         return _simulate(client, paths, args)
+
+
+def _connect(address: Any) -> Any:
+    """Return a client of a scheduler. Dask asserts that its thread starts within 10 s, which a very busy machine may miss."""
+    from distributed import Client
+
+    for _ in range(2):
+        try:
+            return Client(address, timeout=10)
+        except AssertionError:
+            pass
+    return Client(address, timeout=10)
 
 
 def _ignore_ctrl_c() -> None:
