@@ -25,7 +25,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help site demo test test-slow test-core test-parallel test-dist test-pyodide test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager accuracy orders fuzz fuzz-loaders mutants trust faults sanitize sanitize-threads windows ops setup clean
+.PHONY: help site editor demo test test-slow test-core test-parallel test-dist test-pyodide test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager bench-gradbench accuracy orders fuzz fuzz-loaders mutants trust faults sanitize sanitize-threads windows ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -57,6 +57,10 @@ site: $(DEV) $(ENGINE)  ## build the course, the explorer, the theatre and the b
 	test -e node_modules/pyodide || npm install --silent --no-save --no-package-lock pyodide
 	$(BIN)/python -m micrograd learn --site build/site --pyodide node_modules/pyodide
 	@echo "serve it: python3 -m http.server --directory build/site"
+
+editor:  ## bundle CodeMirror 6 for the pages from what tools/editor/package-lock.json pins (needs npm)
+	npm ci --silent --prefix tools/editor
+	node tools/editor/build.mjs
 
 docs-links: docs  ## ask every address in the documentation whether it answers
 	$(BIN)/python -m sphinx --quiet -b linkcheck docs docs/_build/linkcheck
@@ -105,6 +109,9 @@ bench: $(DEV) $(ENGINE) $(PEERS)/.all  ## time compiled functions beside hand-wr
 
 bench-eager: $(DEV) $(ENGINE) $(PEERS)/.ready  ## time the engine beside floats and micrograd 0.1.0; fails when a figure falls short
 	$(BIN)/python benchmarks/eager.py --peer $(PEERS)/bin/python
+
+bench-gradbench: $(DEV) $(ENGINE)  ## time GradBench's evals beside hand-written C, and JAX and PyTorch where they are installed
+	$(BIN)/python -m benchmarks.gradbench --write
 
 fuzz: $(DEV) $(ENGINE)  ## run random programs in every way and compare: make fuzz PROGRAMS=1000 SEED=0
 	$(BIN)/python -m fuzz --seed $(SEED) --count $(PROGRAMS)

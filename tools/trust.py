@@ -34,6 +34,8 @@ PROMISES: list[tuple[str, str]] = [  # the promise, and "file::part of a test's 
     ("Loops, folds of generator expressions (`sum`, `min`, `max`, `any`, `all`) and lists that loops change give eager code's results when they are compiled as loops.", "tests/stage/test_folds.py::test_a_fold_is_a_loop_and_gives_what_eager_code_gives"),
     ("Numbers of objects, tensors and arrays that are arguments, or `self` of a method, are read again in each call.", "tests/compile/test_objects.py::test_an_attribute_that_changes_is_seen"),
     ("What a compiled function reads from outside (names, lists, arrays, objects, classes, helper functions) is followed when it changes, up to the limits that are named in the [guide](compile.md).", "tests/compile/test_read_from_outside.py::test_what_changes_outside_is_seen"),
+    ("No result leaves before its guard holds: the first call returns what its own branch returns, be it numbers, constants, texts or containers.", "tests/compile/test_first_calls.py::test_the_first_call_returns_what_its_own_arm_returns"),
+    ("The fuzzer notices a first call that returns what another branch returns.", "tests/contract/test_fuzz.py::test_a_first_call_that_does_not_look_at_its_guards_is_found"),
     ("Where a function catches an error of arithmetic, as of `x / 0`, it goes on in compiled code as it does with plain numbers.", "tests/compile/test_errors_of_arithmetic.py::test_"),
     ("Arguments in lists, dicts, objects and arrays, and by name, give the same results as plain Python, however they are arranged in later calls.", "tests/compile/test_layouts.py::test_arguments_that_lie_otherwise_are_answered_rightly"),
     ("A choice that depends on the text of a number is refused in a compiled function.", "tests/contract/test_footguns.py::test_the_text_of_a_number_decides"),
@@ -94,12 +96,16 @@ MIDDLE = """
 FOOT = """
 The fuzzer generates Python functions with loops (nested, long, reversed, over lists that they change), folds of generator expressions,
 nested comprehensions, branches, early returns, exceptions, lists, lists of lists, objects that are changed or made anew (classes with
-operators, dataclasses, named tuples), helper functions, captured Values, inner derivatives and every op. It runs each of them at three
-to six points (ordinary numbers, equal numbers, inputs moved onto the edge of a branch):
+operators, dataclasses, named tuples), helper functions, captured Values, inner derivatives and every op. Every second program
+(`--mixed`) returns anything that a function may return (`None`, bools, texts, whole numbers, containers and mixtures of them), and
+calls functions of other packages, which are not merged. The fuzzer runs each program at three to six points (ordinary numbers, equal
+numbers, inputs moved onto the edge of a branch):
 
 - All programs run on the C engine and are compared with dual numbers to which random rounding noise is added. The effect of the noise
   shows how much a different order of rounding may change the result, and bounds the allowed difference. On the Python engine they must
   give the same bits.
+- Of programs that return more than a number, the result is compared as a whole, with its constants and containers: in the first call
+  and in later ones, with any of the points first, and over rows. Their numbers, added up, are compared in the other ways, too.
 - A sample also runs as a traced tape with its adjoint after all passes (which must give the same bits), as one tape of all paths, in
   mpmath at 30 digits with derivatives that were written independently of the op table, in PyTorch if it is installed, and for
   derivatives up to order 4 on both engines.
@@ -257,8 +263,8 @@ def rows(kept: dict[str, dict[str, object]]) -> list[tuple[str, str, str]]:
         text = (
             f"{f['programs']:,} programs at {f['points']:,} points in {f['seconds']:,} s; {f['compiled']:,} of them compiled in "
             f"every mode, {f.get('histories', 0):,} in several histories, {f['merged']:,} merged, {f['oracle']:,} points compared with "
-            f"mpmath and {f.get('torch', 0):,} with PyTorch, {f.get('orders', 0):,} to order 4: "
-            f"{f['failures']} open failures"
+            f"mpmath and {f.get('torch', 0):,} with PyTorch, {f.get('orders', 0):,} to order 4, {f.get('results', 0):,} that "
+            f"return more than a number: {f['failures']} open failures"
         )
         found.append(("random programs in every mode", "`make fuzz`", text))
     if "fuzz-loaders" in kept:

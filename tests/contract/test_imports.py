@@ -14,7 +14,7 @@ ROOT = Path(micrograd.__file__).resolve().parent
 
 # From the table down to the commands. A module may import what stands on its own line or above it.
 LAYERS = [
-    ["ops", "errors", "philox", "partials", "install", "operand", "conversion"],
+    ["ops", "errors", "philox", "partials", "install", "operand", "conversion", "core"],
     ["_engine", "observed", "callsite", "scopes", "graph", "engine", "importable"],
     [
         "math",
@@ -168,9 +168,10 @@ def test_no_c_file_is_longer_than_400_lines_and_no_function_than_80():
             assert length <= 80, f"{path.name}:{start + 1} has {length} lines"
 
 
-def test_no_file_is_longer_than_400_lines():
+def test_no_file_is_longer_than_700_lines():
+    """One idea, one file; but a file of more lines has more than one idea."""
     lengths = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in modules().items()}
-    assert not {name: n for name, n in lengths.items() if n > 400 and name not in LONG}
+    assert not {name: n for name, n in lengths.items() if n > 700 and name not in LONG}
 
 
 @pytest.mark.parametrize("folder", ["src", "tests", "tools", "benchmarks", "fuzz", "examples"])
@@ -181,8 +182,8 @@ def test_no_other_code_is_longer_either(folder):
         pytest.skip("the tests run without the rest of the project")
     for path in [p for kind in ("py", "js", "mjs", "css", "html", "sh") for p in top.rglob(f"*.{kind}")]:
         name = path.relative_to(PROJECT).as_posix()
-        if name != "src/micrograd/ops.py" and "build" not in path.parts and ".venv" not in path.parts:
-            assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, name
+        if name != "src/micrograd/ops.py" and not {"build", ".venv", "node_modules"} & set(path.parts):
+            assert len(path.read_text(encoding="utf-8").splitlines()) <= 700, name
 
 
 def test_no_two_files_of_tests_have_one_name():
