@@ -1,0 +1,14 @@
+"""The typed tape: numbers, whole numbers, bools and arrays of them, with branches and loops as regions.
+
+forms      the grammar, the kinds, and the table of operations
+affine     sums of whole numbers with constant factors: what is known of indices
+builder    make a tape: constants are folded, equal instructions merged, comparisons of whole numbers decided
+check      whether a tape makes sense
+text       a tape as text, and back
+interpret  the definition: run a tape on Python's numbers and lists
+dataflow   walks over regions that the passes share
+reverse    the adjoint: gradients by one sweep back
+prune      leave out what no result needs
+
+It is built beside the package `tape`, whose tapes know numbers alone, and will take its place: see docs/typed-tape.md.
+"""

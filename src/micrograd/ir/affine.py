@@ -1,0 +1,88 @@
+"""Sums of whole numbers with constant factors, such as 3·i + n - 1: what a tape knows of indices and lengths."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from micrograd.ir.forms import Place
+
+
+class Affine(NamedTuple):
+    """Σ factor · place + constant. The terms are sorted by identity, so that equal sums are equal."""
+
+    terms: tuple[tuple[int, int], ...] = ()  # (id of a place, factor)
+    constant: int = 0
+
+    def plus(self, other: Affine, factor: int = 1) -> Affine:
+        """Return self + factor · other."""
+        found = dict(self.terms)
+        for place, c in other.terms:
+            found[place] = found.get(place, 0) + factor * c
+        terms = tuple(sorted((place, c) for place, c in found.items() if c))
+        return Affine(terms, self.constant + factor * other.constant)
+
+    def negated(self) -> Affine:
+        """Return -self."""
+        return Affine().plus(self, -1)
+
+
+class Known:
+    """The affine form of each whole number of a tape, with bounds and facts that hold where the tape is being made.
+
+    A fact is a sum that is known to be at least 0. Facts are scoped: those of a body hold inside of it.
+    """
+
+    def __init__(self) -> None:
+        self.forms: dict[int, Affine] = {}
+        self.low: dict[int, int] = {}  # the least that a place can be
+        self.facts: list[dict[tuple[tuple[int, int], ...], int]] = [{}]
+        self._alive: list[Place] = []  # so that no id is used twice
+
+    def of(self, place: Place) -> Affine:
+        """Return the affine form of a whole number."""
+        if place.op == "const":
+            return Affine((), place.attr)
+        found = self.forms.get(id(place))
+        if found is None:
+            found = self.forms[id(place)] = Affine(((id(place), 1),))
+            self._alive.append(place)
+        return found
+
+    def define(self, place: Place, form: Affine) -> None:
+        """Write down the form of a new place."""
+        self.forms[id(place)] = form
+        self._alive.append(place)
+
+    def at_least(self, place: Place, low: int) -> None:
+        """Write down that a place is at least so much, everywhere."""
+        self.of(place)
+        self.low[id(place)] = max(low, self.low.get(id(place), low))
+
+    def assume(self, form: Affine) -> None:
+        """Write down that a sum is at least 0 in the body that is being made."""
+        facts = self.facts[-1]
+        facts[form.terms] = min(form.constant, facts.get(form.terms, form.constant))
+
+    def positive(self, form: Affine) -> bool:
+        """Return whether a sum is known to be at least 0."""
+        if not form.terms:
+            return form.constant >= 0
+        if any(form.constant >= facts[form.terms] for facts in self.facts if form.terms in facts):
+            return True
+        if self._by_bounds(form):
+            return True
+        # One fact and the bounds: form = fact + rest, with rest >= 0.
+        for facts in self.facts:
+            for terms, constant in facts.items():
+                rest = form.plus(Affine(terms, constant), -1)
+                if len(rest.terms) < len(form.terms) + len(terms) and self._by_bounds(rest):
+                    return True
+        return False
+
+    def _by_bounds(self, form: Affine) -> bool:
+        least = form.constant
+        for place, factor in form.terms:
+            if factor < 0 or place not in self.low:
+                return False
+            least += factor * self.low[place]
+        return least >= 0

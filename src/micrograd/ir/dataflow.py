@@ -1,0 +1,111 @@
+"""Walks over tapes that the passes share: copies, what depends on what, what a body reads from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from micrograd.ir.builder import Builder
+from micrograd.ir.forms import F64, Body, Place, Tape, is_array, walk
+
+
+def copy(builder: Builder, body: Body, at: dict[Place, Place]) -> list[Place]:
+    """Add the instructions of a body to the open body of a builder; returns what it yields there.
+
+    `at` has the new place of each param, and gets that of each instruction.
+    """
+
+    def of(place: Place) -> Place:
+        return builder.const(place.attr, place.kind) if place.op == "const" else at[place]
+
+    def arm(inner: Body) -> list[Place]:
+        return copy(builder, inner, at)
+
+    for place in body.code:
+        args = [of(a) for a in place.args]
+        if place.op == "check":
+            builder.check(args[0], place.attr)
+        elif place.op == "if":
+            found = builder.choose(args[0], partial(arm, place.bodies[0]), partial(arm, place.bodies[1]))
+            at.update(zip(place.results, found))
+        elif place.op == "loop":
+            times = args.pop(0) if place.attr else None
+            at.update(zip(place.results, _copy_loop(builder, place.bodies[0], times, args, at)))
+        elif place.op == "array":
+            at[place] = builder.array(args, args[0].kind)
+        else:
+            at[place] = builder.emit(place.op, *args)
+    return [of(y) for y in body.yields]
+
+
+def _copy_loop(
+    builder: Builder, inner: Body, times: Place | None, carried: Sequence[Place], at: dict[Place, Place]
+) -> list[Place]:
+    def make(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
+        at.update(zip(inner.params, [*params, k]))
+        again, *following = copy(builder, inner, at)
+        return again, following
+
+    return builder.loop(times, carried, make)
+
+
+def rebuilt(tape: Tape) -> tuple[Builder, list[Place]]:
+    """Return a builder with the same program, and what it yields."""
+    builder = Builder([p.kind for p in tape.params])
+    return builder, copy(builder, tape, dict(zip(tape.params, builder.params)))
+
+
+def differentiable(place: Place) -> bool:
+    """Return whether a place is a number, or an array of numbers, that is not constant."""
+    return place.op != "const" and place.kind in (F64, "f64[]")
+
+
+def varied(tape: Tape, sources: Sequence[Place]) -> set[Place]:
+    """Return the places that have a derivative with respect to the sources, as far as kinds tell."""
+    found = set(sources)
+
+    def visit(body: Body) -> None:
+        for place in body.code:
+            if place.op == "if":
+                for inner in place.bodies:
+                    visit(inner)
+                    found.update(r for r, y in zip(place.results, inner.yields) if y in found)
+            elif place.op == "loop":
+                (inner,) = place.bodies
+                carried = place.args[1:] if place.attr else place.args
+                found.update(p for p, x in zip(inner.params, carried) if x in found)
+                before = -1
+                while before != len(found):
+                    before = len(found)
+                    visit(inner)
+                    found.update(p for p, y in zip(inner.params, inner.yields[1:]) if y in found)
+                found.update(r for r, p in zip(place.results, inner.params) if p in found)
+            elif differentiable(place) and any(a in found for a in place.args):
+                found.add(place)
+
+    visit(tape)
+    return found
+
+
+def defined(body: Body) -> set[Place]:
+    """Return the places that a body defines, its params and those of bodies inside included."""
+    found = set(body.params)
+    for place in walk(body):
+        found.update(place.results if place.bodies else (place,))
+        for inner in place.bodies:
+            found.update(inner.params)
+    return found
+
+
+def captured(bodies: Sequence[Body]) -> list[Place]:
+    """Return the places from outside that some bodies read, in the order of their first use; constants are not among them."""
+    found: dict[Place, None] = {}
+    for body in bodies:
+        own = defined(body)
+        reads = [a for place in walk(body) for a in place.args]
+        reads += [y for inner in (body, *(b for place in walk(body) for b in place.bodies)) for y in inner.yields]
+        found.update((a, None) for a in reads if a.op != "const" and a not in own)
+    return list(found)
+
+
+__all__ = ["captured", "copy", "defined", "differentiable", "is_array", "rebuilt", "varied"]
