@@ -1,11 +1,32 @@
-"""What the lectures, courses and pages about micrograd show, run as they write it, with the numbers that they state."""
+"""What the lectures, courses and pages about micrograd show, run as they write it, with the numbers that they state.
+
+Each program runs on three engines: the one in C, the one in Python, and the page of code in lecture.py.
+"""
 
 from __future__ import annotations
 
 import math
 import random
+from types import SimpleNamespace
 
 import pytest
+
+from micrograd import lecture
+from twins import NATIVE, PYTHON, C, in_place
+
+
+@pytest.fixture(params=["C", "Python", "lecture"])
+def twin(request):
+    """The package with one engine, then with the other, then the lecture."""
+    if request.param == "lecture":
+        yield SimpleNamespace(name="lecture", Value=lecture.Value)
+    elif request.param == "Python":
+        with in_place(PYTHON):
+            yield PYTHON
+    elif NATIVE:
+        yield C
+    else:
+        pytest.skip("the C twin is not built")
 
 
 def build_topo(root):
@@ -192,6 +213,8 @@ class TestClosures:
 class TestNetworks:
     @pytest.fixture
     def nn(self, twin):
+        if twin.name == "lecture":
+            return lecture
         import micrograd.nn
 
         assert micrograd.nn.Module.__module__.startswith("micrograd.nn")
@@ -240,7 +263,8 @@ class TestNetworks:
         assert isinstance(model([1.0, 2.0, 3.0]), Value)  # one output comes alone
         assert len(nn.Layer(3, 2)([1.0, 2.0, 3.0])) == 2
         assert len(nn.Neuron(3).parameters()) == 4
-        assert isinstance(model, nn.Module) and isinstance(nn.Neuron(2), nn.Module)
+        if nn is not lecture:  # which has no class for what its networks have in common
+            assert isinstance(model, nn.Module) and isinstance(nn.Neuron(2), nn.Module)
 
     def test_gradients_of_a_network_against_differences(self, nn):
         random.seed(5)
@@ -250,8 +274,45 @@ class TestNetworks:
         for p in model.parameters():
             kept, h = p.data, 1e-6
             p.data = kept + h
-            above = float(model(x)) ** 2
+            above = model(x).data ** 2
             p.data = kept - h
-            below = float(model(x)) ** 2
+            below = model(x).data ** 2
             p.data = kept
             assert p.grad == pytest.approx((above - below) / (2 * h), abs=1e-6)
+
+
+def test_the_lecture_fits_on_a_page():
+    with open(lecture.__file__, encoding="utf-8") as file:
+        assert len(file.readlines()) <= 120
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_expressions_have_the_gradients_of_the_engine(seed):
+    def run(Value):
+        draw = random.Random(seed)
+        leaves = [Value(draw.uniform(0.5, 1.5)) for _ in range(4)]
+        found = list(leaves)
+        for _ in range(25):
+            a, b = draw.choice(found), draw.choice(found)
+            found.append(
+                draw.choice(
+                    [
+                        lambda a, b: a + b,
+                        lambda a, b: a * b,
+                        lambda a, b: a - b,
+                        lambda a, b: a / (b * b + 1),
+                        lambda a, b: (a * 0.1).exp(),
+                        lambda a, b: a.tanh(),
+                        lambda a, b: a.relu(),
+                        lambda a, b: (a * a + 1) ** 0.5,
+                        lambda a, b: 2 - a,
+                        lambda a, b: 1 / (a * a + 2) + -b,
+                    ]
+                )(a, b).tanh()
+            )
+        found[-1].backward()
+        return found[-1].data, [v.grad for v in leaves]
+
+    value, gradient = run(lecture.Value)
+    expected, slopes = run(C.Value)
+    assert value == pytest.approx(expected, rel=1e-12) and gradient == pytest.approx(slopes, rel=1e-9, abs=1e-14)
