@@ -14,7 +14,7 @@ ROOT = Path(micrograd.__file__).resolve().parent
 
 # From the table down to the commands. A module may import what stands on its own line or above it.
 LAYERS = [
-    ["ops", "errors", "philox", "partials", "install", "operand", "conversion", "core"],
+    ["ops", "errors", "philox", "partials", "install", "operand", "conversion", "core", "ir", "lecture"],
     ["_engine", "observed", "callsite", "scopes", "graph", "engine", "importable"],
     [
         "math",

@@ -10,5 +10,7 @@ dataflow   walks over regions that the passes share
 reverse    the adjoint: gradients by one sweep back
 prune      leave out what no result needs
 
-It is built beside the package `tape`, whose tapes know numbers alone, and will take its place: see docs/typed-tape.md.
+It is built beside the package `tape`, whose tapes know numbers alone, and will take its place.
 """
+
+from micrograd.ir import text as text  # str(tape) is its text

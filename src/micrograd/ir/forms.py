@@ -79,11 +79,6 @@ class Body:
         self.code: list[Place] = []
         self.yields: list[Place] = []
 
-    def __str__(self) -> str:
-        from micrograd.ir.text import write
-
-        return write(self)
-
     def __len__(self) -> int:
         """How many instructions there are, those of bodies inside included; constants and results are not counted."""
         return sum(1 + sum(map(len, place.bodies)) for place in self.code)

@@ -15,6 +15,9 @@ def write(tape: Tape) -> str:
     return "\n".join(_Writer().tape(tape))
 
 
+Body.__str__ = write  # type: ignore[method-assign]
+
+
 class _Writer:
     def __init__(self) -> None:
         self.names: dict[Place, str] = {}
