@@ -15,7 +15,7 @@ def write(tape: Tape) -> str:
     return "\n".join(_Writer().tape(tape))
 
 
-Body.__str__ = write  # type: ignore[method-assign]
+Body.__str__ = write  # type: ignore
 
 
 class _Writer:
