@@ -276,6 +276,8 @@ class Builder:
             return self.emit("size", a.args[0])
         if a.op == "append":
             return self.sum(self.emit("size", a.args[0]), 1)
+        if a.op == "grow":
+            return self.sum(self.emit("size", a.args[0]), a.args[1])
         place = self._once("size", (a,), I64)
         self.known.at_least(place, 0)
         return place

@@ -11,6 +11,7 @@
             | place ":" kind "=" "store" %a %i %x       a with x in place of item i
             | place ":" kind "=" "bump" %a %i %x        a with x added to item i
             | place ":" kind "=" "append" %a %x         a and one more item
+            | place ":" kind "=" "grow" %a %n           a and n more items, which mean nothing before they are stored
             | place ":" kind "=" "slice" %a %i %n       n items of a, from item i on
             | place ":" kind "=" "size" %a              how many items a has
             | "check" %c text                           where c is false, the run ends here and gives nothing
@@ -36,6 +37,7 @@ Whole numbers wrap at 64 bits. Arithmetic of numbers is IEEE 754, and comparison
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import copysign
 from typing import Any, NamedTuple
 
 from micrograd.ops import OPS, Op
@@ -136,6 +138,7 @@ TABLE: dict[str, Rule] = {
     "float": Rule((I64,), F64, float),
     "int": Rule((F64,), I64, _truncated),  # towards zero
     "count": Rule((BOOL,), I64, int),
+    "reached": Rule((F64,), BOOL, lambda a: a != 0 or copysign(1.0, a) > 0),  # not -0.0: see reverse.py
     "select": Rule((BOOL, "", ""), "", lambda c, a, b: a if c else b),  # numbers of one kind; both are computed
 }
 
@@ -147,10 +150,11 @@ ARRAY_OPS = {
     "store": ("a", "i", "x"),
     "bump": ("a", "i", "x"),
     "append": ("a", "x"),
+    "grow": ("a", "i"),
     "slice": ("a", "i", "i"),
     "size": ("a",),
 }
-CHANGES = ("store", "bump", "append")  # they give their first operand, changed
+CHANGES = ("store", "bump", "append", "grow")  # they give their first operand, changed
 
 
 def walk(body: Body) -> Iterator[Place]:

@@ -76,6 +76,8 @@ def _array(op: str, args: list[Any]) -> Any:
         return len(a)
     if op == "append":
         return [*a, args[1]]
+    if op == "grow":
+        return [*a, *[None] * args[1]]  # nothing can be done with None, so that a load before the store is an error
     if op == "slice":
         i, n = args[1:]
         if not (i >= 0 and n >= 0 and i + n <= len(a)):
