@@ -126,7 +126,9 @@ def _body(lines: Iterator[str], body: Body, places: dict[str, Place]) -> str:
         if op in ("if", "loop"):
             body.code.append(_region(op, rest, match["results"] or "", lines, places))
             continue
-        name, kind = match["results"].split(": ")
+        name, _, kind = (match["results"] or "").partition(": ")
+        if not kind:
+            raise ValueError(f"not a line of a tape: {line!r}")
         places[name] = Place(op, tuple(places[a] for a in rest.split()), kind)
         body.code.append(places[name])
     raise ValueError("the text ends before its body does")

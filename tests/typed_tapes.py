@@ -1,0 +1,200 @@
+"""Random typed tapes: numbers, whole numbers, bools and arrays, with branches and loops inside each other.
+
+Every index is in range, and every array has an item at least. Poles may lie in arms that are not taken.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from micrograd.ir.builder import Builder
+from micrograd.ir.forms import ARRAYS, BOOL, F64, I64, Place, Tape, array_of
+
+UNARY = ["sin", "cos", "tanh", "exp", "log", "sqrt", "neg", "abs", "relu", "atan", "sigmoid", "cbrt"]
+BINARY = ["add", "sub", "mul", "div", "add", "mul", "max", "min", "hypot"]
+COMPARE = ["lt", "le", "gt", "ge", "eq", "ne"]
+NUMBERS = [0.0, 1.0, 0.5, -1.0, 2.0, 0.25]
+ITEMS = {F64: lambda r: r.choice(NUMBERS), I64: lambda r: r.randint(-3, 3), BOOL: lambda r: r.random() < 0.5}
+KINDS = [F64, F64, F64, I64, BOOL, "f64[]", "f64[]", "i64[]"]
+
+
+class Program:
+    """A tape that grows at random, out of a seed."""
+
+    def __init__(self, random: Random, kinds: list[str], depth: int = 2, steps: int = 8, poles: bool = True) -> None:
+        self.random, self.b, self.steps, self.poles = random, Builder(kinds), steps, poles
+        self.depth, self.checks = depth, False
+        self.scope: dict[str, list[Place]] = {kind: [] for kind in (F64, I64, BOOL, *ARRAYS)}
+        for param in self.b.params:
+            self.scope[param.kind].append(param)
+        for kind, item in ITEMS.items():
+            self.scope[kind].append(self.b.const(item(random)))
+            self.scope[array_of(kind)].append(
+                self.b.const([item(random) for _ in range(random.randint(1, 3))], array_of(kind))
+            )
+
+    def pick(self, kind: str = F64) -> Place:
+        """A place; newer ones more often, so that most are used."""
+        places = self.scope[kind]
+        return self.random.choice(places[-4:] if self.random.random() < 0.6 else places)
+
+    def add(self, place: Place) -> None:
+        self.scope[place.kind].append(place)
+
+    def grow(self) -> None:
+        for _ in range(self.random.randint(1, self.steps)):
+            self.step()
+
+    def step(self) -> None:
+        random, b = self.random, self.b
+        kind = random.random()
+        if self.depth and kind < 0.15:
+            self.choose()
+        elif self.depth and kind < 0.32:
+            self.loop()
+        elif kind < 0.58:
+            self.array()
+        elif kind < 0.66:
+            self.whole()
+        elif kind < 0.70:
+            chosen = random.choice([F64, F64, I64, BOOL])
+            self.add(b.emit("select", self.condition(), self.pick(chosen), self.pick(chosen)))
+        elif kind < 0.72 and self.checks:
+            b.check(self.condition(), "a check")
+        elif kind < 0.86:
+            name = random.choice(UNARY)
+            x = self.pick()
+            if name in ("log", "sqrt", "cbrt") and not (self.poles and random.random() < 0.4):
+                x = b.emit("add", b.emit("mul", x, x), b.const(0.5))
+            if name == "exp":
+                x = b.emit("tanh", x)
+            self.add(b.emit(name, x))
+        else:
+            name = random.choice(BINARY)
+            x, y = self.pick(), self.pick()
+            if name in ("div", "hypot") and not (self.poles and random.random() < 0.4):
+                y = b.emit("add", b.emit("mul", y, y), b.const(0.75))
+            if name == "mul":
+                y = b.emit("sin", y)
+            self.add(b.emit(name, x, y))
+
+    def condition(self) -> Place:
+        kind = self.random.random()
+        if kind < 0.2:
+            return self.pick(BOOL)
+        if kind < 0.4:
+            return self.b.emit(self.random.choice(["ilt", "ile", "ieq"]), self.pick(I64), self.pick(I64))
+        if kind < 0.5:
+            name = self.random.choice(["and", "or"])
+            return self.b.emit("not", self.b.emit(name, self.pick(BOOL), self.pick(BOOL)))
+        return self.b.emit(self.random.choice(COMPARE), self.pick(), self.pick())
+
+    def whole(self) -> None:
+        name = self.random.choice(["iadd", "isub", "imul", "imin", "imax", "ifloordiv", "imod", "count", "int"])
+        if name == "count":
+            found = self.b.emit(name, self.pick(BOOL))
+        elif name == "int":
+            found = self.b.emit(name, self.b.emit("tanh", self.pick()))
+        else:
+            found = self.b.emit(name, self.pick(I64), self.pick(I64))
+        self.add(self.b.emit("imod", found, self.b.const(7)) if name == "imul" else found)  # not too large
+        if self.random.random() < 0.3:
+            self.add(self.b.emit("float", self.pick(I64)))
+
+    def index(self, array: Place) -> Place:
+        return self.b.emit("imod", self.pick(I64), self.b.emit("size", array))
+
+    def array(self) -> None:
+        random, b = self.random, self.b
+        kind = random.choice([F64, F64, F64, I64, BOOL])
+        a = self.pick(array_of(kind))
+        op = random.choice(
+            ["load", "load", "load", "store", "store", "bump", "append", "slice", "array", "fill", "grow"]
+        )
+        if op == "load":
+            self.add(b.emit("load", a, self.index(a)))
+        elif op == "store" or (op == "bump" and kind == BOOL):
+            self.add(b.emit("store", a, self.index(a), self.pick(kind)))
+        elif op == "bump":
+            self.add(b.emit("bump", a, self.index(a), self.pick(kind)))
+        elif op == "append":
+            self.add(b.emit("append", a, self.pick(kind)))
+        elif op == "slice":
+            i = self.index(a)
+            rest = b.emit("isub", b.emit("size", a), i)
+            self.add(b.emit("slice", a, i, b.emit("imin", rest, b.const(random.randint(1, 3)))))
+        elif op == "array":
+            self.add(b.array([self.pick(kind) for _ in range(random.randint(1, 3))], kind))
+        elif op == "fill":
+            n = b.const(random.randint(1, 3))
+            if random.random() < 0.3:
+                n = self.b.sum(self.b.emit("imod", self.pick(I64), n), 1)
+            self.add(b.emit("fill", n, self.pick(kind)))
+        else:
+            grown = b.emit("grow", a, b.const(1))
+            self.add(b.emit("store", grown, b.emit("size", a), self.pick(kind)))
+
+    def inside(self, kinds: list[str], params: list[Place]) -> list[Place]:
+        """Grow a body, and return places of these kinds for it to yield."""
+        before = {kind: list(places) for kind, places in self.scope.items()}
+        for param in params:
+            self.add(param)
+        self.depth -= 1
+        self.grow()
+        found = [self.pick(kind) for kind in kinds]
+        self.depth += 1
+        self.scope = before
+        return found
+
+    def choose(self) -> None:
+        kinds = [self.random.choice(KINDS) for _ in range(self.random.randint(1, 3))]
+        results = self.b.choose(self.condition(), lambda: self.inside(kinds, []), lambda: self.inside(kinds, []))
+        for r in results:
+            self.add(r)
+
+    def loop(self) -> None:
+        random, b = self.random, self.b
+        kinds = [random.choice(KINDS) for _ in range(random.randint(1, 4))]
+        times = None
+        if random.random() < 0.7:
+            most = b.const(random.randint(0, 4))
+            times = b.emit("imod", self.pick(I64), b.const(4)) if random.random() < 0.4 else most
+        ends = times is None or random.random() < 0.2
+
+        def make(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
+            condition, *following = self.inside([BOOL, *kinds], [*params, k])
+            again = b.emit("ilt", k, b.const(random.randint(0, 3)))
+            if random.random() < 0.5:
+                again = b.emit("and", again, condition)
+            return again if ends else b.const(True), following
+
+        for r in b.loop(times, [self.pick(kind) for kind in kinds], make):
+            self.add(r)
+
+    def finish(self, kinds: list[str]) -> Tape:
+        return self.b.finish([self.pick(kind) for kind in kinds])
+
+
+PARAMS = [F64, F64, "f64[]", "f64[]", I64, BOOL]
+YIELDS = [F64, F64, "f64[]", I64, BOOL, "i64[]", "bool[]"]
+
+
+def random_tape(seed: int, poles: bool = True, checks: bool = False) -> Tape:
+    """A random tape over PARAMS, which yields YIELDS."""
+    program = Program(Random(seed), PARAMS, poles=poles)
+    program.checks = checks
+    for _ in range(3):
+        program.grow()
+    return program.finish(YIELDS)
+
+
+def random_arguments(seed: int) -> list[Any]:
+    """Arguments for such a tape."""
+    random = Random(seed)
+
+    def number() -> float:
+        return random.choice(NUMBERS) if random.random() < 0.2 else random.uniform(-2.0, 2.0)
+
+    first, second = ([number() for _ in range(random.randint(1, 4))] for _ in range(2))
+    return [number(), number(), first, second, random.randint(-3, 5), random.random() < 0.5]
