@@ -37,7 +37,7 @@ LAYERS = [
     ["tape"],
     ["sparse", "transforms", "jacobians", "custom", "rematerialize", "stage"],
     ["compile"],
-    ["checks", "cluster"],
+    ["checks", "testing", "cluster"],
     ["nn", "losses", "optim", "data", "plots", "interop"],
     ["train"],
     ["learn"],
