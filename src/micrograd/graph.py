@@ -222,3 +222,82 @@ def linearize(
                 stack.extend((c, False) for c, p in zip(reversed(v._prev), reversed(v._partials)) if p is not None)
         places.append(place[id(root)])
     return ops, args, captured, places
+
+
+def pull(roots: list[Any], inputs: list[Value], trace: int, end: Op) -> list[float] | None:
+    """The gradient of each root with respect to the inputs, one after the other; the graph stays as it was.
+
+    `end` is the op that ends all sweeps. None where the graph has what these sweeps leave to the tape: a Value that was made
+    outside of this trace, or a rule that somebody has written by hand. Sums are added in the order of the sweeps over the tape.
+    """
+    order = _placed(roots, inputs, trace)
+    if order is None:
+        return None
+    found: list[float] = []
+    for root in roots:
+        grads: dict[int, float] = {id(root): 1.0} if isinstance(root, Value) else {}
+        for v in reversed(order if grads else []):
+            if id(v) in grads:
+                for u, partial in _read(v, end):
+                    part = partial * grads[id(v)]
+                    grads[id(u)] = grads[id(u)] + part if id(u) in grads else part
+        found += [grads.get(id(v), 0.0) for v in inputs]
+    return found
+
+
+def push(
+    roots: list[Any], inputs: list[Value], trace: int, end: Op, direction: list[float] | None = None
+) -> list[float] | None:
+    """The same by forward sweeps, one for each input; with a direction, the derivative of each root in that direction."""
+    order = _placed(roots, inputs, trace)
+    if order is None:
+        return None
+    columns = []
+    starts = [{id(v): 1.0} for v in inputs] if direction is None else [dict(zip(map(id, inputs), direction))]
+    for moves in starts:
+        for v in order:
+            for u, partial in _read(v, end):
+                if id(u) in moves:
+                    part = partial * moves[id(u)]
+                    moves[id(v)] = moves[id(v)] + part if id(v) in moves else part
+        columns.append([moves.get(id(root), 0.0) for root in roots])
+    return [column[r] for r in range(len(roots)) for column in columns]
+
+
+def _placed(roots: list[Any], inputs: list[Value], trace: int) -> list[Value] | None:
+    """The nodes behind all roots but the inputs, in the order of their places on a tape; None as for `pull`."""
+    order: list[Value] = []
+    seen = set(map(id, inputs))
+    for root in roots:
+        for v in _behind(root) if isinstance(root, Value) else ():
+            if id(v) not in seen:
+                if v._trace != trace or not v._prev or v._rule is None or engine.has_own_backward(v):
+                    return None
+                seen.add(id(v))
+                order.append(v)
+    return order
+
+
+def _read(v: Value, end: Op) -> list[tuple[Value, float]]:
+    """The inputs that a derivative passes to, each with its partial."""
+    if v._rule is None or v._rule is end:
+        return []
+    steps = v._rule.steps
+    return [(u, p) for k, (u, p) in enumerate(zip(v._prev, v._partials)) if p is not None and k not in steps]
+
+
+def _behind(root: Value) -> list[Value]:
+    """The order of `topological`, without the leaves that stand for plain numbers."""
+    order: list[Value] = []
+    seen = set()
+    stack = [(root, False)]
+    while stack:
+        v, inputs_done = stack.pop()
+        if inputs_done:
+            order.append(v)
+        elif id(v) not in seen:
+            seen.add(id(v))
+            stack.append((v, True))
+            inputs = list(zip(v._prev, v._partials)) if v._partials else [(u, 0.0) for u in v._prev]
+            stack += [(u, False) for u, partial in reversed(inputs) if partial is not None]
+    return order

@@ -13,8 +13,6 @@ from math import prod
 from typing import Any, ParamSpec
 
 from micrograd.sparse import SparseJacobian
-from micrograd.tape import passes
-from micrograd.tape.twice import derived
 from micrograd.transforms import Argnums, Call, Derived, grad
 from micrograd.tree import NUMBER, flatten, rebuild, size, unflatten
 
@@ -46,7 +44,7 @@ def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     >>> jacfwd(lambda t: [t, t**2, t**3])(2.0)
     [1.0, 4.0, 12.0]
     """
-    return _jacobian(f, argnums, has_aux, jacfwd, passes.columns)
+    return _jacobian(f, argnums, has_aux, jacfwd, True)
 
 
 def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
@@ -56,7 +54,7 @@ def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     >>> jacrev(lambda x: [x[0] * x[1] * x[2]])([2.0, 3.0, 4.0])
     [[12.0, 8.0, 6.0]]
     """
-    return _jacobian(f, argnums, has_aux, jacrev, passes.adjoint)
+    return _jacobian(f, argnums, has_aux, jacrev, False)
 
 
 def _sparse(f: Callable[..., Any], argnums: Any, has_aux: bool) -> SparseJacobian:
@@ -67,16 +65,16 @@ def _sparse(f: Callable[..., Any], argnums: Any, has_aux: bool) -> SparseJacobia
     return SparseJacobian(f, argnums)
 
 
-def _jacobian(f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: Any, forced: Any) -> Derived:
+def _jacobian(f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: Any, forward: bool | None) -> Derived:
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, argnums, has_aux)
-        count, width = size(call.trace.shape), sum(len(span) for span in call.wrt)
-        sweeps = forced or (passes.columns if width < count else passes.adjoint)
-        tape = derived(call.trace.tape, sweeps, call.places())
-        flat = call.run(tape)[count:]
+        count, width = size(call.result_shape), sum(len(span) for span in call.wrt)
+        flat = call.value_and_slopes(width < count if forward is None else forward)[count:]
         rows = [call.gradient(flat, i * width) for i in range(count)]
         each = iter(rows)
-        result = rebuild(call.trace.shape, each.__next__, lambda d: _laid_on_each_other(list(islice(each, prod(d))), d))
+        result = rebuild(
+            call.result_shape, each.__next__, lambda d: _laid_on_each_other(list(islice(each, prod(d))), d)
+        )
         return call.with_aux(result)
 
     return Derived(jacobian_of, name, f, argnums, has_aux)

@@ -35,6 +35,7 @@ class _State(_local):
     scope = 0  # which nn module is running: each new node is stamped with it, for drawings
     trace = 0  # which trace is running: a node with another number was made outside of it
     watcher: Callable[..., Any] | None = None  # told of numbers that leave the graph, while a function is traced
+    only_differences = False  # the watcher is told only of what Values do in another way than plain numbers
     maker: Callable[[Value], None] | None = None  # told of each new node, while anomalies are looked for
 
 
@@ -47,7 +48,9 @@ _class_of: Callable[[Any], Any] | None = None  # told which class a Value of a t
 
 
 def _tell(how: str, v: Any, other: Any = None, result: Any = None) -> Any:
-    return None if state.watcher is None else state.watcher(how, v, other, result)
+    if state.watcher is None or (state.only_differences and how != "float()"):
+        return None
+    return state.watcher(how, v, other, result)
 
 
 def _unwatched(function: Any) -> Any:
@@ -256,10 +259,14 @@ def set_trace(trace: int) -> int:
     return before
 
 
-def set_watch(watcher: Any, maker: Any) -> tuple[Any, Any]:
-    """Call watcher(how, value, other, result) when a number leaves the graph, maker(node) for each new node."""
+def set_watch(watcher: Any, maker: Any, only_differences: bool = False) -> tuple[Any, Any]:
+    """Call watcher(how, value, other, result) when a number leaves the graph, maker(node) for each new node.
+
+    With only_differences, the watcher is told only of what Values do in another way than plain numbers: of float(), and of
+    operators that raise an exception for plain numbers.
+    """
     before = state.watcher, state.maker
-    state.watcher, state.maker = watcher, maker
+    state.watcher, state.maker, state.only_differences = watcher, maker, bool(only_differences)
     return before
 
 

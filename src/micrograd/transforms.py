@@ -24,7 +24,8 @@ from micrograd.tape import interpret as python
 from micrograd.tape import kinds, passes
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import INPUT
-from micrograd.tape.trace import Trace, peek, trace
+from micrograd.tape.trace import Run, Trace, is_tracing, peek, trace
+from micrograd.tape.trace import run as run_once
 from micrograd.tape.twice import derived
 from micrograd.tree import (
     NUMBER,
@@ -32,6 +33,7 @@ from micrograd.tree import (
     as_floats,
     fixed_parts,
     flatten,
+    has_values,
     map_values,
     name_of,
     size,
@@ -74,8 +76,9 @@ class Call:
         for n in self.positions:
             self.wrt.append(parts[n][0])
             self.shapes.append(parts[n][1])
-        self.shape: Shape = ("tuple", tuple(parts[i][1] for i in sorted(parts)))
         order = sorted(parts)
+        self.shape: Shape = ("tuple", tuple([parts[i][1] for i in order]))
+        self.in_order = self.positions == order
         self.has_aux = has_aux
 
         def run(*inner: Any) -> Any:
@@ -87,8 +90,53 @@ class Call:
         run.__qualname__ = name_of(f)
         self.asked = f, args, kwargs
         kinds.look_for_types(f)
-        self.trace: Trace = trace(run, self.shape, peek(self.leaves), frozen=False, has_aux=has_aux, origins=origins)
-        self.connected = bool(self.trace.captured) or any(isinstance(x, Value) for x in self.leaves)
+        self.values = has_values(self.leaves)
+        # At one point, with nobody outside who needs the derivative again, the graph of the run is all that is needed.
+        self.at_once = not (self.values or is_tracing() or hooks.trace or hooks.derivatives)
+        self.at_once = self.at_once and not (anomaly.looking and anomaly.here())
+        if self.at_once:
+            self.ran: Run = run_once(run, self.shape, self.leaves, frozen=False, has_aux=has_aux, origins=origins)
+            self.result_shape = self.ran.shape
+        else:
+            self._trace = trace(run, self.shape, peek(self.leaves), frozen=False, has_aux=has_aux, origins=origins)
+            self.result_shape = self._trace.shape
+
+    @property
+    def trace(self) -> Trace:
+        """What the run left behind, as a tape."""
+        if self.at_once:
+            self.at_once, self._trace = False, self.ran.written()
+            del self.ran
+        return self._trace
+
+    @property
+    def connected(self) -> bool:
+        """Whether Values come out, since Values came in or were captured."""
+        return self.values or bool(self.trace.captured)
+
+    def value_and_slopes(self, forward: bool = False) -> list[Any]:
+        """The results, and for each of them its derivatives with respect to the wanted leaves, one after the other."""
+        slopes = self.ran.gradients(forward) if self.at_once else None
+        if slopes is not None:
+            return [*self.ran.numbers(), *self._arranged(slopes)]
+        sweep = passes.columns if forward else passes.adjoint
+        return self.run(derived(self.trace.tape, sweep, self.places()))
+
+    def value_and_push(self, directions: list[Any]) -> list[Any]:
+        """The results, and their derivative in a direction."""
+        if self.at_once and not any(isinstance(x, Value) for x in directions):
+            moved = self.ran.moved(as_floats(directions))
+            if moved is not None:
+                return [*self.ran.numbers(), *moved]
+        tape, seeds = self.trace.tape.with_inputs(len(directions))
+        return self.run(derived(tape, passes.tangent, self.places(), seeds), tuple(directions))
+
+    def _arranged(self, slopes: list[float]) -> list[float]:
+        """Derivatives with respect to all leaves as those with respect to the wanted arguments, in their order."""
+        if self.in_order:
+            return slopes
+        width, columns = len(self.leaves), [k for span in self.wrt for k in span]
+        return [slopes[start + k] for start in range(0, len(slopes), width) for k in columns]
 
     def gradient(self, flat: list[Any], start: int = 0) -> Any:
         """Arrange numbers, one for each wanted leaf, in the structure of the wanted arguments."""
@@ -103,8 +151,8 @@ class Call:
         return [where[k] for span in self.wrt for k in span]  # type: ignore[misc]
 
     def scalar(self, name: str) -> None:
-        if self.trace.shape != NUMBER:
-            raise TypeError(f"{name} needs a function that returns one number, not {_describe(self.trace.shape)}: "
+        if self.result_shape != NUMBER:
+            raise TypeError(f"{name} needs a function that returns one number, not {_describe(self.result_shape)}: "
                             "use jacobian, or has_aux=True for what else it returns")  # fmt: skip
 
     def with_aux(self, *results: Any) -> Any:
@@ -115,6 +163,8 @@ class Call:
 
     def aux(self) -> Any:
         """The auxiliary output of f, with the numbers or the graph of this call in it."""
+        if self.at_once:
+            return map_values(self.ran.aux, lambda v: v._data)
         found = self.trace
         if not self.connected:
             return map_values(found.aux, lambda v: v._data)
@@ -204,8 +254,7 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, argnums, has_aux)
         call.scalar("grad")
-        tape = derived(call.trace.tape, passes.adjoint, call.places())
-        y, *flat = call.run(tape)
+        y, *flat = call.value_and_slopes()
         return call.with_aux(y), call.gradient(flat)
 
     return Derived(value_and_gradient, value_and_grad, f, argnums, has_aux)
@@ -250,9 +299,8 @@ def jvp(
     call = Call(f, tuple(primals), {}, tuple(range(len(primals))), has_aux)
     directions: list[Any] = []
     flatten(tuple(tangents), directions)
-    tape, seeds = call.trace.tape.with_inputs(len(directions))
-    flat = call.run(derived(tape, passes.tangent, call.places(), seeds), tuple(directions))
-    shape, count = call.trace.shape, size(call.trace.shape)
+    flat = call.value_and_push(directions)
+    shape, count = call.result_shape, size(call.result_shape)
     results: tuple[Any, ...] = call.with_aux(unflatten(shape, iter(flat[:count])), unflatten(shape, iter(flat[count:])))
     return results
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from itertools import islice
 from math import prod
 from numbers import Number, Real
 from typing import Any
@@ -17,6 +18,7 @@ from micrograd.operand import only_number
 Shape = tuple[Any, ...]
 NUMBER: Shape = ("*",)
 _PLAIN = {float, int, Value}
+_NUMBERS = {float, int}
 
 
 def is_array(x: Any) -> bool:
@@ -148,6 +150,13 @@ def alike(one: Shape, two: Shape) -> bool:
 
 def unflatten(shape: Shape, leaves: Any) -> Any:
     """Rebuild what has this shape; `leaves` is an iterator of numbers or Values."""
+    if shape[0] == "list" or shape[0] == "tuple":
+        parts = shape[1]
+        if parts.count(NUMBER) == len(parts):  # numbers alone, as nearly all lists are
+            items = list(islice(leaves, len(parts)))
+        else:
+            items = [unflatten(part, leaves) for part in parts]
+        return items if shape[0] == "list" else tuple(items)
     return rebuild(shape, leaves.__next__, lambda dimensions: _array(dimensions, leaves))
 
 
@@ -191,8 +200,16 @@ def size(shape: Shape) -> int:
     return 0 if shape[0] in ("fixed", "held") else sum(size(part) for part in shape[-1])
 
 
+def has_values(numbers: list[Any]) -> bool:
+    """Whether there is a Value among numbers."""
+    return not _NUMBERS.issuperset(map(type, numbers)) and any(isinstance(x, Value) for x in numbers)
+
+
 def as_floats(numbers: Iterable[Any]) -> list[Any]:
     """Convert numbers to floats, as results are; Values stay what they are."""
+    numbers = list(numbers)
+    if {float}.issuperset(map(type, numbers)):
+        return numbers
     return [x if isinstance(x, Value) else float(x) for x in numbers]
 
 
@@ -202,7 +219,9 @@ def fixed_parts(shape: Shape, held: bool = True) -> list[Any]:
         return [shape[1]]
     if shape[0] == "held":
         return [shape[1].x] if held else []
-    return [] if shape[0] in ("*", "array") else [x for part in shape[-1] for x in fixed_parts(part, held)]
+    if shape[0] in ("*", "array") or shape[-1].count(NUMBER) == len(shape[-1]):
+        return []
+    return [x for part in shape[-1] for x in fixed_parts(part, held)]
 
 
 def not_told_apart(shape: Shape, what: str) -> TypeError:

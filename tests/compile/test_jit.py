@@ -228,10 +228,17 @@ class TestPrimitives:
         """On a tape the number is not known: an `if` would go one way for all."""
         by_value = primitive(lambda x, y: -y * y)(value)
         by_partial = primitive(lambda x, y: -value(x) * value(x))(lambda x: 1.0 / x)
-        for f in (jit(by_value, wait=True), jit(by_value), jit(grad(by_partial)), grad(by_partial), vmap(by_value)):
+        for f in (
+            jit(by_value, wait=True),
+            jit(by_value),
+            jit(grad(by_partial)),
+            grad(grad(by_partial)),
+            vmap(by_value),
+        ):
             with pytest.raises(CompileError, match=r"not known yet; micrograd.math.where"):
                 f(np.ones(3) if hasattr(f, "in_axes") else 2.0)
         assert by_value(0.0) == 0.0
+        assert grad(by_partial)(2.0) == -0.25  # at one point the partial runs on numbers, as for backward()
 
     def test_only_partials_that_are_needed_must_be_compiled(self):
         f = jit(primitive(lambda x, y: standard.cos(x))(lambda x: math.sin(x)))

@@ -155,6 +155,11 @@ class TestWrongCalls:
         for call in (
             lambda: _engine.linearize([v], [3.0], 1, SOURCES),
             lambda: _engine.linearize([Raising()], [v], 1, SOURCES),
+            lambda: _engine.pull([v], [3.0], 1, None),
+            lambda: _engine.pull([v], [v], 0, None),
+            lambda: _engine.pull([v], [v * v], 1, None),
+            lambda: _engine.push([v], [v], 1, None, [1.0, 2.0]),
+            lambda: _engine.push([v], [v], 1, None, [Raising()]),
             lambda: _engine.zero_grads([v, 3.0]),
             lambda: _engine.zero_grads([3.0]),
             lambda: _engine.captured((v,)),

@@ -305,6 +305,7 @@ typedef struct {
     uint16_t trace;
     PyObject *watcher;
     PyObject *maker;
+    int only_differences; /* the watcher is told only of what Values do in another way than plain numbers */
     int special; /* whether any of these is set */
 } Mode;
 
@@ -314,6 +315,9 @@ extern int tracing_threads;
 
 PyObject *answer_of_watcher(const char *how, PyObject *v, PyObject *other, PyObject *result); /* None where nobody watches this thread */
 int tell(const char *how, PyObject *v, PyObject *other, PyObject *result); /* whoever watches this thread; -1 where that raised */
+int tell_difference(const char *how, PyObject *v, PyObject *other); /* the same for what is told to each watcher */
+int is_watched(void); /* whether somebody in this thread is told of everything */
+int only_differences(void);
 PyObject *finish(Node *out); /* a new node, where somebody is drawing, tracing or looking for nan */
 int is_of_a_trace(Node *n);  /* made from what a trace has made */
 int enter_scope(unsigned long scope); /* -1 where there is no such scope, with an error set */
@@ -377,6 +381,10 @@ extern PyMethodDef value_module_methods[];
 
 PyObject *leave(const char *how, PyObject *self); /* the number, where it leaves the graph */
 extern PyMethodDef leaving_methods[];
+
+/* ---- derivatives.c */
+
+extern PyMethodDef derivative_methods[];
 
 /* ---- linearize.c, layout.c */
 

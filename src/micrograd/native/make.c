@@ -105,15 +105,17 @@ static PyObject *not_an_operand(PyObject *o, int op) { /* op is -1 for an operan
 }
 
 /* Plain numbers may raise an exception where Values follow IEEE: a trace is told of it (tape/arithmetic.py). */
-static inline int may_raise(int op, PyObject *left, PyObject *right) {
+static inline int may_raise(int op, PyObject *left, PyObject *right, double x, double y) {
     const char *how = op == OP_DIV ? "/" : op == OP_FLOORDIV ? "//" : op == OP_MOD ? "%" : op == OP_POW ? "**" : NULL;
-    return how != NULL && special_threads && tell(how, left, right, Py_None) < 0;
+    if (how == NULL || !special_threads) return 0;
+    if (only_differences() && (op == OP_POW ? x != 0.0 && isfinite(value2(OP_POW, x, y)) : y != 0.0)) return 0;
+    return tell_difference(how, left, right) < 0;
 }
 
 static inline PyObject *operate(int op, PyObject *left, PyObject *right) {
     Operand a, b;
     if (Py_IS_TYPE(left, ValueType) && Py_IS_TYPE(right, ValueType)) { /* by far the most frequent */
-        if (may_raise(op, left, right)) return NULL;
+        if (may_raise(op, left, right, ((Node *)left)->data, ((Node *)right)->data)) return NULL;
         a = (Operand){(Node *)left, ((Node *)left)->data};
         b = (Operand){(Node *)right, ((Node *)right)->data};
         return make2(op, a, b);
@@ -121,7 +123,7 @@ static inline PyObject *operate(int op, PyObject *left, PyObject *right) {
     if (has_axes(left) || has_axes(right)) Py_RETURN_NOTIMPLEMENTED;
     if (operand(left, &a) <= 0) return not_an_operand(left, -1);
     if (operand(right, &b) <= 0) return not_an_operand(right, op);
-    if (may_raise(op, left, right)) return NULL;
+    if (may_raise(op, left, right, a.data, b.data)) return NULL;
     if (a.node != NULL) a.data = a.node->data; /* the other one's __float__ may have changed it */
     return make2(op, a, b);
 }

@@ -12,19 +12,41 @@ static void mode_changed(void) {
     m->special = special;
 }
 
-PyObject *answer_of_watcher(const char *how, PyObject *v, PyObject *other, PyObject *result) {
-    Mode *m = special_mode();
-    if (m == NULL || m->watcher == NULL) Py_RETURN_NONE;
+static PyObject *ask_watcher(Mode *m, const char *how, PyObject *v, PyObject *other, PyObject *result) {
     PyObject *watcher = Py_NewRef(m->watcher); /* it may be taken off while it runs */
     PyObject *answer = PyObject_CallFunction(watcher, "sOOO", how, v, other, result);
     Py_DECREF(watcher);
     return answer;
 }
 
+PyObject *answer_of_watcher(const char *how, PyObject *v, PyObject *other, PyObject *result) {
+    Mode *m = special_mode();
+    if (m == NULL || m->watcher == NULL || m->only_differences) Py_RETURN_NONE;
+    return ask_watcher(m, how, v, other, result);
+}
+
 int tell(const char *how, PyObject *v, PyObject *other, PyObject *result) {
     PyObject *answer = answer_of_watcher(how, v, other, result);
     Py_XDECREF(answer);
     return answer == NULL ? -1 : 0;
+}
+
+int tell_difference(const char *how, PyObject *v, PyObject *other) {
+    Mode *m = special_mode();
+    if (m == NULL || m->watcher == NULL) return 0;
+    PyObject *answer = ask_watcher(m, how, v, other, Py_None);
+    Py_XDECREF(answer);
+    return answer == NULL ? -1 : 0;
+}
+
+int is_watched(void) {
+    const Mode *m = special_mode();
+    return m != NULL && m->watcher != NULL && !m->only_differences;
+}
+
+int only_differences(void) {
+    const Mode *m = special_mode();
+    return m != NULL && m->only_differences;
 }
 
 int is_of_a_trace(Node *n) {
@@ -181,11 +203,13 @@ static int is_function_or_none(PyObject *o) {
 static PyObject *module_set_watch(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *watcher, *maker;
-    if (!PyArg_ParseTuple(args, "OO:set_watch", &watcher, &maker) || !is_function_or_none(watcher) || !is_function_or_none(maker)) return NULL;
+    int only_differences = 0;
+    if (!PyArg_ParseTuple(args, "OO|p:set_watch", &watcher, &maker, &only_differences) || !is_function_or_none(watcher) || !is_function_or_none(maker)) return NULL;
     Mode *m = &thread_mode;
     PyObject *old[] = {m->watcher, m->maker};
     m->watcher = watcher == Py_None ? NULL : Py_NewRef(watcher);
     m->maker = maker == Py_None ? NULL : Py_NewRef(maker);
+    m->only_differences = only_differences;
     mode_changed(); /* before the answer is made, which may fail: in a `finally`, nothing is left as it was */
     PyObject *before = PyTuple_Pack(2, old[0] ? old[0] : Py_None, old[1] ? old[1] : Py_None);
     Py_XDECREF(old[0]);
@@ -225,7 +249,7 @@ PyMethodDef mode_methods[] = {
     {"is_recording", module_is_recording, METH_NOARGS, "is_recording(): whether this thread records nodes"},
     {"set_scope", module_set_scope, METH_O, "set_scope(number) -> what it was, in this thread"},
     {"set_trace", module_set_trace, METH_O, "set_trace(number) -> what it was, in this thread"},
-    {"set_watch", module_set_watch, METH_VARARGS, "set_watch(watcher, maker) -> what they were, in this thread"},
+    {"set_watch", module_set_watch, METH_VARARGS, "set_watch(watcher, maker, only_differences=False) -> what they were, in this thread"},
     {"set_class_of", module_set_class_of, METH_O, "set_class_of(function): it answers for the __class__ of a Value in a trace"},
     {"is_plain", module_is_plain, METH_NOARGS, "is_plain(): this thread is inside no trace, no_grad, scope or watch"},
     {"scopes_in_use", module_scopes_in_use, METH_NOARGS, "scopes_in_use() -> the scopes of all Values (but of subclasses)"},

@@ -87,7 +87,7 @@ static PyObject *value_compare(PyObject *self, PyObject *other, int how) {
     if (got == 0) Py_RETURN_NOTIMPLEMENTED;
     double x = ((Node *)self)->data, y = b.data;
     int result = how == Py_LT ? x < y : how == Py_LE ? x <= y : how == Py_EQ ? x == y : how == Py_NE ? x != y : how == Py_GT ? x > y : x >= y;
-    if (special_threads) {
+    if (special_threads && is_watched()) {
         PyObject *shown = b.node ? Py_NewRef(other) : PyFloat_FromDouble(y);
         int failed = shown == NULL || tell(names[how], self, shown, result ? Py_True : Py_False) < 0;
         Py_XDECREF(shown);
@@ -98,7 +98,7 @@ static PyObject *value_compare(PyObject *self, PyObject *other, int how) {
 
 static int value_bool(PyObject *self) {
     int result = ((Node *)self)->data != 0.0;
-    if (special_threads) {
+    if (special_threads && is_watched()) {
         PyObject *zero = PyFloat_FromDouble(0.0);
         int failed = zero == NULL || tell("ne", self, zero, result ? Py_True : Py_False) < 0;
         Py_XDECREF(zero);
@@ -150,7 +150,8 @@ static int may_be_unasked(void) {
 }
 
 static PyObject *value_float(PyObject *self) {
-    PyObject *x = leave("float()", self);
+    if (special_threads && tell_difference("float()", self, Py_None) < 0) return NULL;
+    PyObject *x = PyFloat_FromDouble(((Node *)self)->data);
     if (x == NULL || !is_recording() || !may_be_unasked()) return x;
     PyObject *conversion = PyImport_ImportModule("micrograd.conversion");
     PyObject *looked = conversion ? PyObject_CallMethod(conversion, "refuse_unasked", NULL) : NULL;

@@ -45,9 +45,17 @@ class Kinds:
 
     def __init__(self, inputs: list[Value], origins: Sequence[Any] | None) -> None:
         self.asked = False  # whether the class of an input has decided anything
-        self.known: dict[int, tuple[Value, Any]] = {}  # by identity: the Value, which must not die, and its class
-        for v, x in zip(inputs, [0.0] * len(inputs) if origins is None else origins):
-            self.known[id(v)] = v, x if isinstance(x, Value) else type(x)
+        self.inputs, self.origins = inputs, origins
+        self._known: dict[int, tuple[Value, Any]] | None = None
+
+    @property
+    def known(self) -> dict[int, tuple[Value, Any]]:
+        """By identity: the Value, which must not die, and its class. Most functions ask for none."""
+        if self._known is None:
+            self._known = {}
+            for v, x in zip(self.inputs, [0.0] * len(self.inputs) if self.origins is None else self.origins):
+                self._known[id(v)] = v, x if isinstance(x, Value) else type(x)
+        return self._known
 
 
 class _Here(threading.local):

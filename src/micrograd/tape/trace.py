@@ -38,9 +38,9 @@ from micrograd.tree import (
 )
 
 if engine.NATIVE:
-    from micrograd._engine import linearize
+    from micrograd._engine import linearize, pull, push
 else:
-    linearize = graph.linearize
+    linearize, pull, push = graph.linearize, graph.pull, graph.push
 
 _serials = itertools.count(1)
 _begun = threading.local()  # .serials: the traces begun since the outermost one of this thread
@@ -100,6 +100,8 @@ def is_tracing() -> bool:
 
 def peek(values: list[Any]) -> list[float]:
     """The numbers of Values (and of numbers), unseen by a watcher."""
+    if {float}.issuperset(map(type, values)):
+        return list(values)
     return [v._data if isinstance(v, Value) else float(v) for v in values]
 
 
@@ -115,13 +117,73 @@ def trace(
     """
     if hooks.trace is not None:
         return cast("Trace", hooks.trace(f, shape, values, has_aux, origins))
+    return run(f, shape, values, frozen, has_aux, origins, allowed).written()
+
+
+class Run:
+    """What a run of a function on Values has left: its inputs, its results, and what was decided on the way."""
+
+    inputs: list[Value]
+    leaves: list[Any]  # the results
+    beside: list[Value]  # the Values in the auxiliary output
+    shape: Shape  # of the results
+    aux: Any
+    seen: Any
+    inner: list[int]  # the traces that began and ended inside
+
+    def __init__(self, f: Any, serial: int, frozen: bool, origins: Sequence[Any] | None, outermost: bool) -> None:
+        self.f, self.serial, self.origins = f, serial, origins
+        self.may_leak = outermost and not frozen and origins is not None
+        self.guards: list[tuple[str, Any, Any, bool]] = []
+        self.lines: list[str] = []  # where each of them is
+
+    def numbers(self) -> list[float]:
+        """The results."""
+        return peek(self.leaves)
+
+    def gradients(self, forward: bool = False) -> list[float] | None:
+        """For each result its derivatives with respect to the inputs, one after the other, by sweeps over the graph.
+
+        None where that is left to the tape: the graph reaches a Value from outside, or a rule that is written by hand.
+        """
+        sweep = push if forward else pull
+        found: list[float] | None = sweep(self.leaves, self.inputs, self.serial, observed.STOP)
+        return found
+
+    def moved(self, direction: list[float]) -> list[float] | None:
+        """The derivative of each result in a direction; None as above."""
+        found: list[float] | None = push(self.leaves, self.inputs, self.serial, observed.STOP, direction)
+        return found
+
+    def written(self) -> Trace:
+        """The same as a tape. The run is used up by that."""
+        f, inputs, leaves, origins = self.f, self.inputs, self.leaves, self.origins
+        found = _write_down(f, inputs, leaves + self.beside, self.guards, self.lines, self.shape, self.serial)
+        _refuse_leaked(f, found.captured, set(self.inner))
+        found.constants = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, Value)]
+        found.aux, found.aux_places = self.aux, list(found.tape.outputs[len(leaves) :])
+        found.tape = found.tape.copy(outputs=found.tape.outputs[: len(leaves)])
+        del found.numbers[len(leaves) :]
+        found.origins = origins
+        if self.seen.asked and origins is not None:
+            found.asked = {tuple(map(type, origins))}
+        if self.may_leak and origins is not None:
+            del leaves, self.leaves, self.beside, self.seen
+            _mark_leaked(f, inputs, origins)
+        return found
+
+
+def run(
+    f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None,
+    allowed: tuple[str, ...] = (),
+) -> Run:  # fmt: skip
+    """Run f on Values of these numbers, as `trace` does."""
     serial = next(_serials) % (ELSEWHERE - 1) + 1  # a node has two bytes for it
-    guards: list[tuple[str, Any, Any, bool]] = []
-    lines: list[str] = []  # where each of them is
     texts: list[str] = []  # what was made of Values in strings
     refused: list[TraceError] = []  # an `except` of the user's may have caught it
     outer_watch = observed.set_watch(None, None)
     outer = outer_watch[0]
+    watched = frozen or outer is not None  # whether anybody needs to know what is decided
 
     ended = False
 
@@ -130,19 +192,20 @@ def trace(
         raise refused[-1]
 
     def watcher(how: str, v: Value, other: Any, result: Any) -> Any:
+        guards, lines = made.guards, made.lines
         if how in arithmetic.RAISING:
-            if arithmetic.caught(trace.__code__):
-                if frozen or outer is not None:
+            if arithmetic.caught(run.__code__):
+                if watched:
                     guards.extend(decided := arithmetic.facts(how, v, other))
                     lines.extend([user_line()] * len(decided))
                 error = arithmetic.error(how, v, other)
                 if error is not None:
                     raise error
         elif result is not None:
-            if frozen or outer is not None:
+            if watched:
                 guards.append((how, v, other, result))
                 lines.append(user_line())
-        elif (how in WHOLE or (how == DIGITS and decimals.is_exact(other))) and (frozen or outer is not None):
+        elif (how in WHOLE or (how == DIGITS and decimals.is_exact(other))) and watched:
             # A whole number that leaves the graph decides as a comparison does: the tape holds for that number alone.
             # There is none for nan and ±inf, and Python raises an error: of a nan, the tape then holds for nan alone.
             rounded = engine.apply(OPS[WHOLE[how]], v) if how in WHOLE else decimals.rounded(v, other)
@@ -177,12 +240,13 @@ def trace(
     try:
         begun[:] = [*begun, serial] if before else [serial]
         inside = len(begun)
-        inputs = [Value(float(x)) for x in values]
+        made = Run(f, serial, frozen, origins, outermost=not before and not has_aux)
+        inputs = made.inputs = [Value(float(x)) for x in values]
         if before:
             for v in inputs:
                 setattr(v, "_input_of", serial)  # noqa: B010
-        seen = kinds.begin(serial, inputs, origins)
-        observed.set_watch(watcher, outer_watch[1])
+        made.seen = kinds.begin(serial, inputs, origins)
+        observed.set_watch(watcher, outer_watch[1], not watched)
         arguments = unflatten(shape, iter(inputs))
         held = [(x, _contents(x)) for x in _containers(arguments, shape)] if frozen else []
         result = f(*arguments)
@@ -202,31 +266,19 @@ def trace(
         kinds.end(serial)
     if refused:
         raise (_own_exception(f, shape, values, origins) if outer is None and not allowed else None) or refused[0]
-    aux = None
+    made.aux = None
     if has_aux:
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(f"has_aux=True needs a function that returns (result, aux), not {type(result).__name__}")
-        result, aux = result
-    leaves: list[Any] = []
-    out_shape = flatten(result, leaves)
+        result, made.aux = result
+    made.leaves, made.beside, made.inner = [], [], begun[inside:]
+    made.shape = flatten(result, made.leaves)
     if frozen:
-        _refuse_frozen(f, out_shape, texts)
+        _refuse_frozen(f, made.shape, texts)
         _refuse_changed(f, held)
-    beside: list[Any] = []
-    map_values(aux, beside.append)
-    found = _write_down(f, inputs, leaves + beside, guards, lines, out_shape, serial)
-    _refuse_leaked(f, found.captured, set(begun[inside:]))
-    found.constants = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, Value)]
-    found.aux, found.aux_places = aux, list(found.tape.outputs[len(leaves) :])
-    found.tape = found.tape.copy(outputs=found.tape.outputs[: len(leaves)])
-    del found.numbers[len(leaves) :]
-    found.origins = origins
-    if seen.asked and origins is not None:
-        found.asked = {tuple(map(type, origins))}
-    if not before and not frozen and not has_aux and origins is not None:
-        del arguments, result, leaves, beside, seen
-        _mark_leaked(f, inputs, origins)
-    return found
+    if has_aux:
+        map_values(made.aux, made.beside.append)
+    return made
 
 
 # A result that is not a number is kept as it was in the traced run, so it must be of a type that holds no computed numbers.

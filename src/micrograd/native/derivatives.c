@@ -1,0 +1,258 @@
+/* pull() and push(): the derivatives of the results of a function at one point, from the graph that it has left behind.
+
+   Nodes are numbered as the places of a tape would be (linearize.c), and the sweeps add in the order in which those over the tape
+   add: eager and compiled derivatives have the same bits. The place of a node stands in its grad, and `seen` has the pairs
+   (node, bits of its grad) from which all is put back; no Python code runs in between. graph.py has the same in Python. */
+
+#include "engine.h"
+#include "ops.h"
+
+typedef struct {
+    List seen, stack, order; /* order: the nodes behind the inputs, by place */
+    Py_ssize_t k;            /* inputs; their places come first */
+    double *carried;         /* the cotangent or tangent of each place */
+    uint8_t *reached;        /* whether it has one */
+    unsigned int trace;
+    PyObject *ends; /* the op that ends all sweeps: stop_gradient */
+} Graph;
+
+static int room(List *l, Py_ssize_t more) { return l->room < l->n + more ? list_grow(l, more) : 0; }
+
+static int64_t place_of(const Node *n) {
+    int64_t place;
+    memcpy(&place, &n->grad, sizeof place);
+    return place;
+}
+
+static void set_place(Node *n, int64_t place) { memcpy(&n->grad, &place, sizeof place); }
+
+static int remember(Graph *g, Node *n) { /* a node that is met for the first time; its grad is free from now on */
+    if (room(&g->seen, 2) < 0) return -1;
+    g->seen.item[g->seen.n++] = (uintptr_t)n;
+    memcpy(&g->seen.item[g->seen.n++], &n->grad, sizeof(double));
+    n->flags |= VISITED;
+    return 0;
+}
+
+static void put_back(Graph *g) {
+    for (Py_ssize_t i = g->seen.n - 2; i >= 0; i -= 2) {
+        Node *n = (Node *)g->seen.item[i];
+        memcpy(&n->grad, &g->seen.item[i + 1], sizeof(double));
+        n->flags &= (uint8_t)~VISITED;
+    }
+}
+
+#define ALL_STEPS ~0u
+
+static unsigned steps_of_row(const Graph *g, const Node *n) { /* of an op that is not in the table */
+    PyObject *row = PyList_GET_ITEM(op_rows, n->op);
+    if (row == g->ends) return ALL_STEPS;
+    PyObject *steps = PyObject_GetAttrString(row, "steps"); /* a slot: no Python code runs */
+    unsigned bits = 0;
+    for (Py_ssize_t i = 0; steps != NULL && PyTuple_Check(steps) && i < PyTuple_GET_SIZE(steps); i++)
+        bits |= 1u << (PyLong_AsUnsignedLong(PyTuple_GET_ITEM(steps, i)) & 31);
+    if (steps == NULL) PyErr_Clear();
+    Py_XDECREF(steps);
+    return bits;
+}
+
+static inline unsigned steps_of(const Graph *g, const Node *n) { /* a bit for each input to which nothing passes */
+    return n->op < OP_COUNT ? op_steps[n->op] : steps_of_row(g, n);
+}
+
+static inline int is_step(unsigned steps, Py_ssize_t i) { return steps == ALL_STEPS || (i < 31 && (steps >> i & 1)); }
+
+/* Give the nodes behind a root their places, inputs first. 0; -1 without memory; 1 where the graph has what these sweeps leave to
+   the tape: a Value from outside, or a rule that somebody has written by hand. */
+static int place_behind(Graph *g, Node *root) {
+    if (room(&g->stack, 1) < 0) return -1;
+    g->stack.item[g->stack.n++] = (uintptr_t)root;
+    while (g->stack.n) {
+        uintptr_t entry = g->stack.item[--g->stack.n];
+        Node *n = (Node *)(entry & ~(uintptr_t)1);
+        if (entry & 1) {
+            if (room(&g->order, 1) < 0) return -1;
+            set_place(n, g->k + g->order.n);
+            g->order.item[g->order.n++] = (uintptr_t)n;
+            continue;
+        }
+        if (n->flags & VISITED) continue;
+        if (n->trace != g->trace || is_leaf(n) || is_by_hand(n) || has_hook(n)) return 1;
+        Node **in = inputs(n);
+        Py_ssize_t k = input_count(n);
+        if (remember(g, n) < 0 || room(&g->stack, k + 1) < 0) return -1;
+        PREFETCH((char *)n - 8 * sizeof(Node));
+        g->stack.item[g->stack.n++] = (uintptr_t)n | 1;
+        for (Py_ssize_t i = k - 1; i >= 0; i--)
+            if (has_gradient(in[i]) && !(in[i]->flags & VISITED)) g->stack.item[g->stack.n++] = (uintptr_t)in[i];
+    }
+    return 0;
+}
+
+static inline Node *at(const Graph *g, int64_t place) { return (Node *)g->order.item[place - g->k]; }
+
+/* ---- the sweeps */
+
+static inline void add(Graph *g, int64_t place, double part) {
+    g->carried[place] = g->reached[place] ? g->carried[place] + part : part;
+    g->reached[place] = 1;
+}
+
+static inline void pull_into(Graph *g, Node *n, double cotangent) {
+    Node **in = inputs(n);
+    double *partial = input_partials(n);
+    unsigned steps = steps_of(g, n);
+    for (Py_ssize_t i = 0, k = input_count(n); i < k; i++)
+        if (has_gradient(in[i]) && !(steps && is_step(steps, i))) add(g, place_of(in[i]), partial[i] * cotangent);
+}
+
+static void pull_from(Graph *g, int64_t root, double *to) { /* its gradient; nothing is reached before and after */
+    static const uint8_t nothing[8];
+    g->carried[root] = 1.0;
+    g->reached[root] = 1;
+    for (int64_t p = root; p >= 0; p--) {
+        if (!g->reached[p]) {
+            while (p >= 8 && memcmp(&g->reached[p - 8], nothing, 8) == 0) p -= 8;
+            continue;
+        }
+        g->reached[p] = 0;
+        if (p >= g->k) pull_into(g, at(g, p), g->carried[p]);
+        else to[p] = g->carried[p];
+    }
+}
+
+static void push_along(Graph *g) {
+    for (int64_t p = g->k; p < g->k + g->order.n; p++) {
+        Node *n = at(g, p), **in = inputs(n);
+        double *partial = input_partials(n);
+        unsigned steps = steps_of(g, n);
+        for (Py_ssize_t i = 0, k = input_count(n); i < k; i++) {
+            if (!has_gradient(in[i]) || (steps && is_step(steps, i))) continue;
+            int64_t from = place_of(in[i]);
+            if (g->reached[from]) add(g, p, partial[i] * g->carried[from]);
+        }
+    }
+}
+
+static void pull_all(Graph *g, PyObject *roots, double *to) {
+    for (Py_ssize_t r = 0; r < PyTuple_GET_SIZE(roots); r++, to += g->k) {
+        PyObject *root = PyTuple_GET_ITEM(roots, r);
+        if (is_value(root)) pull_from(g, place_of((Node *)root), to); /* those of a constant are 0.0 already */
+    }
+}
+
+static void push_all(Graph *g, PyObject *roots, const double *direction, double *to) {
+    Py_ssize_t columns = direction ? 1 : g->k;
+    for (Py_ssize_t c = 0; c < columns; c++) {
+        for (Py_ssize_t i = direction ? 0 : c; i < (direction ? g->k : c + 1); i++) add(g, i, direction ? direction[i] : 1.0);
+        push_along(g);
+        for (Py_ssize_t r = 0; r < PyTuple_GET_SIZE(roots); r++) {
+            PyObject *root = PyTuple_GET_ITEM(roots, r);
+            if (is_value(root) && g->reached[place_of((Node *)root)]) to[r * columns + c] = g->carried[place_of((Node *)root)];
+        }
+        memset(g->reached, 0, (size_t)(g->k + g->order.n));
+    }
+}
+
+/* ---- the functions of the module */
+
+/* 0; -1 with an error set; 1 where the graph is left to the tape. No Python code runs between the first mark and put_back(). */
+static int derive(Graph *g, PyObject *roots, PyObject *in, const double *direction, int forward, double *to) {
+    int failed = 0;
+    unmark_suspended();
+    for (Py_ssize_t i = 0; i < g->k && !failed; i++) {
+        Node *n = (Node *)PyTuple_GET_ITEM(in, i);
+        failed = remember(g, n);
+        if (!failed) set_place(n, i);
+    }
+    for (Py_ssize_t r = 0; r < PyTuple_GET_SIZE(roots) && !failed; r++)
+        if (is_value(PyTuple_GET_ITEM(roots, r))) failed = place_behind(g, (Node *)PyTuple_GET_ITEM(roots, r));
+    if (!failed) {
+        size_t places = (size_t)(g->k + g->order.n) + 1;
+        g->carried = PyMem_RawMalloc(places * sizeof(double));
+        g->reached = PyMem_RawCalloc(places, 1);
+        if (g->carried == NULL || g->reached == NULL) failed = -1;
+        else if (forward) push_all(g, roots, direction, to);
+        else pull_all(g, roots, to);
+    }
+    put_back(g);
+    if (failed < 0 && !PyErr_Occurred()) PyErr_NoMemory();
+    return failed;
+}
+
+static PyObject *list_of(const double *numbers, Py_ssize_t n) {
+    PyObject *list = PyList_New(n);
+    for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
+        PyObject *x = PyFloat_FromDouble(numbers[i]);
+        if (x == NULL) Py_CLEAR(list);
+        else PyList_SET_ITEM(list, i, x);
+    }
+    return list;
+}
+
+static PyObject *derivatives(PyObject *args, int forward) {
+    PyObject *roots, *in, *ends, *direction = Py_None, *result = NULL;
+    Py_ssize_t trace;
+    if (!PyArg_ParseTuple(args, forward ? "O!O!nO|O:push" : "O!O!nO:pull", &PyList_Type, &roots, &PyList_Type, &in, &trace, &ends, &direction))
+        return NULL;
+    if (trace <= 0 || trace >= ELSEWHERE) return PyErr_Format(PyExc_ValueError, "a trace is a number from 1 to %d", ELSEWHERE - 1);
+    Graph g = {.trace = (unsigned)trace, .ends = ends};
+    double *numbers = NULL, *along = NULL;
+    roots = PyList_AsTuple(roots);
+    in = PyList_AsTuple(in);
+    if (roots == NULL || in == NULL || !all_values(in)) goto done;
+    Py_ssize_t k = g.k = PyTuple_GET_SIZE(in), m = PyTuple_GET_SIZE(roots), n = direction == Py_None ? m * k : m;
+    for (Py_ssize_t i = 0; i < k; i++)
+        if (!is_leaf((Node *)PyTuple_GET_ITEM(in, i))) {
+            PyErr_SetString(PyExc_ValueError, "the inputs are leaves, and one of these Values is made from others");
+            goto done;
+        }
+    numbers = PyMem_RawCalloc((size_t)n + 1, sizeof(double));
+    along = PyMem_RawCalloc((size_t)k + 1, sizeof(double));
+    if (numbers == NULL || along == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    if (direction != Py_None) {
+        if (!PyList_Check(direction) || PyList_GET_SIZE(direction) != k) {
+            PyErr_SetString(PyExc_ValueError, "a direction has one number for each input");
+            goto done;
+        }
+        for (Py_ssize_t i = 0; i < k; i++) {
+            PyObject *x = Py_NewRef(PyList_GET_ITEM(direction, i));
+            int failed = number(x, &along[i]) < 0 || PyList_GET_SIZE(direction) != k;
+            Py_DECREF(x);
+            if (failed) goto done;
+        }
+    }
+    int how = derive(&g, roots, in, direction == Py_None ? NULL : along, forward, numbers);
+    if (how == 0) result = list_of(numbers, n);
+    else if (how > 0) result = Py_NewRef(Py_None);
+done:
+    if (result == NULL && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the direction has changed while it was read");
+    List *lists[] = {&g.seen, &g.stack, &g.order};
+    for (int i = 0; i < 3; i++) PyMem_RawFree(lists[i]->item);
+    PyMem_RawFree(g.carried);
+    PyMem_RawFree(g.reached);
+    PyMem_RawFree(numbers);
+    PyMem_RawFree(along);
+    Py_XDECREF(roots);
+    Py_XDECREF(in);
+    return result;
+}
+
+static PyObject *module_pull(PyObject *module, PyObject *args) {
+    (void)module;
+    return derivatives(args, 0);
+}
+
+static PyObject *module_push(PyObject *module, PyObject *args) {
+    (void)module;
+    return derivatives(args, 1);
+}
+
+PyMethodDef derivative_methods[] = {
+    {"pull", module_pull, METH_VARARGS, "pull(roots, inputs, trace, end) -> for each root its gradient, or None where a tape is needed"},
+    {"push", module_push, METH_VARARGS, "push(roots, inputs, trace, end, direction=None) -> the same by forward sweeps, or one derivative"},
+    {NULL, NULL, 0, NULL},
+};
