@@ -7,7 +7,9 @@ check      whether a tape makes sense
 text       a tape as text, and back
 interpret  the definition: run a tape on Python's numbers and lists
 dataflow   walks over regions that the passes share
+records    what the sweep back needs of the run forward: read, computed again, or kept in a record
 reverse    the adjoint: gradients by one sweep back
+forward    tangents: directional derivatives, several in one loop
 prune      leave out what no result needs
 
 It is built beside the package `tape`, whose tapes know numbers alone, and will take its place.

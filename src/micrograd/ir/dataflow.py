@@ -87,6 +87,35 @@ def varied(tape: Tape, sources: Sequence[Place]) -> set[Place]:
     return found
 
 
+def useful(tape: Tape, targets: Sequence[Place]) -> set[Place]:
+    """Return the places that have a part in the targets, as far as numbers and arrays of numbers hand it on."""
+    found = set(targets)
+
+    def visit(body: Body) -> None:
+        for place in reversed(body.code):
+            if place.op == "if":
+                for inner in place.bodies:
+                    found.update(y for r, y in zip(place.results, inner.yields) if r in found)
+                    visit(inner)
+            elif place.op == "loop":
+                (inner,) = place.bodies
+                carried = place.args[1:] if place.attr else place.args
+                before = -1
+                while before != len(found):
+                    before = len(found)
+                    pairs = zip(place.results, inner.params, inner.yields[1:])
+                    found.update(y for r, p, y in pairs if r in found or p in found)
+                    visit(inner)
+                for r, p, x in zip(place.results, inner.params, carried):
+                    if r in found or p in found:
+                        found.update((r, p, x))
+            elif place in found and differentiable(place):
+                found.update(a for a in place.args if differentiable(a))
+
+    visit(tape)
+    return found
+
+
 def defined(body: Body) -> set[Place]:
     """Return the places that a body defines, its params and those of bodies inside included."""
     found = set(body.params)
@@ -108,4 +137,4 @@ def captured(bodies: Sequence[Body]) -> list[Place]:
     return list(found)
 
 
-__all__ = ["captured", "copy", "defined", "differentiable", "is_array", "rebuilt", "varied"]
+__all__ = ["captured", "copy", "defined", "differentiable", "is_array", "rebuilt", "useful", "varied"]

@@ -1,0 +1,188 @@
+"""What the reverse sweep needs of the run forward, and how it comes back to it: read, computed again, or kept in a record.
+
+The sweep asks for numbers of the run forward one after the other. Those at the top of the tape can simply be read. A number
+in a body is computed again where that is cheap. Otherwise an arm of an `if` yields it, and a body of a loop stores it in its
+record: one array for each number that is kept, with one item for each iteration, so that nested loops have one flat array.
+What is needed is not known before the sweep was made, so it is made twice: the first time for its questions alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from micrograd.ir.forms import BOOL, F64, I64, Body, Place, Tape, is_array, walk
+
+CHEAP = {
+    *(
+        "add",
+        "sub",
+        "mul",
+        "neg",
+        "abs",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "eq",
+        "ne",
+        "ilt",
+        "ile",
+        "ieq",
+        "iadd",
+        "isub",
+        "imul",
+    ),
+    *("imin", "imax", "and", "or", "not", "float", "count", "select", "load", "reached"),
+}
+MOST = 6  # instructions that computing a number again may take: storing and loading it takes about as long
+NUMBERS = (F64, I64, BOOL)
+
+
+class Nest:
+    """Where each place of a tape is defined, and which region each body belongs to."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.home: dict[Place, Body] = dict.fromkeys(tape.params, tape)
+        self.region: dict[Body, Place] = {}
+        self.changed: set[Place] = set()  # arrays that an instruction changes, or a region may
+        self._visit(tape)
+
+    def _visit(self, body: Body) -> None:
+        for place in body.code:
+            self.home[place] = body
+            self.home.update(dict.fromkeys(place.results, body))
+            if place.op not in ("load", "size", "slice"):
+                self.changed.update(a for a in place.args if is_array(a.kind))
+            for inner in place.bodies:
+                self.region[inner] = place
+                self.home.update(dict.fromkeys(inner.params, inner))
+                self.changed.update(y for y in inner.yields if is_array(y.kind))
+                self._visit(inner)
+
+    def kept(self, array: Place) -> bool:
+        """Return whether reading an array later costs nothing: nobody changes it in place."""
+        return array.op == "const" or (
+            self.home[array] is self.tape and (array in self.tape.params or array not in self.changed)
+        )
+
+    def loop_around(self, body: Body) -> Body | None:
+        """Return the innermost body of a loop that is, or contains, a body."""
+        while body is not self.tape:
+            if self.region[body].op == "loop":
+                return body
+            body = self.home[self.region[body]]
+        return None
+
+    def rectangular(self, body: Body) -> bool:
+        """Return whether the iterations of a loop, and of those around it, can be counted before they begin."""
+        place = self.region[body]
+        if not place.attr or body.yields[0].op != "const" or not body.yields[0].attr:
+            return False
+        times = place.args[0]
+        if times.op != "const" and self.home[times] is not self.tape:
+            return False
+        outside = self.home[place]
+        return outside is self.tape or (self.region[outside].op == "loop" and self.rectangular(outside))
+
+
+class Needs:
+    """The numbers of the run forward that the sweep asks for."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.nest = Nest(tape)
+        self.records: dict[Body, dict[Place, None]] = {}  # for the body of a loop: what is stored in each iteration
+        self.arms: dict[
+            Body, dict[Place, Place]
+        ] = {}  # for an arm: what it yields in addition, and the result that has it
+        self.slots: dict[Place, dict[tuple[str, int], Place]] = {}  # for an `if`: its results in addition
+        self.sizes: dict[Place, Place] = {}  # the size of an array, as a place beside it
+        self.bases: dict[Body, Place] = {}  # where the items of one run of a loop begin in its record
+        self.again: set[Place] = set()  # what is computed again from what is kept
+        self.unsure: set[tuple[Place, Any]] = set()  # see reverse.py
+        self.asked = False  # whether something new was asked for
+        self._cost: dict[Place, int] = {}
+
+    def _beside(self, op: str, place: Place, kind: str, home: Body) -> Place:
+        self.asked = True
+        found = Place(op, (place,), kind)
+        self.nest.home[found] = home
+        return found
+
+    def size(self, array: Place) -> Place:
+        """Return a place that stands for the size of an array."""
+        if array not in self.sizes:
+            self.sizes[array] = self._beside("size of", array, I64, self.nest.home[array])
+        return self.sizes[array]
+
+    def base(self, body: Body) -> Place:
+        """Return a place that stands for the beginning of the items of one run of a loop."""
+        if body not in self.bases:
+            place = self.nest.region[body]
+            self.bases[body] = self._beside("base of", place, I64, self.nest.home[place])
+        return self.bases[body]
+
+    def slot(self, arm: Body, place: Place) -> Place:
+        """Return the result of an `if` that has a number of one of its arms."""
+        yielded = self.arms.setdefault(arm, {})
+        if place not in yielded:
+            region = self.nest.region[arm]
+            slots = self.slots.setdefault(region, {})
+            taken = set(yielded.values())
+            number = 0  # both arms share the results: the first one of this kind that this arm does not use
+            while slots.get((place.kind, number)) in taken:
+                number += 1
+            key = place.kind, number
+            if key not in slots:
+                slots[key] = self._beside("slot of", region, place.kind, self.nest.home[region])
+            self.asked = True
+            yielded[place] = slots[key]
+        return yielded[place]
+
+    def record(self, body: Body, place: Place) -> None:
+        """Ask for a number of each iteration of a loop."""
+        kept = self.records.setdefault(body, {})
+        if place not in kept:
+            self.asked = True
+            kept[place] = None
+
+    def cost(self, place: Place) -> int:
+        """Return how many instructions it takes to compute a place again from what can be read; many if it cannot."""
+        if place.op == "const":
+            return 0
+        if place not in self._cost:
+            self._cost[place] = self._find_cost(place)
+        return self._cost[place]
+
+    def _find_cost(self, place: Place) -> int:
+        body = self.nest.home[place]
+        if body is self.nest.tape:
+            return 0 if place.kind in NUMBERS or self.nest.kept(place) else MOST + 1
+        if place.op == "param":
+            loop = self.nest.region[body].op == "loop"
+            return 0 if loop and place is body.params[-1] else MOST + 1
+        if place.op not in CHEAP:
+            return MOST + 1
+        return min(1 + sum(map(self.cost, place.args)), MOST + 1)
+
+    def cheap(self, place: Place) -> bool:
+        """Return whether a place is computed again."""
+        return place in self.again or self.cost(place) <= MOST
+
+    def thin_out(self) -> None:
+        """Leave out of the records, and of the arms, what can be computed from the rest of them."""
+        order = {place: k for k, place in enumerate(walk(self.nest.tape))}
+        bodies: list[dict[Place, Any]] = [*self.records.values(), *self.arms.values()]
+        kept = {p for places in bodies for p in places}
+        cost: dict[Place, int] = {}
+        for place in sorted((p for p in kept if p in order), key=order.__getitem__):
+            if place.op in CHEAP and place.op != "load":
+                total = 1
+                for a in place.args:
+                    total += cost[a] if a in cost else 0 if a in kept else self.cost(a)
+                if total <= MOST:
+                    cost[place] = total
+        for places in bodies:
+            for place in cost:
+                places.pop(place, None)
+        self.again.update(cost)

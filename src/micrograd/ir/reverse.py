@@ -1,0 +1,533 @@
+"""The adjoint: gradients by one sweep from the end of a tape to its beginning, as a tape again.
+
+The sweep keeps a cotangent for each place that has a derivative. That of an array is an array, at least as long, which `bump`
+changes in place. The adjoint of a loop is a loop that runs the other way: it carries the cotangents of the carried values, and
+those of what its body reads from outside. The adjoint of an `if` is an `if`. Numbers of the run forward come from records.py.
+
+**Reach.** What an arm that was not taken would have used, or a loop without iterations, or an item that nobody loads, gets no
+gradient: not even a zero, because a zero times an infinite slope is nan. A cotangent that was never given is -0.0, which
+changes no sum that it is added to, and a cotangent that was given is never stored as -0.0: it is added to 0.0 first. So
+`reached` tells them apart wherever that is not known when the tape is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from micrograd.ir.builder import Builder
+from micrograd.ir.dataflow import captured, useful, varied
+from micrograd.ir.forms import F64, TABLE, ZERO, Body, Place, Tape, is_array
+from micrograd.ir.prune import prune
+from micrograd.ir.records import Needs
+from micrograd.ir.rules import partial as slope_of
+
+CODED = None  # the flag of a cotangent that tells by itself whether it was given
+Record = tuple[Body, Place]
+
+
+class Cotangent(NamedTuple):
+    """The cotangent of a place, and whether it was given: the place of a bool, or CODED."""
+
+    place: Place
+    flag: Place | None
+
+
+def adjoint(tape: Tape, wrt: Sequence[int], of: Sequence[int] = (0,), seeded: bool = False) -> Tape:
+    """Return the tape with the gradient by these params after its results, of Σ seed · result over the results `of`.
+
+    With `seeded` the seeds are params after those of the tape: numbers, and for arrays arrays of the same length. Without,
+    there is one result, a number, and its seed is 1.
+    """
+    for k in wrt:
+        if tape.params[k].kind not in (F64, "f64[]"):
+            raise ValueError(f"param {k} is {tape.params[k].kind}; there are gradients by f64 and f64[]")
+    for k in of:
+        if tape.yields[k].kind not in (F64, "f64[]"):
+            raise ValueError(f"result {k} is {tape.yields[k].kind}; there are gradients of f64 and f64[]")
+    if not seeded and [tape.yields[k].kind for k in of] != [F64]:
+        raise ValueError(
+            "the gradient of several results, or of an array, needs seeds: seeded=True adds params for them"
+        )
+    needs = Needs(tape)
+    _Adjoint(tape, needs, wrt, of, seeded, asking=True)
+    needs.thin_out()
+    while True:
+        needs.asked = False
+        made = _Adjoint(tape, needs, wrt, of, seeded, asking=False)
+        if not needs.asked:
+            return prune(made.tape)
+
+
+class _Adjoint:
+    """One attempt at the adjoint of a tape: the run forward, then the sweep back."""
+
+    def __init__(
+        self, tape: Tape, needs: Needs, wrt: Sequence[int], of: Sequence[int], seeded: bool, asking: bool
+    ) -> None:
+        self.source, self.needs, self.nest, self.asking = tape, needs, needs.nest, asking
+        self.builder = b = Builder([p.kind for p in tape.params] + [tape.yields[k].kind for k in of if seeded])
+        self.yes, self.no = b.const(True), b.const(False)
+        self.at: dict[Place, Place] = dict(zip(tape.params, b.params))
+        self.index: dict[Body, Place] = {}  # in the sweep: the number of the iteration that it is at
+        self.state: dict[Record, Place] = {}  # the records, as they are at this point of the run forward
+        self.grads: dict[Place, Cotangent] = {}
+        self.sums: set[Place] = set()  # what the loop that the sweep is in sums up
+        sources = [tape.params[k] for k in wrt]
+        targets = [tape.yields[k] for k in of]
+        self.active = varied(tape, sources) & useful(tape, targets)
+        for body, places in needs.records.items():
+            for p in places:
+                self.state[body, p] = b.const([], p.kind + "[]")
+        yields = self._forward(tape)
+        for k, y in enumerate(targets):
+            if is_array(y.kind):
+                seed = b.params[len(tape.params) + k]
+                self._give_array(y, self._normal(seed, self._size(y)))
+            else:
+                self._give(y, b.params[len(tape.params) + k] if seeded else b.const(1.0), self.yes)
+        self._backward(tape)
+        self.tape = b.finish([*yields, *(self._gradient(p) for p in sources)])
+
+    # ---- the run forward
+
+    def _of(self, place: Place) -> Place:
+        return self.builder.const(place.attr, place.kind) if place.op == "const" else self.at[place]
+
+    def _reserve(self, record: Record) -> None:
+        """Give the record of a rectangular loop an item for each iteration."""
+        b = self.builder
+        total = b.const(1)
+        inside: Body | None = record[0]
+        while inside is not None:
+            place = self.nest.region[inside]
+            total = b.emit("imul", b.emit("imax", self._of(place.args[0]), b.const(0)), total)
+            inside = self.nest.loop_around(self.nest.home[place])
+        empty = self.state[record]
+        self.state[record] = b.append(Place("grow", (empty, total), empty.kind))
+
+    def _defined(self, place: Place) -> None:
+        """Write down what is asked for of an array as soon as it is there."""
+        if place in self.needs.sizes:
+            self.at[self.needs.sizes[place]] = self.builder.emit("size", self._of(place))
+
+    def _forward(self, body: Body) -> list[Place]:
+        b = self.builder
+        for p in body.params:
+            self._defined(p)
+        for place in body.code:
+            args = [self._of(a) for a in place.args]
+            if place.op == "check":
+                b.check(args[0], place.attr)
+            elif place.op == "if":
+                self._forward_if(place, args[0])
+            elif place.op == "loop":
+                self._forward_loop(place, args)
+            elif place.op == "array":
+                self.at[place] = b.array(args, args[0].kind)
+            else:
+                self.at[place] = b.emit(place.op, *args)
+            for p in place.results if place.bodies else (place,):
+                self._defined(p)
+        return [self._of(y) for y in body.yields]
+
+    def _records_in(self, place: Place) -> list[Record]:
+        """Return the records of a region: of its bodies, and of the loops inside."""
+        found: list[Record] = []
+        for record in self.state:
+            body = record[0]
+            while body is not self.source:
+                region = self.nest.region[body]
+                if region is place:
+                    found.append(record)
+                    break
+                body = self.nest.home[region]
+        return found
+
+    def _forward_if(self, place: Place, condition: Place) -> None:
+        b = self.builder
+        records = self._records_in(place)
+        slots = self.needs.slots.get(place, {})
+
+        def arm(inner: Body) -> list[Place]:
+            before = dict(self.state)
+            yields = self._forward(inner)
+            given = {slot: self.at[p] for p, slot in self.needs.arms.get(inner, {}).items()}
+            yields += [given.get(slot) or b.const(ZERO[slot.kind], slot.kind) for slot in slots.values()]
+            yields += [self.state[r] for r in records]
+            self.state = before
+            return yields
+
+        then, otherwise = place.bodies
+        found = iter(b.choose(condition, lambda: arm(then), lambda: arm(otherwise)))
+        for r in (*place.results, *slots.values()):
+            self.at[r] = next(found)
+        for record in records:
+            self.state[record] = next(found)
+
+    def _forward_loop(self, place: Place, args: list[Place]) -> None:
+        b, (inner,) = self.builder, place.bodies
+        times = args.pop(0) if place.attr else None
+        records = self._records_in(place)
+        own = [r for r in records if r[0] is inner]
+        counted = self._counted(place)
+        base: Place | None = None
+        if self.nest.home[place] is self.source:
+            for r in records:
+                if self.nest.rectangular(r[0]):
+                    self._reserve(r)
+        if inner in self.needs.bases:
+            self.at[self.needs.bases[inner]] = b.const(0)
+        if own and not self.asking:
+            if self.nest.rectangular(inner):
+                around = self.nest.loop_around(self.nest.home[place])
+                assert times is not None
+                base = b.const(0) if around is None else b.emit("imul", self._forward_flat(around), times)
+            else:
+                base = self.at[self.needs.base(inner)] = b.emit("size", self.state[own[0]])
+                if times is not None and counted:
+                    more = b.emit("imax", times, b.const(0))
+                    for r in own:
+                        self.state[r] = b.emit("grow", self.state[r], more)
+        count = len(args)
+
+        def make(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
+            self.at.update(zip(inner.params, [*params[:count], k]))
+            self.state.update(zip(records, params[count:]))
+            again, *following = self._forward(inner)
+            if base is not None:
+                at = b.sum(base, k)
+                for r in own:
+                    array = self.state[r]
+                    if not counted:
+                        array = b.emit("grow", array, b.const(1))
+                    self.state[r] = b.emit("store", array, at, self.at[r[1]])
+            return again, [*following, *(self.state[r] for r in records)]
+
+        found = b.loop(times, [*args, *(self.state[r] for r in records)], make)
+        self.state.update(zip(records, found[count:-1]))
+        self.at.update(zip(place.results, [*found[:count], found[-1]]))
+
+    @staticmethod
+    def _counted(place: Place) -> bool:
+        """Return whether a loop makes as many iterations as it says before it begins."""
+        again = place.bodies[0].yields[0]
+        return bool(place.attr) and again.op == "const" and bool(again.attr)
+
+    def _forward_flat(self, body: Body) -> Place:
+        """Return which iteration this is, counted over all runs of a rectangular loop."""
+        place, b = self.nest.region[body], self.builder
+        k = self.at[body.params[-1]]
+        around = self.nest.loop_around(self.nest.home[place])
+        if around is None:
+            return k
+        return b.sum(b.emit("imul", self._forward_flat(around), self._of(place.args[0])), k)
+
+    # ---- what the sweep asks of the run forward
+
+    def _primal(self, place: Place) -> Place:
+        """Return a number of the run forward, as the iteration had it that the sweep is at."""
+        b = self.builder
+        if place.op == "const":
+            return b.const(place.attr, place.kind)
+        body = self.nest.home[place]
+        if body is self.source:
+            if place not in self.at:  # asked for just now
+                return Place("param", (), place.kind)
+            return self.at[place]
+        if self.needs.cheap(place):
+            if place.op == "param":
+                return self.index[body]
+            args = [self._primal(a) for a in place.args]
+            return b.emit(place.op, *args)
+        if self.nest.region[body].op == "if":
+            return self._primal(self.needs.slot(body, place))
+        self.needs.record(body, place)
+        at = self._flat(body)
+        if (body, place) not in self.state:
+            return Place("param", (), place.kind)
+        return b.emit("load", self.state[body, place], at)
+
+    def _flat(self, body: Body) -> Place:
+        """Return where the record of a loop has the iteration that the sweep is at."""
+        place, b, k = self.nest.region[body], self.builder, self.index[body]
+        if not self.nest.rectangular(body):
+            return b.sum(self._primal(self.needs.base(body)), k)
+        around = self.nest.loop_around(self.nest.home[place])
+        if around is None:
+            return k
+        return b.sum(b.emit("imul", self._flat(around), self._primal(place.args[0])), k)
+
+    def _size(self, array: Place) -> Place:
+        return self.builder.const(len(array.attr)) if array.op == "const" else self._primal(self.needs.size(array))
+
+    # ---- cotangents
+
+    def _give(self, place: Place, part: Place, flag: Place | None) -> None:
+        """Add a part to the cotangent of a number."""
+        if place not in self.active or flag is self.no or (part.op == "const" and repr(part.attr) == "-0.0"):
+            return
+        b, old = self.builder, self.grads.get(place)
+        if place in self.source.params:
+            flag = self.yes  # the end of the sweep: nobody asks whether it was given
+        if old is None:
+            self.grads[place] = Cotangent(part, flag)
+            return
+        sure = self.yes in (old.flag, flag) and not (old.flag is CODED and place in self.sums)
+        if not sure and CODED in (old.flag, flag):
+            old, part, both = Cotangent(self._coded(old), CODED), self._coded(Cotangent(part, flag)), CODED
+        else:
+            both = self.yes if sure else b.emit("or", self._flag(old), self._flag(Cotangent(part, flag)))
+        self.grads[place] = Cotangent(b.emit("add", old.place, part), both)
+
+    def _flag(self, found: Cotangent) -> Place:
+        """Return whether a cotangent was given."""
+        flag = self.builder.emit("reached", found.place) if found.flag is CODED else found.flag
+        truth = self.builder.decided(flag)
+        return flag if truth is None else self.builder.const(truth)
+
+    def _coded(self, found: Cotangent | None) -> Place:
+        """Return a cotangent that is -0.0 where it was not given, and nowhere else."""
+        b, never = self.builder, self.builder.const(-0.0)
+        if found is None:
+            return never
+        if found.flag is CODED:
+            return found.place
+        return b.emit("select", found.flag, b.emit("add", found.place, b.const(0.0)), never)
+
+    def _through(self, place: Place, which: object, found: Cotangent | None) -> Place:
+        """Return a cotangent as a region takes it in or yields it: coded, unless it is known to be given each time.
+
+        That is assumed until one case is found in which it does not hold; then the sweep is made anew.
+        """
+        if found is not None and found.flag is self.yes:
+            return found.place if self._sure(place, which) else self._coded(found)
+        if self._sure(place, which):
+            self.needs.unsure.add((place, which))
+            self.needs.asked = True
+        return self._coded(found)
+
+    def _sure(self, place: Place, which: object) -> bool:
+        """Return whether a cotangent that goes through a region is assumed to be given."""
+        return (place, which) not in self.needs.unsure
+
+    def _went(self, place: Place, which: object) -> Place | None:
+        """Return the flag of a cotangent that went through a region."""
+        return self.yes if self._sure(place, which) else CODED
+
+    def _array(self, array: Place) -> Place:
+        """Return the cotangent of an array, a new one if there is none yet."""
+        found = self.grads.get(array)
+        if found is None:
+            # Nobody asks which items of an argument were given a cotangent.
+            end = array in self.source.params
+            zeros = self.builder.emit("fill", self._size(array), self.builder.const(0.0 if end else -0.0))
+            found = self.grads[array] = Cotangent(zeros, self.yes if end else CODED)
+        return found.place
+
+    def _give_array(self, array: Place, part: Place) -> None:
+        """Add a part to the cotangent of an array. It may be longer than the array, and tells which items were given."""
+        if array not in self.active:
+            return
+        b, old = self.builder, self.grads.get(array)
+        if old is None:
+            self.grads[array] = Cotangent(part, CODED)
+            return
+        total = self._each(
+            self._size(array), old.place, lambda total, j: b.emit("bump", total, j, b.emit("load", part, j))
+        )
+        self.grads[array] = Cotangent(total, old.flag)
+
+    def _each(self, times: Place, x: Place, step: Callable[[Place, Place], Place]) -> Place:
+        """Return x after one step for each j below `times`."""
+        b = self.builder
+        return b.loop(times, [x], lambda params, j: (b.const(True), [step(params[0], j)]))[0]
+
+    def _normal(self, array: Place, size: Place) -> Place:
+        """Return an array with 0.0 in place of -0.0."""
+        b = self.builder
+        return self._each(
+            size, array, lambda x, j: b.emit("store", x, j, b.emit("add", b.emit("load", x, j), b.const(0.0)))
+        )
+
+    def _gradient(self, param: Place) -> Place:
+        b, found = self.builder, self.grads.get(param)
+        if not is_array(param.kind):
+            return b.const(0.0) if found is None else b.emit("add", found.place, b.const(0.0))
+        size = b.emit("size", self._of(param))
+        if found is None:
+            return b.emit("fill", size, b.const(0.0))
+        if found.flag is self.yes:
+            return found.place
+        # It came back through stores: it may be too long, and has -0.0 where it was not given.
+        return self._normal(b.emit("slice", found.place, b.const(0), size), size)
+
+    # ---- the sweep
+
+    def _backward(self, body: Body) -> None:
+        for place in reversed(body.code):
+            if place.op == "if":
+                self._backward_if(place)
+            elif place.op == "loop":
+                self._backward_loop(place)
+            elif place in self.grads and place in self.active:
+                if place.op in TABLE:
+                    self._backward_number(place, self.grads.pop(place))
+                else:
+                    self._backward_array(place, self.grads.pop(place))
+
+    def _backward_number(self, place: Place, found: Cotangent) -> None:
+        b, flag, g = self.builder, self._flag(found), found.place
+        never = b.const(-0.0)
+        if flag is self.no:
+            return
+        if place.op == "select":
+            condition = self._primal(place.args[0])
+            for here, a in zip((condition, b.emit("not", condition)), place.args[1:]):
+                self._give(a, b.emit("select", here, g, never), b.emit("and", here, flag))
+            return
+        op = TABLE[place.op].op
+        assert op is not None
+        finders: list[Callable[[], Place]] = [partial(self._primal, a) for a in place.args]
+        for k, a in enumerate(place.args):
+            if a not in self.active or k in op.steps:
+                continue
+            slope = slope_of(b, op, k, finders, partial(self._primal, place))
+            if slope.op == "const" and slope.attr == 1.0:
+                self._give(a, g, found.flag)
+                continue
+            part = b.emit("neg", g) if slope.op == "const" and slope.attr == -1.0 else b.emit("mul", slope, g)
+            self._give(a, b.emit("select", flag, part, never), flag)
+
+    def _backward_array(self, place: Place, found: Cotangent) -> None:
+        b, op, args = self.builder, place.op, place.args
+        if op == "load":
+            array, i = args
+            if array not in self.active:
+                return
+            total, g = self._array(array), found.place
+            if self.grads[array].flag is not self.yes:
+                g = self._coded(found)
+            self.grads[array] = Cotangent(b.emit("bump", total, self._primal(i), g), self.grads[array].flag)
+            return
+        bar = found.place
+        if op in ("store", "bump", "append"):
+            x = args[-1]
+            if x in self.active:
+                i = self._size(args[0]) if op == "append" else self._primal(args[1])
+                self._give(x, b.emit("load", bar, i), CODED)
+            if op == "store" and args[0] in self.active:
+                bar = b.emit("store", bar, self._primal(args[1]), b.const(-0.0))
+            self._give_array(args[0], bar)
+        elif op == "grow":
+            self._give_array(args[0], bar)
+        elif op == "array":
+            for k, x in enumerate(args):
+                if x in self.active:
+                    self._give(x, b.emit("load", bar, b.const(k)), CODED)
+        elif op == "fill":
+            total = self._each(
+                self._primal(args[0]), b.const(-0.0), lambda t, j: b.emit("add", t, b.emit("load", bar, j))
+            )
+            self._give(args[1], total, CODED)
+        elif op == "slice":
+            array, i, n = args
+            if array in self.active:
+                first = self._primal(i)
+
+                def step(total: Place, j: Place) -> Place:
+                    return b.emit("bump", total, b.sum(first, j), b.emit("load", bar, j))
+
+                total = self._each(self._primal(n), self._array(array), step)
+                self.grads[array] = Cotangent(total, self.grads[array].flag)
+
+    def _outside(self, place: Place) -> list[Place]:
+        """Return the active places that the bodies of a region read from outside. Arrays have a cotangent from now on."""
+        found = [q for q in captured(place.bodies) if q in self.active]
+        for q in found:
+            if is_array(q.kind):
+                self._array(q)
+        return found
+
+    def _backward_if(self, place: Place) -> None:
+        b = self.builder
+        results = [(k, self.grads.pop(r)) for k, r in enumerate(place.results) if r in self.grads and r in self.active]
+        if not results:
+            return
+        outside = self._outside(place)
+        before = self.grads
+        given = {q: before[q] for q in outside if q in before}
+        # A number that has a cotangent already keeps it in both arms.
+        kept = {q for q, g in given.items() if is_array(q.kind) or g.flag is self.yes}
+
+        def arm(inner: Body) -> list[Place]:
+            self.grads = dict(given)
+            for k, g in results:
+                if is_array(g.place.kind):
+                    self._give_array(inner.yields[k], g.place)
+                else:
+                    self._give(inner.yields[k], g.place, g.flag)
+            self._backward(inner)
+            return [self.grads[q].place if q in kept else self._through(place, q, self.grads.get(q)) for q in outside]
+
+        then, otherwise = place.bodies
+        found = b.choose(self._primal(place.args[0]), lambda: arm(then), lambda: arm(otherwise))
+        self.grads = before
+        for q, total in zip(outside, found):
+            if total.op == "const" and repr(total.attr) == "-0.0":
+                self.grads.pop(q, None)
+            else:
+                self.grads[q] = Cotangent(total, given[q].flag if q in kept else self._went(place, q))
+
+    def _backward_loop(self, place: Place) -> None:
+        b, (inner,) = self.builder, place.bodies
+        if not any(r in self.grads and r in self.active for r in place.results):
+            return
+        # The cotangents of carried values go from iteration to iteration; those of outside places are sums.
+        carried = [k for k, p in enumerate(inner.params[:-1]) if p in self.active]
+        start = []
+        for k in carried:
+            r = place.results[k]
+            start.append(self._array(r) if is_array(r.kind) else self._through(place, k, self.grads.get(r)))
+            self.grads.pop(r, None)
+        outside = self._outside(place)
+        flags: dict[Place, Place | None] = {}
+        for q in outside:
+            g = self.grads.get(q)
+            end = q in self.source.params and not is_array(q.kind)  # nobody asks whether it was given
+            flags[q] = self.yes if end else g.flag if g is not None and g.flag is self.yes else CODED
+            start.append(self._coded(g) if g is None or flags[q] is CODED else g.place)
+        times = self._primal(place.args[0] if self._counted(place) else place.results[-1])
+        times = b.emit("imax", times, b.const(0))
+        before, sums = self.grads, self.sums
+
+        def make(params: list[Place], r: Place) -> tuple[Place, list[Place]]:
+            self.index[inner] = b.sum(b.sum(times, -1), r, -1)
+            own, rest = params[: len(carried)], params[len(carried) :]
+            self.grads, self.sums = {q: Cotangent(p, flags[q]) for q, p in zip(outside, rest)}, set(outside)
+            for k, p in zip(carried, own):
+                if is_array(p.kind):
+                    self._give_array(inner.yields[1 + k], p)
+                else:
+                    self._give(inner.yields[1 + k], p, self._went(place, k))
+            self._backward(inner)
+            following = []
+            for k in carried:
+                p = inner.params[k]
+                following.append(self._array(p) if is_array(p.kind) else self._through(place, k, self.grads.get(p)))
+            for q in outside:
+                coded = flags[q] is CODED and not is_array(q.kind)
+                following.append(self._coded(self.grads[q]) if coded else self.grads[q].place)
+            return self.yes, following
+
+        found = b.loop(times, start, make)
+        self.grads, self.sums = before, sums
+        for q, total in zip(outside, found[len(carried) :]):
+            self.grads[q] = Cotangent(total, flags[q])
+        init = place.args[1:] if place.attr else place.args
+        for k, total in zip(carried, found):
+            if is_array(total.kind):
+                self._give_array(init[k], total)
+            else:
+                self._give(init[k], total, self._went(place, k))

@@ -1,0 +1,122 @@
+"""The adjoint of typed tapes: the gradients of eager code, where poles, unused arms, empty loops and unread items lie about."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import pytest
+from eager_tapes import gradient
+
+from micrograd.ir.check import check
+from micrograd.ir.forward import tangents
+from micrograd.ir.interpret import run
+from micrograd.ir.reverse import adjoint
+from twins import MORE
+from typed_tapes import random_arguments, random_tape
+
+WRT = [0, 1, 2, 3]
+
+
+def same(found, expected, scale=1e-9):
+    """Whether two gradients agree: nan with nan, inf with inf, numbers up to rounding."""
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(same(x, y, scale) for x, y in zip(found, expected, strict=True))
+    if not math.isfinite(expected):
+        return repr(found) == repr(expected)
+    return math.isclose(found, expected, rel_tol=scale, abs_tol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("seed", range(60 * MORE))
+def test_random_tapes_have_the_gradients_of_eager_code(seed):
+    tape = random_tape(seed)
+    of = seed % 2
+    made = adjoint(tape, WRT, [of])
+    check(made)
+    for k in range(3):
+        arguments = random_arguments(1000 * seed + k)
+        values, expected = gradient(tape, arguments, of, WRT)
+        found = run(made, arguments)
+        assert repr(found[: len(values)]).replace("-nan", "nan") == repr(values).replace("-nan", "nan")
+        assert same(found[len(values) :], expected), (found[len(values) :], expected)
+
+
+def flat(values):
+    """The numbers in numbers and lists of numbers, one after the other."""
+    return [x for v in values for x in (v if isinstance(v, list) else [v])]
+
+
+def directions(seed, arguments, count=1):
+    """Tangents of the arguments WRT, for so many directions."""
+    random = Random(seed)
+    one = lambda x: [random.uniform(-1, 1) for _ in x] if isinstance(x, list) else random.uniform(-1, 1)  # noqa: E731
+    return [[one(arguments[k]) for k in WRT] for _ in range(count)]
+
+
+def product(xs, ys):
+    return sum(x * y for x, y in zip(flat(xs), flat(ys), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(60 * MORE))
+def test_tangents_agree_with_gradients(seed):
+    tape = random_tape(seed, poles=False)
+    of = seed % 2
+    forward, back = tangents(tape, WRT, [of], 2), adjoint(tape, WRT, [of])
+    check(forward)
+    count = len(tape.yields)
+    for k in range(2):
+        arguments = random_arguments(1000 * seed + k)
+        two = directions(seed, arguments, 2)
+        grad = run(back, arguments)[count:]
+        found = run(forward, [*arguments, *two[0], *two[1]])[count:]
+        for dot, direction in zip(found, two, strict=True):
+            assert math.isclose(dot, product(grad, direction), rel_tol=1e-9, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20 * MORE))
+def test_seeds_and_tangents_of_arrays_are_transposed_to_each_other(seed):
+    tape = random_tape(seed, poles=False)
+    of = [0, 1, 2]
+    forward, back = tangents(tape, WRT, of), adjoint(tape, WRT, of, seeded=True)
+    check(back)
+    arguments = random_arguments(seed)
+    count, random = len(tape.yields), Random(seed)
+    seeds = [random.uniform(-1, 1), random.uniform(-1, 1), [random.uniform(-1, 1) for _ in run(tape, arguments)[2]]]
+    (direction,) = directions(seed, arguments)
+    left = product(run(forward, [*arguments, *direction])[count:], seeds)
+    right = product(run(back, [*arguments, *seeds])[count:], direction)
+    assert math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8 * MORE))
+def test_the_second_and_third_order_agree_in_every_mode(seed):
+    """Of f along u, v and w: the tangents of tangents of tangents, and what has a reverse sweep at one or two orders."""
+    tape = random_tape(seed, poles=False)
+    count = len(tape.yields)
+    arguments = random_arguments(seed)
+    u, v, w = directions(seed, arguments, 3)
+
+    def along(made, given, direction):
+        """Tangents of the gradients that a tape has after its first results."""
+        of = list(range(count, len(made.yields)))
+        found = run(tangents(made, WRT, of), [*given, *direction])
+        return found[len(made.yields) :]
+
+    one = tangents(tape, WRT, [0])
+    two = tangents(one, WRT, [count])
+    second = run(two, [*arguments, *u, *v])[-1]
+    third = run(tangents(two, WRT, [len(two.yields) - 1]), [*arguments, *u, *v, *w])[-1]
+    back = adjoint(tape, WRT, [0])
+    check(back)
+    assert close(product(along(back, arguments, u), v), second)
+    over = adjoint(one, WRT, [count])
+    assert close(product(run(over, [*arguments, *u])[len(one.yields) :], v), second)
+    twice = adjoint(back, WRT, list(range(count, count + 4)), seeded=True)
+    check(twice)
+    assert close(product(run(twice, [*arguments, *u])[len(back.yields) :], v), second)
+    thrice = tangents(twice, WRT, list(range(len(back.yields), len(twice.yields))))
+    assert close(product(run(thrice, [*arguments, *u, *v])[len(twice.yields) :], w), third)
+
+
+def close(x, y):
+    return math.isclose(x, y, rel_tol=1e-7, abs_tol=1e-9)
