@@ -6,6 +6,7 @@ Numbers and formulas stand in `texts/lesson.json`, words in `texts/en.json`; the
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,9 @@ from micrograd.learn.expression import parse
 from micrograd.learn.frames import Frame, Timeline, frames
 from micrograd.learn.nodes import Node
 from micrograd.learn.sentences import show
+from micrograd.ops import OPS
+
+_BY_OUTPUT = re.compile(r"[\dy²·/()+ -]+")  # the rule of a slope in which the output alone occurs
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +140,34 @@ def judge(timeline: Timeline, frame: Frame, said: float) -> Verdict:
         whole = product if idea.replaces else facts["before"] + product
         if near(said, whole) or (idea.ops and near(said, product) and not near(whole, after)):  # at a*a "own" is right
             return Verdict(False, idea.key, _said(idea.key, timeline, frame, facts))
+    if near(said, _from_shown(timeline, frame)):
+        return Verdict(True)
     key = "sign" if near(-said, after) else "other"
     return Verdict(False, key, _said(key, timeline, frame, facts))
+
+
+def _from_shown(timeline: Timeline, frame: Frame) -> float:
+    """The gradient after a frame, computed from the numbers as they are shown; nan where the table has no rule for it."""
+    node, slot = timeline.nodes[frame.node], frame.slot
+    op = OPS.get(node.op)
+    if op is None or op.arity < 0 or slot is None or node.by_hand:
+        return math.nan
+    args = [_seen(timeline.nodes[i].data) for i in node.inputs]
+    try:
+        rule, y = op.rule[slot] if slot < len(op.rule) else "", _seen(node.data)
+        if _BY_OUTPUT.fullmatch(rule):  # written with the output, as learners compute it
+            code = re.sub(r"(\d)y", r"\1*y", rule).replace("·", "*").replace("²", "**2")
+            local = float(eval(code, {"__builtins__": {}}, {"y": y}))
+        else:
+            local = float(op.partials[slot](*args, y))
+    except ArithmeticError:
+        return math.nan
+    return _seen(frame.before or 0.0) + local * _seen(frame.upstream or 0.0)
+
+
+def _seen(x: float) -> float:
+    """A number as far as it is shown."""
+    return float(show(x).replace("−", "-").replace("∞", "inf"))
 
 
 def judge_sign(timeline: Timeline, frame: Frame, said: str) -> Verdict:

@@ -43,7 +43,7 @@ THEATRE = (
 WATCH = (*STAGE, *THEATRE, "help", "watch")
 EDITOR = ("codemirror", "editor")  # codemirror.js is bundled by `make editor`, and small already
 BENCH = (*EDITOR, *STAGE, "progress", "python", "bench")
-COURSE = (*STAGE, *THEATRE, "leaves", "diagnose", "slope", "progress", "tasks", "drill", "course")
+COURSE = (*STAGE, *THEATRE, "leaves", "diagnose", "slope", "progress", "tasks", "drill", "help", "course")
 MODULES = (*STAGE, "code", "leaves", "labs", "lesson", "expression", "link", "help", "app")
 
 _ROW = re.compile(r"^  (\w+): \{ symbol: .*\},\n", re.M)

@@ -21,8 +21,8 @@ function glyph(name) {
   return s("svg", { class: "sign", viewBox: "0 0 20 20", "aria-hidden": "true" }, s("path", { d: SIGNS_OF[name] }));
 }
 
-/** @param {any} acts what can be done */
-export function createConductor(acts) {
+/** @param {any} acts what can be done @param {any} spark the loss so far, small */
+export function createConductor(acts, spark) {
   const control = (name, sign, key, look = "icon") => {
     const label = t(`theatre.${name}`);
     return button(sign, () => acts[name](), {
@@ -104,6 +104,7 @@ export function createConductor(acts) {
         live,
       ),
       h("div", { class: "track plain" }, bar),
+      spark,
       count,
     ),
   );

@@ -2,6 +2,7 @@
 // and the questions of a step open the next one.
 import { button, contentsMenu, h, put } from "./dom.js";
 import { slopeFigure } from "./slope.js";
+import { helpDialog } from "./help.js";
 import { drillScreen, otherNumbers, randomFrom } from "./drill.js";
 import { leavesPanel } from "./leaves.js";
 import { courseProgress, saveFile } from "./progress.js";
@@ -65,9 +66,13 @@ export function startCourse(course, place) {
     button(t("course.load"), () => file.click(), { ...props, "data-do": "load" })];
   const links = (props) => Object.entries(course.links).map(([key, to]) => (
     h("a", { ...props, href: to, "data-link": key }, t(`course.links.${key}`))));
+  const keysOf = [["→", "next"], ["←", "back"], ["b", "backward"], [t("page.end_key"), "end"], ["0", "fit"], ["?", "help"]];
+  const help = helpDialog(keysOf.map(([shown, does]) => ({ shown, does: t(`keys.${does}`) })));
   const heading = h("header", { class: "top" }, single ? "" : menu,
     h("h1", { class: "brand" }, single ? course.title : ["micrograd ", h("span", { class: "quiet" }, t("course.brand"))]),
     h("span", { class: "grow" }), status, links({ class: "wordy" }), files({ class: "small wordy" }), file,
+    button("?", () => help.showModal(), { class: "icon", "data-do": "help", "aria-label": t("page.help"),
+      title: t("page.help") }),
     button("◐", theme, { class: "icon", "data-do": "theme", "aria-label": t("page.theme"), title: t("page.theme") }));
   const list = h("ol", { class: "chapters" }), again = h("p", { class: "again small" });
   put(nav, list, again, h("div", { class: "files" }, files({ class: "small" }), links({})));
@@ -75,7 +80,7 @@ export function startCourse(course, place) {
   const leaves = leavesPanel(session);
   leaves.el.classList.add("course-leaves");
   const main = h("main", {}, article, side);
-  root.append(heading, h("div", { class: "columns" }, single ? "" : nav, main));
+  root.append(heading, h("div", { class: "columns" }, single ? "" : nav, main), help);
   let chapter = course.chapters[0], at = 0, review = "";
 
   // -- the stage follows the text
@@ -331,9 +336,11 @@ export function startCourse(course, place) {
     const { tagName } = /** @type {any} */ (event.target);
     if (tagName === "INPUT" || tagName === "SELECT" || event.ctrlKey || event.metaKey || event.altKey) return;
     if (/** @type {any} */ (event.target).closest?.(".mg-scroll")) return;
-    if (event.key === "ArrowRight") session.forward();
-    else if (event.key === "ArrowLeft") session.back();
-    else if (event.key === "Escape") openMenu(false);
+    const keys = { ArrowRight: () => session.forward(), ArrowLeft: () => session.back(), End: () => session.go(session.total),
+      b: () => session.go(session.seed + 1), 0: stage.api.fit, "?": () => (help.open ? help.close() : help.showModal()),
+      Escape: () => openMenu(false) };
+    if (help.open && event.key !== "?") return;
+    if (event.key === "Escape" || event.key === "?" || (!side.hidden && stage.el.isConnected)) keys[event.key]?.();
   });
   addEventListener("popstate", follow);
   place.append(root);

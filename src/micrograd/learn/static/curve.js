@@ -5,6 +5,7 @@ import { t } from "./texts.js";
 
 const W = 360,
   H = 200,
+  SMALL = 120,
   LEFT = 40,
   BOTTOM = 22,
   TOP = 8,
@@ -33,6 +34,8 @@ export function createCurve() {
   );
   const bars = s("svg", { class: "bars", viewBox: `0 0 ${W} 88`, role: "img" });
   const told = h("p", { class: "numbers" });
+  const small = s("path", { class: "line loss" });
+  const spark = s("svg", { class: "spark", viewBox: `0 0 ${SMALL} 30`, "aria-hidden": "true" }, small);
   const el = h(
     "div",
     { class: "curve" },
@@ -64,6 +67,7 @@ export function createCurve() {
         (v) => H - BOTTOM - (H - BOTTOM - TOP) * v,
       ),
     );
+    small.setAttribute("d", path(losses, 0, at, (k) => 2 + ((SMALL - 4) * k) / last, (v) => 28 - 26 * scale.share(v)));
     here.setAttribute("d", `M${x(at)},${TOP}V${H - BOTTOM}`);
     const finite = Number.isFinite(now) && now !== null;
     spot.setAttribute("cx", String(x(at)));
@@ -119,7 +123,7 @@ export function createCurve() {
     const zeros = { zeros: String(counts[0]), n: String(grads.length) };
     bars.setAttribute("aria-label", t("theatre.histogram_read", zeros));
   }
-  return { el, update };
+  return { el, spark, update };
 }
 
 /** @param {number} x @param {number} y @param {string} text @param {string} anchor */

@@ -57,15 +57,15 @@ export function listenToKeys(el, table, letters) {
   return () => el.removeEventListener("keydown", pressed);
 }
 
-/** The help itself. @param {ReturnType<typeof keyTable>} table @param {any} letters a checkbox */
+/** The help itself. @param {{shown: string, does: string}[]} table @param {any} [letters] a checkbox */
 export function helpDialog(table, letters) {
   const dialog = h("dialog", { class: "help", "aria-label": t("keys.title") });
   const legend = (look, sign, key) => h("li", {}, h("span", { class: look, dir: "ltr" }, sign), ` ${t(key)}`);
   dialog.append(
     h("h2", { tabindex: "-1" }, t("keys.title")),
     h("dl", {}, table.map((row) => h("div", {}, h("dt", {}, h("kbd", {}, row.shown)), h("dd", {}, row.does)))),
-    h("p", {}, h("label", { class: "inline" }, letters, t("keys.letters"))),
-    h("p", {}, t("keys.more")),
+    letters ? h("p", {}, h("label", { class: "inline" }, letters, t("keys.letters"))) : "",
+    h("p", {}, t(letters ? "keys.more" : "keys.more_course")),
     h("ul", { class: "legend" },
       legend("data", t("page.data"), "keys.about_data"), legend("grad", t("page.grad"), "keys.about_grad"),
       legend("local", "−3", "keys.about_local"), legend("grad", "+= 10 × 1 = 10", "keys.about_packet"),

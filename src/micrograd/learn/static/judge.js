@@ -1,5 +1,6 @@
 // What is said to a prediction: right, or which wrong idea it comes from. The same rules as lesson.py, from the same data.
 import { parseNumber, show } from "./numbers.js";
+import { OPS, partialsOf, pushed, valueOf } from "./ops.js";
 import { calculate, ideas, t } from "./texts.js";
 
 /**
@@ -24,6 +25,73 @@ export function cut(said, wanted) {
   const [digits, exponent] = size.toExponential(20).split("e");
   return [Number(size.toExponential(figures - 1)), Number(`${digits.slice(0, figures + 1)}e${exponent}`)]
     .includes(Math.abs(said));
+}
+
+/** A number as far as it is shown. @param {number} x */
+function seen(x) {
+  return parseNumber(show(x)) ?? x;
+}
+
+/** Whether a number is shown with fewer digits than it has. @param {number} x */
+export function isCut(x) {
+  return Number.isFinite(x) && seen(x) !== x;
+}
+
+/** The slope of an edge, from the numbers as they are shown; NaN where the table has no rule for it.
+ * @param {Graph} graph @param {Numbers} numbers @param {any} node @param {number} slot */
+function seenSlope(graph, { data, partials }, node, slot) {
+  if (graph.frozen || !(OPS[node.op]?.arity >= 0) || (partials[node.id][slot] ?? null) === null) return NaN;
+  const y = seen(data[node.id]), rule = OPS[node.op].rule[slot] ?? "";
+  if (/^[\dy²·/()+ -]+$/.test(rule)) return byRule(rule, y); // written with the output, as learners compute it
+  return partialsOf(node.op, node.inputs.map((i) => seen(data[i])), y)[slot];
+}
+
+/** The value of a rule in which y alone occurs, such as "1 - y²". @param {string} rule @param {number} y */
+function byRule(rule, y) {
+  const signs = rule.match(/[\d.]+|[y²·/()+-]/g) ?? [];
+  const sum = () => {
+    let x = product();
+    while ("+-".includes(signs[0] ?? "·")) x += signs.shift() === "+" ? product() : -product();
+    return x;
+  };
+  const product = () => {
+    let x = power();
+    while (signs.length && !"+-)".includes(signs[0])) {
+      const over = signs[0] === "/";
+      if (over || signs[0] === "·") signs.shift();
+      x = over ? x / power() : x * power();
+    }
+    return x;
+  };
+  const power = () => {
+    const sign = signs.shift(), x = sign === "(" ? sum() : sign === "y" ? y : Number(sign);
+    if (sign === "(") signs.shift();
+    if (signs[0] !== "²") return x;
+    signs.shift();
+    return x * x;
+  };
+  return sum();
+}
+
+/** The gradient or the data of a node, computed by one step from the numbers beside it as they are shown; NaN where that
+ * cannot be. Where close numbers are subtracted, it differs from the exact answer in digits that a learner does see.
+ * @param {Graph} graph @param {Numbers} numbers @param {"gradient" | "data"} kind @param {number} id
+ * @param {number[]} grads of the whole pass */
+export function fromShown(graph, numbers, kind, id, grads) {
+  const node = graph.nodes[id], { data } = numbers;
+  if (kind === "data") {
+    if (!node.inputs.length || !(OPS[node.op]?.arity >= 0)) return NaN;
+    return valueOf(node.op, node.inputs.map((i) => seen(data[i])));
+  }
+  let sum = id === graph.root ? 1 : 0;
+  for (const user of graph.nodes) {
+    user.inputs.forEach((input, slot) => {
+      if (input === id && (numbers.partials[user.id][slot] ?? null) !== null) {
+        sum += pushed(user, slot, seenSlope(graph, numbers, user, slot), seen(grads[user.id]));
+      }
+    });
+  }
+  return sum;
 }
 
 /** What a frame shows, and what a learner may mix up. @param {Graph} graph @param {Numbers} numbers @param {any} frame */
@@ -57,6 +125,8 @@ export function judge(graph, numbers, frame, said) {
     const product = gives(one, facts), whole = one.replaces ? product : facts.before + product;
     return near(said, whole) || (one.ops && near(said, product) && !near(whole, after)); // at a*a "own" is right
   });
+  const shown = seen(frame.before) + seenSlope(graph, numbers, node, frame.slot) * seen(frame.upstream);
+  if (!idea && near(said, shown)) return { right: true, key: "", text: "" };
   const key = idea ? idea.key : near(-said, after) ? "sign" : "other";
   return { right: false, key, text: speakOf(graph, numbers, frame, key) };
 }

@@ -7,6 +7,7 @@ import { t } from "./texts.js";
 /** @typedef {import("./session.js").Session} Session */
 
 const STEP = 1e-4; // a central difference: its error is near 1e-8 for the presets, its rounding near 1e-12
+const FITS = 8; // characters of a number in its field
 const MOST_ROWS = 60; // rows; a network has thousands of leaves
 
 /** @param {Session} session */
@@ -36,6 +37,12 @@ export function leavesPanel(session) {
   };
 }
 
+/** A number that fits into its field. @param {number} x */
+function brief(x) {
+  const whole = String(x);
+  return whole.length <= FITS ? whole : show(x).replace("−", "-");
+}
+
 /** @param {Session} session @param {any} leaf */
 function row(session, leaf) {
   const reach = Math.max(5, Math.ceil(Math.abs(Number.isFinite(leaf.data) ? leaf.data : 0) * 2));
@@ -47,6 +54,8 @@ function row(session, leaf) {
   const field = h("input", {
     type: "text", inputmode: "decimal", value: String(leaf.data), disabled: frozen,
     "aria-label": t("page.value_of_number", { name }), onchange: typed, onkeydown: onEnter(typed),
+    onfocus: () => { if (field.value === brief(value())) field.value = String(value()); },
+    onblur: () => { if (!field.classList.contains("bad")) update(); },
   });
   const grad = h("output", { class: "grad" });
   const ask = button(t("page.nudge"), () => { shown = !shown; update(); }, { class: "small", "data-do": "nudge" });
@@ -56,6 +65,9 @@ function row(session, leaf) {
     h("span", { class: "slope", dir: "ltr" }, h("span", { class: "quiet" }, `${t("page.grad")} `), grad), ask, result);
   let shown = false;
 
+  function value() {
+    return session.state.numbers.data[leaf.id];
+  }
   function typed() {
     const x = parseNumber(field.value);
     field.classList.toggle("bad", x === null);
@@ -64,21 +76,25 @@ function row(session, leaf) {
   }
 
   function update() {
-    const now = session.state.numbers.data[leaf.id], { hides } = session, right = hides ? NaN : session.right()[leaf.id];
-    if (document.activeElement !== field || parseNumber(field.value) !== now) field.value = String(now);
+    const now = session.state.numbers.data[leaf.id], { hides } = session, reached = session.sights()[0].grads[leaf.id];
+    const typing = field.getRootNode().activeElement === field, shown_ = parseNumber(field.value);
+    if (!typing) field.value = brief(now); // a long number does not fit, and is shown in full where it is typed
+    else if (shown_ !== now) field.value = String(now);
+    field.title = String(now);
     field.classList.remove("bad");
     if (Number(slider.value) !== now) slider.value = String(now);
-    grad.textContent = hides ? "?" : show(right); // no looking at the answer
+    grad.textContent = hides ? "?" : reached === null ? "—" : show(reached); // what the pass has brought so far
     ask.disabled = frozen || hides;
     ask.setAttribute("aria-pressed", String(shown && !hides));
     result.hidden = !shown || hides || frozen;
     if (result.hidden) return;
     const { up, down, slope } = nudge(session.state.graph, session.state.values, leaf.id, STEP);
     const root = session.state.graph.nodes[session.state.graph.root].name;
-    const close = Math.abs(slope - right) <= 1e-4 * Math.max(1, Math.abs(right));
+    const right = session.right()[leaf.id], close = Math.abs(slope - right) <= 1e-4 * Math.max(1, Math.abs(right));
+    const over = session.state.lab || session.at === session.total; // only then has the whole gradient arrived
     put(result, t("page.nudge_moved", { name, root, x: up - down }), " ", t("page.nudge_slope"), " ",
-      mark("local", show(slope)), ". ", t("page.nudge_grad"), " ", mark("grad", show(right)),
-      ` ${close ? "✓" : `✗ ${t("page.nudge_corner")}`}`);
+      mark("local", show(slope)), ". ", over ? [t("page.nudge_grad"), " ", mark("grad", show(right)),
+        ` ${close ? "✓" : `✗ ${t("page.nudge_corner")}`}`] : "");
   }
   return { el, update };
 }

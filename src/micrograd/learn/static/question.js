@@ -1,6 +1,6 @@
 // Predict, then reveal: the question stands where the sentence will stand. A wrong answer meets the idea it comes from.
 import { button, h, mark, onEnter, put, verdict } from "./dom.js";
-import { judge, near, speakOf } from "./judge.js";
+import { fromShown, isCut, judge, near, speakOf } from "./judge.js";
 import { parseNumber, show } from "./numbers.js";
 import { t } from "./texts.js";
 
@@ -101,7 +101,8 @@ export function questionCard(session) {
     const what = `${asked.node}.${asked.kind === "data" ? "data" : "grad"}`;
     let tries = 0;
     const value = valueRow(what, (said) => {
-      const right = near(said, wanted), listed = right ? null : (asked.wrong ?? []).find(([x]) => near(said, x));
+      const exact = near(said, wanted), listed = exact ? null : (asked.wrong ?? []).find(([x]) => near(said, x));
+      const right = exact || (!listed && near(said, fromShown(graph, numbers, asked.kind, node.id, session.right())));
       const idea = listed ?? (right || !asked.find ? null : [said, ...asked.find(said, wanted)]);
       const told = right ? "" : idea?.[2] ?? asked.hint ?? t("ideas.other.text"), mine = asked;
       tries += 1;
@@ -115,6 +116,8 @@ export function questionCard(session) {
       put(value.told, verdict(false, told, { "data-misconception": idea?.[1] }),
         enough && button(t("page.show_me"), () => give(what, wanted), { class: "quiet", "data-do": "show" }));
     });
+    const digits = isCut(wanted) && h("span", { class: "quiet small" }, t("page.digits"));
+    value.row.append(digits || "");
     put(el, h("p", { class: "asks" }, asked.text ?? t("page.what_is", { what })), value.row, value.told);
   }
 

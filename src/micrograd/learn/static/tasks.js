@@ -3,7 +3,7 @@
 import { button, h, onEnter, put, unique, verdict } from "./dom.js";
 import { diagnose } from "./diagnose.js";
 import { movable } from "./orders.js";
-import { near } from "./judge.js";
+import { isCut, near } from "./judge.js";
 import { parseNumber, show } from "./numbers.js";
 import { compareOrder } from "./stage.js";
 import { t } from "./texts.js";
@@ -142,7 +142,8 @@ function numeric({ task, body, solve, miss, told }) {
   const props = { type: "text", inputmode: "decimal", size: 9, "aria-label": t("course.your_number") };
   const field = h("input", { ...props, onkeydown: onEnter(act) });
   const check = button(t("page.check"), act, { class: "strong", "data-do": "check" });
-  put(body, h("div", { class: "row" }, field, check));
+  put(body, h("div", { class: "row" }, field, check,
+    isCut(Number(task.answer)) && h("span", { class: "quiet small" }, t("page.digits"))));
   return {};
 }
 

@@ -144,7 +144,7 @@ export function createTheatre(element, options) {
     },
   });
   const curve = createCurve(),
-    conductor = createConductor(acts);
+    conductor = createConductor(acts, curve.spark);
   const riddle = createRiddle({ onAnswer: (answer) => say("answer", answer), onCure: (cure) => heal(cure) });
   const choose = h(
     "select",
@@ -170,12 +170,13 @@ export function createTheatre(element, options) {
     heading("data", planeSays),
     plane.el,
   );
+  const curveAct = h("section", { class: "act curve-act", "aria-label": t("theatre.curve") }, heading("curve"), curve.el);
   const acts3 = h(
     "div",
     { class: "acts" },
     planeAct,
     h("section", { class: "act network-act", "aria-label": t("theatre.network") }, heading("network"), network.el),
-    h("section", { class: "act curve-act", "aria-label": t("theatre.curve") }, heading("curve"), curve.el),
+    curveAct,
   );
   const opened = createOpened();
   const el = h("div", { class: "theatre" }, bill, acts3, conductor.el, whisper, opened.el);
@@ -269,6 +270,10 @@ export function createTheatre(element, options) {
     el.classList.toggle("middling", wide >= 640 && wide < 1080);
   });
   measure.observe(element);
+  // The controls stay at the lower edge of the window; while they cover the curve, they show it small.
+  const looks = new IntersectionObserver(([seen]) => el.classList.toggle("curve-covered", seen.intersectionRatio < 0.6),
+    { rootMargin: "0px 0px -150px 0px", threshold: [0, 0.3, 0.6, 0.9] });
+  looks.observe(curve.el.querySelector(".graph"));
   element.append(el);
   begin();
 
@@ -331,6 +336,7 @@ export function createTheatre(element, options) {
       pause();
       clearTimeout(settling);
       measure.disconnect();
+      looks.disconnect();
       opened.close();
       el.remove();
     },

@@ -66,7 +66,7 @@ def diagnose(op: str, after: Any, before: float, slopes: list[float], arrived: f
     if close(gain, sum(slopes)):
         return f"the gradient from above ({show(arrived)}) is left out. A part is the local slope times what arrived."
     if op == "*" and close(gain, own * arrived * len(slopes)):
-        return "a product passes on the other factor, and you passed on the own one."
+        return "a product gives each factor the data of the other one, and you gave it its own data."
     if close(gain, -total):
         return "the size is right, the sign is not."
     if close(gain, arrived):
