@@ -122,6 +122,9 @@ def test_nudge_puts_the_finite_difference_beside_the_gradient(page: Any) -> None
     pick(page, "neuron")
     page.click("[data-leaf='x1'] [data-do='nudge']")
     told = page.inner_text("[data-leaf='x1'] .nudge")
+    assert "that is −1.5" in told and "says" not in told  # the backward pass has not come yet
+    end(page)
+    told = page.inner_text("[data-leaf='x1'] .nudge")
     assert "that is −1.5" in told and "says −1.5 ✓" in told
     page.locator("[aria-label='value of w1']").fill("-2.8")
     assert "✓" in page.inner_text("[data-leaf='x1'] .nudge")

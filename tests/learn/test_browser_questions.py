@@ -64,7 +64,7 @@ def test_a_prediction_is_met_by_its_misconception(page: Any) -> None:
     backward(page)
     step(page)
     ask = page.locator(".ask")
-    assert ask.is_visible() and "Which sign" in ask.inner_text()
+    assert ask.is_visible() and "negative, zero or positive?" in ask.inner_text()
     page.click(".ask [data-sign='negative']")
     assert "✗" in ask.inner_text() and "10" not in ask.locator(".told").inner_text()  # a wrong sign tells no number
     page.keyboard.press("+")

@@ -260,8 +260,8 @@ def test_after_two_wrong_tries_the_answer_is_offered(visit: Visit, course_file: 
     assert "The answer is: 6" in page.inner_text(".task.done").replace("\n", " ")
     assert page.locator("[data-do='next-step']").is_enabled()
     page.goto(f"{course_file.as_uri()}#slope/5")
-    for k in (0, 2):
-        page.locator(".task input").nth(k).check()
+    for text in ("It grows", "Nothing, because"):
+        page.locator(".task .choice", has_text=text).locator("input").check()
     page.click(".task [data-do='give']")
     assert "It shrinks" in page.inner_text(".task.done .verdict")
 

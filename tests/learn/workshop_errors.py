@@ -49,7 +49,7 @@ WRONG = [
         "e04_rules",
         "self.grad += other.data * out.grad",
         "self.grad += self.data * out.grad",
-        "passes on the other factor",
+        "gives each factor the data of the other one",
     ),
     ("e04_rules", "out._backward = _backward", "out._backward = _backward()", "no brackets"),
     ("e04_rules", "    out._backward = _backward\n", "", "does nothing for it"),

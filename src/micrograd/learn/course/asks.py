@@ -101,7 +101,9 @@ def _kind(block: Block, kind: str, names: list[str], wrong: Any) -> Ask | None:
             asked.choices.append((right, label.strip(), said.strip()))
             if not right and not said.strip():
                 wrong("choice", "each wrong choice says why it is wrong: `choice: its text | what is said to it`")
-        random.Random(block.get("question")).shuffle(asked.choices)  # in a file the right one tends to stand at one place
+        random.Random(block.get("question")).shuffle(
+            asked.choices
+        )  # in a file the right one tends to stand at one place
         if len(asked.choices) < 2:
             wrong("right", "a choice needs at least one wrong answer: a line `choice: ... | ...`")
         return asked

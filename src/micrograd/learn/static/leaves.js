@@ -54,7 +54,11 @@ function row(session, leaf) {
   const field = h("input", {
     type: "text", inputmode: "decimal", value: String(leaf.data), disabled: frozen,
     "aria-label": t("page.value_of_number", { name }), onchange: typed, onkeydown: onEnter(typed),
-    onfocus: () => { if (field.value === brief(value())) field.value = String(value()); },
+    onfocus: () => {
+      if (field.value !== brief(value())) return;
+      field.value = String(value());
+      field.select();
+    },
     onblur: () => { if (!field.classList.contains("bad")) update(); },
   });
   const grad = h("output", { class: "grad" });
