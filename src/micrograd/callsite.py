@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import linecache
 import sys
 import warnings
@@ -39,6 +40,32 @@ def user_line() -> str:
     """`file:line` of the innermost caller outside of this package."""
     frame = user_frame()
     return "an unknown line" if frame is None else place(frame, frame.f_lineno)
+
+
+def calling_lines() -> str:
+    """Return `file:line` of the user's own code and, if that calls a package which is at work, the package's behind it."""
+    inner = own = user_frame()
+    while own is not None and (in_package(own) or _is_installed(own)):
+        own = own.f_back
+    if inner is None:
+        return "an unknown line"
+    if own is None or own is inner:
+        return place(inner, inner.f_lineno)
+    package = _module(inner).split(".")[0] or inner.f_code.co_filename
+    return f"{place(own, own.f_lineno)} (in {package}, at {place(inner, inner.f_lineno)})"
+
+
+@functools.cache
+def _folders() -> tuple[str, ...]:
+    import sysconfig  # not needed to import micrograd
+
+    paths = sysconfig.get_paths()
+    return tuple({paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+def _is_installed(frame: Any) -> bool:
+    """Whether a frame runs code of an installed package or of the standard library."""
+    return str(frame.f_code.co_filename).startswith((*_folders(), "<frozen"))
 
 
 def line_of(error: BaseException) -> str:

@@ -8,6 +8,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from math import isfinite, isnan
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from micrograd.anomaly import detect_anomaly
 from micrograd.engine import Value, topological
 from micrograd.errors import GradientError
+from micrograd.tape.trace import in_place_of, peek
 from micrograd.tree import Shape, flatten, name_of, unflatten, wants_function
 from micrograd.typed import P
 
@@ -100,8 +102,9 @@ class _Problem:
         return flatten(self.f(*full), leaves), leaves
 
     def at(self, numbers: list[float]) -> list[float]:
-        given: list[Any] = numbers if self.compiled else [Value(x) for x in numbers]
-        return [y._data if isinstance(y, Value) else float(y) for y in self.call(given)[1]]
+        with nullcontext(numbers) if self.compiled else in_place_of(numbers, _Problem.call.__code__) as given:
+            results = self.call(list(given))[1]
+        return peek(results)
 
     def differences(self) -> list[list[tuple[float, float]]]:
         """For each result and each number: the slope by finite differences, and an estimate of its error."""
@@ -172,9 +175,10 @@ class _Problem:
 
     def by_backward(self) -> list[list[float]]:
         """The derivatives by backward() of each result; every .grad is restored afterwards."""
-        inputs = [Value(x) for x in self.numbers]
+        with in_place_of(self.numbers, _Problem.call.__code__) as inputs:
+            results = self.call(list(inputs))[1]
         rows = []
-        for y in self.call(list(inputs))[1]:
+        for y in results:
             if not isinstance(y, Value):
                 rows.append([0.0] * len(inputs))
                 continue

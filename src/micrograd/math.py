@@ -301,13 +301,32 @@ def modf(x: Any) -> tuple[Any, Any]:
 
 
 def frexp(x: Any) -> tuple[Any, int]:
-    """(m, e) so that x is m·2**e and m lies between 1/2 and 1; e is read from the number, so not inside a trace."""
-    mantissa, exponent = _math.frexp(x)
-    return (mantissa if _are((int, float), x) else ldexp(x, -exponent)), exponent
+    """(m, e) so that x is m·2**e and m lies between 1/2 and 1. The exponent is an int, which a trace keeps."""
+    mantissa, exponent = _math.frexp(_in_binade(x))
+    return (ldexp(x, -exponent) if isinstance(x, engine.Value) else mantissa), exponent
+
+
+def _in_binade(x: Any) -> Any:
+    """The number of a Value. A trace sees in comparisons for which other numbers the exponent is the same."""
+    if not isinstance(x, engine.Value):
+        return x
+    number: float = x._data  # type: ignore[attr-defined]
+    if not _math.isfinite(number) or number == 0.0:
+        _seen(x == number, x != x)
+        return number
+    exponent = _math.frexp(number)[1]
+    _seen(abs(x) < (_math.ldexp(1.0, exponent) if exponent < 1024 else inf), abs(x) >= _math.ldexp(0.5, exponent))
+    return number
+
+
+def _seen(*comparisons: Any) -> None:
+    """Do nothing: whoever watches was told of the comparisons when they were made."""
 
 
 def ldexp(x: Any, i: int) -> Any:
     """x·2**i."""
+    if isinstance(i, engine.Value):
+        raise TypeError("ldexp(x, i) takes a whole number for i, not a Value\n  Write x * 2.0**i.")
     if _are((int, float), x):
         try:
             return _math.ldexp(x, i)
@@ -323,15 +342,23 @@ def ldexp(x: Any, i: int) -> Any:
 
 def ulp(x: Any) -> float:
     """The distance from x to the next float; a number, since its slope is 0."""
-    return _math.ulp(x)
+    return _math.ulp(_in_binade(x))
 
 
 def nextafter(x: Any, y: Any) -> Any:
     """The next float after x on the way to y. Its slope in x is 1."""
-    step = _math.nextafter(x, y)
-    if _are((int, float), x):
+    start = _in_binade(x)
+    step = _math.nextafter(start, y._data if isinstance(y, engine.Value) else y)
+    _seen(x < y, x > y)
+    if not isinstance(x, engine.Value):
         return step
-    return x + (step - float(x)) if _math.isfinite(x) else where(1.0, step, x)
+    if not _math.isfinite(start):
+        return where(1.0, step, x)
+    if start == 0.0 or not _math.isfinite(step):
+        _seen(x == start)
+    else:  # below a power of 2, steps are half as long
+        _seen(abs(x) == _math.ldexp(0.5, _math.frexp(start)[1]))
+    return x + (step - start)
 
 
 def isclose(a: Any, b: Any, *, rel_tol: float = 1e-9, abs_tol: float = 0.0) -> bool:
@@ -385,3 +412,10 @@ def _are(kinds: Any, *xs: Any) -> bool:
 
 
 _LARGEST = 2**1023  # a whole number past the range of floats has a logarithm nevertheless
+
+# Where the C engine was built, the functions of Python's math of the same names take Values too (native/standard.c).
+EXTENDED: frozenset[str] = frozenset()
+if engine.NATIVE:
+    from micrograd._engine import extend
+
+    EXTENDED = frozenset(extend(vars(_math), globals()))

@@ -154,9 +154,10 @@ class Value(plain.Value):
     def __float__(self) -> float:
         _tell("float()", self)
         if plain.mode.recording:
-            from micrograd.conversion import refuse_unasked
+            from micrograd.conversion import refuse_math, refuse_unasked
 
             refuse_unasked(sys._getframe(1))
+            refuse_math(sys._getframe(1))
         return self._data  # type: ignore[no-any-return]
 
     # ---- copies carry the graph (graph.py: iterative, so a deep one is no matter)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import array
+import cmath
 import concurrent.futures
 import contextlib
 import functools
 import importlib.util
-import math
 import pickle
 import threading
 
@@ -37,10 +38,10 @@ def _clear(x):
 
 
 NUMBERS_THAT_LEAVE = {
-    "float(x)": (lambda x: float(x) * x, "float() of a Value", "Keep it a Value"),
+    "array(x)": (lambda x: array.array("d", [x])[0] * x, "float() of a Value", "Keep it a Value"),
     'f"{x:.2f}"': (lambda x: x * len(f"{x:.2f}"), "format() of a Value", "build the text outside"),
     "round(x, 30)": (lambda x: round(x, 30) * x, "round() to digits of a Value", "-22 to 22 digits"),
-    "math.sin(x)": (lambda x: math.sin(x), "float() of a Value", "micrograd.math has the functions of math"),
+    "cmath.sin(x)": (lambda x: cmath.sin(x).real, "float() of a Value", "micrograd.math has the functions of math"),
     "x.data": (lambda x: x.data * x, ".data of a Value read", "Keep it a Value"),
     "x.data = 3": (_assign, ".data of a Value assigned", "Return the new number"),
     "x.grad": (lambda x: x.grad * x, ".grad of a Value read", "jit(grad(f))"),
@@ -75,7 +76,7 @@ def test_inside_detect_anomaly_too(mg):
     with mg.detect_anomaly():
         for wrap in (mg.jit, lambda g: mg.jit(mg.grad(g))):
             with pytest.raises(mg.TraceError, match=r"float\(\) of a Value inside a compiled function"):
-                wrap(lambda x: x * float(x))(2.0)
+                wrap(lambda x: x * array.array("d", [x])[0])(2.0)
         with pytest.raises(mg.TraceError, match="no_grad"):
             mg.jit(mg.no_grad()(lambda x: x * 2))(2.0)
 

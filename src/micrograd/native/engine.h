@@ -14,6 +14,7 @@
    layout.c, point.c, arrange.c, kernel.c   machine code at one point
    rows.c, batch.c, row_call.c   machine code over the rows of arrays
    leave.c      how machine code is left in the middle: Ctrl-C, no memory
+   standard.c   Python's own math and float, which take Values too
    structure.c  whether the modules that compiled code has read are as they were
    module.c     the module _engine
 
@@ -335,7 +336,6 @@ static inline PyObject *made(Node *out) { return special_threads ? finish(out) :
 /* ---- make.c */
 
 extern PyObject *op_rows; /* list of Op, in the order of the table; ops of users follow */
-
 Py_ssize_t row_of(PyObject *op);                       /* the place of an Op; a user's new one is added at the end; -1: an error */
 PyObject *make_many(int op, double y, Block *block);   /* a node that keeps its inputs in a block; takes the block */
 PyObject *make_list(int op, PyObject *const *args, Py_ssize_t nargs);             /* lists.c */
@@ -382,9 +382,10 @@ extern PyMethodDef value_module_methods[];
 PyObject *leave(const char *how, PyObject *self); /* the number, where it leaves the graph */
 extern PyMethodDef leaving_methods[];
 
-/* ---- derivatives.c */
+/* ---- derivatives.c and standard.c */
 
-extern PyMethodDef derivative_methods[];
+extern PyMethodDef derivative_methods[], standard_methods[];
+int standard_init(void);
 
 /* ---- linearize.c, layout.c */
 
@@ -394,7 +395,6 @@ PyObject *module_lay_flat(PyObject *module, PyObject *args);
 int whole_number(PyObject *x, double *to);
 
 /* ---- the module */
-
 int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject **type);
 
 #endif

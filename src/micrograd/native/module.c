@@ -82,7 +82,8 @@ static int module_exec(PyObject *module) {
         add_type(module, NULL, &captured_spec, &CapturedType) < 0 || add_type(module, NULL, &row_call_spec, &RowCallType) < 0 ||
         add_type(module, "Kernel", &kernel_spec, &kernel_type) < 0 || add_type(module, "NoGrad", &no_grad_spec, &no_grad_type) < 0 ||
         PyModule_AddFunctions(module, mode_methods) < 0 || PyModule_AddFunctions(module, derivative_methods) < 0 ||
-        PyModule_AddFunctions(module, parameter_methods) < 0 || layer_init() < 0 || PyModule_AddFunctions(module, layer_methods) < 0 || PyModule_AddFunctions(module, value_module_methods) < 0 ||
+        PyModule_AddFunctions(module, parameter_methods) < 0 || layer_init() < 0 || PyModule_AddFunctions(module, layer_methods) < 0 ||
+        standard_init() < 0 || PyModule_AddFunctions(module, standard_methods) < 0 || PyModule_AddFunctions(module, value_module_methods) < 0 ||
         optim_add(module, &(ValueLayout){ValueType, offsetof(Node, data), before_update, leaf_partials, look, &data_changes}) < 0 ||
         PyModule_AddIntConstant(module, "MAX_SCOPE", MAX_SCOPE) < 0)
         return -1;

@@ -23,6 +23,7 @@ from micrograd.stage.masks import FALSE
 from micrograd.stage.operators import binary, compare
 from micrograd.stage.ragged import ragged, settle
 from micrograd.stage.summary import Summary
+from micrograd.tape.kinds import as_float
 
 MAX_SORTED = 64  # a network of more would have thousands of comparisons
 
@@ -239,10 +240,14 @@ def _range(m: Machine, *ends: Any) -> Any:
 def _float(m: Machine, *args: Any) -> Any:
     mixed.refuse(m, *args)
     special.refuse(m, *args)
-    return m.lift(lambda *every: _as_float(every[0]) if every and type(every[0]) is Lane else float(*every), *args)
+    return m.lift(
+        lambda *every: _as_float(*every) if every and type(every[0]) in (Lane, Value) else float(*every), *args
+    )
 
 
-def _as_float(x: Lane) -> Lane:
+def _as_float(x: Any) -> Any:
+    if type(x) is Value:
+        return as_float(x)
     return x if x.kind is float else Lane(float, x.value, most=x.most)
 
 

@@ -24,8 +24,9 @@ from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE, TRUE, Mask
 from micrograd.stage.natives import native, new, once
 from micrograd.stage.operators import binary, count, item
-from micrograd.stage.pure import is_pure
+from micrograd.stage.pure import TWINS, is_pure
 from micrograd.stage.summary import Summary
+from micrograd.tape import arithmetic
 
 MUTATORS: dict[Any, set[str]] = {
     list: {"append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort"},
@@ -187,6 +188,15 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return call(m, f.__func__, [f.__self__, *args], kwargs)
     if kind is functools.partial:
         return call(m, f.func, [*f.args, *args], {**f.keywords, **kwargs})
+    if kind is BuiltinFunctionType and f in TWINS:
+        given = [m.now(a) for a in [*args, *kwargs.values()]]
+        if any(type(a) is Summary and any(isinstance(y, Value) for _, y in a.alternatives) for a in given):
+            names = list(kwargs)
+            return m.lift(lambda *y: call(m, f, list(y[: len(args)]), dict(zip(names, y[len(args) :]))), *given)
+        if any(map(_on_tape, given)):
+            if f"math.{f.__name__}" in arithmetic.FUNCTIONS and len(given) <= 2:
+                mixed.raise_errors(m, f"math.{f.__name__}", given[0], given[1] if len(given) == 2 else None)
+            return call(m, TWINS[f], args, kwargs)
     rule = BUILTINS.get(f) if kind in (BuiltinFunctionType, BuiltinMethodType, type, Internal) else None
     if rule is not None:
         return _by_rule(m, f, rule, args, kwargs)
@@ -219,6 +229,10 @@ def call(m: Machine, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if m.here is not TRUE or m.rolling is not None:
         raise Unsupported(f"a call of {getattr(f, '__qualname__', kind.__name__)}, which may have an effect")
     return once(m, f, args, kwargs)
+
+
+def _on_tape(x: Any) -> bool:
+    return isinstance(x, Value) or (type(x) in (list, tuple) and any(isinstance(i, Value) for i in x))
 
 
 def _by_rule(m: Machine, f: Any, rule: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

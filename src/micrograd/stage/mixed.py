@@ -17,7 +17,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from micrograd import engine
+from micrograd import engine, math
 from micrograd.engine import Value
 from micrograd.ops import OPS
 from micrograd.stage.errors import Lost, Unsupported
@@ -166,8 +166,12 @@ def binary(m: Machine, op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 
 def raise_errors(m: Machine, how: str, a: Any, b: Any) -> None:
     """Let rows raise the error that plain numbers raise, if the function catches it (tape/arithmetic.py)."""
-    levels = [h.level for h in m.handlers if h.arithmetic]
+    of_math = how in arithmetic.FUNCTIONS
+    levels = [h.level for h in m.handlers if h.arithmetic[of_math]]
     if not levels:
+        return
+    if of_math:
+        _lose_undefined(m, how, [a] if b is None else [a, b])
         return
     near = m.rolling is None and m.level in levels
     if near and not all(map(arithmetic.raises, (a, b))):
@@ -193,11 +197,22 @@ def _lose_failing(m: Machine, power: Any, b: Any) -> None:
         fails = m.masks.compare("eq", b, 0.0)
     else:
         fails = FALSE if b else TRUE
+    _lose(m, fails, "an exception of plain numbers: a division by zero, or a power without a finite result")
+
+
+def _lose(m: Machine, fails: Any, why: str) -> None:
     rows = m.masks.both_of(m.here, fails)
     if rows is m.here:
         raise Lost
     if rows is not FALSE:
-        m.lose(rows, "an exception of plain numbers: a division by zero, or a power without a finite result")
+        m.lose(rows, why)
+
+
+def _lose_undefined(m: Machine, how: str, args: list[Any]) -> None:
+    """Lose the rows for which a function of math has no finite result for finite numbers: a plain number raises there."""
+    y = getattr(math, arithmetic.FUNCTIONS[how])(*args)
+    fails = m.masks.negate(m.masks.compare("lt", abs(y), float("inf")))
+    _lose(m, fails, f"an exception of plain numbers: {how}() without a finite result")
 
 
 __all__ = [

@@ -24,7 +24,7 @@ from micrograd.stage.scope import Scope
 from micrograd.stage.state import Exits, Frame
 from micrograd.stage.summary import UNBOUND, Summary
 from micrograd.stage.targets import target
-from micrograd.tape.arithmetic import catches
+from micrograd.tape.arithmetic import ERRORS, ERRORS_OF_FUNCTIONS, catches
 
 Step = Callable[[Machine, Frame], None]
 ERROR = ".error"  # the variable that holds the exception that is being handled
@@ -145,7 +145,8 @@ def try_(node: Any, scope: Scope) -> Step:
         if not clauses:
             body(m, frame)
             return
-        arithmetic = any(kinds is None or _may_be_arithmetic(m, frame, kinds) for kinds, *_ in clauses)
+        found = [_arithmetic(m, frame, kinds) for kinds, *_ in clauses]
+        arithmetic = any(f[0] for f in found), any(f[1] for f in found)
         run_guarded(m, frame, lambda: body(m, frame), orelse, lambda error: caught(m, frame, error, 0), arithmetic)
 
     if final is None:
@@ -154,11 +155,16 @@ def try_(node: Any, scope: Scope) -> Step:
     return lambda m, frame: with_end(m, frame, lambda: guarded(m, frame), lambda error: last(m, frame))
 
 
-def _may_be_arithmetic(m: Machine, frame: Frame, kinds: Any) -> bool:
+def _arithmetic(m: Machine, frame: Frame, kinds: Any) -> tuple[bool, bool]:
+    """Whether an `except` may catch errors of operators, and of the functions of math."""
     try:
-        return catches(kinds(m, frame))
+        return (True, True) if kinds is None else _catches(kinds(m, frame))
     except Exception:  # what is not known before the exception is there
-        return True
+        return True, True
+
+
+def _catches(classes: Any) -> tuple[bool, bool]:
+    return catches(classes, ERRORS), catches(classes, ERRORS_OF_FUNCTIONS)
 
 
 def _final(body: list[ast.stmt], scope: Scope) -> Step | None:
@@ -178,7 +184,7 @@ def _is(m: Machine, error: Any, classes: Any) -> Mask:
 
 
 def run_guarded(
-    m: Machine, frame: Frame, body: Any, orelse: Any, caught: Callable[[Any], None], arithmetic: bool
+    m: Machine, frame: Frame, body: Any, orelse: Any, caught: Callable[[Any], None], arithmetic: tuple[bool, bool]
 ) -> None:
     """Run a body; then, for the rows that raise, what handles their exceptions: `arithmetic` ones, too, perhaps."""
     done = m.enter()
@@ -286,7 +292,7 @@ def _manage(m: Machine, frame: Frame, manager: Any, inside: Callable[[Any], None
                 m.fork([(rest, lambda: throw(m, error)), *([(yes, lambda: None)] if (yes := m.masks.without(m.here, rest))
                         is not FALSE else [])])  # fmt: skip
 
-        run_guarded(m, frame, lambda: inside(None), None, caught, catches(classes))
+        run_guarded(m, frame, lambda: inside(None), None, caught, _catches(classes))
         return
     if kind is managers.Managed:
         value = manager.begin(m)

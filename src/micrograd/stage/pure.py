@@ -61,6 +61,25 @@ STANDARD: dict[Any, Any] = {
 }
 STANDARD[standard.log] = vars(math)["_log"]
 
+# What takes the place of a function of Python's math where it is called with numbers of the tape (native/standard.c).
+_OWN = {
+    "ceil",
+    "comb",
+    "factorial",
+    "floor",
+    "gcd",
+    "isqrt",
+    "lcm",
+    "perm",
+    "prod",
+    "trunc",
+}  # of ints, or by operators
+TWINS: dict[Any, Any] = {
+    getattr(standard, name): getattr(math, name)
+    for name in math.__all__
+    if name not in _OWN and callable(getattr(standard, name, None))
+}
+
 WHOLE = {math.floor, math.ceil, math.trunc}  # of which plain numbers may have whole results
 
 

@@ -33,7 +33,7 @@ from micrograd.stage.sample import sampled
 from micrograd.tape import interpret as python
 from micrograd.tape import kinds, passes
 from micrograd.tape import trace as tracing
-from micrograd.tape.arithmetic import RAISING
+from micrograd.tape.arithmetic import FUNCTIONS, RAISING
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace
@@ -92,7 +92,7 @@ def machine() -> Machine | None:
 
 def _watch(m: Machine, how: str, v: Any, other: Any, result: Any) -> None:
     """A number of a Value is wanted by code that is not interpreted; or an operator runs that may raise for plain numbers."""
-    if how in RAISING:
+    if how in RAISING or how in FUNCTIONS:
         mixed.raise_errors(m, how, v, other)
         return
     what = "compares Values" if result is not None else f"uses {how} of a Value"

@@ -33,7 +33,7 @@ class Exits:
     def __init__(self, index: int, alive: Mask, level: int = -1) -> None:
         self.index, self.alive = index, alive  # the first journal of this part, and the rows that have not left it
         self.level = level  # of a `try`: the differentiated function that it is in
-        self.arithmetic = False  # of a `try`: whether it may catch an error of arithmetic
+        self.arithmetic = False, False  # of a `try`: whether it may catch errors of operators, and of math's functions
         self.whole = False  # whether the variables of a function that ends are kept for what runs behind it
         self.states: list[State] = []
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import linecache
+import math as standard
 import operator
 import sys
 import weakref
@@ -20,7 +21,7 @@ from math import inf
 from types import CodeType
 from typing import Any
 
-from micrograd import observed
+from micrograd import math, observed
 from micrograd.callsite import in_package, syntax_of
 from micrograd.engine import Value, apply
 from micrograd.ops import OPS
@@ -30,6 +31,10 @@ RAISING: dict[str, Callable[[Any, Any], Any]] = {
     "/": operator.truediv, "//": operator.floordiv, "%": operator.mod, "**": operator.pow,
 }  # fmt: skip
 ERRORS = (ZeroDivisionError, OverflowError)
+_NAMES = ("acos", "acosh", "asin", "atanh", "cos", "cosh", "exp", "exp2", "expm1", "fmod", "gamma", "lgamma", "log", "log10",
+          "log1p", "log2", "pow", "remainder", "sin", "sinh", "sqrt", "tan")  # fmt: skip
+FUNCTIONS: dict[str, str] = {f"math.{name}": name for name in _NAMES}  # of Python's math, by what a watcher is told
+ERRORS_OF_FUNCTIONS = (ValueError, OverflowError)
 # Who stands between the code that runs an operator and this file.
 BETWEEN = {"micrograd.tape.arithmetic", "micrograd.tape.trace", "micrograd.anomaly", "micrograd.engine"}
 
@@ -45,28 +50,40 @@ _spans: dict[int, tuple[weakref.ref[CodeType], list[Span]]] = {}  # by the ident
 _files: dict[str, tuple[str, list[Span]]] = {}  # by the name of a file: its text, and its blocks
 
 
-def facts(how: str, a: Any, b: Any) -> list[tuple[str, Value, float, bool]]:
+def facts(how: str, a: Any, b: Any) -> list[tuple[str, Value, Any, bool]]:
     """The comparisons that decide whether an operator raises an error for plain numbers, and how they come out."""
+    if how in FUNCTIONS:  # a result of nan from numbers, or an infinite one from finite numbers
+        args = [a] if b is None else [a, b]
+        numbers = [x for x in (getattr(math, FUNCTIONS[how])(*args), *args) if isinstance(x, Value)]
+        return [("ne", x, x, x._data != x._data) for x in numbers] + _infinite(numbers)
     if how != "**":
         return [("eq", b, 0.0, b._data == 0.0)] if isinstance(b, Value) else []
     found = [("eq", a, 0.0, a._data == 0.0)] if isinstance(a, Value) else []
-    for x in (a, b, apply(OPS["pow"], a, b)):
-        if isinstance(x, Value):
-            size = apply(OPS["abs"], x)
-            found.append(("eq", size, inf, size._data == inf))
-    return found
+    return found + _infinite([x for x in (a, b, apply(OPS["pow"], a, b)) if isinstance(x, Value)])
 
 
-def error(how: str, a: Any, b: Any) -> ArithmeticError | None:
-    """The exception that an operator raises for the plain numbers of Values; None where it raises none."""
+def _infinite(numbers: list[Value]) -> list[tuple[str, Value, Any, bool]]:
+    sizes = [apply(OPS["abs"], x) for x in numbers]
+    return [("eq", size, inf, size._data == inf) for size in sizes]
+
+
+def error(how: str, a: Any, b: Any) -> Exception | None:
+    """The exception that an operator or a function raises for the plain numbers of Values; None where it raises none."""
+    run = getattr(standard, FUNCTIONS[how]) if how in FUNCTIONS else RAISING[how]
+    args = [a] if b is None else [a, b]
     try:
-        RAISING[how](*[x._data if isinstance(x, Value) else x for x in (a, b)])
-    except ERRORS as found:
-        if all(map(raises, (a, b))):
+        run(*[x._data if isinstance(x, Value) else x for x in args])
+    except errors(how) as found:
+        if all(map(raises, args)):
             return found.with_traceback(None)
     except Exception:  # of a class of the user's, whose own method is called next
         return None
     return None
+
+
+def errors(how: str) -> tuple[type[Exception], ...]:
+    """What plain numbers may raise here."""
+    return ERRORS_OF_FUNCTIONS if how in FUNCTIONS else ERRORS
 
 
 def raises(x: Any) -> bool:
@@ -75,8 +92,8 @@ def raises(x: Any) -> bool:
     return not issubclass(kind, Value) and kind.__module__ != "numpy"
 
 
-def caught(end: CodeType) -> bool:
-    """Whether the code that runs an operator, or its callers up to the frame of `end`, may catch an error of arithmetic."""
+def caught(end: CodeType, how: str) -> bool:
+    """Whether the code that runs an operator or a function, or its callers up to the frame of `end`, may catch its error."""
     frame: Any = sys._getframe(1)
     while frame.f_globals.get("__name__") in BETWEEN:
         frame = frame.f_back
@@ -84,7 +101,7 @@ def caught(end: CodeType) -> bool:
         return False
     while frame is not None and frame.f_code is not end:
         if any(
-            first <= (frame.f_lineno or 0) <= last and _catch(types, frame)
+            first <= (frame.f_lineno or 0) <= last and _catch(types, frame, errors(how))
             for first, last, types in _blocks(frame.f_code)
         ):
             return True
@@ -92,22 +109,22 @@ def caught(end: CodeType) -> bool:
     return False
 
 
-def catches(classes: Any) -> bool:
+def catches(classes: Any, wanted: tuple[type[Exception], ...] = ERRORS) -> bool:
     """Whether an `except` with these classes catches an error of arithmetic."""
-    return any(isinstance(c, type) and issubclass(e, c) for c in _flat(classes) for e in ERRORS)
+    return any(isinstance(c, type) and issubclass(e, c) for c in _flat(classes) for e in wanted)
 
 
 def _flat(classes: Any) -> list[Any]:
     return [c for part in classes for c in _flat(part)] if isinstance(classes, tuple) else [classes]
 
 
-def _catch(types: list[Any], frame: Any) -> bool:
+def _catch(types: list[Any], frame: Any, wanted: tuple[type[Exception], ...]) -> bool:
     for expression in types:
         if expression is None:
             return True
         try:
             names = {**vars(builtins), **frame.f_globals}
-            if catches(eval(compile(ast.Expression(expression), "<except>", "eval"), names)):
+            if catches(eval(compile(ast.Expression(expression), "<except>", "eval"), names), wanted):
                 return True
         except Exception:  # a local name: plain numbers raise as well if it turns out that nothing is caught
             return True

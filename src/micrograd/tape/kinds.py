@@ -25,7 +25,8 @@ from typing import Any
 
 from micrograd import observed
 from micrograd.callsite import place, source_of, syntax_of
-from micrograd.engine import Value
+from micrograd.engine import Value, apply
+from micrograd.ops import OPS
 from micrograd.owners import names_in
 from micrograd.tape import purity
 from micrograd.tree import has
@@ -161,6 +162,41 @@ def _module(frame: Any) -> str:
 
 
 observed.set_class_of(class_of)
+
+# ---- float(x) of a float is that float
+
+ASK_FOR_NUMBERS = {
+    "micrograd",
+    "numpy",
+    "pandas",
+}  # modules whose float(v) means the number (conversion.py refuses some)
+
+
+def float_of(v: Value) -> Any:
+    """What `float(v)` gives inside a trace: the Value itself, with slope 1; None where the number is meant.
+
+    Code of other packages says float(x) to have a float where it was given an int, and to refuse strings.
+    """
+    frame: Any = sys._getframe(1)
+    if not v._trace or _module(frame) in ASK_FOR_NUMBERS:  # a Value from outside is no number of the function's
+        return None
+    return as_float(v)
+
+
+def as_float(v: Value) -> Value:
+    """The same number, of the class float where it stands for an int."""
+    trace = _here.traces.get(v._trace)
+    asked = trace is not None and trace.asked
+    found = kind(v)
+    if trace is not None:
+        trace.asked = asked  # nothing was decided by it
+    return v if found is float or found is type(v) else apply(OPS["div"], v, 1.0)
+
+
+if observed.NATIVE:
+    from micrograd._engine import set_float_of
+
+    set_float_of(float_of)
 
 # ---- what nothing can answer for: type(x) is float
 

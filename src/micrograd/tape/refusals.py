@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from micrograd.callsite import user_line
+from micrograd import observed
+from micrograd.callsite import calling_lines, user_line
 from micrograd.errors import TraceError
 from micrograd.tree import name_of
 
@@ -33,9 +34,26 @@ KEEP_IT = "Keep it a Value (micrograd.math has floor, round and where), or pass 
 def refusal(how: str, f: Any) -> TraceError:
     """The error for a function in which a Value is used in this way, at the line where that happens."""
     return TraceError(
-        f"{_phrase(how)} inside a compiled function, at {user_line()}\n"
+        f"{_phrase(how)} inside a compiled function, at {calling_lines() if how == 'float()' else user_line()}\n"
         f"  {REASONS.get(how, FROZEN).format(name_of(f))}\n"
         f"  {WAYS_OUT.get(how, KEEP_IT)}"
+    )
+
+
+WAY_OUT = (
+    "Write it with operators, the functions of math and those of micrograd.math,"
+    if observed.NATIVE
+    else "With the Python engine, write `from micrograd import math` in place of `import math`, and x in place of float(x),"
+)
+
+
+def number_taken(f: Any) -> TraceError:
+    """The error for compiled code that takes the number of a Value inside of a function of which a derivative is taken."""
+    return TraceError(
+        f"compiled code takes the number of a Value, at {calling_lines()}\n"
+        f"  A derivative is taken of {name_of(f)}, and would not pass: the number alone is a constant from there on.\n"
+        f"  {WAY_OUT} or give it a derivative with micrograd.custom_vjp. Where a constant is meant: x.data, or "
+        "micrograd.math.stop_gradient(x)."
     )
 
 

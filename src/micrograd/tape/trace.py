@@ -7,22 +7,25 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from functools import partial
 from numbers import Number
+from types import CodeType
 from typing import Any, cast
 
 from micrograd import decimals, engine, graph, observed
 from micrograd.arrays import NO_ROW, numbers_only
-from micrograd.callsite import line_of, user_line
+from micrograd.callsite import line_of, user_frame, user_line
 from micrograd.callsite import user_depth as user_depth
+from micrograd.conversion import formats_text
 from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.objects import attributes
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
 from micrograd.tape import arithmetic, kinds
-from micrograd.tape.refusals import DIGITS, TEXT, refusal
+from micrograd.tape.refusals import DIGITS, TEXT, number_taken, refusal
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import CONST, SOURCES, Guard, Tape
 from micrograd.tape.texts import Text
@@ -105,6 +108,36 @@ def peek(values: list[Any]) -> list[float]:
     return [v._data if isinstance(v, Value) else float(v) for v in values]
 
 
+@contextmanager
+def in_place_of(numbers: Sequence[float], end: CodeType) -> Iterator[list[Value]]:
+    """Let Values stand for these numbers, as in a trace, but without a tape, while code runs that is called from `end`.
+
+    isinstance and float() answer for the numbers, and errors of arithmetic that the code catches are raised.
+    """
+    serial = next(_serials) % (ELSEWHERE - 1) + 1
+    outer = observed.set_watch(None, None)
+
+    def watcher(how: str, v: Value, other: Any, result: Any) -> Any:
+        if how in arithmetic.RAISING or how in arithmetic.FUNCTIONS:
+            error = arithmetic.error(how, v, other) if arithmetic.caught(end, how) else None
+            if error is not None:
+                raise error
+        return None if outer[0] is None else outer[0](how, v, other, result)
+
+    before = observed.set_trace(serial)
+    try:
+        inputs = [Value(x) for x in numbers]
+        kinds.begin(serial, inputs, None)
+        observed.set_watch(watcher, outer[1])
+        yield inputs
+    finally:
+        try:
+            observed.set_watch(*outer)
+        finally:
+            observed.set_trace(before)
+        kinds.end(serial)
+
+
 def trace(
     f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None,
     allowed: tuple[str, ...] = (),
@@ -112,8 +145,9 @@ def trace(
     """Run f on Values of these numbers, arranged as `shape`, and write down what it computed.
 
     With `frozen`, the tape will be replayed for other numbers: whatever a trace cannot see is a TraceError. Without, it is
-    used once, for these, and reading a number is as harmless as in eager code; but float(), which Python's own math calls, is
-    seldom meant, and gets a warning. isinstance sees the classes of `origins`, the arguments as given; `allowed` may be read.
+    used once, for these, and `.data` is as harmless as in eager code; but where compiled code takes the number of a Value, the
+    derivative would be lost without a word, so that is a TraceError too. isinstance sees the classes of `origins`, the
+    arguments as given; `allowed` may be read.
     """
     if hooks.trace is not None:
         return cast("Trace", hooks.trace(f, shape, values, has_aux, origins))
@@ -193,8 +227,8 @@ def run(
 
     def watcher(how: str, v: Value, other: Any, result: Any) -> Any:
         guards, lines = made.guards, made.lines
-        if how in arithmetic.RAISING:
-            if arithmetic.caught(run.__code__):
+        if how in arithmetic.RAISING or how in arithmetic.FUNCTIONS:
+            if arithmetic.caught(run.__code__, how):
                 if watched:
                     guards.extend(decided := arithmetic.facts(how, v, other))
                     lines.extend([user_line()] * len(decided))
@@ -226,14 +260,10 @@ def run(
         else:
             if outer is not None:
                 outer(how, v, other, result)
-            if how == "float()" and not frozen and v._trace == serial:
-                warnings.warn(
-                    f"float() of a Value inside {name_of(f)}, of which a derivative is taken: it is a constant from there on\n"
-                    "  The functions of Python's math module do that too; those of micrograd.math take Values.\n"
-                    "  Write x.data where a constant is meant.",
-                    RuntimeWarning,
-                    stacklevel=user_depth(),
-                )
+            mine = not frozen and v._trace == serial and v._rule is not observed.STOP
+            if mine and how == "float()" and not formats_text(user_frame()):
+                refused.append(number_taken(f))
+                raise refused[-1]
 
     begun: list[int] = _begun.__dict__.setdefault("serials", [])
     before, recording = observed.set_trace(serial), observed.set_recording(True)
