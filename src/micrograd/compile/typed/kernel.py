@@ -1,0 +1,188 @@
+"""Typed tapes as functions: LLVM makes machine code of their text, and a Kernel calls it with numbers and arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+import weakref
+from array import array
+from functools import cache
+from typing import Any
+
+from micrograd.compile.llvm import build, same_erfc, same_exp, same_log, same_pow
+from micrograd.compile.typed import memory
+from micrograd.compile.typed.emit import SIZE, Text, write
+from micrograd.errors import CompileError
+from micrograd.ir.forms import BOOL, F64, Tape, is_array
+from micrograd.ir.interpret import CheckFailed
+
+_lock = threading.Lock()
+_SAME: dict[str, Any] = {"exp": same_exp, "log": same_log, "pow": same_pow, "erfc": same_erfc}
+_ITEMS = {"f64[]": "d", "i64[]": "q", "bool[]": "b"}
+_NUMPY = {"f64[]": "float64", "i64[]": "int64", "bool[]": "bool"}
+
+
+@cache
+def _address(name: str) -> int:
+    """Return where a function of the C library is."""
+    if name.startswith("mg_"):
+        from micrograd import _engine
+
+        return int(getattr(_engine, f"{name[3:]}_address"))
+    import sys
+
+    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+    address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+def _variants(name: str) -> tuple[str, list[str]] | None:
+    """Return the vector functions that have the bits of a function of the library on this machine, with their text."""
+    bits, same = build.vector_bits(), _SAME.get(name)
+    if same is None or not same.usable(bits):
+        return None
+    width = bits // 64
+    return f"mg_{name}{width}", same.functions(width)
+
+
+def text(tape: Tape) -> Text:
+    """Return the LLVM text of a tape for this processor."""
+    bits = build.vector_bits()
+    return write(tape, f'"min-legal-vector-width"="{bits}" "prefer-vector-width"="{bits}"', _variants)
+
+
+def optimized(source: Text, level: int = 3) -> Any:
+    """Return LLVM's engine with the machine code of a text."""
+    binding = build.llvm()
+    for ours, (name, _) in source.library.items():
+        binding.add_symbol(ours, _address(name))
+    try:
+        with _lock:
+            module = binding.parse_assembly(source.source)
+            module.verify()
+    except RuntimeError as reason:
+        raise CompileError(
+            f"LLVM rejected the generated code: {reason}\n  This is a bug in micrograd; please report it."
+        ) from None
+    machine = build.target_machine(min(level, 3), build.vector_bits())
+    options = binding.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = level > 1
+    passes = binding.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    engine = binding.create_mcjit_compiler(module, machine)
+    with build.interrupted_later():
+        engine.finalize_object()
+    return engine
+
+
+class _Memory:
+    """What one call at a time works with: the context of memory.py, and the slots of arguments and results."""
+
+    def __init__(self, slots_in: int, slots_out: int) -> None:
+        self.context = (ctypes.c_int64 * memory.WORDS)()
+        self.given = (ctypes.c_int64 * max(slots_in, 1))()
+        self.found = (ctypes.c_int64 * max(slots_out, 1))()
+        self.addresses = tuple(map(ctypes.addressof, (self.context, self.given, self.found)))
+
+
+def _end(engine: Any, end: Any, idle: list[_Memory]) -> None:
+    """Give the memory of a kernel that is gone back to the system."""
+    assert engine is not None  # the machine code of `end` lives as long as its engine
+    for one in idle:
+        end(one.addresses[0])
+
+
+class Kernel:
+    """A typed tape as machine code. Several threads may call it at once."""
+
+    def __init__(self, tape: Tape, level: int = 3) -> None:
+        source = text(tape)
+        self.checks = source.checks
+        self.kinds, self.gives = [p.kind for p in tape.params], [y.kind for y in tape.yields]
+        engine = optimized(source, level)
+        function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+        clean = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+        self._run = function(engine.get_function_address("kernel"))
+        self._after = clean(engine.get_function_address("after"))
+        self._in = struct.Struct("".join("qq" if is_array(k) else "d" if k == F64 else "q" for k in self.kinds))
+        self._out = struct.Struct("".join("qq" if is_array(k) else "d" if k == F64 else "q" for k in self.gives))
+        self._idle: list[_Memory] = []
+        self._arrays = any(map(is_array, self.gives))
+        weakref.finalize(self, _end, engine, clean(engine.get_function_address("end")), self._idle)
+
+    def __call__(self, *arguments: Any) -> list[Any]:
+        """Return what the tape yields. Raises CheckFailed where a check of the tape does not hold.
+
+        Arrays are NumPy's, `array`'s or lists; those that come back are NumPy's where NumPy is installed, else `array`'s.
+        """
+        if len(arguments) != len(self.kinds):
+            raise TypeError(f"the kernel takes {len(self.kinds)} arguments, not {len(arguments)}")
+        slots: list[Any] = []
+        alive = []  # converted arguments, which have to be there until the end of the run
+        for kind, x in zip(self.kinds, arguments):
+            if is_array(kind):
+                at, size, owner = _where(x, kind)
+                slots += (at, size)
+                alive.append(owner)
+            else:
+                slots.append(x)
+        one = self._idle.pop() if self._idle else _Memory(self._in.size // 8, self._out.size // 8)
+        try:
+            self._in.pack_into(one.given, 0, *slots)
+            status = self._run(*one.addresses)
+            if status:
+                self._after(one.addresses[0])
+                raise self._error(status)
+            found = self._out.unpack_from(one.found)
+            if not self._arrays:
+                return [x != 0 if kind == BOOL else x for kind, x in zip(self.gives, found)]
+            rest = iter(found)
+            results = []
+            for kind in self.gives:
+                if is_array(kind):
+                    results.append(_copied(next(rest), next(rest), kind))
+                else:
+                    x = next(rest)
+                    results.append(x != 0 if kind == BOOL else x)
+            self._after(one.addresses[0])
+            return results
+        finally:
+            self._idle.append(one)
+
+    def _error(self, status: int) -> Exception:
+        if status < 0:
+            return MemoryError("a compiled function ran out of memory")
+        return CheckFailed(self.checks[status - 1])
+
+
+def _where(x: Any, kind: str) -> tuple[int, int, Any]:
+    """Return the address of an array, how many items it has, and the object that they belong to."""
+    numpy = _numpy()
+    if numpy is not None and isinstance(x, numpy.ndarray):
+        x = numpy.ascontiguousarray(x, dtype=_NUMPY[kind])
+        return x.__array_interface__["data"][0], x.size, x
+    if not isinstance(x, array) or x.typecode != _ITEMS[kind]:
+        x = array(_ITEMS[kind], x)
+    return (*x.buffer_info(), x)
+
+
+@cache
+def _numpy() -> Any:
+    try:
+        import numpy
+    except ImportError:
+        return None
+    return numpy
+
+
+def _copied(at: int, size: int, kind: str) -> Any:
+    """Return the items at an address as an array of their own."""
+    data = ctypes.string_at(at, size * SIZE[kind])
+    numpy = _numpy()
+    if numpy is not None:
+        return numpy.frombuffer(bytearray(data), dtype=_NUMPY[kind])
+    found = array(_ITEMS[kind])
+    found.frombytes(data)
+    return found
