@@ -16,14 +16,14 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from fuzz import loops, objects, results, tables, whole
-from micrograd.ops import OPS
+from micrograd.ops import OF_RULES, OPS
 
 RANDOM = {"philox", "normal"}  # what they return jumps with every bit of their operands
 STEPS = ["ceil", "copysign", "floor", "floordiv", "fmod", "mod", "remainder", "round", "sign", "trunc"]
 COMPARE = ["eq", "ge", "gt", "le", "lt", "ne"]
 OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-UNARY = [n for n, op in OPS.items() if op.arity == 1 and n not in (*STEPS, "neg", "probit")]
-BINARY = [n for n, op in OPS.items() if op.arity == 2 and n not in (*STEPS, *COMPARE, *OPERATORS, "zeta")]
+UNARY = [n for n, op in OPS.items() if op.arity == 1 and n not in (*STEPS, "neg", "probit", *OF_RULES)]
+BINARY = [n for n, op in OPS.items() if op.arity == 2 and n not in (*STEPS, *COMPARE, *OPERATORS, "zeta", *OF_RULES)]
 LISTS = [n for n, op in OPS.items() if op.arity < 0]
 POSITIVE = {"log", "log2", "log10", "sqrt", "pow", "lgamma", "gamma", "digamma", "trigamma", "cbrt", "log1p", "rsqrt",
             "reciprocal"}  # fmt: skip

@@ -176,6 +176,23 @@ REFERENCE = {
     "lgamma": Reference(lambda a: mp.log(abs(mp.gamma(a))), lambda a: [mp.digamma(a)], "gamma"),
     "digamma": Reference(mp.digamma, lambda a: [_trigamma(a)], "gamma"),
     "zeta": Reference(mp.zeta, lambda a, b: [mp.nan, -a * mp.zeta(a + 1, b)], "order", "above 0.5"),
+    "relative": Reference(lambda a: mpf(0), lambda a: [1 / a], "nonzero"),
+    "quotient": Reference(lambda a, b, c: a / b, lambda a, b, c: [1 / b, 0, -a / b], "nonzero", "nonzero", "nonzero"),
+    "relative_base": Reference(lambda a, b: mpf(0), lambda a, b: [1 / a if b < 0 else 0, 0], "positive", "small"),
+    "power": Reference(
+        lambda a, b, c: _power(a, b),
+        lambda a, b, c: [
+            0 if b < 0 else b * _power(a, b - 1),
+            _power(a, b) * mp.log(a),
+            b * _power(a, b) if b < 0 else 0,
+        ],
+        "positive",
+        "small",
+        "any",
+    ),
+    "hypot_slope": Reference(
+        lambda a, b, c: a / c, lambda a, b, c: [b * b / c**3, -a * b / c**3, 0], "small", "small", "positive"
+    ),
     "trunc": Reference(_trunc, _zeros(1), "any"),
     "floor": Reference(mp.floor, _zeros(1), "any"),
     "ceil": Reference(mp.ceil, _zeros(1), "any"),

@@ -19,12 +19,12 @@ from mpmath import mp, mpf
 import oracle
 from bounds import EXCEPTIONS, USUAL
 from micrograd import engine, grad, jit
-from micrograd.ops import OPS
+from micrograd.ops import OF_RULES, OPS
 
 ORDERS = 4
 EPSILON = mpf(2) ** -52
 inf, nan = math.inf, math.nan
-LEFT_OUT = {"philox", "normal"}  # random bits have no derivative
+LEFT_OUT = {"philox", "normal"} | OF_RULES  # random bits have no derivative
 STEPS = {"floordiv", "floor", "ceil", "round", "trunc", "sign", "lt", "le", "gt", "ge", "eq", "ne"}
 Derivative = tuple[int, ...]  # the inputs by which to differentiate, in order
 

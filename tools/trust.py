@@ -21,6 +21,7 @@ PROMISES: list[tuple[str, str]] = [  # the promise, and "file::part of a test's 
     ("Values and partial derivatives of every op agree with mpmath at 50 digits within [the bounds that are listed](accuracy.md), on both engines.", "tests/engine/test_ops.py::test_value_and_partials_are_right_to_the_last_digits"),
     ("Derivatives of orders 1 to 4 of every op agree with mpmath, at ordinary and special points ([the table](orders.md)).", "tests/tape/test_derivative_orders.py::test_derivatives_are_those_of_mpmath"),
     ("The derivatives of a smooth function are right at 0, where its implementation switches formulas, and for large arguments.", "tests/tape/test_derivative_orders.py::test_a_smooth_function_has_its_derivatives_where_a_formula_has_a_seam"),
+    ("Second derivatives hold wherever the first ones do, also where the derivative of a rule alone leaves the range of numbers, as 1/u² does at u = 1e170: compositions at large and small arguments agree with mpmath, third derivatives wherever the square of an inner derivative is a number.", "tests/tape/test_range_of_derivatives.py::test_second_derivatives_hold_where_first_ones_do"),
     ("Kinks, ties, ends of domains and infinities follow the stated conventions and limits.", "tests/tape/test_derivative_orders.py::test_conventions_and_limits"),
     ("Functions of `micrograd.math` that the standard library has too give the same results on plain numbers.", "tests/engine/test_math_stdlib.py::test_cpython_s_vectors"),
     ("The Python engine and the C engine give the same bits, including nan and infinities.", "tests/engine/test_random.py::test_both_twins_give_the_same_bits"),
@@ -176,6 +177,12 @@ All of the following defects are fixed.
 - A derivative of 0 times an infinite one is nan, as in IEEE 754, PyTorch and JAX: `acos(where(x > 0.3, x, -1.0))` at x = 0 has the
   gradient nan, because acos has an infinite derivative at -1. Compiled code that computes equal terms once may have an infinity there
   instead.
+- A derivative of order n holds products of n - 1 inner derivatives. Where these leave the range of numbers, it is nan, or what underflows
+  is missing: third derivatives of `softplus(exp(x))`, `hypot(exp(x), exp(y))` or `lgamma(exp(x))` at x = 400, where exp(x)² is infinite,
+  and of `hypot` at x = -400. In second derivatives, what is missing lies below the last digit of another term, with one exception: the mixed
+  derivative of `hypot(exp(x) + exp(y), 1.0)` at 400, which is 6.9e-176, is 0. Powers with an exponent that is a variable, such as
+  `u**v`, choose between two formulas, and at such points the one that is not chosen may give nan from order 3 on. Where a first
+  derivative leaves the range of numbers (`1.0 / exp(x)` at x = 400, whose partial derivative is 1e-348), the gradient is 0 or infinite, as in PyTorch and JAX.
 - `type(x) is float` is false inside a traced function; a warning names the line. Use `isinstance(x, float)`, which works.
 - In eager code, `isinstance(Value(1.0), float)` is false, and so is `isinstance(Value(1.0), numbers.Real)`: that class requires equal
   numbers to have equal hashes, but Values are hashed by identity.

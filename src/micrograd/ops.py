@@ -29,7 +29,7 @@ class Op:
     """One row of the table."""
 
     __slots__ = ("name", "kind", "value", "partials", "symbol", "arity", "commutative", "identity", "absorbing",
-                 "rule", "defaults", "steps", "c", "llvm", "cuda", "js")  # fmt: skip
+                 "rule", "defaults", "steps", "like", "c", "llvm", "cuda", "js")  # fmt: skip
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class Op:
         absorbing: float | None = None,  # op(x, absorbing) is absorbing (for finite x: fast-math only)
         nary: bool = False,  # takes a list, and has one partial for all of it, of the facts that it names: see `partials`
         defaults: tuple[float, ...] = (),  # trailing inputs that may be left out (the slope of leaky_relu)
+        like: str = "",  # the row that gives its value, of as many of its inputs as that has; only its partials are its own
         c: str = "",  # spellings; where there is none, the value is written in the table's own operations
         llvm: str = "",  # an instruction, a comparison (fcmp), select, or a function: @exp is the C library's
         cuda: str = "",
@@ -60,6 +61,7 @@ class Op:
         self.identity = identity
         self.absorbing = absorbing
         self.defaults = defaults
+        self.like = like
         # The inputs in which it is a step: no gradient passes to them, not even 0 times inf.
         self.steps = tuple([k for k, p in enumerate(partials) if p is no_slope])
         if kind == "call":  # one name in every language, but where a row says otherwise
@@ -278,6 +280,28 @@ def _logsumexp(xs: Any) -> Any:
 # gradient of that formula is multiplied by 0, and 0·inf is nan.
 
 
+# A partial is multiplied by the cotangent that comes in, and so has to be a number itself. The derivative of 1/u is -1/u²,
+# which is 0 in doubles from u = 1e162 on, while its product with exp(x)·exp(y) is a second derivative of log(exp(x) + exp(y)),
+# and 0.2. So the rules divide by `_over`: quotient(a, b, t) is a/b, of which the derivative goes by t = relative(b), which moves
+# as log|b| does. It is -a/b by t, and 1/b from t to b: the factors of -a/b², one after the other, for the cotangent to
+# meet each in turn. `power` and `relative_base` do so for powers. The value of t is not read, and is 0.
+
+
+def _over(a: Any, b: Any) -> Any:
+    """a/b, to be differentiated wherever a/b and 1/b are numbers."""
+    return f.div(a, b) if type(b) is float else f.quotient(a, b, f.relative(b))
+
+
+def _power_slope(a: Any, b: Any, t: Any, y: Any) -> Any:
+    falling = f.lt(b, 0.0)  # a^(b-1) leaves the range of numbers before a^b does
+    return f.where(falling, 0.0, _pow_base(f.where(falling, 1.0, a), b, y))
+
+
+def _relative_base_slope(a: Any, b: Any, y: Any) -> Any:
+    falling = f.lt(b, 0.0)
+    return f.where(falling, _over(1.0, f.where(falling, a, 1.0)), 0.0)
+
+
 def _half_exp(x: Any) -> Any:
     return f.exp(-f.abs(x))  # never overflows
 
@@ -326,7 +350,8 @@ def _elu_by_alpha(a: Any, b: Any, y: Any) -> Any:
 
 def _pow_base(a: Any, b: Any, y: Any) -> Any:
     constant = f.where(f.gt(f.abs(a), 0.0), 0.0, f.eq(b, 0.0))  # 0**0, and nan**0: 1 for every base
-    return f.where(constant, 0.0, b * f.pow(f.where(constant, 1.0, a), b - 1.0))
+    base, less = f.where(constant, 1.0, a), b - 1.0
+    return f.where(constant, 0.0, b * f.power(base, less, f.relative_base(base, less)))
 
 
 def _pow_exponent(a: Any, b: Any, y: Any) -> Any:
@@ -344,25 +369,36 @@ FAR = 134217728.0  # 2^27: from here on 1 + a² is a², to the last digit; and a
 def _atan_slope(a: Any, y: Any) -> Any:
     far = f.gt(f.abs(a), FAR)
     t, large = f.where(far, 0.0, a), f.where(far, a, 1.0)
-    return f.where(far, f.div(f.div(1.0, large), large), f.div(1.0, 1.0 + t * t))
+    return f.where(far, _over(_over(1.0, large), large), _over(1.0, 1.0 + t * t))
 
 
 def _asinh_slope(a: Any, y: Any) -> Any:
     end = f.eq(f.abs(a), inf)
-    return f.where(end, 0.0, f.div(1.0, f.hypot(1.0, f.where(end, 0.0, a))))
+    return f.where(end, 0.0, _over(1.0, f.hypot(1.0, f.where(end, 0.0, a))))
 
 
 def _acosh_slope(a: Any, y: Any) -> Any:
     far = f.gt(a, FAR)
     t = f.where(far, 2.0, a)
-    return f.where(far, f.div(1.0, f.where(far, a, 1.0)), f.div(1.0, f.sqrt(f.fma(t, t, -1.0))))
+    return f.where(far, _over(1.0, f.where(far, a, 1.0)), _over(1.0, f.sqrt(f.fma(t, t, -1.0))))
 
 
 def _hypot_slope(a: Any, b: Any, y: Any) -> Any:
-    """a/y; 0 at the origin, as abs has it; ±1 where a alone is infinite."""
+    """a/y for y = hypot(a, b); 0 at the origin, as abs has it; ±1 where a alone is infinite."""
     origin, end = f.eq(y, 0.0), f.eq(f.abs(a), inf)
     slope = f.div(f.where(end, 0.0, a), f.where(origin, 1.0, y))
     return f.where(origin, 0.0, f.where(end, f.where(f.lt(a, 0.0), -1.0, 1.0) + 0.0 * b, slope))
+
+
+def _hypot_bend(a: Any, b: Any, y: Any) -> Any:
+    """The derivative of a/y by a, b²/y³: 1/y - a²/y³ would be a difference of equal numbers where a is much larger."""
+    other = f.hypot_slope(b, a, y)
+    return _over(other * other, f.where(f.eq(y, 0.0), 1.0, y))
+
+
+def _hypot_twist(a: Any, b: Any, y: Any, slope: Any) -> Any:
+    """The derivative of a/y by b, -a·b/y³."""
+    return -_over(slope * f.hypot_slope(b, a, y), f.where(f.eq(y, 0.0), 1.0, y))
 
 
 def _atan2_slope(b: Any, a: Any) -> Any:
@@ -370,7 +406,7 @@ def _atan2_slope(b: Any, a: Any) -> Any:
     h = f.hypot(a, b)
     end = f.eq(h, inf)
     h = f.where(end, 1.0, h)
-    return f.where(end, 0.0, f.div(f.div(f.where(end, 0.0, b), h), h))
+    return f.where(end, 0.0, _over(_over(f.where(end, 0.0, b), h), h))
 
 
 def _quotient(a: Any, b: Any, y: Any) -> Any:
@@ -400,11 +436,26 @@ def _digamma(x: Any) -> Any:
     return f.where(left, psi - f.div(math.pi, f.tan(math.pi * r)), psi)
 
 
+def _lgamma_slope(a: Any, y: Any) -> Any:
+    tiny = f.lt(f.abs(a), 1.0 / ALONE)
+    return f.where(tiny, -_over(1.0, f.where(tiny, a, 1.0)), f.digamma(f.where(tiny, 1.0, a)))
+
+
 def _digamma_slope(x: Any, y: Any) -> Any:
     left, z, r = _reflected(x)
-    zeta, sine = f.zeta(2.0, z), f.sin(math.pi * r)
-    return f.where(left, f.div(f.div(math.pi**2, sine), sine) - zeta, zeta)
+    far = f.gt(z, ALONE)
+    zeta, sine = f.zeta(2.0, f.where(far, 1.0, z)), f.sin(math.pi * r)
+    slope = f.where(far, _over(1.0, f.where(far, z, 1.0)), zeta)
+    return f.where(left, _over(_over(math.pi**2, sine), sine) - slope, slope)
 
+
+def _zeta_slope(a: Any, b: Any, y: Any) -> Any:
+    far = f.gt(b, ALONE)
+    large = f.where(far, b, 1.0)
+    return f.where(far, -f.power(large, -a, f.relative_base(large, -a)), -a * f.zeta(a + 1.0, f.where(far, 1.0, b)))
+
+
+ALONE = 2.0**60  # from here on ζ(s, x) is x^(1-s)/(s-1), to the last digit, and digamma(1/x) is -x
 
 # B(2j)/(2j)!, the Bernoulli numbers of the Euler-Maclaurin formula
 _BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600,
@@ -520,7 +571,7 @@ _ROWS = [
     Op("add", lambda a, b: a + b, [_one, _one], symbol="+", rule=("1", "1"), commutative=True, identity=-0.0, c="{0} + {1}", llvm="fadd {F}{T} {0}, {1}"),
     Op("sub", lambda a, b: a - b, [_one, lambda a, b, y: -1.0], symbol="-", rule=("1", "-1"), identity=0.0, c="{0} - {1}", llvm="fsub {F}{T} {0}, {1}"),
     Op("mul", lambda a, b: a * b, [lambda a, b, y: b, lambda a, b, y: a], symbol="*", rule=("b", "a"), commutative=True, identity=1.0, absorbing=0.0, c="{0} * {1}", llvm="fmul {F}{T} {0}, {1}"),
-    Op("div", _div, [lambda a, b, y: f.div(1.0, b), lambda a, b, y: -f.div(y, b)], symbol="/", rule=("1/b", "-a/b²"), identity=1.0, c="{0} / {1}", llvm="fdiv {F}{T} {0}, {1}"),
+    Op("div", _div, [lambda a, b, y: _over(1.0, b), lambda a, b, y: -_over(y, b)], symbol="/", rule=("1/b", "-a/b²"), identity=1.0, c="{0} / {1}", llvm="fdiv {F}{T} {0}, {1}"),
     Op("floordiv", lambda a, b: a // b if b else f.floor(_div(a, b)), [no_slope, no_slope], symbol="//", rule=("0", "0"), c="mg_floordiv({0}, {1})", llvm="@mg_floordiv", js="floordiv({0}, {1})"),
     Op("mod", lambda a, b: a % b if b else nan, [_one, lambda a, b, y: -f.floordiv(a, b)], symbol="%", rule=("1", "-(a // b)"), c="mg_mod({0}, {1})", llvm="@mg_mod", js="modulo({0}, {1})"),
     Op("pow", _pow, [_pow_base, _pow_exponent], kind="call", symbol="**", rule=("b·a^(b-1)", "y·log(a)"), identity=1.0, js="power({0}, {1})"),
@@ -540,18 +591,18 @@ _ROWS = [
     Op("exp", _ieee(math.exp), [lambda a, y: y], kind="call", rule=("y",)),
     Op("exp2", _library("exp2"), [lambda a, y: LN_2 * y], kind="call", rule=("y·ln 2",), js="Math.pow(2, {0})"),
     Op("expm1", _ieee(math.expm1), [lambda a, y: f.exp(a)], kind="call", rule=("exp(a)",)),
-    Op("log", _ieee(math.log, zero=-inf), [lambda a, y: f.div(1.0, a)], kind="call", rule=("1/a",)),
-    Op("log1p", _ieee(math.log1p, minus_one=-inf), [lambda a, y: f.div(1.0, 1.0 + a)], kind="call", rule=("1/(1 + a)",)),
-    Op("log2", _ieee(math.log2, zero=-inf), [lambda a, y: f.div(LOG2_E, a)], kind="call", rule=("1/(a·ln 2)",)),
-    Op("log10", _ieee(math.log10, zero=-inf), [lambda a, y: f.div(LOG10_E, a)], kind="call", rule=("1/(a·ln 10)",)),
-    Op("sqrt", _ieee(math.sqrt), [lambda a, y: f.div(0.5, y)], rule=("1/(2y)",), c="sqrt({0})", llvm="@llvm.sqrt", js="Math.sqrt({0})"),
-    Op("cbrt", getattr(math, "cbrt", None) or _library("cbrt"), [lambda a, y: f.div(f.div(1 / 3, y), y)], kind="call", rule=("1/(3y²)",)),
+    Op("log", _ieee(math.log, zero=-inf), [lambda a, y: f.quotient(1.0, a, y)], kind="call", rule=("1/a",)),
+    Op("log1p", _ieee(math.log1p, minus_one=-inf), [lambda a, y: f.quotient(1.0, 1.0 + a, y)], kind="call", rule=("1/(1 + a)",)),
+    Op("log2", _ieee(math.log2, zero=-inf), [lambda a, y: _over(LOG2_E, a)], kind="call", rule=("1/(a·ln 2)",)),
+    Op("log10", _ieee(math.log10, zero=-inf), [lambda a, y: _over(LOG10_E, a)], kind="call", rule=("1/(a·ln 10)",)),
+    Op("sqrt", _ieee(math.sqrt), [lambda a, y: _over(0.5, y)], rule=("1/(2y)",), c="sqrt({0})", llvm="@llvm.sqrt", js="Math.sqrt({0})"),
+    Op("cbrt", getattr(math, "cbrt", None) or _library("cbrt"), [lambda a, y: _over(_over(1 / 3, y), y)], kind="call", rule=("1/(3y²)",)),
     # -- trigonometry
     Op("sin", _ieee(math.sin), [lambda a, y: f.cos(a)], kind="call", rule=("cos(a)",)),
     Op("cos", _ieee(math.cos), [lambda a, y: -f.sin(a)], kind="call", rule=("-sin(a)",)),
     Op("tan", _ieee(math.tan), [lambda a, y: 1.0 + y * y], kind="call", rule=("1 + y²",)),
-    Op("asin", _ieee(math.asin), [lambda a, y: f.div(1.0, f.sqrt(_one_less_square(a)))], kind="call", rule=("1/√(1 - a²)",)),
-    Op("acos", _ieee(math.acos), [lambda a, y: f.div(-1.0, f.sqrt(_one_less_square(a)))], kind="call", rule=("-1/√(1 - a²)",)),
+    Op("asin", _ieee(math.asin), [lambda a, y: _over(1.0, f.sqrt(_one_less_square(a)))], kind="call", rule=("1/√(1 - a²)",)),
+    Op("acos", _ieee(math.acos), [lambda a, y: _over(-1.0, f.sqrt(_one_less_square(a)))], kind="call", rule=("-1/√(1 - a²)",)),
     Op("atan", math.atan, [_atan_slope], kind="call", rule=("1/(1 + a²)",)),
     Op("atan2", math.atan2, [lambda a, b, y: _atan2_slope(b, a), lambda a, b, y: -_atan2_slope(a, b)], kind="call", rule=("b/(a² + b²)", "-a/(a² + b²)")),
     Op("sinh", _ieee(math.sinh, odd=True), [lambda a, y: f.cosh(a)], kind="call", rule=("cosh(a)",)),
@@ -559,8 +610,8 @@ _ROWS = [
     Op("tanh", math.tanh, [lambda a, y: 4.0 * f.sigmoid_slope(2.0 * a)], kind="call", rule=("1 - y²",)),
     Op("asinh", math.asinh, [_asinh_slope], kind="call", rule=("1/√(1 + a²)",)),
     Op("acosh", _ieee(math.acosh), [_acosh_slope], kind="call", rule=("1/√(a² - 1)",)),
-    Op("atanh", _ieee(math.atanh, one=inf, minus_one=-inf), [lambda a, y: f.div(1.0, _one_less_square(a))], kind="call", rule=("1/(1 - a²)",)),
-    Op("hypot", _hypot, [_hypot_slope, lambda a, b, y: _hypot_slope(b, a, y)], kind="call", rule=("a/y", "b/y"), commutative=True),
+    Op("atanh", _ieee(math.atanh, one=inf, minus_one=-inf), [lambda a, y: _over(1.0, _one_less_square(a))], kind="call", rule=("1/(1 - a²)",)),
+    Op("hypot", _hypot, [lambda a, b, y: f.hypot_slope(a, b, y), lambda a, b, y: f.hypot_slope(b, a, y)], kind="call", rule=("a/y", "b/y"), commutative=True),
     Op("erf", math.erf, [_erf_slope], kind="call", rule=("2/√π·exp(-a²)",), js="erf({0})"),
     Op("erfc", math.erfc, [lambda a, y: -_erf_slope(a, y)], kind="call", rule=("-2/√π·exp(-a²)",), js="erfc({0})"),
     # -- activations
@@ -576,9 +627,16 @@ _ROWS = [
     Op("gelu", lambda a: f.where(f.eq(a, -inf), -0.0, a * _normal_cdf(a)), [_gelu_slope], rule=("Φ(a) + a·φ(a)",)),
     # -- the gamma function
     Op("gamma", _library("tgamma"), [lambda a, y: y * f.digamma(a)], rule=("y·ψ(a)",), c="tgamma({0})", llvm="@tgamma", js="gamma({0})"),
-    Op("lgamma", _library("lgamma"), [lambda a, y: f.digamma(a)], kind="call", rule=("ψ(a)",), js="lgamma({0})"),
+    Op("lgamma", _library("lgamma"), [_lgamma_slope], kind="call", rule=("ψ(a)",), js="lgamma({0})"),
     Op("digamma", _digamma, [_digamma_slope], rule=("ζ(2, a)",)),
-    Op("zeta", _zeta, [_unknown, lambda a, b, y: -a * f.zeta(a + 1.0, b)], rule=("not known", "-a·ζ(a + 1, b)")),
+    Op("zeta", _zeta, [_unknown, _zeta_slope], rule=("not known", "-a·ζ(a + 1, b)")),
+    # -- what rules are made of, so that a product of partials stays within the range of numbers: see _over
+    Op("relative", lambda a: 0.0, [lambda a, y: f.quotient(1.0, a, y)], symbol="~", rule=("1/a",)),
+    Op("quotient", lambda a, b, c: f.div(a, b), [lambda a, b, c, y: f.quotient(1.0, b, c), no_slope, lambda a, b, c, y: -y], symbol="~/", rule=("1/b", "0", "-y"), like="div"),
+    Op("relative_base", lambda a, b: 0.0, [_relative_base_slope, no_slope], symbol="~b", rule=("1/a where b < 0", "0")),
+    Op("power", lambda a, b, c: f.pow(a, b), [_power_slope, lambda a, b, c, y: _pow_exponent(a, b, y), lambda a, b, c, y: f.where(f.lt(b, 0.0), b * y, 0.0)],
+       symbol="~**", rule=("0 where b < 0, else b·a^(b-1)", "y·log(a)", "b·y where b < 0"), like="pow"),
+    Op("hypot_slope", lambda a, b, c: _hypot_slope(a, b, c), [lambda a, b, c, y: _hypot_bend(a, b, c), lambda a, b, c, y: _hypot_twist(a, b, c, y), no_slope], rule=("b²/c³", "-a·b/c³", "0")),
     # -- steps
     Op("floor", lambda a: a // 1.0 if isfinite(a) else a, [no_slope], rule=("0",), c="floor({0})", llvm="@llvm.floor", js="Math.floor({0})"),
     Op("ceil", lambda a: -(-a // 1.0) if isfinite(a) else a, [no_slope], rule=("0",), c="ceil({0})", llvm="@llvm.ceil", js="Math.ceil({0})"),
@@ -608,6 +666,8 @@ _ROWS = [
 # fmt: on
 
 OPS: dict[str, Op] = {op.name: op for op in _ROWS}
+# Rows that partials are made of, and nothing else: see _over.
+OF_RULES = frozenset({"relative", "quotient", "relative_base", "power", "hypot_slope"})
 
 
 # probit for code that reads mantissa and exponent from the bits of 0.5 - |q|; nobody asks for its partials

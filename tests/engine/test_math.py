@@ -8,7 +8,7 @@ import mpmath
 import pytest
 
 from evaluate import bits, run
-from micrograd.ops import OPS
+from micrograd.ops import OF_RULES, OPS
 
 inf, nan = math.inf, math.nan
 FIXED = [name for name, op in OPS.items() if op.arity > 0]
@@ -16,7 +16,7 @@ LISTS = [name for name, op in OPS.items() if op.arity < 0]
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in FIXED if n not in ("add", "sub", "mul", "div", "philox", "normal", "probit")]
+    "name", [n for n in FIXED if n not in ("add", "sub", "mul", "div", "philox", "normal", "probit", *OF_RULES)]
 )
 def test_a_number_in_gives_a_number_out(twin, name):
     args = [0.5, 0.75, 2.0][: OPS[name].arity]

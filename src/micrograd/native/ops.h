@@ -1,8 +1,8 @@
 /* Made by tools/gen_ops_h.py from ops.py: change the table there and run `make ops`. */
-#define OP_COUNT 72
+#define OP_COUNT 77
 
 /* For each op, the inputs in which it is a step (a bit for each): its partial is 0 everywhere. */
-#define OP_STEPS_ROWS {0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 7, 7, 0, 0, 0, 0, 0, 0}
+#define OP_STEPS_ROWS {0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 0, 4, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 7, 7, 0, 0, 0, 0, 0, 0}
 
 static inline double mg_mod(double a, double b) {
     double mod = fmod(a, b);
@@ -96,6 +96,11 @@ enum {
     OP_LGAMMA,
     OP_DIGAMMA,
     OP_ZETA,
+    OP_RELATIVE,
+    OP_QUOTIENT,
+    OP_RELATIVE_BASE,
+    OP_POWER,
+    OP_HYPOT_SLOPE,
     OP_FLOOR,
     OP_CEIL,
     OP_ROUND,
@@ -1123,24 +1128,24 @@ static inline double value_lgamma(double a) {
 
 static inline double partial0_lgamma(double a, double y) {
     (void)y;
-    double t0 = a < 0.5 ? 1.0 : 0.0;
-    double t1 = 1.0 - a;
-    double t2 = t0 != 0.0 ? t1 : a;
-    double t3 = rint(a);
-    double t4 = a - t3;
-    double t5 = t0 != 0.0 ? t4 : 0.25;
-    double t6 = t2 < 10.0 ? 1.0 : 0.0;
-    double t7 = 1.0 / t2;
-    double t8 = t6 != 0.0 ? t7 : 0.0;
-    double t9 = 0.0 - t8;
-    double t10 = t2 + 1.0;
-    double t11 = t6 != 0.0 ? t10 : t2;
-    double t12 = t11 < 10.0 ? 1.0 : 0.0;
-    double t13 = 1.0 / t11;
+    double t0 = fabs(a);
+    double t1 = t0 < 8.673617379884035e-19 ? 1.0 : 0.0;
+    double t2 = t1 != 0.0 ? a : 1.0;
+    double t3 = 1.0 / t2;
+    double t4 = -t3;
+    double t5 = t1 != 0.0 ? 1.0 : a;
+    double t6 = t5 < 0.5 ? 1.0 : 0.0;
+    double t7 = 1.0 - t5;
+    double t8 = t6 != 0.0 ? t7 : t5;
+    double t9 = rint(t5);
+    double t10 = t5 - t9;
+    double t11 = t6 != 0.0 ? t10 : 0.25;
+    double t12 = t8 < 10.0 ? 1.0 : 0.0;
+    double t13 = 1.0 / t8;
     double t14 = t12 != 0.0 ? t13 : 0.0;
-    double t15 = t9 - t14;
-    double t16 = t11 + 1.0;
-    double t17 = t12 != 0.0 ? t16 : t11;
+    double t15 = 0.0 - t14;
+    double t16 = t8 + 1.0;
+    double t17 = t12 != 0.0 ? t16 : t8;
     double t18 = t17 < 10.0 ? 1.0 : 0.0;
     double t19 = 1.0 / t17;
     double t20 = t18 != 0.0 ? t19 : 0.0;
@@ -1189,34 +1194,41 @@ static inline double partial0_lgamma(double a, double y) {
     double t63 = t57 - t62;
     double t64 = t59 + 1.0;
     double t65 = t60 != 0.0 ? t64 : t59;
-    double t66 = t65 * t65;
-    double t67 = 1.0 / t66;
-    double t68 = (-0.4432598039215686) * t67;
-    double t69 = t68 + 0.08333333333333333;
-    double t70 = t69 * t67;
-    double t71 = t70 + (-0.021092796092796094);
-    double t72 = t71 * t67;
-    double t73 = t72 + 0.007575757575757576;
-    double t74 = t73 * t67;
-    double t75 = t74 + (-0.004166666666666667);
-    double t76 = t75 * t67;
-    double t77 = t76 + 0.003968253968253968;
-    double t78 = t77 * t67;
-    double t79 = t78 + (-0.008333333333333333);
-    double t80 = t79 * t67;
-    double t81 = t80 + 0.08333333333333333;
-    double t82 = t81 * t67;
-    double t83 = log(t65);
-    double t84 = 0.5 / t65;
-    double t85 = t83 - t84;
-    double t86 = t85 - t82;
-    double t87 = t63 + t86;
-    double t88 = 3.141592653589793 * t5;
-    double t89 = tan(t88);
-    double t90 = 3.141592653589793 / t89;
-    double t91 = t87 - t90;
-    double t92 = t0 != 0.0 ? t91 : t87;
-    return t92;
+    double t66 = t65 < 10.0 ? 1.0 : 0.0;
+    double t67 = 1.0 / t65;
+    double t68 = t66 != 0.0 ? t67 : 0.0;
+    double t69 = t63 - t68;
+    double t70 = t65 + 1.0;
+    double t71 = t66 != 0.0 ? t70 : t65;
+    double t72 = t71 * t71;
+    double t73 = 1.0 / t72;
+    double t74 = (-0.4432598039215686) * t73;
+    double t75 = t74 + 0.08333333333333333;
+    double t76 = t75 * t73;
+    double t77 = t76 + (-0.021092796092796094);
+    double t78 = t77 * t73;
+    double t79 = t78 + 0.007575757575757576;
+    double t80 = t79 * t73;
+    double t81 = t80 + (-0.004166666666666667);
+    double t82 = t81 * t73;
+    double t83 = t82 + 0.003968253968253968;
+    double t84 = t83 * t73;
+    double t85 = t84 + (-0.008333333333333333);
+    double t86 = t85 * t73;
+    double t87 = t86 + 0.08333333333333333;
+    double t88 = t87 * t73;
+    double t89 = log(t71);
+    double t90 = 0.5 / t71;
+    double t91 = t89 - t90;
+    double t92 = t91 - t88;
+    double t93 = t69 + t92;
+    double t94 = 3.141592653589793 * t11;
+    double t95 = tan(t94);
+    double t96 = 3.141592653589793 / t95;
+    double t97 = t93 - t96;
+    double t98 = t6 != 0.0 ? t97 : t93;
+    double t99 = t1 != 0.0 ? t4 : t98;
+    return t99;
 }
 
 static inline double value_digamma(double a) {
@@ -1324,96 +1336,101 @@ static inline double partial0_digamma(double a, double y) {
     double t3 = rint(a);
     double t4 = a - t3;
     double t5 = t0 != 0.0 ? t4 : 0.25;
-    double t6 = t2 + 0.0;
-    double t7 = pow(t6, (-2.0));
-    double t8 = 0.0 + t7;
-    double t9 = t2 + 1.0;
-    double t10 = pow(t9, (-2.0));
-    double t11 = t8 + t10;
-    double t12 = t2 + 2.0;
-    double t13 = pow(t12, (-2.0));
-    double t14 = t11 + t13;
-    double t15 = t2 + 3.0;
-    double t16 = pow(t15, (-2.0));
-    double t17 = t14 + t16;
-    double t18 = t2 + 4.0;
-    double t19 = pow(t18, (-2.0));
-    double t20 = t17 + t19;
-    double t21 = t2 + 5.0;
-    double t22 = pow(t21, (-2.0));
-    double t23 = t20 + t22;
-    double t24 = t2 + 6.0;
-    double t25 = pow(t24, (-2.0));
-    double t26 = t23 + t25;
-    double t27 = t2 + 7.0;
-    double t28 = pow(t27, (-2.0));
-    double t29 = t26 + t28;
-    double t30 = t2 + 8.0;
-    double t31 = pow(t30, (-2.0));
-    double t32 = t29 + t31;
-    double t33 = t2 + 9.0;
-    double t34 = pow(t33, (-2.0));
-    double t35 = t32 + t34;
-    double t36 = t2 + 10.0;
-    double t37 = pow(t36, (-2.0));
-    double t38 = t35 + t37;
-    double t39 = t2 + 11.0;
-    double t40 = pow(t39, (-2.0));
-    double t41 = t38 + t40;
-    double t42 = t2 + 12.0;
-    double t43 = pow(t42, (-2.0));
-    double t44 = t42 / 1.0;
-    double t45 = t44 + 0.5;
-    double t46 = 2.0 / t42;
-    double t47 = 0.08333333333333333 * t46;
-    double t48 = t45 + t47;
-    double t49 = t42 * t42;
-    double t50 = 12.0 / t49;
-    double t51 = t46 * t50;
-    double t52 = (-0.001388888888888889) * t51;
-    double t53 = t48 + t52;
-    double t54 = 30.0 / t49;
-    double t55 = t51 * t54;
-    double t56 = 3.306878306878307e-05 * t55;
-    double t57 = t53 + t56;
-    double t58 = 56.0 / t49;
-    double t59 = t55 * t58;
-    double t60 = (-8.267195767195768e-07) * t59;
-    double t61 = t57 + t60;
-    double t62 = 90.0 / t49;
-    double t63 = t59 * t62;
-    double t64 = 2.08767569878681e-08 * t63;
-    double t65 = t61 + t64;
-    double t66 = 132.0 / t49;
-    double t67 = t63 * t66;
-    double t68 = (-5.284190138687493e-10) * t67;
-    double t69 = t65 + t68;
-    double t70 = 182.0 / t49;
-    double t71 = t67 * t70;
-    double t72 = 1.3382536530684679e-11 * t71;
-    double t73 = t69 + t72;
-    double t74 = 240.0 / t49;
-    double t75 = t71 * t74;
-    double t76 = (-3.3896802963225827e-13) * t75;
-    double t77 = t73 + t76;
-    double t78 = 306.0 / t49;
-    double t79 = t75 * t78;
-    double t80 = 8.586062056277845e-15 * t79;
-    double t81 = t77 + t80;
-    double t82 = t43 * t81;
-    double t83 = t41 + t82;
-    double t84 = t2 > 0.0 ? 1.0 : 0.0;
-    double t85 = t84 * 1.0;
-    double t86 = t2 < INFINITY ? 1.0 : 0.0;
-    double t87 = t86 != 0.0 ? t83 : 0.0;
-    double t88 = t85 != 0.0 ? t87 : NAN;
-    double t89 = 3.141592653589793 * t5;
-    double t90 = sin(t89);
-    double t91 = 9.869604401089358 / t90;
-    double t92 = t91 / t90;
-    double t93 = t92 - t88;
-    double t94 = t0 != 0.0 ? t93 : t88;
-    return t94;
+    double t6 = t2 > 1.152921504606847e+18 ? 1.0 : 0.0;
+    double t7 = t6 != 0.0 ? 1.0 : t2;
+    double t8 = t7 + 0.0;
+    double t9 = pow(t8, (-2.0));
+    double t10 = 0.0 + t9;
+    double t11 = t7 + 1.0;
+    double t12 = pow(t11, (-2.0));
+    double t13 = t10 + t12;
+    double t14 = t7 + 2.0;
+    double t15 = pow(t14, (-2.0));
+    double t16 = t13 + t15;
+    double t17 = t7 + 3.0;
+    double t18 = pow(t17, (-2.0));
+    double t19 = t16 + t18;
+    double t20 = t7 + 4.0;
+    double t21 = pow(t20, (-2.0));
+    double t22 = t19 + t21;
+    double t23 = t7 + 5.0;
+    double t24 = pow(t23, (-2.0));
+    double t25 = t22 + t24;
+    double t26 = t7 + 6.0;
+    double t27 = pow(t26, (-2.0));
+    double t28 = t25 + t27;
+    double t29 = t7 + 7.0;
+    double t30 = pow(t29, (-2.0));
+    double t31 = t28 + t30;
+    double t32 = t7 + 8.0;
+    double t33 = pow(t32, (-2.0));
+    double t34 = t31 + t33;
+    double t35 = t7 + 9.0;
+    double t36 = pow(t35, (-2.0));
+    double t37 = t34 + t36;
+    double t38 = t7 + 10.0;
+    double t39 = pow(t38, (-2.0));
+    double t40 = t37 + t39;
+    double t41 = t7 + 11.0;
+    double t42 = pow(t41, (-2.0));
+    double t43 = t40 + t42;
+    double t44 = t7 + 12.0;
+    double t45 = pow(t44, (-2.0));
+    double t46 = t44 / 1.0;
+    double t47 = t46 + 0.5;
+    double t48 = 2.0 / t44;
+    double t49 = 0.08333333333333333 * t48;
+    double t50 = t47 + t49;
+    double t51 = t44 * t44;
+    double t52 = 12.0 / t51;
+    double t53 = t48 * t52;
+    double t54 = (-0.001388888888888889) * t53;
+    double t55 = t50 + t54;
+    double t56 = 30.0 / t51;
+    double t57 = t53 * t56;
+    double t58 = 3.306878306878307e-05 * t57;
+    double t59 = t55 + t58;
+    double t60 = 56.0 / t51;
+    double t61 = t57 * t60;
+    double t62 = (-8.267195767195768e-07) * t61;
+    double t63 = t59 + t62;
+    double t64 = 90.0 / t51;
+    double t65 = t61 * t64;
+    double t66 = 2.08767569878681e-08 * t65;
+    double t67 = t63 + t66;
+    double t68 = 132.0 / t51;
+    double t69 = t65 * t68;
+    double t70 = (-5.284190138687493e-10) * t69;
+    double t71 = t67 + t70;
+    double t72 = 182.0 / t51;
+    double t73 = t69 * t72;
+    double t74 = 1.3382536530684679e-11 * t73;
+    double t75 = t71 + t74;
+    double t76 = 240.0 / t51;
+    double t77 = t73 * t76;
+    double t78 = (-3.3896802963225827e-13) * t77;
+    double t79 = t75 + t78;
+    double t80 = 306.0 / t51;
+    double t81 = t77 * t80;
+    double t82 = 8.586062056277845e-15 * t81;
+    double t83 = t79 + t82;
+    double t84 = t45 * t83;
+    double t85 = t43 + t84;
+    double t86 = t7 > 0.0 ? 1.0 : 0.0;
+    double t87 = t86 * 1.0;
+    double t88 = t7 < INFINITY ? 1.0 : 0.0;
+    double t89 = t88 != 0.0 ? t85 : 0.0;
+    double t90 = t87 != 0.0 ? t89 : NAN;
+    double t91 = 3.141592653589793 * t5;
+    double t92 = sin(t91);
+    double t93 = t6 != 0.0 ? t2 : 1.0;
+    double t94 = 1.0 / t93;
+    double t95 = t6 != 0.0 ? t94 : t90;
+    double t96 = 9.869604401089358 / t92;
+    double t97 = t96 / t92;
+    double t98 = t97 - t95;
+    double t99 = t0 != 0.0 ? t98 : t95;
+    return t99;
 }
 
 static inline double value_zeta(double a, double b) {
@@ -1539,120 +1556,298 @@ static inline double partial0_zeta(double a, double b, double y) {
 
 static inline double partial1_zeta(double a, double b, double y) {
     (void)y;
-    double t0 = -a;
-    double t1 = a + 1.0;
-    double t2 = b + 0.0;
-    double t3 = -t1;
-    double t4 = pow(t2, t3);
-    double t5 = 0.0 + t4;
-    double t6 = b + 1.0;
-    double t7 = pow(t6, t3);
-    double t8 = t5 + t7;
-    double t9 = b + 2.0;
-    double t10 = pow(t9, t3);
-    double t11 = t8 + t10;
-    double t12 = b + 3.0;
-    double t13 = pow(t12, t3);
-    double t14 = t11 + t13;
-    double t15 = b + 4.0;
-    double t16 = pow(t15, t3);
-    double t17 = t14 + t16;
-    double t18 = b + 5.0;
-    double t19 = pow(t18, t3);
-    double t20 = t17 + t19;
-    double t21 = b + 6.0;
-    double t22 = pow(t21, t3);
-    double t23 = t20 + t22;
-    double t24 = b + 7.0;
-    double t25 = pow(t24, t3);
-    double t26 = t23 + t25;
-    double t27 = b + 8.0;
-    double t28 = pow(t27, t3);
-    double t29 = t26 + t28;
-    double t30 = b + 9.0;
-    double t31 = pow(t30, t3);
-    double t32 = t29 + t31;
-    double t33 = b + 10.0;
-    double t34 = pow(t33, t3);
-    double t35 = t32 + t34;
-    double t36 = b + 11.0;
-    double t37 = pow(t36, t3);
-    double t38 = t35 + t37;
-    double t39 = b + 12.0;
-    double t40 = pow(t39, t3);
-    double t41 = t1 - 1.0;
-    double t42 = t39 / t41;
-    double t43 = t42 + 0.5;
-    double t44 = t1 / t39;
-    double t45 = 0.08333333333333333 * t44;
-    double t46 = t43 + t45;
-    double t47 = t1 + 1.0;
-    double t48 = t1 + 2.0;
-    double t49 = t47 * t48;
-    double t50 = t39 * t39;
-    double t51 = t49 / t50;
-    double t52 = t44 * t51;
-    double t53 = (-0.001388888888888889) * t52;
-    double t54 = t46 + t53;
-    double t55 = t1 + 3.0;
-    double t56 = t1 + 4.0;
-    double t57 = t55 * t56;
-    double t58 = t57 / t50;
-    double t59 = t52 * t58;
-    double t60 = 3.306878306878307e-05 * t59;
-    double t61 = t54 + t60;
-    double t62 = t1 + 5.0;
-    double t63 = t1 + 6.0;
-    double t64 = t62 * t63;
-    double t65 = t64 / t50;
-    double t66 = t59 * t65;
-    double t67 = (-8.267195767195768e-07) * t66;
-    double t68 = t61 + t67;
-    double t69 = t1 + 7.0;
-    double t70 = t1 + 8.0;
-    double t71 = t69 * t70;
-    double t72 = t71 / t50;
-    double t73 = t66 * t72;
-    double t74 = 2.08767569878681e-08 * t73;
-    double t75 = t68 + t74;
-    double t76 = t1 + 9.0;
-    double t77 = t1 + 10.0;
-    double t78 = t76 * t77;
-    double t79 = t78 / t50;
-    double t80 = t73 * t79;
-    double t81 = (-5.284190138687493e-10) * t80;
-    double t82 = t75 + t81;
-    double t83 = t1 + 11.0;
-    double t84 = t1 + 12.0;
-    double t85 = t83 * t84;
-    double t86 = t85 / t50;
-    double t87 = t80 * t86;
-    double t88 = 1.3382536530684679e-11 * t87;
-    double t89 = t82 + t88;
-    double t90 = t1 + 13.0;
-    double t91 = t1 + 14.0;
-    double t92 = t90 * t91;
-    double t93 = t92 / t50;
-    double t94 = t87 * t93;
-    double t95 = (-3.3896802963225827e-13) * t94;
-    double t96 = t89 + t95;
-    double t97 = t1 + 15.0;
-    double t98 = t1 + 16.0;
-    double t99 = t97 * t98;
-    double t100 = t99 / t50;
-    double t101 = t94 * t100;
-    double t102 = 8.586062056277845e-15 * t101;
-    double t103 = t96 + t102;
-    double t104 = t40 * t103;
-    double t105 = t38 + t104;
-    double t106 = b > 0.0 ? 1.0 : 0.0;
-    double t107 = t1 > 1.0 ? 1.0 : 0.0;
-    double t108 = t106 * t107;
-    double t109 = b < INFINITY ? 1.0 : 0.0;
-    double t110 = t109 != 0.0 ? t105 : 0.0;
-    double t111 = t108 != 0.0 ? t110 : NAN;
-    double t112 = t0 * t111;
-    return t112;
+    double t0 = b > 1.152921504606847e+18 ? 1.0 : 0.0;
+    double t1 = t0 != 0.0 ? b : 1.0;
+    double t2 = -a;
+    double t3 = pow(t1, t2);
+    double t4 = -t3;
+    double t5 = a + 1.0;
+    double t6 = t0 != 0.0 ? 1.0 : b;
+    double t7 = t6 + 0.0;
+    double t8 = -t5;
+    double t9 = pow(t7, t8);
+    double t10 = 0.0 + t9;
+    double t11 = t6 + 1.0;
+    double t12 = pow(t11, t8);
+    double t13 = t10 + t12;
+    double t14 = t6 + 2.0;
+    double t15 = pow(t14, t8);
+    double t16 = t13 + t15;
+    double t17 = t6 + 3.0;
+    double t18 = pow(t17, t8);
+    double t19 = t16 + t18;
+    double t20 = t6 + 4.0;
+    double t21 = pow(t20, t8);
+    double t22 = t19 + t21;
+    double t23 = t6 + 5.0;
+    double t24 = pow(t23, t8);
+    double t25 = t22 + t24;
+    double t26 = t6 + 6.0;
+    double t27 = pow(t26, t8);
+    double t28 = t25 + t27;
+    double t29 = t6 + 7.0;
+    double t30 = pow(t29, t8);
+    double t31 = t28 + t30;
+    double t32 = t6 + 8.0;
+    double t33 = pow(t32, t8);
+    double t34 = t31 + t33;
+    double t35 = t6 + 9.0;
+    double t36 = pow(t35, t8);
+    double t37 = t34 + t36;
+    double t38 = t6 + 10.0;
+    double t39 = pow(t38, t8);
+    double t40 = t37 + t39;
+    double t41 = t6 + 11.0;
+    double t42 = pow(t41, t8);
+    double t43 = t40 + t42;
+    double t44 = t6 + 12.0;
+    double t45 = pow(t44, t8);
+    double t46 = t5 - 1.0;
+    double t47 = t44 / t46;
+    double t48 = t47 + 0.5;
+    double t49 = t5 / t44;
+    double t50 = 0.08333333333333333 * t49;
+    double t51 = t48 + t50;
+    double t52 = t5 + 1.0;
+    double t53 = t5 + 2.0;
+    double t54 = t52 * t53;
+    double t55 = t44 * t44;
+    double t56 = t54 / t55;
+    double t57 = t49 * t56;
+    double t58 = (-0.001388888888888889) * t57;
+    double t59 = t51 + t58;
+    double t60 = t5 + 3.0;
+    double t61 = t5 + 4.0;
+    double t62 = t60 * t61;
+    double t63 = t62 / t55;
+    double t64 = t57 * t63;
+    double t65 = 3.306878306878307e-05 * t64;
+    double t66 = t59 + t65;
+    double t67 = t5 + 5.0;
+    double t68 = t5 + 6.0;
+    double t69 = t67 * t68;
+    double t70 = t69 / t55;
+    double t71 = t64 * t70;
+    double t72 = (-8.267195767195768e-07) * t71;
+    double t73 = t66 + t72;
+    double t74 = t5 + 7.0;
+    double t75 = t5 + 8.0;
+    double t76 = t74 * t75;
+    double t77 = t76 / t55;
+    double t78 = t71 * t77;
+    double t79 = 2.08767569878681e-08 * t78;
+    double t80 = t73 + t79;
+    double t81 = t5 + 9.0;
+    double t82 = t5 + 10.0;
+    double t83 = t81 * t82;
+    double t84 = t83 / t55;
+    double t85 = t78 * t84;
+    double t86 = (-5.284190138687493e-10) * t85;
+    double t87 = t80 + t86;
+    double t88 = t5 + 11.0;
+    double t89 = t5 + 12.0;
+    double t90 = t88 * t89;
+    double t91 = t90 / t55;
+    double t92 = t85 * t91;
+    double t93 = 1.3382536530684679e-11 * t92;
+    double t94 = t87 + t93;
+    double t95 = t5 + 13.0;
+    double t96 = t5 + 14.0;
+    double t97 = t95 * t96;
+    double t98 = t97 / t55;
+    double t99 = t92 * t98;
+    double t100 = (-3.3896802963225827e-13) * t99;
+    double t101 = t94 + t100;
+    double t102 = t5 + 15.0;
+    double t103 = t5 + 16.0;
+    double t104 = t102 * t103;
+    double t105 = t104 / t55;
+    double t106 = t99 * t105;
+    double t107 = 8.586062056277845e-15 * t106;
+    double t108 = t101 + t107;
+    double t109 = t45 * t108;
+    double t110 = t43 + t109;
+    double t111 = t6 > 0.0 ? 1.0 : 0.0;
+    double t112 = t5 > 1.0 ? 1.0 : 0.0;
+    double t113 = t111 * t112;
+    double t114 = t6 < INFINITY ? 1.0 : 0.0;
+    double t115 = t114 != 0.0 ? t110 : 0.0;
+    double t116 = t113 != 0.0 ? t115 : NAN;
+    double t117 = t2 * t116;
+    double t118 = t0 != 0.0 ? t4 : t117;
+    return t118;
+}
+
+static inline double value_relative(double a) {
+    (void)a;
+    return 0.0;
+}
+
+static inline double partial0_relative(double a, double y) {
+    (void)y;
+    double t0 = 1.0 / a;
+    return t0;
+}
+
+static inline double value_quotient(double a, double b, double c) {
+    (void)c;
+    double t0 = a / b;
+    return t0;
+}
+
+static inline double partial0_quotient(double a, double b, double c, double y) {
+    (void)a;
+    (void)c;
+    (void)y;
+    double t0 = 1.0 / b;
+    return t0;
+}
+
+static inline double partial1_quotient(double a, double b, double c, double y) {
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)y;
+    return 0.0;
+}
+
+static inline double partial2_quotient(double a, double b, double c, double y) {
+    (void)a;
+    (void)c;
+    double t0 = -y;
+    return t0;
+}
+
+static inline double value_relative_base(double a, double b) {
+    (void)a;
+    (void)b;
+    return 0.0;
+}
+
+static inline double partial0_relative_base(double a, double b, double y) {
+    (void)y;
+    double t0 = b < 0.0 ? 1.0 : 0.0;
+    double t1 = t0 != 0.0 ? a : 1.0;
+    double t2 = 1.0 / t1;
+    double t3 = t0 != 0.0 ? t2 : 0.0;
+    return t3;
+}
+
+static inline double partial1_relative_base(double a, double b, double y) {
+    (void)a;
+    (void)b;
+    (void)y;
+    return 0.0;
+}
+
+static inline double value_power(double a, double b, double c) {
+    (void)c;
+    double t0 = pow(a, b);
+    return t0;
+}
+
+static inline double partial0_power(double a, double b, double c, double y) {
+    (void)c;
+    (void)y;
+    double t0 = b < 0.0 ? 1.0 : 0.0;
+    double t1 = t0 != 0.0 ? 1.0 : a;
+    double t2 = fabs(t1);
+    double t3 = t2 > 0.0 ? 1.0 : 0.0;
+    double t4 = b == 0.0 ? 1.0 : 0.0;
+    double t5 = t3 != 0.0 ? 0.0 : t4;
+    double t6 = t5 != 0.0 ? 1.0 : t1;
+    double t7 = b - 1.0;
+    double t8 = pow(t6, t7);
+    double t9 = b * t8;
+    double t10 = t5 != 0.0 ? 0.0 : t9;
+    double t11 = t0 != 0.0 ? 0.0 : t10;
+    return t11;
+}
+
+static inline double partial1_power(double a, double b, double c, double y) {
+    (void)c;
+    double t0 = a == 0.0 ? 1.0 : 0.0;
+    double t1 = b >= 0.0 ? 1.0 : 0.0;
+    double t2 = a == INFINITY ? 1.0 : 0.0;
+    double t3 = b < 0.0 ? 1.0 : 0.0;
+    double t4 = t2 * t3;
+    double t5 = t0 != 0.0 ? t1 : t4;
+    double t6 = t5 != 0.0 ? 1.0 : a;
+    double t7 = log(t6);
+    double t8 = y * t7;
+    double t9 = t5 != 0.0 ? 0.0 : t8;
+    return t9;
+}
+
+static inline double partial2_power(double a, double b, double c, double y) {
+    (void)a;
+    (void)c;
+    double t0 = b < 0.0 ? 1.0 : 0.0;
+    double t1 = b * y;
+    double t2 = t0 != 0.0 ? t1 : 0.0;
+    return t2;
+}
+
+static inline double value_hypot_slope(double a, double b, double c) {
+    double t0 = c == 0.0 ? 1.0 : 0.0;
+    double t1 = fabs(a);
+    double t2 = t1 == INFINITY ? 1.0 : 0.0;
+    double t3 = t2 != 0.0 ? 0.0 : a;
+    double t4 = t0 != 0.0 ? 1.0 : c;
+    double t5 = t3 / t4;
+    double t6 = a < 0.0 ? 1.0 : 0.0;
+    double t7 = t6 != 0.0 ? (-1.0) : 1.0;
+    double t8 = 0.0 * b;
+    double t9 = t7 + t8;
+    double t10 = t2 != 0.0 ? t9 : t5;
+    double t11 = t0 != 0.0 ? 0.0 : t10;
+    return t11;
+}
+
+static inline double partial0_hypot_slope(double a, double b, double c, double y) {
+    (void)y;
+    double t0 = c == 0.0 ? 1.0 : 0.0;
+    double t1 = fabs(b);
+    double t2 = t1 == INFINITY ? 1.0 : 0.0;
+    double t3 = t2 != 0.0 ? 0.0 : b;
+    double t4 = t0 != 0.0 ? 1.0 : c;
+    double t5 = t3 / t4;
+    double t6 = b < 0.0 ? 1.0 : 0.0;
+    double t7 = t6 != 0.0 ? (-1.0) : 1.0;
+    double t8 = 0.0 * a;
+    double t9 = t7 + t8;
+    double t10 = t2 != 0.0 ? t9 : t5;
+    double t11 = t0 != 0.0 ? 0.0 : t10;
+    double t12 = t11 * t11;
+    double t13 = t12 / t4;
+    return t13;
+}
+
+static inline double partial1_hypot_slope(double a, double b, double c, double y) {
+    double t0 = c == 0.0 ? 1.0 : 0.0;
+    double t1 = fabs(b);
+    double t2 = t1 == INFINITY ? 1.0 : 0.0;
+    double t3 = t2 != 0.0 ? 0.0 : b;
+    double t4 = t0 != 0.0 ? 1.0 : c;
+    double t5 = t3 / t4;
+    double t6 = b < 0.0 ? 1.0 : 0.0;
+    double t7 = t6 != 0.0 ? (-1.0) : 1.0;
+    double t8 = 0.0 * a;
+    double t9 = t7 + t8;
+    double t10 = t2 != 0.0 ? t9 : t5;
+    double t11 = t0 != 0.0 ? 0.0 : t10;
+    double t12 = y * t11;
+    double t13 = t12 / t4;
+    double t14 = -t13;
+    return t14;
+}
+
+static inline double partial2_hypot_slope(double a, double b, double c, double y) {
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)y;
+    return 0.0;
 }
 
 static inline double value_floor(double a) {
@@ -2348,6 +2543,7 @@ static inline double value1(int op, double a) {
     case OP_GAMMA: return value_gamma(a);
     case OP_LGAMMA: return value_lgamma(a);
     case OP_DIGAMMA: return value_digamma(a);
+    case OP_RELATIVE: return value_relative(a);
     case OP_FLOOR: return value_floor(a);
     case OP_CEIL: return value_ceil(a);
     case OP_ROUND: return value_round(a);
@@ -2394,6 +2590,7 @@ static inline double partial10(int op, double a, double y) {
     case OP_GAMMA: return partial0_gamma(a, y);
     case OP_LGAMMA: return partial0_lgamma(a, y);
     case OP_DIGAMMA: return partial0_digamma(a, y);
+    case OP_RELATIVE: return partial0_relative(a, y);
     case OP_FLOOR: return partial0_floor(a, y);
     case OP_CEIL: return partial0_ceil(a, y);
     case OP_ROUND: return partial0_round(a, y);
@@ -2423,6 +2620,7 @@ static inline double value2(int op, double a, double b) {
     case OP_LEAKY_RELU: return value_leaky_relu(a, b);
     case OP_ELU: return value_elu(a, b);
     case OP_ZETA: return value_zeta(a, b);
+    case OP_RELATIVE_BASE: return value_relative_base(a, b);
     case OP_LT: return value_lt(a, b);
     case OP_LE: return value_le(a, b);
     case OP_GT: return value_gt(a, b);
@@ -2452,6 +2650,7 @@ static inline double partial20(int op, double a, double b, double y) {
     case OP_LEAKY_RELU: return partial0_leaky_relu(a, b, y);
     case OP_ELU: return partial0_elu(a, b, y);
     case OP_ZETA: return partial0_zeta(a, b, y);
+    case OP_RELATIVE_BASE: return partial0_relative_base(a, b, y);
     case OP_LT: return partial0_lt(a, b, y);
     case OP_LE: return partial0_le(a, b, y);
     case OP_GT: return partial0_gt(a, b, y);
@@ -2481,6 +2680,7 @@ static inline double partial21(int op, double a, double b, double y) {
     case OP_LEAKY_RELU: return partial1_leaky_relu(a, b, y);
     case OP_ELU: return partial1_elu(a, b, y);
     case OP_ZETA: return partial1_zeta(a, b, y);
+    case OP_RELATIVE_BASE: return partial1_relative_base(a, b, y);
     case OP_LT: return partial1_lt(a, b, y);
     case OP_LE: return partial1_le(a, b, y);
     case OP_GT: return partial1_gt(a, b, y);
@@ -2494,6 +2694,9 @@ static inline double partial21(int op, double a, double b, double y) {
 static inline double value3(int op, double a, double b, double c) {
     switch (op) {
     case OP_FMA: return value_fma(a, b, c);
+    case OP_QUOTIENT: return value_quotient(a, b, c);
+    case OP_POWER: return value_power(a, b, c);
+    case OP_HYPOT_SLOPE: return value_hypot_slope(a, b, c);
     case OP_WHERE: return value_where(a, b, c);
     case OP_PHILOX: return value_philox(a, b, c);
     case OP_NORMAL: return value_normal(a, b, c);
@@ -2504,6 +2707,9 @@ static inline double value3(int op, double a, double b, double c) {
 static inline double partial30(int op, double a, double b, double c, double y) {
     switch (op) {
     case OP_FMA: return partial0_fma(a, b, c, y);
+    case OP_QUOTIENT: return partial0_quotient(a, b, c, y);
+    case OP_POWER: return partial0_power(a, b, c, y);
+    case OP_HYPOT_SLOPE: return partial0_hypot_slope(a, b, c, y);
     case OP_WHERE: return partial0_where(a, b, c, y);
     case OP_PHILOX: return partial0_philox(a, b, c, y);
     case OP_NORMAL: return partial0_normal(a, b, c, y);
@@ -2514,6 +2720,9 @@ static inline double partial30(int op, double a, double b, double c, double y) {
 static inline double partial31(int op, double a, double b, double c, double y) {
     switch (op) {
     case OP_FMA: return partial1_fma(a, b, c, y);
+    case OP_QUOTIENT: return partial1_quotient(a, b, c, y);
+    case OP_POWER: return partial1_power(a, b, c, y);
+    case OP_HYPOT_SLOPE: return partial1_hypot_slope(a, b, c, y);
     case OP_WHERE: return partial1_where(a, b, c, y);
     case OP_PHILOX: return partial1_philox(a, b, c, y);
     case OP_NORMAL: return partial1_normal(a, b, c, y);
@@ -2524,6 +2733,9 @@ static inline double partial31(int op, double a, double b, double c, double y) {
 static inline double partial32(int op, double a, double b, double c, double y) {
     switch (op) {
     case OP_FMA: return partial2_fma(a, b, c, y);
+    case OP_QUOTIENT: return partial2_quotient(a, b, c, y);
+    case OP_POWER: return partial2_power(a, b, c, y);
+    case OP_HYPOT_SLOPE: return partial2_hypot_slope(a, b, c, y);
     case OP_WHERE: return partial2_where(a, b, c, y);
     case OP_PHILOX: return partial2_philox(a, b, c, y);
     case OP_NORMAL: return partial2_normal(a, b, c, y);

@@ -33,6 +33,9 @@ def _expand(tape: Tape, spelled: Any, fast: bool, decided: Decisions | None) -> 
             at.append(builder.const(args[0]) if op is CONST else builder.source(op, args[0]))
             continue
         row = tuple([at[a] for a in args])
+        if op.__class__ is Op and op.like:
+            op = OPS[op.like]
+            row = row[: op.arity]
         place = _power(builder, row) if decided is not None and op is POW and i not in decided.places else None
         if place is not None:
             at.append(place)
