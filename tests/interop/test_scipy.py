@@ -160,3 +160,127 @@ def test_least_squares_hands_on_kwargs_as_scipy_does():
     assert found.x.tolist() == pytest.approx([2.0, 1.0])
     with pytest.raises(TypeError, match="kwargs"):
         minimize(lambda p: p[0] ** 2, [1.0], kwargs={})
+
+
+class TestKernelsAreKept:
+    @pytest.fixture
+    def first_calls(self, monkeypatch):
+        """The functions that were traced for a call which no kernel holds for."""
+        from micrograd.compile.jit import Jit
+
+        calls, original = [], Jit._first_call
+
+        def first(self, *args):
+            calls.append(self)
+            return original(self, *args)
+
+        monkeypatch.setattr(Jit, "_first_call", first)
+        return calls
+
+    @pytest.mark.parametrize("method", ["BFGS", "Newton-CG", "trust-exact", "Nelder-Mead"])
+    def test_minimize_compiles_once(self, first_calls, method):
+        def f(x):
+            return rosenbrock(x)
+
+        once = minimize(f, [0.5, 0.9], method=method)
+        assert first_calls
+        first_calls.clear()
+        again = minimize(f, [0.5, 0.9], method=method)
+        assert first_calls == [] and again.x == once.x
+        minimize(f, [0.5, 0.9, 0.7], method=method)  # of another signature: the same kernels, with another variant
+        count = len(first_calls)
+        minimize(f, [0.4, 0.9, 0.8], method=method)
+        assert len(first_calls) == count > 0
+
+    @pytest.mark.parametrize("solve", [least_squares, root])
+    def test_and_so_do_the_others_also_with_other_arguments(self, first_calls, solve):
+        def f(x, a, scale=1.0):
+            return [scale * (x[0] - a[0]), x[1] * x[1] - a[1]]
+
+        assert solve(f, [1.0, 1.0], args=([3.0, 4.0],)).x == pytest.approx([3.0, 2.0])
+        first_calls.clear()
+        assert solve(f, [1.0, 1.0], args=([-1.0, 9.0],)).x == pytest.approx([-1.0, 3.0])
+        assert first_calls == []
+
+    def test_data_in_arrays_are_arguments_too(self, first_calls):
+        def line(p, t, y):
+            return p[0] * t + p[1] - y
+
+        t = np.linspace(0.0, 1.0, 20)
+        assert least_squares(line, np.zeros(2), args=(t, 2.0 * t + 1.0)).x == pytest.approx([2.0, 1.0])
+        first_calls.clear()
+        assert least_squares(line, np.zeros(2), args=(t, 5.0 * t - 1.0)).x == pytest.approx([5.0, -1.0])
+        assert first_calls == []
+
+    def test_a_jit_function_is_used_with_its_options(self):
+        from micrograd.compile.kept import kept, owner_of
+        from micrograd.transforms import value_and_grad
+
+        f = jit(rosenbrock, exact=True)
+        assert kept(f, "value") is f
+        derivative = kept(f, "value_and_grad", value_and_grad)
+        assert owner_of(derivative).options.exact
+        assert minimize(f, [0.5, 0.9], method="BFGS").x == pytest.approx([1.0, 1.0], abs=1e-5)
+        assert kept(f, "value_and_grad", value_and_grad) is derivative
+
+    def test_what_wraps_a_function_has_kernels_of_its_own(self):
+        import functools
+
+        def f(x):
+            return (x[0] - 1.0) ** 2
+
+        @functools.wraps(f)
+        def shifted(x):
+            return f([x[0] - 1.0])
+
+        assert minimize(f, [0.0]).x == pytest.approx([1.0])
+        shifted = functools.wraps(f)(shifted)  # now with the attributes that f has got
+        assert minimize(shifted, [0.0]).x == pytest.approx([2.0])
+
+    def test_methods_of_two_objects(self, first_calls):
+        class Model:
+            def __init__(self, a):
+                self.a = a
+
+            def cost(self, x):
+                return (x[0] - self.a) ** 2
+
+        one, two = Model(1.0), Model(2.0)
+        assert minimize(one.cost, [0.0]).x == pytest.approx([1.0])
+        assert minimize(two.cost, [0.0]).x == pytest.approx([2.0])
+        first_calls.clear()
+        assert minimize(one.cost, [0.0]).x == pytest.approx([1.0])
+        assert first_calls == []
+        one.a = 5.0
+        assert minimize(one.cost, [0.0]).x == pytest.approx([5.0])
+
+    def test_a_list_that_changes_between_calls_is_read_anew(self):
+        data = [1.0, 3.0]
+
+        def f(p):
+            return [p[0] - y for y in data]
+
+        assert least_squares(f, [0.0]).x == pytest.approx([2.0])
+        data.append(8.0)
+        assert least_squares(f, [0.0]).x == pytest.approx([4.0])
+
+    def test_arguments_that_cannot_be_told_apart_belong_to_the_function(self):
+        assert minimize(lambda x, s: (x[0] - max(s)) ** 2, [0.0], args=({1.0, 2.0},)).x == pytest.approx([2.0])
+
+    def test_they_go_with_the_function_and_stay_out_of_its_pickle(self):
+        import gc
+        import weakref
+
+        cloudpickle = pytest.importorskip("cloudpickle")
+        shift = 3.0
+
+        def f(x):
+            return (x[0] - shift) ** 2
+
+        minimize(f, [0.0])
+        copy = cloudpickle.loads(cloudpickle.dumps(f))
+        assert minimize(copy, [0.0]).x == pytest.approx([3.0])
+        alive = weakref.ref(f)
+        del f
+        gc.collect()
+        assert alive() is None

@@ -13,10 +13,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from micrograd import install
-from micrograd.compile.jit import jit
-from micrograd.jacobians import hessian, jacobian
-from micrograd.transforms import hvp, value_and_grad
-from micrograd.tree import flatten, name_of, unflatten, wants_function
+from micrograd.compile.kept import Transform, kept
+from micrograd.jacobians import jacobian
+from micrograd.objects import flatten_object
+from micrograd.tape.trace import peek
+from micrograd.transforms import grad, hvp, value_and_grad
+from micrograd.tree import NUMBER, as_floats, flatten, has_values, name_of, unflatten, wants_function
 from micrograd.typed import Minimum, P, Zeros
 
 K = TypeVar("K")
@@ -33,7 +35,7 @@ def _optimize() -> Any:
 
 
 class _Problem:
-    """A function of a structure of numbers, as a function of a flat array."""
+    """A function of a structure of numbers, as a function of a flat array; its derivatives are compiled once, and kept."""
 
     def __init__(
         self, f: Callable[..., Any], x0: Any, args: Any, options: dict[str, Any], kwargs: dict[str, Any] | None = None
@@ -48,29 +50,61 @@ class _Problem:
             )
         self.np, self.f = np, f
         self.args = args if isinstance(args, tuple) else (args,)  # as SciPy takes them
-
-        named = kwargs or {}
-
-        def value(x: Any) -> Any:
-            return f(self.at(x), *self.args, **named)
-
-        value.__name__ = value.__qualname__ = name_of(f)
-        self.value = value  # f of a list of numbers or Values
+        self.kwargs = kwargs or {}
+        if not _told_apart(
+            (self.args, self.kwargs)
+        ):  # then they belong to the function, which is compiled for this call
+            self.f, self.args, self.kwargs = _bound(f, self.args, self.kwargs), (), {}
         self.leaves: list[Any] = []
         self.shape = flatten(x0, self.leaves)
         if not self.leaves:
             raise TypeError(f"x0 holds no real numbers to start from: {x0!r}")
         self.start = np.array([float(x) for x in self.leaves])
+        kind = self.shape[0]
+        flat_list = kind == "list" and self.shape[1].count(NUMBER) == len(self.leaves)
+        self.at: Callable[[Any], Any]  # the argument that f is called with, of a flat array
+        if flat_list:
+            self.at = lambda x: x.tolist()
+        elif kind == "array":
+            self.at = lambda x: x.reshape(self.shape[1])
+        else:
+            self.at = lambda x: unflatten(self.shape, iter(x.tolist()))
 
-    def at(self, x: Any) -> Any:
-        """The argument that f is called with."""
-        return unflatten(self.shape, iter(list(x)))
+    def call(self, name: str, transform: Transform | None = None) -> Callable[..., Any]:
+        """The kept kernel of that name, as a function of flat arrays."""
+        kernel, args, kwargs = kept(self.f, name, transform), self.args, self.kwargs
+        return lambda *x: kernel(*map(self.at, x), *args, **kwargs)
+
+    def numbers(self, found: Any) -> Any:
+        """The numbers in a result of f as a flat array."""
+        if type(found) is self.np.ndarray and found.dtype == float:
+            return found.ravel()
+        leaves: list[Any] = []
+        flatten(found, leaves)
+        return self.np.array(as_floats(leaves) if not has_values(leaves) else peek(leaves), dtype=float)
 
     def finish(self, result: Any) -> Any:
         """SciPy's result, with x arranged as x0 was."""
         if self.shape[0] != "array" or len(self.shape[1]) != 1:
-            result.x = self.at([float(v) for v in result.x])
+            result.x = self.at(self.np.array([float(v) for v in result.x]))
         return result
+
+
+def _told_apart(arguments: Any) -> bool:
+    """Whether calls with other arguments than these can be recognized."""
+    try:
+        hash(flatten(arguments, [], flatten_object))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _bound(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+    def bound(x: Any) -> Any:
+        return f(x, *args, **kwargs)
+
+    bound.__name__ = bound.__qualname__ = name_of(f)
+    return bound
 
 
 @overload
@@ -101,26 +135,53 @@ def minimize(f: Callable[P, Any], x0: Any, args: Any = (), method: Method = None
     """
     optimize, problem = _optimize(), _Problem(f, x0, args, options)
     name = method.lower() if isinstance(method, str) else ""
-    np = problem.np
+    numbers = problem.numbers
     if name not in WITHOUT_GRADIENT:
-        both = jit(value_and_grad(problem.value), wait=True)
+        both = problem.call("value_and_grad", value_and_grad)
 
         def with_gradient(x: Any) -> tuple[float, Any]:
-            value, slope = both(x.tolist())
-            return float(value), np.array(slope, dtype=float)
+            value, slope = both(x)
+            return float(value), numbers(slope)
 
         options["jac"] = True
         run: Callable[[Any], Any] = with_gradient
     else:
-        only = jit(problem.value, wait=True)
-        run = lambda x: float(only(x.tolist()))  # noqa: E731
+        only = problem.call("value")
+        run = lambda x: float(only(x))  # noqa: E731
     if name in PRODUCTS and "hess" not in options and "hessp" not in options:
-        product = jit(lambda x, p: hvp(problem.value, (x,), (p,)), wait=True)
-        options["hessp"] = lambda x, p: np.array(product(x.tolist(), p.tolist()), dtype=float)
+        product = problem.call("hvp", _product)
+        options["hessp"] = lambda x, p: numbers(product(x, p))
     elif name in HESSIANS and "hess" not in options:
-        second = jit(hessian(problem.value), wait=True)
-        options["hess"] = lambda x: np.array(second(x.tolist()), dtype=float)
+        second = problem.call("hessian", _rows_of_hessian)
+        options["hess"] = lambda x: numbers(second(x)).reshape(len(x), len(x))
     return problem.finish(optimize.minimize(run, problem.start, method=method, **options))
+
+
+def _product(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the Hessian of f times a vector, as a function of the point, the vector and the other arguments."""
+
+    def product(x: Any, p: Any, *args: Any, **kwargs: Any) -> Any:
+        return hvp(lambda x: f(x, *args, **kwargs), (x,), (p,))
+
+    product.__qualname__ = name_of(f)
+    return product
+
+
+def _rows_of_hessian(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the Hessian of f, row by row, whatever the structure of its argument."""
+    return jacobian(_flat(grad(f)))
+
+
+def _flat(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return f with its results as a flat list."""
+
+    def flat(*args: Any, **kwargs: Any) -> list[Any]:
+        leaves: list[Any] = []
+        flatten(f(*args, **kwargs), leaves)
+        return leaves
+
+    flat.__name__ = flat.__qualname__ = name_of(f)
+    return flat
 
 
 def least_squares(
@@ -155,18 +216,11 @@ def root(f: Callable[P, Any], x0: X, args: Any = (), method: str = "hybr", **opt
 
 def _vector(problem: _Problem) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     """The numbers that f returns as an array, and their Jacobian."""
-    np = problem.np
-
-    def flat(x: Any) -> list[Any]:
-        leaves: list[Any] = []
-        flatten(problem.value(x), leaves)
-        return leaves
-
-    flat.__name__ = flat.__qualname__ = problem.value.__name__
-    values, slopes = jit(flat, wait=True), jit(jacobian(flat), wait=True)
+    values, slopes = problem.call("value"), problem.call("rows", lambda f: jacobian(_flat(f)))
+    numbers = problem.numbers
     return (
-        lambda x: np.array(values(x.tolist()), dtype=float),
-        lambda x: np.array(slopes(x.tolist()), dtype=float).reshape(-1, len(x)),
+        lambda x: numbers(values(x)),
+        lambda x: numbers(slopes(x)).reshape(-1, len(x)),
     )
 
 
