@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 from math import prod
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
-from micrograd.sparse import SparseJacobian
 from micrograd.transforms import Argnums, Call, Derived, grad
 from micrograd.tree import NUMBER, flatten, rebuild, size, unflatten
+
+if TYPE_CHECKING:
+    from micrograd.sparse import SparseJacobian
 
 P = ParamSpec("P")
 
@@ -62,6 +64,8 @@ def _sparse(f: Callable[..., Any], argnums: Any, has_aux: bool) -> SparseJacobia
         raise TypeError(
             "sparse=True and has_aux=True do not go together: return the auxiliary output by a call of its own"
         )
+    from micrograd.sparse import SparseJacobian  # which compiles, as nothing else does here
+
     return SparseJacobian(f, argnums)
 
 

@@ -35,8 +35,9 @@ LAYERS = [
         "nested",
     ],
     ["tape"],
-    ["sparse", "transforms", "jacobians", "custom", "rematerialize", "stage"],
+    ["transforms", "jacobians", "custom", "rematerialize", "stage"],
     ["compile"],
+    ["sparse"],
     ["checks", "testing", "cluster"],
     ["nn", "losses", "optim", "data", "plots", "interop"],
     ["train"],
@@ -51,6 +52,7 @@ ALLOWED: dict[tuple[str, str], str] = {
         "observed",
     ): "the last lines of engine.py put the observed class, or the C one, in place of the plain one",
     ("observed", "graph"): "pickling and copying a graph is called by Value, and makes Values",
+    ("jacobians", "sparse"): "jacobian(f, sparse=True) is compiled by jit, which compiles what the transforms make",
     (
         "compile.vmap",
         "cluster.vmap",

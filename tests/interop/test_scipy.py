@@ -6,6 +6,7 @@ import pytest
 
 from micrograd import (
     TraceError,
+    Value,
     hessian,
     jacobian,
     jit,
@@ -109,6 +110,56 @@ def test_hessian():
 def test_another_path_has_its_own_pattern():
     J = sparse_jacobian(lambda x: [x[0] if x[0] > 0 else x[1]])
     assert J([1.0, 2.0]).indices.tolist() == [0] and J([-1.0, 2.0]).indices.tolist() == [1]
+
+
+def test_entries_behind_steps_and_stop_gradient_are_none():
+    def f(x):
+        return [math.floor(x[0]) + x[1], math.stop_gradient(x[0] * x[1]) * x[2], x[1].detach() if x[2] > 9.0 else x[0]]
+
+    J = sparse_jacobian(f)
+    assert J([1.5, 2.5, 3.0]).toarray().tolist() == [[0.0, 1.0, 0.0], [0.0, 0.0, 3.75], [1.0, 0.0, 0.0]]
+    assert J.pattern.toarray().tolist() == [[False, True, False], [False, False, True], [True, False, False]]
+    assert jit(J)([1.5, 2.5, 3.0]).nnz == 3
+
+
+def test_the_pattern_and_its_colours_are_found_once_for_each_path(monkeypatch):
+    from micrograd import sparse
+
+    coloured, original = [], sparse.colour
+    monkeypatch.setattr(sparse, "colour", lambda *args: [coloured.append(1), original(*args)][1])
+
+    def f(x):
+        return [x[0] * x[1] if x[0] > 0 else x[1], x[2]]
+
+    J = sparse_jacobian(f)
+    with pytest.raises(TypeError, match="has no pattern yet"):
+        J.pattern  # noqa: B018
+    for x in ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [-1.0, 2.0, 3.0], [2.0, 2.0, 2.0], [-2.0, 1.0, 0.0]):
+        assert J(x).toarray() == pytest.approx(np.array(jacobian(f)(x)))
+    assert len(coloured) == 2
+
+
+def test_compiled_sparse_derivatives():
+    rng = np.random.default_rng(0)
+
+    def f(x, scale):
+        return [scale * math.sin(x[k]) * x[k + 1] if x[k] > 0 else x[k] + x[k + 1] for k in range(len(x) - 1)]
+
+    J, H = jit(sparse_jacobian(f), wait=True), jit(sparse_hessian(rosenbrock), exact=True, wait=True)
+    for _ in range(6):
+        x = rng.normal(size=4).tolist()
+        found = J(x, 2.0)
+        assert found.toarray() == pytest.approx(np.array(jacobian(f)(x, 2.0)), rel=1e-13)
+        assert J.pattern.nnz == found.nnz == sparse_jacobian(f)(x, 2.0).nnz
+        assert H(x).toarray() == pytest.approx(np.array(hessian(rosenbrock)(x)), rel=1e-13)
+    assert H.sweeps == 3
+    assert jit(sparse_jacobian(lambda x: [x[0], 5.0]))([1.0]).toarray().tolist() == [[1.0], [0.0]]
+
+
+def test_a_value_from_outside_is_a_number_in_a_sparse_jacobian():
+    w = Value(3.0)
+    for J in (sparse_jacobian(lambda x: [w * x[0], x[1]]), jit(sparse_jacobian(lambda x: [w * x[0], x[1]]))):
+        assert J([1.0, 2.0]).toarray().tolist() == [[3.0, 0.0], [0.0, 1.0]]
 
 
 def test_inside_a_compiled_function_it_is_refused():
