@@ -25,7 +25,7 @@ from micrograd.observed import STOP
 from micrograd.tape import interpret, passes
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import INPUT, SOURCES, Region, Tape
-from micrograd.tape.trace import Trace, is_tracing, peek, push, run, trace
+from micrograd.tape.trace import Trace, is_tracing, peek, run, trace
 from micrograd.tape.twice import derived
 from micrograd.tree import Shape, as_floats, flatten, name_of, size, wants_function
 
@@ -173,12 +173,11 @@ class SparseJacobian:
     ) -> tuple[Pattern, list[float]]:
         """The pattern, and the derivatives in the direction of each colour."""
         ran = run(_of_one(self.f, self.argnum, args, kwargs), shape, numbers, frozen=False)
-        results, inputs, serial = ran.leaves, ran.inputs, ran.serial
         found = ran.written()
         known = self._pattern_of(found.tape, len(numbers))
         moved: list[float] = []
         for direction in known.directions:
-            along = push(results, inputs, serial, STOP, direction)
+            along = ran.moved(direction)
             if along is None:  # a Value from outside
                 return known, _by_tape(found, known, numbers, peek(found.captured))
             moved += along
