@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PEERS := .venv-peers
+CORPUS := .venv-corpus
+PARTS ?=
 WORKERS ?= auto
 PROGRAMS ?= 1000
 SEED ?= 0
@@ -25,7 +27,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help site editor demo test test-slow test-core test-parallel test-dist test-pyodide test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager bench-gradbench accuracy orders fuzz fuzz-loaders mutants trust faults sanitize sanitize-threads windows ops setup clean
+.PHONY: help site editor demo test test-slow test-core test-parallel test-dist test-pyodide test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager bench-gradbench corpus accuracy orders fuzz fuzz-loaders mutants trust faults sanitize sanitize-threads windows ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -113,6 +115,9 @@ bench-eager: $(DEV) $(ENGINE) $(PEERS)/.ready  ## time the engine beside floats 
 bench-gradbench: $(DEV) $(ENGINE)  ## time GradBench's evals beside hand-written C, and JAX and PyTorch where they are installed
 	$(BIN)/python -m benchmarks.gradbench --write
 
+corpus: $(ENGINE) $(CORPUS)/.ready  ## run the programs of other packages in every way, and count what is right: make corpus PARTS="doctests nist"
+	PYTHONPATH=src $(CORPUS)/bin/python -m corpus $(PARTS)
+
 fuzz: $(DEV) $(ENGINE)  ## run random programs in every way and compare: make fuzz PROGRAMS=1000 SEED=0
 	$(BIN)/python -m fuzz --seed $(SEED) --count $(PROGRAMS)
 
@@ -157,7 +162,7 @@ ops: $(DEV) $(ENGINE)  ## write ops.h and ops.js from ops.py, and optim_rules.h 
 setup: $(DEV) $(ENGINE)  ## the environment for development, and nothing else
 
 clean:  ## remove what these targets made
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest $(PEERS) build dist demo-output src/*.egg-info src/micrograd/*.so
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest $(PEERS) $(CORPUS) build dist demo-output src/*.egg-info src/micrograd/*.so
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -184,6 +189,11 @@ $(ENGINE): $(CORE) $(SOURCES)  # setuptools compiles only what has changed
 
 $(DEV): $(CORE)
 	$(INSTALL) --no-build-isolation --editable ".[dev]"
+	@touch $@
+
+$(CORPUS)/.ready: corpus/requirements.txt
+	$(PYTHON) -m venv $(CORPUS)
+	$(CORPUS)/bin/python -m pip --disable-pip-version-check --quiet install --requirement corpus/requirements.txt
 	@touch $@
 
 $(PEERS)/.ready:

@@ -1,0 +1,78 @@
+"""python -m corpus: run the corpus, and print what was right, refused and wrong."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+
+from corpus import cutest, doctests, fpcore, nist, run
+
+Part = Callable[[argparse.Namespace], list[tuple[str, list[run.Result]]]]
+
+
+def some_calls(package: str, first: int, step: int, seconds: int, order: int, eager: bool) -> list[run.Result]:
+    """Return the outcomes of every n-th call of a package: one job of a worker."""
+    found = []
+    for number, call in enumerate(doctests.calls(package)):
+        if number % step == first:
+            result = run.outcome(call.name, call.function, call.args, seconds, order, eager)
+            if result is not None:
+                found.append(result)
+    return found
+
+
+def by_doctests(args: argparse.Namespace) -> list[tuple[str, list[run.Result]]]:
+    """Return the outcomes of the calls in docstrings, by package."""
+    rows = []
+    for package in args.packages:
+        step = args.every * 4
+        jobs = [(package, k, step, args.seconds, args.order, args.eager) for k in range(0, step, args.every)]
+        results = [r for part in run.in_processes(jobs, some_calls, args.processes) for r in part]
+        if results:
+            rows.append((f"{package} {version(package)}", results))
+            print(run.table(rows[-1:]).splitlines()[-1], flush=True)
+    return rows
+
+
+PARTS: dict[str, Part] = {
+    "doctests": by_doctests,
+    "nist": nist.results,
+    "cutest": cutest.results,
+    "fpcore": fpcore.results,
+}
+
+
+def main() -> int:
+    """Run the parts that were asked for; the exit code is 1 if anything was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m corpus", description=__doc__)
+    parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--packages", nargs="*", default=list(doctests.PACKAGES), help="for doctests")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="every N-th call alone")
+    parser.add_argument("--seconds", type=int, default=20, help="the limit for one call in all ways")
+    parser.add_argument("--order", type=int, default=1, help="2 for second derivatives, too")
+    parser.add_argument("--eager", action="store_true", help="nothing compiled")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--save", metavar="FILE", help="write what is not right as JSON lines")
+    parser.add_argument("--nist", metavar="DIR", help="the folder NIST_STRD of lmfit's source distribution")
+    parser.add_argument("--fpcore", metavar="DIR", nargs="*", default=[], help="folders with .fpcore files")
+    args = parser.parse_args()
+    unknown = set(args.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"there is no part {', '.join(sorted(unknown))}: choose among {', '.join(PARTS)}")
+    start, rows = time.perf_counter(), []
+    for name in args.parts or PARTS:
+        rows += PARTS[name](args)
+    everything = [result for _, results in rows for result in results]
+    print(run.table([*rows, ("all", everything)]))
+    print(f"{time.perf_counter() - start:,.0f} s")
+    if args.save:
+        run.save(args.save, rows)
+    return int(any(result.kind == "wrong" for result in everything))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

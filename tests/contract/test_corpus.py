@@ -1,0 +1,155 @@
+"""The corpus reads docstrings, FPCore and NIST's files as they are written, and counts what is wrong as wrong."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import types
+from random import Random
+
+import pytest
+
+from micrograd import primitive
+from twins import ROOT
+
+sys.path.insert(0, str(ROOT))
+pytest.importorskip("numpy")
+corpus = pytest.importorskip("corpus", reason="the sdist has no corpus")
+
+from corpus import doctests, fpcore, nist, run  # noqa: E402
+
+COMPILES = True
+CORES = """
+; a comment with a "quote
+(FPCore (x y) :name "hidden; variables" :pre (and (<= 1 x 2) (< 0 y 0.5))
+  (let ([x (+ x 1)] [z (* x y)]) (let* ([x (* x z)] [w (- x)]) (/ (+ x w 3/4) (fabs y)))))
+(FPCore (n x) :name "loop" :pre (<= 3 n 5)
+  (while (< i n) ([i 0 (+ i 1)] [s 0 (+ s (pow x i))]) s))
+(FPCore (x) :name "sequential" (while* (< a 3) ([a 0 (+ a 1)] [b x (* b (+ a 1))]) b))
+(FPCore (x) (if (and (< 0 x 1) (not (== x 0.5))) (sqrt x) (! :precision binary32 (exp x))))
+(FPCore (x) (tensor ([i 3]) i))
+"""
+
+
+@pytest.fixture
+def programs(tmp_path):
+    (tmp_path / "small.fpcore").write_text(CORES, encoding="utf-8")
+    return [program for _, program in fpcore.programs(tmp_path)]
+
+
+def test_fpcore_becomes_python_with_the_same_meaning(programs):
+    hidden, loop, sequential, choice, tensor = programs
+    x, y = 1.5, 0.25
+    z = x * y  # the bindings of `let` do not see each other, those of `let*` do
+    inner = (x + 1) * z
+    assert hidden.function(x, y) == (inner + -inner + 3 / 4) / abs(y)
+    assert hidden.name == "hidden; variables" and hidden.holds(x, y) and not hidden.holds(3.0, y)
+    assert hidden.bounds == {"x": (1.0, 2.0), "y": (0.0, 0.5)}
+    assert loop.function(4.0, 2.0) == 1 + 2 + 4 + 8
+    assert sequential.function(1.0) == 2 * 3 * 4
+    assert choice.function(0.25) == 0.5 and choice.function(0.5) == math.exp(0.5)
+    assert "'tensor'" in tensor
+
+
+def test_inputs_fulfil_what_a_program_states(programs):
+    points = fpcore.inputs(programs[0], Random(0), 5)
+    assert len(points) == 5 and all(1 <= x <= 2 and 0 < y < 0.5 for x, y in points)
+
+
+def test_programs_of_a_folder_are_counted(tmp_path):
+    (tmp_path / "small.fpcore").write_text(CORES, encoding="utf-8")
+    given = argparse.Namespace(fpcore=[tmp_path], seconds=30, order=2, eager=True)
+    ((title, results),) = fpcore.results(given)
+    assert title == f"FPCore in {tmp_path.name}" and len(results) == 4 * fpcore.POINTS
+    assert {r.kind for r in results} <= {"right", "kink"}
+
+
+NIST = """NIST/ITL StRD
+Data:          1 Response Variable  (y = volume)
+
+Model:         Exponential Class
+               2 Parameters (b1 and b2)
+
+               y = b1*(1-exp[-b2*x])
+                     + 0*arctan[x]  +  e
+
+          Starting values                  Certified Values
+
+        Start 1     Start 2           Parameter     Standard Deviation
+  b1 =   2           3           4.0000000000E+00  2.7070075241E+00
+  b2 =   1.0         0.7         5.0000000000E-01  7.2668688436E-06
+
+Data:   y               x
+      {}
+"""
+
+
+def test_a_problem_of_nist_is_read_and_fitted(tmp_path):
+    pytest.importorskip("scipy")
+    rows = "\n      ".join(f"{4.0 * (1 - math.exp(-0.5 * x))!r}   {x!r}" for x in (0.5, 1.0, 2.0, 3.0, 5.0, 8.0))
+    (tmp_path / "Small.dat").write_text(NIST.format(rows), encoding="ascii")
+    problem = nist.read(tmp_path / "Small.dat")
+    assert problem.formula == "b1*(1-exp(-b2*x)) + 0*atan(x)" and not problem.logarithm
+    assert (problem.starts, problem.certified) == ([[2.0, 1.0], [3.0, 0.7]], [4.0, 0.5])
+    assert problem.model([4.0, 0.5], [2.0]) == 4.0 * (1 - math.exp(-1.0))
+    assert len(problem.y) == len(problem.x) == 6
+
+
+def test_calls_in_docstrings_are_found_with_their_arguments_by_position(monkeypatch):
+    text = '''
+def area(width, height=2.0, *, unit="m"):
+    """Return an area.
+
+    >>> w = 3.0
+    >>> area(w, height=4.0)
+    12.0
+    >>> area(height=5.0, width=1.0)
+    5.0
+    >>> area(3)
+    6.0
+    >>> sum([area(1.0), 2.0])
+    4.0
+    """
+    return width * height
+'''
+    module = types.ModuleType("areas")
+    exec(text, module.__dict__)
+    monkeypatch.setitem(sys.modules, "areas", module)
+    found = list(doctests.calls("areas"))
+    assert [(c.args, c.stated) for c in found] == [((3.0, 4.0), "12.0"), ((1.0, 5.0), "5.0")]
+    assert (
+        doctests.agrees("12.0", 12.0 + 1e-9)
+        and doctests.agrees("(1, [2.0])", (1, [2.0]))
+        and not doctests.agrees("1.0", 1.1)
+    )
+    assert doctests.agrees("<object>", 1.0) is None
+
+
+def test_outcomes_name_what_is_wrong_refused_and_slow():
+    @primitive(lambda x, y: 7.0)
+    def odd(x):
+        return x * x
+
+    assert run.outcome("right", lambda x: x * x, (2.0,), 30, eager=True).kind == "right"
+    assert run.outcome("wrong", odd, (2.0,), 30, eager=True).kind == "wrong"
+    assert run.outcome("raises", lambda x: [][0], (2.0,), 30) is None
+    assert run.outcome("no numbers", lambda x: "text", (2.0,), 30) is None
+
+    slow = run.outcome("slow", _slow_for_values, (2.0,), 1, eager=True)
+    assert (slow.kind, slow.detail) == ("slow", "over 1 s")
+    lines = run.table(
+        [("some", [run.Result("f", "right", "", "", 0.1), run.Result("g", "wrong", "jit value", "x", 0.1)])]
+    )
+    assert lines.splitlines()[-1] == "| some | 2 | 1 | 0 | 0 | 0 | 1 |"
+
+
+def _slow_for_values(x):
+    while type(x) is not float:
+        pass
+    return x * 2.0
+
+
+def test_every_requirement_has_a_version():
+    lines = (ROOT / "corpus/requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert all("==" in line for line in lines if line and not line.startswith("#"))
