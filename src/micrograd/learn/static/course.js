@@ -2,6 +2,7 @@
 // and the questions of a step open the next one.
 import { button, contentsMenu, h, put } from "./dom.js";
 import { slopeFigure } from "./slope.js";
+import { readGraph } from "./graph.js";
 import { helpDialog } from "./help.js";
 import { drillScreen, otherNumbers, randomFrom } from "./drill.js";
 import { leavesPanel } from "./leaves.js";
@@ -25,8 +26,18 @@ const DRILL = "*drill"; // no step of a lesson has such a name
 /** @param {Course} course @param {any} place */
 export function startCourse(course, place) {
   useTexts(course.texts, course.ideas);
-  const single = course.chapters.length === 1;
-  const stage = createStage({ presets: course.graphs, first: course.graphs[0]?.key, whole: 0.62 }), { session } = stage;
+  const single = course.chapters.length === 1, read = new Map();
+  let chapter = course.chapters[0], at = 0, review = "";
+  /** The graphs of a chapter, which are drawn in one direction. @param {Chapter} one */
+  const family = (one) => {
+    if (!read.has(one)) {
+      const keys = new Set(one.steps.map((step) => step.scene?.graph));
+      read.set(one, course.graphs.filter((graph) => keys.has(graph.key)).map((graph) => readGraph(graph.timeline)));
+    }
+    return read.get(one);
+  };
+  const stage = createStage({ presets: course.graphs, first: course.graphs[0]?.key, compact: true,
+    family: () => family(chapter) }), { session } = stage;
   const root = h("div", { class: "mg whole course", dir: text("direction"), lang: text("language") });
 
   // -- listeners of one step end with it
@@ -81,7 +92,6 @@ export function startCourse(course, place) {
   leaves.el.classList.add("course-leaves");
   const main = h("main", {}, article, side);
   root.append(heading, h("div", { class: "columns" }, single ? "" : nav, main), help);
-  let chapter = course.chapters[0], at = 0, review = "";
 
   // -- the stage follows the text
   /** @param {Scene} scene */

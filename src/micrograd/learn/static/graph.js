@@ -10,8 +10,9 @@ import { pieces, speak, speakCall, t, text } from "./texts.js";
  * @typedef {{x: number, y: number, w: number, h: number}} Rectangle
  * @typedef {{id: number, card: Rectangle, op: Rectangle | null}} Box
  * An edge: its path, where its label stands (null: nowhere), and how many edges it stands for.
- * @typedef {{from: number, to: number, slot: number, path: string, label: any, count?: number}} Edge
- * @typedef {{rankdir: string, width: number, height: number, boxes: Box[], edges: Edge[], groups?: any[]}} Layout
+ * @typedef {{from: number, to: number, slot: number, path: string, label: any, points?: number[], count?: number}} Edge
+ * @typedef {{rankdir: string, width: number, height: number, boxes: Box[], edges: Edge[], groups?: any[],
+ *            compact?: string}} Layout
  * `words` are Python's frames where this page cannot run the graph again; `frozen` names the op that it cannot run.
  * @typedef {{nodes: Node[], root: number, source: any[], scopes: string[][], layouts: Layout[], words: any[] | null,
  *            frozen: string}} Graph
@@ -59,14 +60,14 @@ function readLayout({ rankdir, width, height, boxes, edges }, nodes) {
       return { id, card: { x, y, w, h }, op: op ? before(x, y, w, h, op) : null };
     }),
     edges: edges.map(([from, to, slot, points, label]) => (
-      { from, to, slot, path: pathOf(points, down),
+      { from, to, slot, points, path: pathOf(points, down),
         label: label ? [label[0], label[1], label[2] ? "start" : "end"] : null })),
   };
 }
 
 /** The points of an edge as an SVG path, as layout.py makes it: a smooth turn between two layers.
  * @param {number[]} points x, y, x, y … @param {boolean} down */
-function pathOf(points, down) {
+export function pathOf(points, down) {
   let path = `M${points[0]},${points[1]}`;
   for (let k = 2; k < points.length; k += 2) {
     const [x0, y0, x1, y1] = points.slice(k - 2, k + 2), [mx, my] = [(x0 + x1) / 2, (y0 + y1) / 2].map((x) => +x.toFixed(2));

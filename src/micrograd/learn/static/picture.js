@@ -1,5 +1,6 @@
 // The graph as SVG, in the look of draw_dot: cards, ops and edges where a layout put them, numbers as far as the
 // timeline has come. In the backward pass edges point backward, and a packet carries each contribution to its node.
+import { FORM } from "./compact.js";
 import { h, s } from "./dom.js";
 import { BOX, summary } from "./groups.js";
 import { show } from "./numbers.js";
@@ -16,7 +17,7 @@ import { t } from "./texts.js";
  */
 
 const SIGNS = { "*": "×", "-": "−", neg: "−", "/": "÷" };
-const LETTER = 7; // px of a monospaced letter at 11.5 px
+const LETTER = 7.25; // px of a monospaced letter at 12 px
 const CHARACTER = 8.5; // px of one at 14 px
 const LONGEST = 9; // letters that a label has room for
 const FLIGHT = 650; // ms that a packet is under way
@@ -27,11 +28,12 @@ const FLIGHT = 650; // ms that a packet is under way
  */
 export function drawGraph(graph, layout, ears, name) {
   const viewBox = `0 0 ${layout.width} ${layout.height}`;
-  const svg = s("svg", { class: "mg-drawing", role: "group", "aria-label": name, viewBox });
+  const look = layout.compact ? "mg-drawing compact" : "mg-drawing";
+  const svg = s("svg", { class: look, role: "group", "aria-label": name, viewBox, "data-way": layout.rankdir });
   const flat = layout.rankdir === "LR";
   const edges = layout.edges.map((edge) => drawEdge(graph, edge, flat));
   const items = [...(layout.groups ?? []).map((group) => drawGroup(graph, group, ears)),
-    ...layout.boxes.map((box) => drawNode(graph, box, ears))];
+    ...layout.boxes.map((box) => drawNode(graph, box, ears, layout.compact))];
   const packet = drawPacket();
   const open = items.filter((item) => item.frame), rest = items.filter((item) => !item.frame);
   svg.append(...open.map((item) => item.el), ...edges.map((edge) => edge.el), ...rest.map((item) => item.el),
@@ -124,12 +126,15 @@ function drawPacket() {
   return drawPlate("packet");
 }
 
-/** @param {Graph} graph @param {import("./graph.js").Box} box @param {Ears} ears */
-function drawNode(graph, box, ears) {
+/** @param {Graph} graph @param {import("./graph.js").Box} box @param {Ears} ears
+ * @param {string} [form] of a compact card */
+function drawNode(graph, box, ears, form = "") {
   const node = graph.nodes[box.id], { x, y, w, h: height } = box.card, left = x + 10, right = x + w - 10;
   const text = (role, tx, ty, anchor, words = "") =>
     s("text", { class: role, x: tx, y: ty, "text-anchor": anchor }, words);
-  const data = text("mg-data", right, y + 39, "end"), grad = text("mg-grad", right, y + 55, "end");
+  const rows = { "": [17, 39, 55], tall: [15, 29, 43], wide: [15, 15, 29] }[form] ?? [];
+  const edge = form ? x + w - 5 : right;
+  const data = text("mg-data", edge, y + rows[1], "end"), grad = text("mg-grad", edge, y + rows[2], "end");
   const note = text("note", x + w / 2, y - 6, "middle"), landing = drawPlate("landing");
   const el = s("g", {
     class: `node ${node.inputs.length ? "made" : node.constant ? "constant" : "leaf"}`, "data-id": node.id, role: "img",
@@ -141,7 +146,11 @@ function drawNode(graph, box, ears) {
   if (box.op) el.append(...pill(node, box));
   el.append(card);
   if (node.constant) el.append(text("mg-data", x + w / 2, y + height / 2 + 4.5, "middle", show(node.data)));
-  else {
+  else if (form) {
+    const [ox, oy, anchor] = form === "tall" ? [x + w - 5, y + 15, "end"] : [x + 5, y + 29, "start"];
+    el.append(text("mg-name", x + 5, y + rows[0], "start", clip(node.label, 8)), data, grad,
+      node.inputs.length ? text("mg-word", ox, oy, anchor, SIGNS[node.symbol] ?? node.symbol) : "", note, landing.el);
+  } else {
     el.append(text("mg-name", left, y + 17, "start", clip(node.label, Math.floor((w - 16) / CHARACTER))),
       s("path", { class: "mg-rule", d: `M${x + 1},${y + 24}h${w - 2}` }),
       text("mg-word", left, y + 39, "start", t("page.data")), data,
@@ -160,6 +169,7 @@ function drawNode(graph, box, ears) {
       const target = frame && (frame.kind === "backward" ? frame.input : frame.node) === node.id;
       data.textContent = value === null ? "—" : show(value);
       grad.textContent = slope === null ? "—" : show(slope);
+      if (form) for (const figure of [data, grad]) squeeze(figure);
       note.textContent = remark ? remark.text : "";
       el.classList.remove("waiting");
       if (target && frame.kind === "backward") {
@@ -249,7 +259,8 @@ function drawEdge(graph, edge, flat) {
   const back = s("path", { class: "mg-tip back", d: flat ? `M${x1},${y1}l7,-4v8z` : `M${x1},${y1}l-4,7h8z` });
   const told = (edge.count ?? 1) > 1 && s("title", {}, t("page.edges", { n: edge.count.toLocaleString("en") }));
   const el = s("g", { class: "edge", "data-edge": key }, told, path, forth, back);
-  const [lx, ly, anchor] = edge.label ?? [x2 - 9, y2 - 6, "end"];
+  const beside = x2 < x1 ? [x2 + 8, y2 - 7, "start"] : [x2 - 8, y2 - 7, "end"];
+  const [lx, ly, anchor] = edge.label ?? (flat ? [x2 - 9, y2 - 6, "end"] : beside);
   const place = { x: lx, y: ly, "text-anchor": anchor, lengthAdjust: "spacingAndGlyphs" };
   const halo = s("text", { class: "mg-halo", ...place }), words = s("text", { class: "mg-local", ...place });
   const label = s("g", { class: "edge-label", "data-label": key, "aria-hidden": "true" }, halo, words);
@@ -317,6 +328,14 @@ function roam(svg, items) {
     best.el.setAttribute("tabindex", "0");
     best.el.focus();
   });
+}
+
+/** Keep a number within a compact card. @param {any} words */
+function squeeze(words) {
+  if (words.textContent.length > FORM.digits) {
+    words.setAttribute("textLength", String(FORM.digits * FORM.letter));
+    words.setAttribute("lengthAdjust", "spacingAndGlyphs");
+  } else words.removeAttribute("textLength");
 }
 
 /** As much of a name as a box holds. @param {string} text @param {number} most */

@@ -28,6 +28,7 @@
 import { button, h, mark, put } from "./dom.js";
 import { bugsFor, runBug } from "./bugs.js";
 import { leavesOf, tell } from "./graph.js";
+import { READABLE, placeCompact } from "./compact.js";
 import { boxesOf, buildTree, placeGroups } from "./groups.js";
 import { drawMinimap } from "./minimap.js";
 import { ORDERS, runOrder } from "./orders.js";
@@ -38,8 +39,9 @@ import { t } from "./texts.js";
 import { transport } from "./transport.js";
 
 /**
- * @param {{presets: import("./session.js").Preset[], first?: string, whole?: number}} host whole: the smallest scale at
- *   which a graph is still shown as a whole
+ * @param {{presets: import("./session.js").Preset[], first?: string, whole?: number, compact?: boolean,
+ *          family?: () => any[]}} host whole: the smallest scale at which a graph is still shown as a whole; compact: whether
+ *   a graph that is larger than its window gets a smaller drawing; family: graphs that are drawn in one direction
  */
 export function createStage(host) {
   const session = new Session(host.presets, host.first);
@@ -76,10 +78,18 @@ export function createStage(host) {
   function choose() {
     const { graph, turned, boxes: grouped, open, lab } = session.state;
     if (grouped && treeOf !== graph) [tree, treeOf] = [buildTree(graph), graph];
-    const layouts = grouped ? [placeGroups(graph, tree, new Set(open))]
+    const usual = grouped ? [placeGroups(graph, tree, new Set(open))]
       : turned === null ? graph.layouts : [graph.layouts[Number(turned)]];
     const w = views.clientWidth || 800, tall = views.clientHeight || 500;
     const rooms = lab ? [["columns", w / 2, tall - 26], ["rows", w, tall / 2 - 26]] : [["one", w, tall]];
+    if (!host.compact || grouped || !graph.layouts.length) return largest(usual, rooms);
+    const way = turned === null ? direction(graph, rooms) : "", ways = usual.filter((one) => !way || one.rankdir === way);
+    const best = largest(ways, rooms);
+    return best.scale >= 1 ? best : largest(ways.flatMap((one) => smaller(graph, one)), rooms);
+  }
+
+  /** Of some layouts, the one that is shown largest, and in which room. @param {any[]} layouts @param {any[]} rooms */
+  function largest(layouts, rooms) {
     let best = { layout: layouts[0], rooms: String(rooms[0][0]), scale: 0 };
     for (const one of layouts) {
       for (const [name, width, height] of rooms) {
@@ -90,9 +100,36 @@ export function createStage(host) {
     return best;
   }
 
+  /** @type {Map<any, any[]>} */
+  const made = new Map();
+  /** A layout in both compact forms. @param {any} graph @param {any} usual */
+  function smaller(graph, usual) {
+    if (!made.has(usual)) {
+      made.set(usual, /** @type {const} */ (["wide", "tall"]).map((form) => placeCompact(graph, usual, form)));
+    }
+    return made.get(usual) ?? [];
+  }
+
+  /** The direction of a compact drawing: that of the chapter, where this graph can be read in it; otherwise its own.
+   * @param {any} graph @param {any[]} rooms */
+  function direction(graph, rooms) {
+    const scale = (one, way) => {
+      const ways = one.layouts.filter((each) => each.rankdir === way);
+      return ways.length ? largest(ways.flatMap((each) => smaller(one, each)), rooms).scale : 0;
+    };
+    const own = ["TB", "LR"].map((way) => [way, scale(graph, way)]);
+    const common = ["TB", "LR"].map((way) => (
+      [way, Math.min(...(host.family?.() ?? []).map((one) => scale(one, way)))]));
+    common.sort((a, b) => Number(b[1]) - Number(a[1]));
+    own.sort((a, b) => Number(b[1]) - Number(a[1]));
+    const fits = own.find(([way]) => way === common[0][0]);
+    return String(fits && Number(fits[1]) >= READABLE ? fits[0] : own[0][0]);
+  }
+
   function draw() {
     const { key, graph, turned, boxes: grouped, open, lab } = session.state;
-    const now = JSON.stringify([key, turned, grouped, grouped && open, Boolean(lab), views.clientWidth]);
+    const tall = host.compact ? views.clientHeight : 0; // a smaller drawing is chosen by both sides of its window
+    const now = JSON.stringify([key, turned, grouped, grouped && open, Boolean(lab), `${views.clientWidth}x${tall}`]);
     if (drawn === now && shown.length && shown[0].picture.graph === graph) return false;
     const same = drawn.startsWith(now.slice(0, now.lastIndexOf(",")));
     drawn = now;
@@ -133,7 +170,8 @@ export function createStage(host) {
   function resize() {
     if (!shown.length || !shown[0].picture.el.clientWidth) return;
     const best = whole(), { zoom } = session.state; // 0: as it reads well; -1: all of it
-    const scale = zoom > 0 ? zoom : zoom < 0 || best >= (host.whole ?? 0.6) ? Math.min(1.25, best) : 0.72;
+    const least = layout.compact ? READABLE : host.compact ? 1 : host.whole ?? 0.6;
+    const scale = zoom > 0 ? zoom : zoom < 0 || best >= least ? Math.min(1.25, best) : layout.compact ? READABLE : 0.72;
     for (const view of shown) {
       view.picture.size(scale);
       view.map.update();
