@@ -213,13 +213,14 @@ def kmeans_tape() -> Tape:
 
 def gmm(x: Any, alphas: Any, means: Any, q: Any, lower: Any, d: int) -> Any:
     k, below = len(alphas), d * (d - 1) // 2
+    diagonal = [math.exp(v) for v in q]
     total = 0.0
     for i in range(len(x) // d):
         terms = []
         for c in range(k):
             square, logs = 0.0, 0.0
             for r in range(d):
-                s = math.exp(q[c * d + r]) * (x[i * d + r] - means[c * d + r])
+                s = diagonal[c * d + r] * (x[i * d + r] - means[c * d + r])
                 for j in range(r):
                     s = s + lower[c * below + r * (r - 1) // 2 + j] * (x[i * d + j] - means[c * d + j])
                 square = square + s * s
@@ -236,6 +237,11 @@ def gmm_tape() -> Tape:
     two, zero = b.const(2), b.const(0.0)
     below = b.emit("ifloordiv", b.emit("imul", d, b.sum(d, -1)), two)
 
+    def exponential(e: list[Place], j: Place) -> list[Place]:
+        return [b.emit("store", e[0], j, b.emit("exp", b.emit("load", q, j)))]
+
+    (diagonal,) = b.each(b.emit("size", q), [b.emit("fill", b.emit("size", q), zero)], exponential)
+
     def centred(i: Place, c: Place, j: Place) -> Place:
         return b.emit("sub", b.emit("load", x, b.at(i, d, j)), b.emit("load", means, b.at(c, d, j)))
 
@@ -243,7 +249,7 @@ def gmm_tape() -> Tape:
         def row(params: list[Place], r: Place) -> list[Place]:
             square, logs = params
             of_q = b.emit("load", q, b.at(c, d, r))
-            first = b.emit("mul", b.emit("exp", of_q), centred(i, c, r))
+            first = b.emit("mul", b.emit("load", diagonal, b.at(c, d, r)), centred(i, c, r))
             begin = b.sum(b.emit("imul", c, below), b.emit("ifloordiv", b.emit("imul", r, b.sum(r, -1)), two))
 
             def add(s: list[Place], j: Place) -> list[Place]:

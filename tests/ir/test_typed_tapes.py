@@ -12,6 +12,7 @@ from micrograd.ir.check import check
 from micrograd.ir.dataflow import rebuilt
 from micrograd.ir.forms import F64, I64, TABLE, Place, walk
 from micrograd.ir.interpret import CheckFailed, run
+from micrograd.ir.passes import simplified
 from micrograd.ir.prune import prune
 from micrograd.ir.text import parse, write
 from twins import MORE
@@ -42,15 +43,42 @@ def test_random_tapes_make_sense_and_survive_their_text(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_rebuilt_and_pruned_tape_gives_the_same(seed):
+def test_a_rebuilt_and_a_simplified_tape_give_the_same(seed):
     tape = random_tape(seed, checks=seed % 3 == 0)
     builder, yields = rebuilt(tape)
-    again = prune(builder.finish(yields))
-    check(again)
-    assert len(again) <= len(tape)
-    for k in range(3):
-        arguments = random_arguments(1000 * seed + k)
-        assert outcome(again, arguments) == outcome(tape, arguments)
+    for again in (prune(builder.finish(yields)), simplified(tape)):
+        check(again)
+        assert len(again) <= len(tape)
+        for k in range(3):
+            arguments = random_arguments(1000 * seed + k)
+            assert outcome(again, arguments) == outcome(tape, arguments)
+
+
+def test_what_does_not_change_is_computed_before_a_loop():
+    b = Builder(["f64[]", F64])
+    xs, x = b.params
+
+    def step(p, k):
+        scale = b.emit("exp", b.emit("mul", x, x))
+        return b.const(True), [b.emit("add", p[0], b.emit("mul", scale, b.emit("load", xs, k)))]
+
+    tape = b.finish([b.loop(b.emit("size", xs), [b.const(0.0)], step)[0]])
+    assert [place.op for place in tape.code] == ["size", "loop"]
+    again = simplified(tape)
+    assert [place.op for place in again.code] == ["size", "mul", "exp", "loop"]
+    assert run(again, [[1.0, 2.0], 0.5]) == run(tape, [[1.0, 2.0], 0.5])
+
+
+def test_nothing_leaves_an_arm_that_is_not_taken():
+    b = Builder([F64])
+    (x,) = b.params
+
+    def step(p, k):
+        (y,) = b.choose(b.emit("gt", x, b.const(0.0)), lambda: [b.emit("log", x)], lambda: [x])
+        return b.const(True), [b.emit("add", p[0], y)]
+
+    again = simplified(b.finish([b.loop(b.const(3), [b.const(0.0)], step)[0]]))
+    assert "log" not in [place.op for place in again.code]
 
 
 def test_the_random_tapes_contain_every_form():

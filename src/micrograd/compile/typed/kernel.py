@@ -53,9 +53,16 @@ def text(tape: Tape) -> Text:
     return write(tape, f'"min-legal-vector-width"="{bits}" "prefer-vector-width"="{bits}"', _variants)
 
 
+@cache
+def _ordered_sums() -> None:
+    """Let LLVM compute the terms of a sum in lanes and add them up in the order of the program: the same bits, sooner."""
+    build.llvm().set_option("micrograd", "--force-ordered-reductions=true")
+
+
 def optimized(source: Text, level: int = 3) -> Any:
     """Return LLVM's engine with the machine code of a text."""
     binding = build.llvm()
+    _ordered_sums()
     for ours, (name, _) in source.library.items():
         binding.add_symbol(ours, _address(name))
     try:
