@@ -154,7 +154,8 @@ def test_schedules_know_nothing_of_a_backend(graph):
 
 
 def test_only_jit_and_vmap_know_of_llvm(graph):
-    backends = ("compile.llvm", "compile.typed")  # of tapes of numbers, and of typed tapes
+    # Of tapes of numbers, of typed tapes, and the CUDA backend, whose kernels are LLVM text too.
+    backends = ("compile.llvm", "compile.typed", "compile.cuda")
     users = {name for name, found in graph.items() for other in found if other.startswith(backends)}
     assert {name for name in users if not name.startswith(backends)} <= {"compile.jit", "compile.vmap"}
 

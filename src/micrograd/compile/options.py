@@ -17,6 +17,7 @@ class Options:
     width: int | None = None  # rows at a time; None: as many as the processor's vectors hold
     wait: bool = False  # compile in the first call, not in the background
     backend: str = "llvm"
+    device: int = 0  # the number of the GPU, for the backend that runs on one
 
     def for_guards(self, guarded: bool) -> Options:
         """The options for a tape; one with guards must decide as eager code does, so it gets neither fastmath nor float32."""

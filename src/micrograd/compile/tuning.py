@@ -93,6 +93,8 @@ class Tuning:
     # 38,000 instructions took 0.14 ms rolled and 0.15 ms written out with its gradient, and 0.8 and 15 s to compile; an Asian
     # option of 600 instructions took as long either way, and one of 2,400 14 % less when it was rolled.
     rolled_work: int = 4000
+    # The same for a GPU, where a loop that is written out takes registers that a thread does not have.
+    rolled_work_cuda: int = 200
     # Statements of a function that are interpreted in search of a loop that is long enough: about 20 ms.
     searched_statements: int = 1000
     # Instructions of a loop that are interpreted for one result; a longer one is compiled at once. 10,000 take 3 ms.

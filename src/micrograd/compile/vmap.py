@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from micrograd import anomaly, engine
-from micrograd.compile import axes, explain, llvm
+from micrograd.compile import axes, cuda, explain, llvm
 from micrograd.compile import backend as backends
 from micrograd.compile.batch import (
     ByVariant,
@@ -314,48 +314,48 @@ def vmap(
     f: Callable[P, R], *, in_axes: Any = 0, out_axes: Any = 0,
     reduce: Literal["sum", "mean"], threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
-    client: Any = None, progress: Any = None,
+    device: str = "cpu", client: Any = None, progress: Any = None,
 ) -> Compiled[..., R]: ...  # fmt: skip
 @overload
 def vmap(
     f: Callable[P, NoReturn], *, in_axes: Any = 0, out_axes: Any = 0,
     reduce: None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
-    client: Any = None, progress: Any = None,
+    device: str = "cpu", client: Any = None, progress: Any = None,
 ) -> Compiled[..., Any]: ...  # fmt: skip
 @overload
 def vmap(
     f: Callable[P, float | Value], *, in_axes: Any = 0, out_axes: Any = 0,
     reduce: None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
-    client: None = None, progress: Any = None,
+    device: str = "cpu", client: None = None, progress: Any = None,
 ) -> Compiled[..., NDArray[Any]]: ...  # fmt: skip
 @overload
 def vmap(
     f: Callable[P, Any], *, in_axes: Any = 0, out_axes: Any = 0,
     reduce: Literal["sum", "mean"] | None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
-    client: Any = None, progress: Any = None,
+    device: str = "cpu", client: Any = None, progress: Any = None,
 ) -> Compiled[..., Any]: ...  # fmt: skip
 @overload
 def vmap(
     f: None = None, *, in_axes: Any = 0, out_axes: Any = 0,
     reduce: Literal["sum", "mean"], threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
-    client: Any = None, progress: Any = None,
+    device: str = "cpu", client: Any = None, progress: Any = None,
 ) -> Callable[[Callable[..., R]], Compiled[..., R]]: ...  # fmt: skip
 @overload
 def vmap(
     f: None = None, *, in_axes: Any = 0, out_axes: Any = 0,
     reduce: None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
-    client: Any = None, progress: Any = None,
+    device: str = "cpu", client: Any = None, progress: Any = None,
 ) -> Callable[[Callable[..., Any]], Compiled[..., Any]]: ...  # fmt: skip
 def vmap(
     f: Callable[P, Any] | None = None, *, in_axes: Any = 0, out_axes: Any = 0,
     reduce: str | None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
-    client: Any = None, progress: Any = None,
+    device: str = "cpu", client: Any = None, progress: Any = None,
 ) -> Any:  # fmt: skip
     """Map a function of one row over the rows of NumPy arrays, as machine code.
 
@@ -365,6 +365,7 @@ def vmap(
     - reduce: None gives a result for each row; "sum" and "mean" add them up inside the machine code, gradients included.
     - threads: the number of cores; all of them by default. It changes no bit of the result.
     - batch_size: about how many rows to run at once, in multiples of 2,048. It changes no bit of the result.
+    - device: "cuda" runs the rows on an NVIDIA GPU ("cuda:1" on the second one). See "On a GPU" in the documentation.
     - client: a client of dask.distributed, whose workers run the rows. It changes no bit of the result. Arguments may then be
       Dask arrays too, and `progress` is called after each chunk of rows.
 
@@ -378,7 +379,7 @@ def vmap(
     if f is None:
         return functools.partial(
             vmap, in_axes=in_axes, out_axes=out_axes, reduce=reduce, threads=threads, batch_size=batch_size, exact=exact,
-            fastmath=fastmath, float32=float32, width=width, backend=backend, client=client,
+            fastmath=fastmath, float32=float32, width=width, backend=backend, device=device, client=client,
             progress=progress)  # fmt: skip
     function: Any = f
     static: tuple[int, ...] = ()
@@ -386,7 +387,12 @@ def vmap(
         function, inner, static = f.f, f.options, f.static  # type: ignore[union-attr]
         exact = exact or (inner.exact and not (fastmath or float32))
         fastmath = fastmath or (inner.fastmath and not exact)
-    options = Options(exact, fastmath, float32, width, True, backend)
+    number = 0
+    if device != "cpu":
+        if backend not in ("llvm", "cuda"):
+            raise ValueError(f"device={device!r} and backend={backend!r} cannot be combined: leave one of them out")
+        backend, number = "cuda", cuda.number_of(device)
+    options = Options(exact, fastmath, float32, width, True, backend, number)
     found = Vmap(function, in_axes, reduce, threads, batch_size, options, static, out_axes)
     if client is None:
         return found

@@ -1,0 +1,74 @@
+"""The CUDA backend: LLVM text from a tape, PTX from the text by llvmlite, run by NVIDIA's driver. No toolkit is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from micrograd.compile import backend as backends
+from micrograd.compile.backend import Text
+from micrograd.compile.cuda import kernels, ptx, run
+from micrograd.compile.llvm import emit
+from micrograd.compile.llvm.build import Target
+from micrograd.compile.pipeline import Goal
+from micrograd.engine import Value
+from micrograd.errors import CompileError
+from micrograd.ops import Op
+from micrograd.tape.tape import Tape
+
+
+class Cuda:
+    """The backend of vmap(f, device="cuda")."""
+
+    name = "cuda"
+    regions = True
+
+    def spells(self, op: Op) -> bool:
+        """Whether the table has a spelling in LLVM for an op."""
+        return emit.spelled(op)
+
+    def registers(self, goal: Goal) -> int:
+        """How many sums a thread holds in registers: none, since the rows leave what is summed."""
+        return 1
+
+    def parameters(self, values: list[Value]) -> Any:
+        """Captured Values as they are."""
+        return values
+
+    def processor(self) -> dict[str, Any]:
+        """What the bits of a result depend on: the order of sums is that of this machine's vectors."""
+        return {"device": "cuda"}
+
+    def text(self, tape: Tape, goal: Goal) -> Text:
+        """The PTX of a tape."""
+        if not goal.rows:
+            raise CompileError(
+                'backend="cuda" runs rows, and this is one point\n  Use vmap(f, device="cuda") for many rows at once.'
+            )
+        options = goal.options
+        width = Target.of(goal, tape).width
+        plan = self._layout(tape, goal)
+        source = kernels.text(plan, options.exact, options.fastmath, width, bool(tape.guards), goal.reduced)
+        return Text(ptx.from_llvm(source))
+
+    def _layout(self, tape: Tape, goal: Goal) -> kernels.Layout:
+        return kernels.layout(tape, goal.options.float32, goal.options.exact, goal.reduced)
+
+    def compile(self, text: Text, tape: Tape, goal: Goal, level: int) -> Any:
+        """What runs the text; the driver sees it at the first run, so that a text can be had on a machine without a GPU."""
+        width, plan = Target.of(goal, tape).width, self._layout(tape, goal)
+        return run.Rows(text.source, plan, width, bool(tape.guards), goal.reduced, goal.options.device)
+
+    def levels(self, text: Text, goal: Goal, wait: bool) -> tuple[int, int]:
+        """There is one level."""
+        return 2, 2
+
+
+def number_of(device: str) -> int:
+    """The number of a device that is written as "cuda" or "cuda:1"."""
+    kind, colon, number = device.partition(":") if isinstance(device, str) else ("", "", "")
+    if kind != "cuda" or (colon and not number.isdigit()):
+        raise ValueError(f'device={device!r}: it must be "cpu", "cuda", or "cuda:1" for the second GPU, and so on')
+    return int(number or 0)
+
+
+backends.register(Cuda())
