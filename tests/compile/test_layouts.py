@@ -313,7 +313,9 @@ def key(text, refs=(), names=(), bound=None):
     key(b"({*]]"), key(b"({*]]", ((),)), key(b"({*]]", (("a", "b"),)), key(b"(n*]]", (1,)), key(b"(o*]]", (Point,)),
     key(b"(o*]]", (Point, "a")), key(b"(o*]]", (Point, ("a", "b"))), key(b"(s*]]", (1, ("a",))), key(b"(*]", (1,)),
     key(b"(a*]]", (np.ndarray, (-1,))), key(b"(a*]]", (np.ndarray, ("a",))), key(b"(a[]]]", (np.ndarray, (1,))),
-    key(b"(*]", (), (1,)), key(b"(*]\0"), key(b"(" + b"[" * 100 + b"*" + b"]" * 101),
+    key(b"(*]", (), (1,)),
+    key(b"(t]"), key(b"(t]", (1,)), key(b"(at]]", (np.ndarray, (1,), float)),
+    key(b"(*]\0"), key(b"(" + b"[" * 100 + b"*" + b"]" * 101),
 ])  # fmt: skip
 def test_what_is_no_layout_is_refused(bad):
     from micrograd import _engine
@@ -339,3 +341,65 @@ def test_layouts_as_they_are_written():
     assert layout_of(shape, iter([b"f", b"i", b"*"]), ()) == (b"(f[i=]*]", ("a",), ("k",), None)
     assert layout_of(shape, iter([b"f", b"i"]), ()) is None  # of one number, nothing is known
     assert layout_of(("tuple", (("tuple", (("held", 1, None),)), ("dict", (), ()))), iter([]), ()) is None
+
+
+class TestNumbersOfNumPy:
+    """Scalars and arrays of other types than float64 are answered in C, once they were compared with the function."""
+
+    @pytest.mark.parametrize(
+        "one", [np.float64(3.5), np.float32(3.5), np.int64(3), np.int32(-3), np.uint8(3), np.float16(3.5), 3.5, 3]
+    )
+    def test_scalars(self, one):
+        f = jit(lambda x, y: x[0] * y + 2.0 * x[1], wait=True)
+        owner = f.call.__self__
+        calls, original = [], owner._call
+        f([1.0, 2.0], 3.0)
+        f([one, 2.0], one)  # compared with the function
+        owner._call = lambda *args: [calls.append(1), original(*args)][1]
+        try:
+            want = float(one) * float(one) + 4.0
+            assert f([one, 2.0], one) == want and f([1.0, 2.0], 3.0) == 7.0
+            assert calls == []
+            assert f([one, one], one) == float(one) * float(one) + 2.0 * float(one)  # another arrangement
+        finally:
+            del owner._call
+
+    @pytest.mark.parametrize(
+        "dtype",
+        ["float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "longlong"],
+    )
+    def test_arrays(self, dtype):
+        f = jit(lambda x: x[0] * x[1] - x[2], wait=True)
+        x = np.array([3, 5, 7], dtype=dtype)
+        f(x)
+        owner = f.call.__self__
+        calls, original = [], owner._call
+        owner._call = lambda *args: [calls.append(1), original(*args)][1]
+        try:
+            assert f(x) == 8.0 and f(x + x) == 46.0
+            assert calls == []
+            assert f(np.repeat(x, 2)[::2]) == 8.0  # with gaps: the general way
+        finally:
+            del owner._call
+
+    def test_whole_numbers_that_no_float_holds_go_the_general_way(self):
+        f = jit(lambda x: x[0] + x[1], wait=True)
+        f(np.array([1, 2]))
+        for large in (np.array([2**53 + 1, 2]), np.array([-(2**60), 1]), np.array([2**64 - 1, 0], dtype=np.uint64)):
+            assert f(large) == float(large[0]) + float(large[1])
+
+    def test_a_function_that_divides_is_compared_first(self):
+        """Scalars of NumPy's raise nothing where floats do."""
+
+        def f(x, y):
+            try:
+                return x / y
+            except ZeroDivisionError:
+                return -1.0
+
+        g = jit(f, wait=True)
+        with np.errstate(all="ignore"):
+            for _ in range(3):
+                assert g(1.0, 0.0) == -1.0
+                assert g(np.float64(1.0), np.float64(0.0)) == np.inf
+                assert g(2.0, 4.0) == g(np.float64(2.0), np.float64(4.0)) == 0.5

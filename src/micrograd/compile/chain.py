@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from micrograd.compile.compared import Compared
+from micrograd.compile.log import step, told
 from micrograd.compile.tuning import TUNING
 from micrograd.owners import owners_of
 from micrograd.stage import on_numbers
@@ -26,7 +27,7 @@ from micrograd.structure import modules_of, noting
 from micrograd.tape import interpret, kinds
 from micrograd.tape.trace import Trace, peek
 from micrograd.tape.twice import same_way, trace_twice
-from micrograd.tree import Shape
+from micrograd.tree import Shape, name_of
 
 
 class Chain:
@@ -171,10 +172,19 @@ class Tracer:
 
     def _noting(self, run: Callable[[], Any]) -> Any:
         """What `run` gives, with the modules that it and earlier runs have read."""
-        with noting() as read:
+        name = name_of(self.user)
+        with step(f"tracing {name}") as seconds, noting() as read:
             found = run()
+            took = seconds()
         self._read |= read
         if found is not None:
+            found.name = name
+            told(
+                lambda: (
+                    f"traced {name} in {took:.3f} s, because no variant holds for its arguments: "
+                    f"{len(found.tape):,} instructions{', of many paths' if found.merged else ''}"
+                )
+            )
             modules = list(({id(m): m for m in modules_of(self.user, near=True)} | self._read).values())
             found.modules = [*modules, *owners_of(self.code, modules)]
         return found

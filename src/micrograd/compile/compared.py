@@ -83,7 +83,17 @@ class Compared:
     def _positions(self, kinds: tuple[type, ...]) -> Iterable[set[type]]:
         return self.classes if len(kinds) <= FEW else repeat(self.classes[0])
 
-    def marks(self) -> Iterator[bytes]:
+    def others(self, most: int = 4) -> list[Iterator[bytes | type]]:
+        """The last arrangements that became known, in marks; a class of numbers of NumPy's is a mark of its own."""
+        found: list[Iterator[bytes | type]] = []
+        for kinds, arms in reversed(self.together.items()):
+            if len(found) == most:
+                break
+            if arms is None and all(kind is float or kind is int or kind.__module__ == "numpy" for kind in kinds):
+                found.append(iter([b"f" if kind is float else b"i" if kind is int else kind for kind in kinds]))
+        return found
+
+    def marks(self) -> Iterator[bytes | type]:
         """For each number, whether it may be a float (f), an int (i) or either of them (*); nothing where that is not known.
 
         If not all arrangements of these are known, the marks are those of the last one that became known.

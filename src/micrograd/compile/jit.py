@@ -276,9 +276,14 @@ class Jit:
             return  # variants of many paths, which are asked before it, may be to come
         if not variant.trace.checked or variant.trace.arms is not None or not hasattr(self.kernel, "install"):
             return
-        layout = layout_of(shape, variant.trace.classes.marks(), self.bound)
-        if layout is None:
+        classes = variant.trace.classes
+        layout = layout_of(shape, classes.marks(), self.bound)
+        others = [layout_of(shape, marks, self.bound) for marks in classes.others()]
+        known = [found for found in (*reversed(others), layout) if found is not None]
+        layouts = list({(found[0], tuple(map(id, found[1]))): found for found in known}.values())[::-1]
+        if not layouts:
             return
+        layout = layouts[0]
         if type(variant.params) is not list and variant.trace.captured:
             if variant.trace.shape == NUMBER and not variant.plain(()):
                 for wanted, op in (((), RESULT), (None, None)):  # with gradients, and under no_grad
@@ -293,7 +298,9 @@ class Jit:
                 constants = {k: Fixed(x) for k, x in variant.trace.constants if type(x) is not float}
                 template = template_of(variant.trace.shape, iter([constants.get(k, k) for k in range(code.outputs)]))
                 if template is not None:
-                    self.kernel.install(code.machine_code, layout, code.outputs, code.scratch, template)
+                    self.kernel.install(
+                        code.machine_code, layout, code.outputs, code.scratch, template, tuple(layouts[1:5])
+                    )
 
     # ---- looking inside
 
@@ -371,6 +378,7 @@ def jit(
       background, and the calls before it is ready are interpreted: they may differ in the last bits, unless exact.
     - static_argnums: arguments that configure the function, such as a number of steps, and are neither differentiated nor
       batched. The function is compiled once for each of their values.
+    - float32, width: for rows, as in jit(vmap(f), float32=True): see vmap.
     - backend: what compiles and runs it.
 
     >>> from micrograd import jit

@@ -99,7 +99,7 @@ def split_method(f: Any) -> tuple[Any, tuple[Any, ...]]:
     return function, (owner,)
 
 
-def layout_of(shape: Shape, marks: Iterator[bytes], bound: tuple[Any, ...]) -> tuple[Any, ...] | None:
+def layout_of(shape: Shape, marks: Iterator[bytes | type], bound: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """How the C side finds the numbers of a call of this shape (native/layout.c); None where it cannot.
 
     There is a mark for each number. `bound` has what comes before the arguments: the object whose method is called.
@@ -111,10 +111,14 @@ def layout_of(shape: Shape, marks: Iterator[bytes], bound: tuple[Any, ...]) -> t
     return None if key is None else (key, tuple(refs), named[1], *(bound or (None,)))
 
 
-def _key_of(shape: Shape, marks: Iterator[bytes], refs: list[Any]) -> bytes | None:
+def _key_of(shape: Shape, marks: Iterator[bytes | type], refs: list[Any]) -> bytes | None:
     kind = shape[0]
     if kind == "*":
-        return next(marks, None)
+        mark = next(marks, None)
+        if isinstance(mark, type):
+            refs.append(mark)
+            return b"t"
+        return mark
     if kind == "fixed":
         refs.append(shape[1])
         return b"="
@@ -122,7 +126,8 @@ def _key_of(shape: Shape, marks: Iterator[bytes], refs: list[Any]) -> bytes | No
         import numpy as np
 
         refs += [np.ndarray, shape[1]]
-        return _joined(b"a", [next(marks, None) for _ in range(size(shape))])
+        found = [next(marks, None) for _ in range(size(shape))]
+        return _joined(b"a", [None if isinstance(mark, type) else mark for mark in found])
     if kind in ("dict", "named"):
         refs.append(shape[1])  # the keys, or the class
     elif kind == "object":

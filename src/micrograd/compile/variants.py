@@ -52,7 +52,7 @@ class Variant:
             with self._compiling:
                 found = self.kernels.get(goal)
                 if found is None:
-                    found = self.kernels[goal] = Kernel(self.tape, goal, why, wait)
+                    found = self.kernels[goal] = Kernel(self.tape, goal, why, wait, self.trace.name)
         return found
 
 

@@ -40,7 +40,18 @@ from micrograd.typed import P
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CORES = os.cpu_count() or 1
+
+def _cores() -> int:
+    """How many threads there are by default: MICROGRAD_THREADS, else as many as cores."""
+    given = os.environ.get("MICROGRAD_THREADS", "")
+    if not given:
+        return os.cpu_count() or 1
+    if not given.isdecimal() or int(given) < 1:
+        raise ValueError(f"MICROGRAD_THREADS={given!r}: it must be a number of threads, from 1 on")
+    return int(given)
+
+
+CORES = _cores()
 
 
 class Plan:
@@ -311,48 +322,48 @@ class Vmap(RowsTracing):
 
 @overload
 def vmap(
-    f: Callable[P, R], *, in_axes: Any = 0, out_axes: Any = 0,
+    f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, *,
     reduce: Literal["sum", "mean"], threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
     device: str = "cpu", client: Any = None, progress: Any = None,
 ) -> Compiled[..., R]: ...  # fmt: skip
 @overload
 def vmap(
-    f: Callable[P, NoReturn], *, in_axes: Any = 0, out_axes: Any = 0,
+    f: Callable[P, NoReturn], in_axes: Any = 0, out_axes: Any = 0, *,
     reduce: None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
     device: str = "cpu", client: Any = None, progress: Any = None,
 ) -> Compiled[..., Any]: ...  # fmt: skip
 @overload
 def vmap(
-    f: Callable[P, float | Value], *, in_axes: Any = 0, out_axes: Any = 0,
+    f: Callable[P, float | Value], in_axes: Any = 0, out_axes: Any = 0, *,
     reduce: None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
     device: str = "cpu", client: None = None, progress: Any = None,
 ) -> Compiled[..., NDArray[Any]]: ...  # fmt: skip
 @overload
 def vmap(
-    f: Callable[P, Any], *, in_axes: Any = 0, out_axes: Any = 0,
+    f: Callable[P, Any], in_axes: Any = 0, out_axes: Any = 0, *,
     reduce: Literal["sum", "mean"] | None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
     device: str = "cpu", client: Any = None, progress: Any = None,
 ) -> Compiled[..., Any]: ...  # fmt: skip
 @overload
 def vmap(
-    f: None = None, *, in_axes: Any = 0, out_axes: Any = 0,
+    f: None = None, in_axes: Any = 0, out_axes: Any = 0, *,
     reduce: Literal["sum", "mean"], threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
     device: str = "cpu", client: Any = None, progress: Any = None,
 ) -> Callable[[Callable[..., R]], Compiled[..., R]]: ...  # fmt: skip
 @overload
 def vmap(
-    f: None = None, *, in_axes: Any = 0, out_axes: Any = 0,
+    f: None = None, in_axes: Any = 0, out_axes: Any = 0, *,
     reduce: None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
     device: str = "cpu", client: Any = None, progress: Any = None,
 ) -> Callable[[Callable[..., Any]], Compiled[..., Any]]: ...  # fmt: skip
 def vmap(
-    f: Callable[P, Any] | None = None, *, in_axes: Any = 0, out_axes: Any = 0,
+    f: Callable[P, Any] | None = None, in_axes: Any = 0, out_axes: Any = 0, *,
     reduce: str | None = None, threads: int | None = None, batch_size: int | None = None,
     exact: bool = False, fastmath: bool = False, float32: bool = False, width: int | None = None, backend: str = "llvm",
     device: str = "cpu", client: Any = None, progress: Any = None,
@@ -363,11 +374,18 @@ def vmap(
       list or tuple of axes for an argument that is such a structure. For keyword arguments, rows always run along axis 0.
     - out_axes: the axis along which the rows of the result run, or a structure of them.
     - reduce: None gives a result for each row; "sum" and "mean" add them up inside the machine code, gradients included.
-    - threads: the number of cores; all of them by default. It changes no bit of the result.
+    - threads: the number of cores; all of them by default, or as many as the environment variable MICROGRAD_THREADS says. It
+      changes no bit of the result.
     - batch_size: about how many rows to run at once, in multiples of 2,048. It changes no bit of the result.
     - device: "cuda" runs the rows on an NVIDIA GPU ("cuda:1" on the second one). See "On a GPU" in the documentation.
+    - exact: results equal those of eager code to the bit (slower: no vector functions, no fused multiply-add).
+    - fastmath: allow rewrites that hold for real numbers, but not for nan, inf and -0.0.
+    - float32: compute in single precision, twice as many rows at a time.
+    - width: how many rows are computed at a time: 1, 2, 4 … 64; by default as many as the vectors of the processor hold.
+    - backend: what compiles and runs it.
     - client: a client of dask.distributed, whose workers run the rows. It changes no bit of the result. Arguments may then be
-      Dask arrays too, and `progress` is called after each chunk of rows.
+      Dask arrays too.
+    - progress: a function that is called after each chunk of rows that a client has run.
 
     Each number of the result becomes an array with an entry for each row. Ints and bools become floats: True is 1.0.
 

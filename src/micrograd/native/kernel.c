@@ -2,6 +2,8 @@
 
 #include "code.h"
 
+#define OTHERS 4
+
 /* ---- Kernel: a callable that goes straight to machine code when its arguments are plain numbers */
 
 typedef struct {
@@ -25,6 +27,7 @@ typedef struct {
     int left; /* whether it may be left in the middle of a run */
     Py_ssize_t n_in, n_out, n_scratch;
     Layout layout; /* without a key where the arguments are at most SMALL plain numbers */
+    Layout others[OTHERS]; /* more of them, such as with scalars of NumPy's; without a key from the first one on that is not there */
     uint64_t ints, floats; /* of these, the ones that may be an int, and those that may be a float: bit i for argument i */
     Step steps[2]; /* where Values were captured: a node over them, and the number alone under no_grad */
     PyObject *watch; /* the modules that were read, as they were; NULL where there are none */
@@ -113,14 +116,14 @@ static inline Py_ssize_t kernel_memory(const Kernel *k) { /* how many doubles be
 }
 
 /* A call whose arguments hold numbers in lists, dicts and objects, or are given by name. */
-static PyObject *kernel_laid_out(Kernel *k, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+static PyObject *kernel_laid_out(Kernel *k, const Layout *which, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     double small[SMALL], *in = small;
     Py_ssize_t n_in = k->n_in, others = kernel_memory(k);
     PyObject *result = NULL, *code = Py_NewRef(k->code);
-    Layout layout = layout_hold(k->layout);
+    Layout layout = layout_hold(*which);
     if (n_in > SMALL || others) in = PyMem_Malloc((size_t)(n_in + others) * sizeof(double));
     if (in == NULL) PyErr_NoMemory();
-    else if (lay_call(&layout, args, nargs, kwnames, in) && k->function != NULL && k->code == code && k->layout.key == layout.key)
+    else if (lay_call(&layout, args, nargs, kwnames, in) && k->function != NULL && k->code == code && which->key == layout.key)
         /* That is what it was before: reading attributes may collect garbage, and what that runs may install other code. */
         result = kernel_run(k, in, others ? in + n_in : NULL);
     if (in != small) PyMem_Free(in);
@@ -135,24 +138,30 @@ static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t
     PyObject *result = NULL;
     if (k->function == NULL || !computes_plainly() || !structure_unchanged(k->watch)) goto slow;
     if (k->layout.key != NULL) {
-        result = kernel_laid_out(k, args, nargs, kwnames);
+        result = kernel_laid_out(k, &k->layout, args, nargs, kwnames);
         if (result != NULL || PyErr_Occurred()) return result;
-        goto slow;
+        goto other;
     }
-    if (nargs != k->n_in || kwnames != NULL) goto slow;
+    if (nargs != k->n_in || kwnames != NULL) goto other;
     double in[SMALL], *memory = NULL;
     uint64_t ints = 0;
     for (Py_ssize_t i = 0; i < nargs; i++) {
         if (PyFloat_CheckExact(args[i])) in[i] = PyFloat_AS_DOUBLE(args[i]);
         else if (PyLong_CheckExact(args[i]) && whole_number(args[i], &in[i])) ints |= (uint64_t)1 << i;
-        else goto slow;
+        else goto other;
     }
-    if ((ints & k->ints) != ints || (k->floats | ints) != ~(uint64_t)0) goto slow;
+    if ((ints & k->ints) != ints || (k->floats | ints) != ~(uint64_t)0) goto other;
     Py_ssize_t others = kernel_memory(k);
     if (others && (memory = PyMem_Malloc((size_t)others * sizeof(double))) == NULL) return PyErr_NoMemory();
     result = kernel_run(k, in, memory);
     if (memory != NULL) PyMem_Free(memory);
     if (result != NULL || PyErr_Occurred()) return result;
+    goto slow;
+other:
+    for (int i = 0; i < OTHERS && k->others[i].key != NULL && k->function != NULL; i++) {
+        result = kernel_laid_out(k, &k->others[i], args, nargs, kwnames);
+        if (result != NULL || PyErr_Occurred()) return result;
+    }
 slow:;
     const Step *step = &k->steps[!is_recording()];
     if (step->layout.key != NULL && computes_plainly() && structure_unchanged(k->watch)) {
@@ -185,6 +194,10 @@ static int kernel_traverse(Kernel *k, visitproc visit, void *arg) {
         Py_VISIT(k->steps[i].point.shared);
     }
     Py_VISIT(k->watch);
+    for (int i = 0; i < OTHERS; i++) {
+        int found = layout_visit(&k->others[i], visit, arg);
+        if (found) return found;
+    }
     return layout_visit(&k->layout, visit, arg);
 }
 
@@ -197,6 +210,7 @@ static int kernel_clear(Kernel *k) {
     Py_CLEAR(k->code);
     Py_CLEAR(k->template);
     layout_take(&k->layout, (Layout){0});
+    for (int i = 0; i < OTHERS; i++) layout_take(&k->others[i], (Layout){0});
     for (int i = 0; i < 2; i++) {
         layout_take(&k->steps[i].layout, (Layout){0});
         Py_CLEAR(k->steps[i].code);
@@ -218,19 +232,26 @@ static void kernel_dealloc(Kernel *k) {
     Py_DECREF(type);
 }
 
-/* install(code, layout, outputs, scratch, template): from now on plain numbers that are laid out so go to this code */
+/* install(code, layout, outputs, scratch, template, others=()): from now on numbers that are laid out in one of these ways go to
+   this code */
 static PyObject *kernel_install(Kernel *k, PyObject *args) {
     Py_ssize_t n_in, n_out, n_scratch;
-    PyObject *template, *code, *given;
-    Layout layout;
+    PyObject *template, *code, *given, *more = NULL;
+    Layout layout, others[OTHERS] = {0};
     uint64_t ints = 0, floats = ~(uint64_t)0;
-    if (!PyArg_ParseTuple(args, "OO!nnO:install", &code, &PyTuple_Type, &given, &n_out, &n_scratch, &template)) return NULL;
+    if (!PyArg_ParseTuple(args, "OO!nnO|O!:install", &code, &PyTuple_Type, &given, &n_out, &n_scratch, &template, &PyTuple_Type, &more)) return NULL;
     const MachineCode *machine = code_of(code, 0);
     if (machine == NULL || (n_in = layout_read(given, &layout)) < 0 || !template_fits(template, n_out)) return NULL;
+    for (Py_ssize_t i = 0; more != NULL && i < PyTuple_GET_SIZE(more) && i < OTHERS; i++) {
+        Py_ssize_t numbers = PyTuple_Check(PyTuple_GET_ITEM(more, i)) ? layout_read(PyTuple_GET_ITEM(more, i), &others[i]) : -1;
+        if (numbers != n_in && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "install(): another layout is of other numbers");
+        if (numbers != n_in) return NULL;
+    }
     if (n_scratch < 0 || n_scratch > MOST_SCRATCH) return PyErr_Format(PyExc_ValueError, "install(): a count is out of range");
     if (!code_fits(machine, n_in, 0, n_out, n_scratch * 8)) return NULL;
     const char *key = PyBytes_AS_STRING(layout.key) + 1;
-    int simple = layout.bound == NULL && PyTuple_GET_SIZE(layout.names) == 0 && n_in <= SMALL && PyBytes_GET_SIZE(layout.key) == n_in + 2;
+    int simple = layout.bound == NULL && PyTuple_GET_SIZE(layout.names) == 0 && n_in <= SMALL && strspn(key, "fi*") == (size_t)n_in &&
+                 PyBytes_GET_SIZE(layout.key) == n_in + 2;
     for (Py_ssize_t i = 0; simple && i < n_in; i++) {
         if (key[i] != 'f') ints |= (uint64_t)1 << i;
         if (key[i] == 'i') floats ^= (uint64_t)1 << i;
@@ -240,6 +261,7 @@ static PyObject *kernel_install(Kernel *k, PyObject *args) {
     if (plan != NULL) k->plans = plan;
     k->function = NULL; /* until all of it is there: what is dropped here may run anything */
     layout_take(&k->layout, simple ? (Layout){0} : layout_hold(layout));
+    for (int i = 0; i < OTHERS; i++) layout_take(&k->others[i], layout_hold(others[i]));
     Py_XSETREF(k->template, Py_NewRef(template));
     Py_XSETREF(k->code, Py_NewRef(code));
     Py_CLEAR(k->given[0]); /* arranged otherwise */

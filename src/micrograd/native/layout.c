@@ -53,12 +53,13 @@ int whole_number(PyObject *x, double *to) {
 /* ---- the same again, for arguments that should be laid out as in a key
 
    f, i, *        a float, an int, either
+   t              a number of another class, such as a scalar of NumPy's; that class
    [ ... ]  ( ... ]   a list, a tuple
    { ... ]        a dict; the next of the refs has its keys, in order
    n ... ]        a named tuple; its class
    o ... ]        an object; its class, and the names of its attributes, in order
    s ... ]        an object with slots; its class, and the names of all of them
-   a ... ]        an array of doubles; its class and its shape
+   a ... ]        an array of floats, doubles or whole numbers; its class and its shape
    =              a constant; that one
 
    signature.py writes keys, and the refs for them. */
@@ -70,18 +71,42 @@ static int same_constant(PyObject *x, PyObject *then) { /* runs no Python code; 
     return PyFloat_CheckExact(x) && PyFloat_CheckExact(then) && memcmp(&((PyFloatObject *)x)->ob_fval, &((PyFloatObject *)then)->ob_fval, sizeof(double)) == 0;
 }
 
+/* The elements of an array as doubles; whole numbers as far as a double holds them. */
+#define LAY_FLOATS(T) for (size_t i = 0; i < n; i++) at->to[i] = (double)((const T *)from)[i]
+#define LAY_WHOLE(T) \
+    for (size_t i = 0; i < n; i++) { \
+        T x = ((const T *)from)[i]; \
+        if ((double)x < -(double)EXACT_INT || (double)x > (double)EXACT_INT) return 0; \
+        at->to[i] = (double)x; \
+    }
+
+static int lay_elements(char format, Py_ssize_t size, const void *from, size_t n, Laying *at) {
+    const char *kinds = format == 'd' || format == 'f' ? "f*" : "i*";
+    if (strspn(at->key, kinds) < n || at->key[n] != ']') return 0;
+    if (format == 'd' && size == sizeof(double)) memcpy(at->to, from, n * sizeof(double));
+    else if (format == 'f' && size == sizeof(float)) LAY_FLOATS(float);
+    else if (format == 'b' && size == 1) LAY_WHOLE(signed char)
+    else if (format == 'B' && size == 1) LAY_WHOLE(unsigned char)
+    else if (format == 'h' && size == sizeof(short)) LAY_WHOLE(short)
+    else if (format == 'H' && size == sizeof(short)) LAY_WHOLE(unsigned short)
+    else if (format == 'i' && size == sizeof(int)) LAY_WHOLE(int)
+    else if (format == 'I' && size == sizeof(int)) LAY_WHOLE(unsigned int)
+    else if (format == 'l' && size == sizeof(long)) LAY_WHOLE(long)
+    else if (format == 'L' && size == sizeof(long)) LAY_WHOLE(unsigned long)
+    else if (format == 'q' && size == sizeof(long long)) LAY_WHOLE(long long)
+    else if (format == 'Q' && size == sizeof(long long)) LAY_WHOLE(unsigned long long)
+    else return 0;
+    at->to += n;
+    at->key += n + 1;
+    return 1;
+}
+
 static int lay_array(PyObject *x, PyObject *shape, Laying *at) {
     Py_buffer view;
     if (PyObject_GetBuffer(x, &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) < 0) return PyErr_Clear(), 0;
-    int good = view.itemsize == sizeof(double) && strcmp(view.format, "d") == 0 && view.ndim == PyTuple_GET_SIZE(shape);
+    int good = view.itemsize > 0 && strlen(view.format) == 1 && view.ndim == PyTuple_GET_SIZE(shape);
     for (int i = 0; good && i < view.ndim; i++) good = view.shape[i] == PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
-    size_t n = strspn(at->key, "f*"); /* an array of doubles has no ints */
-    good = good && n * sizeof(double) == (size_t)view.len && at->key[n] == ']';
-    if (good) {
-        memcpy(at->to, view.buf, (size_t)view.len);
-        at->to += n;
-        at->key += n + 1;
-    }
+    good = good && lay_elements(view.format[0], view.itemsize, view.buf, (size_t)(view.len / view.itemsize), at);
     PyBuffer_Release(&view);
     return good;
 }
@@ -120,6 +145,20 @@ static int lay_slots(PyObject *x, PyObject *names, Laying *at) { /* signature.py
     return done && *at->key++ == ']';
 }
 
+static int lay_scalar(PyObject *x, Laying *at) { /* of a class that is written in C, whose __float__ is too: signature.py */
+    if (PyFloat_Check(x)) {
+        *at->to++ = PyFloat_AS_DOUBLE(x);
+        return 1;
+    }
+    PyNumberMethods *methods = Py_TYPE(x)->tp_as_number;
+    PyObject *number = methods != NULL && methods->nb_float != NULL ? methods->nb_float(x) : NULL;
+    int good = number != NULL && PyFloat_CheckExact(number);
+    if (good) *at->to++ = PyFloat_AS_DOUBLE(number);
+    else PyErr_Clear();
+    Py_XDECREF(number);
+    return good;
+}
+
 /* 1, and the numbers are in at->to; 0 where x is laid out otherwise. No error is set. */
 int lay_again(PyObject *x, Laying *at) {
     char want = *at->key++;
@@ -132,6 +171,7 @@ int lay_again(PyObject *x, Laying *at) {
     }
     PyObject *const *ref = at->ref;
     switch (want) {
+    case 't': at->ref += 1; return Py_IS_TYPE(x, (PyTypeObject *)ref[0]) && lay_scalar(x, at);
     case '=': at->ref += 1; return same_constant(x, ref[0]);
     case '{': at->ref += 1; return PyDict_CheckExact(x) && lay_dict(x, ref[0], at);
     case 'o': at->ref += 2; return Py_IS_TYPE(x, (PyTypeObject *)ref[0]) && lay_object(x, ref[1], at);
@@ -154,12 +194,13 @@ int lay_again(PyObject *x, Laying *at) {
 static int check_part(const char **key, PyObject *refs, Py_ssize_t *ref, Py_ssize_t *numbers, int depth) {
     char kind = *(*key)++;
     if (kind == '*' || kind == 'f' || kind == 'i') return ++*numbers;
-    if (kind == 0 || strchr("=[({nosa", kind) == NULL || depth > 64) return 0;
-    Py_ssize_t wanted = kind == '=' || kind == '{' || kind == 'n' ? 1 : kind == 'o' || kind == 's' || kind == 'a' ? 2 : 0, parts = 0;
+    if (kind == 0 || strchr("=[({nosat", kind) == NULL || depth > 64) return 0;
+    Py_ssize_t wanted = kind == '=' || kind == 't' || kind == '{' || kind == 'n' ? 1 : kind == 'o' || kind == 's' || kind == 'a' ? 2 : 0, parts = 0;
     if (*ref + wanted > PyTuple_GET_SIZE(refs)) return 0;
     PyObject *first = wanted > 0 ? PyTuple_GET_ITEM(refs, *ref) : NULL, *last = wanted > 0 ? PyTuple_GET_ITEM(refs, *ref + wanted - 1) : NULL;
     *ref += wanted;
     if (kind == '=') return 1;
+    if (kind == 't') return PyType_Check(first) && ++*numbers;
     if ((kind == 'n' || wanted == 2) && !PyType_Check(first)) return 0;
     if ((kind == '{' || wanted == 2) && !PyTuple_CheckExact(last)) return 0;
     for (Py_ssize_t i = 0; kind == 'a' && i < PyTuple_GET_SIZE(last); i++)

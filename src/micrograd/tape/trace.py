@@ -67,6 +67,7 @@ class Trace:
     def __init__(self, tape: Tape, captured: list[Value], shape: Shape) -> None:
         self.tape, self.captured, self.shape = tape, captured, shape
         self.numbers: list[float] = []  # the results of that run
+        self.name = "a function"  # of which it is
         self.sampled = True  # whether these are known: not if a loop of the tape was too long to be interpreted
         self.holds = True  # of a staged trace: whether it holds for the numbers that it was made on, so far as is known
         self.constants: list[tuple[int, Any]] = []  # which of them are no Values, and what they are

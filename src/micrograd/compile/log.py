@@ -1,0 +1,92 @@
+"""What is traced and compiled, why, and for how long: the logger `micrograd`, and a line on a terminal where it takes long.
+
+    import logging
+    logging.basicConfig(level=logging.INFO)
+
+Whoever waits for a trace or for machine code for more than two seconds sees one line on the terminal, until it is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+LOGGER = logging.getLogger("micrograd")
+PATIENCE = 2.0  # seconds before there is a line on the terminal
+EVERY = 1.0  # seconds between two versions of it
+
+
+class _Here(threading.local):
+    """What this thread is doing: the innermost step is the last one."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+
+_here = _Here()
+
+
+def told(text: Callable[[], str]) -> None:
+    """Log a line at INFO, which is made only if somebody wants it."""
+    if LOGGER.isEnabledFor(logging.INFO):
+        LOGGER.info(text())
+
+
+@contextlib.contextmanager
+def step(what: str, waited_for: bool = True) -> Iterator[Callable[[], float]]:
+    """Do something that may take long; the function that it gives says how many seconds it has taken."""
+    start, steps = perf_counter(), _here.steps
+    shown = waited_for and not steps and _is_terminal()
+    steps.append(what)
+    try:
+        if shown:
+            with _line(steps, start):
+                yield lambda: perf_counter() - start
+        else:
+            yield lambda: perf_counter() - start
+    finally:
+        steps.pop()
+
+
+def _is_terminal() -> bool:
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return False
+
+
+@contextlib.contextmanager
+def _line(steps: list[str], start: float) -> Iterator[None]:
+    """Show what is being done, once it has taken some time, and take that away at the end."""
+    ended = threading.Event()
+
+    def show() -> None:
+        wait = PATIENCE
+        while not ended.wait(wait):
+            wait = EVERY
+            what = steps[-1] if steps else ""
+            _write(f"\r\x1b[Kmicrograd: {what[:100]} ... {perf_counter() - start:.0f} s")
+        if wait == EVERY:
+            _write("\r\x1b[K")
+
+    thread = threading.Thread(target=show, name="micrograd-progress", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:  # no thread can be started: see worker.py
+        yield
+        return
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _write(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
