@@ -15,7 +15,7 @@ pytestmark = needs_llvm
 
 def plain(x):
     """A result as text: nan equals nan, and -0.0 does not equal 0.0."""
-    items = x.tolist() if hasattr(x, "tolist") else list(x) if isinstance(x, tuple) else x
+    items = x.tolist() if hasattr(x, "tolist") else x
     return repr(items).replace("-nan", "nan")
 
 

@@ -246,6 +246,8 @@ class Builder:
         a = args[0]
         if op == "size":
             return self._size(a)
+        if op in ("store", "bump"):
+            return self._simpler_change(op, *args)
         if op != "load":
             return None
         i = args[1]
@@ -262,6 +264,21 @@ class Builder:
             if same is not None:
                 return a.args[2] if same else self.emit("load", a.args[0], i)
         return None
+
+    def _simpler_change(self, op: str, a: Place, i: Place, x: Place) -> Place | None:
+        """Return a store or a bump after another store to the same item."""
+        if op == "store":
+            if x.op == "load" and x.args[0] is a and self._compared("ieq", (x.args[1], i)):
+                return a
+            again = a.op == "store" and self._compared("ieq", (a.args[1], i))
+            return self.emit("store", a.args[0], i, x) if again else None
+        cleared = a.args[0] if a.op == "bump" else a  # by a store of -0.0, to which adding x gives x
+        if cleared.op != "store" or cleared.args[2].op != "const" or repr(cleared.args[2].attr) != "-0.0":
+            return None
+        if not self._compared("ieq", (cleared.args[1], i)):
+            return None
+        stored = self.emit("store", cleared.args[0], i, x)
+        return stored if a is cleared else self.emit("bump", stored, *a.args[1:])
 
     def _size(self, a: Place) -> Place | None:
         if a.op == "const":

@@ -41,12 +41,19 @@ def copy(builder: Builder, body: Body, at: dict[Place, Place]) -> list[Place]:
 def _copy_loop(
     builder: Builder, inner: Body, times: Place | None, carried: Sequence[Place], at: dict[Place, Place]
 ) -> list[Place]:
-    def make(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
-        at.update(zip(inner.params, [*params, k]))
-        again, *following = copy(builder, inner, at)
-        return again, following
+    # What is carried and never changes is read from outside.
+    changing = [k for k, p in enumerate(inner.params[:-1]) if inner.yields[1 + k] is not p]
+    at.update(zip(inner.params, carried))
 
-    return builder.loop(times, carried, make)
+    def make(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
+        at.update(zip([inner.params[k] for k in changing], params))
+        at[inner.params[-1]] = k
+        again, *following = copy(builder, inner, at)
+        return again, [following[k] for k in changing]
+
+    *found, trips = builder.loop(times, [carried[k] for k in changing], make)
+    results = dict(zip(changing, found))
+    return [*(results.get(k, x) for k, x in enumerate(carried)), trips]
 
 
 def rebuilt(tape: Tape) -> tuple[Builder, list[Place]]:

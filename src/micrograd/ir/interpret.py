@@ -17,7 +17,7 @@ def run(tape: Tape, arguments: Sequence[Any], most: int | None = None) -> list[A
     if len(arguments) != len(tape.params):
         raise ValueError(f"the tape takes {len(tape.params)} arguments, not {len(arguments)}")
     values = {param: list(x) if isinstance(x, (list, tuple)) else x for param, x in zip(tape.params, arguments)}
-    return _Run(values, most).body(tape)
+    return [list(x) if isinstance(x, tuple) else x for x in _Run(values, most).body(tape)]
 
 
 class _Run:

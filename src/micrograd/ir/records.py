@@ -163,7 +163,8 @@ class Needs:
             return 0 if loop and place is body.params[-1] else MOST + 1
         if place.op not in CHEAP:
             return MOST + 1
-        return min(1 + sum(map(self.cost, place.args)), MOST + 1)
+        # Indices are made of the numbers of iterations, by additions that a loop has anyway.
+        return min((place.kind != I64) + sum(map(self.cost, place.args)), MOST + 1)
 
     def cheap(self, place: Place) -> bool:
         """Return whether a place is computed again."""

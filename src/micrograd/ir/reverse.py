@@ -28,7 +28,10 @@ Record = tuple[Body, Place]
 
 
 class Cotangent(NamedTuple):
-    """The cotangent of a place, and whether it was given: the place of a bool, or CODED."""
+    """The cotangent of a place, and whether it was given: the place of a bool, or CODED.
+
+    Where the bool does not hold, the cotangent has no meaning.
+    """
 
     place: Place
     flag: Place | None
@@ -270,16 +273,25 @@ class _Adjoint:
             return
         b, old = self.builder, self.grads.get(place)
         if place in self.source.params:
-            flag = self.yes  # the end of the sweep: nobody asks whether it was given
+            # The end of the sweep: nobody asks whether it was given.
+            part, flag = self._masked(Cotangent(part, flag)), self.yes
         if old is None:
             self.grads[place] = Cotangent(part, flag)
             return
         sure = self.yes in (old.flag, flag) and not (old.flag is CODED and place in self.sums)
         if not sure and CODED in (old.flag, flag):
-            old, part, both = Cotangent(self._coded(old), CODED), self._coded(Cotangent(part, flag)), CODED
+            one, two, both = self._coded(old), self._coded(Cotangent(part, flag)), CODED
         else:
+            one, two = self._masked(old), self._masked(Cotangent(part, flag))
             both = self.yes if sure else b.emit("or", self._flag(old), self._flag(Cotangent(part, flag)))
-        self.grads[place] = Cotangent(b.emit("add", old.place, part), both)
+        self.grads[place] = Cotangent(b.emit("add", one, two), both)
+
+    def _masked(self, found: Cotangent) -> Place:
+        """Return a cotangent that changes no sum where it was not given."""
+        return found.place if found.flag is CODED else self._where(found.flag, found.place)
+
+    def _where(self, flag: Place, x: Place) -> Place:
+        return self.builder.emit("select", flag, x, self.builder.const(-0.0))
 
     def _flag(self, found: Cotangent) -> Place:
         """Return whether a cotangent was given."""
@@ -289,12 +301,12 @@ class _Adjoint:
 
     def _coded(self, found: Cotangent | None) -> Place:
         """Return a cotangent that is -0.0 where it was not given, and nowhere else."""
-        b, never = self.builder, self.builder.const(-0.0)
+        b = self.builder
         if found is None:
-            return never
+            return b.const(-0.0)
         if found.flag is CODED:
             return found.place
-        return b.emit("select", found.flag, b.emit("add", found.place, b.const(0.0)), never)
+        return self._where(found.flag, b.emit("add", found.place, b.const(0.0)))
 
     def _through(self, place: Place, which: object, found: Cotangent | None) -> Place:
         """Return a cotangent as a region takes it in or yields it: coded, unless it is known to be given each time.
@@ -379,13 +391,12 @@ class _Adjoint:
 
     def _backward_number(self, place: Place, found: Cotangent) -> None:
         b, flag, g = self.builder, self._flag(found), found.place
-        never = b.const(-0.0)
         if flag is self.no:
             return
         if place.op == "select":
             condition = self._primal(place.args[0])
             for here, a in zip((condition, b.emit("not", condition)), place.args[1:]):
-                self._give(a, b.emit("select", here, g, never), b.emit("and", here, flag))
+                self._give(a, g, b.emit("and", here, flag))
             return
         op = TABLE[place.op].op
         assert op is not None
@@ -398,7 +409,7 @@ class _Adjoint:
                 self._give(a, g, found.flag)
                 continue
             part = b.emit("neg", g) if slope.op == "const" and slope.attr == -1.0 else b.emit("mul", slope, g)
-            self._give(a, b.emit("select", flag, part, never), flag)
+            self._give(a, part, flag)
 
     def _backward_array(self, place: Place, found: Cotangent) -> None:
         b, op, args = self.builder, place.op, place.args
@@ -455,11 +466,16 @@ class _Adjoint:
         results = [(k, self.grads.pop(r)) for k, r in enumerate(place.results) if r in self.grads and r in self.active]
         if not results:
             return
-        outside = self._outside(place)
+        outside = [q for q in captured(place.bodies) if q in self.active]
         before = self.grads
         given = {q: before[q] for q in outside if q in before}
         # A number that has a cotangent already keeps it in both arms.
-        kept = {q for q, g in given.items() if is_array(q.kind) or g.flag is self.yes}
+        kept = {q for q, g in given.items() if g.flag is self.yes}
+
+        def total(q: Place) -> Place:
+            if is_array(q.kind):
+                return self._array(q)
+            return self.grads[q].place if q in kept else self._through(place, q, self.grads.get(q))
 
         def arm(inner: Body) -> list[Place]:
             self.grads = dict(given)
@@ -469,16 +485,17 @@ class _Adjoint:
                 else:
                     self._give(inner.yields[k], g.place, g.flag)
             self._backward(inner)
-            return [self.grads[q].place if q in kept else self._through(place, q, self.grads.get(q)) for q in outside]
+            return [total(q) for q in outside]
 
         then, otherwise = place.bodies
         found = b.choose(self._primal(place.args[0]), lambda: arm(then), lambda: arm(otherwise))
         self.grads = before
-        for q, total in zip(outside, found):
-            if total.op == "const" and repr(total.attr) == "-0.0":
+        for q, g in zip(outside, found):
+            if g.op == "const" and repr(g.attr) == "-0.0":
                 self.grads.pop(q, None)
             else:
-                self.grads[q] = Cotangent(total, given[q].flag if q in kept else self._went(place, q))
+                coded = is_array(q.kind) or not self._sure(place, q)
+                self.grads[q] = Cotangent(g, CODED if coded and q not in kept else self.yes)
 
     def _backward_loop(self, place: Place) -> None:
         b, (inner,) = self.builder, place.bodies
