@@ -27,7 +27,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help site editor demo test test-slow test-core test-parallel test-dist test-pyodide test-lowest test-newest dist dist-pure docs docs-links lint bench bench-eager bench-gpu bench-gradbench corpus accuracy orders fuzz fuzz-loaders mutants trust faults sanitize sanitize-threads windows ops setup clean
+.PHONY: help site editor demo test test-slow test-core test-parallel test-dist test-pyodide test-lowest test-newest dist dist-pure wheels docs docs-links lint bench bench-eager bench-gpu bench-gradbench corpus accuracy orders fuzz fuzz-loaders mutants trust faults sanitize sanitize-threads windows ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -56,7 +56,7 @@ docs: $(DEV) $(ENGINE)  ## build the documentation site into docs/_build/html; a
 	@echo "open docs/_build/html/index.html"
 
 site: $(DEV) $(ENGINE)  ## build the course, the explorer, the theatre and the browser workshop into build/site (needs npm)
-	test -e node_modules/pyodide || npm install --silent --no-save --no-package-lock pyodide
+	test -e node_modules/pyodide || npm ci --silent
 	$(BIN)/python -m micrograd learn --site build/site --pyodide node_modules/pyodide
 	@echo "serve it: python3 -m http.server --directory build/site"
 
@@ -81,8 +81,12 @@ dist-pure: $(DEV) $(ENGINE)  ## build a wheel without the C engine, for Pyodide 
 	CC=false CXX=false $(BIN)/python -m build --quiet --wheel --outdir dist
 	$(BIN)/python tools/check_dist.py dist
 
+wheels:  ## wheels for this system, in wheelhouse, by the cibuildwheel that tools/cibuildwheel.txt pins (needs a container on Linux)
+	$(PYTHON) -m pip install --quiet --require-hashes --no-deps --only-binary :all: -r tools/cibuildwheel.txt
+	$(PYTHON) -m cibuildwheel --output-dir wheelhouse
+
 test-pyodide: dist-pure  ## run the pure wheel in Pyodide, under node
-	test -e node_modules/pyodide || npm install --silent --no-save --no-package-lock pyodide
+	test -e node_modules/pyodide || npm ci --silent
 	node tools/try_pyodide.mjs dist
 
 test-core: $(MADE)  ## the tests of the engine, with pytest alone: what a new or unusual (free-threaded) interpreter can run

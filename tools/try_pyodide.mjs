@@ -1,4 +1,4 @@
-// Run the pure wheel of a folder in Pyodide, under node: `npm install --no-save pyodide`, then `node tools/try_pyodide.mjs dist`.
+// Run the pure wheel of a folder in Pyodide, under node: `npm ci`, then `node tools/try_pyodide.mjs dist`.
 import { readFileSync, readdirSync } from "node:fs";
 import { loadPyodide } from "pyodide";
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -129,6 +131,39 @@ class TestFiles:
         for n in range(len(content)):
             (place / "a.o").write_bytes(content[:n])
             assert cache.load("a.o") is None, n
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no FIFOs")
+    def test_what_is_no_plain_file_is_not_opened(self, place, monkeypatch):
+        """A FIFO would wait for somebody who writes to it, and a device may give bytes without an end."""
+        cache.save("a.o", b"some machine code")
+        folder = cache.directory()
+        os.mkfifo(folder / "fifo.o")
+        os.symlink(folder / "fifo.o", folder / "link.o")
+        os.symlink("/dev/zero", folder / "zero.o")
+        os.mkdir(folder / "folder.o")
+        opened = []
+        for module in (os, io):
+            real = module.open
+            monkeypatch.setattr(
+                module, "open", lambda path, *a, real=real, **k: opened.append(path) or real(path, *a, **k)
+            )
+        for name in ("fifo.o", "link.o", "zero.o", "folder.o"):
+            assert cache.load(name) is None
+        assert opened == []
+        assert cache.load("a.o") == b"some machine code" and opened
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no FIFOs")
+    def test_a_file_that_becomes_a_fifo_before_it_is_opened_is_not_waited_for(self, place, monkeypatch):
+        cache.save("a.o", b"some machine code")
+        path, real = cache.directory() / "a.o", os.open
+
+        def exchanged(name, *how):
+            os.unlink(name)
+            os.mkfifo(name)
+            return real(name, *how)
+
+        monkeypatch.setattr(os, "open", exchanged)
+        assert cache.load("a.o") is None and stat.S_ISFIFO(path.stat().st_mode)
 
     def test_many_threads_write_one_file(self, place):
         with ThreadPoolExecutor(8) as pool:

@@ -1,7 +1,7 @@
 """axe-core finds nothing on the page, in any state, light and dark, wide and narrow.
 
 axe-core is a test asset that is not part of this repository (MPL-2.0, 550 kB): AXE_PATH names its axe.min.js, or
-`npm install axe-core` anywhere above this folder.
+`npm ci` installs the version that package-lock.json pins.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def find() -> Path | None:
 
 
 AXE = find()
-pytestmark = pytest.mark.skipif(AXE is None, reason="axe-core is not installed (npm install axe-core, or AXE_PATH)")
+pytestmark = pytest.mark.skipif(AXE is None, reason="axe-core is not installed (npm ci, or AXE_PATH)")
 
 
 def wrong(page: Any) -> list[str]:

@@ -14,7 +14,7 @@ from micrograd.learn.course import site
 
 __all__ = ["course_file"]  # a fixture of the other file
 Visit = Callable[..., Any]
-pytestmark = pytest.mark.skipif(AXE is None, reason="axe-core is not installed (npm install axe-core, or AXE_PATH)")
+pytestmark = pytest.mark.skipif(AXE is None, reason="axe-core is not installed (npm ci, or AXE_PATH)")
 
 
 def answered(page: Any) -> None:

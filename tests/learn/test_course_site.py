@@ -1,7 +1,7 @@
 """The static site: its files, and the workshop in the browser, with Python in the page and the network blocked.
 
 Pyodide is a test asset that is not part of this repository (14 MB): PYODIDE_PATH names its unpacked npm package, or
-`npm install pyodide` anywhere above this folder.
+`npm ci` installs the version that package-lock.json pins.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def find() -> Path | None:
 
 
 PACKAGE = find()
-MISSING = pytest.mark.skipif(PACKAGE is None, reason="pyodide is not installed (npm install pyodide, or PYODIDE_PATH)")
+MISSING = pytest.mark.skipif(PACKAGE is None, reason="pyodide is not installed (npm ci, or PYODIDE_PATH)")
 
 
 def needs_pyodide(test: Any) -> Any:

@@ -11,14 +11,15 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import Queue
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from theatre_runs import make, run
 
 from micrograd import Value, losses, train
 from micrograd.learn import audience, watch
-from micrograd.learn.live import MAX_PAGES
+from micrograd.learn.live import MAX_PAGES, LiveAnswer, LiveSite
 from micrograd.learn.record import Record, encoded
 
 Visit = Callable[..., Any]
@@ -172,6 +173,39 @@ def test_only_this_page_may_ask(served: Any) -> None:
     server.site.open = MAX_PAGES
     assert get(server, "/events")[0] == 503
     server.site.open = 0
+
+
+def test_pages_that_ask_at_the_same_time_do_not_exceed_the_limit() -> None:
+    """Each page asks while the one before has been let in and has not got its headers yet."""
+    site = LiveSite(lambda: "", cast(Any, None), 80)
+    admitted: list[int] = []
+    statuses: list[int] = []
+
+    class Page(LiveAnswer):
+        path, command, headers = "/events", "GET", cast(Any, {"Host": "localhost:80"})
+        server = cast(Any, SimpleNamespace(site=site, was_read=lambda _: None))
+
+        def __init__(self, others: int) -> None:
+            self.others = others
+            self.connection = cast(Any, SimpleNamespace(settimeout=lambda _: None))
+
+        def send_response(self, code: int, message: str | None = None) -> None:
+            admitted.append(site.open)
+            if self.others:
+                Page(self.others - 1).reply()
+
+        def send_header(self, keyword: str, value: str) -> None: ...
+
+        def end_headers(self) -> None: ...
+
+        def send(self, status: int, kind: str, body: bytes) -> None:
+            statuses.append(status)
+
+        def stream(self, site: Any) -> None: ...
+
+    Page(2 * MAX_PAGES).reply()
+    assert len(admitted) == MAX_PAGES == max(admitted) and statuses == [503]
+    assert (site.open, site.served) == (0, MAX_PAGES)
 
 
 def test_a_page_that_does_not_read_does_not_stop_the_training(served: Any) -> None:

@@ -160,3 +160,62 @@ def test_labels_with_control_characters_give_valid_drawings(twin):
     from micrograd.learn.draw import draw_dot
 
     ElementTree.fromstring(draw_dot(twin.Value(1.0, label="a\x00\x1b\ud800<&") * 2)._repr_svg_())
+
+
+CLASSES = """
+import gc, random
+from micrograd import Value
+
+class Slotted(Value):
+    __slots__ = ()
+
+class Other(Value):
+    __slots__ = ()
+
+put = object.__dict__["__class__"].__set__
+
+def assign(v, kind, how):
+    try:
+        how(v, kind)
+    except TypeError:  # the layouts differ
+        pass
+
+v = Value(1.0)
+put(v, Slotted)
+del v
+gc.collect()
+
+rng, pool, kinds = random.Random(1), [], [Value, Slotted, Other]
+for i in range(20000):
+    what = rng.random()
+    if what < 0.3 or len(pool) < 3:
+        pool.append(rng.choice(kinds)(rng.random()))
+    elif what < 0.6:
+        a, b = rng.sample(pool, 2)
+        pool.append(a * b + 1.0)
+    elif what < 0.8:
+        assign(rng.choice(pool), rng.choice(kinds), rng.choice([put, lambda v, kind: setattr(v, "__class__", kind)]))
+    elif what < 0.95:
+        pool.pop(rng.randrange(len(pool)))
+    elif what < 0.97:
+        rng.choice(pool).backward()
+    else:
+        try:
+            rng.choice(pool).label = pool
+        except AttributeError:
+            pass
+    if len(pool) > 200:
+        del pool[:150]
+    if i % 2000 == 0:
+        gc.collect()
+a = b = None
+pool.clear()
+gc.collect()
+print(sum(isinstance(x, Value) for x in gc.get_objects()))
+"""
+
+
+def test_values_that_are_given_another_class_are_freed(run_python):
+    """CPython begins to track what is of a subclass before it is freed; it ended in a segmentation fault."""
+    done = run_python(CLASSES)
+    assert done.returncode == 0 and done.stdout.strip() == "0", (done.returncode, done.stdout, done.stderr)

@@ -66,13 +66,22 @@ def limit() -> float:
     return 1e6 * (size if size >= 0 else LIMIT)
 
 
+def _content(path: Path) -> bytes:
+    """The bytes of a plain file; nothing of anything else, which is not opened: a FIFO would wait for somebody who writes."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        return b""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as file:  # it may have been exchanged since
+        return file.read() if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+
+
 def load(key: str) -> bytes | None:
     """The code that is kept under a name, marked as used now; None where there is none, or where the file is not as written."""
     path = directory()
     if path is None:
         return None
     try:
-        content = (path / key).read_bytes()
+        content = _content(path / key)
     except OSError:
         return None
     code = content[DIGEST:]

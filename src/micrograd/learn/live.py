@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 from micrograd.learn.loopback import HTML, JSON, SECONDS, Answer, BadRequest, Headers, LocalServer, LocalSite, dump
@@ -28,6 +28,20 @@ class LiveSite(LocalSite):
         self._page, self.record = page, record
         self.open = 0  # pages that are reading
         self.served = 0  # pages that have everything
+        self._counting = Lock()
+
+    def enter(self) -> None:
+        """Count one more page that is reading, if there is room."""
+        with self._counting:
+            if self.open >= MAX_PAGES:
+                raise BadRequest(503, f"{MAX_PAGES} pages are open already")
+            self.open += 1
+
+    def leave(self, served: bool) -> None:
+        """Count one page less, and whether it has everything."""
+        with self._counting:
+            self.open -= 1
+            self.served += served
 
     def answer(self, method: str, path: str, headers: Headers, body: Callable[[int], bytes]) -> Any:
         """The status, content type and body of the reply to one request."""
@@ -61,23 +75,27 @@ class LiveAnswer(Answer):
             return
         try:
             site.check(self.headers)
-            if site.open >= MAX_PAGES:
-                raise BadRequest(503, f"{MAX_PAGES} pages are open already")
+            site.enter()
         except BadRequest as bad:
             self.send(bad.status, JSON, dump(bad.more))
             return
-        self.server.was_read(self.connection)
-        self.connection.settimeout(SECONDS)  # a page that does not read for so long is gone
-        self.send_response(200)
-        for name, x in (("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("Connection", "close")):
-            self.send_header(name, x)
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.end_headers()
-        site.open += 1
+        served = False
         try:
+            self.server.was_read(self.connection)
+            self.connection.settimeout(SECONDS)  # a page that does not read for so long is gone
+            self.send_response(200)
+            for name, x in (
+                ("Content-Type", "text/event-stream"),
+                ("Cache-Control", "no-store"),
+                ("Connection", "close"),
+            ):
+                self.send_header(name, x)
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.end_headers()
             self.stream(site)
+            served = True
         finally:
-            site.open -= 1
+            site.leave(served)
 
     def stream(self, site: Any) -> None:
         """Send what is new, then what is left, then that it is over."""
@@ -90,7 +108,6 @@ class LiveAnswer(Answer):
                 self.wfile.write(b"data: " + dump(message) + b"\n\n")
             elif record.ended:
                 self.wfile.write(b"event: ended\ndata: {}\n\n")
-                site.served += 1
                 return
             else:
                 self.wfile.write(b": the run goes on\n\n")

@@ -173,6 +173,8 @@ static void free_dead(void) {
 }
 
 void value_dealloc(Node *n) {
+    /* A Value that was given the class of a subclass: CPython tracks it before it gets here. */
+    if (!Py_IS_TYPE((PyObject *)n, ValueType) && !(n->flags & TRACKED) && PyObject_GC_IsTracked((PyObject *)n)) n->flags |= TRACKED;
     if (freeing) {
         wait_to_be_freed(n);
         return;
