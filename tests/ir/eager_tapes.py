@@ -52,4 +52,4 @@ def gradient(tape: Tape, arguments: list[Any], of: int, wrt: list[int]) -> tuple
     if isinstance(y, Value):
         y.backward()
     found = [[v.grad for v in leaves[k]] if isinstance(leaves[k], list) else leaves[k].grad for k in wrt]
-    return [[data(item) for item in y] if isinstance(y, list) else data(y) for y in yields], found
+    return [[data(item) for item in y] if isinstance(y, (list, tuple)) else data(y) for y in yields], found
