@@ -36,7 +36,7 @@ class Known:
         self.forms: dict[int, Affine] = {}
         self.low: dict[int, int] = {}  # the least that a place can be
         self.facts: list[dict[tuple[tuple[int, int], ...], int]] = [{}]
-        self._alive: list[Place] = []  # so that no id is used twice
+        self.places: dict[int, Place] = {}  # the place of each id; so no id is used twice
 
     def of(self, place: Place) -> Affine:
         """Return the affine form of a whole number."""
@@ -45,13 +45,13 @@ class Known:
         found = self.forms.get(id(place))
         if found is None:
             found = self.forms[id(place)] = Affine(((id(place), 1),))
-            self._alive.append(place)
+            self.places[id(place)] = place
         return found
 
     def define(self, place: Place, form: Affine) -> None:
         """Write down the form of a new place."""
         self.forms[id(place)] = form
-        self._alive.append(place)
+        self.places[id(place)] = place
 
     def at_least(self, place: Place, low: int) -> None:
         """Write down that a place is at least so much, everywhere."""

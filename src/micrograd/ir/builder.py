@@ -11,6 +11,18 @@ from micrograd.ir.forms import ARRAY_OPS, ARRAYS, BOOL, F64, I64, TABLE, Body, P
 Results = list[Place]
 
 
+class Scope:
+    """A body that is being made: what it has already, and what is known inside of it."""
+
+    __slots__ = ("body", "seen", "truth", "facts")
+
+    def __init__(self) -> None:
+        self.body = Body()
+        self.seen: dict[object, Place] = {}
+        self.truth: dict[Place, bool] = {}
+        self.facts: dict[tuple[tuple[int, int], ...], int] = {}
+
+
 class Builder:
     """A tape that is being made. Instructions go to the end of the body that is open."""
 
@@ -21,12 +33,18 @@ class Builder:
         self.truth: list[dict[Place, bool]] = [{}]  # what is known of bools in each open body
         self.known = Known()
         self.constants: dict[Any, Place] = {}
+        self.home: dict[Place, Body] = {}  # the body that each place is in
         self.params = [self._param(self.tape, kind) for kind in kinds]
 
     def _param(self, body: Body, kind: str) -> Place:
         param = Place("param", (), kind)
         body.params.append(param)
+        self.home[param] = body
         return param
+
+    def param(self, kind: str) -> Place:
+        """Add a param to the open body."""
+        return self._param(self.open[-1], kind)
 
     def finish(self, yields: Sequence[Place]) -> Tape:
         """Return the tape, which yields these places."""
@@ -65,7 +83,12 @@ class Builder:
     def append(self, place: Place) -> Place:
         """Add an instruction to the open body as it is."""
         self.open[-1].code.append(place)
+        self.home[place] = self.open[-1]
         return place
+
+    def visible(self, place: Place) -> bool:
+        """Return whether the open body can read a place."""
+        return place.op == "const" or self.home[place] in self.open
 
     def _kind(self, op: str, args: Sequence[Place]) -> str:
         if op in TABLE:
@@ -301,12 +324,33 @@ class Builder:
 
     # ---- regions
 
+    def enter(self, scope: Scope | None = None) -> Scope:
+        """Open a new body inside of the open one, or one again that has been left; `leave` closes it."""
+        scope = scope or Scope()
+        self.open.append(scope.body)
+        self.seen.append(scope.seen)
+        self.truth.append(scope.truth)
+        self.known.facts.append(scope.facts)
+        return scope
+
+    def leave(self) -> None:
+        """Close the body that was opened last. It is part of the tape only if a region has it."""
+        self._leave()
+
+    def splice(self, scope: Scope) -> None:
+        """Add what a body that has been left contains to the open body, where it is known to run."""
+        for place in scope.body.code:
+            self.append(place)
+            for result in place.results:
+                self.home[result] = self.open[-1]
+        self.seen[-1].update(scope.seen)
+        self.truth[-1].update(scope.truth)
+        for terms, constant in scope.facts.items():
+            known = self.known.facts[-1]
+            known[terms] = min(constant, known.get(terms, constant))
+
     def _enter(self, params: Sequence[str] = ()) -> Body:
-        body = Body()
-        self.open.append(body)
-        self.seen.append({})
-        self.truth.append({})
-        self.known.facts.append({})
+        body = self.enter().body
         for kind in params:
             self._param(body, kind)
         return body
@@ -319,6 +363,8 @@ class Builder:
         """Add a region to the open body, with results of these kinds."""
         place.results = [Place("result", (place,), kind, k) for k, kind in enumerate(kinds)]
         self.append(place)
+        for result in place.results:
+            self.home[result] = self.open[-1]
         return place.results
 
     def choose(

@@ -1,0 +1,33 @@
+"""Why the front end does not follow a function."""
+
+from __future__ import annotations
+
+from micrograd.errors import TraceError
+
+
+class Refused(TraceError):
+    """A function does something that the front end does not follow. The message gives the fact, the line and the reason."""
+
+    def __init__(self, fact: str, reason: str = "", where: str = "") -> None:
+        super().__init__(fact, reason, where)
+        self.fact, self.reason, self.where = fact, reason, where
+
+    def __str__(self) -> str:
+        at = f", at {self.where}" if self.where else ""
+        return f"{self.fact}{at}" + (f"\n  {self.reason}" if self.reason else "")
+
+
+class Unrollable(Exception):
+    """A loop cannot stay a loop; it may be unrolled instead. `needed` names a variable that is read after the loop."""
+
+    def __init__(self, reason: str, needed: str | None = None) -> None:
+        super().__init__(reason)
+        self.needed, self.where = needed, ""
+
+
+class Restart(Exception):
+    """The heap in front of a loop must be another one: a list has to be an array there. `change` makes it so."""
+
+    def __init__(self, location: int, change: object) -> None:
+        super().__init__(location)
+        self.location, self.change = location, change

@@ -1,0 +1,219 @@
+"""What comes from outside of the function: constants, global variables, attributes, and the guards on them."""
+
+from __future__ import annotations
+
+import collections
+import sys
+import types
+from typing import Any, NamedTuple
+
+from micrograd.abstract.builtin import Builtins
+from micrograd.abstract.errors import Refused
+from micrograd.abstract.values import NONE, TRUE, Cell, Const, Mark, Ref, Tuple, Value, same_object
+
+_MISSING = Mark("missing")
+_SIMPLE = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.BuiltinFunctionType, Mark,
+           types.FunctionType, type(Ellipsis), type(NotImplemented))  # fmt: skip
+_STANDARD = frozenset(sys.stdlib_module_names) | {"micrograd"}
+
+
+class Guard(NamedTuple):
+    """Something that was read from outside: the tape is right as long as it is what it was.
+
+    how: "global" (owner: the variables of a module), "missing" (no such global variable, so that a builtin is meant),
+    "cell" (owner: the cell of a closure), "attribute", "static" (owner: a class, and what its `__dict__` has), "default"
+    (owner: a function), "contents" (owner: a list, a dict, a set, an array or an object; value: what it contained),
+    "argument" (owner: None, name: the path of the argument).
+    """
+
+    how: str
+    owner: Any
+    name: Any
+    value: Any
+
+    def holds(self) -> bool:
+        """Return whether it is still what it was. An argument is for the caller to compare."""
+        return _same(self.now(), self.value)
+
+    def now(self) -> Any:
+        """Return what is there now."""
+        if self.how == "global":
+            return self.owner.get(self.name, _MISSING)
+        if self.how == "missing":
+            return _MISSING if self.name not in self.owner else None
+        if self.how == "cell":
+            try:
+                return self.owner.cell_contents
+            except ValueError:
+                return _MISSING
+        if self.how == "attribute":
+            return getattr(self.owner, self.name, _MISSING)
+        if self.how == "static":
+            return _in_class(self.owner, self.name)
+        if self.how == "default":
+            return _default(self.owner, self.name)
+        if self.how == "contents":
+            return contents(self.owner)
+        return self.value
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple) and isinstance(b, tuple) and type(a) is type(b):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return same_object(a, b) or (isinstance(a, types.MethodType) and bool(a == b))
+
+
+def _in_class(cls: type, name: str) -> Any:
+    for owner in cls.__mro__:
+        if name in vars(owner):
+            found = vars(owner)[name]
+            return found.__func__ if isinstance(found, staticmethod | classmethod) else found
+    return _MISSING
+
+
+def _default(function: types.FunctionType, name: str) -> Any:
+    code = function.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    values = function.__defaults__ or ()
+    found = dict(zip(positional[len(positional) - len(values) :], values)) | (function.__kwdefaults__ or {})
+    return found.get(name, _MISSING)
+
+
+def contents(x: Any) -> Any:
+    """Return what an object contains, as a tuple that can be compared."""
+    if isinstance(x, dict):
+        return tuple(x.items())
+    if isinstance(x, list | collections.deque | set | frozenset):
+        return tuple(x)
+    if type(x).__module__ == "numpy":
+        return (str(x.dtype), x.shape, x.tobytes())
+    return tuple(vars(x).items()) if hasattr(x, "__dict__") else ()
+
+
+class Outside(Builtins):
+    """Reads what is outside."""
+
+    def globals_of(self, frame: int) -> Any:
+        return self.frames[frame].names
+
+    def note_missing(self, space: dict[str, Any], name: str) -> None:
+        self.guard("missing", space, name, _MISSING)
+
+    def guard(self, how: str, owner: Any, name: Any, value: Any) -> None:
+        """Write down what was read."""
+        key = how, id(owner), name
+        if key not in self.guards:
+            self.guards[key] = Guard(how, owner, name, value)
+
+    def read_from_outside(self, how: str, owner: Any, name: Any, x: Any) -> Value:
+        if not _is_standard(owner, how):
+            self.guard(how, owner, name, x)
+        return self.constant(x)
+
+    def constant(self, x: Any) -> Value:
+        """Return a Python object as a value: lists, dicts and objects become cells, once."""
+        if isinstance(x, _SIMPLE):
+            return Const(x)
+        if isinstance(x, tuple):
+            return Tuple([self.constant(y) for y in x], type(x))
+        if isinstance(x, range):
+            return Tuple([Const(x.start), Const(x.stop), Const(x.step)], range)
+        if isinstance(x, slice):
+            return Tuple([self.constant(y) for y in (x.start, x.stop, x.step)], slice)
+        if type(x).__module__ == "numpy" and getattr(x, "shape", None) == () and hasattr(x, "item"):
+            return Const(x.item())
+        known = self.imported.get(id(x))
+        if known is not None:
+            ref, _ = known
+            assert isinstance(ref, Ref)
+            if ref.location not in self.heap:
+                self.show_everywhere(ref.location, self.first_cells[ref.location])
+            return ref
+        if not self._is_container(x):
+            return Const(x)
+        return self._imported(x)
+
+    def _is_container(self, x: Any) -> bool:
+        if isinstance(x, list | dict | set | frozenset | collections.deque):
+            return True
+        cls = type(x)
+        if cls.__module__ == "numpy":
+            return cls.__name__ == "ndarray"
+        if cls.__name__ == "Value" and cls.__module__.startswith("micrograd"):
+            raise Refused("a Value from outside of the function is used", "Pass it in as an argument.")
+        if isinstance(x, BaseException | types.MethodType | property) or (callable(x) and cls.__module__ in _STANDARD):
+            return False
+        return hasattr(x, "__dict__") and cls.__module__.split(".")[0] not in _STANDARD
+
+    def place_outside(self, x: Any) -> Ref:
+        """Return a new location for an object from outside."""
+        ref = Ref(-1 - len(self.outer))
+        self.outer.append(ref.location)
+        self.imported[id(x)] = ref, x
+        return ref
+
+    def show_everywhere(self, at: int, cell: Value) -> None:
+        """Put an object from outside onto the heap: it was there before any loop began."""
+        self.first_cells[at] = cell
+        self.heap[at] = cell
+        for heap in self.rolls:
+            heap.setdefault(at, cell)
+
+    def _imported(self, x: Any) -> Ref:
+        ref = self.place_outside(x)
+        self.show_everywhere(ref.location, Cell(("list", list), ()))  # it may contain itself
+        self.guard("contents", x, "", contents(x))
+        self.show_everywhere(ref.location, self._cell_of(x))
+        return ref
+
+    def _cell_of(self, x: Any) -> Cell:
+        if isinstance(x, dict):
+            return Cell(("dict", tuple(x), type(x)), [self.constant(y) for y in x.values()])
+        if isinstance(x, set | frozenset):
+            return Cell(("set", tuple(x)), [TRUE] * len(x))
+        if isinstance(x, list | collections.deque):
+            if getattr(x, "maxlen", None) is not None:
+                raise Refused("a deque with a maximal length")
+            return Cell(("list", type(x)), [self.constant(y) for y in x])
+        if type(x).__module__ == "numpy":
+            if x.dtype.kind not in "fiub":
+                raise Refused(f"a NumPy array of {x.dtype}")
+            items = [x[i] if x.ndim > 1 else x[i].item() for i in range(len(x))]
+            return Cell(("list", type(x)), [self.constant(y) for y in items])
+        return Cell(("object", type(x), tuple(vars(x))), [self.constant(y) for y in vars(x).values()])
+
+    def frame_from_outside(self, function: types.FunctionType) -> int | None:
+        """Return the frame with the variables that a function object takes from functions around it."""
+        if not function.__closure__:
+            return self.module_frame(function)
+        known = self.imported.get(id(function.__closure__))
+        if known is not None and isinstance(known[0], Ref):
+            at = known[0].location
+            if at not in self.heap:
+                self.show_everywhere(at, self.first_cells[at])
+            return at
+        ref = self.place_outside(function.__closure__)
+        self.frames[ref.location] = self.space(function.__globals__)
+        names = function.__code__.co_freevars
+        self.show_everywhere(ref.location, Cell(("frame", names, None), [NONE] * len(names)))
+        values = []
+        for name, cell in zip(names, function.__closure__):
+            try:
+                values.append(self.read_from_outside("cell", cell, name, cell.cell_contents))
+            except ValueError:
+                raise Refused(f"the variable {name} of a function around is unbound") from None
+        self.show_everywhere(ref.location, Cell(("frame", names, None), values))
+        return ref.location
+
+    def module_frame(self, function: types.FunctionType) -> int | None:
+        return None
+
+
+def _is_standard(owner: Any, how: str) -> bool:
+    """Return whether something belongs to Python or to this package, which do not change."""
+    if how == "global":
+        return str(owner.get("__name__", "")).split(".")[0] in _STANDARD
+    if isinstance(owner, types.ModuleType):
+        return owner.__name__.split(".")[0] in _STANDARD
+    module = getattr(owner, "__module__", None) or type(owner).__module__
+    return str(module).split(".")[0] in _STANDARD
