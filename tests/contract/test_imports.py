@@ -34,6 +34,7 @@ LAYERS = [
         "typed",
         "nested",
     ],
+    ["abstract"],
     ["tape"],
     ["transforms", "jacobians", "custom", "rematerialize", "stage"],
     ["compile"],
