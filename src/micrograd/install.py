@@ -67,9 +67,27 @@ def require(module: str, user: str, package: str, extra: str = "") -> Any:
 
     try:
         return import_module(module)
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as reason:
+        if reason.name is not None and reason.name.split(".")[0] != module.split(".")[0]:
+            raise  # it is there, and something that it needs is not
         how = command(extra) if extra else command_for(package)
         raise ImportError(f"{user} needs {package}, which is not installed\n  Install it with: {how}") from None
+
+
+def why_not(user: str, package: str, reason: Exception, extra: str) -> str:
+    """Return what is wrong where a package that `user` needs could not be imported, and the way out.
+
+    >>> from micrograd import install
+    >>> print(install.why_not("vmap", "NumPy", ImportError("cannot load module"), "jit"))
+    vmap needs NumPy, which is installed but cannot be imported: cannot load module
+      If an import of it was interrupted before, as by Ctrl-C, start Python again.
+    """
+    if isinstance(reason, ModuleNotFoundError) and reason.name in (None, package.lower()):
+        return f"{user} needs {package}, which is not installed\n  Install it with: {command(extra)}"
+    return (
+        f"{user} needs {package}, which is installed but cannot be imported: {reason}\n"
+        "  If an import of it was interrupted before, as by Ctrl-C, start Python again."
+    )
 
 
 def native_way_out(reason: str = "") -> str:

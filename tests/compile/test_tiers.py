@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import importlib
 import itertools
 import threading
@@ -100,11 +101,12 @@ class TestWithoutAThread:
 
     @pytest.fixture(autouse=True)
     def no_thread(self, monkeypatch):
-        def refuse(self):
+        def refuse(*_):
             raise RuntimeError("can't start new thread")
 
-        monkeypatch.setattr(worker, "_worker", None)
-        monkeypatch.setattr(threading.Thread, "start", refuse)
+        for thread in (worker._background, worker._llvm):
+            monkeypatch.setattr(thread, "ident", None)
+        monkeypatch.setattr(_thread, "start_new_thread", refuse)
 
     def test_the_first_call_compiles(self):
         f = jit(lambda x: x * x + 1)

@@ -7,6 +7,7 @@ from typing import Any
 from micrograd import install
 from micrograd.compile import axes as axes_of
 from micrograd.compile.compared import classes_of
+from micrograd.compile.worker import interrupted_later
 from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.objects import flatten_object, static_shape
@@ -23,11 +24,10 @@ class Rows:
         self, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any, static: tuple[int, ...] = ()
     ) -> None:
         try:
-            import numpy as np
-        except ImportError:
-            raise CompileError(
-                f"vmap needs NumPy, which is not installed\n  Install it with: {install.command('jit')}"
-            ) from None
+            with interrupted_later():  # NumPy cannot be imported again after an import that was interrupted
+                import numpy as np
+        except ImportError as reason:
+            raise CompileError(install.why_not("vmap", "NumPy", reason, "jit")) from None
 
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
         if len(axes) != len(args):

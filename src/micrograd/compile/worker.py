@@ -1,18 +1,36 @@
-"""Compiling in the background, on one thread; and asking that nothing be compiled in the background."""
+"""The threads that compile: one that works in the background, and one that makes all calls into LLVM.
+
+Python runs the handlers of signals in the main thread, between any two instructions there. An exception that a handler raises,
+as KeyboardInterrupt at Ctrl-C, can therefore strike after a lock was taken and before a `try` is reached that would release it:
+in llvmlite, in queue, in threading and in the import of a module. So whatever takes such a lock runs on a thread of its own,
+and the main thread does nothing but wait for it at a plain lock, where an exception does no harm.
+"""
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import contextlib
+import ctypes
 import os
 import queue
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
-_jobs: queue.Queue[Callable[[], None] | None] = queue.Queue()
-_worker: threading.Thread | None = None
-_worker_lock = threading.Lock()
+from micrograd.engine import NATIVE
+
+T = TypeVar("T")
+
+IDLE = 1.0  # seconds without work after which memory is given back
+MUCH = 32e6  # bytes that LLVM has left free, from which on they are given back
+LEFT, FREED = (
+    100,
+    45_000,
+)  # bytes for each character of text, and for each kernel that is dropped (tools/kernel_memory.py)
+
 _local = threading.local()  # .waiting: how many compile_first() blocks this thread is in
 _after_fork_hooks: list[Callable[[], None]] = []
 
@@ -36,51 +54,228 @@ def must_wait() -> bool:
     return getattr(_local, "waiting", 0) > 0
 
 
-def in_background(job: Callable[[], None]) -> None:
-    """Run a job on the compiling thread, after the jobs that are already waiting; at once where no thread can be started."""
-    if _has_worker():
-        _jobs.put(job)
-    else:
-        _run(job)
+class Worker:
+    """A thread that runs jobs in order. It is started with the first job, and never waited for when the process ends.
 
+    It is a thread of _thread: starting one of threading takes locks that an interrupt may leave locked.
+    """
 
-def _has_worker() -> bool:
-    """Whether the compiling thread runs, after starting it where it does not."""
-    global _worker
-    with _worker_lock:
-        if _worker is None:
-            thread = threading.Thread(target=_work, name="micrograd-compile", daemon=True)
+    def __init__(self, idle: Callable[[], None]) -> None:
+        self.idle = idle
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin again without a thread: in a forked process it does not exist, and what it held is held by nobody."""
+        self.jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self.ident: int | None = None
+        self._lock = _thread.allocate_lock()
+
+    def runs(self) -> bool:
+        """Whether the thread runs, after starting it where it does not."""
+        if self.ident is None:
+            with self._lock:
+                if self.ident is None:
+                    try:
+                        self.ident = _thread.start_new_thread(self._work, (self.jobs,))
+                    except (
+                        RuntimeError
+                    ):  # a limit of the system, an interpreter that is ending, an isolated subinterpreter
+                        return False
+        return True
+
+    def is_here(self) -> bool:
+        """Whether this is the thread."""
+        return self.ident == _thread.get_ident()
+
+    def put(self, job: Callable[[], None]) -> None:
+        """Let the thread run a job after those that are already waiting; run it at once where no thread can be started."""
+        if self.runs():
+            self.jobs.put(job)
+        else:
+            _run(job)
+
+    def _work(self, jobs: queue.SimpleQueue[Callable[[], None]]) -> None:
+        sys.settrace(threading.gettrace())  # as threading does for its threads
+        sys.setprofile(threading.getprofile())
+        while True:
             try:
-                thread.start()
-            except RuntimeError:  # a limit of the system, an interpreter that is ending, an isolated subinterpreter
-                return False
-            _worker = thread
-            atexit.register(_stop)
-    return True
-
-
-def _work() -> None:
-    while (job := _jobs.get()) is not None:
-        _run(job)
+                job = jobs.get(timeout=IDLE)
+            except queue.Empty:
+                self.idle()
+                job = jobs.get()
+            _run(job)
+            del job  # and with it what the job holds, before the next one comes
 
 
 def _run(job: Callable[[], None]) -> None:
     try:
         job()
     except Exception:  # reported as for any thread; the jobs behind it are still done
-        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
+        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), None)))
+
+
+@contextlib.contextmanager
+def interrupted_later() -> Iterator[None]:
+    """Keep a Ctrl-C until the end of the block, for code that takes locks in the main thread."""
+    before = signal.getsignal(signal.SIGINT)
+    came: list[Any] = []
+    mine = _thread.get_ident() == threading.main_thread().ident and callable(before)
+    try:
+        if mine:
+            signal.signal(signal.SIGINT, lambda _, frame: came.append(frame))
+    except ValueError:  # another interpreter than the main one
+        mine = False
+    try:
+        yield
+    finally:
+        if mine:
+            signal.signal(signal.SIGINT, before)
+    if came and callable(before):
+        before(signal.SIGINT, came[0])
+
+
+# ---- in the background
+
+
+def in_background(job: Callable[[], None]) -> None:
+    """Run a job on the compiling thread, after the jobs that are already waiting; at once where no thread can be started."""
+    _background.put(job)
+
+
+# ---- LLVM
+
+
+class _Calls:
+    """What is known of the calls into LLVM."""
+
+    def __init__(self) -> None:
+        self.under_way = _thread.allocate_lock()  # held during each of them
+        self.by: int | None = None  # the thread that is in one
+        self.held_for_fork = False
+        self.can_end = False  # whether the process may end during a call
+        self.left = 0  # how many bytes LLVM has freed since memory was given back, roughly
+        self.unused: queue.SimpleQueue[Any] = queue.SimpleQueue()  # what is to be freed
+
+
+def in_llvm(job: Callable[[], T]) -> T:
+    """What a job gives that calls LLVM. An interrupt of this thread ends the waiting, and leaves the job to itself.
+
+    If the job has not begun by then, it is not run.
+    """
+    if _llvm.is_here():
+        return job()
+    if not _llvm.runs():
+        with interrupted_later():
+            return _counted(job)
+    answer: list[Any] = []  # (True, the result) or (False, an exception)
+    waiting, done = [True], _thread.allocate_lock()
+    done.acquire()
+
+    def run() -> None:
+        try:
+            if waiting:
+                answer.append((True, _counted(job)))
+        except BaseException as error:
+            answer.append((False, error))
+        done.release()
+
+    _llvm.jobs.put(run)
+    try:
+        done.acquire()
+    except BaseException:
+        waiting.clear()
+        raise
+    good, result = answer.pop()
+    if good:
+        return result  # type: ignore[no-any-return]
+    try:
+        raise result
+    finally:
+        del result  # its traceback holds this frame
+
+
+def _counted(job: Callable[[], T]) -> T:
+    """What a job gives, noted as a call into LLVM: no process is forked meanwhile, and its end does not wait for it."""
+    here = _thread.get_ident()
+    if _calls.by == here:  # the collector of garbage runs anything at any time
+        return job()
+    with _calls.under_way:
+        _calls.by, _calls.can_end = here, _set_compiling(True)
+        try:
+            return job()
+        finally:
+            _set_compiling(False)
+            _calls.by = None
+
+
+def _set_compiling(on: bool) -> bool:
+    """Note that a thread is inside of LLVM; whether the process may end meanwhile."""
+    if not NATIVE:
+        return False
+    from micrograd import _engine
+
+    return _engine.compiling(on)
+
+
+def keep(held: Any) -> None:
+    """Let an object live to the end of the process, where Python would finalize it when half of its modules are gone."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
+
+
+class Freed:
+    """An object of LLVM's that is freed by the thread that calls LLVM, whichever thread drops this one, and when."""
+
+    def __init__(self, held: Any) -> None:
+        keep(held)
+        self.held, self._unused, self._jobs = held, _calls.unused, _llvm.jobs
+
+    def __del__(self) -> None:
+        self._unused.put(self.held)
+        self._jobs.put(_free)
+
+
+def _free() -> None:
+    with contextlib.suppress(queue.Empty):
+        while True:
+            unused = _calls.unused.get_nowait()
+            _counted(unused.close)
+            ctypes.pythonapi.Py_DecRef(ctypes.py_object(unused))
+            _calls.left += FREED
+
+
+def note_text(length: int) -> None:
+    """Count the characters that were compiled."""
+    _calls.left += length * LEFT
+
+
+def _give_back() -> None:
+    """Give memory back to the system that LLVM has used and freed: by itself, glibc keeps it."""
+    if _calls.left >= MUCH:
+        _calls.left = 0
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+        if trim is not None:
+            trim(0)
+
+
+_background = Worker(lambda: None)
+_llvm = Worker(_give_back)
+_calls = _Calls()
+
+
+# ---- the end of the process, and forks of it
 
 
 def _stop() -> None:
-    """At exit: drop the jobs that are waiting, and let the current one end, since LLVM must not be torn down under it."""
-    try:
+    """At exit: drop the jobs that are waiting. The current one is waited for only where the process cannot end beside it."""
+    with contextlib.suppress(queue.Empty):
         while True:
-            _jobs.get_nowait()
-    except queue.Empty:
-        pass
-    _jobs.put(None)
-    if _worker is not None:
-        _worker.join()
+            _background.jobs.get_nowait()
+    if not _calls.can_end:
+        with _calls.under_way:
+            pass
+
+
+atexit.register(_stop)
 
 
 def after_fork(hook: Callable[[], None]) -> None:
@@ -88,13 +283,29 @@ def after_fork(hook: Callable[[], None]) -> None:
     _after_fork_hooks.append(hook)
 
 
+def _before_fork() -> None:
+    """Wait for the end of a call into LLVM: in a copy of the process, it would stay under way for ever."""
+    if _calls.by != _thread.get_ident():
+        with interrupted_later():
+            _calls.under_way.acquire()
+            _calls.held_for_fork = True
+
+
+def _after_fork_in_parent() -> None:
+    if _calls.held_for_fork:
+        _calls.held_for_fork = False
+        _calls.under_way.release()
+
+
 def _after_fork() -> None:
-    """In a forked process the compiling thread does not exist, and the locks that it held are held by nobody."""
-    global _jobs, _worker, _worker_lock
-    _jobs, _worker, _worker_lock = queue.Queue(), None, threading.Lock()
+    """In a forked process the threads do not exist, and the locks that they held are held by nobody."""
+    _calls.__init__()  # type: ignore[misc]
+    _background.reset()
+    _llvm.reset()
+    _set_compiling(False)
     for hook in _after_fork_hooks:
         hook()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork)

@@ -169,6 +169,10 @@ PyObject *module_row_call(PyObject *module, PyObject *args);
 int structure_check(PyObject *key);     /* whether it is a key; an error is set where it is none */
 int structure_unchanged(PyObject *key); /* NULL: there is nothing to watch */
 PyObject *module_unchanged(PyObject *module, PyObject *key);
+
+/* ---- exit.c */
+
+PyObject *module_compiling(PyObject *module, PyObject *on); /* whether the process may end meanwhile */
 extern PyTypeObject *RowCallType;
 extern PyType_Spec row_call_spec;
 

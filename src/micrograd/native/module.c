@@ -30,6 +30,7 @@ static PyMethodDef module_methods[] = {
     {"batch", module_batch, METH_VARARGS, "batch(code, ...): run machine code over the rows of arrays"},
     {"row_call", module_row_call, METH_VARARGS, "row_call(...): the same for arrays of kinds that are known, as a callable"},
     {"unchanged", module_unchanged, METH_O, "unchanged(key of a Watch) -> whether it still describes what is there"},
+    {"compiling", module_compiling, METH_O, "compiling(on): a thread enters or leaves LLVM -> whether the process may end meanwhile"},
     {"after_collection", CAST(after_collection), METH_FASTCALL, "after_collection(phase, info): one of gc.callbacks, which gives memory back"},
     {NULL, NULL, 0, NULL},
 };

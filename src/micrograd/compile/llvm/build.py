@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import platform
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -19,17 +15,6 @@ from micrograd.compile.pipeline import Goal
 from micrograd.compile.tuning import TUNING
 from micrograd.errors import CompileError
 from micrograd.tape.tape import SOURCES, Loop, Structural, Tape
-
-_lock = threading.Lock()
-
-
-def _after_fork() -> None:
-    """Make a new lock after a fork: a thread of the parent process may have held the old one."""
-    global _lock
-    _lock = threading.Lock()
-
-
-worker.after_fork(_after_fork)
 
 
 @cache
@@ -101,12 +86,27 @@ def vector_bits() -> int:
 @cache
 def host_features() -> dict[str, bool]:
     """What this processor can do, by LLVM's names."""
-    return dict(llvm().get_host_cpu_features())
+    binding = llvm()
+    return worker.in_llvm(lambda: dict(binding.get_host_cpu_features()))
+
+
+@cache
+def host_name() -> str:
+    """The name of this processor, in LLVM."""
+    binding = llvm()
+    return worker.in_llvm(lambda: str(binding.get_host_cpu_name()))
 
 
 @cache
 def llvm() -> Any:
-    """llvmlite's binding, ready for this machine; a clear error where it is missing."""
+    """llvmlite's binding, ready for this machine; a clear error where it is missing.
+
+    Its functions are called by worker.in_llvm alone, and it is imported there too: see worker.py.
+    """
+    return worker.in_llvm(_import)
+
+
+def _import() -> Any:
     try:
         from micrograd import _engine
     except ImportError:
@@ -114,10 +114,8 @@ def llvm() -> Any:
     try:
         import llvmlite
         import llvmlite.binding as binding
-    except ImportError:
-        raise CompileError(
-            f"compiling needs llvmlite, which is not installed\n  Install it with: {install.command('jit')}"
-        ) from None
+    except (ImportError, OSError) as reason:
+        raise CompileError(install.why_not("compiling", "llvmlite", reason, "jit")) from None
     if binding.llvm_version_info[0] < 20:  # LLVM 15 reads neither `ptr` nor `memory(none)` nor `splat`
         raise CompileError(
             f"compiling needs llvmlite 0.45 or newer, and this is {llvmlite.__version__}, which has an older LLVM\n"
@@ -149,9 +147,8 @@ class Code:
 
 
 def target_machine(level: int, bits: int) -> Any:
-    """LLVM's model of this processor, with vectors of so many bits; a new one, since MCJIT takes possession of it."""
+    """LLVM's model of this processor, with vectors of so many bits."""
     binding = llvm()
-    target = binding.Target.from_default_triple()
     features = binding.get_host_cpu_features()
     if bits < 512:
         for name in list(features):
@@ -160,59 +157,69 @@ def target_machine(level: int, bits: int) -> Any:
     if bits < 256:
         for name in ("avx", "avx2", "fma"):
             features[name] = False
-    return target.create_target_machine(
+    return binding.Target.from_default_triple().create_target_machine(
         cpu=binding.get_host_cpu_name(), features=features.flatten(), opt=level, jit=True
     )
 
 
-@contextmanager
-def interrupted_later() -> Iterator[None]:
-    """Keep a Ctrl-C until the end: an exception that is raised inside a callback of LLVM's would be printed and lost."""
-    before = signal.getsignal(signal.SIGINT)
-    came: list[Any] = []
-    mine = threading.current_thread() is threading.main_thread() and callable(before)
-    try:
-        if mine:
-            signal.signal(signal.SIGINT, lambda _, frame: came.append(frame))
-    except ValueError:  # another interpreter than the main one
-        mine = False
-    try:
-        yield
-    finally:
-        if mine:
-            signal.signal(signal.SIGINT, before)
-    if came and callable(before):
-        before(signal.SIGINT, came[0])
+@cache
+def _compiler(level: int, bits: int) -> tuple[Any, Any, Any]:
+    """What makes machine code: the model of the processor, and the passes before it. It is kept, for llvmlite never frees
+    all of a pass manager, and a model that has compiled holds 0.7 MB."""
+    binding = llvm()
+    machine = target_machine(level, bits)
+    builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=0))
+    manager = binding.create_new_module_pass_manager()
+    manager.add_instruction_combine_pass()
+    worker.keep((machine, manager, builder))
+    return machine, manager, builder
 
 
 def compile_text(source: str, scratch: int, target: Target, level: int = 2) -> Code:
     """Machine code from IR: out of the cache on disk where it was made before."""
     binding = llvm()
     version = ".".join(map(str, binding.llvm_version_info))
-    key = cache_file.name(
-        source, version, binding.get_host_cpu_name(), host_features_text(), str(level), str(target.bits)
-    )
+    key = cache_file.name(source, version, host_name(), host_features_text(), str(level), str(target.bits))
     kept = cache_file.load(key)
+
+    def job() -> tuple[worker.Freed, int]:
+        code = kept
+        if code is None:
+            code = _object_file(source, target.bits, level)
+            cache_file.save(key, code)
+        return _loaded(code)
+
+    engine, address = worker.in_llvm(job)
+    left = "@mg_pause" in source or "@mg_alloc" in source
+    return Code(engine, address, scratch, left)
+
+
+def _object_file(source: str, bits: int, level: int) -> bytes:
+    """An object file from IR."""
+    worker.note_text(len(source))
+    machine, manager, builder = _compiler(level, bits)
     try:
-        with _lock:
-            module = binding.parse_assembly(source)
-            module.verify()
+        module = llvm().parse_assembly(source)
+        module.verify()
     except RuntimeError as reason:
         raise CompileError(
             f"LLVM rejected the generated code: {reason}\n  This is a bug in micrograd; please report it."
         ) from None
-    machine = target_machine(level, target.bits)
-    if kept is None and level > 0:
-        builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=0))
-        manager = binding.create_new_module_pass_manager()
-        manager.add_instruction_combine_pass()
-        manager.run(module, builder)
-    engine = binding.create_mcjit_compiler(module, machine)
-    fresh: list[bytes] = []
-    engine.set_object_cache(lambda _, code: fresh.append(code), lambda _: kept)
-    with interrupted_later():
-        engine.finalize_object()
-    if kept is None and fresh:
-        cache_file.save(key, fresh[0])
-    left = "@mg_pause" in source or "@mg_alloc" in source
-    return Code(engine, engine.get_function_address("kernel"), scratch, left)
+    with module:
+        if level > 0:
+            manager.run(module, builder)
+        code: bytes = machine.emit_object(module)
+    return code
+
+
+def _loaded(code: bytes) -> tuple[worker.Freed, int]:
+    """What holds an object file in memory, and the address of its function.
+
+    The engine has a model of its own, of which it takes possession, and which compiles nothing.
+    """
+    binding = llvm()
+    machine = binding.Target.from_default_triple().create_target_machine(jit=True)
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+    engine.add_object_file(binding.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return worker.Freed(engine), engine.get_function_address("kernel")
