@@ -210,7 +210,8 @@ def test_a_process_that_ends_while_llvm_runs_keeps_its_status_and_its_output():
             return x
         f = jit(long)
         f(0.5, 0.25)
-        while not worker._calls.under_way.locked():
+        while worker._under_way.acquire(blocking=False):
+            worker._under_way.release()
             time.sleep(0.001)
         atexit.register(print, "at exit")
         ctypes.CDLL(None).printf(b"from C\\n")

@@ -8,6 +8,7 @@ Whoever waits for a trace or for machine code for more than two seconds sees one
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import logging
 import sys
@@ -62,28 +63,33 @@ def _is_terminal() -> bool:
 @contextlib.contextmanager
 def _line(steps: list[str], start: float) -> Iterator[None]:
     """Show what is being done, once it has taken some time, and take that away at the end."""
-    ended = threading.Event()
+    ended, gone = (
+        _thread.allocate_lock(),
+        _thread.allocate_lock(),
+    )  # no interrupt can leave these half-way: see worker.py
+    ended.acquire()
+    gone.acquire()
 
     def show() -> None:
         wait = PATIENCE
-        while not ended.wait(wait):
+        while not ended.acquire(timeout=wait):
             wait = EVERY
             what = steps[-1] if steps else ""
             _write(f"\r\x1b[Kmicrograd: {what[:100]} ... {perf_counter() - start:.0f} s")
         if wait == EVERY:
             _write("\r\x1b[K")
+        gone.release()
 
-    thread = threading.Thread(target=show, name="micrograd-progress", daemon=True)
     try:
-        thread.start()
-    except RuntimeError:  # no thread can be started: see worker.py
+        _thread.start_new_thread(show, ())
+    except RuntimeError:  # no thread can be started
         yield
         return
     try:
         yield
     finally:
-        ended.set()
-        thread.join()
+        ended.release()
+        gone.acquire()
 
 
 def _write(text: str) -> None:

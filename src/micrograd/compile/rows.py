@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from typing import Any
 
 from micrograd import install
@@ -24,8 +26,10 @@ class Rows:
         self, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any, static: tuple[int, ...] = ()
     ) -> None:
         try:
-            with interrupted_later():  # NumPy cannot be imported again after an import that was interrupted
-                import numpy as np
+            if "numpy" not in sys.modules:
+                with interrupted_later():  # NumPy cannot be imported again after an import that was interrupted
+                    import_module("numpy")
+            import numpy as np
         except ImportError as reason:
             raise CompileError(install.why_not("vmap", "NumPy", reason, "jit")) from None
 

@@ -32,7 +32,6 @@ LEFT, FREED = (
 )  # bytes for each character of text, and for each kernel that is dropped (tools/kernel_memory.py)
 
 _local = threading.local()  # .waiting: how many compile_first() blocks this thread is in
-_after_fork_hooks: list[Callable[[], None]] = []
 
 
 @contextlib.contextmanager
@@ -62,16 +61,15 @@ class Worker:
 
     def __init__(self, idle: Callable[[], None]) -> None:
         self.idle = idle
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin again without a thread: in a forked process it does not exist, and what it held is held by nobody."""
+        self.process = os.getpid()
         self.jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.ident: int | None = None
         self._lock = _thread.allocate_lock()
 
     def runs(self) -> bool:
         """Whether the thread runs, after starting it where it does not."""
+        if self.process != os.getpid():  # forked: the thread does not exist, and what it held is held by nobody
+            self.__init__(self.idle)  # type: ignore[misc]
         if self.ident is None:
             with self._lock:
                 if self.ident is None:
@@ -98,13 +96,14 @@ class Worker:
         sys.settrace(threading.gettrace())  # as threading does for its threads
         sys.setprofile(threading.getprofile())
         while True:
-            try:
-                job = jobs.get(timeout=IDLE)
-            except queue.Empty:
-                self.idle()
-                job = jobs.get()
-            _run(job)
-            del job  # and with it what the job holds, before the next one comes
+            with contextlib.suppress(Exception):  # queue.Empty, or a MemoryError: the thread goes on in any case
+                try:
+                    job = jobs.get(timeout=IDLE)
+                except queue.Empty:
+                    self.idle()
+                    job = jobs.get()
+                _run(job)
+                del job  # and with it what the job holds, before the next one comes
 
 
 def _run(job: Callable[[], None]) -> None:
@@ -145,15 +144,16 @@ def in_background(job: Callable[[], None]) -> None:
 # ---- LLVM
 
 
+_under_way = threading.RLock()  # held during each call into LLVM; reentrant, as the collector of garbage runs anything
+
+
 class _Calls:
     """What is known of the calls into LLVM."""
 
     def __init__(self) -> None:
-        self.under_way = _thread.allocate_lock()  # held during each of them
-        self.by: int | None = None  # the thread that is in one
-        self.held_for_fork = False
-        self.can_end = False  # whether the process may end during a call
-        self.left = 0  # how many bytes LLVM has freed since memory was given back, roughly
+        self.deep = 0  # how many there are in one another
+        self.can_end = True  # whether the process may end during a call
+        self.left = 0.0  # how many bytes LLVM has freed since memory was given back, roughly
         self.unused: queue.SimpleQueue[Any] = queue.SimpleQueue()  # what is to be freed
 
 
@@ -162,9 +162,10 @@ def in_llvm(job: Callable[[], T]) -> T:
 
     If the job has not begun by then, it is not run.
     """
+    runs = _llvm.runs()
     if _llvm.is_here():
         return job()
-    if not _llvm.runs():
+    if not runs:
         with interrupted_later():
             return _counted(job)
     answer: list[Any] = []  # (True, the result) or (False, an exception)
@@ -196,16 +197,14 @@ def in_llvm(job: Callable[[], T]) -> T:
 
 def _counted(job: Callable[[], T]) -> T:
     """What a job gives, noted as a call into LLVM: no process is forked meanwhile, and its end does not wait for it."""
-    here = _thread.get_ident()
-    if _calls.by == here:  # the collector of garbage runs anything at any time
-        return job()
-    with _calls.under_way:
-        _calls.by, _calls.can_end = here, _set_compiling(True)
+    with _under_way:
+        _calls.deep += 1
+        _calls.can_end = _set_compiling(True)
         try:
             return job()
         finally:
-            _set_compiling(False)
-            _calls.by = None
+            _calls.deep -= 1
+            _set_compiling(_calls.deep > 0)
 
 
 def _set_compiling(on: bool) -> bool:
@@ -235,12 +234,14 @@ class Freed:
 
 
 def _free() -> None:
-    with contextlib.suppress(queue.Empty):
-        while True:
+    try:
+        while not _calls.unused.empty():
             unused = _calls.unused.get_nowait()
             _counted(unused.close)
             ctypes.pythonapi.Py_DecRef(ctypes.py_object(unused))
             _calls.left += FREED
+    except MemoryError:  # the rest comes with the next one
+        pass
 
 
 def note_text(length: int) -> None:
@@ -271,41 +272,17 @@ def _stop() -> None:
         while True:
             _background.jobs.get_nowait()
     if not _calls.can_end:
-        with _calls.under_way:
+        with _under_way:
             pass
 
 
 atexit.register(_stop)
 
 
-def after_fork(hook: Callable[[], None]) -> None:
-    """Register a function that makes a module's locks usable again in a forked process."""
-    _after_fork_hooks.append(hook)
-
-
-def _before_fork() -> None:
-    """Wait for the end of a call into LLVM: in a copy of the process, it would stay under way for ever."""
-    if _calls.by != _thread.get_ident():
-        with interrupted_later():
-            _calls.under_way.acquire()
-            _calls.held_for_fork = True
-
-
-def _after_fork_in_parent() -> None:
-    if _calls.held_for_fork:
-        _calls.held_for_fork = False
-        _calls.under_way.release()
-
-
-def _after_fork() -> None:
-    """In a forked process the threads do not exist, and the locks that they held are held by nobody."""
-    _calls.__init__()  # type: ignore[misc]
-    _background.reset()
-    _llvm.reset()
-    _set_compiling(False)
-    for hook in _after_fork_hooks:
-        hook()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):  # a call that is under way would stay so for ever in a copy of the process
+    # Functions of C, between whose steps no interrupt can strike; one that strikes while it waits leaves the lock to its owner.
+    os.register_at_fork(
+        before=_under_way.acquire,
+        after_in_parent=_under_way.release,
+        after_in_child=_under_way._at_fork_reinit,  # type: ignore[attr-defined]
+    )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 from typing import Any
 
 from micrograd.compile import cache as cache_file
+from micrograd.compile import worker
 from micrograd.compile.llvm import build
 from micrograd.errors import CompileError
 
 PROCESSOR, FEATURES = "sm_70", "+ptx70"  # what the driver translates for every GPU since Volta; drivers since CUDA 11.0
-_lock = threading.Lock()
 
 
 @cache
@@ -37,20 +36,30 @@ def from_llvm(source: str) -> str:
     kept = cache_file.load(key)
     if kept is not None:
         return kept.decode()
+
+    def job() -> str:
+        text = _text(binding, source)
+        cache_file.save(key, text.encode())
+        return text
+
+    return worker.in_llvm(job)
+
+
+def _text(binding: Any, source: str) -> str:
+    """The PTX of a module, made on the thread that calls LLVM."""
+    worker.note_text(len(source))
     target = _target()
-    with _lock:
-        try:
-            module = binding.parse_assembly(source)
-            module.verify()
-        except RuntimeError as reason:
-            raise CompileError(
-                f"LLVM rejected the generated code: {reason}\n  This is a bug in micrograd; please report it."
-            ) from None
-        machine = target.create_target_machine(cpu=PROCESSOR, features=FEATURES, opt=3)
-        options = binding.create_pipeline_tuning_options(speed_level=3)
-        options.loop_unrolling = False  # a loop stays a loop: unrolled, it takes registers that a GPU does not have
-        builder = binding.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
-        text: str = machine.emit_assembly(module)
-    cache_file.save(key, text.encode())
+    try:
+        module = binding.parse_assembly(source)
+        module.verify()
+    except RuntimeError as reason:
+        raise CompileError(
+            f"LLVM rejected the generated code: {reason}\n  This is a bug in micrograd; please report it."
+        ) from None
+    machine = target.create_target_machine(cpu=PROCESSOR, features=FEATURES, opt=3)
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_unrolling = False  # a loop stays a loop: unrolled, it takes registers that a GPU does not have
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    text: str = machine.emit_assembly(module)
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 from dataclasses import dataclass
 from functools import cache
@@ -121,6 +122,10 @@ def _import() -> Any:
             f"compiling needs llvmlite 0.45 or newer, and this is {llvmlite.__version__}, which has an older LLVM\n"
             f"  Upgrade it with: {install.command('jit')} (with numba, that needs numba 0.62 or newer)"
         )
+    if hasattr(os, "register_at_fork"):  # what it holds where another thread, as one of numba, is inside of it
+        lock: Any = getattr(getattr(binding.ffi.lib, "_lock", None), "_lock", None)
+        if hasattr(lock, "_at_fork_reinit"):
+            os.register_at_fork(after_in_child=lock._at_fork_reinit)
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     if vector_functions() is not None:

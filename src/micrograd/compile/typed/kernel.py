@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import threading
 import weakref
 from array import array
 from functools import cache
 from typing import Any
 
+from micrograd.compile import worker
 from micrograd.compile.llvm import build, same_erfc, same_exp, same_log, same_pow
 from micrograd.compile.typed import memory
 from micrograd.compile.typed.emit import SIZE, Text, write
@@ -17,7 +17,6 @@ from micrograd.errors import CompileError
 from micrograd.ir.forms import BOOL, F64, Tape, is_array
 from micrograd.ir.interpret import CheckFailed
 
-_lock = threading.Lock()
 _SAME: dict[str, Any] = {"exp": same_exp, "log": same_log, "pow": same_pow, "erfc": same_erfc}
 _ITEMS = {"f64[]": "d", "i64[]": "q", "bool[]": "b"}
 _NUMPY = {"f64[]": "float64", "i64[]": "int64", "bool[]": "bool"}
@@ -59,16 +58,21 @@ def _ordered_sums() -> None:
     build.llvm().set_option("micrograd", "--force-ordered-reductions=true")
 
 
-def optimized(source: Text, level: int = 3) -> Any:
-    """Return LLVM's engine with the machine code of a text."""
+def optimized(source: Text, level: int = 3) -> tuple[Any, dict[str, int]]:
+    """Return what holds the machine code of a text, and the addresses of its functions."""
+    build.llvm()
+    return worker.in_llvm(lambda: _optimized(source, level))
+
+
+def _optimized(source: Text, level: int) -> tuple[Any, dict[str, int]]:
     binding = build.llvm()
+    worker.note_text(len(source.source))
     _ordered_sums()
     for ours, (name, _) in source.library.items():
         binding.add_symbol(ours, _address(name))
     try:
-        with _lock:
-            module = binding.parse_assembly(source.source)
-            module.verify()
+        module = binding.parse_assembly(source.source)
+        module.verify()
     except RuntimeError as reason:
         raise CompileError(
             f"LLVM rejected the generated code: {reason}\n  This is a bug in micrograd; please report it."
@@ -79,9 +83,9 @@ def optimized(source: Text, level: int = 3) -> Any:
     passes = binding.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
     engine = binding.create_mcjit_compiler(module, machine)
-    with build.interrupted_later():
-        engine.finalize_object()
-    return engine
+    engine.finalize_object()
+    addresses = {name: engine.get_function_address(name) for name in ("kernel", "after", "end")}
+    return worker.Freed(engine), addresses
 
 
 class _Memory:
@@ -108,16 +112,16 @@ class Kernel:
         source = text(tape)
         self.checks = source.checks
         self.kinds, self.gives = [p.kind for p in tape.params], [y.kind for y in tape.yields]
-        engine = optimized(source, level)
+        engine, at = optimized(source, level)
         function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
         clean = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-        self._run = function(engine.get_function_address("kernel"))
-        self._after = clean(engine.get_function_address("after"))
+        self._run = function(at["kernel"])
+        self._after = clean(at["after"])
         self._in = struct.Struct("".join("qq" if is_array(k) else "d" if k == F64 else "q" for k in self.kinds))
         self._out = struct.Struct("".join("qq" if is_array(k) else "d" if k == F64 else "q" for k in self.gives))
         self._idle: list[_Memory] = []
         self._arrays = any(map(is_array, self.gives))
-        weakref.finalize(self, _end, engine, clean(engine.get_function_address("end")), self._idle)
+        weakref.finalize(self, _end, engine, clean(at["end"]), self._idle)
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return what the tape yields. Raises CheckFailed where a check of the tape does not hold.
