@@ -1,7 +1,9 @@
 """The workshop: right solutions pass, typical wrong ones are met by their own messages, and the terminal commands work."""
 
+import json
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -11,9 +13,10 @@ import pytest
 
 from learn.workshop_errors import WRONG
 from micrograd.cli import main
+from micrograd.learn.workshop import browser, process
 from micrograd.learn.workshop import folder as workshop
 from micrograd.learn.workshop.catalog import BY_NAME, EXERCISES
-from micrograd.learn.workshop.judge import CHECKS, judge
+from micrograd.learn.workshop.judge import CHECKS, FILES, judge
 from micrograd.learn.workshop.process import check
 
 WRITTEN = [exercise for exercise in EXERCISES if not exercise.milestone]
@@ -231,6 +234,97 @@ def test_an_exception_names_the_learners_line(solved):
 def test_code_that_does_not_end_is_stopped(solved):
     (solved / "e01_slope.py").write_text("while True:\n    pass\n")
     assert "stopped after 2 seconds" in check("e01_slope", solved, seconds=2).verdict.message
+
+
+def test_output_without_an_end_is_stopped_and_is_not_kept_on_disk(solved, monkeypatch, tmp_path):
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    ended, sizes = process._end, []
+
+    def measured(child):
+        ended(child)
+        sizes.append(sum(path.stat().st_size for path in place.rglob("*") if path.is_file()))
+
+    monkeypatch.setattr(process, "_end", measured)
+    for stream in ("stdout", "stderr"):
+        (solved / "e01_slope.py").write_text(f"import sys\nwhile True:\n    print('x' * 1000, file=sys.{stream})\n")
+        run = check("e01_slope", solved, most=100_000)
+        assert "it printed more than 0.1 MB" in run.verdict.message and not run.verdict.passed
+        assert run.printed.startswith("xxx") and len(run.printed) < 2100 and "more was printed" in run.printed
+    assert sizes == [0, 0]
+
+
+def test_output_within_the_limit_is_shown_and_changes_no_verdict(solved):
+    right = (solved / "e01_slope.py").read_text()
+    (solved / "e01_slope.py").write_text(right + "\nprint('y' * 90_000)\n")
+    run = check("e01_slope", solved, most=100_000)
+    assert run.verdict.passed and run.printed.count("y") == 2000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of file sizes")
+def test_files_without_an_end_are_stopped(solved):
+    (solved / "e01_slope.py").write_text(
+        "with open('big.txt', 'w') as f:\n    while True:\n        f.write('x' * 10000)\n"
+    )
+    run = check("e01_slope", solved, file=100_000)
+    assert "OSError" in run.verdict.message and (solved / "big.txt").stat().st_size <= 100_000
+
+
+def test_a_loop_that_writes_files_is_stopped(solved):
+    code = "n = 0\nwhile True:\n    n += 1\n    open(f'file{n}.txt', 'w').close()\n"
+    (solved / "e01_slope.py").write_text(code)
+    assert "may open 50 files to write" in check("e01_slope", solved).verdict.message
+    assert len(list(solved.glob("file*.txt"))) == FILES
+
+
+FORGED = {
+    "nothing": "b''",
+    "half of one": "b'{\"passed\": tr'",
+    "no object": "b'[1, 2]'",
+    "no text": "b'\\xff\\xfe'",
+    "fields that are missing": "b'{\"passed\": true}'",
+    "fields that are too many": "json.dumps(dict(passed=True, message='', timeline=[], replay=None, more=1)).encode()",
+    "a message that is no text": "json.dumps(dict(passed=True, message=3, timeline=[], replay=None)).encode()",
+    "steps that are no texts": "json.dumps(dict(passed=False, message='', timeline=[3], replay=None)).encode()",
+    "a truth that is a number": "json.dumps(dict(passed=1, message='', timeline=[], replay=None)).encode()",
+    "brackets without end": "b'[' * 200000",
+}
+
+
+@pytest.mark.parametrize("content", FORGED)
+def test_a_damaged_verdict_is_no_verdict(solved, content):
+    code = f"import json, os, sys\nopen(sys.argv[2], 'wb').write({FORGED[content]})\nos._exit(0)\n"
+    (solved / "e01_slope.py").write_text(code)
+    run = check("e01_slope", solved)
+    assert not run.verdict.passed and "verdict of the check cannot be read" in run.verdict.message
+    assert workshop.report(BY_NAME["e01_slope"], run)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="FIFOs and links")
+@pytest.mark.parametrize(
+    "made",
+    ["os.mkfifo(path)", "os.mkdir(path)", "os.symlink('/dev/zero', path)", "open(path, 'wb').truncate(2 * 10**6)"],
+)
+def test_what_is_no_plain_file_of_a_fair_size_is_no_verdict(solved, made):
+    (solved / "e01_slope.py").write_text(f"import os, sys\npath = sys.argv[2]\n{made}\nos._exit(0)\n")
+    assert "cannot be read" in check("e01_slope", solved, file=3 * 10**6).verdict.message
+
+
+def test_an_exception_whose_text_raises_or_is_long_is_told(solved):
+    code = "class Odd(Exception):\n    def __str__(self):\n        raise ValueError\n\nraise Odd\n"
+    (solved / "e01_slope.py").write_text(code)
+    assert judge("e01_slope", solved).message.startswith("Odd at e01_slope.py:5")
+    (solved / "e01_slope.py").write_text("raise ValueError('x' * 10**7)\n")
+    assert len(judge("e01_slope", solved).message) < 2200
+
+
+def test_the_browser_keeps_the_beginning_of_what_is_printed():
+    text = BY_NAME["e01_slope"].solution + "\nfor _ in range(10000):\n    print('z' * 1000)\n"
+    found = json.loads(browser.check("e01_slope", json.dumps({"e01_slope": text})))
+    assert found["passed"] and len(found["printed"]) == browser.SHOWN
+    kept = browser.Beginning()
+    assert kept.write("a" * 10**6) == 10**6 and len(kept.getvalue()) == browser.SHOWN
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of address space is enforced on Linux")

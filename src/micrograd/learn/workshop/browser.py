@@ -15,6 +15,14 @@ from micrograd.learn.workshop.judge import judge
 SHOWN = 2000  # characters of the learner's own output
 
 
+class Beginning(io.StringIO):
+    """The beginning of what is printed; the rest is dropped, so that a loop that prints does not fill the page's memory."""
+
+    def write(self, text: str) -> int:
+        super().write(text[: max(0, SHOWN - self.tell())])
+        return len(text)
+
+
 def check(name: str, files: str) -> str:
     """Judge one exercise; `files` has the learner's files by exercise, and missing ones are the untouched tasks.
 
@@ -25,7 +33,7 @@ def check(name: str, files: str) -> str:
     True
     """
     given = json.loads(files)
-    printed = io.StringIO()
+    printed = Beginning()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for exercise in BY_NAME.values():
@@ -39,4 +47,4 @@ def check(name: str, files: str) -> str:
         verdict.replay is not None and not verdict.passed
     ):  # the page has a stage of its own, and there is no file to open
         verdict.timeline = verdict.timeline[:-1]
-    return json.dumps({**asdict(verdict), "printed": printed.getvalue()[:SHOWN], "picture": picture})
+    return json.dumps({**asdict(verdict), "printed": printed.getvalue(), "picture": picture})

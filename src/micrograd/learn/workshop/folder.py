@@ -138,7 +138,14 @@ def hint(exercise: Exercise, folder: Path) -> str:
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
         number = int(state.get(exercise.name, 0))
-    except (OSError, ValueError, TypeError, AttributeError):  # no hint yet, or a file that somebody has edited
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ):  # no hint yet, or a file that somebody has edited
         state, number = {}, 0
     hints = exercise.hints
     number = min(max(number, 0), len(hints) - 1)

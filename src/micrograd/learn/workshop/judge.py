@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 import threading
 import traceback
@@ -26,6 +28,9 @@ CHECKS: dict[str, Callable[[Callable[[str], Any]], Any]] = {
 
 
 PAGE = "my_timeline.html"
+FILE = 8 << 20  # bytes of a file that the process of a check may write
+FILES = 50  # times that it may open a file to write; a check opens one or two
+TOLD = 2000  # characters of a message
 _ONE = threading.RLock()  # a check changes the path, the modules and the recursion limit of the process
 
 
@@ -110,7 +115,10 @@ def _page(fault: Fault, folder: Path) -> tuple[list[str], dict[str, Any] | None]
 
 def _of_the_learner(error: BaseException, folder: Path) -> str:
     """An exception in one line, with the learner's line nearest to where it was raised."""
-    told = f"{type(error).__name__}: {error}"
+    try:
+        told = f"{type(error).__name__}: {error}"[:TOLD]
+    except Exception:  # the learner's own class of exceptions
+        told = type(error).__name__
     if isinstance(error, SyntaxError):
         line = f": {error.text.strip()}" if error.text else ""
         return f"{type(error).__name__}: {error.msg}, at {Path(error.filename or '?').name}:{error.lineno}{line}"
@@ -124,20 +132,40 @@ def _of_the_learner(error: BaseException, folder: Path) -> str:
     return f"{told} (the result of your code does not have the form that the task asks for)"
 
 
-def main(name: str, result: str, memory: int, seconds: int) -> None:
+class _Written:
+    """An audit hook that counts the files which are opened to be written: a loop that writes files has to end somewhere."""
+
+    def __init__(self) -> None:
+        self.count, self.most = 0, FILES
+
+    def __call__(self, event: str, args: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR):
+            self.count += 1
+            if self.count > self.most:
+                raise OSError(errno.EDQUOT, f"your code may open {FILES} files to write")
+
+
+def main(name: str, result: str, memory: int, seconds: int, file: int = FILE) -> None:
     """Judge in a process of its own, under limits, and write the verdict to a file."""
     try:
         import resource
     except ImportError:  # Windows: the parent's time limit is all there is
         pass
     else:
-        for kind, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
+        limits = (resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_FSIZE, file)
+        for kind, limit in limits:
             try:
                 resource.setrlimit(kind, (limit, limit))
             except (ValueError, OSError):  # a stricter limit is already set, or the system does not know this one
                 continue
-    Path(result).write_text(json.dumps(asdict(judge(name, Path.cwd()))), encoding="utf-8")
+    files = _Written()
+    sys.addaudithook(files)
+    found = json.dumps(asdict(judge(name, Path.cwd())))
+    files.most = sys.maxsize  # a hook stays, and the verdict is a file too
+    written = Path(result).with_suffix(".part")  # moved into place: whoever reads it finds all of it, or nothing
+    written.write_text(found, encoding="utf-8")
+    written.replace(result)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6]))
