@@ -231,6 +231,10 @@ def array_function(self: Value, function: Any, types: Any, args: Any, kwargs: An
     name = function.__name__
     if name == "clip":
         return clip(*args, **kwargs)
+    from micrograd.linear import OWN
+
+    if name in OWN:
+        return OWN[name](*args, **kwargs)
     if name not in FUNCTIONS:
         raise TypeError(
             f"np.{name} would take the number out of a Value and lose its gradient\n"

@@ -187,6 +187,10 @@ def _array(dimensions: tuple[int, ...], leaves: Any) -> Any:
     if any(isinstance(x, Value) for x in items):
         array = np.empty(len(items), dtype=object)
         array[:] = items
+        if any(isinstance(x, Value) and x._trace for x in items):  # inside a function that is traced
+            from micrograd.buffers import ValueArray
+
+            return array.reshape(dimensions).view(ValueArray)
         return array.reshape(dimensions)
     return np.array(items, dtype=float).reshape(dimensions)
 

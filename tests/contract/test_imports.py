@@ -30,6 +30,8 @@ LAYERS = [
         "outside",
         "structure",
         "arrays",
+        "buffers",
+        "linear",
         "protocols",
         "typed",
         "nested",

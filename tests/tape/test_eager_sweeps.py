@@ -159,7 +159,9 @@ class TestTheSameAnswers:
         mg.grad(lambda x: runs.append(1) or x * w)(2.0)  # which is left to the tape
         assert len(runs) == 2
 
-    def test_nothing_gets_a_warning(self, mg):
+    def test_a_number_that_is_taken_is_an_error_and_comparisons_are_not(self, mg):
+        with pytest.raises(mg.TraceError, match=r"takes the number of a Value, at test_eager_sweeps"):
+            mg.grad(lambda x: x * complex(x).real)(3.0)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert mg.grad(lambda x: x * x if x > 1 and x else x)(3.0) == 6.0

@@ -1,4 +1,4 @@
-/* Python's own math takes Values, and float() passes them on while a function is traced.
+/* Python's own math takes Values; while a function is traced, float() passes them on, and NumPy makes arrays that carry them.
 
    A function of the module math is an object that finds its C code through a table, PyMethodDef. For each function that has a
    twin in micrograd.math, the object gets a table of ours, which differs in nothing but that code: a few lines that look at the
@@ -36,6 +36,10 @@ typedef struct {
 
 static Function table[ROWS];
 static PyObject *str_apply;
+
+#define PLAIN_RUN (ELSEWHERE - 1) /* the trace in which functions run on plain numbers: stage/on_numbers.py */
+
+static inline int tracing(void) { return special_threads && thread_mode.trace && thread_mode.trace != PLAIN_RUN; }
 
 static int is_operand(PyObject *x) { /* a Value, or a place on a tape */
     if (PyFloat_Check(x) || PyLong_Check(x)) return 0;
@@ -76,13 +80,12 @@ static PyObject *looked_through(PyObject *x, int *found) {
     }
     PyObject *items = PyList_New(0), *walk = PyObject_GetIter(x), *item;
     if (items == NULL || walk == NULL) goto failed;
-    int tracing = special_mode() != NULL && thread_mode.trace;
     while ((item = PyIter_Next(walk)) != NULL) {
         *found = *found || is_operand(item);
         int full = PyList_Append(items, item) < 0;
         Py_DECREF(item);
         if (full) goto failed;
-        if (!*found && !tracing && PyList_GET_SIZE(items) == LOOKED_AT) {
+        if (!*found && !tracing() && PyList_GET_SIZE(items) == LOOKED_AT) {
             PyObject *itertools = PyImport_ImportModule("itertools");
             PyObject *chained = itertools ? PyObject_CallMethod(itertools, "chain", "OO", items, walk) : NULL;
             Py_XDECREF(itertools);
@@ -215,7 +218,7 @@ static vectorcallfunc float_original;
 static PyObject *passed_on; /* whom to ask: tape/kinds.py */
 
 static PyObject *float_call(PyObject *type, PyObject *const *args, size_t nargsf, PyObject *names) {
-    if (special_threads && PyVectorcall_NARGS(nargsf) == 1 && names == NULL && passed_on != NULL && is_value(args[0]) && thread_mode.trace) {
+    if (PyVectorcall_NARGS(nargsf) == 1 && names == NULL && tracing() && passed_on != NULL && is_value(args[0])) {
         PyObject *ask = Py_NewRef(passed_on), *found = PyObject_CallOneArg(ask, args[0]);
         Py_DECREF(ask);
         if (found != Py_None) return found; /* NULL is an error */
@@ -235,9 +238,113 @@ static PyObject *module_set_float_of(PyObject *module, PyObject *function) {
     return PyBool_FromLong(float_original != NULL);
 }
 
+/* ---- functions of NumPy's that make an array: inside of a trace, buffers.py is asked first */
+
+#define MAKERS(F) F(array) F(asarray) F(asanyarray) F(ascontiguousarray) F(empty) F(zeros)
+#define MAKER(name) MAKE_##name,
+enum { MAKERS(MAKER) MAKER_COUNT };
+
+typedef PyObject *(*Keywords)(PyObject *, PyObject *, PyObject *);
+
+static Function makers[MAKER_COUNT];
+static PyObject *ask_maker;
+
+static PyObject *asked(int row, PyObject *args, PyObject *kwargs) { /* NotImplemented where NumPy is to make it */
+    if (!tracing() || ask_maker == NULL) Py_RETURN_NOTIMPLEMENTED;
+    PyObject *none = kwargs == NULL ? PyDict_New() : Py_NewRef(kwargs), *found = NULL;
+    if (none != NULL) found = PyObject_CallFunction(ask_maker, "sOO", makers[row].name, args, none);
+    Py_XDECREF(none);
+    return found;
+}
+
+static PyObject *make_by_tuple(int row, PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *found = asked(row, args, kwargs);
+    if (found != Py_NotImplemented) return found;
+    Py_DECREF(found);
+    return ((Keywords)CAST(makers[row].original))(self, args, kwargs);
+}
+
+static PyObject *make_by_vector(int row, PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+    if (tracing() && ask_maker != NULL) {
+        PyObject *all = PyTuple_New(nargs), *kwargs = PyDict_New(), *found = NULL;
+        int failed = all == NULL || kwargs == NULL;
+        for (Py_ssize_t i = 0; !failed && i < nargs; i++) PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
+        for (Py_ssize_t i = 0; !failed && names != NULL && i < PyTuple_GET_SIZE(names); i++)
+            failed = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(names, i), args[nargs + i]) < 0;
+        if (!failed) found = asked(row, all, kwargs);
+        Py_XDECREF(all);
+        Py_XDECREF(kwargs);
+        if (found != Py_NotImplemented) return found;
+        Py_DECREF(found);
+    }
+    return ((Named)CAST(makers[row].original))(self, args, nargs, names);
+}
+
+#define CODE_OF_MAKER(row) \
+    static PyObject *tuple_##row(PyObject *self, PyObject *args, PyObject *kwargs) { return make_by_tuple(MAKE_##row, self, args, kwargs); } \
+    static PyObject *vector_##row(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names) { return make_by_vector(MAKE_##row, self, args, nargs, names); }
+#define FUNCTION_OF_MAKER(row) {.name = #row, .code = {CAST(tuple_##row), CAST(vector_##row)}},
+
+MAKERS(CODE_OF_MAKER)
+static Function makers[MAKER_COUNT] = {MAKERS(FUNCTION_OF_MAKER)};
+
+/* np.zeros_like and its relatives are objects of a class of NumPy's that keep the code in themselves, as vectorcall has it. */
+#define LIKE_COUNT 4
+static const char *const like_names[LIKE_COUNT] = {"zeros_like", "ones_like", "empty_like", "full_like"};
+static struct { PyObject *function; vectorcallfunc original; } likes[LIKE_COUNT];
+
+static PyObject *make_like(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names) {
+    int row = 0;
+    while (row < LIKE_COUNT - 1 && likes[row].function != function) row++;
+    if (tracing() && ask_maker != NULL && names == NULL) {
+        PyObject *all = PyTuple_New(PyVectorcall_NARGS(nargsf)), *found = NULL;
+        for (Py_ssize_t i = 0; all != NULL && i < PyTuple_GET_SIZE(all); i++) PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
+        PyObject *kwargs = all ? PyDict_New() : NULL;
+        if (kwargs != NULL) found = PyObject_CallFunction(ask_maker, "sOO", like_names[row], all, kwargs);
+        Py_XDECREF(kwargs);
+        Py_XDECREF(all);
+        if (found != Py_NotImplemented) return found;
+        Py_DECREF(found);
+    }
+    return likes[row].original(function, args, nargsf, names);
+}
+
+static void extend_like(int row, PyObject *function) {
+    if (function == NULL || likes[row].function != NULL || PyFunction_Check(function) || !PyType_HasFeature(Py_TYPE(function), Py_TPFLAGS_HAVE_VECTORCALL)) return;
+    vectorcallfunc *code = (vectorcallfunc *)((char *)function + Py_TYPE(function)->tp_vectorcall_offset);
+    if (*code == NULL || PyType_Check(function) || PyCFunction_Check(function)) return;
+    likes[row].function = Py_NewRef(function);
+    likes[row].original = *code;
+    *code = make_like;
+}
+
+/* extend_makers(functions of numpy by name, function): function(name, args, kwargs) makes the array, or gives NotImplemented */
+static PyObject *module_extend_makers(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *numpy, *ask;
+    if (!PyArg_ParseTuple(args, "O!O:extend_makers", &PyDict_Type, &numpy, &ask)) return NULL;
+    for (int row = 0; row < MAKER_COUNT; row++) {
+        Function *f = &makers[row];
+        PyObject *function = PyDict_GetItemString(numpy, f->name);
+        if (function == NULL || !PyCFunction_CheckExact(function) || f->original != NULL) continue;
+        PyCFunctionObject *object = (PyCFunctionObject *)function;
+        int flags = object->m_ml->ml_flags;
+        void *code = flags == (METH_VARARGS | METH_KEYWORDS) ? f->code[0] : flags == (METH_FASTCALL | METH_KEYWORDS) ? f->code[1] : NULL;
+        if (code == NULL) continue;
+        f->def = *object->m_ml;
+        f->original = f->def.ml_meth;
+        f->def.ml_meth = code;
+        object->m_ml = &f->def;
+    }
+    for (int row = 0; row < LIKE_COUNT; row++) extend_like(row, PyDict_GetItemString(numpy, like_names[row]));
+    Py_XSETREF(ask_maker, Py_NewRef(ask));
+    Py_RETURN_NONE;
+}
+
 PyMethodDef standard_methods[] = {
     {"extend", module_extend, METH_VARARGS, "extend(functions of math, those of micrograd.math) -> the names of those that take Values now"},
     {"set_float_of", module_set_float_of, METH_O, "set_float_of(function): it answers float(x) of a Value in a trace; None for the number itself"},
+    {"extend_makers", module_extend_makers, METH_VARARGS, "extend_makers(functions of numpy, function): in a trace it makes their arrays, or not"},
     {NULL, NULL, 0, NULL},
 };
 

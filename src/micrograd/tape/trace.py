@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum
 from functools import partial
 from numbers import Number
@@ -115,7 +116,7 @@ def in_place_of(numbers: Sequence[float], end: CodeType) -> Iterator[list[Value]
 
     isinstance and float() answer for the numbers, and errors of arithmetic that the code catches are raised.
     """
-    serial = next(_serials) % (ELSEWHERE - 1) + 1
+    serial = next(_serials) % (ELSEWHERE - 2) + 1
     outer = observed.set_watch(None, None)
 
     def watcher(how: str, v: Value, other: Any, result: Any) -> Any:
@@ -208,12 +209,20 @@ class Run:
         return found
 
 
+def _watch_numpy() -> None:
+    """From now on, what NumPy makes inside of a trace are arrays that can hold Values: see buffers.py."""
+    if "numpy" in sys.modules and "micrograd.buffers" not in sys.modules:
+        with suppress(ImportError, AttributeError):  # NumPy is being imported
+            importlib.import_module("micrograd.buffers")
+
+
 def run(
     f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None,
     allowed: tuple[str, ...] = (),
 ) -> Run:  # fmt: skip
     """Run f on Values of these numbers, as `trace` does."""
-    serial = next(_serials) % (ELSEWHERE - 1) + 1  # a node has two bytes for it
+    _watch_numpy()
+    serial = next(_serials) % (ELSEWHERE - 2) + 1  # a node has two bytes for it
     texts: list[str] = []  # what was made of Values in strings
     refused: list[TraceError] = []  # an `except` of the user's may have caught it
     outer_watch = observed.set_watch(None, None)

@@ -1,0 +1,242 @@
+"""Arrays of NumPy's that carry Values: what np.zeros, np.empty and np.array make inside of a function that is traced.
+
+`a = np.zeros(n)` makes an array of floats, which cannot hold a Value, and small-array code is written just so: `a[i] = x`,
+`a[i, j] += x`, `a @ b`. While a function is differentiated or compiled, the array that NumPy makes for the user's code is a
+ValueArray: an array of objects, each of which is a float of NumPy's or a Value. It goes through NumPy's own functions where
+they only arrange, add and multiply elements; the elementwise ones take the row of the op table; a few of np.linalg are
+written out here. What is left is refused by name, unless there is no Value in the array: then it is one of floats.
+
+>>> import numpy as np
+>>> from micrograd import grad
+>>> def f(x):
+...     a = np.zeros(3)
+...     a[1:] = x
+...     a[2] *= x
+...     return np.exp(a).sum() + (a @ a)
+>>> grad(f)(0.5) == np.exp(0.5) + 2 * 0.5 * np.exp(0.25) + 2 * 0.5 + 4 * 0.5**3
+True
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+from typing import Any
+
+import numpy as np
+
+from micrograd import observed
+from micrograd.arrays import FUNCTIONS, NO_ROW, clip, elementwise
+from micrograd.engine import Value
+from micrograd.linear import OWN
+
+MOST = 100_000  # numbers in an array; a larger one is data, which nobody writes Values into one by one
+# Code of these packages makes arrays for its compiled code. What NumPy itself makes in these functions is for the caller.
+OF_THEIR_OWN = {
+    "micrograd",
+    "numpy",
+    "scipy",
+    "pandas",
+    "polars",
+    "torch",
+    "jax",
+    "numba",
+    "sklearn",
+    "matplotlib",
+    "dask",
+}
+FOR_THE_CALLER = {"ones", "eye", "identity", "full"}
+AS_THEY_ARE = {"add", "subtract", "multiply", "negative", "positive", "matmul", "equal", "not_equal", "less", "less_equal",
+               "greater", "greater_equal", "logical_and", "logical_or", "logical_not"}  # fmt: skip
+ARRANGING = FUNCTIONS | {
+    "any", "all", "argmax", "argmin", "argsort", "flip", "fliplr", "flipud", "roll", "rollaxis", "moveaxis", "swapaxes",
+    "split", "array_split", "hsplit", "vsplit", "diag", "diagonal", "triu", "tril", "cross", "take", "delete",
+    "array_equal", "norm", "trapezoid", "trapz", "average", "sort", "meshgrid", "rot90", "nonzero", "flatnonzero",
+    "count_nonzero", "matrix_power", "allclose", "isclose", "may_share_memory", "shares_memory", "unstack", "vander",
+    "convolve", "apply_along_axis",
+}  # fmt: skip
+IN_PLACE = {"copyto", "fill_diagonal", "put", "place", "putmask", "put_along_axis"}
+
+
+class ValueArray(np.ndarray):  # type: ignore[type-arg]
+    """An array of floats of which some may be Values."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        inputs = tuple([_bare(x) for x in inputs])
+        out = options.get("out", ())
+        if out:
+            options["out"] = tuple([_bare(x) for x in out])
+        if not any(map(holds_values, inputs)):
+            numbers = [_numbers(x) for x in inputs]
+            made = getattr(ufunc, method)(*numbers, **{k: v for k, v in options.items() if k != "out"})
+            return _stored(made, out) if out else made
+        f = elementwise(ufunc.__name__)
+        of_objects = bool(ufunc.types) and all(set(kinds) <= set("O->") for kinds in ufunc.types)  # of np.frompyfunc
+        if options.pop("dtype", None) not in (None, object, float, np.dtype(object), np.dtype(float)):
+            raise TypeError(f"np.{ufunc.__name__} of Values gives Values: leave dtype out")
+        if any(x.dtype.kind != "O" for x in options.get("out", ()) if isinstance(x, np.ndarray)):
+            _refuse(ufunc.__name__, "an array of numbers cannot take Values", "Write a = a * v in place of a *= v.")
+        by_row = (
+            not of_objects
+            and ufunc.__name__ not in AS_THEY_ARE
+            and (method == "__call__" or ufunc.__name__ not in ("maximum", "minimum"))
+        )
+        if by_row and f is None:
+            _refuse(ufunc.__name__, NO_ROW, "micrograd.math lists what there is; micrograd.primitive adds a function.")
+        with np.errstate(all="ignore"):
+            run = np.frompyfunc(f, ufunc.nin, ufunc.nout) if by_row and f is not None else ufunc
+            made = getattr(run, method)(*[_boxed(x) for x in inputs], **options)
+        if ufunc.__name__ in ("isnan", "isinf", "isfinite") and isinstance(made, np.ndarray):
+            return made.astype(bool)
+        if out:
+            return out[0] if len(out) == 1 else out
+        return tuple(map(carrying, made)) if isinstance(made, tuple) else carrying(made)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        name = function.__name__
+        if name in IN_PLACE:
+            return super().__array_function__(function, types, args, kwargs)
+        if not holds_values([args, list(kwargs.values())]):
+            return function(*_numbers(args), **{k: _numbers(v) for k, v in kwargs.items()})
+        own = clip if name == "clip" else OWN.get(name)
+        if own is not None:
+            return carrying(own(*args, **kwargs))
+        if name not in ARRANGING:
+            _refuse(name, "is not known for arrays of Values", "Write it with operators, or use micrograd.custom_vjp.")
+        return super().__array_function__(function, types, args, kwargs)
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """The numbers as another kind; as floats, Values stay what they are."""
+        if np.dtype(dtype).kind == "f" and holds_values(self):
+            return self.copy()
+        return _numbers(self).astype(dtype, *args, **kwargs)
+
+    def tolist(self) -> Any:
+        """The same as nested lists; a float of NumPy's as Python has it."""
+        return _plain(np.asarray(self, dtype=object).view(np.ndarray).tolist())
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.view(np.ndarray).__reduce_ex__(protocol)
+
+
+def _plain(x: Any) -> Any:
+    return [_plain(i) for i in x] if isinstance(x, list) else float(x) if isinstance(x, np.floating) else x
+
+
+def _bare(x: Any) -> Any:
+    return x.view(np.ndarray) if isinstance(x, ValueArray) else x
+
+
+def _boxed(x: Any) -> Any:
+    if not isinstance(x, Value):
+        return x
+    box = np.empty((), dtype=object)
+    box[()] = x
+    return box
+
+
+def holds_values(x: Any) -> bool:
+    """Whether there is a Value in an array, or in lists of arrays."""
+    if isinstance(x, (list, tuple)):
+        return any(map(holds_values, x))
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind == "O" and any(isinstance(i, Value) for i in x.ravel().view(np.ndarray).tolist())
+    return isinstance(x, Value)
+
+
+def _numbers(x: Any) -> Any:
+    """The same with arrays of floats, where there are arrays of objects without Values."""
+    if isinstance(x, (list, tuple)) and type(x) in (list, tuple):
+        return type(x)([_numbers(i) for i in x])
+    if isinstance(x, ValueArray) or (isinstance(x, np.ndarray) and x.dtype.kind == "O"):
+        return x.view(np.ndarray).astype(float)
+    return x
+
+
+def _stored(made: Any, out: Any) -> Any:
+    for x, y in zip(out, made if isinstance(made, tuple) else (made,)):
+        x[...] = y
+    return out[0] if len(out) == 1 else out
+
+
+def _refuse(name: str, reason: str, way_out: str) -> None:
+    raise TypeError(f"np.{name} {reason}\n  {way_out}")
+
+
+def carrying(x: Any) -> Any:
+    """An array of objects as one that carries Values, if it holds numbers and Values alone; all else as it is."""
+    if type(x) is not np.ndarray or x.dtype.kind != "O":
+        return x
+    for k, item in enumerate(x.flat):
+        if type(item) in (float, int):
+            x.flat[k] = np.float64(item)
+        elif not isinstance(item, (Value, np.floating)):
+            return x
+    return x.view(ValueArray)
+
+
+# ---- what NumPy is asked to make
+
+
+def make(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What np.zeros and the like make in a trace; NotImplemented where that is an array as outside."""
+    frame: Any = sys._getframe(1)
+    package = _package(frame)
+    if package == "numpy" and frame.f_code.co_name in FOR_THE_CALLER:
+        package = _package(frame.f_back)
+    if package in OF_THEIR_OWN:
+        return NotImplemented
+    if name.endswith("_like"):
+        return _like(name, *args) if not kwargs and type(args[0]) is np.ndarray else NotImplemented
+    dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+    try:
+        if dtype is not None and np.dtype(dtype) != np.dtype(float):
+            return NotImplemented
+    except TypeError:
+        return NotImplemented
+    function = getattr(np, name)
+    if name in ("zeros", "empty"):
+        others = {k for k, v in kwargs.items() if k not in ("shape", "dtype", "order") and v not in (None, "cpu")}
+        return NotImplemented if others or len(args) > 3 else _filled(args[0] if args else kwargs["shape"], 0.0)
+    given = args[0] if args else kwargs.get("object", kwargs.get("a"))
+    if not holds_values(given):
+        return NotImplemented
+    if isinstance(given, np.ndarray):
+        return carrying(given.copy() if name == "array" and kwargs.get("copy", True) is True else _bare(given))
+    options = {k: v for k, v in kwargs.items() if k not in ("dtype", "object", "a", "copy")}
+    return carrying(_bare(function(given, dtype=object, **options)))
+
+
+def _filled(shape: Any, number: Any) -> Any:
+    """An array of floats that may take Values; NotImplemented for a large one."""
+    shape = tuple(map(operator.index, shape)) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+    if not 0 < math.prod(shape) <= MOST:
+        return NotImplemented
+    held = np.empty(shape, dtype=object)
+    held.fill(np.float64(number))
+    return held.view(ValueArray)
+
+
+def _like(name: str, given: Any, number: Any = 0.0, *more: Any) -> Any:
+    if given.dtype != np.dtype(float) or more or (name != "full_like" and number != 0.0):
+        return NotImplemented
+    if isinstance(number, Value):
+        held = _filled(given.shape, 0.0)
+        held[...] = number
+        return held
+    return _filled(given.shape, 1.0 if name == "ones_like" else number)
+
+
+def _package(frame: Any) -> str:
+    return str(frame.f_globals.get("__name__")).split(".")[0] if frame is not None else ""
+
+
+# ---- from here on, NumPy asks
+
+if observed.NATIVE:
+    from micrograd._engine import extend_makers
+
+    extend_makers(vars(np), make)
+
+__all__ = ["ValueArray", "carrying", "holds_values", "make"]
