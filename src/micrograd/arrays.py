@@ -27,6 +27,11 @@ from micrograd.engine import Value
 from micrograd.ops import OPS
 
 NO_ROW = "has no row in the op table"
+ONLY_NUMBERS = (
+    "{name} of an array of Values, at {{}}: NumPy has it for arrays of numbers only\n"
+    "  Its code reads floats, so it could take the numbers alone, and the derivative would be lost.\n"
+    "  Write it out with operators, np.sum, np.dot and micrograd.math, or give its derivative with micrograd.custom_vjp."
+)
 # The names of NumPy (and of scipy.special) for rows of the table, where they differ from the table's own.
 NAMES = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "floor_divide": "floordiv",
@@ -217,11 +222,7 @@ def numbers_only(error: BaseException) -> str | None:
         found = re.search(r"ufunc '(\w+)'", text)
         name = f"np.{found[1]}" if found else "a function of NumPy's"
     name = name.replace("{", "{{").replace("}", "}}")
-    return (
-        f"{name} of an array of Values, at {{}}: NumPy has it for arrays of numbers only\n"
-        "  Its code reads floats, so it could take the numbers alone, and the derivative would be lost.\n"
-        "  Write it out with operators, np.sum, np.dot and micrograd.math, or give its derivative with micrograd.custom_vjp."
-    )
+    return ONLY_NUMBERS.format(name=name)
 
 
 def array_function(self: Value, function: Any, types: Any, args: Any, kwargs: Any) -> Any:

@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 
 from micrograd import observed
-from micrograd.arrays import FUNCTIONS, NO_ROW, clip, elementwise
+from micrograd.arrays import FUNCTIONS, ONLY_NUMBERS, clip, elementwise
+from micrograd.callsite import user_line
 from micrograd.engine import Value
 from micrograd.linear import OWN
 
@@ -76,14 +77,14 @@ class ValueArray(np.ndarray):  # type: ignore[type-arg]
         if options.pop("dtype", None) not in (None, object, float, np.dtype(object), np.dtype(float)):
             raise TypeError(f"np.{ufunc.__name__} of Values gives Values: leave dtype out")
         if any(x.dtype.kind != "O" for x in options.get("out", ()) if isinstance(x, np.ndarray)):
-            _refuse(ufunc.__name__, "an array of numbers cannot take Values", "Write a = a * v in place of a *= v.")
+            raise TypeError("an array of numbers cannot hold Values\n  Write a = a * v in place of a *= v.")
         by_row = (
             not of_objects
             and ufunc.__name__ not in AS_THEY_ARE
             and (method == "__call__" or ufunc.__name__ not in ("maximum", "minimum"))
         )
         if by_row and f is None:
-            _refuse(ufunc.__name__, NO_ROW, "micrograd.math lists what there is; micrograd.primitive adds a function.")
+            _refuse(f"np.{ufunc.__name__}")
         with np.errstate(all="ignore"):
             run = np.frompyfunc(f, ufunc.nin, ufunc.nout) if by_row and f is not None else ufunc
             made = getattr(run, method)(*[_boxed(x) for x in inputs], **options)
@@ -103,7 +104,7 @@ class ValueArray(np.ndarray):  # type: ignore[type-arg]
         if own is not None:
             return carrying(own(*args, **kwargs))
         if name not in ARRANGING:
-            _refuse(name, "is not known for arrays of Values", "Write it with operators, or use micrograd.custom_vjp.")
+            _refuse(".".join(["np", *str(function.__module__).split(".")[1:2], name]))
         return super().__array_function__(function, types, args, kwargs)
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
@@ -160,8 +161,8 @@ def _stored(made: Any, out: Any) -> Any:
     return out[0] if len(out) == 1 else out
 
 
-def _refuse(name: str, reason: str, way_out: str) -> None:
-    raise TypeError(f"np.{name} {reason}\n  {way_out}")
+def _refuse(name: str) -> None:
+    raise TypeError(ONLY_NUMBERS.format(name=name).format(user_line()))
 
 
 def carrying(x: Any) -> Any:

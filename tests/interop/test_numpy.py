@@ -166,7 +166,7 @@ class TestFunctions:
             getattr(np, name)(Value(1.0), 2)
 
     def test_that_would_lose_the_gradient_are_refused(self, Value):
-        for f in (lambda v: np.interp(v, [0, 1], [0, 1]), lambda v: np.linalg.norm(v), lambda v: np.histogram(v)):
+        for f in (lambda v: np.median(v), lambda v: np.linalg.norm(v), lambda v: np.histogram(v)):
             with pytest.raises(TypeError, match="would take the number out of a Value and lose its gradient"):
                 f(Value(1.0))
 
@@ -276,10 +276,10 @@ class TestWhatNumPyHasForNumbersOnly:
     @pytest.mark.parametrize(
         "name, f",
         [
-            ("np.linalg.det", lambda x: np.linalg.det(np.array([[x, 1.0], [0.5, x]]))),
-            ("np.linalg.solve", lambda x: np.linalg.solve(np.array([[x, 1.0], [0.5, x]]), [1.0, 2.0])[0]),
+            ("np.linalg.eigvals", lambda x: np.linalg.eigvals(np.array([[x, 1.0], [0.5, x]]))[0]),
+            ("np.linalg.svd", lambda x: np.linalg.svd(np.array([[x, 1.0], [0.5, x]]))[1][0]),
             ("np.cov", lambda x: np.cov(np.array([[x, 1.0], [0.5, x]]))[0, 0]),
-            ("np.isnan", lambda x: x if np.isnan(np.array([x, x])).any() else -x),
+            ("np.spacing", lambda x: np.spacing(np.array([x, x]))[0]),
             pytest.param(
                 "np.fft",
                 lambda x: np.fft.fft(np.array([x, x]))[0].real,
@@ -290,7 +290,7 @@ class TestWhatNumPyHasForNumbersOnly:
     def test_is_refused_with_a_way_out(self, name, f, mg):
         for transform in (mg.grad, mg.jit):
             with pytest.raises(
-                TypeError, match=rf"{name} of an array of Values, at test_numpy.py:\d+: (?s:.*)custom_vjp"
+                TypeError, match=rf"{name}(\.fft)? of an array of Values, at test_numpy.py:\d+: (?s:.*)custom_vjp"
             ):
                 transform(f)(1.5)
 

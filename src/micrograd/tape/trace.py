@@ -375,8 +375,9 @@ def _refuse_changed(f: Any, held: list[tuple[Any, list[Any]]]) -> None:
                 raise TraceError(
                     f"`{name}` of a {type(container).__name__} is assigned inside a compiled function, {name_of(f)}\n{KEEP_OUT}"
                 )
+            kind = "ndarray" if is_array(container) else type(container).__name__
             raise TraceError(
-                f"{name_of(f)} changes a {type(container).__name__} that it gets as an argument, so it cannot be compiled\n"
+                f"{name_of(f)} changes a {kind} that it gets as an argument, so it cannot be compiled\n"
                 "  Machine code receives only the numbers in it, so the caller's object would not change.\n"
                 "  Change a copy, and return it."
             )
