@@ -173,7 +173,8 @@ def test_a_learner_finishes_the_chapter(visit: Visit, course_file: Path, key: st
 def test_a_wrong_answer_meets_its_misconception_and_comes_back(visit: Visit, course_file: Path) -> None:
     page = visit(f"{course_file.as_uri()}#used-twice/1", reduced_motion="reduce")
     type_answer(page, 3.0)
-    assert "one of the two parts" in page.inner_text(".task .verdict.bad")
+    assert "one of the two parts" in page.inner_text(".stage .ask .verdict.bad")
+    assert page.locator(".task .verdict.bad").count() == 0  # the reply stands at the node, and nowhere else
     assert page.locator("[data-do='next-step']").is_disabled()
     type_answer(page, 6.0)
     kept = json.loads(page.evaluate("localStorage.getItem('micrograd.course.micrograd-course')"))
@@ -346,7 +347,7 @@ def test_a_lesson_of_ones_own_is_a_page(visit: Visit, tmp_path: Path) -> None:
     page = visit(file.with_suffix(".html").as_uri(), reduced_motion="reduce")
     assert page.inner_text("h1") == "My first lesson" and not page.locator(".contents").count()
     type_answer(page, 2.0)
-    assert "That is the value of a" in page.inner_text(".task .verdict.bad")
+    assert "That is the value of a" in page.inner_text(".stage .ask .verdict.bad")
     type_answer(page, -1.0)
     page.click("[data-do='next-step']")
     page.locator(".leaf[data-leaf='a'] input[type='text']").fill("-20")

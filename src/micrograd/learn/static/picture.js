@@ -12,7 +12,8 @@ import { t } from "./texts.js";
  * What to show: data and gradients (null: not yet), the active frame, and notes on edges ("node:slot") or nodes.
  * @typedef {{data: (number | null)[], grads: (number | null)[], active: any, asking?: boolean, spent: Set<string>,
  *            backward: boolean, partials: (number | null)[][], edgeNotes: Map<string, {kind: string, text: string}>,
- *            nodeNotes: Map<number, {kind: string, text: string}>}} Sight
+ *            nodeNotes: Map<number, {kind: string, text: string}>, asked?: {id: number, kind: string} | null,
+ *            settled?: {grad: Record<number, number>, data: Record<number, number>}}} Sight
  * @typedef {{onNode: (id: number) => void, onBox: (key: string) => void}} Ears
  */
 
@@ -20,7 +21,8 @@ const SIGNS = { "*": "×", "-": "−", neg: "−", "/": "÷" };
 const LETTER = 7.25; // px of a monospaced letter at 12 px
 const CHARACTER = 8.5; // px of one at 14 px
 const LONGEST = 9; // letters that a label has room for
-const FLIGHT = 650; // ms that a packet is under way
+/** The ms that a number is under way. */
+export const FLIGHT = 650;
 
 /**
  * Draw a graph once; the result has `el` and `update(sight)`.
@@ -34,35 +36,61 @@ export function drawGraph(graph, layout, ears, name) {
   const edges = layout.edges.map((edge) => drawEdge(graph, edge, flat));
   const items = [...(layout.groups ?? []).map((group) => drawGroup(graph, group, ears)),
     ...layout.boxes.map((box) => drawNode(graph, box, ears, layout.compact))];
-  const packet = drawPacket();
   const open = items.filter((item) => item.frame), rest = items.filter((item) => !item.frame);
   svg.append(...open.map((item) => item.el), ...edges.map((edge) => edge.el), ...rest.map((item) => item.el),
-    ...edges.map((edge) => edge.label), packet.el);
+    ...edges.map((edge) => edge.label));
   const region = t("page.graph_region", { name });
   const el = h("div", { class: "mg-scroll", tabindex: "0", role: "region", "aria-label": region }, svg);
   roam(svg, items);
   let flight = 0;
 
-  /** Let the packet fly along its edge, from the node that passes its gradient on. @param {any} frame */
-  function fly(frame) {
+  /** @type {any[]} */
+  let flying = [], aloft = null; // the frame whose numbers are under way, and where they will land
+  /** Nothing is under way any more. */
+  function land() {
     cancelAnimationFrame(flight);
-    packet.hide();
-    const edge = edges.find((one) => one.key === `${frame.node}:${frame.slot}`);
-    const landing = items.find((item) => item.id === frame.input);
-    if (!edge || !landing) return;
-    landing.land(false);
-    const length = edge.path.getTotalLength(), start = performance.now();
+    for (const { plate } of flying) plate.el.remove();
+    [flying, aloft] = [[], null];
+  }
+
+  /** Let numbers travel along edges, each on its plate. @param {{key: string, text: string, look: string}[]} ways
+   * @param {boolean} back against the arrows of the forward pass @param {number} time in ms @param {() => void} [then] */
+  function travel(ways, back, time, then = () => {}) {
+    land();
+    flying = ways.flatMap(({ key, text, look: kind }) => {
+      const path = edges.find((one) => one.key === key)?.path;
+      return path ? [{ path, text, length: path.getTotalLength(), plate: drawPlate(kind) }] : [];
+    });
+    svg.append(...flying.map((one) => one.plate.el));
+    const start = performance.now();
     const move = (now) => {
-      const f = Math.min(1, (now - start) / FLIGHT), eased = f * f * (3 - 2 * f);
-      const { x, y } = edge.path.getPointAtLength(length * (1 - eased));
-      packet.show(x, y, arithmetic(frame));
+      const f = Math.min(1, Math.max(0, now - start) / time), eased = f * f * (3 - 2 * f);
+      for (const { path, length, plate, text } of flying) {
+        const { x, y } = path.getPointAtLength(length * (back ? 1 - eased : eased));
+        plate.show(x, y, text);
+      }
       if (f < 1) flight = requestAnimationFrame(move);
       else {
-        packet.hide();
-        landing.land(true);
+        land();
+        then();
       }
     };
-    flight = requestAnimationFrame(move);
+    if (flying.length) flight = requestAnimationFrame(move);
+    else then();
+  }
+
+  /** What happens in a frame, in motion: data travels to the node that it makes, a contribution back to its input.
+   * @param {any} frame @param {Sight} sight @param {number} time */
+  function fly(frame, sight, time) {
+    const back = frame.kind === "backward", landing = items.find((item) => item.id === (back ? frame.input : frame.node));
+    const node = graph.nodes[frame.node];
+    const ways = back ? [{ key: `${node.id}:${frame.slot}`, text: arithmetic(frame), look: "packet" }]
+      : node.inputs.map((input, slot) => (
+        { key: `${node.id}:${slot}`, text: show(sight.data[input] ?? 0), look: "packet ahead" }));
+    if (!landing || !ways.length) return;
+    landing.land(false, back);
+    travel(ways.slice(0, 8), back, time, () => landing.land(true, back));
+    if (flying.length) aloft = { frame, landing, back };
   }
 
   return {
@@ -72,15 +100,29 @@ export function drawGraph(graph, layout, ears, name) {
       svg.style.width = `${layout.width * zoom}px`;
       svg.style.height = `${layout.height * zoom}px`;
     },
-    /** @param {Sight} sight @param {boolean} [moves] whether the packet of this frame flies */
-    update(sight, moves = false) {
-      cancelAnimationFrame(flight);
-      packet.hide();
+    /** @param {Sight} sight @param {number} [time] in ms that the numbers of this frame are under way; 0: they do not move */
+    update(sight, time = 0) {
+      const still = aloft && aloft.frame === sight.active && !time; // drawn again while the numbers are under way
+      if (!still) land();
       svg.classList.toggle("backward", sight.backward);
       for (const edge of edges) edge.update(sight);
       for (const item of items) item.update(sight);
       const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      if (moves && !calm && sight.active?.kind === "backward" && !sight.asking) fly(sight.active);
+      const moves = ["forward", "backward"].includes(sight.active?.kind) && !sight.asking;
+      if (time && !calm && moves) fly(sight.active, sight, time);
+      else if (still) aloft.landing.land(false, aloft.back);
+    },
+    /** The answer to a question about a node: a right one travels along the edges into it, a wrong one bounces off.
+     * @param {number} id @param {boolean} right @param {string} text @param {boolean} back whether it is a gradient */
+    meet(id, right, text, back) {
+      const item = items.find((one) => one.id === id);
+      if (!item) return;
+      item.el.classList.remove("bounce", "landed");
+      void item.el.getBoundingClientRect(); // so that a second answer starts the movement again
+      item.el.classList.add(right ? "landed" : "bounce");
+      if (!right || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+      const ways = layout.edges.filter((edge) => edge.slot >= 0 && (back ? edge.from === id : edge.to === id));
+      travel(ways.slice(0, 6).map((edge) => ({ key: `${edge.to}:${edge.slot}`, text, look: "packet" })), back, FLIGHT);
     },
     /** Where a node, or the box that it is in, is drawn. @param {number} id */
     spot(id) {
@@ -122,10 +164,6 @@ function drawPlate(kind) {
   };
 }
 
-function drawPacket() {
-  return drawPlate("packet");
-}
-
 /** @param {Graph} graph @param {import("./graph.js").Box} box @param {Ears} ears
  * @param {string} [form] of a compact card */
 function drawNode(graph, box, ears, form = "") {
@@ -135,7 +173,7 @@ function drawNode(graph, box, ears, form = "") {
   const rows = { "": [17, 39, 55], tall: [15, 29, 43], wide: [15, 15, 29] }[form] ?? [];
   const edge = form ? x + w - 5 : right;
   const data = text("mg-data", edge, y + rows[1], "end"), grad = text("mg-grad", edge, y + rows[2], "end");
-  const note = text("note", x + w / 2, y - 6, "middle"), landing = drawPlate("landing");
+  const note = text("note", x + w / 2, y - 6, "middle"), landing = drawPlate("landing"), badge = drawPlate("badge");
   const el = s("g", {
     class: `node ${node.inputs.length ? "made" : node.constant ? "constant" : "leaf"}`, "data-id": node.id, role: "img",
     tabindex: "-1", onclick: () => ears.onNode(node.id), onkeydown: onPress(() => ears.onNode(node.id)),
@@ -149,29 +187,37 @@ function drawNode(graph, box, ears, form = "") {
   else if (form) {
     const [ox, oy, anchor] = form === "tall" ? [x + w - 5, y + 15, "end"] : [x + 5, y + 29, "start"];
     el.append(text("mg-name", x + 5, y + rows[0], "start", clip(node.label, 8)), data, grad,
-      node.inputs.length ? text("mg-word", ox, oy, anchor, SIGNS[node.symbol] ?? node.symbol) : "", note, landing.el);
+      node.inputs.length ? text("mg-word", ox, oy, anchor, SIGNS[node.symbol] ?? node.symbol) : "", note, landing.el, badge.el);
   } else {
     el.append(text("mg-name", left, y + 17, "start", clip(node.label, Math.floor((w - 16) / CHARACTER))),
       s("path", { class: "mg-rule", d: `M${x + 1},${y + 24}h${w - 2}` }),
       text("mg-word", left, y + 39, "start", t("page.data")), data,
-      text("mg-word", left, y + 55, "start", t("page.grad")), grad, note, landing.el);
+      text("mg-word", left, y + 55, "start", t("page.grad")), grad, note, landing.el, badge.el);
   }
   return {
     el, id: node.id, frame: false, rectangle: box.card, holds: (id) => id === node.id,
-    /** The packet has arrived, or is still under way. @param {boolean} arrived */
-    land(arrived) {
-      el.classList.toggle("waiting", !arrived);
+    /** The number has arrived, or is still under way. @param {boolean} arrived @param {boolean} back */
+    land(arrived, back) {
+      el.classList.toggle("waiting", !arrived && back);
+      el.classList.toggle("coming", !arrived && !back);
     },
     /** @param {Sight} sight */
     update(sight) {
-      const value = sight.data[node.id], slope = sight.grads[node.id], remark = sight.nodeNotes.get(node.id);
+      const { grad: said = {}, data: told = {} } = sight.settled ?? {}, remark = sight.nodeNotes.get(node.id);
+      const value = sight.data[node.id] ?? told[node.id] ?? null, slope = sight.grads[node.id] ?? said[node.id] ?? null;
+      const here = sight.asked?.id === node.id && sight.asked.kind;
       const frame = sight.active, active = frame && (frame.node === node.id || frame.input === node.id);
       const target = frame && (frame.kind === "backward" ? frame.input : frame.node) === node.id;
-      data.textContent = value === null ? "—" : show(value);
-      grad.textContent = slope === null ? "—" : show(slope);
+      data.textContent = value !== null ? show(value) : here === "data" ? "?" : "—";
+      grad.textContent = slope !== null ? show(slope) : here === "grad" ? "?" : "—";
+      el.classList.toggle("asked", Boolean(here));
+      el.classList.toggle("settled", node.id in said || node.id in told);
       if (form) for (const figure of [data, grad]) squeeze(figure);
-      note.textContent = remark ? remark.text : "";
-      el.classList.remove("waiting");
+      const placed = remark?.kind === "placed";
+      note.textContent = remark && !placed ? remark.text : "";
+      if (placed) badge.show(x + w - 6, y, remark.text);
+      else badge.hide();
+      el.classList.remove("waiting", "coming");
       if (target && frame.kind === "backward") {
         const says = sight.asking ? "+= ?" : `${frame.form === "assign" ? "=" : "+="} ${arithmetic(frame)}`;
         const wide = 12 + LETTER * says.length;

@@ -14,8 +14,9 @@ import { t } from "./texts.js";
  * @typedef {import("./session.js").Session} Session
  */
 
-/** @param {Session} session */
-export function questionCard(session) {
+/** @param {Session} session @param {(id: number, right: boolean, said: number, kind: string) => void} [meet] what the picture
+ * shows of an answer */
+export function questionCard(session, meet = () => {}) {
   const el = h("section", { class: "ask", "aria-label": t("page.predict"), hidden: true, onkeydown: pressed });
   let asked = null;
 
@@ -60,6 +61,7 @@ export function questionCard(session) {
       record({ question, asked: "value", answer: said, wanted: frame.after, right: found.right,
         misconception: found.key, told: found.text });
       if (found.right) return session.reveal();
+      meet(frame.input, false, said, "gradient");
       put(value.told, verdict(false, found.text, { "data-misconception": found.key }));
     });
     value.row.hidden = true;
@@ -106,8 +108,11 @@ export function questionCard(session) {
       const idea = listed ?? (right || !asked.find ? null : [said, ...asked.find(said, wanted)]);
       const told = right ? "" : idea?.[2] ?? asked.hint ?? t("ideas.other.text"), mine = asked;
       tries += 1;
+      if (right) session.settle(node.id, asked.kind === "data" ? "data" : "grad", wanted);
+      meet(node.id, right, right ? wanted : said, asked.kind);
       record({ question: what, asked: asked.kind, answer: said, wanted, right, misconception: idea?.[1] ?? "", told });
       if (asked !== mine) return; // the host went on to another question
+      if (right && mine.task) return session.reveal(); // the host says why, and what comes next
       if (right) {
         put(value.told, verdict(true, asked.why ?? ""), button(t("page.go_on"), () => session.reveal(), { class: "strong" }));
         return;
@@ -128,9 +133,9 @@ export function questionCard(session) {
       const same = asked && now && asked.step === step && asked.graph === graph && asked.kind === now.kind
         && asked.node === now.node && asked.task === now.task;
       if (same || (!asked && !now)) return;
+      const inside = el.contains(document.activeElement) && !asked?.task; // a host says itself what comes next
       asked = now;
       if (now) return build();
-      const inside = el.contains(document.activeElement);
       el.hidden = true;
       if (inside) el.closest(".mg")?.querySelector("[data-do='next']")?.focus({ preventScroll: true });
     },

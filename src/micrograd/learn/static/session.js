@@ -13,6 +13,7 @@ import { t } from "./texts.js";
  * @typedef {{key: string, graph: Graph, values: Record<number, number>, numbers: import("./graph.js").Numbers,
  *            frames: import("./graph.js").Frame[], step: number, frontier: number, playing: boolean, pace: number,
  *            predict: boolean, question: any, tab: string, answers: any[], lab: Lab | null, open: string[],
+ *            settled: {grad: Record<number, number>, data: Record<number, number>}, badges: Record<number, string>,
  *            boxes: boolean, turned: boolean | null, zoom: number, glided: boolean}} State
  */
 
@@ -45,7 +46,7 @@ export class Session {
     const boxes = !graph.layouts.length || (shown > SHOWN && graph.scopes.length > 1);
     const frontier = frames.findIndex((frame) => frame.kind === "seed") + 1;
     return { key: preset.key, graph, values: {}, numbers, frames, step: 0, frontier, lab: null, question: null,
-      open: [], boxes, turned: null, zoom: 0 };
+      open: [], boxes, turned: null, zoom: 0, settled: { grad: {}, data: {} }, badges: {} };
   }
 
   /** Open another graph. @param {string} key */
@@ -70,7 +71,7 @@ export class Session {
     const values = all ? changed : { ...this.state.values, ...changed }, numbers = evaluate(graph, values);
     const frames = framesOf(graph, numbers), frontier = this.seed + 1;
     const step = this.state.predict ? Math.min(this.state.step, frontier) : this.state.step;
-    this.store.set({ values, numbers, frames, frontier, step, lab: null, question: null });
+    this.store.set({ values, numbers, frames, frontier, step, lab: null, question: null, settled: { grad: {}, data: {} } });
   }
 
   /** Put every leaf back. */
@@ -229,10 +230,27 @@ export class Session {
     const { graph, numbers, frames, step, lab, question } = this.state;
     if (lab) return [lab.right, lab.wrong].map((run) => labSight(graph, numbers, run, lab));
     const now = this.shown(frames)(step), asking = question?.kind === "contribution";
-    if (asking) now.active = frames[step]; // the edge in question; its number stays hidden
+    const active = asking ? frames[step] : question ? null : now.active; // the edge in question; its number stays hidden
     const data = step >= this.seed ? numbers.data : numbers.data.map((x, id) => (now.known[id] ? x : null));
     const backward = step > this.seed;
-    return [{ ...now, asking, data, partials: numbers.partials, backward, edgeNotes: new Map(), nodeNotes: new Map() }];
+    const nodeNotes = new Map(Object.entries(this.state.badges).map(([id, text]) => [Number(id), { kind: "placed", text }]));
+    return [{ ...now, active, asking, data, partials: numbers.partials, backward, edgeNotes: new Map(), nodeNotes,
+      settled: this.state.settled, asked: this.asked }];
+  }
+
+  /** The node that a question is about, and what of it; null where none is asked. */
+  get asked() {
+    const { question, graph, frames, step } = this.state;
+    if (!question) return null;
+    if (question.kind === "contribution") return { id: Number(frames[step]?.input ?? graph.root), kind: "contribution" };
+    const id = graph.nodes.findIndex((node) => node.name === question.node);
+    return id < 0 ? null : { id, kind: question.kind === "data" ? "data" : "grad" };
+  }
+
+  /** A right answer stays on its node. @param {number} id @param {"grad" | "data"} kind @param {number} x */
+  settle(id, kind, x) {
+    const { settled } = this.state;
+    this.store.set({ settled: { ...settled, [kind]: { ...settled[kind], [id]: x } } });
   }
 
   /** The gradients of a whole, right backward pass. */

@@ -14,6 +14,23 @@ export function slopeFigure(stage, what) {
   const { session } = stage, told = h("figcaption", { class: "quiet small" });
   const svg = s("svg", { class: "slopes", viewBox: `0 0 ${FIGURE_WIDTH} ${FIGURE_HEIGHT}`, role: "img" });
   const el = h("figure", { class: "figure" }, svg, told);
+  let toX = (place) => place, grabbed = false;
+  /** The point follows the pointer along the curve; the slider of the leaf does the same by keys. @param {any} event */
+  function drag(event) {
+    const leaf = leavesOf(session.state.graph).find((one) => one.name === what.over);
+    if (!grabbed || !leaf || session.state.question) return;
+    const box = svg.getBoundingClientRect(), place = ((event.clientX - box.left) / box.width) * FIGURE_WIDTH;
+    const x = Math.max(what.from, Math.min(what.to, toX(place))), fine = (what.to - what.from) / 200;
+    session.setLeaves({ [leaf.id]: Number((Math.round(x / fine) * fine).toPrecision(6)) });
+  }
+  svg.addEventListener("pointerdown", (event) => {
+    if (!event.target.closest(".dot")) return;
+    grabbed = true;
+    svg.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  });
+  svg.addEventListener("pointermove", drag);
+  for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => { grabbed = false; });
 
   function update() {
     const { graph, values, numbers } = session.state, leaf = leavesOf(graph).find((one) => one.name === what.over);
@@ -26,6 +43,7 @@ export function slopeFigure(stage, what) {
     const heights = points.map(([, value]) => value), low = Math.min(0, ...heights), high = Math.max(...heights, low + 1);
     const px = (one) => FIGURE_RIM + ((one - from) / (to - from || 1)) * (FIGURE_WIDTH - 1.4 * FIGURE_RIM);
     const py = (one) => FIGURE_HEIGHT - FIGURE_RIM + 8 - ((one - low) / (high - low || 1)) * (FIGURE_HEIGHT - 1.5 * FIGURE_RIM);
+    toX = (place) => from + ((place - FIGURE_RIM) / (FIGURE_WIDTH - 1.4 * FIGURE_RIM)) * (to - from);
     const line = (x1, y1, x2, y2, name) => s("line", { x1: px(x1), y1: py(y1), x2: px(x2), y2: py(y2), class: name });
     const label = (one, other, words, name, anchor) => (
       s("text", { x: one, y: other, class: name, "text-anchor": anchor }, words));
@@ -39,7 +57,8 @@ export function slopeFigure(stage, what) {
       what.tangent && !hides ? line(marks[0][0], marks[0][1], marks[1][0], marks[1][1], "tangent") : "",
       step && !hides ? [line(x, y, x + step, y, "run"), line(x + step, y, x + step, moved, "rise"),
         s("circle", { cx: px(x + step), cy: py(moved), r: 4, class: "second" })] : "",
-      s("circle", { cx: px(x), cy: py(y), r: 5.5, class: "dot" }),
+      s("g", { class: "dot" }, s("circle", { cx: px(x), cy: py(y), r: 16, class: "grip" }),
+        s("circle", { cx: px(x), cy: py(y), r: 5.5 })),
       label(FIGURE_WIDTH - 6, py(low) + 17, what.over, "words", "end"), label(FIGURE_RIM - 8, 14, root, "words", "end"),
       label(px(x), py(low) + 17, show(x), "words data", "middle"));
     const facts = { x, y, name: what.over, root, slope, step: step ?? 0, rise: moved - y };

@@ -25,18 +25,23 @@
 //   graph      { key }                                      another graph was opened
 //   node       { id, name }                                 a node was clicked, or Enter was pressed on it
 //   end        {}                                           the last frame is shown
-import { button, h, mark, put } from "./dom.js";
+import { button, h, put } from "./dom.js";
 import { bugsFor, runBug } from "./bugs.js";
-import { leavesOf, tell } from "./graph.js";
+import { leavesOf } from "./graph.js";
 import { READABLE, placeCompact } from "./compact.js";
 import { boxesOf, buildTree, placeGroups } from "./groups.js";
 import { drawMinimap } from "./minimap.js";
 import { ORDERS, runOrder } from "./orders.js";
-import { drawGraph } from "./picture.js";
+import { FLIGHT, drawGraph } from "./picture.js";
+import { show } from "./numbers.js";
 import { questionCard } from "./question.js";
+import { sentence } from "./sentence.js";
 import { Session } from "./session.js";
 import { t } from "./texts.js";
 import { transport } from "./transport.js";
+
+const CROWDED = 2500; // px² that it may cover, where a bend of an edge counts as 400
+const ROOMY = 480; // px from which a question stands at its node
 
 /**
  * @param {{presets: import("./session.js").Preset[], first?: string, whole?: number, compact?: boolean,
@@ -64,13 +69,18 @@ export function createStage(host) {
     tool("zoom_in", "+", "+", () => api.zoom(1.2)));
   const views = h("div", { class: "views" });
   const slot = h("div", { class: "slot" });
-  const said = sentence(session), question = questionCard(session), steps = transport(session);
-  const sheet = h("div", { class: "sheet" }, said.el, question.el, steps.el);
-  const el = h("section", { class: "stage", "aria-label": t("page.stage") }, tools, views, slot, sheet);
+  const said = sentence(session), steps = transport(session);
+  const question = questionCard(session, (id, right, said_, kind) => {
+    for (const view of shown) view.picture.meet(id, right, show(said_), kind !== "data");
+    anchor();
+  });
+  const pane = h("div", { class: "pane" }, views, question.el), sheet = h("div", { class: "sheet" }, said.el, steps.el);
+  const el = h("section", { class: "stage", "aria-label": t("page.stage") }, tools, pane, slot, sheet);
 
   // -- the drawing: one view, or two beside each other
   /** @type {{picture: any, map: any, el: any}[]} */
   let shown = [];
+  let crowded = null, placed = null;
   let drawn = "", tree = null, treeOf = null, layout = null;
   const size = () => `${views.clientWidth}x${views.clientHeight}`;
 
@@ -148,6 +158,7 @@ export function createStage(host) {
     });
     put(views, shown.map((view) => view.el));
     if (lab) link(shown.map((view) => view.picture.el));
+    for (const view of shown) view.picture.el.addEventListener("scroll", anchor, { passive: true });
     resize();
     return true;
   }
@@ -176,6 +187,7 @@ export function createStage(host) {
       view.picture.size(scale);
       view.map.update();
     }
+    anchor();
   }
 
   /** Bring the present node into sight where the drawing is larger than its window. */
@@ -193,6 +205,42 @@ export function createStage(host) {
     const zoom = shown[k].picture.svg.clientWidth / layout.width;
     view.scrollTo({ left: (spot.x + spot.w / 2) * zoom - view.clientWidth / 2,
       top: (spot.y + spot.h / 2) * zoom - view.clientHeight / 2, behavior: calm ? "auto" : "smooth" });
+  }
+
+  /** The question stands at its node, where it covers least of the others; below the drawing where there is no room. */
+  function anchor() {
+    const { asked } = session, ask = question.el, spot = asked && shown[0]?.picture.spot(asked.id);
+    const { lab, question: open_ } = session.state;
+    const able = Boolean(spot) && !ask.hidden && pane.clientWidth >= ROOMY && !lab && (!open_ || crowded !== open_);
+    ask.classList.toggle("anchored", able);
+    if (!able) return ask.removeAttribute("style");
+    const { picture } = shown[0], zoom = picture.svg.clientWidth / layout.width, room = pane.getBoundingClientRect();
+    const origin = picture.svg.getBoundingClientRect(), [x0, y0] = [origin.x - room.x, origin.y - room.y];
+    const on = ({ x, y, w, h: tall }) => ({ x: x0 + x * zoom, y: y0 + y * zoom, w: w * zoom, h: tall * zoom });
+    const card = on(spot), { offsetWidth: w, offsetHeight: tall } = ask, [cx, cy] = [card.x + card.w / 2, card.y + card.h / 2];
+    const [right, left_, low, high] = [card.x + card.w + 10, card.x - w - 10, card.y + card.h + 10, card.y - tall - 10];
+    const places = [[right, cy - tall / 2], [left_, cy - tall / 2], [cx - w / 2, low], [cx - w / 2, high],
+      ...[right, left_].flatMap((x) => [[x, card.y], [x, card.y + card.h - tall]])];
+    const cards = layout.boxes.map((box) => on(box.card)), bends = layout.edges.flatMap(({ path }) => (
+      [...path.matchAll(/(-?[\d.]+),(-?[\d.]+)/g)].map(([, x, y]) => on({ x: Number(x), y: Number(y), w: 0, h: 0 }))));
+    const shared = (a, b) => Math.max(0, Math.min(a.x + a.w, b.x + b.w) - Math.max(a.x, b.x))
+      * Math.max(0, Math.min(a.y + a.h, b.y + b.h) - Math.max(a.y, b.y));
+    let [best, least] = [places[0], Infinity];
+    for (const [left, top] of places) {
+      const x = Math.max(4, Math.min(left, room.width - w - 4)), y = Math.max(4, Math.min(top, room.height - tall - 4));
+      const mine = { x, y, w, h: tall }, bent = bends.filter((at) => at.x > x && at.x < x + w && at.y > y && at.y < y + tall);
+      const covers = cards.reduce((sum, one) => sum + shared(one, mine), 3 * shared(card, mine)) + 400 * bent.length;
+      if (covers + Math.hypot(x - left, y - top) < least) {
+        [best, least] = [[x, y], covers + Math.hypot(x - left, y - top)];
+      }
+    }
+    if (placed !== open_ && least > CROWDED) { // decided once: the drawing must not jump while one types
+      crowded = open_;
+      return anchor();
+    }
+    placed = open_;
+    ask.style.left = `${best[0]}px`;
+    ask.style.top = `${best[1]}px`;
   }
 
   // -- what can be done to the drawing
@@ -242,10 +290,13 @@ export function createStage(host) {
     here.hidden = !session.state.boxes;
     leave.hidden = !lab;
     const fresh = draw(), moved = before.at !== session.at || fresh;
-    session.sights().forEach((sight, k) => shown[k].picture.update(sight, session.state.glided && moved && !fresh));
+    const flight = Math.min(FLIGHT, 0.6 * session.state.pace); // in a quick film they travel faster
+    const time = session.state.glided && moved && !fresh ? flight : 0;
+    session.sights().forEach((sight, k) => shown[k].picture.update(sight, time));
     if (moved && session.at) reveal();
     if ("zoom" in changed || "turned" in changed) resize();
     for (const part of [said, question, steps]) part.update();
+    anchor();
     const was = before;
     before = { step, at: session.at, key, values, answers };
     if (was.key !== key) say("graph", { key });
@@ -268,6 +319,7 @@ export function createStage(host) {
   });
   watch.observe(el);
   watch.observe(views);
+  new ResizeObserver(anchor).observe(question.el);
   update();
 
   return {
@@ -329,65 +381,4 @@ export function compareOrder(session, order) {
   const run = (visits) => runOrder(graph, numbers.partials, visits);
   session.compare({ kind: "order", key: named ? String(order) : "own", title: t(`orders.${named ? order : "own"}`), order: able,
     right: run(ORDERS.reverse(graph)), wrong: run(able) });
-}
-
-/** The sentence of the frame, read aloud by a screen reader in words. @param {Session} session */
-function sentence(session) {
-  const phase = h("span", { class: "phase" }), spoken = h("span", { class: "spoken" });
-  const line = h("div", { class: "sentence", "aria-hidden": "true" }), rule = h("p", { class: "rule" });
-  const origin = h("p", { class: "origin quiet small", dir: "ltr" });
-  const el = h("section", { class: "said", "aria-label": t("page.present_frame") },
-    h("div", { class: "head" }, phase, rule), line, origin,
-    h("div", { role: "status", "aria-live": "polite", "aria-atomic": "true" }, spoken));
-
-  /** @param {[string, string][]} parts */
-  const inColour = (parts) => h("p", { dir: "ltr" }, parts.map(([role, text]) => (role ? mark(role, text) : text)));
-
-  function update() {
-    const { graph, lab, question } = session.state, frame = session.told, { at } = session;
-    el.hidden = Boolean(question);
-    if (question) return; // the answer must not be read out before the question
-    if (lab) return tellLab(lab);
-    const { frames } = session.state, past = session.seed + 1;
-    el.dataset.phase = frame ? (frame.kind === "forward" ? "forward" : "backward") : "start";
-    phase.textContent = !frame ? t("page.start")
-      : frame.kind === "forward" ? t("page.phase_forward", { k: String(at), n: String(session.seed) })
-      : frame.kind === "seed" ? t("page.phase_seed")
-      : t("page.phase_backward", { k: String(at - past), n: String(frames.length - past) });
-    const from = frame ? graph.source[frame.line] : null;
-    put(origin, from ? `${from.file}:${from.line}   ${from.text}` : "");
-    if (!frame) {
-      const intro = t("page.intro", { n: graph.nodes.length.toLocaleString("en"), root: graph.nodes[graph.root].name });
-      put(line, h("p", { class: "words" }, intro));
-      put(rule, t("page.intro_keys"));
-      put(spoken, intro);
-      return;
-    }
-    put(line, inColour(frame.parts));
-    put(rule, h("span", { dir: "ltr" }, frame.rule));
-    put(spoken, frame.spoken);
-  }
-
-  /** @param {import("./session.js").Lab} lab */
-  function tellLab(lab) {
-    const { graph, numbers } = session.state, { first, reason } = lab.wrong, here = lab.at === Math.min(lab.total, first + 1);
-    const say = (run) => {
-      const push = run.pushes[lab.at - 1];
-      return push ? tell(graph, numbers, { ...push, kind: "backward" }) : null;
-    };
-    const [right, wrong] = [say(lab.right), say(lab.wrong)];
-    el.dataset.phase = first >= 0 && lab.at > first ? "wrong" : "backward";
-    phase.textContent = t("page.phase_lab", { k: String(lab.at), n: String(lab.total), title: lab.title });
-    const verdict = first < 0 ? t("page.lab_right") : here ? t("page.lab_first", { reason })
-      : lab.at <= first ? t("page.lab_same") : t("page.lab_after", { reason });
-    put(origin, "");
-    put(rule, "");
-    const row = (word, told) => h("div", { class: "pass" }, h("span", { class: "quiet" }, word),
-      told ? inColour(told.parts) : h("p", {}, "—"));
-    put(line, h("p", { class: `words ${first >= 0 && lab.at > first ? "bad" : ""}` }, verdict),
-      lab.at ? [row(t("page.right_word"), right), row(t("page.wrong_word"), wrong)] : "");
-    put(spoken, [verdict, right && `${t("page.right_word")}: ${right.spoken}`,
-      wrong && `${t("page.wrong_word")}: ${wrong.spoken}`].filter(Boolean).join(". "));
-  }
-  return { el, update };
 }

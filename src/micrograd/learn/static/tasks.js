@@ -60,7 +60,8 @@ export function taskCard(host) {
     sign.textContent = done ? "✓" : "?";
   }
   const kinds = { gradient: onStage, data: onStage, contribution: onStage, number: numeric, choice, goal, order };
-  const live = kinds[task.kind]({ stage, session, task, body, told, solve, miss, give, isDone: () => done });
+  const missed = () => { tries += 1; };
+  const live = kinds[task.kind]({ stage, session, task, body, told, solve, miss, missed, give, isDone: () => done });
   paint();
   if (done) put(told, task.why ? said(true, task.why) : "");
   return {
@@ -87,7 +88,7 @@ function said(good, text, key = "") {
 }
 
 /** A gradient, a value or a contribution: the question stands on the stage. */
-function onStage({ stage, session, task, body, solve, miss, give, isDone }) {
+function onStage({ stage, session, task, body, solve, missed, give, isDone }) {
   const go = button(t("course.on_stage"), () => {
     open();
     stage.el.querySelector(".ask input, .ask button")?.focus();
@@ -96,7 +97,7 @@ function onStage({ stage, session, task, body, solve, miss, give, isDone }) {
   put(body, go);
   stage.on("answer", (answer) => {
     if (isDone() || answer.task !== task || (answer.asked === "sign" && answer.right)) return;
-    if (!answer.right && answer.asked !== "given") return miss(escaped(answer.told), answer.misconception);
+    if (!answer.right && answer.asked !== "given") return missed(); // the reply stands at the node
     go.hidden = true;
     if (answer.right) solve();
     else give(answer.wanted);
@@ -224,7 +225,12 @@ function order({ stage, session, task, body, solve, miss, isDone }) {
     put(line, chosen.length ? placed : h("li", { class: "quiet small" }, t("course.tap_nodes")));
     put(pool, left.map((id) => button(`+ ${name(id)}`, () => place(id), { class: "chip", "data-place": name(id) })));
     run.disabled = chosen.length === 0;
+    if (armed) session.store.set({ badges: Object.fromEntries(chosen.map((id, k) => [id, `${k + 1}.`])) });
   }
-  stage.on("node", ({ id }) => place(id));
-  return { open: () => { armed = true; paint(); }, close: () => { armed = false; } };
+  stage.on("node", ({ id }) => place(id)); // a tap on a node, or Enter: its number in the order stands above it
+  const close = () => {
+    armed = false;
+    if (Object.keys(session.state.badges).length) session.store.set({ badges: {} });
+  };
+  return { open: () => { armed = true; paint(); }, close };
 }
