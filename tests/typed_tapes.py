@@ -57,10 +57,14 @@ class Program:
             self.array()
         elif kind < 0.66:
             self.whole()
-        elif kind < 0.70:
+        elif kind < 0.73:
             chosen = random.choice([F64, F64, I64, BOOL])
-            self.add(b.emit("select", self.condition(), self.pick(chosen), self.pick(chosen)))
-        elif kind < 0.72 and self.checks:
+            x = self.pick(chosen)
+            if chosen == F64 and random.random() < 0.5:
+                a = random.choice(self.scope["f64[]"])
+                x = b.emit("load", a, self.index(a))
+            self.add(b.emit("select", self.condition(), x, self.pick(chosen)))
+        elif kind < 0.75 and self.checks:
             b.check(self.condition(), "a check")
         elif kind < 0.86:
             name = random.choice(UNARY)

@@ -417,9 +417,8 @@ class _Adjoint:
             array, i = args
             if array not in self.active:
                 return
-            total, g = self._array(array), found.place
-            if self.grads[array].flag is not self.yes:
-                g = self._coded(found)
+            total = self._array(array)
+            g = self._masked(found) if self.grads[array].flag is self.yes else self._coded(found)
             self.grads[array] = Cotangent(b.emit("bump", total, self._primal(i), g), self.grads[array].flag)
             return
         bar = found.place
