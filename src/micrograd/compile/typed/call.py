@@ -1,0 +1,373 @@
+"""Calls of a function of data, at one point: which typed tape takes them, how arguments become its params, and back.
+
+The abstract interpreter (abstract/) turns the source of a function into one typed tape for arrays of every length. jit asks
+here first where a call passes many numbers; a call that is not followed here is traced as all others are. What was refused is
+told by `explain`.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from collections.abc import Callable, Sequence
+from itertools import chain
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from micrograd.abstract import Refused, stage, staged
+from micrograd.compile.typed.kernel import Kernel
+from micrograd.errors import CompileError
+from micrograd.ir.forms import F64, Tape
+from micrograd.ir.interpret import CheckFailed
+from micrograd.ir.reverse import adjoint
+from micrograd.tree import is_array
+
+MANY = 256  # numbers of a call from which on it is asked here: below, the tapes of numbers are as good, and their calls are faster
+PLAIN_AT_MOST = (
+    1.0  # seconds that a comparison with plain Python may take, which is estimated from the time of the kernel
+)
+SLOWER = 200  # times that plain Python is slower than a kernel, at the most, in the programs of benchmarks/gradbench
+ELSEWHERE = object()  # the answer for a call that is not followed here
+_COUNTED = (list, tuple)
+
+
+class Asked(NamedTuple):
+    """What is asked of a function: its value, its gradient by some arguments, or both."""
+
+    value: bool
+    argnums: tuple[int, ...]
+    single: bool  # whether the gradient is by one argument, which stands alone
+
+
+def numbers_in(args: Sequence[Any]) -> int:
+    """Return about how many numbers the arguments hold; a few of them are looked at."""
+    count = 0
+    for x in args:
+        if is_array(x):
+            count += x.size
+        elif type(x) in _COUNTED and x:
+            inner = x[0]
+            if is_array(inner):
+                count += len(x) * inner.size
+            else:
+                count += len(x) * (numbers_in((inner,)) if type(inner) in _COUNTED else 1)
+        elif type(x) is dict:
+            count += numbers_in(tuple(x.values()))
+    return count
+
+
+class Calls:
+    """The typed variants of one function, by what their guards ask for."""
+
+    def __init__(self, function: FunctionType, asked: Asked) -> None:
+        self.function, self.asked = function, asked
+        self.variants: list[Variant] = []
+        self.refusals: dict[Any, Exception] = {}
+        self.lock = threading.RLock()
+
+    def call(self, args: tuple[Any, ...]) -> Any:
+        """Return the result of a call, or ELSEWHERE."""
+        if numbers_in(args) < MANY:
+            return ELSEWHERE
+        variant = self.variant(args)
+        if variant is None:
+            return ELSEWHERE
+        try:
+            return variant.run(args)
+        except (CheckFailed, _Unlike):  # an error that plain Python raises, or arguments that only look alike
+            return ELSEWHERE
+
+    def variant(self, args: tuple[Any, ...]) -> Variant | None:
+        """Return the variant for these arguments, made now if there is none; None where they are not followed."""
+        for variant in self.variants:
+            if variant.holds(args):
+                return variant
+        key = tuple(map(_described, args))
+        if key in self.refusals:
+            return None
+        with self.lock:
+            for variant in self.variants:
+                if variant.holds(args):
+                    return variant
+            try:
+                variant = Variant(self.function, self.asked, args)
+            except (Refused, CompileError) as reason:
+                self.refusals[key] = reason
+                return None
+            self.variants = [variant, *(v for v in self.variants if v.may_hold())]
+        return variant
+
+
+def _described(x: Any) -> Any:
+    """Return what tells arguments apart that are refused, without a look at each number."""
+    if is_array(x):
+        return "array", x.dtype.str, x.shape
+    if type(x) in _COUNTED:
+        return type(x), len(x), _described(x[0]) if x else None
+    if type(x) is dict:
+        return dict, tuple(x), tuple(map(_described, x.values()))
+    return type(x)
+
+
+# ---- one variant
+
+
+class _Unlike(Exception):
+    """An argument only looks like those that a variant was made for."""
+
+
+class Variant:
+    """A typed tape with its kernel, and what has to hold for it."""
+
+    def __init__(self, function: FunctionType, asked: Asked, args: tuple[Any, ...]) -> None:
+        self.function, self.asked = function, asked
+        self.staged = stage(function, args)
+        self.outside = [g for g in self.staged.guards if g.how != "argument"]
+        self.arguments = [(g.name, g.value) for g in self.staged.guards if g.how == "argument"]
+        self.tape = self._differentiated(args)
+        self.kernel = Kernel(self.tape)
+        self.arrays = {p.path: p.kind for p in self.staged.params if p.what == "array"}
+        self._prove(args)
+
+    def _differentiated(self, args: tuple[Any, ...]) -> Tape:
+        tape, result, params = self.staged.tape, self.staged.result, self.staged.params
+        self.wrt: list[int] = []
+        if not self.asked.argnums:
+            return tape
+        if not isinstance(result, staged.Leaf) or result.kind != F64:
+            raise Refused("a gradient of something that is not one number")
+        for n in self.asked.argnums:
+            if not -len(args) <= n < len(args):
+                raise Refused("argnums asks for an argument that was not given")
+            own = [k for k, p in enumerate(params) if p.path[0] == ("argument", n % len(args)) and p.what != "length"]
+            if any(params[k].kind not in (F64, "f64[]") for k in own):
+                raise Refused("a gradient by ints")
+            self.wrt += [k for k in own if k not in self.wrt]
+        return adjoint(tape, self.wrt, (result.index,))
+
+    def _prove(self, args: tuple[Any, ...]) -> None:
+        """Compare the kernel with plain Python at these arguments, where that takes little time."""
+        start = time.perf_counter()
+        try:
+            found = self.kernel(*self.bound(args))
+        except CheckFailed:
+            return  # plain Python runs this call
+        if (time.perf_counter() - start) * SLOWER > PLAIN_AT_MOST:
+            return
+        try:
+            plain = self.function(*copy.deepcopy(args))
+        except (ArithmeticError, ValueError):  # log(0.0), 1.0 / 0.0: compiled functions follow IEEE 754
+            return
+        if not _equal(self.arranged(found), plain):
+            raise Refused(
+                "the typed tape gives another result than plain Python",
+                "This is a bug in micrograd; please report it. The function is traced instead.",
+            )
+
+    # ---- a call
+
+    def may_hold(self) -> bool:
+        """Return whether what was read from outside is what it was."""
+        return all(guard.holds() for guard in self.outside)
+
+    def holds(self, args: tuple[Any, ...]) -> bool:
+        """Return whether the tape is right for these arguments."""
+        try:
+            return all(_fits(args, path, value) for path, value in self.arguments) and self.may_hold()
+        except (LookupError, AttributeError, TypeError):
+            return False
+
+    def run(self, args: tuple[Any, ...]) -> Any:
+        """Return the result of a call."""
+        found = self.kernel(*self.bound(args))
+        if not self.asked.argnums:
+            return self.arranged(found)
+        gradients = dict(zip(self.wrt, found[len(self.staged.tape.yields) :]))
+        parts = [self.gradient(args, n % len(args), gradients) for n in self.asked.argnums]
+        gradient = parts[0] if self.asked.single else tuple(parts)
+        return (self.arranged(found), gradient) if self.asked.value else gradient
+
+    def bound(self, args: tuple[Any, ...]) -> list[Any]:
+        """Return the params of the tape for these arguments."""
+        arrays = {path: _array(_at(args, path), kind) for path, kind in self.arrays.items()}
+        given: list[Any] = []
+        for path, kind, what, axis in self.staged.params:
+            if what == "array":
+                given.append(arrays[path].ravel())
+            elif what == "length":
+                given.append(arrays[path].shape[axis])
+            else:
+                x = _at(args, path)
+                given.append(float(x) if kind == F64 else int(x))
+        return given
+
+    def arranged(self, found: Sequence[Any]) -> Any:
+        """Return what the function returns, made of what the tape yields."""
+        return _arranged(self.staged.result, found)
+
+    def gradient(self, args: tuple[Any, ...], n: int, found: dict[int, Any]) -> Any:
+        """Return the gradient by an argument, with its structure."""
+        by_path = {self.staged.params[k].path: g for k, g in found.items()}
+
+        def like(x: Any, path: staged.Path) -> Any:
+            if path in by_path:
+                g = by_path[path]
+                if is_array(x):
+                    return g.reshape(x.shape)
+                return _nested(g, _shape(x), _classes(x)) if type(x) in _COUNTED else g
+            if type(x) is dict:
+                return {key: like(y, (*path, ("item", key))) for key, y in x.items()}
+            if isinstance(x, _COUNTED):
+                items = [like(y, (*path, ("item", i))) for i, y in enumerate(x)]
+                return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+            return x
+
+        return like(args[n], (("argument", n),))
+
+
+def _at(args: tuple[Any, ...], path: staged.Path) -> Any:
+    """Return what is at a path of the arguments."""
+    x: Any = args
+    for how, name in path:
+        x = getattr(x, name) if how == "attribute" else x[name]
+    return x
+
+
+def _fits(args: tuple[Any, ...], path: staged.Path, value: Any) -> bool:
+    """Return whether a fact about an argument holds."""
+    how = path[-1][0]
+    if how in ("argument", "item", "attribute"):
+        x = _at(args, path)
+        return type(x) is type(value) and (x is value or bool(x == value)) and repr(x) == repr(value)
+    x = _at(args, path[:-1])
+    if how == "keys":
+        return type(x) is dict and tuple(x) == value
+    if how == "length":
+        return (type(x), len(x)) == value
+    if how == "depth":
+        return _classes(x) == value
+    if how == "array":
+        return is_array(x) and (type(x), str(x.dtype), x.ndim) == value
+    if how == "shape":
+        return (tuple(x.shape) if is_array(x) else _shape(x)) == value
+    assert how == "class", how
+    return (type(x), tuple(vars(x)) if hasattr(x, "__dict__") else ()) == value
+
+
+def _classes(x: Any) -> tuple[type, ...]:
+    return (type(x), *_classes(x[0])) if type(x) in _COUNTED and x else ()
+
+
+def _shape(x: Any) -> tuple[int, ...]:
+    return (len(x), *_shape(x[0])) if type(x) in _COUNTED and x else ((0,) if type(x) in _COUNTED else ())
+
+
+def _array(x: Any, kind: str) -> Any:
+    """Return an argument as a NumPy array; raise where nested lists hold other numbers than those of the kind, or are ragged."""
+    import numpy as np
+
+    dtype = {"f64[]": np.float64, "i64[]": np.int64, "bool[]": np.bool_}[kind]
+    if is_array(x):
+        return np.ascontiguousarray(x, dtype=dtype)
+    items, depth = x, 1
+    while items and type(items[0]) in _COUNTED:
+        width, cls = len(items[0]), type(items[0])
+        if any(type(y) is not cls or len(y) != width for y in items):
+            raise _Unlike
+        items, depth = list(chain.from_iterable(items)), depth + 1
+    wanted = {"f64[]": float, "i64[]": int, "bool[]": bool}[kind]
+    if set(map(type, items)) - {wanted}:
+        raise _Unlike
+    try:
+        return np.array(items, dtype=dtype).reshape(_shape(x))
+    except (OverflowError, ValueError):
+        raise _Unlike from None
+
+
+def _nested(flat: Any, shape: tuple[int, ...], classes: tuple[type, ...]) -> Any:
+    """Return the numbers of an array as nested lists or tuples."""
+
+    def made(x: Any, depth: int) -> Any:
+        items = x if depth == len(shape) - 1 else [made(y, depth + 1) for y in x]
+        return items if classes[depth] is list and isinstance(items, list) else classes[depth](items)
+
+    return made(flat.reshape(shape).tolist(), 0)
+
+
+def _arranged(part: Any, found: Sequence[Any]) -> Any:
+    if isinstance(part, staged.Leaf):
+        return found[part.index]
+    if isinstance(part, staged.Constant):
+        return part.value
+    if isinstance(part, staged.Sequence_):
+        items = [_arranged(p, found) for p in part.items]
+        return part.cls(*items) if hasattr(part.cls, "_fields") else part.cls(items)
+    if isinstance(part, staged.Mapping_):
+        return part.cls(zip(part.keys, [_arranged(p, found) for p in part.items]))
+    if isinstance(part, staged.Array):
+        shape = tuple([found[n.index] if isinstance(n, staged.Leaf) else n for n in part.shape])
+        array = found[part.index][: _product(shape)].reshape(shape)
+        return array.copy() if part.cls.__module__ == "numpy" else _listed(array.tolist(), part.cls)
+    assert isinstance(part, staged.Records), part
+    length = found[part.length.index] if isinstance(part.length, staged.Leaf) else part.length
+    columns = [y.tolist() if hasattr(y, "tolist") else y for y in found]
+    return part.cls(
+        [
+            _arranged(part.item, [c[i] if isinstance(c, list) and i < len(c) else c for c in columns])
+            for i in range(length)
+        ]
+    )
+
+
+def _listed(items: list[Any], cls: type) -> Any:
+    return items if cls is list else cls(items)
+
+
+def _product(shape: Sequence[int]) -> int:
+    size = 1
+    for n in shape:
+        size *= n
+    return size
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Return whether two results have the same structure and the same bits; a nan is equal to a nan."""
+    if is_array(a) or is_array(b):
+        import numpy as np
+
+        return (
+            is_array(a)
+            and is_array(b)
+            and a.shape == b.shape
+            and _equal(np.asarray(a).tolist(), np.asarray(b).tolist())
+        )
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, _COUNTED) and isinstance(b, _COUNTED):
+        return type(a) is type(b) and len(a) == len(b) and all(map(_equal, a, b))
+    if isinstance(b, (float, int)):
+        return type(a) is type(getattr(b, "item", lambda: b)()) and (repr(a) == repr(getattr(b, "item", lambda: b)()))
+    if hasattr(b, "item") and getattr(b, "shape", None) == ():
+        return repr(a) == repr(b.item())
+    return bool(a is b or a == b)
+
+
+def calls_of(f: Callable[..., Any]) -> Calls | None:
+    """Return what follows the calls of a function, or of grad or value_and_grad of one; None for anything else."""
+    from micrograd.transforms import Derived, grad, value_and_grad
+
+    if isinstance(f, FunctionType) and not hasattr(f, "__wrapped__"):
+        return Calls(f, Asked(True, (), False))
+    if isinstance(f, Derived):
+        transform, inner, how = f.made_of
+        if (
+            transform in (grad, value_and_grad)
+            and isinstance(inner, FunctionType)
+            and not hasattr(inner, "__wrapped__")
+        ):
+            argnums, has_aux = how
+            if not has_aux:
+                wanted = tuple(argnums) if isinstance(argnums, (tuple, list)) else (argnums,)
+                return Calls(inner, Asked(transform is value_and_grad, wanted, not isinstance(argnums, (tuple, list))))
+    return None
