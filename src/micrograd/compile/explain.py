@@ -47,7 +47,7 @@ def report(owner: Any, variants: list[Any], variant: Variant, kernel: Kernel) ->
     for name, tape in seen:
         text = str(tape)
         lines += ["", f"-- {name}: {_count(len(tape), 'instruction')}"]
-        lines += ["   (no change)"] if text == before else _shortened(text.splitlines())
+        lines += ["   (no change)"] if text == before else shortened(text.splitlines())
         before = text
     return Report("\n".join(lines))
 
@@ -108,7 +108,8 @@ def _outcomes(variant: Variant) -> str:
     return "" if not guards else f" ({', '.join(guards[:4])}{', ...' if len(guards) > 4 else ''})"
 
 
-def _shortened(lines: list[str]) -> list[str]:
+def shortened(lines: list[str]) -> list[str]:
+    """Return the lines of a tape, without those in the middle where there are many."""
     if len(lines) <= LONGEST:
         return [f"   {line}" for line in lines]
     half = LONGEST // 2

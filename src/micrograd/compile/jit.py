@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any, overload
 
 from micrograd import anomaly, engine
@@ -31,6 +32,7 @@ from micrograd.compile.signature import (
     Known,
     lay_flat,
     layout_of,
+    numbers_in,
     split_method,
     static_arguments,
     template_of,
@@ -58,6 +60,7 @@ class Jit:
         if self.bound:  # static arguments are counted without it
             self.static = tuple([n + 1 if n >= 0 else n for n in self.static])
         self.variants: Variants[PointVariant] = Variants()
+        self.typed: Any = None  # typed variants, for calls with many numbers: see _typed_calls
         self.shapes: dict[bytes, Known] = {}
         self.kernel: Any = None  # the callable object in C that stands for this one
 
@@ -84,6 +87,11 @@ class Jit:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._follow_modules()
         simple = not kwargs and not self.static and not self.bound
+        if not kwargs and not self.bound and self.typed is not False and numbers_in(args) >= TUNING.many_numbers:
+            typed = self._typed_calls()
+            found = typed.call(args) if typed else typed
+            if typed and found is not typed.elsewhere:
+                return found
         shape, leaves = self._known(args) if simple else self._flat(args, kwargs)
         wanted = shape.values if type(shape) is Known else values_among(leaves)
         wait = self.options.wait or worker.must_wait()
@@ -113,6 +121,30 @@ class Jit:
         found, results = self._first_call(shape, leaves, wanted, wait, variants)
         return self._call(args, kwargs) if found is None else unflatten(found.shape, iter(results))
 
+    def _typed_calls(self) -> Any:
+        """Return what compiles this function for arrays of any length; False where that is not possible."""
+        if self.typed is None:
+            options = self.options
+            able = (
+                engine.NATIVE
+                and options.backend == "llvm"
+                and not options.fastmath
+                and all(map(find_spec, ("llvmlite", "numpy")))
+            )
+            if able:
+                from micrograd.compile.typed import call
+
+                self.typed = call.calls_of(self.f) or False
+            else:
+                self.typed = False
+        return self.typed
+
+    def _typed_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the typed variant that answers a call; None where another one does."""
+        if kwargs or self.bound or numbers_in(args) < TUNING.many_numbers or not self._typed_calls():
+            return None
+        return self.typed.variant(args)
+
     def _right(self, shape: Shape, leaves: list[Any], variant: PointVariant) -> bool:
         """Whether a trace of many paths gives what a plain run gives, where it is to be compared with one."""
         trace, arms = variant.trace, variant.trace.arms
@@ -135,6 +167,8 @@ class Jit:
             if self.variants.outdated():
                 self.variants = Variants(self.variants)
                 self.kernel.forget()
+                if self.typed:
+                    self.typed.refusals.clear()
                 self.variants.warn_of_changes(self, watch.outside)
             else:
                 self.kernel.look_at(watch.key)
@@ -306,12 +340,16 @@ class Jit:
 
     def tape(self, /, *args: Any, **kwargs: Any) -> Any:
         """The tape for these arguments, as it was traced."""
+        typed = self._typed_variant(args, kwargs)
+        if typed is not None:
+            return typed.tape
         shape, leaves = self._flat(args, kwargs)
         return self._trace(shape, leaves).tape
 
     def source(self, /, *args: Any, **kwargs: Any) -> str:
         """The text of the code that runs for these arguments: with gradients, where a Value takes part."""
-        return str(self._for(args, kwargs)[1].text.source)
+        typed = self._typed_variant(args, kwargs)
+        return typed.source() if typed is not None else str(self._for(args, kwargs)[1].text.source)
 
     def explain(self, /, *args: Any, **kwargs: Any) -> Any:
         """What was traced for these arguments, the tape after each pass, and the kernels that exist. Print the result.
@@ -320,6 +358,9 @@ class Jit:
         >>> print(jit(lambda x: x * x).explain(3.0))  # doctest: +ELLIPSIS
         <jit of <lambda>>: 1 variant, ...
         """
+        typed = self._typed_variant(args, kwargs)
+        if typed is not None:
+            return typed.report(self)
         variant, kernel = self._for(args, kwargs)
         return explain.report(self, list(self.variants), variant, kernel)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from micrograd import engine
 from micrograd.engine import Value
 from micrograd.objects import flatten_object, holds_numbers, place_of_attributes
-from micrograd.tree import Shape, name_of, size
+from micrograd.tree import Shape, is_array, name_of, size
 
 if engine.NATIVE:
     from micrograd._engine import lay_flat as _lay_flat
@@ -35,6 +35,19 @@ def lay_flat(x: Any, leaves: list[Any]) -> bytes | None:
 def values_among(leaves: list[Any]) -> tuple[int, ...]:
     """Which of the numbers are Values."""
     return tuple([i for i, x in enumerate(leaves) if isinstance(x, Value)])
+
+
+def numbers_in(args: Sequence[Any]) -> int:
+    """Return about how many numbers the arguments hold; only the first item of a list is looked at."""
+    count = 0
+    for x in args:
+        if is_array(x):
+            count += x.size
+        elif (type(x) is list or type(x) is tuple) and x:
+            count += len(x) * (1 if type(x[0]) is float else numbers_in(x[:1]) or 1)
+        elif type(x) is dict:
+            count += numbers_in(tuple(x.values()))
+    return count
 
 
 class Known(tuple[Any, ...]):

@@ -16,18 +16,15 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from micrograd.abstract import Refused, stage, staged
-from micrograd.compile.typed.kernel import Kernel
-from micrograd.errors import CompileError
+from micrograd.compile.explain import Report, shortened
+from micrograd.compile.typed.kernel import Kernel, text
 from micrograd.ir.forms import F64, Tape
 from micrograd.ir.interpret import CheckFailed
 from micrograd.ir.reverse import adjoint
 from micrograd.tree import is_array
 
-MANY = 256  # numbers of a call from which on it is asked here: below, the tapes of numbers are as good, and their calls are faster
-PLAIN_AT_MOST = (
-    1.0  # seconds that a comparison with plain Python may take, which is estimated from the time of the kernel
-)
-SLOWER = 200  # times that plain Python is slower than a kernel, at the most, in the programs of benchmarks/gradbench
+PLAIN_AT_MOST = 1.0  # seconds for a comparison with plain Python, which are estimated from the time of the kernel
+SLOWER = 200  # plain Python takes at most so many times as long as a kernel, in the programs of benchmarks/gradbench
 ELSEWHERE = object()  # the answer for a call that is not followed here
 _COUNTED = (list, tuple)
 
@@ -40,25 +37,10 @@ class Asked(NamedTuple):
     single: bool  # whether the gradient is by one argument, which stands alone
 
 
-def numbers_in(args: Sequence[Any]) -> int:
-    """Return about how many numbers the arguments hold; a few of them are looked at."""
-    count = 0
-    for x in args:
-        if is_array(x):
-            count += x.size
-        elif type(x) in _COUNTED and x:
-            inner = x[0]
-            if is_array(inner):
-                count += len(x) * inner.size
-            else:
-                count += len(x) * (numbers_in((inner,)) if type(inner) in _COUNTED else 1)
-        elif type(x) is dict:
-            count += numbers_in(tuple(x.values()))
-    return count
-
-
 class Calls:
     """The typed variants of one function, by what their guards ask for."""
+
+    elsewhere = ELSEWHERE
 
     def __init__(self, function: FunctionType, asked: Asked) -> None:
         self.function, self.asked = function, asked
@@ -68,8 +50,6 @@ class Calls:
 
     def call(self, args: tuple[Any, ...]) -> Any:
         """Return the result of a call, or ELSEWHERE."""
-        if numbers_in(args) < MANY:
-            return ELSEWHERE
         variant = self.variant(args)
         if variant is None:
             return ELSEWHERE
@@ -92,7 +72,7 @@ class Calls:
                     return variant
             try:
                 variant = Variant(self.function, self.asked, args)
-            except (Refused, CompileError) as reason:
+            except Exception as reason:  # Refused, or a defect of the interpreter: the function is traced instead
                 self.refusals[key] = reason
                 return None
             self.variants = [variant, *(v for v in self.variants if v.may_hold())]
@@ -144,7 +124,7 @@ class Variant:
             if any(params[k].kind not in (F64, "f64[]") for k in own):
                 raise Refused("a gradient by ints")
             self.wrt += [k for k in own if k not in self.wrt]
-        return adjoint(tape, self.wrt, (result.index,))
+        return adjoint(tape, self.wrt, (result.number,))
 
     def _prove(self, args: tuple[Any, ...]) -> None:
         """Compare the kernel with plain Python at these arguments, where that takes little time."""
@@ -164,6 +144,27 @@ class Variant:
                 "the typed tape gives another result than plain Python",
                 "This is a bug in micrograd; please report it. The function is traced instead.",
             )
+
+    def source(self) -> str:
+        """Return the LLVM text of the kernel."""
+        return text(self.tape).source
+
+    def report(self, owner: Any) -> Report:
+        """Return what `jit(f).explain(...)` prints of a call that this variant answers."""
+        lines = [f"{owner!r}: a typed tape, for arrays of {'any' if self.any_length() else 'this'} length"]
+        if self.staged.notes:
+            lines += ["", "what was not kept as it stands in the source:"]
+            lines += [f"   {where + ': ' if where else ''}{what}" for where, what in self.staged.notes]
+        tapes = [("the function", self.staged.tape)]
+        if self.asked.argnums:
+            tapes.append(("the function and its gradient", self.tape))
+        for name, tape in tapes:
+            lines += ["", f"-- {name}: {len(tape):,} instructions", *shortened(str(tape).splitlines())]
+        return Report("\n".join(lines))
+
+    def any_length(self) -> bool:
+        """Return whether arrays of another length are taken as well."""
+        return not any(path[-1][0] == "shape" for path, _ in self.arguments)
 
     # ---- a call
 
@@ -242,17 +243,17 @@ def _fits(args: tuple[Any, ...], path: staged.Path, value: Any) -> bool:
         return type(x) is type(value) and (x is value or bool(x == value)) and repr(x) == repr(value)
     x = _at(args, path[:-1])
     if how == "keys":
-        return type(x) is dict and tuple(x) == value
+        return bool(type(x) is dict and tuple(x) == value)
     if how == "length":
-        return (type(x), len(x)) == value
+        return bool((type(x), len(x)) == value)
     if how == "depth":
-        return _classes(x) == value
+        return bool(_classes(x) == value)
     if how == "array":
-        return is_array(x) and (type(x), str(x.dtype), x.ndim) == value
+        return is_array(x) and bool((type(x), str(x.dtype), x.ndim) == value)
     if how == "shape":
-        return (tuple(x.shape) if is_array(x) else _shape(x)) == value
+        return bool((tuple(x.shape) if is_array(x) else _shape(x)) == value)
     assert how == "class", how
-    return (type(x), tuple(vars(x)) if hasattr(x, "__dict__") else ()) == value
+    return bool((type(x), tuple(vars(x)) if hasattr(x, "__dict__") else ()) == value)
 
 
 def _classes(x: Any) -> tuple[type, ...]:
@@ -264,7 +265,7 @@ def _shape(x: Any) -> tuple[int, ...]:
 
 
 def _array(x: Any, kind: str) -> Any:
-    """Return an argument as a NumPy array; raise where nested lists hold other numbers than those of the kind, or are ragged."""
+    """Return an argument as a NumPy array; raise where nested lists are ragged, or hold numbers of another kind."""
     import numpy as np
 
     dtype = {"f64[]": np.float64, "i64[]": np.int64, "bool[]": np.bool_}[kind]
@@ -297,7 +298,7 @@ def _nested(flat: Any, shape: tuple[int, ...], classes: tuple[type, ...]) -> Any
 
 def _arranged(part: Any, found: Sequence[Any]) -> Any:
     if isinstance(part, staged.Leaf):
-        return found[part.index]
+        return found[part.number]
     if isinstance(part, staged.Constant):
         return part.value
     if isinstance(part, staged.Sequence_):
@@ -306,11 +307,11 @@ def _arranged(part: Any, found: Sequence[Any]) -> Any:
     if isinstance(part, staged.Mapping_):
         return part.cls(zip(part.keys, [_arranged(p, found) for p in part.items]))
     if isinstance(part, staged.Array):
-        shape = tuple([found[n.index] if isinstance(n, staged.Leaf) else n for n in part.shape])
-        array = found[part.index][: _product(shape)].reshape(shape)
+        shape = tuple([found[n.number] if isinstance(n, staged.Leaf) else n for n in part.shape])
+        array = found[part.number][: _product(shape)].reshape(shape)
         return array.copy() if part.cls.__module__ == "numpy" else _listed(array.tolist(), part.cls)
     assert isinstance(part, staged.Records), part
-    length = found[part.length.index] if isinstance(part.length, staged.Leaf) else part.length
+    length = found[part.length.number] if isinstance(part.length, staged.Leaf) else part.length
     columns = [y.tolist() if hasattr(y, "tolist") else y for y in found]
     return part.cls(
         [
