@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from eager_tapes import gradient
 
+from micrograd.ir.builder import Builder
 from micrograd.ir.check import check
 from micrograd.ir.forward import tangents
 from micrograd.ir.interpret import run
@@ -120,3 +121,17 @@ def test_the_second_and_third_order_agree_in_every_mode(seed):
 
 def close(x, y):
     return math.isclose(x, y, rel_tol=1e-7, abs_tol=1e-9)
+
+
+def test_the_item_that_a_selection_did_not_take_gets_no_gradient():
+    b = Builder(["f64[]", "i64"])
+    x, n = b.params
+
+    def step(carried, k):
+        item = b.emit("load", x, k)
+        return b.const(True), [b.emit("select", b.emit("gt", item, carried[0]), item, carried[0])]
+
+    tape = b.finish([b.loop(n, [b.emit("load", x, b.const(0))], step)[0]])
+    made = adjoint(tape, [0])
+    assert run(made, [[1.0, 5.0, 2.0, 5.0, 3.0], 5]) == [5.0, [0.0, 1.0, 0.0, 0.0, 0.0]]
+    assert run(made, [[2.0] * 4, 4]) == [2.0, [1.0, 0.0, 0.0, 0.0]]

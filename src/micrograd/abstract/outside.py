@@ -211,6 +211,8 @@ class Outside(Builtins):
 
 def _is_standard(owner: Any, how: str) -> bool:
     """Return whether something belongs to Python or to this package, which do not change."""
+    if how == "cell":
+        return False
     if how == "global":
         return str(owner.get("__name__", "")).split(".")[0] in _STANDARD
     if isinstance(owner, types.ModuleType):

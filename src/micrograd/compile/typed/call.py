@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from itertools import chain
+from math import isfinite
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -21,10 +22,12 @@ from micrograd.compile.typed.kernel import Kernel, text
 from micrograd.ir.forms import F64, Tape
 from micrograd.ir.interpret import CheckFailed
 from micrograd.ir.reverse import adjoint
-from micrograd.tree import is_array
+from micrograd.transforms import Derived, grad, value_and_grad
+from micrograd.tree import flatten, is_array
 
-PLAIN_AT_MOST = 1.0  # seconds for a comparison with plain Python, which are estimated from the time of the kernel
+AT_MOST = 1.0  # seconds for a comparison, which are estimated from the time of the kernel
 SLOWER = 200  # plain Python takes at most so many times as long as a kernel, in the programs of benchmarks/gradbench
+SLOWER_EAGER = 1000  # the same for gradients by Values
 ELSEWHERE = object()  # the answer for a call that is not followed here
 _COUNTED = (list, tuple)
 
@@ -127,23 +130,25 @@ class Variant:
         return adjoint(tape, self.wrt, (result.number,))
 
     def _prove(self, args: tuple[Any, ...]) -> None:
-        """Compare the kernel with plain Python at these arguments, where that takes little time."""
+        """Compare the kernel with plain Python and with eager gradients at these arguments, where that takes little time."""
         start = time.perf_counter()
         try:
-            found = self.kernel(*self.bound(args))
+            found = self.run(args, both=True)
         except CheckFailed:
             return  # plain Python runs this call
-        if (time.perf_counter() - start) * SLOWER > PLAIN_AT_MOST:
-            return
-        try:
-            plain = self.function(*copy.deepcopy(args))
-        except (ArithmeticError, ValueError):  # log(0.0), 1.0 / 0.0: compiled functions follow IEEE 754
-            return
-        if not _equal(self.arranged(found), plain):
-            raise Refused(
-                "the typed tape gives another result than plain Python",
-                "This is a bug in micrograd; please report it. The function is traced instead.",
-            )
+        took = time.perf_counter() - start
+        value, gradient = found if self.asked.argnums else (found, None)
+        if took * SLOWER <= AT_MOST:
+            try:
+                plain = self.function(*copy.deepcopy(args))
+            except (ArithmeticError, ValueError):  # log(0.0), 1.0 / 0.0: compiled functions follow IEEE 754
+                return
+            if not _equal(value, plain):
+                raise _wrong("plain Python")
+        if self.asked.argnums and took * SLOWER_EAGER <= AT_MOST:
+            argnums = self.asked.argnums[0] if self.asked.single else self.asked.argnums
+            if not _near(gradient, grad(self.function, argnums)(*copy.deepcopy(args))):
+                raise _wrong("eager code")
 
     def source(self) -> str:
         """Return the LLVM text of the kernel."""
@@ -179,15 +184,15 @@ class Variant:
         except (LookupError, AttributeError, TypeError):
             return False
 
-    def run(self, args: tuple[Any, ...]) -> Any:
-        """Return the result of a call."""
+    def run(self, args: tuple[Any, ...], both: bool = False) -> Any:
+        """Return the result of a call; `both` the value and the gradient, where one of them is asked for."""
         found = self.kernel(*self.bound(args))
         if not self.asked.argnums:
             return self.arranged(found)
         gradients = dict(zip(self.wrt, found[len(self.staged.tape.yields) :]))
         parts = [self.gradient(args, n % len(args), gradients) for n in self.asked.argnums]
         gradient = parts[0] if self.asked.single else tuple(parts)
-        return (self.arranged(found), gradient) if self.asked.value else gradient
+        return (self.arranged(found), gradient) if self.asked.value or both else gradient
 
     def bound(self, args: tuple[Any, ...]) -> list[Any]:
         """Return the params of the tape for these arguments."""
@@ -225,6 +230,23 @@ class Variant:
             return x
 
         return like(args[n], (("argument", n),))
+
+
+def _wrong(oracle: str) -> Refused:
+    return Refused(
+        f"the typed tape gives another result than {oracle}",
+        "This is a bug in micrograd; please report it. The function is traced instead.",
+    )
+
+
+def _near(a: Any, b: Any) -> bool:
+    """Return whether two gradients agree within what rounding may do."""
+    x: list[Any] = []
+    y: list[Any] = []
+    if flatten(a, x) != flatten(b, y):
+        return False
+    size = max([abs(v) for v in y if isfinite(v)], default=0.0)
+    return all(u == v or (u != u and v != v) or abs(u - v) <= 1e-6 * size for u, v in zip(x, y))
 
 
 def _at(args: tuple[Any, ...], path: staged.Path) -> Any:
@@ -356,8 +378,6 @@ def _equal(a: Any, b: Any) -> bool:
 
 def calls_of(f: Callable[..., Any]) -> Calls | None:
     """Return what follows the calls of a function, or of grad or value_and_grad of one; None for anything else."""
-    from micrograd.transforms import Derived, grad, value_and_grad
-
     if isinstance(f, FunctionType) and not hasattr(f, "__wrapped__"):
         return Calls(f, Asked(True, (), False))
     if isinstance(f, Derived):
