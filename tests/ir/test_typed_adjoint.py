@@ -6,8 +6,8 @@ import math
 from random import Random
 
 import pytest
-from eager_tapes import gradient
 
+from eager_tapes import gradient
 from micrograd.ir.builder import Builder
 from micrograd.ir.check import check
 from micrograd.ir.forward import tangents
