@@ -27,7 +27,7 @@ STATIC = Path(__file__).parent / "static"
 MAX_FLAT = 600  # nodes up to which all are drawn at once; larger graphs are walked box by box
 # Each file needs only those before it: joined in this order they are one module, which a notebook widget has to be.
 STAGE = ("special", "ops", "numbers", "texts", "dom", "graph", "orders", "judge", "bugs", "session", "groups",
-         "compact", "picture", "minimap", "transport", "question", "sentence", "stage")  # fmt: skip
+         "compact", "panzoom", "beside", "picture", "minimap", "transport", "question", "sentence", "stage")  # fmt: skip
 THEATRE = (
     "rules",
     "program",

@@ -25,7 +25,7 @@ function render({ model, el }) {
   const lesson = model.get("lesson"), whole = Boolean(model.get("whole"));
   useTexts(lesson.texts, lesson.ideas);
   const progress = keepProgress(whole);
-  const stage = createStage({ presets: lesson.presets, first: lesson.first }), { session } = stage;
+  const stage = createStage({ presets: lesson.presets, first: lesson.first, wheel: whole, search: true }), { session } = stage;
   const root = h("div", { class: whole ? "mg whole" : "mg", dir: text("direction"), lang: text("language") });
 
   // -- the parts

@@ -26,6 +26,7 @@ export function keyTable({ session, api }, page) {
     row(["+", "="], "+", "zoom_in", () => api.zoom(1.2)),
     row(["-"], "−", "zoom_out", () => api.zoom(1 / 1.2)),
     row(["0"], "0", "fit", api.fit),
+    row(["f"], "f", "seek", api.seekField),
     row(["c"], "c", "copy", page.copy),
     row(["d"], "d", "theme", page.theme),
     row(["?"], "?", "help", page.help),

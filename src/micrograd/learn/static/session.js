@@ -17,8 +17,19 @@ import { t } from "./texts.js";
  *            boxes: boolean, turned: boolean | null, zoom: number, glided: boolean}} State
  */
 
-/** From so many nodes on a graph opens as boxes, where modules made it (draw_dot does the same). */
+/** From so many nodes on a graph opens as boxes: of modules where these made it (draw_dot does the same), otherwise of values
+ * that were computed one after the other. */
 const SHOWN = 60;
+
+/** @param {Graph} graph */
+function isLarge(graph) {
+  return graph.nodes.filter((node) => !node.constant).length > SHOWN;
+}
+
+/** Whether there are boxes to see. @param {Graph} graph */
+export function groupable(graph) {
+  return graph.scopes.length > 1 || isLarge(graph);
+}
 
 export class Session {
   /** @param {Preset[]} presets @param {string} [first] */
@@ -42,8 +53,7 @@ export class Session {
   /** @param {Preset} preset */
   opened(preset) {
     const graph = readGraph(preset.timeline), numbers = evaluate(graph, {}), frames = framesOf(graph, numbers);
-    const shown = graph.nodes.filter((node) => !node.constant).length;
-    const boxes = !graph.layouts.length || (shown > SHOWN && graph.scopes.length > 1);
+    const boxes = !graph.layouts.length || isLarge(graph);
     const frontier = frames.findIndex((frame) => frame.kind === "seed") + 1;
     return { key: preset.key, graph, values: {}, numbers, frames, step: 0, frontier, lab: null, question: null,
       open: [], boxes, turned: null, zoom: 0, settled: { grad: {}, data: {} }, badges: {} };

@@ -25,7 +25,8 @@
 //   graph      { key }                                      another graph was opened
 //   node       { id, name }                                 a node was clicked, or Enter was pressed on it
 //   end        {}                                           the last frame is shown
-import { button, h, put } from "./dom.js";
+import { button, h, onEnter, put } from "./dom.js";
+import { besideCard } from "./beside.js";
 import { bugsFor, runBug } from "./bugs.js";
 import { leavesOf } from "./graph.js";
 import { READABLE, placeCompact } from "./compact.js";
@@ -34,9 +35,10 @@ import { drawMinimap } from "./minimap.js";
 import { ORDERS, runOrder } from "./orders.js";
 import { FLIGHT, drawGraph } from "./picture.js";
 import { show } from "./numbers.js";
+import { panZoom } from "./panzoom.js";
 import { questionCard } from "./question.js";
 import { sentence } from "./sentence.js";
-import { Session } from "./session.js";
+import { Session, groupable } from "./session.js";
 import { t } from "./texts.js";
 import { transport } from "./transport.js";
 
@@ -45,8 +47,10 @@ const ROOMY = 480; // px from which a question stands at its node
 
 /**
  * @param {{presets: import("./session.js").Preset[], first?: string, whole?: number, compact?: boolean,
- *          family?: () => any[]}} host whole: the smallest scale at which a graph is still shown as a whole; compact: whether
- *   a graph that is larger than its window gets a smaller drawing; family: graphs that are drawn in one direction
+ *          family?: () => any[], wheel?: boolean, search?: boolean}} host
+ *   whole: the smallest scale at which a graph is still shown as a whole; compact: whether a graph that is larger than its
+ *   window gets a smaller drawing; family: graphs that are drawn in one direction; wheel: whether the wheel zooms; search:
+ *   whether there is a field that finds nodes
  */
 export function createStage(host) {
   const session = new Session(host.presets, host.first);
@@ -64,7 +68,9 @@ export function createStage(host) {
   const here = tool("open_here", t("page.open_here_word"), "o", () => api.openHere());
   const leave = button(t("page.leave_lab"), () => session.leaveLab(), { class: "small", "data-do": "leave" });
   const about = h("p", { class: "about quiet" });
-  const tools = h("div", { class: "tools" }, about, leave, boxes, here, turn,
+  const seek = h("input", { type: "text", class: "seek", size: 9, hidden: !host.search, "aria-label": t("page.seek"),
+    placeholder: t("page.seek_word"), onkeydown: onEnter(() => api.seek(seek.value)) });
+  const tools = h("div", { class: "tools" }, about, seek, leave, boxes, here, turn,
     tool("zoom_out", "−", "−", () => api.zoom(1 / 1.2)), tool("fit", t("page.fit_word"), "0", () => api.fit()),
     tool("zoom_in", "+", "+", () => api.zoom(1.2)));
   const views = h("div", { class: "views" });
@@ -80,7 +86,7 @@ export function createStage(host) {
   // -- the drawing: one view, or two beside each other
   /** @type {{picture: any, map: any, el: any}[]} */
   let shown = [];
-  let crowded = null, placed = null;
+  let crowded = null, placed = null, sought = -1;
   let drawn = "", tree = null, treeOf = null, layout = null;
   const size = () => `${views.clientWidth}x${views.clientHeight}`;
 
@@ -158,7 +164,11 @@ export function createStage(host) {
     });
     put(views, shown.map((view) => view.el));
     if (lab) link(shown.map((view) => view.picture.el));
-    for (const view of shown) view.picture.el.addEventListener("scroll", anchor, { passive: true });
+    for (const { picture } of shown) {
+      const size = () => picture.svg.getBoundingClientRect().width / layout.width;
+      picture.el.addEventListener("scroll", anchor, { passive: true });
+      panZoom(picture.el, size, (scale) => { session.store.set({ zoom: scale }); resize(); }, Boolean(host.wheel));
+    }
     resize();
     return true;
   }
@@ -217,30 +227,16 @@ export function createStage(host) {
     const { picture } = shown[0], zoom = picture.svg.clientWidth / layout.width, room = pane.getBoundingClientRect();
     const origin = picture.svg.getBoundingClientRect(), [x0, y0] = [origin.x - room.x, origin.y - room.y];
     const on = ({ x, y, w, h: tall }) => ({ x: x0 + x * zoom, y: y0 + y * zoom, w: w * zoom, h: tall * zoom });
-    const card = on(spot), { offsetWidth: w, offsetHeight: tall } = ask, [cx, cy] = [card.x + card.w / 2, card.y + card.h / 2];
-    const [right, left_, low, high] = [card.x + card.w + 10, card.x - w - 10, card.y + card.h + 10, card.y - tall - 10];
-    const places = [[right, cy - tall / 2], [left_, cy - tall / 2], [cx - w / 2, low], [cx - w / 2, high],
-      ...[right, left_].flatMap((x) => [[x, card.y], [x, card.y + card.h - tall]])];
     const cards = layout.boxes.map((box) => on(box.card)), bends = layout.edges.flatMap(({ path }) => (
       [...path.matchAll(/(-?[\d.]+),(-?[\d.]+)/g)].map(([, x, y]) => on({ x: Number(x), y: Number(y), w: 0, h: 0 }))));
-    const shared = (a, b) => Math.max(0, Math.min(a.x + a.w, b.x + b.w) - Math.max(a.x, b.x))
-      * Math.max(0, Math.min(a.y + a.h, b.y + b.h) - Math.max(a.y, b.y));
-    let [best, least] = [places[0], Infinity];
-    for (const [left, top] of places) {
-      const x = Math.max(4, Math.min(left, room.width - w - 4)), y = Math.max(4, Math.min(top, room.height - tall - 4));
-      const mine = { x, y, w, h: tall }, bent = bends.filter((at) => at.x > x && at.x < x + w && at.y > y && at.y < y + tall);
-      const covers = cards.reduce((sum, one) => sum + shared(one, mine), 3 * shared(card, mine)) + 400 * bent.length;
-      if (covers + Math.hypot(x - left, y - top) < least) {
-        [best, least] = [[x, y], covers + Math.hypot(x - left, y - top)];
-      }
-    }
-    if (placed !== open_ && least > CROWDED) { // decided once: the drawing must not jump while one types
+    const best = besideCard(on(spot), cards, bends, { w: ask.offsetWidth, h: ask.offsetHeight }, room);
+    if (placed !== open_ && best.cost > CROWDED) { // decided once: the drawing must not jump while one types
       crowded = open_;
       return anchor();
     }
     placed = open_;
-    ask.style.left = `${best[0]}px`;
-    ask.style.top = `${best[1]}px`;
+    ask.style.left = `${best.x}px`;
+    ask.style.top = `${best.y}px`;
   }
 
   // -- what can be done to the drawing
@@ -248,7 +244,7 @@ export function createStage(host) {
     turn: () => session.store.set({ turned: layout.rankdir === "LR", zoom: 0 }),
     boxes: () => {
       const { graph, boxes: now } = session.state;
-      if (graph.layouts.length && graph.scopes.length > 1) session.store.set({ boxes: !now, zoom: 0 });
+      if (graph.layouts.length && groupable(graph)) session.store.set({ boxes: !now, zoom: 0 });
     },
     toggle: (box) => {
       const { open } = session.state;
@@ -272,6 +268,23 @@ export function createStage(host) {
       session.store.set({ zoom: -1 });
       resize();
     },
+    /** Go to the next node whose name begins with a text, or has it; say whether there is one. @param {string} text */
+    seek: (text) => {
+      const { graph, boxes: grouped, open } = session.state, wanted = text.trim().toLowerCase();
+      const names = graph.nodes.map((node) => (node.constant ? "" : node.name.toLowerCase()));
+      const fits = wanted ? [(name) => name === wanted, (name) => name.startsWith(wanted), (name) => name.includes(wanted)]
+        .flatMap((fit) => names.flatMap((name, id) => (fit(name) ? [id] : []))) : [];
+      const found = [...new Set(fits)], id = found[(found.indexOf(sought) + 1) % (found.length || 1)] ?? -1;
+      seek.setAttribute("aria-invalid", String(Boolean(wanted) && id < 0));
+      if (id < 0) return false;
+      sought = id;
+      if (grouped) session.store.set({ open: [...new Set([...open, ...boxesOf(tree, id)])] });
+      api.look(graph.nodes[id].name);
+      for (const one of el.querySelectorAll(".node.sought")) one.classList.remove("sought");
+      el.querySelector(`.node[data-id="${id}"]`)?.classList.add("sought");
+      return true;
+    },
+    seekField: () => seek.focus(),
     /** Bring a node into sight. @param {string} name */
     look: (name) => {
       const id = session.state.graph.nodes.findIndex((node) => node.name === name);
@@ -285,7 +298,7 @@ export function createStage(host) {
     const { graph, lab, key, values, answers, step, frames } = session.state;
     about.textContent = session.presets.find((preset) => preset.key === key)?.about ?? "";
     turn.hidden = session.state.boxes;
-    boxes.hidden = !graph.layouts.length || graph.scopes.length < 2;
+    boxes.hidden = !graph.layouts.length || !groupable(graph);
     boxes.setAttribute("aria-pressed", String(session.state.boxes));
     here.hidden = !session.state.boxes;
     leave.hidden = !lab;
