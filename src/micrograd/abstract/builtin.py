@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from micrograd import engine
 from micrograd.abstract.calls import Calls
 from micrograd.abstract.errors import Refused
 from micrograd.abstract.operators import nothing
@@ -31,7 +32,7 @@ from micrograd.abstract.values import (
 )
 from micrograd.core import prelude
 from micrograd.core.prelude import mappings, sequences
-from micrograd.ir.forms import F64, I64
+from micrograd.ir.forms import F64, I64, TABLE
 
 _SLICES = {"%get_slice": sequences.get_slice, "%set_slice": sequences.set_slice, "%delete_slice": sequences.delete_slice,
            "%delete_item": sequences.delete_item}  # fmt: skip
@@ -113,6 +114,9 @@ class Builtins(Calls):
             )
 
         return self.bind(made, filled) if args or keywords else made
+
+    def _set(self, args: list[Value], keywords: dict[str, Value]) -> Result:
+        return self.listed(args[0], self.new_set) if args else self.new_set([])
 
     def _ordered(self, args: list[Value], keywords: dict[str, Value]) -> Result:
         return self._dict(args, keywords, collections.OrderedDict)
@@ -264,6 +268,13 @@ class Builtins(Calls):
             return self.call_python(_partial_of, args)
         return found
 
+    def _apply(self, args: list[Value], keywords: dict[str, Value]) -> Result:
+        op, *operands = args
+        if not isinstance(op, Const) or op.value.name not in TABLE or not all(map(self._numeric, operands)):
+            raise Refused("an operation of this package is applied to a list")
+        given = [self.place(self.number_or_refuse(x, "an operand"), F64) for x in operands]
+        return self.value(self.b.number(self.b.emit(op.value.name, *given)))
+
     def _copy(self, args: list[Value], keywords: dict[str, Value]) -> Result:
         def one(value: Value) -> Result:
             value = self.resolved(value)
@@ -385,10 +396,8 @@ class Builtins(Calls):
                 return None
             return None
         if how == "dict":
-            if name == "keys":
-                return self.listed_keys(obj)
-            if name in ("values", "items"):
-                return self._pairs(obj, cell, name)
+            if name in ("keys", "values", "items"):
+                return self.new(Cell(("view", name), (obj,)))
             if name in ("update", "clear", "pop", "popitem", "setdefault"):
                 self.refuse_change(obj)
             if name == "get" and cls is not dict:
@@ -417,21 +426,6 @@ class Builtins(Calls):
             return NONE
 
         return self.split(key, one)
-
-    def _pairs(self, obj: Ref, cell: Cell, name: str) -> Result:
-        if obj.location in self.unordered:
-            raise Refused("an iteration over a dict whose keys were set in an order that is not known")
-
-        def found(keys: list[Value]) -> Result:
-            def rest(i: int, items: list[Value]) -> Result:
-                if i == len(keys):
-                    return self.new(Cell(("list", list), items))
-                value = self._item_of_dict(obj, self.cell(obj), keys[i])
-                return self.bind(value, lambda v: rest(i + 1, [*items, Tuple([keys[i], v]) if name == "items" else v]))
-
-            return rest(0, [])
-
-        return self.with_keys(cell, found)
 
     def _nested_list(self, obj: Ref) -> Result:
         cell = self.cell(obj)
@@ -463,6 +457,7 @@ _CALLS: dict[Any, Callable[[Any, list[Value], dict[str, Value]], Result | None]]
     builtins.list: Builtins._list,
     builtins.tuple: Builtins._tuple_of,
     builtins.dict: Builtins._dict,
+    builtins.set: Builtins._set,
     builtins.enumerate: Builtins._enumerate,
     builtins.zip: Builtins._zip,
     builtins.reversed: Builtins._reversed,
@@ -481,5 +476,6 @@ _CALLS: dict[Any, Callable[[Any, list[Value], dict[str, Value]], Result | None]]
     collections.Counter: Builtins._counter,
     functools.partial: Builtins._partial,
     copy.copy: Builtins._copy,
+    engine.apply: Builtins._apply,
     nothing: Builtins._do_nothing,
 }

@@ -12,7 +12,7 @@ from typing import Any
 
 from micrograd import math as micrograd_math
 from micrograd.abstract import lists
-from micrograd.abstract.errors import Refused
+from micrograd.abstract.errors import Refused, Unrollable
 from micrograd.abstract.generators import Generators
 from micrograd.abstract.numeric import ROWS
 from micrograd.abstract.outcomes import Result
@@ -114,6 +114,9 @@ class Calls(Generators):
         self.running.append(Running(frame, closure.function, closure.function.at))
         try:
             result = self.evaluate(closure.function.body, frame)
+        except (Refused, Unrollable) as reason:
+            reason.where = reason.where or self.where()
+            raise
         finally:
             del self.running[depth:]
         if not closure.function.cells:

@@ -15,7 +15,6 @@ from micrograd.abstract.numeric import Numeric
 from micrograd.abstract.outcomes import Heap, Result
 from micrograd.abstract.shapes import (
     COUNTING,
-    Fixed,
     Items,
     Layout,
     Number,
@@ -27,6 +26,7 @@ from micrograd.abstract.shapes import (
     lub,
     pointers,
     shape_of,
+    with_numbers,
 )
 from micrograd.abstract.values import (
     NONE,
@@ -313,7 +313,9 @@ class Columns(Numeric):
             raise Unrollable("an object from outside of a loop is put into a list of objects")
         if found.location in self.outer:
             self.frozen.add(pool)
-        table = self.cell(Ref(pool))
+        table = self.heap.get(pool)
+        if not isinstance(table, Cell) or table.key[0] not in ("rows", "pool"):
+            raise Unrollable("an object of another list is put into a list of objects")
         if table.key[0] == "rows":
             self._append_row(pool, cell)
         else:
@@ -478,15 +480,6 @@ def _resolved_in(value: Value, heap: Heap) -> Value:
             break
         value = cell.values[0]
     return value
-
-
-def with_numbers(shape: Shape) -> Shape:
-    """Return a shape in which numbers that are known now are numbers of the tape."""
-    if isinstance(shape, Fixed) and is_number(shape.value):
-        return Number(kind_of(shape.value))
-    if isinstance(shape, Items):
-        return Items(shape.cls, tuple(map(with_numbers, shape.shapes)))
-    return shape
 
 
 def fits(shape: Shape, into: Shape) -> bool:

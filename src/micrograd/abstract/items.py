@@ -80,6 +80,8 @@ class Sequences(Dicts):
             return cell.values[-2]
         if how == "pool" and cell.key[1].key[0] == "list":
             return Const(len(cell.key[1].shapes))
+        if how == "view":
+            return self.count(self.resolved(cell.values[0]))
         if how in ("dict", "set"):
             total: Value = Const(0)
             for x in cell.values:
@@ -341,6 +343,8 @@ class Sequences(Dicts):
             raise Refused("`in` of a number that is not known")
         if isinstance(container, Ref):
             cell = self.cell(container)
+            if cell.key == ("view", "keys"):
+                return self.contains(self.resolved(cell.values[0]), x)
             if cell.key[0] in ("dict", "set"):
                 if isinstance(x, Num):
                     return self._contains_number(cell, x)
@@ -530,7 +534,7 @@ class Sequences(Dicts):
                 count = self.count(value) if self.is_sequence(value) else None
                 if isinstance(count, Const):
                     return self._items_of(value, count.value, then)
-                if cell.key[0] in ("dict", "set"):
+                if cell.key[0] in ("dict", "set", "view"):
                     return self.bind(self.iterate(value), lambda it: self._listed_by_prelude(it, then))
                 if isinstance(count, Num):
                     raise Unrollable("the items of a list whose length is not known are needed one by one")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from micrograd.abstract.errors import Refused
+from micrograd.abstract.errors import Refused, Unrollable
 from micrograd.abstract.items import Sequences
 from micrograd.abstract.outcomes import Result
 from micrograd.abstract.shapes import names_of
@@ -56,7 +56,11 @@ class Iterators(Sequences):
         if self.is_sequence(value):
             return self._iterator("items", value, Const(0))
         if how in ("dict", "set"):
-            return self._iterate_keys(value, cell)
+            return self._iterate_keys(value, cell, "keys")
+        if how == "view":
+            source = self.resolved(cell.values[0])
+            assert isinstance(source, Ref)
+            return self.split(source, lambda d: self._iterate_keys(d, self.cell(d), cell.key[1]))  # type: ignore[arg-type]
         if how in ("object", "pool"):
             cls = self.class_of(value)
             if hasattr(cls, "__iter__"):
@@ -67,7 +71,7 @@ class Iterators(Sequences):
                 raise Refused("an iteration over an object by __getitem__")
         return self.raised(TypeError(f"'{self.class_of(value).__name__}' object is not iterable"))
 
-    def _iterate_keys(self, ref: Ref, cell: Cell) -> Result:
+    def _iterate_keys(self, ref: Ref, cell: Cell, what: str) -> Result:
         if ref.location in self.unordered:
             raise Refused("an iteration over a dict whose keys were set in an order that is not known")
         if cell.key[0] == "set" and len(cell.values) > 1:
@@ -75,9 +79,14 @@ class Iterators(Sequences):
             if not all(type(k) in (int, bool) for k in names):
                 raise Refused("an iteration over a set", "Its order is not defined: use a list or a dict.")
             cell = _in_set_order(cell)
-        return self.with_keys(
-            cell, lambda keys: self._iterator("items", self.new(Cell(("list", list), keys)), Const(0))
-        )
+        count = self.count(ref)
+        assert count is not None
+
+        def made(keys: list[Value]) -> Result:
+            listed = self.new(Cell(("list", list), keys))
+            return self.new(Cell(("iterator", "view", what), (listed, Const(0), ref, count)))
+
+        return self.with_keys(cell, made)
 
     def with_keys(self, cell: Cell, then: Callable[[list[Value]], Result]) -> Result:
         """Go on with the keys that a dict or a set has."""
@@ -125,6 +134,10 @@ class Iterators(Sequences):
                 return None
             found = self.count(sequence)
             return None if found is None else self.minus(found, cell.values[1])
+        if how == "view":
+            keys = self.count(cell.values[0])
+            assert keys is not None
+            return self.minus(keys, cell.values[1])
         if how == "reversed":
             return self.plus(cell.values[1], 1)
         if how in ("zip", "enumerate"):
@@ -160,6 +173,8 @@ class Iterators(Sequences):
             return self._next_of_range(iterator, cell, end)
         if how == "ended":
             return end()
+        if how == "view":
+            return self._next_of_view(iterator, cell, end)
         if how == "reversed":
             sequence, position = cell.values
 
@@ -186,6 +201,30 @@ class Iterators(Sequences):
             return end()
 
         return self.fork(self.b.emit("ilt", self.place(position, I64), self.place(count, I64)), go, ended)
+
+    def _next_of_view(self, iterator: Ref, cell: Cell, end: Callable[[], Result]) -> Result:
+        """Return the next key, value or item of a dict, whose size must not change meanwhile."""
+        listed, position, source, size = cell.values
+        count = self.count(source)
+        keys = self.cell(listed)
+        if not isinstance(position, Const):
+            raise Unrollable("a loop over a dict or a set")
+        assert count is not None
+        changed = self.b.emit("not", self.b.emit("ieq", self.place(count, I64), self.place(size, I64)))
+
+        def go() -> Result:
+            if position.value >= len(keys.values):
+                self.heap[iterator.location] = Cell(("iterator", "ended"), ())
+                return end()
+            self.heap[iterator.location] = Cell(cell.key, (listed, Const(position.value + 1), source, size))
+            key: Value = keys.values[position.value]
+            if cell.key[2] == "keys":
+                return key
+            assert isinstance(source, Ref)
+            value = self._item_of_dict(source, self.cell(source), key)
+            return value if cell.key[2] == "values" else self.bind(value, lambda v: Tuple([key, v]))
+
+        return self.unless(changed, RuntimeError("dictionary changed size during iteration"), go)
 
     def _next_of_range(self, iterator: Ref, cell: Cell, end: Callable[[], Result]) -> Result:
         start, stop, step, position = cell.values

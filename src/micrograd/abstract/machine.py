@@ -15,7 +15,7 @@ from micrograd.core import forms
 from micrograd.core.forms import RAISE, Node
 from micrograd.ir.forms import Place
 
-BUDGET = 400_000  # forms that may be interpreted
+BUDGET = 200_000  # forms that may be interpreted
 
 
 class Machine(Outside):

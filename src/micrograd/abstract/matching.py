@@ -115,8 +115,8 @@ class Matching:
         if is_fixed(shape, LOST) or (isinstance(shape, Invariant) and is_mark(shape.value, LOST)):
             return shape
         if isinstance(h, Ref) and isinstance(a, Ref):
-            if h.index is None and a.index is None:
-                return shape if self.link(h.location, a.location) else lost
+            if h.index is None and a.index is None and self.link(h.location, a.location):
+                return shape
             if h.location == a.location and h.index is not None and a.index is not None:
                 self.link(h.location, h.location)
                 return shape if h.index is a.index or isinstance(shape, Pointer) else Pointer(h.location, True)

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import math as micrograd_math
-from micrograd.abstract.errors import Refused
+from micrograd.abstract.errors import Refused, Restart, Unrollable
 from micrograd.abstract.outcomes import Result
 from micrograd.abstract.shapes import Number, joined_kind, shape_of
 from micrograd.abstract.state import State
-from micrograd.abstract.values import Const, Num, Union, Value, is_number, kind_of
+from micrograd.abstract.values import Const, Mark, Num, Union, Value, is_number, kind_of
 from micrograd.core.operations import OPERATIONS
 from micrograd.ir.forms import BOOL, F64, I64, TABLE, Place
 
@@ -51,6 +51,13 @@ _OPERATORS: dict[Any, str] = {
 }  # fmt: skip
 
 
+UNKNOWN = "a text with numbers that are not known is used"
+
+
+class UnknownText:
+    """A text that contains what is not known, for the message of an exception."""
+
+
 class Numeric(State):
     """Numbers."""
 
@@ -72,10 +79,17 @@ class Numeric(State):
 
     def run(self, function: Callable[..., Any], *args: Any) -> Result:
         """Let Python compute with objects that are known."""
+        if any(isinstance(x, UnknownText) for x in args):
+            raise Refused(UNKNOWN)
+        if any(isinstance(x, Mark) for x in args):
+            raise Unrollable("an object that is another one in each iteration is used")
         try:
-            return self.constant(function(*args))
+            found = function(*args)
+        except (Refused, Unrollable, Restart):
+            raise
         except Exception as error:
             return self.raised(error)
+        return self.constant(found)
 
     def binary_number(self, op: str, a: Value, b: Value) -> Result:
         """Return what an operator makes of two numbers."""
@@ -247,6 +261,11 @@ class Numeric(State):
 
     # ---- the functions that are not rows
 
+    def _index(self, args: list[Value]) -> Result:
+        if kind_of(args[0]) == F64:
+            return self.raised(TypeError("'float' object cannot be interpreted as an integer"))
+        return self.value(self.place(args[0], I64))
+
     def _log(self, args: list[Value]) -> Result:
         natural = self.value(self.b.emit("log", self.place(args[0], F64)))
         if len(args) == 1:
@@ -352,6 +371,7 @@ _SPECIAL: dict[Any, Callable[[Any, list[Value]], Result]] = {
     math.log: Numeric._log,
     micrograd_math.log: Numeric._log,
     builtins.abs: Numeric._abs,
+    operator.index: Numeric._index,
     builtins.float: Numeric._float,
     builtins.int: Numeric._int,
     builtins.round: Numeric._round,

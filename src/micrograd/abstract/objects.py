@@ -8,10 +8,10 @@ from typing import Any
 
 from micrograd.abstract.columns import fits
 from micrograd.abstract.errors import Refused, Restart, Unrollable
+from micrograd.abstract.numeric import UnknownText
 from micrograd.abstract.operators import (
     TYPES,
     Operators,
-    UnknownText,
     has_source,
     is_data_descriptor,
     is_generic,
@@ -38,6 +38,7 @@ from micrograd.abstract.values import (
 )
 from micrograd.ir.forms import I64
 
+_OF_SEQUENCES = ("__len__", "__getitem__", "__iter__", "__bool__", "__contains__", "__hash__", "__getattribute__")
 _SAFE_SETATTR = (object.__setattr__, BaseException.__setattr__)
 
 
@@ -47,6 +48,8 @@ class Objects(Operators):
     # ---- attributes
 
     def attribute(self, obj: Value, name: str) -> Result:
+        if name == "__class__":
+            return self.split(obj, lambda x: Const(self.class_of(x)))
         return self.split(obj, lambda x: self._attribute(x, name))
 
     def _attribute(self, obj: Value, name: str) -> Result:
@@ -67,6 +70,8 @@ class Objects(Operators):
         assert isinstance(obj, Ref)
         cell = self.cell(obj)
         how = cell.key[0]
+        if issubclass(self.class_of(obj), BaseException) and name.startswith("__") and name not in ("__init__",):
+            raise Refused(f"the attribute {name} of an exception")
         if how == "object":
             return self._attribute_of_object(obj, cell, name)
         if how == "pool" and cell.key[1].key[0] == "object":
@@ -111,11 +116,15 @@ class Objects(Operators):
         fields = getattr(obj.cls, "_fields", ())
         if name in fields:
             return obj.items[fields.index(name)]
+        if fields and name in ("_replace", "_asdict"):
+            return Method(name, obj)
         if obj.cls in (slice, range) and name in ("start", "stop", "step"):
             return obj.items[("start", "stop", "step").index(name)]
         if issubclass(obj.cls, BaseException):
             if name == "args":
                 return Tuple(obj.items)
+            if name.startswith("__"):
+                raise Refused(f"the attribute {name} of an exception")
             if issubclass(obj.cls, StopIteration) and name == "value":
                 return obj.items[0] if obj.items else NONE
         found = lookup(obj.cls, name)
@@ -357,7 +366,8 @@ class Objects(Operators):
 
     def _named_tuple(self, cls: type, args: list[Value], keywords: dict[str, Value]) -> Result:
         fields = getattr(cls, "_fields", None)
-        if fields is None or lookup(cls, "__new__").__code__.co_filename.find("namedtuple") < 0:
+        own = any(isinstance(lookup(cls, name), types.FunctionType) for name in _OF_SEQUENCES)
+        if fields is None or not _is_named_tuple(cls) or own:
             raise Refused(f"{cls.__name__} derives from tuple")
         defaults = getattr(cls, "_field_defaults", {})
         values = dict(zip(fields, args)) | keywords
@@ -421,3 +431,10 @@ class Objects(Operators):
             )
 
         return tuples(0, [], [])
+
+
+def _is_named_tuple(cls: type) -> bool:
+    """Return whether a class makes its objects as collections.namedtuple does."""
+    new = lookup(cls, "__new__")
+    space = getattr(getattr(new, "__func__", new), "__globals__", {})
+    return str(space.get("__name__", "")).startswith("namedtuple_")

@@ -8,11 +8,11 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from micrograd.abstract.columns import with_numbers
 from micrograd.abstract.errors import Refused
 from micrograd.abstract.iterators import Iterators
+from micrograd.abstract.numeric import UNKNOWN, UnknownText
 from micrograd.abstract.outcomes import Result
-from micrograd.abstract.shapes import get_named, put_named, shape_of
+from micrograd.abstract.shapes import get_named, put_named, shape_of, with_numbers
 from micrograd.abstract.values import (
     ABSENT,
     NONE,
@@ -71,6 +71,8 @@ class Operators(Iterators):
                 return key[2]  # type: ignore[no-any-return]
             if key[0] == "list":
                 return key[1]  # type: ignore[no-any-return]
+            if key[0] == "view":
+                return type(getattr({}, key[1])())
             return {"set": set, "generator": types.GeneratorType}.get(key[0], type(iter([])))
         raise Refused("the type of one of several things")
 
@@ -117,10 +119,13 @@ class Operators(Iterators):
 
     def _truth(self, value: Value, then: Callable[[Place], Result]) -> Result:
         if isinstance(value, Const):
+            if isinstance(value.value, UnknownText):
+                raise Refused(UNKNOWN)
             try:
-                return then(self.b.const(bool(value.value)))
+                holds = bool(value.value)
             except Exception as error:
                 return self.raised(error)
+            return then(self.b.const(holds))
         if isinstance(value, Num):
             return then(self._truth_of_number(value))
         count = self.count(value)
@@ -189,6 +194,8 @@ class Operators(Iterators):
 
     def _method(self, value: Value, name: str) -> Result | None:
         """Return a method that the class of the program has under a name; None where it has none."""
+        if isinstance(value, Tuple) and isinstance(lookup(value.cls, name), types.FunctionType):
+            return self.special(value, name)
         if not isinstance(value, Ref):
             return None
         cell = self.cell(value)
@@ -429,6 +436,9 @@ class Operators(Iterators):
         return self.listed(values[0], lambda items: Tuple(items))
 
     def _text(self, values: list[Value]) -> Result:
+        (x,) = values
+        if isinstance(x, Tuple) and x.cls.__module__ == "builtins" and issubclass(x.cls, BaseException):
+            return self.known_text(list(x.items), lambda *xs: str(x.cls(*xs)))
         return self.known_text(values, lambda *xs: str(xs[0]))
 
     def _repr(self, values: list[Value]) -> Result:
@@ -444,7 +454,7 @@ class Operators(Iterators):
         """Return a text; of what is not known it is UNKNOWN_TEXT, which can be raised and not be compared."""
         if all(isinstance(x, Const) and not isinstance(x.value, UnknownText) for x in values):
             return self.run(make, *[x.value for x in values])  # type: ignore[attr-defined]
-        return Const(UnknownText("?"))
+        return Const(UnknownText())
 
     def _exception(self, values: list[Value]) -> Result:
         value = values[0]
@@ -486,12 +496,12 @@ class Operators(Iterators):
 
     def _match_class(self, values: list[Value]) -> Result:
         subject, cls, count, names = values
-        assert isinstance(cls, Const) and isinstance(count, Const) and isinstance(names, Const)
+        assert isinstance(cls, Const) and isinstance(count, Const) and isinstance(names, Tuple)
 
         def one(subject: Value) -> Result:
             if not self._has_class(subject, cls.value):
                 return NONE
-            attributes = list(names.value)
+            attributes = [x.value for x in names.items if isinstance(x, Const)]
             if count.value:
                 if cls.value in (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple):
                     return Tuple([subject])
@@ -524,10 +534,6 @@ class Operators(Iterators):
 
 def nothing(*args: Any, **keywords: Any) -> None:
     """Do what `object.__init__` does."""
-
-
-class UnknownText(str):
-    """A text that contains what is not known, for the message of an exception."""
 
 
 def _has_plain_truth(value: Value) -> bool:

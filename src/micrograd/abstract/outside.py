@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 import sys
 import types
 from typing import Any, NamedTuple
@@ -141,7 +142,9 @@ class Outside(Builtins):
             return cls.__name__ == "ndarray"
         if cls.__name__ == "Value" and cls.__module__.startswith("micrograd"):
             raise Refused("a Value from outside of the function is used", "Pass it in as an argument.")
-        if isinstance(x, BaseException | types.MethodType | property) or (callable(x) and cls.__module__ in _STANDARD):
+        if isinstance(x, BaseException | types.MethodType | property | enum.Enum):
+            return False
+        if callable(x) and cls.__module__ in _STANDARD:
             return False
         return hasattr(x, "__dict__") and cls.__module__.split(".")[0] not in _STANDARD
 
@@ -154,10 +157,11 @@ class Outside(Builtins):
 
     def show_everywhere(self, at: int, cell: Value) -> None:
         """Put an object from outside onto the heap: it was there before any loop began."""
+        old = self.first_cells.get(at)
         self.first_cells[at] = cell
-        self.heap[at] = cell
-        for heap in self.rolls:
-            heap.setdefault(at, cell)
+        for heap in (self.heap, *self.rolls):
+            if heap.get(at, old) is old:
+                heap[at] = cell
 
     def _imported(self, x: Any) -> Ref:
         ref = self.place_outside(x)

@@ -214,8 +214,10 @@ COUNTING = Mark("COUNTING")  # the handles 0, 1, 2 ...
 
 def _layouts_alike(a: Layout, b: Layout) -> bool:
     how = a.key[0]
-    if a.key == b.key:
+    if a.key == b.key and (how != "list" or len(a.shapes) == len(b.shapes)):
         return len(a.shapes) == len(b.shapes)
+    if a.key == b.key:
+        return _common_item(a, b) is not None
     if how == b.key[0] == "object":
         return a.key[1] is b.key[1]
     if how == b.key[0] == "frame":
@@ -229,6 +231,29 @@ def _layouts_alike(a: Layout, b: Layout) -> bool:
     if how == "columns":
         return joined_items(a.key[1], b.key[1]) is not None
     return _items_in_column(a.shapes, b.key[1]) is not None
+
+
+def _common_item(a: Layout, b: Layout) -> Shape | None:
+    """Return the shape of all items of two lists of different lengths, if they are numbers or tuples of numbers."""
+    found = None
+    for s in (*a.shapes, *b.shapes):
+        if not _of_numbers(s) or (found is not None and not alike(s, found)):
+            return None
+        found = with_numbers(s) if found is None else with_numbers(lub(found, s))
+    return found
+
+
+def _of_numbers(shape: Shape) -> bool:
+    return is_numeric(shape) or (isinstance(shape, Items) and all(map(_of_numbers, shape.shapes)))
+
+
+def with_numbers(shape: Shape) -> Shape:
+    """Return a shape in which numbers that are known now are numbers of the tape."""
+    if isinstance(shape, Fixed) and is_number(shape.value):
+        return Number(kind_of(shape.value))
+    if isinstance(shape, Items):
+        return Items(shape.cls, tuple(map(with_numbers, shape.shapes)))
+    return shape
 
 
 def joined_items(a: Shape, b: Shape) -> Shape | None:
@@ -287,6 +312,9 @@ def lub(a: Shape, b: Shape) -> Shape:
 
 def _lub_of_layouts(a: Layout, b: Layout) -> Layout:
     how = a.key[0]
+    if how == b.key[0] == "list" and len(a.shapes) != len(b.shapes):
+        lengths = [Fixed(Const(len(x.shapes))) for x in (a, b)]
+        return columns_of(_common_item(a, b), a.key[1], lub(*lengths))
     if a.key == b.key:
         return Layout(a.key, tuple(map(lub, a.shapes, b.shapes)))
     if how in NAMED:

@@ -13,7 +13,7 @@ from micrograd.abstract.machine import Machine
 from micrograd.abstract.outcomes import NORMAL, Way
 from micrograd.abstract.outside import Guard
 from micrograd.abstract.shapes import COUNTING, Items, Number, Pointer, kinds_of, shape_of
-from micrograd.abstract.values import LARGE, Cell, Const, Num, Ref, Tuple, Union, Value, is_mark
+from micrograd.abstract.values import LARGE, Cell, Const, Num, Ref, Tuple, Union, Value, is_mark, is_number
 from micrograd.ir.builder import Builder
 from micrograd.ir.forms import BOOL, F64, I64, Place, Tape, array_of
 from micrograd.ir.prune import prune
@@ -381,7 +381,7 @@ class _Results:
             if isinstance(shape, Items):
                 inner = m.unpack(shape, iter(m.pack(value, shape)))
                 return self.described(inner)
-            raise Refused("what it returns is not always of one kind")
+            return self._main_alternative(value)
         if isinstance(value, Num):
             return Leaf(self.add(value.place), value.kind)
         if isinstance(value, Const):
@@ -393,6 +393,18 @@ class _Results:
         if isinstance(value, Ref):
             return self._object(value)
         raise Refused("it returns a function")
+
+    def _main_alternative(self, value: Union) -> Any:
+        """Return the structure of the numbers that a function returns; where it returns something else, that is Python's."""
+        m, b = self.m, self.b
+        numbers = [(mask, x) for mask, x in value.alternatives if is_number(x)]
+        if not numbers or not isinstance(shape_of(Union(numbers)), Number):
+            raise Refused("what it returns is not always of one kind")
+        holds = m.false
+        for mask, _ in numbers:
+            holds = b.emit("or", holds, mask)
+        b.check(holds, "it returns something that is not a number")
+        return self.described(m.union(numbers))
 
     def _object(self, ref: Ref) -> Any:
         m = self.m

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from micrograd.abstract.errors import Refused
+from micrograd.abstract.errors import Refused, Unrollable
 from micrograd.abstract.outcomes import Heap, Outcomes, Result
 from micrograd.abstract.shapes import Shape
 from micrograd.abstract.values import LOST, UNDEF, Cell, Const, Ref, Tuple, Union, Value, is_mark
@@ -131,11 +131,12 @@ class State(Outcomes):
     def split(self, value: Value, then: Callable[[Value], Result]) -> Result:
         """Go on with each of the things that a value, or the object it refers to, may be."""
         value = self.resolved(value)
+        if is_mark(value, LOST):
+            raise Unrollable("an object that is another one in each iteration is used")
         if isinstance(value, Union):
             (mask, first), *rest = [(m, x) for m, x in value.alternatives if self.b.decided(m) is not False]
-            for mark, what in ((LOST, "an object that a loop cannot carry"), (UNDEF, "a variable that may be unbound")):
-                if is_mark(first, mark):
-                    raise Refused(f"{what} is used")
+            if is_mark(first, UNDEF):
+                raise Refused("a variable that may be unbound is used")
             if not rest:
                 return self.split(first, then)
             return self.fork(mask, lambda: self.split(first, then), lambda: self.split(Union(rest), then))

@@ -31,7 +31,7 @@ from typing import Any
 
 from micrograd.ir.forms import BOOL, F64, I64, Place
 
-MOST_ALTERNATIVES = 24
+MOST_ALTERNATIVES = 12
 LARGE = 2.0**53  # whole numbers up to here are exact as floats
 
 

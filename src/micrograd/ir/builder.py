@@ -121,7 +121,8 @@ class Builder:
 
     def sum(self, a: Place, b: Place | int, factor: int = 1) -> Place:
         """Return the whole number a + factor·b."""
-        b = self.const(b * factor) if isinstance(b, int) else b
+        if isinstance(b, int) or b.op == "const":
+            b = self.const((b if isinstance(b, int) else b.attr) * factor)
         if factor not in (1, -1) and b.op != "const":
             b, factor = self.emit("imul", b, self.const(factor)), 1
         return self.emit("iadd" if factor == 1 or b.op == "const" else "isub", a, b)
