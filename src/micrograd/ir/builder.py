@@ -72,13 +72,20 @@ class Builder:
         return self._once(op, args, self._kind(op, args))
 
     def _once(self, op: str, args: tuple[Place, ...], kind: str) -> Place:
+        found = self._seen(op, args)
+        if found is not None:
+            return found
+        place = self.append(Place(op, args, kind))
+        self.seen[-1][op, args] = place
+        return place
+
+    def _seen(self, op: str, args: tuple[Place, ...]) -> Place | None:
+        """Return the place of an earlier instruction that can be read in the open body; None where there is none."""
         key = op, args
         for seen in reversed(self.seen):
             if key in seen:
                 return seen[key]
-        place = self.append(Place(op, args, kind))
-        self.seen[-1][key] = place
-        return place
+        return None
 
     def append(self, place: Place) -> Place:
         """Add an instruction to the open body as it is."""
@@ -270,8 +277,10 @@ class Builder:
         a = args[0]
         if op == "size":
             return self._size(a)
-        if op in ("store", "bump"):
-            return self._simpler_change(op, *args)
+        if op == "store":  # of what is there already
+            x = args[2]
+            there = x.op == "load" and x.args[0] is a and self._compared("ieq", (x.args[1], args[1]))
+            return a if there else None
         if op != "load":
             return None
         i = args[1]
@@ -286,23 +295,11 @@ class Builder:
         if a.op == "store":
             same = self._compared("ieq", (a.args[1], i))
             if same is not None:
-                return a.args[2] if same else self.emit("load", a.args[0], i)
+                if same:
+                    return a.args[2]
+                # A new load of the array before the store would keep it alive, and the store could not be done in place.
+                return self._seen("load", (a.args[0], i))
         return None
-
-    def _simpler_change(self, op: str, a: Place, i: Place, x: Place) -> Place | None:
-        """Return a store or a bump after another store to the same item."""
-        if op == "store":
-            if x.op == "load" and x.args[0] is a and self._compared("ieq", (x.args[1], i)):
-                return a
-            again = a.op == "store" and self._compared("ieq", (a.args[1], i))
-            return self.emit("store", a.args[0], i, x) if again else None
-        cleared = a.args[0] if a.op == "bump" else a  # by a store of -0.0, to which adding x gives x
-        if cleared.op != "store" or cleared.args[2].op != "const" or repr(cleared.args[2].attr) != "-0.0":
-            return None
-        if not self._compared("ieq", (cleared.args[1], i)):
-            return None
-        stored = self.emit("store", cleared.args[0], i, x)
-        return stored if a is cleared else self.emit("bump", stored, *a.args[1:])
 
     def _size(self, a: Place) -> Place | None:
         if a.op == "const":

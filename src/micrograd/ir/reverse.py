@@ -351,6 +351,18 @@ class _Adjoint:
         )
         self.grads[array] = Cotangent(total, old.flag)
 
+    def _bump(self, array: Place, i: Place, x: Place) -> Place:
+        """Return a cotangent of an array with more for one item: a store, where a store has just taken everything from it."""
+        b = self.builder
+        last = array.args[0] if array.op == "bump" else array
+        code = b.open[-1].code
+        if last.op == "store" and last in code[-8:] and array in code[-8:]:
+            cleared = last.args[2].op == "const" and repr(last.args[2].attr) == "-0.0"
+            if cleared and last.args[1] is i:
+                stored = b.emit("store", last.args[0], i, x)
+                return stored if array is last else b.emit("bump", stored, *array.args[1:])
+        return b.emit("bump", array, i, x)
+
     def _each(self, times: Place, x: Place, step: Callable[[Place, Place], Place]) -> Place:
         """Return x after one step for each j below `times`."""
         b = self.builder
@@ -419,7 +431,7 @@ class _Adjoint:
                 return
             total = self._array(array)
             g = self._masked(found) if self.grads[array].flag is self.yes else self._coded(found)
-            self.grads[array] = Cotangent(b.emit("bump", total, self._primal(i), g), self.grads[array].flag)
+            self.grads[array] = Cotangent(self._bump(total, self._primal(i), g), self.grads[array].flag)
             return
         bar = found.place
         if op in ("store", "bump", "append"):

@@ -55,6 +55,8 @@ class Plan:
                 self.moves.add((body, n))
 
     def _reads(self, place: Place) -> list[Place]:
+        if place.op == "size":
+            return []  # the length of an array is a number of its own
         found = [a for a in place.args if is_array(a.kind)]
         if place.bodies:
             found += [q for q in captured(place.bodies) if is_array(q.kind)]
