@@ -131,6 +131,17 @@ def mgmath(twin: Twin) -> Any:
     return twin.math
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_first_call_is_late() -> Iterator[None]:
+    """No test depends on how busy the machine is: first calls have no end here. Tests of the budget bring clocks."""
+    from micrograd.stage import budget
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(budget, "clock", lambda: 0.0)
+        patch.setattr(budget, "busy", lambda: 0.0)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def recording_stays_on() -> Iterator[None]:
     """A test that leaves this thread without recording fails, and not the hundred tests behind it."""

@@ -35,6 +35,7 @@ PROMISES: list[tuple[str, str]] = [  # the promise, and "file::part of a test's 
     ("Loops, folds of generator expressions (`sum`, `min`, `max`, `any`, `all`) and lists that loops change give eager code's results when they are compiled as loops.", "tests/stage/test_folds.py::test_a_fold_is_a_loop_and_gives_what_eager_code_gives"),
     ("Numbers of objects, tensors and arrays that are arguments, or `self` of a method, are read again in each call.", "tests/compile/test_objects.py::test_an_attribute_that_changes_is_seen"),
     ("What a compiled function reads from outside (names, lists, arrays, objects, classes, helper functions) is followed when it changes, up to the limits that are named in the [guide](compile.md).", "tests/compile/test_read_from_outside.py::test_what_changes_outside_is_seen"),
+    ("A first call takes a bounded time longer than plain Python: the search for a tape of all paths ends, and rows whose paths do not pay are run in plain Python, with one warning that names the line.", "tests/compile/test_first_calls_end.py::test_rows_of_many_paths_are_run_plainly_when_compiling_does_not_pay"),
     ("No result leaves before its guard holds: the first call returns what its own branch returns, be it numbers, constants, texts or containers.", "tests/compile/test_first_calls.py::test_the_first_call_returns_what_its_own_arm_returns"),
     ("The fuzzer notices a first call that returns what another branch returns.", "tests/contract/test_fuzz.py::test_a_first_call_that_does_not_look_at_its_guards_is_found"),
     ("Where a function catches an error of arithmetic, as of `x / 0`, it goes on in compiled code as it does with plain numbers.", "tests/compile/test_errors_of_arithmetic.py::test_"),
@@ -190,6 +191,9 @@ All of the following defects are fixed.
   last bit of a result may change when the code is ready. With `wait=True` the first call compiles, and `vmap` always does so.
 - If a batch takes more than 4,096 paths, its remaining rows run in Python, with a warning, and round like eager code. Their last bits may
   depend on the other rows of the batch.
+- Where compiling the paths of rows has cost 2.5 seconds more than it has saved, the rows that are left run in plain Python, with a
+  warning, and round like eager code. How many paths are compiled before depends on the speed of the machine, and with it the last
+  bits of these rows; so does whether all paths of a function are found in the 2.5 seconds that the search may take.
 - Without `exact=True`, products and sums may be fused, so a number that is exactly zero in eager code by cancellation may be about
   1e-17 in compiled code. Operands of an `if` and of functions with jumps (`floor`, `//`, `sign` ...) are not fused. Operands of functions
   with a kink (`abs`, `relu`) or of a division may be, so the derivative at such a point may be that of one side.

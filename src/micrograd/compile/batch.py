@@ -34,6 +34,7 @@ class RowsVariant(Variant):
     def __init__(self, trace: Trace, varying: int, uniform: int) -> None:
         super().__init__(trace, uniform_as_params(trace.tape, varying, uniform, len(trace.captured)))
         self._interpreted: dict[Goal, Tape] = {}
+        self.row = -1  # the only one that it is for; -1 for any
 
     def compile(self, goal: Goal, why: str = "rows took this path") -> Kernel:
         """The kernel for a goal, compiled if it is not there; a long one is optimized later in the background."""
@@ -237,6 +238,7 @@ class ByVariant:
         self.remaining: Any = None  # the rows that no variant has accepted yet, in order; None: all of them
         self.sums: dict[RowsVariant, Any] = {}  # the sums of each block, by variant
         self.outs: list[Any] = []  # the results by row
+        self.alone: Any = None  # the sums of each block, of rows that were run one by one
 
     def first(self) -> int:
         """The first row that no variant has accepted."""
@@ -303,9 +305,7 @@ class ByVariant:
     def run_eagerly(self, variant: RowsVariant, row: int) -> None:
         """Run one row, the first that is left, without machine code."""
         np = self.rows.np
-        varying = self.rows.row(row)[: self.rows.varying()]
-        params = peek([*variant.trace.captured, *self.rows.uniform])
-        results = variant.interpret(self.goal, varying, params)
+        results = self.interpreted(variant, row)
         if self.goal.reduced:
             total = self.sums.setdefault(variant, np.zeros((-(-self.rows.rows // BLOCK), len(results))))
             total[row // BLOCK] += results
@@ -314,12 +314,30 @@ class ByVariant:
                 out[row] = y
         self.remaining = np.arange(1, self.rows.rows) if self.remaining is None else self.remaining[1:]
 
+    def interpreted(self, variant: RowsVariant, row: int) -> list[float]:
+        """What a variant gives for one row, without machine code."""
+        varying = self.rows.row(row)[: self.rows.varying()]
+        return variant.interpret(self.goal, varying, peek([*variant.trace.captured, *self.rows.uniform]))
+
+    def keep(self, row: int, results: list[float]) -> None:
+        """Keep the results of the first row that is left, which was run on its own."""
+        np = self.rows.np
+        if self.goal.reduced:
+            if self.alone is None:
+                self.alone = np.zeros((-(-self.rows.rows // BLOCK), len(results)))
+            self.alone[row // BLOCK] += results
+        else:
+            for out, y in zip(self.outs, results):
+                out[row] = y
+        self.remaining = np.arange(1, self.rows.rows) if self.remaining is None else self.remaining[1:]
+
     def block_sums(self) -> Any:
         """The sums of each block of rows, an array of (blocks, sums)."""
         ordered = sorted(self.sums, key=lambda variant: variant.outcomes)
-        blocks = self.sums[ordered[0]]
-        for variant in ordered[1:]:
-            blocks = blocks + self.sums[variant]
+        parts = [self.sums[variant] for variant in ordered] + ([] if self.alone is None else [self.alone])
+        blocks = parts[0]
+        for part in parts[1:]:
+            blocks = blocks + part
         return blocks
 
     def totals(self) -> list[float]:

@@ -21,7 +21,7 @@ from micrograd.compile.compared import Compared
 from micrograd.compile.log import step, told
 from micrograd.compile.tuning import TUNING
 from micrograd.owners import owners_of
-from micrograd.stage import on_numbers
+from micrograd.stage import budget, on_numbers
 from micrograd.stage.limits import NONE, Others
 from micrograd.structure import modules_of, noting
 from micrograd.tape import interpret, kinds
@@ -67,6 +67,7 @@ class Tracer:
         self.values = peek(self.given)
         self.origins = None if rows else self.given
         self._plain: Trace | None = None
+        self.search = budget.Search()
         self._read: dict[int, Any] = {}
         kinds.look_for_types(user)
 
@@ -86,6 +87,10 @@ class Tracer:
         chain.closed |= self.apart
         if chain.settled(self.one_path):
             return None
+        with budget.searching(self.search):
+            return self._search(chain)
+
+    def _search(self, chain: Chain) -> Trace | None:
         from micrograd.stage import ahead, attempt  # here, for exact code needs none of it
         from micrograd.stage.limits import Limits
 

@@ -121,6 +121,18 @@ def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
+def warn_of_time(owner: Any, row: int, found: Trace, left: int) -> None:
+    """Warn of rows that are run in plain Python, since compiling their paths takes longer than it saves."""
+    warnings.warn(
+        f"the rows of {owner!r} take many different paths, as row {row} does at {branch_line(found)}, and compiling each of "
+        f"them takes longer than to run its rows\n"
+        f"  The {left:,} rows that are left are run in plain Python, one by one, in this call and in later ones.\n"
+        "  Write the choice as micrograd.math.where(condition, a, b), or a loop with a number of iterations that rows share.",
+        RuntimeWarning,
+        stacklevel=user_depth(),
+    )
+
+
 def warn_of_paths(owner: Any, row: int, found: Trace, most: int) -> None:
     """Warn of rows that take more paths than are compiled."""
     warnings.warn(

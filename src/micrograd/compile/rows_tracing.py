@@ -14,10 +14,10 @@ from micrograd.compile.options import Options
 from micrograd.compile.rows import Rows
 from micrograd.compile.tuning import TUNING
 from micrograd.compile.variants import Variants
-from micrograd.engine import Value
+from micrograd.engine import Value, no_grad
 from micrograd.stage.limits import Others
-from micrograd.tape.trace import Trace, peek
-from micrograd.tree import NUMBER, Shape, name_of, without_bools
+from micrograd.tape.trace import Trace, peek, trace
+from micrograd.tree import NUMBER, Shape, flatten, name_of, without_bools
 
 CHECKED = 256  # rows, evenly spaced, among which those are chosen that a merged trace is checked on
 
@@ -71,6 +71,35 @@ class RowsTracing:
             self._variant(rows, row, None)
             raise Again
         return RowsVariant(found, rows.varying(), len(rows.uniform))
+
+    def _eager(self, rows: Rows, row: int, plan: Any) -> RowsVariant:
+        """The path of one row, traced once, which is neither compiled nor kept."""
+        tracer = self._tracer(rows, row)
+        try:
+            one = trace(tracer.f, tracer.shape, tracer.values, frozen=True)
+        except Exception as error:
+            explain.add_note(error, f"in row {row} of {self!r}")
+            raise
+        found = renumber_captured(one, plan.captured)
+        if len(found.captured) > len(plan.captured):
+            self._variant(rows, row, None)
+            raise Again
+        if found.shape != plan.shape:
+            raise arranged_otherwise(self, row, plan.shape, found.shape)
+        made = RowsVariant(found, rows.varying(), len(rows.uniform))
+        made.row = row
+        return made
+
+    def _plain_numbers(self, rows: Rows, row: int) -> tuple[Shape, list[float]] | None:
+        """What the function itself gives for a row of plain numbers; None where it raises an exception, or gives none."""
+        args, kwargs = rows.arrange(peek(rows.row(row)))
+        results: list[Any] = []
+        try:
+            with no_grad():
+                shape = flatten(without_bools(self.f(*args, **kwargs)), results)
+            return shape, [float(x) for x in peek(results)]
+        except Exception:  # where it may not be one of the trace, as of math.log(0.0)
+            return None
 
     def _taking(self, rows: Rows, row: int) -> RowsVariant:
         """The variant that a row is run by, traced where it is not yet."""

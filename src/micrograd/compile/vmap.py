@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable
@@ -31,6 +32,9 @@ from micrograd.compile.variants import Variants
 from micrograd.engine import Value
 from micrograd.importable import attribute_of, by_name
 from micrograd.observed import is_recording
+from micrograd.stage import budget
+from micrograd.stage.agree import same_bits
+from micrograd.stage.budget import Account
 from micrograd.tape import passes
 from micrograd.tape.tape import PICK, Tape
 from micrograd.tape.trace import is_tracing
@@ -104,6 +108,7 @@ class Vmap(RowsTracing):
         self.batch_size, self.options = batch_size, options
         self.variants: Variants[RowsVariant] = Variants()
         self.plans: dict[Any, Plan] = {}
+        self.account = Account()
         self.repeat: Callable[..., Any] | None = None  # answers a call like the last one, in C
         self.repeat_number: Callable[..., Any] | None = None  # the same without gradients: inside no_grad()
 
@@ -238,12 +243,16 @@ class Vmap(RowsTracing):
             variant = next((v for v in self.variants.of(rows.key) if v not in tried), None)
             if variant is None:
                 row = work.first()
+                if not self._pays(rows, row, plan):
+                    self._run_plainly(rows, plan, work)
+                    break
                 if found >= TUNING.max_variants:
                     explain.warn_of_paths(self, row, self._traced(rows, row, plan.captured).trace, TUNING.max_variants)
                     while not work.done():
                         work.run_eagerly(self._traced(rows, work.first(), plan.captured), work.first())
                     break
-                variant, new = self._variant(rows, row, tried)
+                with self.account.spending():
+                    variant, new = self._variant(rows, row, tried)
                 found += new and not variant.trace.staged
                 self._same_numbering(variant, plan)
                 if not new and variant in tried:  # its kernel did not accept the row, which follows it all the same
@@ -252,12 +261,57 @@ class Vmap(RowsTracing):
             self._same_numbering(variant, plan)
             tried.add(variant)
             before = work.remaining
+            if plan.goal not in variant.kernels:
+                with self.account.spending():
+                    variant.compile(plan.goal)
             work.run(variant)
+            self.account.rows += (rows.rows if before is None else len(before)) - len(work.remaining)
             if len(work.remaining) < (rows.rows if before is None else len(before)):
                 if not variant.trace.checked:
                     self._compare(rows, variant, before, work.remaining)
                 self.variants.touch(rows.key, variant, 0)
         return work
+
+    def _pays(self, rows: Rows, row: int, plan: Plan) -> bool:
+        """Whether one more path may be compiled: see Account."""
+        account = self.account
+        if account.pays():
+            return True
+        if account.plain is None:
+            began = budget.clock()
+            with contextlib.suppress(Exception):  # whoever runs the row finds out
+                if plan.gradient:
+                    self._eager(rows, row, plan)
+                else:
+                    self._plain_numbers(rows, row)
+            account.plain = budget.clock() - began
+        return account.pays()
+
+    def _run_plainly(self, rows: Rows, plan: Plan, work: ByVariant) -> None:
+        """Run the rows that are left in plain Python, and say so once."""
+        account, row = self.account, work.first()
+        first = self._eager(rows, row, plan)
+        if not account.warned:
+            account.warned = True
+            explain.warn_of_time(
+                self, row, first.trace, len(work.remaining) if work.remaining is not None else rows.rows
+            )
+        numbers = not plan.gradient and not self.options.exact and self._agrees(rows, row, first)
+        while not work.done():
+            row = work.first()
+            found = self._plain_numbers(rows, row) if numbers else None
+            if found is not None and found[0] == plan.shape:
+                work.keep(row, found[1])
+                continue
+            variant = first if row == first.row else self._eager(rows, row, plan)
+            work.keep(row, work.interpreted(variant, row))
+
+    def _agrees(self, rows: Rows, row: int, found: RowsVariant) -> bool:
+        """Whether the function gives for plain numbers, to the bit, what its trace gives."""
+        plain = self._plain_numbers(rows, row)
+        return (
+            plain is not None and plain[0] == found.trace.shape and all(map(same_bits, plain[1], found.trace.numbers))
+        )
 
     def _same_numbering(self, variant: RowsVariant, plan: Plan) -> None:
         if variant.trace.captured is not plan.captured and len(variant.trace.captured) != len(plan.captured):
@@ -294,7 +348,8 @@ class Vmap(RowsTracing):
         plan = self.plans.get(key)
         known = self.variants.of(rows.key)
         if plan is None or not known or plan.captured is not known[0].trace.captured:
-            variant = known[0] if known else self._variant(rows, 0, set())[0]
+            with self.account.spending():
+                variant = known[0] if known else self._variant(rows, 0, set())[0]
             plan = self.plans[key] = Plan(variant, rows, self, key[2])
         return plan
 

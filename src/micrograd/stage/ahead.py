@@ -14,6 +14,7 @@ from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from micrograd.stage import budget
 from micrograd.stage.attempt import verified
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.limits import NONE, Limits, Others
@@ -21,7 +22,7 @@ from micrograd.stage.staged import Arrange, stage
 from micrograd.tape.trace import Trace
 from micrograd.tape.twice import twice
 from micrograd.transforms import Derived
-from micrograd.tree import has
+from micrograd.tree import has, name_of
 
 FUNCTIONS = 100  # that are looked at, of those that a function calls by name
 BACKWARD = {code for name, code in dis.opmap.items() if name == "FOR_ITER" or "BACKWARD" in name}
@@ -46,6 +47,9 @@ def rolled(
     row = [float(x) for x in values]
     try:
         found = twice(partial(stage, user, arrange, row, keep_types, origins, limits), user, user)
+    except budget.OutOfTime as why:
+        budget.warn_of_search(name_of(user), why.line)
+        return None
     except (Unsupported, Exception):  # the trace finds out what there is to be said about it
         return None
     found.origins, found.given = origins, given

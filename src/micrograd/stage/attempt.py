@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from micrograd.engine import Value
+from micrograd.stage import budget
 from micrograd.stage.agree import close, rounding, same_bits
 from micrograd.stage.errors import NoSource, Unsupported
 from micrograd.stage.limits import NONE, Limits, Others
@@ -63,6 +64,10 @@ def merged(
     row = [float(x) for x in values]
     try:
         found = stage(user, arrange, row, keep_types, origins, Limits(level=level))
+    except budget.OutOfTime as late:
+        why[""] = f"not merged: following all paths took more than {budget.SEARCH:g} s, and had come to {late.line}"
+        budget.warn_of_search(name_of(user), late.line)
+        return None
     except Unsupported as reason:
         why[""] = f"not merged: {reason}"
         if isinstance(reason, NoSource):

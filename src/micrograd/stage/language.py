@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from micrograd.stage import renamed
+from micrograd.stage import budget, renamed
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.machine import MAX_STATEMENTS, OWN, Machine
 from micrograd.stage.masks import FALSE
@@ -59,11 +59,16 @@ def block(body: list[ast.stmt], scope: Scope) -> Step:
     if scope.filename.startswith(PACKAGE):
         name = OWN + name
     steps = [(f"{name}:{s.lineno}", statement(s, scope)) for s in body]
+    own = name.startswith(OWN)
 
     def run(m: Machine, frame: Frame) -> None:
         for line, step in steps:
             m.line = line
+            if not own:
+                m.users_line = line
             m.statements += 1
+            if not m.statements & 15:
+                budget.look(m.users_line)
             if m.statements > (MAX_STATEMENTS if m.rolled else m.limits.statements):
                 raise Unsupported("the program is too long to merge its paths")
             here, journals, around, depth = m.here, len(m.journals), m.bystanders, m.depth

@@ -66,6 +66,7 @@ class Machine:
         self.derivatives: dict[int, Any] = {}  # Values that are derivatives, by id
         self.derived_in_a_loop = False
         self.line = ""  # where the program is
+        self.users_line = ""  # the same, outside of this package
         self.notes: dict[str, str] = {}  # place in the source → what became of an `if` or a loop there
 
     def begin_again(self, unrolled: dict[int, str]) -> None:
