@@ -69,14 +69,15 @@ def _is_installed(frame: Any) -> bool:
 
 
 def line_of(error: BaseException) -> str:
-    """`file:line` of the user's code that an error came from."""
-    at = error.__traceback__
-    line = "an unknown line"
+    """`file:line` of the user's code that an error came from, and that of the package behind it where one was at work."""
+    at, inner, own = error.__traceback__, "", ""
     while at is not None:
         if not in_package(at.tb_frame) and not _module(at.tb_frame).startswith("numpy"):
-            line = place(at.tb_frame, at.tb_lineno)
+            inner = place(at.tb_frame, at.tb_lineno)
+            if not _is_installed(at.tb_frame):
+                own, inner = inner, ""
         at = at.tb_next
-    return line
+    return f"{own} (at {inner})" if own and inner else own or inner or "an unknown line"
 
 
 def _module(frame: Any) -> str:

@@ -63,6 +63,11 @@ def is_integer(self: Value) -> bool:
     return abs(self) < float("inf") and self == apply(OPS["trunc"], self)
 
 
+def hex(self: Value) -> str:
+    """The number in hexadecimal, as float.hex() writes it."""
+    return self.data.hex()
+
+
 def _numerator(self: Value) -> Any:
     """Refuse Decimal, which takes a whole number by this in `Decimal("0.5") < x`, where x stands for an int in a trace."""
     raise AttributeError(
@@ -143,7 +148,7 @@ Value(data=2.0, grad=1.0, label='a')
 def attach() -> None:
     """Set all of this on the class."""
     Value.__doc__ = DOC
-    for function in (__array_ufunc__, __array_function__, is_integer, *map(_method, METHODS)):
+    for function in (__array_ufunc__, __array_function__, is_integer, hex, *map(_method, METHODS)):
         setattr(Value, function.__name__, function)
     for name, rule in (("_mask", _mask), ("real", _real), ("imag", _imag), ("numerator", _numerator)):
         setattr(Value, name, property(rule))

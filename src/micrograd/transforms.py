@@ -19,12 +19,13 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from micrograd import anomaly
 from micrograd.engine import Value
+from micrograd.errors import TraceError
 from micrograd.importable import by_name
 from micrograd.tape import interpret as python
 from micrograd.tape import kinds, passes
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import INPUT
-from micrograd.tape.trace import Run, Trace, is_tracing, peek, trace
+from micrograd.tape.trace import Run, Trace, is_tracing, peek, run_on_numbers, trace
 from micrograd.tape.trace import run as run_once
 from micrograd.tape.twice import derived
 from micrograd.tree import (
@@ -100,6 +101,25 @@ class Call:
         else:
             self._trace = trace(run, self.shape, peek(self.leaves), frozen=False, has_aux=has_aux, origins=origins)
             self.result_shape = self._trace.shape
+        if kinds.compares_types(f) and not self.values and not is_tracing():
+            self._compare(run, origins)
+
+    def _compare(self, run: Callable[..., Any], origins: list[Any]) -> None:
+        """Raise a TraceError where f gives something else for the numbers themselves: type(x) has told Values from them."""
+        leaves: list[Any] = []
+        try:
+            result = run_on_numbers(run, unflatten(self.shape, iter(origins)))
+            flatten(result[0] if self.has_aux else result, leaves)
+        except Exception:  # which f raises for numbers
+            return
+        got = self.ran.numbers() if self.at_once else self._trace.numbers
+        if len(got) != len(leaves) or any(not _alike(a, b) for a, b in zip(got, peek(leaves))):
+            raise TraceError(
+                f"{name_of(self.asked[0])} gives {got[:3]} when it is differentiated, and {peek(leaves)[:3]} for the numbers "
+                "themselves\n"
+                "  It compares type(x), which is Value in place of float there, and takes another branch.\n"
+                "  Write isinstance(x, float), which is true for both."
+            )
 
     @property
     def trace(self) -> Trace:
@@ -194,6 +214,10 @@ class Call:
         if hooks.derivatives is not None:
             hooks.derivatives(self.trace, results)
         return results
+
+
+def _alike(a: float, b: float) -> bool:
+    return a == b or (a != a and b != b) or abs(a - b) <= 1e-9 * max(abs(a), abs(b))
 
 
 def _numbers_in(i: int, a: Any, shape: Shape) -> None:

@@ -1,4 +1,4 @@
-"""README.md, docs/derivatives.md, docs/compile.md, docs/examples: each block of code runs, and prints what the page says."""
+"""Pages of docs and docs/examples: each block of code runs, and prints what the page says."""
 
 import contextlib
 import io
@@ -14,7 +14,13 @@ pytest.importorskip("llvmlite", reason="the pages compile")
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [DOCS / "derivatives.md", DOCS / "compile.md", DOCS / "random.md", *sorted((DOCS / "examples").glob("*.md"))]
+PAGES = [
+    DOCS / "derivatives.md",
+    DOCS / "compile.md",
+    DOCS / "plain.md",
+    DOCS / "random.md",
+    *sorted((DOCS / "examples").glob("*.md")),
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[p.stem for p in PAGES])

@@ -6,7 +6,6 @@ import functools
 import linecache
 import numbers
 import warnings
-from contextlib import nullcontext
 
 import pytest
 
@@ -195,9 +194,7 @@ def test_a_comparison_of_type_is_told_at_its_line(f, how):
     kinds._looked_at.clear()
     owner = by_membership if f is through_a_helper else f
     argument = pytest.importorskip("numpy").array([3.0]) if how == "vmap" else 3.0
-    refused = (
-        nullcontext() if how == "grad" else pytest.raises(micrograd.TraceError, match="for the numbers themselves")
-    )
+    refused = pytest.raises(micrograd.TraceError, match=r"for the numbers\s+themselves")
     with pytest.warns(RuntimeWarning, match=r"type\(\) of a number is compared") as caught, refused:
         getattr(micrograd, how)(f)(argument)
     lines = [w.lineno for w in caught if "type()" in str(w.message)]

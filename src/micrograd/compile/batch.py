@@ -9,7 +9,7 @@ threads, on batch_size, on the order in which paths were found, or on the machin
 from __future__ import annotations
 
 import copy
-from math import prod
+from math import nan, prod
 from typing import Any
 
 from micrograd import engine, math
@@ -228,6 +228,22 @@ def run_eagerly(owner: Any, rows: Rows) -> Any:
         array[:] = c if connected else peek(list(c))
         arrays.append(array)
     return columns_by_row(shape, iter(arrays), rows)
+
+
+def of_no_rows(owner: Any, rows: Rows) -> Any:
+    """The results of an empty batch, arranged as those of a made-up row of 0.5s."""
+    leaves: list[Any] = []
+    try:
+        shape = _run_row(owner.f, rows, as_floats(rows.row(0)), leaves)
+    except Exception as reason:
+        raise ValueError(
+            "the batch is empty, and the function says for no made-up row how its results are arranged\n"
+            f"  It raises {type(reason).__name__} where all numbers of the row are 0.5. Call it for at least one row."
+        ) from reason
+    if owner.reduce is not None:
+        total = 0.0 if owner.reduce == "sum" else nan
+        return unflatten(shape, iter([Value(total) if isinstance(x, Value) else total for x in leaves]))
+    return columns_by_row(shape, iter([rows.np.empty(0) for _ in leaves]), rows)
 
 
 class ByVariant:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from math import prod
 from typing import Any
 
 from micrograd import install
@@ -23,8 +24,9 @@ class Rows:
     """The arguments of one call: columns that differ by row, numbers that do not, and how they are arranged."""
 
     def __init__(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any, static: tuple[int, ...] = ()
-    ) -> None:
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any, static: tuple[int, ...] = (),
+        may_be_empty: bool = False,
+    ) -> None:  # fmt: skip
         try:
             if "numpy" not in sys.modules:
                 with interrupted_later():  # NumPy cannot be imported again after an import that was interrupted
@@ -64,8 +66,8 @@ class Rows:
         for a, axis in zip(self.arrays, self.axes):
             if a.shape[axis] != self.rows:
                 raise ValueError(f"the arguments have different numbers of rows: {self.rows} and {a.shape[axis]}")
-        if self.rows == 0:
-            raise ValueError("the batch is empty: vmap needs at least one row to run the function on")
+        if self.rows == 0 and not may_be_empty:
+            raise ValueError("the batch is empty: there is no row to compile the function for")
 
     def _part(self, a: Any, axis: Any, what: str) -> tuple[Any, ...]:
         """How an argument is arranged: ("uniform", shape), ("rows", shape), or a structure of these."""
@@ -114,9 +116,12 @@ class Rows:
         return ("array", row_shape) if row_shape else NUMBER
 
     def row(self, r: int) -> list[Any]:
-        """The numbers of one row, then the uniform ones."""
+        """The numbers of one row, then the uniform ones. Of an empty batch, they are made up."""
         numbers: list[Any] = []
         for a, axis in zip(self.arrays, self.axes):
+            if self.rows == 0:
+                numbers += [0.5] * prod(a.shape[:axis] + a.shape[axis:][1:])
+                continue
             numbers += self.np.ravel(self.np.take(a, r, axis)).tolist()
         return numbers + self.uniform
 

@@ -18,6 +18,7 @@ from micrograd.compile.batch import (
     add_blocks,
     columns_by_row,
     nodes_by_row,
+    of_no_rows,
     run_eagerly,
     sum_blocks,
 )
@@ -143,10 +144,12 @@ class Vmap(RowsTracing):
             result = repeat(*args)
             if result is not None:
                 return result
-        result = self._on(Rows(args, kwargs, self.in_axes, self.static), args)
+        result = self._on(Rows(args, kwargs, self.in_axes, self.static, may_be_empty=True), args)
         return result if self.out_axes == 0 else axes.place_rows(result, self.out_axes)
 
     def _on(self, rows: Rows, args: tuple[Any, ...]) -> Any:
+        if rows.rows == 0:
+            return of_no_rows(self, rows)
         if rows.by_eager or is_tracing():
             return run_eagerly(self, rows)
         run = functools.partial(self._settled, args) if engine.NATIVE else functools.partial(run_eagerly, self)

@@ -12,16 +12,14 @@ from collections.abc import Callable, Sequence
 from math import nan
 from typing import Any
 
-from micrograd import observed
 from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.jacobians import hessian, jacobian
 from micrograd.stage.agree import close, rounding
-from micrograd.tape.trace import Trace, peek, trace
+from micrograd.tape.trace import Trace, peek, run_on_numbers, trace
 from micrograd.transforms import Derived, grad, value_and_grad
 from micrograd.tree import NUMBER, Shape, alike, flatten, name_of, without_bools, written
 
-_NUMBERS = observed.ELSEWHERE - 1  # the trace in which functions run on plain numbers
 SAME_ARGUMENTS = (grad, value_and_grad, jacobian, hessian)  # what they make is called as the function itself is
 
 Arrange = Callable[[list[Any]], tuple[Sequence[Any], dict[str, Any]]]
@@ -47,7 +45,7 @@ def compare(f: Any, arrange: Arrange, found: Trace | None, given: list[Any], row
 
     values = [float(x) for x in given]
     try:
-        result = _run(run, given)
+        result = run_on_numbers(run, given)
         shape, got = _flat(result)
     except (AttributeError, TypeError):
         return True
@@ -93,20 +91,6 @@ def compare_row(
         else:
             return
     compare(f, arrange, found, given, rows)
-
-
-def _run(run: Callable[..., Any], given: Sequence[Any]) -> Any:
-    """What a function returns for numbers. Compiled functions that it calls are run as they are written."""
-    with observed.no_grad():
-        watch = observed.set_watch(None, None)
-        before = observed.set_trace(_NUMBERS)  # nothing that needs memory stands between these two and their `finally`
-        try:
-            return run(*given)
-        finally:
-            try:
-                observed.set_watch(*watch)
-            finally:
-                observed.set_trace(before)
 
 
 def _flat(result: Any, complex_is_nan: bool = False) -> tuple[Shape, list[float]]:

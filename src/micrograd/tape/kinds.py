@@ -201,6 +201,7 @@ if observed.NATIVE:
 # ---- what nothing can answer for: type(x) is float
 
 _looked_at: dict[int, weakref.ref[CodeType]] = {}  # by identity: the hash of a code is computed again each time
+_comparing: dict[int, weakref.ref[CodeType]] = {}  # those that were found to compare types, or to call code that does
 
 
 def _looked_before(code: CodeType) -> bool:
@@ -223,6 +224,7 @@ def look_for_types(f: Any) -> None:
     code = getattr(f, "__code__", None)
     if code is None or _looked_before(code):
         return
+    key = id(code)
     for g in [f, *purity.reached(f).values()]:
         g = g.__func__ if isinstance(g, MethodType) else g
         if not isinstance(g, FunctionType) or (g.__module__ or "").split(".")[0] in HONEST:
@@ -234,12 +236,22 @@ def look_for_types(f: Any) -> None:
             _looked_before(g.__code__)
             file = g.__code__.co_filename
             for line in _lines_with(g, of_interest):
+                _comparing[key] = weakref.ref(code, lambda _: _comparing.pop(key, None))
                 warnings.warn_explicit(
                     f"{fact} at {file.rsplit('/', 1)[-1]}:{line}, in {g.__qualname__}, which is differentiated or compiled\n"
                     f"  {reason}\n"
                     f"  {way_out}",
                     RuntimeWarning, file, line,
                 )  # fmt: skip
+
+
+def compares_types(f: Any) -> bool:
+    """Whether look_for_types has found something in f, so that f may do something else with Values than with numbers."""
+    while isinstance(f, MethodType) or has(f, "__wrapped__"):
+        f = f.__func__ if isinstance(f, MethodType) else f.__wrapped__
+    code = getattr(f, "__code__", None)
+    known = _comparing.get(id(code))
+    return known is not None and known() is code
 
 
 def _lines_with(function: FunctionType, of_interest: Callable[[Any], bool]) -> list[int]:

@@ -47,6 +47,7 @@ else:
     linearize, pull, push = graph.linearize, graph.pull, graph.push
 
 _serials = itertools.count(1)
+ON_NUMBERS = ELSEWHERE - 1  # the trace in which functions run on plain numbers; native/standard.c knows it, too
 _begun = threading.local()  # .serials: the traces begun since the outermost one of this thread
 
 WHOLE = {
@@ -469,10 +470,39 @@ def _clearer(f: Any, error: Exception, frozen: bool) -> Exception | None:
     fact = next((fact for sign, fact in INTEGER_WANTED.items() if frozen and sign in text), None)
     if fact is not None:
         return _wants_integer(f, fact, error)
+    fact = next((fact for sign, fact in EXACT_WANTED.items() if sign in text), None)
+    if fact is not None:
+        return TypeError(
+            f"{fact}, at {line_of(error)}: {error}\n"
+            "  A fraction is made of whole numbers, so the derivative would be lost.\n"
+            "  Compute with the number itself: sum(xs) / len(xs), statistics.fmean(xs), micrograd.math.fsum(xs)."
+        )
     fact, _, way_out = str(error).partition("\n")
     if fact.endswith(NO_ROW):  # a function of NumPy's (arrays.py)
         return TypeError(f"{fact}, at {line_of(error)}\n{way_out}")
     return None
+
+
+EXACT_WANTED = {
+    "to numerator/denominator": "statistics computes with exact fractions, which hold no Value",
+    "should be a string or a Rational": "Fraction(x) of a Value",
+}
+
+
+def run_on_numbers(f: Any, given: Sequence[Any]) -> Any:
+    """What a function returns for numbers. Compiled functions that it calls are run as they are written."""
+    with observed.no_grad():
+        watch = observed.set_watch(None, None)
+        before = observed.set_trace(
+            ON_NUMBERS
+        )  # nothing that needs memory stands between these two and their `finally`
+        try:
+            return f(*given)
+        finally:
+            try:
+                observed.set_watch(*watch)
+            finally:
+                observed.set_trace(before)
 
 
 def _wants_integer(f: Any, fact: str, error: TypeError) -> TraceError:

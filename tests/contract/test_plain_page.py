@@ -1,0 +1,170 @@
+"""docs/plain.md: each line of its tables is what happens, in grad, jit and vmap."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import statistics
+import struct
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from micrograd import TraceError, engine, grad, jit, vmap
+
+np = pytest.importorskip("numpy")
+pytestmark = pytest.mark.skipif(not engine.NATIVE, reason="the Python engine cannot reach into compiled functions")
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "plain.md"
+TABLE = [1.5, 2.5, 4.0, 0.5]
+DATA = np.arange(3.0)
+
+
+class Thing:
+    scale = 2.0
+
+
+THING = Thing()
+
+
+def buffers(x):
+    a, m = np.zeros(4), np.eye(2)
+    a[0] = x
+    a[1:3] = x * x
+    m[0, 1] += x
+    rest = np.empty(2), np.ones(2), np.full(2, 1.5), np.zeros_like(DATA)
+    for k, b in enumerate(rest):
+        b[:] = x * k
+    return a.sum() * m[0, 1] + sum(b.sum() for b in rest)
+
+
+def numpy_own(x):
+    a = np.array([[x, 2.0], [1.0, x * x]])
+    b = a @ np.array([x, 1.0]) + np.dot(a, a)[0] * 2.0
+    c = np.cumsum(b) + np.outer(b, b).sum(axis=0)
+    return (
+        np.sum(c)
+        + np.diff(c)[0]
+        + np.where(c > 1.0, c, 0.0).sum()
+        + np.clip(c, 0.0, 3.0)[0]
+        + np.polyval([1.0, 2.0], x)
+    )
+
+
+def linear(x):
+    a = np.array([[x, 0.5], [0.5, 2.0]])
+    some = np.linalg.solve(a, np.ones(2))[0] + np.linalg.inv(a)[0, 1] + np.linalg.det(a) + np.linalg.norm(a[0])
+    k = np.searchsorted([0.0, 1.0, 2.0], x)
+    return some + np.linalg.cholesky(a)[1, 1] + np.interp(x, [0.0, 1.0, 4.0], [0.0, 2.0, 3.0]) * k
+
+
+def objects(x):
+    thing, items, d = Thing(), [x], {}
+    thing.scale = x * 2.0
+    items.append(thing.scale)
+    items[0] *= x
+    d["a"] = sum(items)
+    return d["a"]
+
+
+def catching(x):
+    try:
+        y = math.log(x - 1.5)
+    except ValueError:
+        y = x * x
+    return y
+
+
+def assigns(x):
+    THING.scale = x
+    return THING.scale * x
+
+
+def stores(x):
+    DATA[0] = x
+    return DATA.sum()
+
+
+def of_lists(x):
+    some = statistics.fmean([x, 1.0]) + statistics.median([x, 9.0, 0.0]) + statistics.NormalDist(x, 2.0).pdf(1.0)
+    other = statistics.correlation([x, 1.0, 4.0], [1.0, 2.0, x * x])
+    return some + other + statistics.linear_regression([x, 9.0], [1.0, x]).slope
+
+
+RUNS = {
+    "`math.sqrt(x)`": lambda x: math.sqrt(x) + math.log(x, 10) + math.hypot(x, 2.0, 3.0) + math.fsum([x, 1.0, x]),
+    "`math.isnan(x)`": lambda x: x if math.isnan(x) or math.isclose(x, 0.7) else x * x,
+    "`math.floor(x)`": lambda x: x * (math.floor(x) + math.ceil(x) + math.trunc(x) + int(x) + round(x)),
+    "`table[math.floor(x)]`": lambda x: x * TABLE[math.floor(x)] + x * (math.floor(x) & 255),
+    "`math.frexp(x)`": lambda x: math.frexp(x)[0] * math.frexp(x)[1] + math.ulp(x) + math.nextafter(x, 9.0),
+    "`float(x)`": lambda x: float(x) * x,
+    "`isinstance(x, float)`": lambda x: x * x if isinstance(x, float) and isinstance(x * 2.0, numbers.Real) else x,
+    "`x.is_integer()`": lambda x: x if x.is_integer() else x * x.conjugate() + x.real,
+    "`sum(xs)`": lambda x: (
+        sum([x, x * x]) + max(x, 1.0) + sorted([x, 9.0])[0] + abs(-x) + pow(x, 2) + divmod(x, 1.0)[1]
+    ),
+    "`statistics.fmean`": of_lists,
+    "`a = np.zeros(n); a[i] = x`": buffers,
+    "`np.array([x, 1.0], dtype=float)`": lambda x: np.array([x, 2.0], dtype=float).astype(float) @ np.array([x, 1.0]),
+    "`a @ b`": numpy_own,
+    "`np.exp(a)`": lambda x: (np.exp(np.array([x, 1.0])) + np.sqrt(x) + np.arctan2(np.array([2.0, x]), x)).sum(),
+    "`np.linalg.solve`": linear,
+    "objects": objects,
+    "`try: y = math.log(x)`": catching,
+    "`vmap(f)` of no rows": lambda x: x * x,
+}
+
+REFUSED = {
+    "`Decimal(x)`": [lambda x: float(Decimal(x)) * x, lambda x: struct.unpack("d", struct.pack("d", x))[0] * x,
+                     lambda x: np.float64(x) * x, lambda x: complex(x).real * x],
+    "`Fraction(x)`": [lambda x: float(Fraction(x)) * x, lambda x: statistics.mean([x, 1.0])],
+    "`type(x) is float`": [lambda x: x * x if type(x) is float else x],
+    '`f"{x:.3f}"`': [lambda x: x * len(f"{x:.3f}"), lambda x: x * len("%g" % x), lambda x: x * len(x.hex())],  # noqa: UP031
+    "functions of NumPy and SciPy that are not listed above": [
+        lambda x: np.fft.fft(np.array([x, 1.0]))[0].real, lambda x: np.linalg.eigvals(np.array([[x, 1.0], [1.0, 2.0]]))[0]],
+    "a Value in an array that was made outside": [stores],
+    "attributes of objects from outside": [assigns],
+    "`math.factorial(x)`": [lambda x: math.factorial(x) * x, lambda x: math.gcd(x, 2) * x, lambda x: sum(range(x)) * x],
+}  # fmt: skip
+ONLY_COMPILED = ('`f"{x:.3f}"`', "attributes of objects from outside")  # grad runs these once, as they are
+
+
+def lines():
+    """The first cells of the two tables."""
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    return [row.split(" | ")[0].removeprefix("| ") for row in rows if not row.startswith(("| written", "| ---"))]
+
+
+def test_each_line_of_the_tables_has_a_test():
+    known = [*RUNS, *REFUSED]
+    assert not [line for line in lines() if not any(line.startswith(key) for key in known)]
+    assert len(lines()) == len(known)
+
+
+@pytest.mark.parametrize("line", RUNS)
+def test_what_runs_as_it_is(line):
+    f = RUNS[line]
+    rows = [1.3, 1.7, 2.6]
+    for x in rows:
+        h = 1e-5
+        slope = (float(f(x + h)) - float(f(x - h))) / (2.0 * h)
+        assert grad(f)(x) == pytest.approx(slope, rel=1e-6, abs=1e-8)
+        assert jit(grad(f), wait=True)(x) == pytest.approx(slope, rel=1e-6, abs=1e-8)
+        assert jit(f, wait=True)(x) == pytest.approx(float(f(x)), rel=1e-13)
+    assert list(vmap(f)(np.array(rows))) == pytest.approx([float(f(x)) for x in rows], rel=1e-13)
+    assert vmap(grad(f))(np.zeros(0)).shape == (0,)
+
+
+@pytest.mark.parametrize("line", REFUSED)
+@pytest.mark.filterwarnings("ignore:type.. of a number is compared")
+def test_what_is_refused(line):
+    ways = [lambda f, x: jit(f)(x), lambda f, x: jit(grad(f))(x), lambda f, x: vmap(f)(np.array([x]))]
+    for f in REFUSED[line]:
+        for way in ways if line in ONLY_COMPILED else [lambda f, x: grad(f)(x), *ways]:
+            with pytest.raises((TraceError, TypeError), match=r"Value|assigned|numbers themselves|index"):
+                way(f, 2.0)
+            THING.scale = 2.0
+        if line in ONLY_COMPILED:
+            assert grad(f)(2.0) is not None
+            THING.scale = 2.0
