@@ -11,8 +11,8 @@ written out here. What is left is refused by name, unless there is no Value in t
 >>> from micrograd.buffers import carrying
 >>> a = carrying(np.array([Value(2.0), 1.0]))
 >>> a[1:] += 3.0
->>> np.sqrt(a * a)
-ValueArray([Value(data=2.0, grad=0.0), 4.0], dtype=object)
+>>> np.sqrt(a * a)[0]
+Value(data=2.0, grad=0.0)
 """
 
 from __future__ import annotations
