@@ -109,8 +109,7 @@ def workloads(n: int) -> dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]]:
         "barrier": (value_and_grad(barrier, five), (100.0, 100.0, 0.2, 0.03, 1.0, days), market),
         "lorenz": (value_and_grad(lorenz, (0, 1, 2, 3, 4, 5)), (10.0, 28.0, 8 / 3, *starts),
                    {"in_axes": (None, None, None, 0, 0, 0), "reduce": "mean"}),
-        "network": (lambda x, label: math.relu(1 - label * model(x)), (np.ascontiguousarray(points).T, side),
-                    {"reduce": "mean"}),
+        "network": (lambda x, label: math.relu(1 - label * model(x)), (points.T, side), {"reduce": "mean"}),
     }  # fmt: skip
 
 

@@ -37,6 +37,9 @@ class C:
     def registers(self, goal):
         return 8
 
+    def fuses(self):
+        return False
+
     def parameters(self, values):
         return values
 

@@ -19,6 +19,7 @@ import ptx_cpu
 from micrograd import CompileError, Value, jit, math, nn, value_and_grad, vmap
 from micrograd.compile import cuda
 from micrograd.compile.cuda import driver, functions
+from micrograd.compile.llvm import build
 from micrograd.ops import OPS, call
 from random_programs import needs_llvm
 
@@ -150,10 +151,13 @@ MARKET = {"in_axes": (None, None, None, 1)}
 
 
 class TestSums:
-    @pytest.mark.parametrize("width", [None, 1, 4, 16])
-    def test_sums_and_gradients_have_the_bits_of_the_cpu(self, gpu, width):
+    @pytest.mark.parametrize(("exact", "width"), [(True, None), (True, 1), (True, 4), (False, 16), (False, None)])
+    def test_sums_and_gradients_have_the_bits_of_the_cpu(self, gpu, exact, width):
+        """Without exact=True too: what is fused is decided on the tape. (exp has other steps in short vectors.)"""
+        if not exact and build.vector_bits() < 256:
+            pytest.skip("exp has other steps in the vectors of this processor")
         f = value_and_grad(payoff, (0, 1, 2))
-        how = {**MARKET, "reduce": "sum", "exact": True, "width": width}
+        how = {**MARKET, "reduce": "sum", "exact": exact, "width": width}
         assert vmap(f, device="cuda", **how)(1.0, 0.9, 0.2, Z) == vmap(f, **how)(1.0, 0.9, 0.2, Z)
         assert gpu.launches == ["rows", "lanes", "halves"]
 
@@ -179,9 +183,8 @@ class TestSums:
             loss = vmap(f, reduce="mean", **how)(inputs, labels)
             loss.backward()
             found.append([loss.data, *(p.grad for p in model.parameters())])
-        assert found[0] == pytest.approx(found[1], rel=1e-11, abs=1e-13)
-        names = [text for text in gpu.launches if text == "lanes"]
-        assert len(names) == 1
+        assert found[0] == found[1]  # its many sums of products are fused on both
+        assert gpu.launches == ["rows", "lanes", "halves"]
 
     @pytest.mark.parametrize("reduce", [None, "sum"])
     def test_rows_that_take_several_paths(self, gpu, reduce):
@@ -217,14 +220,14 @@ class TestRegions:
 
     def test_long_loops_stay_loops_and_have_gradients(self, gpu):
         def walk(k, x):
-            for _ in range(500):
+            for _ in range(1000):
                 x = x + 0.01 * (k * x - x * x * x)
             return x
 
         f = value_and_grad(walk, (0, 1))
         found, want = (vmap(f, in_axes=(None, 0), **how)(0.8, X[:300]) for how in ({"device": "cuda"}, {}))
         for a, b in zip((found[0], *found[1]), (want[0], *want[1])):
-            assert np.allclose(a, b, rtol=1e-11)
+            assert same(a, b)
         text = vmap(f, in_axes=(None, 0), device="cuda").source(0.8, X[:300])
         assert len(text.splitlines()) < 1000
 
@@ -245,7 +248,7 @@ class TestRegions:
             return numbers[int(i)]
 
         i = np.random.default_rng(0).integers(0, 5, 500).astype(float)
-        assert same(vmap(picked, device="cuda")(i, X[:500], Y[:500]), vmap(picked, exact=True)(i, X[:500], Y[:500]))
+        assert same(vmap(picked, device="cuda")(i, X[:500], Y[:500]), vmap(picked)(i, X[:500], Y[:500]))
 
 
 class TestArguments:
@@ -254,7 +257,7 @@ class TestArguments:
         table = np.random.default_rng(3).standard_normal((40, 5) if axis == 0 else (5, 40))
         f = lambda v: v[0] - v[1] * v[2] + v[3] / v[4]  # noqa: E731
         for part in (table, np.asfortranarray(table), table[:, ::2] if axis else table[::2]):
-            assert same(vmap(f, in_axes=axis, device="cuda")(part), vmap(f, in_axes=axis, exact=True)(part))
+            assert same(vmap(f, in_axes=axis, device="cuda")(part), vmap(f, in_axes=axis)(part))
 
     def test_integers_bools_and_single_precision(self, gpu):
         f = lambda a, b, c: a * 2 + b - c  # noqa: E731

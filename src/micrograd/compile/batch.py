@@ -63,6 +63,9 @@ class _Nothing:
     def registers(self, goal: Goal) -> int:
         return 1
 
+    def fuses(self) -> bool:
+        return False
+
 
 def uniform_as_params(tape: Tape, varying: int, uniform: int, captured: int) -> Tape:
     """Inputs that are the same in each row, as parameters behind the captured ones."""

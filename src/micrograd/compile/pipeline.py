@@ -1,7 +1,7 @@
 """The pipeline: the passes from a traced tape to the tape that a backend writes as text, in their order.
 
     >>> [step.name for step in PASSES]
-    ['hoist', 'checkpoint', 'adjoint', 'expand', 'hoist', 'prune']
+    ['hoist', 'checkpoint', 'adjoint', 'expand', 'hoist', 'contract', 'prune']
     >>> [step.name for step in ORDERING]
     ['join', 'gather', 'interleave']
 
@@ -69,6 +69,9 @@ class Machine(Protocol):
     def registers(self, goal: Goal) -> int:
         """How many sums it can hold in registers at a time."""
 
+    def fuses(self) -> bool:
+        """Whether it has an instruction for a·b + c, rounded once."""
+
 
 @dataclass(frozen=True)
 class Pass:
@@ -87,6 +90,10 @@ def _adjoint(tape: Tape, goal: Goal, machine: Machine) -> Tape:
 
 def _expand(tape: Tape, goal: Goal, machine: Machine) -> Tape:
     return passes.expand(tape, machine.spells, goal.options.fastmath, powers=not goal.options.exact)
+
+
+def _contract(tape: Tape, goal: Goal, machine: Machine) -> Tape:
+    return passes.contract(tape) if machine.fuses() and len(tape) < TUNING.pack_rows else tape
 
 
 def _interleave(tape: Tape, goal: Goal, machine: Machine) -> Tape:
@@ -108,6 +115,7 @@ PASSES = [
     Pass("adjoint", _adjoint, lambda tape, goal: goal.gradient),
     Pass("expand", _expand),
     Pass("hoist", lambda tape, goal, machine: passes.hoist(tape)),
+    Pass("contract", _contract, lambda tape, goal: goal.rows and not (goal.options.exact or goal.options.fastmath)),
     Pass("prune", lambda tape, goal, machine: passes.prune(tape)),
 ]
 

@@ -30,6 +30,10 @@ class Cuda:
         """How many sums a thread holds in registers: none, since the rows leave what is summed."""
         return 1
 
+    def fuses(self) -> bool:
+        """Whether there is an instruction for a·b + c: in every GPU."""
+        return True
+
     def parameters(self, values: list[Value]) -> Any:
         """Captured Values as they are."""
         return values

@@ -30,6 +30,10 @@ class LLVM:
         """How many sums over rows this processor holds in registers."""
         return tiled.registers(Target.of(goal))
 
+    def fuses(self) -> bool:
+        """Whether this processor has an instruction for a·b + c."""
+        return build.fuses()
+
     def parameters(self, values: list[Value]) -> Any:
         """Captured Values as one object that all results share, if no Value occurs twice among them."""
         if not engine.NATIVE:

@@ -136,6 +136,12 @@ def _import() -> Any:
 
 
 @cache
+def fuses() -> bool:
+    """Whether this processor has an instruction for a·b + c, rounded once."""
+    return platform.machine() in ("arm64", "aarch64") or bool(host_features().get("fma"))
+
+
+@cache
 def host_features_text() -> str:
     """The same, as a text."""
     return ",".join(name for name, there in sorted(host_features().items()) if there)
@@ -159,9 +165,8 @@ def target_machine(level: int, bits: int) -> Any:
         for name in list(features):
             if name.startswith("avx512") or name == "evex512":
                 features[name] = False
-    if bits < 256:
-        for name in ("avx", "avx2", "fma"):
-            features[name] = False
+    if bits < 256:  # fused multiply-adds stay: what is fused does not depend on the width of vectors
+        features["avx2"] = False
     return binding.Target.from_default_triple().create_target_machine(
         cpu=binding.get_host_cpu_name(), features=features.flatten(), opt=level, jit=True
     )

@@ -9,7 +9,8 @@ from functools import cache
 from typing import Any
 
 from micrograd.compile.llvm import library, philox
-from micrograd.compile.llvm.build import Target
+from micrograd.compile.llvm.build import Target, fuses
+from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder, Ref
 from micrograd.tape.decisions import decisions
@@ -58,7 +59,10 @@ class Text:
         self.tape, self.target, self.reduced = tape, target, reduced
         self.float32 = target.float32
         self.scalar = "float" if target.float32 else "double"
-        self.F = "" if target.exact else "fast " if target.fastmath else "contract "
+        # At one point, LLVM fuses what it will; over rows, that is decided on the tape (passes/contract.py).
+        on_tape = not point and len(tape) < TUNING.pack_rows
+        self.F = "" if target.exact else "fast " if target.fastmath else "" if on_tape else "contract "
+        self.fused_sums = on_tape and not (target.exact or target.fastmath) and fuses()
         self.item = 4 if target.float32 else 8
         self.shape(None if point else target.width)
         self.declared: dict[str, str] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from micrograd.compile import pipeline
 from micrograd.compile.backend import Text as KernelText
-from micrograd.compile.llvm import arrays, chunk, entry, packed, regions, tiled
+from micrograd.compile.llvm import arrays, build, chunk, entry, packed, regions, tiled
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.llvm.chunk import Passed
 from micrograd.compile.llvm.emit import Text, attributes, spelled
@@ -34,6 +34,9 @@ class _Machine:
 
     def registers(self, goal: Goal) -> int:
         return tiled.registers(self.target)
+
+    def fuses(self) -> bool:
+        return build.fuses()
 
 
 def text(tape: Tape, goal: Goal, target: Target | None = None) -> KernelText:

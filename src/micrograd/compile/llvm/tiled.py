@@ -68,6 +68,11 @@ def _add(t: Text, at: str, sums: list[tuple[int, int | None, int]], old: str, ne
 
     for k, (left, right, _) in enumerate(sums):
         term = load(left)
+        if right is not None and t.fused_sums:
+            declare = f"declare {t.T} @llvm.fma.{t.S}({t.T}, {t.T}, {t.T})"
+            t.declared[declare] = declare
+            t.line(f"{new}{k} = call {t.T} @llvm.fma.{t.S}({t.T} {term}, {t.T} {load(right)}, {t.T} {old}{k})")
+            continue
         if right is not None:
             x, product = load(right), t.fresh()
             t.line(f"{product} = fmul {t.F}{t.T} {term}, {x}")

@@ -4,6 +4,7 @@ adjoint    append the reverse sweep: the outputs, then their gradients
 tangent    append the forward sweep: the outputs, then their directional derivatives
 columns    append a forward sweep for each input: the outputs, then their gradients
 expand     write composite ops, lists and primitives in the ops that machines have
+contract   write a·b + c as one fma, where nothing is decided by it
 simplify   fold constants, drop what has no effect on bits, write each expression once
 prune      drop what no output and no guard needs
 hoist      move what is the same in all iterations of a loop out of it, and constants into regions
@@ -17,6 +18,7 @@ one that moves instructions (join, gather) leaves them alone, and the derivative
 """
 
 from micrograd.tape.passes.checkpoint import checkpoint as checkpoint
+from micrograd.tape.passes.contract import contract as contract
 from micrograd.tape.passes.derivatives import connected as connected
 from micrograd.tape.passes.derivatives import reached as reached
 from micrograd.tape.passes.derivatives import slopes_of as slopes_of
