@@ -7,6 +7,7 @@ there is one.
 from __future__ import annotations
 
 import functools
+import gc
 import random
 import re
 import threading
@@ -19,6 +20,7 @@ import ptx_cpu
 from micrograd import CompileError, Value, jit, math, nn, value_and_grad, vmap
 from micrograd.compile import cuda
 from micrograd.compile.cuda import driver, functions
+from micrograd.compile.cuda.device_array import DeviceArray
 from micrograd.compile.llvm import build
 from micrograd.ops import OPS, call
 from random_programs import needs_llvm
@@ -278,7 +280,97 @@ class TestArguments:
         text = vmap(by_path, device="cuda").source(X, Y)
         assert text.count(".visible .entry") == 1 and ".target sm_70" in text
         assert "lanes(" in vmap(by_path, reduce="sum", device="cuda").source(X, Y)
-        assert "define" in vmap(by_path).source(X, Y)
+        f = vmap(by_path)
+        assert "define" in f.source(X, Y) and f.source(X, Y, device="cuda") == text
+        assert vmap(by_path, device="cuda").source(X, Y, device="cpu") == f.source(X, Y)
+
+
+def test_explain_names_functions_with_other_bits():
+    told = str(vmap(lambda x: math.sin(x) + math.exp(x) * math.tanh(x), device="cuda").explain(X))
+    assert "on the device, the last bits of sin, tanh may differ from those of the C library" in told
+    assert "on the device" not in str(vmap(lambda x: math.exp(x), device="cuda").explain(X))
+
+
+class Foreign:
+    """An array of another library, of which only DLPack is known."""
+
+    def __init__(self, array, number=0):
+        self.array, self.number = array, number
+
+    def __dlpack_device__(self):
+        return 2, self.number
+
+    def __dlpack__(self, *, stream=None):
+        assert stream == 1  # the stream that our kernels run in
+        return self.array.__dlpack__(stream=stream)
+
+
+class TestDeviceArrays:
+    @pytest.mark.parametrize("as_foreign", [False, True])
+    def test_arguments_on_the_device_are_not_copied(self, gpu, as_foreign):
+        f = value_and_grad(payoff, (0, 1, 2))
+        how = {**MARKET, "reduce": "sum"}
+        array = DeviceArray.of(Z, 0)
+        given = Foreign(array) if as_foreign else array
+        before = gpu.copied
+        assert vmap(f, device="cuda", **how)(1.0, 0.9, 0.2, given) == vmap(f, **how)(1.0, 0.9, 0.2, Z)
+        assert gpu.copied == before
+
+    def test_results_stay_on_the_device(self, gpu):
+        f = lambda x, y: (x * y, {"sum": x + y})  # noqa: E731
+        first, rest = vmap(f, device="cuda")(DeviceArray.of(X, 0), Foreign(DeviceArray.of(Y, 0)))
+        assert isinstance(first, DeviceArray) and isinstance(rest["sum"], DeviceArray)
+        assert same(first, X * Y) and same(rest["sum"], X + Y)
+
+    def test_results_of_several_paths_and_arrays_go_back_to_the_device(self, gpu):
+        x, y = DeviceArray.of(X, 0), DeviceArray.of(Y, 0)
+        branches = vmap(by_path, exact=True, device="cuda")(x, y)
+        assert isinstance(branches, DeviceArray) and same(branches, vmap(by_path, exact=True)(X, Y))
+        table = vmap(lambda a, b: np.array([a, b, a * b]), device="cuda")(x, y)
+        assert isinstance(table, DeviceArray) and same(table, np.stack([X, Y, X * Y], axis=1))
+
+    def test_slices_of_results_on_the_device(self, monkeypatch):
+        use(monkeypatch, cuda_stand_in.StandIn(memory=1 << 20))
+        monkeypatch.setattr("micrograd.compile.cuda.run.SHARE", 0.1)
+        x = DeviceArray.of(X, 0)
+        a, b = vmap(lambda x, y: (x - y, x * 2.0), device="cuda")(x, Y)
+        assert driver.driver().library.launches.count("rows") > 1
+        assert same(a, X - Y) and same(b, X * 2.0)
+
+    def test_strides_and_other_types(self, gpu):
+        whole = DeviceArray.of(np.stack([X, Y]), 0)
+        turned = DeviceArray(whole.address, (len(X), 2), whole.strides[::-1], whole.dtype, 0, whole.owner)
+        f = lambda v: v[0] - v[1]  # noqa: E731
+        assert same(vmap(f, device="cuda")(Foreign(turned)), X - Y)
+        numbers = np.arange(20)
+        assert same(vmap(lambda x: x * 0.5, device="cuda")(DeviceArray.of(numbers, 0)), numbers * 0.5)
+        single = X.astype("f4")
+        found = vmap(lambda x: x * x, device="cuda", float32=True)(DeviceArray.of(single, 0))
+        assert found.dtype == np.float32 and same(found, single * single)
+
+    def test_memory_lives_as_long_as_its_last_reader(self, gpu):
+        capsule = DeviceArray.of(X, 0).__dlpack__()
+        gc.collect()
+        device = driver.device(0)
+        device.trim()
+        assert gpu.used > 0
+        del capsule
+        gc.collect()
+        device.trim()
+        assert gpu.used == 0
+        x = DeviceArray.of(X, 0)
+        y = vmap(lambda x: x + 1.0, device="cuda")(Foreign(x))
+        del x
+        gc.collect()
+        assert same(y, X + 1.0)
+
+    def test_arrays_on_a_device_need_that_device(self, gpu):
+        x = DeviceArray.of(X, 0)
+        with pytest.raises(TypeError, match=r'lies on a GPU \(cuda\).*\n  Give device="cuda" to vmap'):
+            vmap(lambda x: x)(x)
+        x.number = 1
+        with pytest.raises(TypeError, match="cuda:1"):
+            vmap(lambda x: x, device="cuda")(x)
 
 
 class TestDriver:

@@ -125,3 +125,63 @@ def test_the_device_has_a_name_and_memory():
     assert device.name() and device.free_bytes() > 1 << 28
     with pytest.raises(CompileError, match="numbered from 0"):
         driver.device(999)
+
+
+def arrays_of(library):
+    """How a library makes an array on the device, and what class it then has."""
+    module = pytest.importorskip(library)
+    if library == "torch":
+        return lambda x: module.from_numpy(np.ascontiguousarray(x)).to("cuda"), module.Tensor
+    if library == "cupy":
+        return module.asarray, module.ndarray
+    module.config.update("jax_enable_x64", True)
+    gpu = next((d for d in module.devices() if d.platform == "gpu"), None)
+    if gpu is None:
+        pytest.skip("this JAX sees no GPU")
+    return lambda x: module.device_put(x, gpu), module.Array
+
+
+def on_cpu(x):
+    """A device array as a NumPy array."""
+    return x.get() if hasattr(x, "get") else x.cpu().numpy() if hasattr(x, "cpu") else np.asarray(x)
+
+
+@pytest.mark.parametrize("library", ["torch", "cupy", "jax"])
+class TestArraysOfOtherLibraries:
+    def test_in_and_out(self, library):
+        make, kind = arrays_of(library)
+        x, y = make(X), make(Y)
+        found, rest = vmap(lambda x, y: (x * y, {"sum": x + y}), device="cuda")(x, y)
+        assert isinstance(found, kind) and isinstance(rest["sum"], kind)
+        assert same(on_cpu(found), X * Y) and same(on_cpu(rest["sum"] * 1.0), X + Y)
+
+    def test_sums_and_several_paths(self, library):
+        make, kind = arrays_of(library)
+        f = value_and_grad(payoff, (0, 1, 2))
+        how = {**MARKET, "reduce": "mean"}
+        assert vmap(f, device="cuda", **how)(1.0, 0.9, 0.2, make(Z)) == vmap(f, **how)(1.0, 0.9, 0.2, Z)
+        found = vmap(by_path, exact=True, device="cuda")(make(X), make(Y))
+        assert isinstance(found, kind) and same(on_cpu(found), vmap(by_path, exact=True)(X, Y))
+
+    def test_what_was_computed_just_before_is_read(self, library):
+        make, _ = arrays_of(library)
+        x, f = make(X), vmap(lambda x: x * 2.0, device="cuda")
+        for k in range(20):
+            y = x
+            for _ in range(10):
+                y = y * 1.5 + k
+            assert same(on_cpu(f(y)), on_cpu(y) * 2.0)
+
+    def test_views(self, library):
+        make, _ = arrays_of(library)
+        table = make(np.stack([X, Y], axis=1))
+        f = vmap(lambda v: v[0] - v[1], device="cuda")
+        assert same(on_cpu(f(table)), X - Y) and same(on_cpu(f(table[10:-10])), (X - Y)[10:-10])
+        assert same(on_cpu(vmap(lambda v: v[0] - v[1], in_axes=1, device="cuda")(table.T)), X - Y)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_default_results_have_the_bits_of_the_cpu(exact):
+    f = value_and_grad(payoff, (0, 1, 2))
+    how = {**MARKET, "reduce": "sum", "exact": exact}
+    assert vmap(f, device="cuda", **how)(1.0, 0.9, 0.2, Z) == vmap(f, **how)(1.0, 0.9, 0.2, Z)

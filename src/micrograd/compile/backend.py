@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 class Text(NamedTuple):
-    """The text of a kernel, and how many bytes of scratch memory it needs."""
+    """The text of a kernel, how many bytes of scratch memory it needs, and what `explain` tells of it."""
 
     source: str
     scratch: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class PointCode(Protocol):

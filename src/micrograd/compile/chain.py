@@ -51,18 +51,17 @@ class Tracer:
 
     def __init__(
         self, f: Callable[..., Any], user: Any, shape: Shape, leaves: Sequence[Any], *, code: Any, arrange: Any, apart: bool,
-        others: Others = NONE, rows: bool = False, one_path: bool = False, rolled_work: int | None = None,
+        others: Others = NONE, rows: bool = False, one_path: bool = False,
     ) -> None:  # fmt: skip
         """`f` takes the arguments arranged as `shape`; the surroundings of `user`, the function as it was written, are watched.
 
         For staging, `code` is the function that is interpreted, `arrange` makes its arguments, by position and by name, from a
         flat list of numbers, and `others` gives more rows to check on. With `apart`, there is a tape for each path. With
         `one_path`, tapes with choices are of no use for this call. At a point, the function sees the classes of the numbers
-        as they were given; for `rows`, those of floats. A loop of at least `rolled_work` instructions stays a loop.
+        as they were given; for `rows`, those of floats.
         """
         self.f, self.user, self.shape, self.code, self.arrange = f, user, shape, code, arrange
         self.apart, self.others, self.rows, self.one_path = apart, others, rows, one_path
-        self.rolled_work = TUNING.rolled_work if rolled_work is None else rolled_work
         self.given = list(leaves)
         self.values = peek(self.given)
         self.origins = None if rows else self.given
@@ -99,7 +98,9 @@ class Tracer:
         what = self.code, self.arrange, self.values, self.origins
         if chain.long:
             kept = TUNING.kept_states // (8 if self.rows else 1)
-            limits = Limits(2, self.rolled_work, TUNING.searched_statements, kept, TUNING.interpreted_loop, chain.level)
+            limits = Limits(
+                2, TUNING.rolled_work, TUNING.searched_statements, kept, TUNING.interpreted_loop, chain.level
+            )
             found = self._noting(lambda: ahead.rolled(*what, limits, self.others, not self.rows, self.given))
             if found is not None:
                 self._compare(found)

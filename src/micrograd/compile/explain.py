@@ -36,6 +36,7 @@ def report(owner: Any, variants: list[Any], variant: Variant, kernel: Kernel) ->
         for k in v.kernels.values():
             chosen = ">" if k is kernel else " "
             lines.append(f"  {chosen} {describe(k)}")
+            lines += [f"      {note}" for note in k.text.notes]
     lines += choices(variant.trace)
     lines += ["", f"the variant and the kernel for these arguments are marked; the tape of the variant, "
               f"after each pass of {kernel.goal.options.backend}'s pipeline:"]  # fmt: skip

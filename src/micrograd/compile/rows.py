@@ -10,6 +10,7 @@ from typing import Any
 from micrograd import install
 from micrograd.compile import axes as axes_of
 from micrograd.compile.compared import classes_of
+from micrograd.compile.cuda import device_array
 from micrograd.compile.worker import interrupted_later
 from micrograd.engine import Value
 from micrograd.errors import CompileError
@@ -41,6 +42,9 @@ class Rows:
         self.arrays: list[Any] = []
         self.axes: list[int] = []
         self.uniform: list[Any] = []
+        self.on_device: list[
+            tuple[Any, device_array.DeviceArray]
+        ] = []  # arrays on a GPU, as they were given and as we see them
         self.by_eager = False  # an array of Values: part of an outer graph
         self.np = np
         parts: list[Any] = []
@@ -93,7 +97,11 @@ class Rows:
             return type(a).__name__, tuple([self._take(x, axis, what) for x in a])
         if isinstance(a, dict):
             return "dict", tuple(a), tuple([self._take(x, axis, what) for x in a.values()])
-        array = a if is_array(a) else self.np.asarray(a)
+        array: Any = a if is_array(a) else device_array.taken(a)
+        if array is None:
+            array = self.np.asarray(a)
+        elif array is not a or isinstance(array, device_array.DeviceArray):
+            self.on_device.append((a, array))
         refuse_masked(array)
         if array.dtype == object:
             if not all(isinstance(x, (Value, float, int)) for x in array.ravel()):
@@ -203,7 +211,7 @@ def _no_rows(a: Any, array: Any, what: str) -> str:
 
 def _holds_more(a: Any) -> bool:
     """Whether a list or tuple has arrays or containers in it: otherwise it is a column of numbers."""
-    return any(is_array(x) or isinstance(x, (list, tuple, dict)) for x in a)
+    return any(is_array(x) or isinstance(x, (list, tuple, dict)) or device_array.taken(x) is not None for x in a)
 
 
 def _refuse_square(a: Any, axis: int, what: str) -> None:

@@ -12,7 +12,6 @@ from micrograd.compile.batch import RowsVariant, arranged_otherwise, renumber_ca
 from micrograd.compile.chain import Tracer, accepts
 from micrograd.compile.options import Options
 from micrograd.compile.rows import Rows
-from micrograd.compile.tuning import TUNING
 from micrograd.compile.variants import Variants
 from micrograd.engine import Value, no_grad
 from micrograd.stage.limits import Others
@@ -43,11 +42,10 @@ class RowsTracing:
             return without_bools(self.f(*args, **kwargs))
 
         one_row.__qualname__ = name_of(self.f)
-        work = TUNING.rolled_work_cuda if self.options.backend == "cuda" else TUNING.rolled_work
         apart = self.options.exact or not backends.find(self.options.backend).regions
         return Tracer(
             one_row, self.f, shape, leaves, code=self.f, arrange=rows.arrange, apart=apart, rows=True,
-            others=others or Others(functools.partial(rows.spread, CHECKED), rows.surveyed), rolled_work=work,
+            others=others or Others(functools.partial(rows.spread, CHECKED), rows.surveyed),
         )  # fmt: skip
 
     def _next(self, rows: Rows, row: int) -> Trace:

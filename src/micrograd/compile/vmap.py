@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from micrograd import anomaly, engine
@@ -77,6 +78,7 @@ class Plan:
         self.goal = Goal(options, (), by, rows=True, reduced=owner.reduce is not None, told=told)
         self.gradient = bool(by)
         self.unread = passes.unread(variant.tape, (), by) if by and not self.guarded else None
+        self.numbers_alone = not _has_arrays(self.shape)  # in the result of a row
         self.single = self.goal.reduced and owner.batch_size is None and self.shape == NUMBER  # one sum, in one go
         self.direct = self.single and self.gradient and self.unread is None and not told
         self.params = backends.find(options.backend).parameters(trace.captured)
@@ -85,6 +87,20 @@ class Plan:
         """The Values of a call that the nodes of its results are made over."""
         values = [x for x in [*self.captured, *rows.uniform] if isinstance(x, Value)] if self.gradient else []
         return Inputs(values, self.unread, [self.goal.params.index(k) for k in self.goal.told])
+
+
+def _on_device(options: Options, device: str) -> Options:
+    """The options for a device by its name."""
+    if device == "cpu":
+        return replace(options, backend="llvm", device=0)
+    if options.backend not in ("llvm", "cuda"):
+        raise ValueError(f"device={device!r} and backend={options.backend!r} cannot be combined: leave one of them out")
+    return replace(options, backend="cuda", device=cuda.number_of(device))
+
+
+def _has_arrays(shape: Any) -> bool:
+    """Whether there is an array in the arrangement of a result."""
+    return isinstance(shape, tuple) and (shape[:1] == ("array",) or any(map(_has_arrays, shape)))
 
 
 class Vmap(RowsTracing):
@@ -144,8 +160,38 @@ class Vmap(RowsTracing):
             result = repeat(*args)
             if result is not None:
                 return result
-        result = self._on(Rows(args, kwargs, self.in_axes, self.static, may_be_empty=True), args)
-        return result if self.out_axes == 0 else axes.place_rows(result, self.out_axes)
+        rows = Rows(args, kwargs, self.in_axes, self.static, may_be_empty=True)
+        if rows.on_device:
+            self._refuse_device(rows)
+        result = self._on(rows, args)
+        result = result if self.out_axes == 0 else axes.place_rows(result, self.out_axes)
+        return self._handed_back(result, rows) if rows.on_device and self.reduce is None else result
+
+    def _refuse_device(self, rows: Rows) -> None:
+        """Refuse arrays on another device than this function runs on."""
+        for _, array in rows.on_device:
+            if self.options.backend != "cuda" or array.number != self.options.device:
+                device = f"cuda:{array.number}" if array.number else "cuda"
+                raise TypeError(
+                    f"an argument of {self!r} lies on a GPU ({device}), where this function does not run\n"
+                    f'  Give device="{device}" to vmap, or copy the argument to this machine first.'
+                )
+
+    def _handed_back(self, result: Any, rows: Rows) -> Any:
+        """Results as arrays of the library whose arrays were given."""
+        model, number = rows.on_device[0][0], self.options.device
+
+        def one(x: Any) -> Any:
+            if isinstance(x, (list, tuple)):
+                inner = [one(y) for y in x]
+                return type(x)(*inner) if hasattr(x, "_fields") else type(x)(inner)
+            if isinstance(x, dict):
+                return {key: one(y) for key, y in x.items()}
+            if isinstance(x, rows.np.ndarray) and x.dtype == object:  # Values
+                return x
+            return cuda.device_array.handed_back(x, model, number)
+
+        return one(result)
 
     def _on(self, rows: Rows, args: tuple[Any, ...]) -> Any:
         if rows.rows == 0:
@@ -212,7 +258,11 @@ class Vmap(RowsTracing):
         np = rows.np
         count = self.check_size(rows, plan)
         kind = "f4" if self.options.float32 else "f8"
-        outs = [np.empty(rows.rows, dtype="f4" if plan.goal.options.float32 else "f8") for _ in range(count)]
+        dtype = np.dtype("f4" if plan.goal.options.float32 else "f8")
+        stay = rows.on_device and not (plan.guarded or plan.gradient) and self.out_axes == 0 and plan.numbers_alone
+        if stay:
+            return self._by_row_on_device(rows, plan, dtype)
+        outs = [np.empty(rows.rows, dtype=dtype) for _ in range(count)]
         if plan.guarded:
             self._by_variant(rows, plan, outs)
         else:
@@ -222,6 +272,15 @@ class Vmap(RowsTracing):
         outs = [o.astype(kind, copy=False) for o in outs]
         if plan.gradient:  # each row gives a Value, as in a loop over the rows
             outs = nodes_by_row(outs, plan.count, plan.inputs(rows), np)
+        return columns_by_row(plan.shape, iter(outs), rows)
+
+    def _by_row_on_device(self, rows: Rows, plan: Plan, dtype: Any) -> Any:
+        """Results that never leave the device."""
+        device = cuda.driver.device(self.options.device)
+        _, outs = cuda.device_array.empty(device, plan.count, rows.rows, dtype)
+        params = plan.captured + rows.uniform
+        code = plan.variant.compile(plan.goal).code
+        code.run(tuple(rows.arrays), tuple(rows.axes), params, rows.rows, outs, 1)
         return columns_by_row(plan.shape, iter(outs), rows)
 
     def _sums(self, rows: Rows, plan: Plan) -> list[float]:
@@ -359,7 +418,13 @@ class Vmap(RowsTracing):
     # ---- looking inside
 
     def source(self, /, *args: Any, **kwargs: Any) -> str:
-        """The text of the code that runs for the first row of these arguments: with gradients, where Values take part."""
+        """The text of the code that runs for the first row of these arguments: with gradients, where Values take part.
+
+        With device="cuda", it is the PTX that a GPU would get.
+        """
+        if isinstance(kwargs.get("device"), str):  # which is no argument with rows
+            device = kwargs.pop("device")
+            return self._with_options(_on_device(self.options, device)).source(*args, **kwargs)
         return str(self._for(args, kwargs)[1].text.source)
 
     def tape(self, /, *args: Any, **kwargs: Any) -> Tape:
@@ -463,12 +528,9 @@ def vmap(
         function, inner, static = f.f, f.options, f.static  # type: ignore[union-attr]
         exact = exact or (inner.exact and not (fastmath or float32))
         fastmath = fastmath or (inner.fastmath and not exact)
-    number = 0
+    options = Options(exact, fastmath, float32, width, True, backend)
     if device != "cpu":
-        if backend not in ("llvm", "cuda"):
-            raise ValueError(f"device={device!r} and backend={backend!r} cannot be combined: leave one of them out")
-        backend, number = "cuda", cuda.number_of(device)
-    options = Options(exact, fastmath, float32, width, True, backend, number)
+        options = _on_device(options, device)
     found = Vmap(function, in_axes, reduce, threads, batch_size, options, static, out_axes)
     if client is None:
         return found

@@ -6,7 +6,9 @@ from typing import Any
 
 from micrograd.compile import backend as backends
 from micrograd.compile.backend import Text
-from micrograd.compile.cuda import kernels, ptx, run
+from micrograd.compile.cuda import device_array as device_array
+from micrograd.compile.cuda import driver as driver
+from micrograd.compile.cuda import functions, kernels, ptx, run
 from micrograd.compile.llvm import emit
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.pipeline import Goal
@@ -51,8 +53,10 @@ class Cuda:
         options = goal.options
         width = Target.of(goal, tape).width
         plan = self._layout(tape, goal)
-        source = kernels.text(plan, options.exact, options.fastmath, width, bool(tape.guards), goal.reduced)
-        return Text(ptx.from_llvm(source))
+        source, called = kernels.text(plan, options.exact, options.fastmath, width, bool(tape.guards), goal.reduced)
+        other = sorted(name.removeprefix("mg_") for name in called if not functions.same_bits(name))
+        note = f"on the device, the last bits of {', '.join(other)} may differ from those of the C library"
+        return Text(ptx.from_llvm(source), notes=(note,) if other else ())
 
     def _layout(self, tape: Tape, goal: Goal) -> kernels.Layout:
         return kernels.layout(tape, goal.options.float32, goal.options.exact, goal.reduced)

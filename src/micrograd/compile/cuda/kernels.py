@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from micrograd.compile.backend import BLOCK
-from micrograd.compile.cuda import functions
+from micrograd.compile.cuda import functions, single
 from micrograd.compile.llvm import chunk, module
 from micrograd.compile.llvm import math as inline
 from micrograd.compile.llvm.build import Target
@@ -77,6 +77,7 @@ class _Row(module._Regions):
         super().__init__(plan.tape, Target(1, plan.item == 4, exact, fastmath, 128), [], True)
         self.F = ""  # what is fused is decided on the tape
         self.exact = exact
+        self.called: dict[str, None] = {}  # the elementary functions
 
     def load_input(self, place: int) -> str:
         """Read an input of this row."""
@@ -104,8 +105,11 @@ class _Row(module._Regions):
 
     def call(self, function: str, operands: list[str]) -> str:
         """Call an elementary function, of which the device has none of its own (functions.py)."""
+        self.called[function] = None
         bits_of_eager_code = self.exact or self.one_by_one_calls
-        if function == "exp" and not bits_of_eager_code and not self.float32:
+        if function == "exp" and self.float32:
+            return single.exp(self, operands[0])
+        if function == "exp" and not bits_of_eager_code:
             return inline.exp(self, operands[0])
         name, needed = functions.needed(function, self.exact)
         self.declared.update({text: text for text in needed})
@@ -120,8 +124,8 @@ class _Row(module._Regions):
         return r
 
 
-def text(plan: Layout, exact: bool, fastmath: bool, width: int, guarded: bool, reduced: bool) -> str:
-    """Return the LLVM text of all kernels of a tape."""
+def text(plan: Layout, exact: bool, fastmath: bool, width: int, guarded: bool, reduced: bool) -> tuple[str, list[str]]:
+    """Return the LLVM text of all kernels of a tape, and the elementary functions that it calls."""
     t = _Row(plan, exact, fastmath)
     passed = Passed(guarded_in=0 if plan.tape.guards else None)
     _, _, body = chunk.function(t, "row", 0, split.steps(plan.tape), passed).partition("\n")
@@ -167,7 +171,7 @@ def text(plan: Layout, exact: bool, fastmath: bool, width: int, guarded: bool, r
     ]
     if reduced:
         kernels += _sums(plan, kind, width, guarded, limit, declared)
-    return "\n".join([*kernels, *_once(declared), SPECIAL, "!0 = !{}", ""])
+    return "\n".join([*kernels, *_once(declared), SPECIAL, "!0 = !{}", ""]), [*t.called]
 
 
 NAMES = ("params", "columns")

@@ -36,7 +36,10 @@ class Rows:
         self, arrays: tuple[Any, ...], axes: tuple[int, ...], uniform: Any, rows: int, outs: list[Any], threads: int,
         blocks: Any = None,
     ) -> tuple[Any, list[float]]:  # fmt: skip
-        """Run rows; see backend.RowsCode. A batch that is too large for the device is run slice by slice."""
+        """Run rows; see backend.RowsCode. A batch that is too large for the device is run slice by slice.
+
+        `outs` may be columns of a DeviceArray, one behind the other in memory: then results stay on the device.
+        """
         import numpy as np
 
         device = drivers.device(self.number)
@@ -64,9 +67,7 @@ class Rows:
         if blocks is not None:
             blocks[:] = sums
         failed = None if bad is None or not bad.any() else np.flatnonzero(bad)
-        total = np.zeros(sums.shape[1])
-        for block in sums:  # in their order
-            total += block
+        total = np.add.accumulate(np.concatenate([np.zeros((1, sums.shape[1])), sums]), axis=0)[-1]  # in their order
         return failed, total.tolist()
 
     def _rows_at_once(self, device: Device, arrays: Sequence[Any], axes: Sequence[int], rows: int) -> int:
@@ -116,7 +117,9 @@ class _Call:
             return memory.address
 
         columns = self._columns(arrays, axes, room)
-        out, flags = room(count * rows * item), room(rows) if bad is not None else 0
+        stay = bool(outs) and _on_device(outs[0])
+        out, flags = outs[0].address if stay else room(count * rows * item), room(rows) if bad is not None else 0
+        stride = (outs[1].address - out) // item if stay and len(outs) > 1 else rows
         tables: list[Any] = []
         for table in (self.params, columns):
             if plan.by_value:
@@ -126,13 +129,13 @@ class _Call:
                 device.upload(address, table)
                 tables.append(Pointer(address))
         n = ctypes.c_int64(rows)
-        rest = [n, Pointer(out), n, Pointer(flags)]
+        rest = [n, Pointer(out), ctypes.c_int64(stride), Pointer(flags)]
         self._launch("rows", rows, [*tables, *rest])
         if bad is not None:
             device.download(bad, flags)
         if self.owner.reduced:
             self._sum(out, rows, flags, sums, room)
-        elif outs:
+        elif outs and not stay:
             self._store(out, rows, outs)
         else:
             device.wait()
