@@ -4,13 +4,19 @@ import contextlib
 import fractions
 import math
 import statistics
+import struct
 
 import numpy as np
 import pytest
 
 import micrograd
 from micrograd import TraceError, Value, grad, jit, observed, value_and_grad, vmap
-from micrograd.stage import on_numbers
+from micrograd.tape.trace import run_on_numbers
+
+
+def taken(x):
+    """Return x as code takes it that knows floats alone."""
+    return struct.unpack("d", struct.pack("d", x))[0]
 
 
 class Swallows:
@@ -23,14 +29,14 @@ class Swallows:
 
 def bare_except(x, n):
     try:
-        return math.exp(x) * x
+        return taken(x) * x
     except:  # noqa: E722
         return x
 
 
 def except_exception(x, n):
     try:
-        return math.exp(x) * x
+        return taken(x) * x
     except Exception:
         return x
 
@@ -38,20 +44,20 @@ def except_exception(x, n):
 def manager(x, n):
     y = x
     with Swallows():
-        y = math.exp(x) * x
+        y = taken(x) * x
     return y
 
 
 def suppressed(x, n):
     y = x
     with contextlib.suppress(Exception):
-        y = math.exp(x) * x
+        y = taken(x) * x
     return y
 
 
 def raised_again(x, n):
     try:
-        return math.exp(x) * x
+        return taken(x) * x
     except Exception as error:
         raise ValueError("no exponential") from error
 
@@ -155,12 +161,12 @@ def test_a_trace_that_computes_something_else_is_refused(f, way):
 def test_a_refusal_that_is_caught_counts_also_where_the_numbers_agree(how):
     def f(x):
         try:
-            y = math.exp(x)
+            y = taken(x) + 1.0
         except Exception:
             y = 1.0
         return y * x
 
-    with pytest.raises(TraceError, match=r"float\(\) of a Value inside a compiled function"):
+    with pytest.raises(TraceError, match=r"the number of a Value|float\(\) of a Value"):
         how(f)(0.0 if how is jit else np.zeros(2))
 
 
@@ -279,7 +285,7 @@ def test_a_watcher_is_there_again_after_a_run_on_numbers():
 
     before = observed.set_watch(made, backward)
     try:
-        assert on_numbers._run(lambda x: x, [2.5]) == 2.5
+        assert run_on_numbers(lambda x: x, [2.5]) == 2.5
     finally:
         now = observed.set_watch(*before)
     assert now == (made, backward)
