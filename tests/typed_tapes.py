@@ -51,6 +51,8 @@ class Program:
         kind = random.random()
         if self.depth and kind < 0.15:
             self.choose()
+        elif self.depth and kind < 0.19:
+            self.comprehension()
         elif self.depth and kind < 0.32:
             self.loop()
         elif kind < 0.58:
@@ -175,6 +177,36 @@ class Program:
 
         for r in b.loop(times, [self.pick(kind) for kind in kinds], make):
             self.add(r)
+
+    def comprehension(self) -> None:
+        """Grow a loop that appends to an array, or two of them around each other."""
+        random, b = self.random, self.b
+        kind = random.choice([F64, F64, I64, BOOL])
+        times = [b.emit("imin", self.pick(I64), b.emit("size", self.pick("f64[]"))) for _ in range(2)]
+        start = random.choice([b.const([], array_of(kind)), self.pick(array_of(kind))])
+        nested, again = random.random() < 0.4, b.const(random.random() < 0.9)
+
+        def add(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
+            (item,) = self.inside([kind], [k])
+            array = b.emit("append", params[0], item)
+            return b.const(True), [b.emit("append", array, item) if random.random() < 0.2 else array]
+
+        def step(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
+            array = params[0]
+            if random.random() < 0.3:
+                array = b.emit("grow", array, b.const(1))
+                array = b.emit("store", array, b.sum(b.emit("size", array), -1), self.pick(kind))
+            if not nested:
+                return again, [b.emit("append", array, self.inside([kind], [k])[0])]
+            return again, [b.loop(times[1], [array], add)[0]]
+
+        made, trips = b.loop(times[0], [start], step)
+        self.add(trips)
+        size = b.emit("size", made)
+        self.add(size)
+        self.add(b.emit("load", b.emit("append", made, self.pick(kind)), b.emit("imin", size, b.const(3))))
+        if random.random() < 0.5:
+            self.add(b.emit("append", made, self.pick(kind)))
 
     def finish(self, kinds: list[str]) -> Tape:
         return self.b.finish([self.pick(kind) for kind in kinds])

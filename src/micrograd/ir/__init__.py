@@ -10,7 +10,8 @@ dataflow   walks over regions that the passes share
 records    what the sweep back needs of the run forward: read, computed again, or kept in a record
 reverse    the adjoint: gradients by one sweep back
 forward    tangents: directional derivatives, several in one loop
-hoist      compute before a loop what does not change in it
+hoist      compute and load before a loop what does not change in it
+reserve    room for arrays before the loops that append to them, and which arrays keep their size
 prune      leave out what no result needs
 passes     the passes in their order
 

@@ -48,6 +48,12 @@ class Known:
             self.places[id(place)] = place
         return found
 
+    def place_of(self, form: Affine) -> Place | None:
+        """Return the place that a sum consists of; None where there are more, or a constant."""
+        if len(form.terms) != 1 or form.terms[0][1] != 1 or form.constant:
+            return None
+        return self.places[form.terms[0][0]]
+
     def define(self, place: Place, form: Affine) -> None:
         """Write down the form of a new place."""
         self.forms[id(place)] = form
@@ -62,21 +68,33 @@ class Known:
         """Write down that a sum is at least 0 in the body that is being made."""
         facts = self.facts[-1]
         facts[form.terms] = min(form.constant, facts.get(form.terms, form.constant))
+        for number, factor in form.terms:
+            place = self.places[number]
+            if (place.op == "imin" and factor > 0) or (place.op == "imax" and factor < 0):
+                for a in place.args:  # a minimum is at most each operand
+                    self.assume(form.plus(Affine(((number, 1),)), -factor).plus(self.of(a), factor))
 
-    def positive(self, form: Affine) -> bool:
-        """Return whether a sum is known to be at least 0."""
+    def positive(self, form: Affine, level: int | None = None) -> bool:
+        """Return whether a sum is known to be at least 0, in the open body or in one around it with so many bodies around."""
         if not form.terms:
             return form.constant >= 0
-        if any(form.constant >= facts[form.terms] for facts in self.facts if form.terms in facts):
+        known = self.facts if level is None else self.facts[: level + 1]
+        if any(form.constant >= facts[form.terms] for facts in known if form.terms in facts):
             return True
         if self._by_bounds(form):
             return True
         # One fact and the bounds: form = fact + rest, with rest >= 0.
-        for facts in self.facts:
+        for facts in known:
             for terms, constant in facts.items():
                 rest = form.plus(Affine(terms, constant), -1)
                 if len(rest.terms) < len(form.terms) + len(terms) and self._by_bounds(rest):
                     return True
+        # A maximum is at least each operand.
+        for number, factor in form.terms:
+            place = self.places[number]
+            if (place.op == "imax" and factor > 0) or (place.op == "imin" and factor < 0):
+                less = form.plus(Affine(((number, 1),)), -factor)
+                return any(self.positive(less.plus(self.of(a), factor), level) for a in place.args)
         return False
 
     def _by_bounds(self, form: Affine) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from micrograd.ir.affine import Affine, Known
@@ -34,6 +34,7 @@ class Builder:
         self.known = Known()
         self.constants: dict[Any, Place] = {}
         self.home: dict[Place, Body] = {}  # the body that each place is in
+        self.sizes: dict[Place, Place] = {}  # the sizes of arrays that regions give, as far as they are known
         self.params = [self._param(self.tape, kind) for kind in kinds]
 
     def _param(self, body: Body, kind: str) -> Place:
@@ -72,6 +73,8 @@ class Builder:
         return self._once(op, args, self._kind(op, args))
 
     def _once(self, op: str, args: tuple[Place, ...], kind: str) -> Place:
+        if op in ("fill", "grow"):  # room that each user fills on its own: shared, it would have to be copied
+            return self.append(Place(op, args, kind))
         found = self._seen(op, args)
         if found is not None:
             return found
@@ -189,19 +192,12 @@ class Builder:
                 self.known.at_least(place, 0)
                 self.known.facts[0][((id(place), -1),)] = args[1].attr - 1
                 return place
-            if op in ("imin", "imax"):
-                a, b = args
-                if self.known.positive(of(b).plus(of(a), -1)):
-                    return a if op == "imin" else b
-                if self.known.positive(of(a).plus(of(b), -1)):
-                    return b if op == "imin" else a
-            return None
+            return self._extreme(op, *args) if op in ("imin", "imax") else None
         if not form.terms:
             return self.const(form.constant)
-        if len(form.terms) == 1 and form.terms[0][1] == 1 and form.constant == 0:
-            for a in args:
-                if of(a) == form:
-                    return a
+        alone = self.known.place_of(form)
+        if alone is not None:
+            return alone
         key = "affine", form
         for seen in reversed(self.seen):
             if key in seen:
@@ -209,6 +205,30 @@ class Builder:
         place = self._once(op, args, I64)
         self.known.define(place, form)
         self.seen[-1][key] = place
+        return place
+
+    def _extreme(self, op: str, a: Place, b: Place) -> Place:
+        """Return the least or the greatest of two whole numbers."""
+        known, one, two = self.known, self.known.of(a), self.known.of(b)
+        if known.positive(two.plus(one, -1)):
+            return a if op == "imin" else b
+        if known.positive(one.plus(two, -1)):
+            return b if op == "imin" else a
+        shared = Affine(
+            tuple([t for t in one.terms if t in two.terms]), one.constant if one.constant == two.constant else 0
+        )
+        rest = [known.place_of(form.plus(shared, -1)) for form in (one, two)]
+        if shared != Affine() and None not in rest:  # min(n - k, m - k) is min(n, m) - k
+            x, y = rest
+            assert x is not None and y is not None
+            total = self.emit(op, x, y)
+            for number, factor in shared.terms:
+                total = self.sum(total, known.places[number], factor)
+            return self.sum(total, shared.constant)
+        place = self._once(op, (a, b), I64)
+        lows = [x.attr for x in (a, b) if x.op == "const"]
+        if op == "imax" and lows:
+            known.at_least(place, max(lows))
         return place
 
     def _bool(self, op: str, args: tuple[Place, ...]) -> Place | None:
@@ -316,6 +336,8 @@ class Builder:
             return self.sum(self.emit("size", a.args[0]), 1)
         if a.op == "grow":
             return self.sum(self.emit("size", a.args[0]), a.args[1])
+        if a in self.sizes:
+            return self.sizes[a]
         place = self._once("size", (a,), I64)
         self.known.at_least(place, 0)
         return place
@@ -373,11 +395,12 @@ class Builder:
         if truth is not None:
             return list((then if truth else otherwise)())
         place = Place("if", (condition,), "")
-        bodies = []
+        bodies, sizes = [], []
         for make, holds in ((then, True), (otherwise, False)):
             body = self._enter()
             self.assume(condition, holds)
             body.yields = list(make())
+            sizes.append([self.emit("size", y) if is_array(y.kind) else None for y in body.yields])
             self._leave()
             bodies.append(body)
         kinds = [[y.kind for y in body.yields] for body in bodies]
@@ -385,6 +408,9 @@ class Builder:
             raise ValueError(f"the bodies of an `if` yield {kinds[0]} and {kinds[1]}")
         place.bodies = tuple(bodies)
         results = self.region(place, kinds[0])
+        for r, size, other in zip(results, *sizes):
+            if size is not None and size is other and self.visible(size):
+                self.sizes[r] = size
         same = [a if a is b else None for a, b in zip(*(body.yields for body in bodies))]
         return [r if s is None else s for r, s in zip(results, same)]
 
@@ -393,14 +419,20 @@ class Builder:
         times: Place | None,
         carried: Sequence[Place],
         make: Callable[[Results, Place], tuple[Place, Sequence[Place]]],
+        steady: Collection[int] = (),
     ) -> Results:
         """Return the carried values at the end of a loop, and the number of its iterations.
 
         `make` gets the params of the body and the number of the iteration, and returns `again` and the next carried values.
+        `steady` has the numbers of the carried arrays whose size no iteration changes.
         """
         place = Place("loop", (*([] if times is None else [times]), *carried), "", times is not None)
+        sizes = {n: self.emit("size", carried[n]) for n in steady}
         body = self._enter([*(x.kind for x in carried), I64])
         *params, k = body.params
+        for n, size in sizes.items():
+            params[n].attr = True
+            self.sizes[params[n]] = size
         self.known.at_least(k, 0)
         if times is not None:  # inside: 0 <= k < times
             self.known.assume(self.known.of(times).plus(self.known.of(k), -1).plus(Affine((), -1)))
@@ -412,5 +444,6 @@ class Builder:
             raise ValueError(f"a loop carries {kinds}, and its body yields {[x.kind for x in body.yields]}")
         place.bodies = (body,)
         results = self.region(place, [*kinds, I64])
+        self.sizes.update((results[n], size) for n, size in sizes.items())
         self.known.at_least(results[-1], 0)
         return results

@@ -9,51 +9,79 @@ from micrograd.ir.builder import Builder
 from micrograd.ir.forms import F64, Body, Place, Tape, is_array, walk
 
 
-def copy(builder: Builder, body: Body, at: dict[Place, Place]) -> list[Place]:
-    """Add the instructions of a body to the open body of a builder; returns what it yields there.
+class Copy:
+    """Adds the instructions of bodies to the open body of a builder. A pass overrides what it does in another way."""
 
-    `at` has the new place of each param, and gets that of each instruction.
-    """
+    def __init__(self, builder: Builder, at: dict[Place, Place]) -> None:
+        self.builder = builder
+        self.at = at  # the new place of each place
 
-    def of(place: Place) -> Place:
-        return builder.const(place.attr, place.kind) if place.op == "const" else at[place]
+    def of(self, place: Place) -> Place:
+        """Return the new place of a place."""
+        return self.builder.const(place.attr, place.kind) if place.op == "const" else self.at[place]
 
-    def arm(inner: Body) -> list[Place]:
-        return copy(builder, inner, at)
+    def body(self, body: Body) -> list[Place]:
+        """Add the instructions of a body; return what it yields there."""
+        for place in body.code:
+            self.instruction(place)
+        return [self.of(y) for y in body.yields]
 
-    for place in body.code:
-        args = [of(a) for a in place.args]
+    def instruction(self, place: Place) -> None:
+        """Add an instruction."""
+        builder, args = self.builder, [self.of(a) for a in place.args]
         if place.op == "check":
             builder.check(args[0], place.attr)
         elif place.op == "if":
-            found = builder.choose(args[0], partial(arm, place.bodies[0]), partial(arm, place.bodies[1]))
-            at.update(zip(place.results, found))
+            found = builder.choose(args[0], partial(self.body, place.bodies[0]), partial(self.body, place.bodies[1]))
+            self.at.update(zip(place.results, found))
         elif place.op == "loop":
             times = args.pop(0) if place.attr else None
-            at.update(zip(place.results, _copy_loop(builder, place.bodies[0], times, args, at)))
+            self.at.update(zip(place.results, self.loop(place, times, args)))
         elif place.op == "array":
-            at[place] = builder.array(args, args[0].kind)
+            self.at[place] = builder.array(args, args[0].kind)
         else:
-            at[place] = builder.emit(place.op, *args)
-    return [of(y) for y in body.yields]
+            self.at[place] = builder.emit(place.op, *args)
+
+    def loop(self, place: Place, times: Place | None, carried: list[Place]) -> list[Place]:
+        """Add a loop; return its results."""
+        (inner,), at = place.bodies, self.at
+        # What is carried and never changes is read from outside.
+        changing = [k for k, p in enumerate(inner.params[:-1]) if inner.yields[1 + k] is not p]
+        at.update(zip(inner.params, carried))
+
+        def make(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
+            at.update(zip([inner.params[k] for k in changing], params))
+            at[inner.params[-1]] = k
+            return self.round(place, [0, *(1 + k for k in changing)])
+
+        steady = [n for n, k in enumerate(changing) if self.steady(place, k)]
+        *found, trips = self.builder.loop(times, [carried[k] for k in changing], make, steady)
+        results = dict(zip(changing, found))
+        return [*(results.get(k, x) for k, x in enumerate(carried)), trips]
+
+    def round(self, place: Place, numbers: list[int]) -> tuple[Place, list[Place]]:
+        """Add the body of a loop; return those of its yields that have these numbers."""
+        yields = self.body(place.bodies[0])
+        again, *following = [yields[n] for n in numbers]
+        return again, following
+
+    def steady(self, place: Place, k: int) -> bool:
+        """Return whether no iteration of a loop changes the size of what it carries."""
+        return bool(place.bodies[0].params[k].attr)
 
 
-def _copy_loop(
-    builder: Builder, inner: Body, times: Place | None, carried: Sequence[Place], at: dict[Place, Place]
-) -> list[Place]:
-    # What is carried and never changes is read from outside.
-    changing = [k for k, p in enumerate(inner.params[:-1]) if inner.yields[1 + k] is not p]
-    at.update(zip(inner.params, carried))
+def copy(builder: Builder, body: Body, at: dict[Place, Place]) -> list[Place]:
+    """Add the instructions of a body to the open body of a builder; return what it yields there.
 
-    def make(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
-        at.update(zip([inner.params[k] for k in changing], params))
-        at[inner.params[-1]] = k
-        again, *following = copy(builder, inner, at)
-        return again, [following[k] for k in changing]
+    `at` has the new place of each param, and gets that of each instruction.
+    """
+    return Copy(builder, at).body(body)
 
-    *found, trips = builder.loop(times, [carried[k] for k in changing], make)
-    results = dict(zip(changing, found))
-    return [*(results.get(k, x) for k, x in enumerate(carried)), trips]
+
+def counted(place: Place) -> bool:
+    """Return whether a loop makes as many iterations as it says before it begins."""
+    again = place.bodies[0].yields[0]
+    return bool(place.attr) and again.op == "const" and bool(again.attr)
 
 
 def rebuilt(tape: Tape) -> tuple[Builder, list[Place]]:
@@ -144,4 +172,15 @@ def captured(bodies: Sequence[Body]) -> list[Place]:
     return list(found)
 
 
-__all__ = ["captured", "copy", "defined", "differentiable", "is_array", "rebuilt", "useful", "varied"]
+__all__ = [
+    "Copy",
+    "captured",
+    "copy",
+    "counted",
+    "defined",
+    "differentiable",
+    "is_array",
+    "rebuilt",
+    "useful",
+    "varied",
+]

@@ -18,7 +18,8 @@
             | results "=" "if" %c body "else" body
             | results "=" "loop" ["times" %n] ["carry" place*] body
     results = [place ":" kind ("," place ":" kind)*]
-    body    = "(" params ")" "{" line* "yield" place* "}"
+    body    = "(" [param ("," param)*] ")" "{" line* "yield" place* "}"
+    param   = place ":" kind ["steady"]                 a steady array has the same size in all iterations of its loop
 
 The first operand is an earlier place of the same body or of a body around it: a body reads whatever is defined before it.
 

@@ -127,5 +127,9 @@ class _Tangents:
             again, *following = self._body(inner)
             return again, [*following, *(dot for k in active for dot in self._dot(inner.yields[1 + k]))]
 
-        *found, trips = b.loop(None if times is None else self._of(times), start, make)
+        steady = [k for k in range(count) if inner.params[k].attr]
+        steady += [
+            count + j * len(self.directions) + d for j, k in enumerate(active) for d in self.directions if k in steady
+        ]
+        *found, trips = b.loop(None if times is None else self._of(times), start, make, steady)
         self._give(place.results, active, [*found[:count], trips], found[count:])

@@ -1,13 +1,14 @@
 """Compute before a loop what is the same in all of its iterations; merge duplicates and fold constants on the way.
 
-Only operations on numbers move: they have no effects, and cost little where the loop has no iteration. A load would have no
-meaning there, if its index is in range in the iterations alone. Nothing leaves an arm of an `if`.
+Only operations on numbers move, which have no effects, and cost little where the loop has no iteration, and loads whose index
+is known to be in range there. Nothing leaves an arm of an `if`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from micrograd.ir.affine import Affine
 from micrograd.ir.builder import Builder
 from micrograd.ir.dataflow import copy
 from micrograd.ir.forms import TABLE, Body, Place, Tape
@@ -51,12 +52,27 @@ class _Hoisting(Builder):
         self.level.update(dict.fromkeys(found, len(self.open) - 1))
         return found
 
+    def _level_of_load(self, array: Place, i: Place) -> int:
+        """Return how many bodies are around the place where an item is loaded: as few as is safe."""
+        here = level = len(self.open) - 1
+        least = max((self.level[a] for a in (array, i) if a.op != "const"), default=0)
+        while level > least and self.loops[level]:
+            level -= 1
+        if level < here:
+            known = self.known
+            more = known.of(self.emit("size", array)).plus(known.of(i), -1).plus(Affine((), -1))
+            while level < here and not (known.positive(known.of(i), level) and known.positive(more, level)):
+                level += 1
+        return level
+
     def _once(self, op: str, args: tuple[Place, ...], kind: str) -> Place:
         here = level = len(self.open) - 1
         if op in TABLE or op == "size":
             least = max((self.level[a] for a in args if a.op != "const"), default=0)
             while level > least and self.loops[level]:
                 level -= 1
+        elif op == "load":
+            level = self._level_of_load(*args)
         if level == here:
             return super()._once(op, args, kind)
         key = op, args
@@ -66,5 +82,6 @@ class _Hoisting(Builder):
         place = Place(op, args, kind)
         self.open[level].code.append(place)
         self.level[place] = level
+        self.home[place] = self.open[level]
         self.seen[level][key] = place
         return place

@@ -61,8 +61,10 @@ class _Run:
         while again and (times is None or k < times):
             for param, x in zip(body.params, [*carried, k], strict=True):
                 self.values[param] = x
-            again, *carried = self.body(body)
-            k += 1
+            again, *following = self.body(body)
+            for param, x, y in zip(body.params, carried, following, strict=False):
+                assert not param.attr or len(x) == len(y), "a steady array has another size after an iteration"
+            carried, k = following, k + 1
         return [*carried, k]
 
 

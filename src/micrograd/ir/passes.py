@@ -8,10 +8,12 @@ from micrograd.ir.forms import Tape
 from micrograd.ir.forward import tangents
 from micrograd.ir.hoist import hoist
 from micrograd.ir.prune import prune
+from micrograd.ir.reserve import reserve
 from micrograd.ir.reverse import adjoint
 
-# Making a tape anew merges duplicates and folds constants; what does not change in a loop is computed before it.
-SIMPLIFY: list[Callable[[Tape], Tape]] = [hoist, prune]
+# Making a tape anew merges duplicates and folds constants; what does not change in a loop is computed before it, and arrays
+# get the room that they need there.
+SIMPLIFY: list[Callable[[Tape], Tape]] = [hoist, prune, reserve, hoist, prune]
 
 
 def simplified(tape: Tape) -> Tape:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from micrograd.ir.dataflow import counted
 from micrograd.ir.forms import BOOL, F64, I64, Body, Place, Tape, is_array, walk
 
 CHEAP = {
@@ -60,6 +61,19 @@ class Nest:
                 self.changed.update(y for y in inner.yields if is_array(y.kind))
                 self._visit(inner)
 
+    def carried(self, array: Place) -> Place | None:
+        """Return the array that a loop begins with, for a carried array whose size it does not change; None for others."""
+        if array.op == "result":
+            loop, k = array.args[0], array.attr
+        elif array.op == "param" and self.home[array] is not self.tape:
+            loop, k = self.region[self.home[array]], self.home[array].params.index(array)
+        else:
+            return None
+        if loop.op != "loop" or not loop.bodies[0].params[k].attr:
+            return None
+        begins: Place = loop.args[1 + k] if loop.attr else loop.args[k]
+        return begins
+
     def kept(self, array: Place) -> bool:
         """Return whether reading an array later costs nothing: nobody changes it in place."""
         return array.op == "const" or (
@@ -77,7 +91,7 @@ class Nest:
     def rectangular(self, body: Body) -> bool:
         """Return whether the iterations of a loop, and of those around it, can be counted before they begin."""
         place = self.region[body]
-        if not place.attr or body.yields[0].op != "const" or not body.yields[0].attr:
+        if not counted(place):
             return False
         times = place.args[0]
         if times.op != "const" and self.home[times] is not self.tape:
@@ -164,7 +178,15 @@ class Needs:
         if place.op not in CHEAP:
             return MOST + 1
         # Indices are made of the numbers of iterations, by additions that a loop has anyway.
-        return min((place.kind != I64) + sum(map(self.cost, place.args)), MOST + 1)
+        return min((place.kind != I64) + sum(self._cost_in(a, place) for a in place.args), MOST + 1)
+
+    def _cost_in(self, operand: Place, place: Place) -> int:
+        """Return what an operand costs: nothing where a loop around that of the place keeps it, once for many iterations."""
+        if operand.op != "const" and operand.kind in NUMBERS:
+            loops = [self.nest.loop_around(self.nest.home[p]) for p in (operand, place)]
+            if loops[0] is not loops[1]:
+                return 0
+        return self.cost(operand)
 
     def cheap(self, place: Place) -> bool:
         """Return whether a place is computed again."""
@@ -180,7 +202,7 @@ class Needs:
             if place.op in CHEAP and place.op != "load":
                 total = 1
                 for a in place.args:
-                    total += cost[a] if a in cost else 0 if a in kept else self.cost(a)
+                    total += cost[a] if a in cost else 0 if a in kept else self._cost_in(a, place)
                 if total <= MOST:
                     cost[place] = total
         for places in bodies:

@@ -17,7 +17,7 @@ from functools import partial
 from typing import NamedTuple
 
 from micrograd.ir.builder import Builder
-from micrograd.ir.dataflow import captured, useful, varied
+from micrograd.ir.dataflow import captured, counted, useful, varied
 from micrograd.ir.forms import F64, TABLE, ZERO, Body, Place, Tape, is_array
 from micrograd.ir.prune import prune
 from micrograd.ir.records import Needs
@@ -174,7 +174,7 @@ class _Adjoint:
         times = args.pop(0) if place.attr else None
         records = self._records_in(place)
         own = [r for r in records if r[0] is inner]
-        counted = self._counted(place)
+        all_counted = counted(place)
         base: Place | None = None
         if self.nest.home[place] is self.source:
             for r in records:
@@ -189,7 +189,7 @@ class _Adjoint:
                 base = b.const(0) if around is None else b.emit("imul", self._forward_flat(around), times)
             else:
                 base = self.at[self.needs.base(inner)] = b.emit("size", self.state[own[0]])
-                if times is not None and counted:
+                if times is not None and all_counted:
                     more = b.emit("imax", times, b.const(0))
                     for r in own:
                         self.state[r] = b.emit("grow", self.state[r], more)
@@ -203,20 +203,16 @@ class _Adjoint:
                 at = b.sum(base, k)
                 for r in own:
                     array = self.state[r]
-                    if not counted:
+                    if not all_counted:
                         array = b.emit("grow", array, b.const(1))
                     self.state[r] = b.emit("store", array, at, self.at[r[1]])
             return again, [*following, *(self.state[r] for r in records)]
 
-        found = b.loop(times, [*args, *(self.state[r] for r in records)], make)
+        steady = [k for k in range(count) if inner.params[k].attr]
+        steady += [count + n for n, r in enumerate(records) if self.nest.rectangular(r[0])]
+        found = b.loop(times, [*args, *(self.state[r] for r in records)], make, steady)
         self.state.update(zip(records, found[count:-1]))
         self.at.update(zip(place.results, [*found[:count], found[-1]]))
-
-    @staticmethod
-    def _counted(place: Place) -> bool:
-        """Return whether a loop makes as many iterations as it says before it begins."""
-        again = place.bodies[0].yields[0]
-        return bool(place.attr) and again.op == "const" and bool(again.attr)
 
     def _forward_flat(self, body: Body) -> Place:
         """Return which iteration this is, counted over all runs of a rectangular loop."""
@@ -263,7 +259,20 @@ class _Adjoint:
         return b.sum(b.emit("imul", self._flat(around), self._primal(place.args[0])), k)
 
     def _size(self, array: Place) -> Place:
-        return self.builder.const(len(array.attr)) if array.op == "const" else self._primal(self.needs.size(array))
+        """Return the size of an array of the run forward: of what it was made from, as far as that is known."""
+        b, op = self.builder, array.op
+        if op in ("const", "array"):
+            return b.const(len(array.attr if op == "const" else array.args))
+        if op == "fill":
+            return self._primal(array.args[0])
+        if op == "slice":
+            return self._primal(array.args[2])
+        if op in ("store", "bump"):
+            return self._size(array.args[0])
+        if op == "grow":
+            return b.sum(self._size(array.args[0]), self._primal(array.args[1]))
+        made = self.nest.carried(array)
+        return self._primal(self.needs.size(array)) if made is None else self._size(made)
 
     # ---- cotangents
 
@@ -526,7 +535,7 @@ class _Adjoint:
             end = q in self.source.params and not is_array(q.kind)  # nobody asks whether it was given
             flags[q] = self.yes if end else g.flag if g is not None and g.flag is self.yes else CODED
             start.append(self._coded(g) if g is None or flags[q] is CODED else g.place)
-        times = self._primal(place.args[0] if self._counted(place) else place.results[-1])
+        times = self._primal(place.args[0] if counted(place) else place.results[-1])
         times = b.emit("imax", times, b.const(0))
         before, sums = self.grads, self.sums
 

@@ -31,7 +31,7 @@ class _Writer:
 
     def define(self, place: Place) -> str:
         self.names[place] = f"%{len(self.names)}: {place.kind}"
-        return self.names[place]
+        return self.names[place] + (" steady" if place.op == "param" and place.attr else "")
 
     def tape(self, tape: Tape) -> Iterator[str]:
         params = ", ".join(map(self.define, tape.params))
@@ -99,8 +99,8 @@ def parse(text: str) -> Tape:
 def _params(text: str, places: dict[str, Place]) -> list[Place]:
     found = []
     for param in filter(None, text.split(", ")):
-        name, kind = param.split(": ")
-        places[name] = Place("param", (), kind)
+        name, kind, *steady = re.split(r":? ", param)
+        places[name] = Place("param", (), kind, bool(steady))
         found.append(places[name])
     return found
 

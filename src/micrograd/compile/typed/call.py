@@ -21,7 +21,7 @@ from micrograd.compile.explain import Report, shortened
 from micrograd.compile.typed.kernel import Kernel, text
 from micrograd.ir.forms import F64, Tape
 from micrograd.ir.interpret import CheckFailed
-from micrograd.ir.reverse import adjoint
+from micrograd.ir.passes import gradient, simplified
 from micrograd.transforms import Derived, grad, value_and_grad
 from micrograd.tree import flatten, is_array
 
@@ -117,7 +117,7 @@ class Variant:
         tape, result, params = self.staged.tape, self.staged.result, self.staged.params
         self.wrt: list[int] = []
         if not self.asked.argnums:
-            return tape
+            return simplified(tape)
         if not isinstance(result, staged.Leaf) or result.kind != F64:
             raise Refused("a gradient of something that is not one number")
         for n in self.asked.argnums:
@@ -127,7 +127,7 @@ class Variant:
             if any(params[k].kind not in (F64, "f64[]") for k in own):
                 raise Refused("a gradient by ints")
             self.wrt += [k for k in own if k not in self.wrt]
-        return adjoint(tape, self.wrt, (result.number,))
+        return gradient(tape, self.wrt, (result.number,))
 
     def _prove(self, args: tuple[Any, ...]) -> None:
         """Compare the kernel with plain Python and with eager gradients at these arguments, where that takes little time."""
