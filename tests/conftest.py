@@ -113,6 +113,16 @@ def _kernels_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _defects_are_raised() -> Iterator[None]:
+    """A defect of the abstract interpreter is not taken for a function that it does not follow."""
+    from micrograd.abstract import errors
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(errors, "strict", True)
+        yield
+
+
 @pytest.fixture
 def engine(twin: Twin) -> Any:
     """micrograd.engine of the twin under test."""

@@ -55,10 +55,40 @@ def test_one_tape_serves_all_sizes(case):
         assert running.equal(running.run(found, given), wanted)
 
 
-def test_determinants_have_a_tape_for_each_size():
+@pytest.mark.parametrize("n", [2, 4, 6, 7])
+def test_determinants_have_a_tape_for_each_size(n):
     function = importlib.import_module("det").determinant
-    found = running.staged(function, (_random(4, 4),))
-    given = (_random(4, 4) - 1.0,)
+    found = running.staged(function, (_random(n, n),))
+    given = (_random(n, n) - 1.0,)
     assert running.equal(running.run(found, given), function(*given))
-    assert any(g.how == "argument" and g.value == (4, 4) for g in found.guards)
+    assert {g.value for g in found.guards if g.how == "argument"} >= {n}
     assert "fixed" in found.notes[-1][1]
+    assert len(found.tape) < 60 * n  # the depth of the recursion, and not the number of minors
+
+
+def test_the_matrices_of_bones_may_be_products_or_not():
+    """One of two lists of lists is appended: both move into the pool, and a number says which of them it is."""
+    ht = importlib.import_module("ht")
+
+    def moved(parents, bases):
+        absolutes = []
+        for parent, base in zip(parents, bases):
+            absolutes.append([list(row) for row in base] if parent == -1 else ht.product(absolutes[parent], base))
+        return sum(sum(row) for absolute in absolutes for row in absolute)
+
+    parents = [-1, 0, 1, 1, 0, 4, 5, 4, -1, 8]
+    found = running.staged(moved, (parents, _random(10, 3, 3)))
+    for n in (10, 4, 2):
+        given = parents[:n], _random(n, 3, 3)
+        assert running.equal(running.run(found, given), moved(*given))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("vertices", [30, 90])
+def test_a_hand_has_one_tape_for_all_vertices_and_points(vertices):
+    ht = importlib.import_module("ht")
+    inputs = pytest.importorskip("benchmarks.gradbench.inputs")
+    given = [ht.arguments(inputs.ht(n, vertices=v, triangles=9)) for n, v in ((11, 20), (vertices // 3, vertices))]
+    found = running.staged(ht.differences, given[0])
+    assert len(found.tape) < 1_500
+    assert running.equal(running.run(found, given[1], 10**8), ht.differences(*given[1]))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from micrograd import TraceError, Value, grad, jit, value_and_grad
+from micrograd.abstract import errors
 from random_programs import needs_llvm
 
 COMPILES = True
@@ -314,14 +315,30 @@ def test_compiled_functions_are_freed():
 
 def test_a_tape_that_gives_other_numbers_is_not_used(monkeypatch):
     from micrograd.compile.typed import call
-    from micrograd.ir import reverse
+    from micrograd.ir import passes
 
     def wrong(tape, *args):
-        made = reverse.adjoint(tape, *args)
-        made.yields[-1] = tape.params[0]
+        made = passes.gradient(tape, *args)
+        made.yields[-1] = made.params[0]
         return made
 
-    monkeypatch.setattr(call, "adjoint", wrong)
+    monkeypatch.setattr(call, "gradient", wrong)
+    with pytest.raises(call.Wrong, match="the typed tape gives another result than eager code"):
+        jit(grad(log_sum_exp))(X)
+    monkeypatch.setattr(errors, "strict", False)  # as it is outside of the tests
     f = jit(grad(log_sum_exp))
     np.testing.assert_allclose(f(X), grad(log_sum_exp)(X), rtol=1e-12)
     assert "a typed tape" not in str(f.explain(X))
+
+
+def test_a_crash_while_staging_is_raised_in_tests_and_traced_elsewhere(monkeypatch):
+    from micrograd.compile.typed import call
+
+    def crash(*args):
+        raise KeyError("a defect")
+
+    monkeypatch.setattr(call, "stage", crash)
+    with pytest.raises(KeyError, match="a defect"):
+        jit(log_sum_exp)(X)
+    monkeypatch.setattr(errors, "strict", False)
+    assert jit(log_sum_exp)(X) == pytest.approx(log_sum_exp(X.tolist()), rel=1e-14)

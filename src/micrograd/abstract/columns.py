@@ -124,7 +124,8 @@ class Columns(Numeric):
 
     def item_shape(self, items: list[Value]) -> Callable[[], Shape]:
         """Return what gives the shape of the items of a list: their objects move into a pool then."""
-        items = [self.resolved(x) for x in items]
+        several = any(isinstance(self.resolved(x), Union) for x in items)
+        items = self.alternatives(items, self.heap)
         if not items:
             raise Unrollable("an empty list is indexed")
         for x in items:
@@ -134,6 +135,8 @@ class Columns(Numeric):
                 raise Unrollable("a list of different things is indexed")
         refs = [x for x in items if isinstance(x, Ref)]
         if len(refs) == len(items):
+            if several:
+                self._require_pool(refs)
             return lambda: self.pool_of(items)
         if refs:
             raise Unrollable("a list of different things is indexed")
@@ -141,6 +144,26 @@ class Columns(Numeric):
         for x in items[1:]:
             found = lub(found, shape_of(x))
         return lambda: with_numbers(found)
+
+    def _require_pool(self, refs: list[Ref]) -> None:
+        """Raise Unrollable where objects cannot move into one pool."""
+        saved = self.heap
+        self.heap = dict(saved)
+        try:
+            self.pool_of(list(refs))
+        finally:
+            self.heap = saved
+
+    def alternatives(self, values: Any, heap: Heap) -> list[Value]:
+        """Return values; one that may be one of several objects is all of them."""
+        found: list[Value] = []
+        for x in values:
+            x = _resolved_in(x, heap)
+            if isinstance(x, Union) and all(isinstance(y, Ref) for _, y in x.alternatives):
+                found += [_resolved_in(y, heap) for _, y in x.alternatives]
+            else:
+                found.append(x)
+        return found
 
     def become_columns(self, at: int, shape: Shape) -> None:
         """Make the list at a location one of columns."""
@@ -197,7 +220,7 @@ class Columns(Numeric):
 
     def pool_of(self, items: list[Value]) -> Shape:
         """Move the objects of a list into a pool; returns the shape of references to them."""
-        refs = [x for x in map(self.resolved, items) if isinstance(x, Ref)]
+        refs = [x for x in self.alternatives(items, self.heap) if isinstance(x, Ref)]
         moved = [x for x in refs if x.index is not None]
         if moved:
             if any(x.location != moved[0].location for x in moved):
@@ -244,6 +267,7 @@ class Columns(Numeric):
         return self._field_shape(values, heap)
 
     def _field_shape(self, values: list[Value], heap: Heap) -> Shape:
+        values = self.alternatives(values, heap)
         if all(isinstance(x, Ref) for x in values):
             refs = [x for x in values if isinstance(x, Ref)]
             if all(same(x, refs[0]) for x in refs) and len(refs) > 1:
@@ -270,8 +294,7 @@ class Columns(Numeric):
         if all(numbers):
             kinds = {kind_of(x) if is_number(x) else shape_of(x).kind for c in cells for x in c.values}
             return len(kinds) == 1 or kinds == {"f64", "i64"}
-        refs = [c.key[0] == "list" and c.values and all(isinstance(x, Ref) for x in c.values) for c in cells]
-        return all(refs)
+        return all(c.key[0] == "list" and c.values and all(map(_is_object, c.values)) for c in cells)
 
     def _empty_rows(self, cells: list[Cell], heap: Heap) -> Cell:
         """Return an empty pool for lists of one length."""
@@ -377,18 +400,21 @@ class Columns(Numeric):
         value = self.resolved(value)
         if isinstance(shape, Pointer) and shape.indexed and isinstance(value, Ref) and value.index is None:
             return self.adopt(value, shape.location)
+        if isinstance(value, Union) and self._adopts(shape, value):
+            moved = [(mask, self.adopted(x, shape)) for mask, x in value.alternatives]
+            return self.unpack(shape, iter(self.pack(Union(moved), shape)))
         if isinstance(shape, Items) and isinstance(value, Tuple) and len(shape.shapes) == len(value.items):
             return Tuple([self.adopted(x, s) for x, s in zip(value.items, shape.shapes)], value.cls)
         return value
 
     def _adopts(self, shape: Shape, value: Value) -> bool:
-        return isinstance(shape, Pointer) and shape.indexed and isinstance(value, Ref)
+        return isinstance(shape, Pointer) and shape.indexed and _is_object(value)
 
     # ---- a list that gets objects in a loop
 
     def template(self, items: Any, heap: Heap, head: Heap, before: Heap) -> Callable[[], Shape]:
         """Return what makes empty pools for the items that a loop adds to a list, and gives the shape of the items."""
-        values = [_resolved_in(x, heap) for x in items]
+        values = self.alternatives(items, heap)
         if not values:
             raise Unrollable("a list that becomes empty")
 
@@ -417,7 +443,7 @@ class Columns(Numeric):
             for x in values
         ):
             columns = zip(*[x.items for x in values if isinstance(x, Tuple)])
-            inner = [self._item_template([_resolved_in(y, heap) for y in c], heap, before) for c in columns]
+            inner = [self._item_template(self.alternatives(c, heap), heap, before) for c in columns]
             assert isinstance(values[0], Tuple)
             return Items(values[0].cls, tuple(inner))
         found = shape_of(values[0])
@@ -480,6 +506,13 @@ def _resolved_in(value: Value, heap: Heap) -> Value:
             break
         value = cell.values[0]
     return value
+
+
+def _is_object(value: Value) -> bool:
+    """Return whether a value is an object, or one of several."""
+    if isinstance(value, Union):
+        return all(isinstance(x, Ref) for _, x in value.alternatives)
+    return isinstance(value, Ref)
 
 
 def fits(shape: Shape, into: Shape) -> bool:

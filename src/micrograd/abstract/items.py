@@ -130,6 +130,12 @@ class Sequences(Dicts):
         known.of(found)
         return self.value(found)
 
+    def is_of_arguments(self, count: Place) -> bool:
+        """Return whether a length is one of an argument, give or take a constant; unrolling a loop does not tell it."""
+        known, b = self.b.known, self.b
+        terms = [known.places.get(number) for number, _ in known.of(count).terms]
+        return all(t is not None and t in b.tape.params for t in terms)
+
     # ---- one item
 
     def in_range(self, key: Value, count: Value, text: str, then: Callable[[Place], Result]) -> Result:
@@ -537,7 +543,8 @@ class Sequences(Dicts):
                 if cell.key[0] in ("dict", "set", "view"):
                     return self.bind(self.iterate(value), lambda it: self._listed_by_prelude(it, then))
                 if isinstance(count, Num):
-                    raise Unrollable("the items of a list whose length is not known are needed one by one")
+                    fact = "the items of a list whose length is not known are needed one by one"
+                    raise Refused(fact) if self.is_of_arguments(count.place) else Unrollable(fact)
             return self._listed_by_prelude(value, then)
 
         return self.split(value, one)

@@ -19,6 +19,7 @@ from micrograd.abstract.matching import Matching
 from micrograd.abstract.objects import Objects
 from micrograd.abstract.outcomes import NORMAL, Heap, Label, Result, Way, reachable
 from micrograd.abstract.shapes import (
+    COLUMNS,
     Fixed,
     Induction,
     Invariant,
@@ -186,6 +187,7 @@ class _Roll:
                 m.next_location = self.base
                 restart.change()  # type: ignore[operator]
                 self.before, self.base = m.heap, m.next_location
+                self.state = m.saved_state()
                 continue
             if new is not None:
                 self._clean()
@@ -270,7 +272,7 @@ class _Roll:
             items = [self._refreshed(s, x) for s, x in zip(shape.shapes, value.items)]
             return None if None in items else Items(shape.cls, tuple(items))
         if isinstance(shape, Layout):
-            if not isinstance(value, Cell):
+            if not isinstance(value, Cell) or not self._has_pools(shape):
                 return None
             if value.key != shape.key:
                 if shape.key[0] == "columns":
@@ -295,6 +297,10 @@ class _Roll:
         ):
             return None
         return lub(shape, shape_of(value))
+
+    def _has_pools(self, shape: Layout) -> bool:
+        """Return whether the pools that the items of a list are in exist in front of the loop."""
+        return shape.key[0] not in COLUMNS or all(at in self.before for at in pointers(shape.key[1]))
 
     def _refreshed_columns(self, shape: Layout, value: Cell) -> Shape | None:
         """Return the shape of a list that has become columns, for what the list is in front of the loop."""

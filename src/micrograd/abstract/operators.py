@@ -367,6 +367,9 @@ class Operators(Iterators):
                 error = ValueError(f"not {before.value} values to unpack")
                 items = lambda: self._items_of(source, before.value, lambda x: Tuple(x))  # noqa: E731
                 return self.unless(wrong, error, items)
+            if self.is_generator(source) and after.value is None and not self.catching:
+                # All of its items are taken here; Python stops after one too many, and raises.
+                return self.bind(self.call_python(sequences.new_list, [source]), lambda x: self.split(x, one))
             return self.listed(source, unpacked)
 
         def unpacked(items: list[Value]) -> Result:

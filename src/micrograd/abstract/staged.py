@@ -19,6 +19,7 @@ from micrograd.ir.forms import BOOL, F64, I64, Place, Tape, array_of
 from micrograd.ir.prune import prune
 
 HANDFUL = 8  # numbers in a list or a tuple that are params by themselves; more of them are one array
+NO_LENGTH = float("inf")
 UNROLLED = 1024  # items of an array of a fixed length that are loaded one by one
 Path = tuple[tuple[str, Any], ...]  # ("argument", 0), ("item", key), ("attribute", name)
 
@@ -101,11 +102,11 @@ def stage(function: Callable[..., Any], arguments: Sequence[Any], *, names: Sequ
     Lengths of arrays and ints are params of the tape, as long as the structure of the program does not depend on them.
     """
     reasons: list[Refused] = []
-    for symbolic_lengths, symbolic_ints in ((True, True), (True, False), (False, False)):
+    for variable in (Variable(0, True), Variable(HANDFUL, True), Variable(HANDFUL, False), Variable(NO_LENGTH, False)):
         needed: set[str] = set()
         for _ in range(6):
             try:
-                staged = _attempt(function, arguments, names, symbolic_lengths, symbolic_ints, needed)
+                staged = _attempt(function, arguments, names, variable, needed)
             except Unrollable as reason:
                 if reason.needed is not None and reason.needed not in needed:
                     needed.add(reason.needed)
@@ -116,26 +117,37 @@ def stage(function: Callable[..., Any], arguments: Sequence[Any], *, names: Sequ
                 reasons.append(reason)
                 break
             if reasons:
-                staged.notes.append((reasons[0].where, f"lengths or ints are fixed: {reasons[0].fact}"))
+                staged.notes.append((reasons[0].where, f"{variable.fixed()} fixed: {reasons[0].fact}"))
             return staged
         if not _has_structure(arguments):
             break
     raise reasons[-1]
 
 
+class Variable(NamedTuple):
+    """What may differ from call to call, besides numbers: lengths above a limit, and ints."""
+
+    lengths: float
+    ints: bool
+
+    def fixed(self) -> str:
+        """Return what is the same in all calls, as a sentence begins."""
+        if self.lengths == NO_LENGTH:
+            return "all lengths and ints are"
+        return f"lengths up to {HANDFUL}{'' if self.ints else ', and ints,'} are"
+
+
 def _has_structure(arguments: Sequence[Any]) -> bool:
     return any(not isinstance(x, float) for x in arguments)
 
 
-def _attempt(
-    function: Any, arguments: Sequence[Any], names: Any, symbolic_lengths: bool, symbolic_ints: bool, needed: set[str]
-) -> Staged:
+def _attempt(function: Any, arguments: Sequence[Any], names: Any, variable: Variable, needed: set[str]) -> Staged:
     machine = Machine(Builder())
     machine.needed = needed
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 60_000))
     try:
-        reader = _Arguments(machine, symbolic_lengths, symbolic_ints)
+        reader = _Arguments(machine, variable)
         values = [reader.read(x, (("argument", i),)) for i, x in enumerate(arguments)]
         count = len(values) - len(names or ())
         return _finished(
@@ -174,9 +186,8 @@ def _called(machine: Machine, function: Any, values: list[Value], keywords: dict
 class _Arguments:
     """Makes params of arguments."""
 
-    def __init__(self, machine: Machine, symbolic_lengths: bool, symbolic_ints: bool) -> None:
-        self.m, self.b = machine, machine.b
-        self.symbolic_lengths, self.symbolic_ints = symbolic_lengths, symbolic_ints
+    def __init__(self, machine: Machine, variable: Variable) -> None:
+        self.m, self.b, self.variable = machine, machine.b, variable
         self.params: list[Param] = []
         self.guards: list[Guard] = []
 
@@ -202,7 +213,7 @@ class _Arguments:
         if isinstance(x, bool):
             return Num(self.param(path, BOOL, "number"))
         if isinstance(x, int):
-            if self.symbolic_ints and abs(x) < 2**53 and cls is int:
+            if self.variable.ints and abs(x) < 2**53 and cls is int:
                 place = self.param(path, I64, "number")
                 low, high = self.b.const(-(2**53)), self.b.const(2**53)
                 self.b.check(
@@ -272,14 +283,17 @@ class _Arguments:
     def _array(self, x: Any, path: Path, kind: str, shape: tuple[int, ...], classes: tuple[type, ...]) -> Value:
         m = self.m
         data = self.param(path, array_of(kind), "array")
-        if not self.symbolic_lengths:
+        if self.variable.lengths == NO_LENGTH and _size(shape) <= UNROLLED:
             self.guards.append(Guard("argument", None, (*path, ("shape", None)), tuple(shape)))
-            if _size(shape) <= UNROLLED:
-                numbers = iter([m.value(self.b.emit("load", data, self.b.const(i))) for i in range(_size(shape))])
-                return self._nested(x, shape, classes, numbers)
+            numbers = iter([m.value(self.b.emit("load", data, self.b.const(i))) for i in range(_size(shape))])
+            return self._nested(x, shape, classes, numbers)
         lengths: list[Value] = []
         for axis, n in enumerate(shape):
-            lengths.append(Num(self.param(path, I64, "length", axis)) if self.symbolic_lengths else Const(n))
+            if n > self.variable.lengths:
+                lengths.append(Num(self.param(path, I64, "length", axis)))
+            else:
+                self.guards.append(Guard("argument", None, (*path, ("axis", axis)), n))
+                lengths.append(Const(n))
         cell = Cell(("columns", Number(kind), classes[-1]), (Num(data), lengths[0]))
         if len(shape) == 2:
             cell = self._rows(Num(data), Number(kind), lengths[1], lengths[0], classes)

@@ -33,7 +33,7 @@ class Running:
 
 @dataclass
 class Saved:
-    """How deep the interpreter is in what."""
+    """How deep the interpreter is in what, and what it knows of some objects on the heap."""
 
     rolls: int
     temporary: int
@@ -42,6 +42,7 @@ class Saved:
     catching: int
     yielders: dict[int, Any]
     given: dict[int, Value]
+    objects: tuple[set[int], set[int], dict[int, Value]]
     at: Position | None
 
 
@@ -76,8 +77,9 @@ class State(Outcomes):
 
     def saved_state(self) -> Saved:
         at = self.running[-1].at if self.running else None
+        objects = set(self.frozen), set(self.unordered), dict(self.factories)
         return Saved(len(self.rolls), len(self.temporary), len(self.running), len(self.b.open), self.catching,
-                     dict(self.yielders), dict(self.given_items), at)  # fmt: skip
+                     dict(self.yielders), dict(self.given_items), objects, at)  # fmt: skip
 
     def restore_state(self, saved: Saved) -> None:
         """Go back to how deep the interpreter was. The heap is not part of that."""
@@ -86,6 +88,8 @@ class State(Outcomes):
         del self.rolls[saved.rolls :], self.temporary[saved.temporary :], self.running[saved.running :]
         self.catching = saved.catching
         self.yielders, self.given_items = dict(saved.yielders), dict(saved.given)
+        self.frozen, self.unordered = (set(x) for x in saved.objects[:2])  # their locations get other objects now
+        self.factories = dict(saved.objects[2])
         if saved.at is not None and self.running:
             self.running[-1].at = saved.at
 

@@ -16,7 +16,7 @@ from math import isfinite
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from micrograd.abstract import Refused, stage, staged
+from micrograd.abstract import Refused, errors, stage, staged
 from micrograd.compile.explain import Report, shortened
 from micrograd.compile.typed.kernel import Kernel, text
 from micrograd.ir.forms import F64, Tape
@@ -75,8 +75,13 @@ class Calls:
                     return variant
             try:
                 variant = Variant(self.function, self.asked, args)
-            except Exception as reason:  # Refused, or a defect of the interpreter: the function is traced instead
+            except Refused as reason:
                 self.refusals[key] = reason
+                return None
+            except Exception as defect:  # of the interpreter or of the compiler: the function is traced instead
+                if errors.strict:
+                    raise
+                self.refusals[key] = defect
                 return None
             self.variants = [variant, *(v for v in self.variants if v.may_hold())]
         return variant
@@ -140,15 +145,26 @@ class Variant:
         value, gradient = found if self.asked.argnums else (found, None)
         if took * SLOWER <= AT_MOST:
             try:
-                plain = self.function(*copy.deepcopy(args))
+                plain = self.function(*self._copied(args))
             except (ArithmeticError, ValueError):  # log(0.0), 1.0 / 0.0: compiled functions follow IEEE 754
                 return
+            except Exception as error:
+                raise Refused(f"plain Python raises {type(error).__name__}: {error}") from None
             if not _equal(value, plain):
                 raise _wrong("plain Python")
         if self.asked.argnums and took * SLOWER_EAGER <= AT_MOST:
             argnums = self.asked.argnums[0] if self.asked.single else self.asked.argnums
-            if not _near(gradient, grad(self.function, argnums)(*copy.deepcopy(args))):
+            try:
+                eager = grad(self.function, argnums)(*self._copied(args))
+            except Exception as error:
+                raise Refused(f"eager code raises {type(error).__name__}: {error}") from None
+            if not _near(gradient, eager):
                 raise _wrong("eager code")
+
+    def _copied(self, args: tuple[Any, ...]) -> Any:
+        """Return the arguments for a run in Python, their arrays in the precision that the kernel has."""
+        arrays = [(_at(args, path), kind) for path, kind in self.arrays.items()]
+        return copy.deepcopy(args, {id(x): _array(x, kind).copy() for x, kind in arrays if is_array(x)})
 
     def source(self) -> str:
         """Return the LLVM text of the kernel."""
@@ -169,7 +185,7 @@ class Variant:
 
     def any_length(self) -> bool:
         """Return whether arrays of another length are taken as well."""
-        return not any(path[-1][0] == "shape" for path, _ in self.arguments)
+        return not any(path[-1][0] in ("axis", "shape") for path, _ in self.arguments)
 
     # ---- a call
 
@@ -232,10 +248,14 @@ class Variant:
         return like(args[n], (("argument", n),))
 
 
-def _wrong(oracle: str) -> Refused:
-    return Refused(
-        f"the typed tape gives another result than {oracle}",
-        "This is a bug in micrograd; please report it. The function is traced instead.",
+class Wrong(Exception):
+    """A typed tape gives another result than plain Python, or than eager code."""
+
+
+def _wrong(oracle: str) -> Wrong:
+    return Wrong(
+        f"the typed tape gives another result than {oracle}\n"
+        "  This is a bug in micrograd; please report it. The function is traced instead."
     )
 
 
@@ -272,6 +292,8 @@ def _fits(args: tuple[Any, ...], path: staged.Path, value: Any) -> bool:
         return bool(_classes(x) == value)
     if how == "array":
         return is_array(x) and bool((type(x), str(x.dtype), x.ndim) == value)
+    if how == "axis":
+        return bool((x.shape if is_array(x) else _shape(x))[path[-1][1]] == value)
     if how == "shape":
         return bool((tuple(x.shape) if is_array(x) else _shape(x)) == value)
     assert how == "class", how
