@@ -40,9 +40,10 @@ def modules(package: str) -> Iterator[ModuleType]:
             continue
         try:
             with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-                yield importlib.import_module(found.name)
+                module = importlib.import_module(found.name)
         except (Exception, SystemExit):
             continue
+        yield module
 
 
 def calls(package: str) -> Iterator[Call]:

@@ -16,6 +16,12 @@ from random import Random
 from typing import Any, NamedTuple
 
 from corpus.run import Result, TooSlow, limited, outcome
+from micrograd import grad
+
+try:
+    import mpmath
+except ImportError:  # the tests of this reader need none
+    mpmath = None
 
 Form = Any  # a string, or a list of forms
 POINTS = 3  # of each program
@@ -278,6 +284,47 @@ def programs(folder: Path) -> Iterator[tuple[str, Program | str]]:
                     yield title, str(reason)
 
 
+class _Digits:
+    """The functions of math for numbers of mpmath's."""
+
+    names = {"lgamma": "loggamma", "pow": "power"}
+    own: dict[str, Callable[..., Any]] = {
+        "exp2": lambda x: 2**x,
+        "log2": lambda x: mpmath.log(x, 2),
+        "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+        "trunc": lambda x: mpmath.sign(x) * mpmath.floor(abs(x)),
+        "copysign": lambda x, y: abs(x) * (-1 if math.copysign(1.0, y) < 0 else 1),
+    }
+
+    def __getattr__(self, name: str) -> Any:
+        return self.own.get(name) or getattr(mpmath, self.names.get(name, name))
+
+
+def _in_digits(program: Program, point: tuple[float, ...], result: Result) -> Result:
+    """Return a result with the verdict of differences in 80 digits, where those of floats do not agree with the gradient."""
+    if (result.kind, result.way) != ("wrong", "eager gradient"):
+        return result
+    space: dict[str, Any] = {"math": _Digits()}
+    exec(program.source, space)
+    function = space[program.function.__name__]
+    with mpmath.workdps(80):
+        x = [mpmath.mpf(v) for v in point]
+        truth = []
+        for k in range(len(x)):
+            h = mpmath.mpf(10) ** -30 * (abs(x[k]) or 1)
+            above, below = (function(*x[:k], x[k] + d, *x[k + 1 :]) for d in (h, -h))
+            truth.append((above - below) / (2 * h))
+        value = function(*x)
+        size = max(map(abs, truth))
+        far = max(abs(a - b) for a, b in zip(grad(program.function, tuple(range(len(x))))(*point), truth))
+        lost = abs(program.function(*point) - value) > 1e-6 * abs(value)
+    if far <= 1e-3 * size:
+        return result._replace(kind="right", way="80 digits", detail="")
+    if lost:
+        return result._replace(kind="kink", way="80 digits", detail="floats lose all digits of the value itself")
+    return result
+
+
 def results(args: argparse.Namespace) -> list[tuple[str, list[Result]]]:
     """Return the outcomes of all programs, at some points each."""
     rows = []
@@ -291,6 +338,6 @@ def results(args: argparse.Namespace) -> list[tuple[str, list[Result]]]:
                     f"{title}: {program.name}", program.function, point, args.seconds, args.order, args.eager
                 )
                 if result is not None:
-                    found.append(result)
+                    found.append(_in_digits(program, point, result))
         rows.append((f"FPCore in {folder.name}", found))
     return rows

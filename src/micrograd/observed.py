@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from _thread import _local
+from math import inf
 
 from micrograd import engine as plain
 from micrograd.operand import bound, brief, has_axes, no_requires_grad, number
@@ -48,7 +49,7 @@ _class_of: Callable[[Any], Any] | None = None  # told which class a Value of a t
 
 
 def _tell(how: str, v: Any, other: Any = None, result: Any = None) -> Any:
-    if state.watcher is None or (state.only_differences and how != "float()"):
+    if state.watcher is None or (state.only_differences and how not in ("float()", "all digits")):
         return None
     return state.watcher(how, v, other, result)
 
@@ -188,8 +189,15 @@ apply = _unwatched(plain.apply)
 apply.__doc__ = plain.apply.__doc__
 
 
+ALL_DIGITS = 2.0**52  # from here on, an int of a number is the number itself, and its slope would be lost
+
+
 def _leaving(how: str, method: str) -> Callable[..., Any]:
+    whole = method in ("__int__", "__floor__", "__ceil__", "__trunc__")
+
     def leave(self: Value, *args: Any) -> Any:
+        if whole:
+            _tell_digits(self)
         _tell(how, self)
         return getattr(self._data, method)(*args)
 
@@ -210,7 +218,14 @@ def _comparison(name: str) -> Callable[[Value, Any], Any]:
     return compare
 
 
+def _tell_digits(self: Value) -> None:
+    if ALL_DIGITS <= abs(self._data) < inf:
+        _tell("all digits", self)
+
+
 def _round(self: Value, digits: Any = None) -> Any:
+    if digits is None:
+        _tell_digits(self)
     _tell("round()" if digits is None else "round() to digits", self, digits)
     return self._data.__round__(digits)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from micrograd import TraceError, engine, grad, jit, vmap
+from micrograd import TraceError, engine, grad, hessian, jit, vmap
 
 np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(not engine.NATIVE, reason="the Python engine cannot reach into compiled functions")
@@ -119,6 +119,9 @@ REFUSED = {
     "`Decimal(x)`": [lambda x: float(Decimal(x)) * x, lambda x: struct.unpack("d", struct.pack("d", x))[0] * x,
                      lambda x: np.float64(x) * x, lambda x: complex(x).real * x],
     "`Fraction(x)`": [lambda x: float(Fraction(x)) * x, lambda x: statistics.mean([x, 1.0])],
+    "`int(x)` of 2⁵² or more": [
+        lambda x: int(math.frexp(x)[0] * 2.0**53) * x, lambda x: math.floor(x * 1e16) * x, lambda x: math.ceil(x * 1e16) * x,
+        lambda x: math.trunc(x * 1e16) * x, lambda x: round(x * 1e16) * x],
     "`type(x) is float`": [lambda x: x * x if type(x) is float else x],
     '`f"{x:.3f}"`': [lambda x: x * len(f"{x:.3f}"), lambda x: x * len("%g" % x), lambda x: x * len(x.hex())],  # noqa: UP031
     "functions of NumPy and SciPy that are not listed above": [
@@ -127,6 +130,7 @@ REFUSED = {
     "attributes of objects from outside": [assigns],
     "`math.factorial(x)`": [lambda x: math.factorial(x) * x, lambda x: math.gcd(x, 2) * x, lambda x: sum(range(x)) * x],
 }  # fmt: skip
+OF_DERIVATIVES = "`int(x)` of 2⁵² or more"  # the number alone is what it is without one
 ONLY_COMPILED = ('`f"{x:.3f}"`', "attributes of objects from outside")  # grad runs these once, as they are
 
 
@@ -160,6 +164,9 @@ def test_what_runs_as_it_is(line):
 @pytest.mark.filterwarnings("ignore:type.. of a number is compared")
 def test_what_is_refused(line):
     ways = [lambda f, x: jit(f)(x), lambda f, x: jit(grad(f))(x), lambda f, x: vmap(f)(np.array([x]))]
+    if line == OF_DERIVATIVES:
+        ways = [ways[1], lambda f, x: vmap(grad(f))(np.array([x])), lambda f, x: hessian(f)(x)]
+        assert [jit(f, wait=True)(2.0) == f(2.0) for f in REFUSED[line]] == [True] * 5
     for f in REFUSED[line]:
         for way in ways if line in ONLY_COMPILED else [lambda f, x: grad(f)(x), *ways]:
             with pytest.raises((TraceError, TypeError), match=r"Value|assigned|numbers themselves|index"):

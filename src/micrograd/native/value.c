@@ -161,14 +161,26 @@ static PyObject *value_float(PyObject *self) {
     return x;
 }
 
-static PyObject *value_int(PyObject *self) { return leave_by("int()", self, "__int__"); }
-static PyObject *value_floor_py(PyObject *self, PyObject *unused) { (void)unused; return leave_by("math.floor()", self, "__floor__"); }
-static PyObject *value_ceil_py(PyObject *self, PyObject *unused) { (void)unused; return leave_by("math.ceil()", self, "__ceil__"); }
-static PyObject *value_trunc_py(PyObject *self, PyObject *unused) { (void)unused; return leave_by("math.trunc()", self, "__trunc__"); }
+/* From 2**52 on, an int of a number is the number itself, and its slope would be lost: this is how mpmath takes numbers. */
+static int has_all_digits(PyObject *self) {
+    double x = fabs(((Node *)self)->data);
+    return x >= 0x1p52 && isfinite(x);
+}
+
+static PyObject *leave_as_int(const char *how, PyObject *self, const char *method) {
+    if (special_threads && has_all_digits(self) && tell_difference("all digits", self, Py_None) < 0) return NULL;
+    return leave_by(how, self, method);
+}
+
+static PyObject *value_int(PyObject *self) { return leave_as_int("int()", self, "__int__"); }
+static PyObject *value_floor_py(PyObject *self, PyObject *unused) { (void)unused; return leave_as_int("math.floor()", self, "__floor__"); }
+static PyObject *value_ceil_py(PyObject *self, PyObject *unused) { (void)unused; return leave_as_int("math.ceil()", self, "__ceil__"); }
+static PyObject *value_trunc_py(PyObject *self, PyObject *unused) { (void)unused; return leave_as_int("math.trunc()", self, "__trunc__"); }
 
 static PyObject *value_round_py(PyObject *self, PyObject *args) {
     PyObject *digits = Py_None;
     if (!PyArg_ParseTuple(args, "|O:__round__", &digits)) return NULL;
+    if (special_threads && digits == Py_None && has_all_digits(self) && tell_difference("all digits", self, Py_None) < 0) return NULL;
     if (special_threads && tell(digits == Py_None ? "round()" : "round() to digits", self, digits, Py_None) < 0) return NULL;
     PyObject *x = PyFloat_FromDouble(((Node *)self)->data);
     if (x == NULL) return NULL;

@@ -10,6 +10,7 @@ from micrograd.errors import TraceError
 from micrograd.tree import name_of
 
 DIGITS = "round() to digits"
+ALL_DIGITS = "all digits"  # of a number leave as an int
 TEXT = "the text"
 WAYS_OUT = {
     "float()": "Keep it a Value (micrograd.math has the functions of math, and where), or pass it in as an argument.",
@@ -52,6 +53,16 @@ def number_taken(f: Any) -> TraceError:
     return TraceError(
         f"compiled code takes the number of a Value, at {calling_lines()}\n"
         f"  A derivative is taken of {name_of(f)}, and would not pass: the number alone is a constant from there on.\n"
+        f"  {WAY_OUT} or give it a derivative with micrograd.custom_vjp. Where a constant is meant: x.data, or "
+        "micrograd.math.stop_gradient(x)."
+    )
+
+
+def digits_taken(f: Any) -> TraceError:
+    """The error for an int of a large Value where a derivative is taken."""
+    return TraceError(
+        f"an int with all digits of a Value is made, at {calling_lines()}\n"
+        f"  A derivative is taken of {name_of(f)}, and would not pass: from 2**52 on, the int is the number itself.\n"
         f"  {WAY_OUT} or give it a derivative with micrograd.custom_vjp. Where a constant is meant: x.data, or "
         "micrograd.math.stop_gradient(x)."
     )

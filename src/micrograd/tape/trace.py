@@ -26,7 +26,7 @@ from micrograd.objects import attributes
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
 from micrograd.tape import arithmetic, kinds
-from micrograd.tape.refusals import DIGITS, TEXT, number_taken, refusal
+from micrograd.tape.refusals import ALL_DIGITS, DIGITS, TEXT, digits_taken, number_taken, refusal
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import CONST, SOURCES, Guard, Tape
 from micrograd.tape.texts import Text
@@ -261,6 +261,12 @@ def run(
                 found.append(("eq", sign, sign._data, True))
             guards.extend(found)
             lines.extend([user_line()] * len(found))
+        elif how == ALL_DIGITS:
+            if not frozen and v._trace == serial:
+                refused.append(digits_taken(f))
+                raise refused[-1]
+            if outer is not None:
+                outer(how, v, other, result)
         elif how == "repr()" and frozen:  # to print a Value is harmless
             texts.append(f"Value(data={v._data!r}")
             return Text.of(other, lambda: None if ended else refuse(TEXT))
