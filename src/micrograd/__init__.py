@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from micrograd import data, learn, losses, nn, optim, plots, random, train
+    from micrograd import data, learn, losses, nn, optim, plots, random, solvers, train
     from micrograd.checks import check_grad, detect_anomaly
     from micrograd.compile.jit import jit
     from micrograd.compile.vmap import vmap
@@ -38,7 +38,7 @@ __all__ = [
     "custom_vjp", "remat",
     "jit", "vmap",
     "check_grad", "detect_anomaly",
-    "sparse_jacobian", "sparse_hessian", "minimize", "least_squares", "root",
+    "sparse_jacobian", "sparse_hessian", "minimize", "least_squares", "root", "solvers",
     "to_torch", "to_jax", "export_c", "export_onnx", "export_text", "import_text",
     "Neuron", "Layer", "MLP", "nn", "optim", "losses", "data", "random", "train", "plots",
     "learn", "draw_dot", "explore", "frames", "watch",
@@ -62,7 +62,7 @@ _LAZY = {
     "vmap": "compile.vmap",
     **dict.fromkeys(["draw_dot", "explore", "frames", "watch"], "learn"),
     **dict.fromkeys(["Neuron", "Layer", "MLP"], "nn"),
-    **{name: name for name in ("nn", "optim", "losses", "data", "random", "train", "plots", "learn")},
+    **{name: name for name in ("nn", "optim", "losses", "data", "random", "train", "plots", "learn", "solvers")},
 }
 
 

@@ -40,7 +40,7 @@ LAYERS = [
     ["tape"],
     ["transforms", "jacobians", "custom", "rematerialize", "stage"],
     ["compile"],
-    ["sparse"],
+    ["sparse", "solvers"],
     ["checks", "testing", "cluster"],
     ["nn", "losses", "optim", "data", "plots", "interop"],
     ["train"],
