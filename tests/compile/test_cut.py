@@ -177,7 +177,7 @@ class TestAgain:
     def test_each_value_is_stored_once(self, small):
         from micrograd.compile.llvm.build import Target
 
-        text, _ = module.text(simulation(40), ROWS, Target(4, exact=True, bits=256))
+        text = module.text(simulation(40), ROWS, Target(4, exact=True, bits=256))[0]
         functions = re.findall(r"define internal i32 @chunk\d+.*?\n}", text, re.S)
         assert len(functions) > 10
         tape = passes.gather(simulation(40))

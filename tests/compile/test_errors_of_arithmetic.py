@@ -8,7 +8,7 @@ import operator
 import numpy as np
 import pytest
 
-from micrograd import Value, grad, hessian, jit, value_and_grad, vmap
+from micrograd import TraceError, Value, grad, hessian, jit, value_and_grad, vmap
 from micrograd.stage.staged import stage
 
 
@@ -190,6 +190,12 @@ def test_each_row_is_that_of_plain_python(f, order):
         assert [exact(*row) for row in rows] == want
     assert vmap(f)(*columns).tolist() == pytest.approx(want, rel=1e-14)
     assert vmap(f, exact=True)(*columns).tolist() == want
+    if f is of_whole_numbers:
+        # An int of 1e200 has all of its digits: no derivative is taken of a program that makes one.
+        with pytest.raises(TraceError, match="an int with all digits of a Value"):
+            vmap(value_and_grad(f))(*columns)
+        rows = [row for row in rows if row[0] < 2.0**52]
+        columns, want = np.array(rows).T, [float(f(*row)) for row in rows]
     value, by_x = vmap(value_and_grad(f))(*columns)
     assert value.tolist() == pytest.approx(want, rel=1e-14)
     slopes = [value_and_grad(f)(*row) for row in rows]

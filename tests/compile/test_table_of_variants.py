@@ -56,7 +56,8 @@ def test_a_kernel_is_made_once_for_each_goal(monkeypatch):
     one = a_variant(1.0)
     first = one.kernel("a goal", "a reason", True)
     assert one.kernel("a goal", "another", False) is first and one.kernel("another goal", "why", False) is not first
-    assert made == [(one.tape, "a goal", "a reason", True), (one.tape, "another goal", "why", False)]
+    f = "a function"
+    assert made == [(one.tape, "a goal", "a reason", True, f), (one.tape, "another goal", "why", False, f)]
 
 
 def test_a_kernel_that_another_thread_has_made_meanwhile_is_used():

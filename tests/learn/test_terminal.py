@@ -113,7 +113,7 @@ def test_a_quiz_can_be_left_and_ends():
 
 
 def test_a_long_listing_is_cut_to_the_terminal(monkeypatch):
-    monkeypatch.setattr(terminal.shutil, "get_terminal_size", lambda: os.terminal_size((80, 24)))
+    monkeypatch.setattr(terminal.shutil, "get_terminal_size", lambda *_, **__: os.terminal_size((80, 24)))
     _, screen = stepped(["n"] * 20, "network")
     assert len(screen.splitlines()) <= 24
     assert "▸" in screen

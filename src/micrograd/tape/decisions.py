@@ -1,4 +1,4 @@
-"""Which places decide something: what guards compare, what the conditions of choices and loops are made from, what jumps.
+"""Which places decide something: guards, the conditions of choices and loops, the indices of elements, what jumps.
 
 A product and a sum that are rounded once (fused) differ from eager code in the last bit, and so does a vector function here and
 there; a comparison may then go the other way: `ax*by - ay*bx == 0` holds in eager code where both products are the same. So
@@ -17,7 +17,7 @@ from collections.abc import Set
 from typing import NamedTuple
 
 from micrograd.ops import OPS
-from micrograd.tape.tape import CONST, INPUT, PICK, SOURCES, Choose, Loop, Projection, Region, Tape
+from micrograd.tape.tape import BUMP, CONST, INPUT, LOAD, PICK, SOURCES, STORE, Choose, Loop, Projection, Region, Tape
 
 
 class Decisions(NamedTuple):
@@ -37,6 +37,7 @@ JUMPS = {
 AT_ZERO = {OPS[name] for name in ("sqrt", "log", "log2", "log10", "pow")}  # functions that are nan below zero
 EDGES = AT_ZERO | {OPS[name] for name in ("log1p", "asin", "acos", "acosh", "atanh")}
 HANDED_ON = {PICK, *(OPS[name] for name in ("add", "sub", "mul", "div", "neg", "min", "max", "where"))}
+INDEXED = {LOAD, STORE, BUMP}  # whose second operand says which element
 ADD, MUL = OPS["add"], OPS["mul"]
 NOT_NEGATIVE = {OPS[name] for name in ("abs", "exp", "sqrt")}
 
@@ -46,7 +47,7 @@ def decisions(tape: Tape, outputs: set[int] | None = None) -> Decisions:
     if (
         not tape.guards
         and not outputs
-        and not any(op is PICK or op in JUMPS or isinstance(op, Region) for op in tape.ops)
+        and not any(op is PICK or op in JUMPS or op in INDEXED or isinstance(op, Region) for op in tape.ops)
     ):
         unfused = _before_edges(tape)
         return Decisions(set(), {}, unfused) if unfused else NOTHING
@@ -63,6 +64,8 @@ def decisions(tape: Tape, outputs: set[int] | None = None) -> Decisions:
             continue
         if op is PICK:
             found.add(args[0])
+        if op in INDEXED:
+            found.add(args[1])
         if op in JUMPS:
             found.update(args)
         if i not in found:
