@@ -24,6 +24,8 @@ class TraceError(MicrogradError):
     .data of a Value read inside a compiled function
     """
 
+    unsteady = False  # whether two runs differ: perhaps by something outside, which another thread may have changed
+
 
 class CompileError(MicrogradError):
     """A tape could not be turned into machine code.

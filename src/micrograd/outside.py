@@ -167,7 +167,7 @@ class _Search:
 
 
 @functools.lru_cache(maxsize=1000)
-def _is_installed(module: str | None) -> bool:
+def is_installed(module: str | None) -> bool:
     """Whether a Python module is none of the user's, or one of an installed package: nobody assigns to its names."""
     if is_foreign(module):
         return True
@@ -179,9 +179,9 @@ def _is_foreign(x: Any) -> bool:
     """Whether something is a function, a class or a module that is none of the user's, or an object of such a class."""
     try:
         if isinstance(x, (FunctionType, type)):
-            return _is_installed(x.__module__) and not has(x, "__wrapped__")
+            return is_installed(x.__module__) and not has(x, "__wrapped__")
         if isinstance(x, ModuleType):
-            return _is_installed(x.__name__)
+            return is_installed(x.__name__)
         if isinstance(x, BOUND):
             return isinstance(x.__self__, (type, ModuleType, type(None)))
         if isinstance(x, (*PLAIN, *CONTAINERS, *VIEWS, *BUFFERS, *GETTERS, MethodType, functools.partial)):
@@ -189,7 +189,7 @@ def _is_foreign(x: Any) -> bool:
         if has(x, "__wrapped__") or is_array(x):
             return False
         attributes(x)  # an error where x is a proxy that cannot be asked for anything now
-        return _is_installed(type(x).__module__) and not has(x, "__array__")
+        return is_installed(type(x).__module__) and not has(x, "__array__")
     except Exception:
         return True
 
@@ -230,7 +230,7 @@ def _inside(x: Any) -> Iterator[Any]:
 
 def _methods(cls: type, words: set[str]) -> list[Any]:
     """The methods that may run: where a class inherits from one that is none of the user's, that one may call any of them."""
-    inherits = any(_is_installed(base.__module__) and base.__module__ != "builtins" for base in cls.__mro__)
+    inherits = any(is_installed(base.__module__) and base.__module__ != "builtins" for base in cls.__mro__)
     names = {*words, *MAKERS, *(name for base in cls.__mro__ if inherits for name in vars(base))}
     found = methods_of(cls, names)
     return [x for x in found if isinstance(x, FunctionType) and not _is_foreign(x)]
@@ -247,14 +247,14 @@ def _named(space: Any, words: set[str], perhaps: set[str]) -> Iterator[tuple[Any
             if name in words or (any_name and name[0] != "_" and type(x) in SIMPLE):
                 yield vars(space), name, x
         return
-    bases = [base for base in space.__mro__ if not _is_installed(base.__module__)]
+    bases = [base for base in space.__mro__ if not is_installed(base.__module__)]
     names = {name for base in bases for name, x in list(vars(base).items()) if _counts(name, x, words, any_name)}
     if issubclass(space, Enum):
         names -= space.__members__.keys()
     for name in sorted(names | perhaps):
         for base in bases:
             x = vars(base).get(name)
-            yield base, name, None if hasattr(type(x), "__get__") and _is_installed(type(x).__module__) else x
+            yield base, name, None if hasattr(type(x), "__get__") and is_installed(type(x).__module__) else x
 
 
 def _counts(name: str, x: Any, words: set[str], any_name: bool) -> bool:

@@ -118,7 +118,8 @@ class Watch:
 
     def __init__(self, modules: list[Any]) -> None:
         self.modules = modules
-        self.outside = ""  # what has changed last, if it was something outside of the function that is no module
+        self.outside = ""  # what has changed, if it was something outside of the function that is no module
+        self._outdated = False
         self._look()
 
     def _look(self) -> None:
@@ -171,8 +172,14 @@ class Watch:
         self.state.append(x)
         return isinstance(x, Structured)
 
+    def outdate(self) -> None:
+        """Say that they have changed, from now on."""
+        self._outdated, self.key = True, (CHANGES, object())
+
     def changed(self) -> bool:
-        """Whether the modules are others than when this was last asked."""
+        """Whether the modules are others than when the watch was made."""
+        if self._outdated:
+            return True
         if unchanged(self.key):
             return False
         before, containers = self.state, self.containers  # held: a new object cannot have the address of an old one
@@ -180,7 +187,9 @@ class Watch:
         pairs = zip_longest(before, self.state, fillvalue=self)
         place = next((k for k, (a, b) in enumerate(pairs) if not _alike(a, b)), None)
         self.outside = "" if place is None else self._name(place)
-        return place is not None or [*map(_place, containers)] != [*map(_place, self.containers)]
+        if place is not None or [*map(_place, containers)] != [*map(_place, self.containers)]:
+            self.outdate()
+        return self._outdated
 
     def _name(self, place: int) -> str:
         """The name of the thing outside of the function to which this place of the state belongs."""

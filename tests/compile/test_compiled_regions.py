@@ -156,7 +156,7 @@ def test_an_array_of_arguments_is_read_where_it_lies():
     over = b.append(STACK, *[b.input(k) for k in range(499, -1, -2)])
     body = parse("%0 = input 0\n%1 = const 0.5\n%2 = mul %0 %1\n%3 = input 1\n%4 = add %2 %3\nreturn %4").copy(inputs=3)
     tape = b.finish(b.loop(body, [b.const(0.0)], [], [over], iterations=250))
-    text, scratch = source(tape)
+    text, scratch, _ = source(tape)
     assert len(text.splitlines()) < 60 and scratch == 0
     xs = [np.sin(k) for k in range(500)]
     assert point(tape, exact=True)(xs) == run(tape, xs)

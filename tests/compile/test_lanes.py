@@ -41,7 +41,7 @@ def by_machine(tape: Tape, xs, params, bits: int, exact: bool, packed: bool = Tr
     """The outputs of a tape of spelled ops as machine code with vectors of so many bits; None where a guard failed."""
     options = llvm.Target(1, False, exact, False, bits)
     plan = pack.plan(tape, bits // 64, TUNING.pack_strip[bits])
-    source, scratch = packing.text(tape, options, plan) if packed else module.text(tape, Goal(), options)
+    source, scratch = packing.text(tape, options, plan) if packed else module.text(tape, Goal(), options)[:2]
     inside(tape, source, bits // 64)
     return Point(llvm.compile_text(source, scratch, options, 1), tape).values(list(xs), list(params))
 

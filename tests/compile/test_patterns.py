@@ -235,7 +235,7 @@ def test_rows_have_the_bits_of_the_definition(seed):
                 ("prefetched_columns", [16, 1]), ("shortest_span", [16, 2]), ("far_chunks", [4, 1]), ("tiled_sums", [1]),
             ):  # fmt: skip
                 patch.setattr(TUNING, name, random.choice(choices))
-            source, scratch = module.text(tape, Goal(rows=True, reduced=reduced[:1] == [True]), options)
+            source, scratch = module.text(tape, Goal(rows=True, reduced=reduced[:1] == [True]), options)[:2]
     m = Machine(source, scratch, options, random.random() < 0.7)
     outs = [m.doubles([0.0] * rows) for summed in reduced if not summed]
     sums = m.doubles([0.0] * (sum(reduced) * width), 64)

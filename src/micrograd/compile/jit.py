@@ -13,6 +13,7 @@ Arguments that take another path through an `if` are traced along that path, whi
 from __future__ import annotations
 
 import functools
+import threading
 import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -39,13 +40,14 @@ from micrograd.compile.signature import (
     values_among,
 )
 from micrograd.compile.tuning import TUNING
-from micrograd.compile.variants import Variants
+from micrograd.compile.variants import TRIES, Variants
 from micrograd.errors import TraceError
 from micrograd.importable import attribute_of, by_name
 from micrograd.objects import flatten_object, static_shape
 from micrograd.observed import is_recording
 from micrograd.structure import unchanged
 from micrograd.tape.trace import Trace, is_tracing, peek, user_depth
+from micrograd.tape.twice import unsteady
 from micrograd.tree import NUMBER, Shape, flatten, name_of, not_told_apart, unflatten, wants_function
 
 
@@ -63,6 +65,7 @@ class Jit:
         self.typed: Any = None  # typed variants, for calls with many numbers: see _typed_calls
         self.shapes: dict[bytes, Known] = {}
         self.kernel: Any = None  # the callable object in C that stands for this one
+        self.installing = threading.RLock()  # held while that one is told of a variant, and while it forgets them
 
     def __repr__(self) -> str:
         return f"<jit of {name_of(self.f)}>"
@@ -84,7 +87,8 @@ class Jit:
         anomaly.look_at_call(self.f, args, kwargs, result)
         return result
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], again: int = TRIES) -> Any:
+        """The same outside of a trace; `again`: how often it is begun again where something outside changes meanwhile."""
         self._follow_modules()
         simple = not kwargs and not self.static and not self.bound
         if not kwargs and not self.bound and self.typed is not False and numbers_in(args) >= TUNING.many_numbers:
@@ -118,8 +122,21 @@ class Jit:
                     return self._call(args, kwargs)
                 self.variants.touch(shape, variant, position)
                 return unflatten(trace.shape, iter(flat))
-        found, results = self._first_call(shape, leaves, wanted, wait, variants)
-        return self._call(args, kwargs) if found is None else unflatten(found.shape, iter(results))
+        try:
+            found, results = self._first_call(shape, leaves, wanted, wait, variants)
+        except TraceError as error:
+            if not self.variants.may_be_disturbed(error):
+                raise
+            if not again:
+                raise self.variants.changing(error) from None
+            self._begin_again(self.variants)
+            return self._call(args, kwargs, again - 1)
+        if found is None:
+            return self._call(args, kwargs, again)
+        if again and self.variants.doubtful():
+            self._begin_again(self.variants)
+            return self._call(args, kwargs, again - 1)
+        return unflatten(found.shape, iter(results))
 
     def _typed_calls(self) -> Any:
         """Return what compiles this function for arrays of any length; False where that is not possible."""
@@ -162,16 +179,23 @@ class Jit:
 
     def _follow_modules(self) -> None:
         """Forget all traces where a module that they have read is not as it was."""
-        watch = self.variants.watch
+        variants = self.variants
+        watch = variants.watch
         if watch is not None and not unchanged(watch.key):
-            if self.variants.outdated():
-                self.variants = Variants(self.variants)
-                self.kernel.forget()
-                if self.typed:
-                    self.typed.refusals.clear()
+            if variants.outdated():
+                self._begin_again(variants)
                 self.variants.warn_of_changes(self, watch.outside)
             else:
                 self.kernel.look_at(watch.key)
+
+    def _begin_again(self, variants: Variants[PointVariant]) -> None:
+        """Forget these variants, if no other thread has done so."""
+        with variants.lock, self.installing:
+            if self.variants is variants:
+                self.variants = Variants(variants)
+                self.kernel.forget()
+                if self.typed:
+                    self.typed.refusals.clear()
 
     def _first_call(
         self, shape: Shape, leaves: list[Any], wanted: tuple[int, ...], wait: bool, known: list[PointVariant]
@@ -179,16 +203,19 @@ class Jit:
         """Trace the function, for many paths or for that of these arguments; answer from machine code (wait) or the trace."""
         tracer = self._tracer(shape, leaves)
         while True:
-            with self.variants.lock:
-                if self.variants.of(shape) != known:  # another thread has made a variant meanwhile
+            variants = self.variants
+            with variants.lock:
+                # Another thread may have made a variant meanwhile, or have found that something outside has changed.
+                if self.variants is not variants or variants.of(shape) != known:
                     return None, []
+                variants.begin(self.f, self.unbound)
                 found, variant, new = self._next(shape, leaves, tracer)
                 known = self.variants.of(shape)
             flat = self._answer(found, variant, new, leaves, wanted, wait or not found.sampled)
             if flat is not None:
                 return variant.trace, flat
             if not found.staged:
-                raise TraceError(
+                raise unsteady(
                     f"{self!r} took another path when it was run again on the same numbers\n"
                     "  It depends on something that changes between calls, such as a global variable or the time.\n"
                     "  Pass that in as an argument."
@@ -304,6 +331,10 @@ class Jit:
 
     def _install(self, shape: Shape, variant: PointVariant) -> None:
         """Let the C object go straight to the code of the first variant, where its arguments and results are simple enough."""
+        with self.installing:
+            self._install_first(shape, variant)
+
+    def _install_first(self, shape: Shape, variant: PointVariant) -> None:
         if self.variants.of(shape)[:1] != [variant] or variant.trace.asked:
             return
         if not variant.trace.staged and not self.variants.chain(shape, []).closed:

@@ -118,6 +118,7 @@ class RowsTracing:
             found = None if tried is None else next((v for v in others if v not in tried), None)
             if found is not None:  # another thread has made it meanwhile
                 return found, False
+            self.variants.begin(self.f, self.f)
             trace = self._next(rows, row)
             modules = trace.modules
             known = self.variants.known(rows.key, trace)

@@ -15,19 +15,24 @@ from operator import is_
 from typing import Any, Generic, TypeVar
 
 from micrograd.callsite import user_depth
+from micrograd.compile import worker
 from micrograd.compile.chain import Chain
 from micrograd.compile.kernel import Kernel
 from micrograd.compile.pipeline import Goal
+from micrograd.compile.threads import Threads
 from micrograd.compile.tuning import TUNING
+from micrograd.errors import TraceError
 from micrograd.outside import Names
-from micrograd.owners import Owner
-from micrograd.structure import Watch
+from micrograd.owners import Owner, owners_of
+from micrograd.structure import Structured, Watch, modules_of
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace
 from micrograd.tape.twice import same_way
 
 _clock = count(1)
 MANY_CHANGES = 32
+TRIES = 5  # how often a call is begun again, where something outside of the function changes while it is traced
+AGREEING = 2  # how many more traces have to agree with one, beside which other threads did something
 
 
 class Variant:
@@ -63,6 +68,12 @@ def _thing(watched: Any) -> tuple[type, int]:
     return type(watched), id(watched.x if isinstance(watched, (Owner, Names)) else watched)
 
 
+def _things(watched: Any) -> list[tuple[type, int]]:
+    """A thing that is watched, with the modules inside of it."""
+    inside = [_thing(part) for _, part in watched.modules()] if isinstance(watched, Structured) else []
+    return [_thing(watched), *inside]
+
+
 class Variants(Generic[V]):
     """The variants of one function, by call signature. Past the limit, the least recently used one is dropped."""
 
@@ -71,18 +82,64 @@ class Variants(Generic[V]):
         self.chains: dict[Any, Chain] = {}
         self._before: dict[Any, list[V]] = {}  # of modules as they were
         self._changes: int = 0  # of other things outside of the function, after which it was traced again
+        self._known: list[Any] = []  # what the variants before these have read
         if before is not None:
             self._before = {**before._before, **before.by_signature}
             self._changes = before._changes
+            self._known = [] if before.watch is None else before.watch.modules
         self.lock = threading.RLock()
         self.dropped = 0
         self._warned = False
         self.watch: Watch | None = None  # over the modules that any of them has read, and other things outside
+        self._early = False  # whether it began before the first trace
+        self._threads: Threads | None = None  # where others stood when the last trace began; None where there were none
+        self._new = False  # whether there is a variant that those before these do not have
+        self._before_agreed = 0 if before is None else before._agreed()
         self._names: Names | None = None
 
     def outdated(self) -> bool:
         """Whether a module that was read is not as it was: then no variant holds any longer."""
         return self.watch is not None and self.watch.changed()
+
+    def begin(self, f: Any, code: Any) -> None:
+        """Watch what a function reads from outside before it is traced, where another thread may change it meanwhile.
+
+        Where no thread can, the watch begins after the first trace: what the function itself has set there is no change.
+        The code is the function without the object that it is bound to, where the numbers of that object are arguments.
+        """
+        self._threads = Threads() if worker.others() else None
+        if self._threads is not None and not self._early:
+            modules = modules_of(f, near=True)
+            self.read(f, [*modules, *owners_of(code, modules), *self._known])
+            self._early = True
+
+    def doubtful(self) -> bool:
+        """Whether another thread may have changed what was read while it was traced.
+
+        It has, where a look before the trace and one after it differ. Where they do not, it may have changed it twice. So where
+        other threads did anything meanwhile, traces are made until enough of them in a row agree.
+        """
+        if not self._early or self._threads is None:
+            return False
+        return self.outdated() or (self._agreed() < AGREEING and not self._threads.rested())
+
+    def _agreed(self) -> int:
+        """How many traces in a row have agreed with those before them."""
+        return 0 if self._new else self._before_agreed + 1
+
+    def may_be_disturbed(self, error: TraceError) -> bool:
+        """Whether another thread may be the reason for an error."""
+        threads = self._threads
+        return threads is not None and (self.outdated() or (error.unsteady and not threads.rested()))
+
+    def changing(self, error: TraceError) -> TraceError:
+        """The error of a trace during which something outside has changed."""
+        outside = self.watch.outside if self.watch is not None else ""
+        what = outside if outside.startswith("a ") or not outside else f"`{outside}`"
+        return TraceError(
+            f"{error}\n  {what or 'What it reads from outside'} changed each time that it was traced. Where the function "
+            "does not change it, something else does, such as another thread."
+        )
 
     def warn_of_changes(self, function: Any, outside: str) -> None:
         """Say so, once, where something outside of the function, other than a module, changes again and again."""
@@ -118,10 +175,18 @@ class Variants(Generic[V]):
             self._names = Names(f)
             modules = [*modules, *self._names.things()]
         known = [] if self.watch is None else self.watch.modules
-        seen = set(map(_thing, known))
-        new = [m for m in modules if _thing(m) not in seen]
+        seen: set[tuple[type, int]] = set()
+        for m in known:
+            seen.update(_things(m))
+        new = []
+        for m in modules:
+            if _thing(m) not in seen:
+                new.append(m)
+                seen.update(_things(m))
         if new:
             self.watch = Watch([*known, *new])
+            if self._early:  # what is new was not watched while it was read, so the next call traces again
+                self.watch.outdate()
 
     def __iter__(self) -> Any:
         return iter([v for found in list(self.by_signature.values()) for v in found])
@@ -137,6 +202,7 @@ class Variants(Generic[V]):
     def add(self, signature: Any, variant: V) -> None:
         """Add a variant, and drop the least recently used one if there are too many. Those of many paths stay."""
         with self.lock:
+            self._new |= variant not in self._before.get(signature, ())
             staged, plain = self._parts(signature)
             (staged if variant.trace.staged else plain).append(variant)
             self.by_signature[signature] = [*staged, *plain]

@@ -30,8 +30,9 @@ from micrograd.compile.protocol import Compiled, R
 from micrograd.compile.rows import Rows
 from micrograd.compile.rows_tracing import Again, RowsTracing
 from micrograd.compile.tuning import TUNING
-from micrograd.compile.variants import Variants
+from micrograd.compile.variants import TRIES, Variants
 from micrograd.engine import Value
+from micrograd.errors import TraceError
 from micrograd.importable import attribute_of, by_name
 from micrograd.observed import is_recording
 from micrograd.stage import budget
@@ -65,6 +66,7 @@ class Plan:
 
     def __init__(self, variant: RowsVariant, rows: Rows, owner: Vmap, record: bool) -> None:
         trace = variant.trace
+        self.variants = owner.variants
         self.variant, self.shape, self.captured = variant, trace.shape, trace.captured
         self.count = len(trace.tape.outputs)
         values = {k: x for k, x in enumerate([*trace.captured, *rows.uniform]) if isinstance(x, Value)}
@@ -207,16 +209,32 @@ class Vmap(RowsTracing):
 
     def _settled(self, args: tuple[Any, ...], rows: Rows) -> Any:
         """The result; begun again where a row takes a path that meets more Values than all paths before."""
-        if self.variants.outdated():  # a module that they have read is not as it was
-            outside = self.variants.watch.outside if self.variants.watch is not None else ""
-            self.variants, self.plans = Variants(self.variants), {}
-            self.repeat = self.repeat_number = None
-            self.variants.warn_of_changes(self, outside)
+        variants = self.variants
+        if variants.outdated():  # something that they have read is not as it was
+            self._begin_again(variants)
+            self.variants.warn_of_changes(self, variants.watch.outside if variants.watch is not None else "")
+        again = TRIES
         while True:
             try:
-                return self._compiled(args, rows)
+                result = self._compiled(args, rows)
+                if not again or not self.variants.doubtful():
+                    return result
             except Again:
                 continue
+            except TraceError as error:
+                if not self.variants.may_be_disturbed(error):
+                    raise
+                if not again:
+                    raise self.variants.changing(error) from None
+            again -= 1
+            self._begin_again(self.variants)
+
+    def _begin_again(self, variants: Variants[RowsVariant]) -> None:
+        """Forget these variants, if no other thread has done so."""
+        with variants.lock:
+            if self.variants is variants:
+                self.variants, self.plans = Variants(variants), {}
+                self.repeat = self.repeat_number = None
 
     def _compiled(self, args: tuple[Any, ...], rows: Rows) -> Any:
         self._look(rows)
@@ -400,19 +418,22 @@ class Vmap(RowsTracing):
             return None
         work = code.machine_code, code.width, code.item, code.sums, code.scratch, threads
         here = kernel.__dict__, "code", code  # it holds as long as the kernel has this code
-        watch = None if self.variants.watch is None else self.variants.watch.key
+        watch = None if plan.variants.watch is None else plan.variants.watch.key
         return _engine.row_call(args, here, plan.params, work, op, self.reduce == "mean", watch)
 
     def _plan(self, rows: Rows) -> Plan:
         """The execution plan for calls like this one."""
         kinds = tuple([isinstance(x, Value) and 1 + bool(x._prev) for x in rows.uniform])  # numbers, leaves, nodes
         key = rows.key, kinds, is_recording()
-        plan = self.plans.get(key)
-        known = self.variants.of(rows.key)
+        variants, plans = self.variants, self.plans
+        plan = plans.get(key)
+        known = variants.of(rows.key)
         if plan is None or not known or plan.captured is not known[0].trace.captured:
             with self.account.spending():
                 variant = known[0] if known else self._variant(rows, 0, set())[0]
-            plan = self.plans[key] = Plan(variant, rows, self, key[2])
+            if self.variants is not variants:  # something outside has changed meanwhile
+                raise Again
+            plan = plans[key] = Plan(variant, rows, self, key[2])
         return plan
 
     # ---- looking inside

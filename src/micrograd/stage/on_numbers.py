@@ -13,10 +13,10 @@ from math import nan
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.errors import TraceError
 from micrograd.jacobians import hessian, jacobian
 from micrograd.stage.agree import close, rounding
 from micrograd.tape.trace import Trace, peek, run_on_numbers, trace
+from micrograd.tape.twice import unsteady
 from micrograd.transforms import Derived, grad, value_and_grad
 from micrograd.tree import NUMBER, Shape, alike, flatten, name_of, without_bools, written
 
@@ -65,7 +65,7 @@ def compare(f: Any, arrange: Arrange, found: Trace | None, given: list[Any], row
         with_numbers, traced = [_text([numbers[k] for k in differ]) for numbers in (got, found.numbers)]
     else:
         with_numbers, traced = written(shape), written(found.shape)
-    raise TraceError(
+    raise unsteady(
         f"{name_of(inner)} gives {traced} when it is traced, and {with_numbers} for the numbers themselves\n"
         "  It is traced on Values in place of numbers, and takes another course with them: an `except` catches an error that "
         "only a Value raises, type(x) or hasattr(x, ...) decides, or a whole number is needed.\n"

@@ -61,13 +61,13 @@ def twice(run: Callable[[], Trace], f: Any, user: Any) -> Trace:
         _twice.made = outer
     for name, container, length in held:
         if len(container) != length:
-            raise TraceError(
+            raise unsteady(
                 f"the {type(container).__name__} `{name}` changed its length inside a compiled function, {name_of(f)}\n"
                 f"{KEEP_OUT}"
             )
     difference = _difference(first, second)
     if difference:
-        raise TraceError(
+        raise unsteady(
             f"{name_of(f)} computes something else when it is run again on the same numbers: {difference}\n"
             "  It is traced and then replayed, so whatever it reads from elsewhere (the time, a counter, a random number "
             "generator, a cache) would keep its first value.\n"
@@ -76,8 +76,15 @@ def twice(run: Callable[[], Trace], f: Any, user: Any) -> Trace:
     after = outside.items(user)
     for name, x in before.items():
         if name in after and after[name] is not x:
-            raise TraceError(f"`{name}` is assigned inside a compiled function, {name_of(f)}\n{KEEP_OUT}")
+            raise unsteady(f"`{name}` is assigned inside a compiled function, {name_of(f)}\n{KEEP_OUT}")
     return first
+
+
+def unsteady(message: str) -> TraceError:
+    """The error of a function that is not the same in two runs."""
+    error = TraceError(message)
+    error.unsteady = True
+    return error
 
 
 def _trace_without_drawing(run: Callable[[], Trace], f: Any, user: Any) -> Trace:
@@ -89,7 +96,7 @@ def _trace_without_drawing(run: Callable[[], Trace], f: Any, user: Any) -> Trace
         found = run()
         if outside.random_state(own) == state:
             return found
-    raise TraceError(
+    raise unsteady(
         f"a random number was drawn inside a compiled function, {name_of(f)}\n"
         "  It is traced and then replayed, so the number drawn while tracing would be reused in every later call.\n"
         "  Draw it with micrograd.random, whose draws are part of the trace, or draw it outside and pass it in as an argument."
