@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from micrograd import (
     TraceError,
     Value,
+    grad,
     hessian,
     jacobian,
     jit,
@@ -16,6 +19,7 @@ from micrograd import (
     root,
     sparse_hessian,
     sparse_jacobian,
+    vmap,
 )
 
 np = pytest.importorskip("numpy")
@@ -64,6 +68,90 @@ def test_root(method):
 def test_a_start_without_numbers_is_refused():
     with pytest.raises(TypeError, match="x0 holds no real numbers"):
         minimize(rosenbrock, [])
+
+
+# ---- derivatives of solutions
+
+
+def by_root(a):
+    return root(lambda x: [x[0] * x[1] - a, x[1] - x[0] * x[0]], [1.0, 1.5]).x[0]
+
+
+def by_root_of_arguments(a):
+    return root(lambda x, a: [x["x"] ** 3 - a], {"x": 1.0}, args=(a,)).x["x"]
+
+
+def by_least_squares(a):
+    return least_squares(lambda x: [x[0] ** 3 - a], np.array([1.0])).x[0]
+
+
+def by_minimize(a):
+    return minimize(lambda x: 0.25 * x[0] ** 4 - a * x[0], [1.0 + 0.0 * a], method="trust-exact", tol=1e-10).x[0]
+
+
+def by_minimize_without_gradient(a):
+    return minimize(lambda x: 0.25 * x**4 - a * x, 1.0, method="nelder-mead", tol=1e-9).x
+
+
+CUBE_ROOTS = [by_root, by_root_of_arguments, by_least_squares, by_minimize, by_minimize_without_gradient]
+
+
+@pytest.mark.parametrize("f", CUBE_ROOTS)
+def test_solutions_in_a_differentiated_function_have_implicit_derivatives(f):
+    assert f(8.0) == pytest.approx(2.0, rel=1e-6)
+    assert grad(f)(8.0) == pytest.approx(1 / 12, rel=1e-6)
+    assert grad(grad(f))(8.0) == pytest.approx(-1 / 144, rel=1e-5)
+
+
+@pytest.mark.parametrize("f", CUBE_ROOTS)
+def test_a_compiled_function_cannot_keep_the_solution_of_its_first_call(f):
+    for compiled in (jit(f), jit(grad(f))):
+        with pytest.raises(TraceError, match="inside a compiled function"):
+            compiled(8.0)
+    with pytest.raises(TraceError, match="inside a compiled function"):
+        vmap(f)(np.array([8.0, 27.0]))
+
+
+def test_values_at_the_solution_have_derivatives_too():
+    assert grad(lambda a: minimize(lambda x: (x[0] - a) ** 2 + a * a, [0.0]).fun)(3.0) == pytest.approx(6.0)
+    assert grad(lambda a: least_squares(lambda x: [x[0] - a, x[0] + a], [1.0]).cost)(3.0) == pytest.approx(6.0)
+    with pytest.raises(AttributeError):
+        grad(lambda a: minimize(lambda x: (x[0] - a) ** 2, [0.0]).jac[0])(3.0)
+
+
+def test_a_variable_at_its_bound_has_no_derivative():
+    def fit(a, bounds):
+        return minimize(lambda x: (x[0] - a) ** 2 + (x[1] - x[0]) ** 2, [0.0, 0.0], bounds=bounds, tol=1e-12).x
+
+    scipys = pytest.importorskip("scipy.optimize").Bounds
+    for bounds in ([(0.0, 2.0), (None, None)], scipys([0.0, -9.0], [2.0, 9.0])):
+        second = partial(lambda bounds, a: fit(a, bounds)[1], bounds)
+        assert grad(second)(1.5) == pytest.approx(1.0, rel=1e-5)
+        assert grad(second)(5.0) == 0.0
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "TNC", "SLSQP", "Powell", "trust-constr"])
+def test_each_method_that_takes_bounds_knows_where_one_holds(method):
+    def inside(a):
+        return minimize(lambda x: (x[0] - a) ** 2, [0.5], bounds=[(0.0, 2.0)], method=method, tol=1e-8).x[0]
+
+    assert grad(inside)(1.5) == pytest.approx(1.0) and grad(inside)(3.0) == 0.0
+
+
+@pytest.mark.parametrize("method", ["trf", "dogbox"])
+def test_fits_with_bounds(method):
+    def square_root(a):
+        return least_squares(lambda x: [x[0] ** 2 - a], [1.0], bounds=(0.0, [2.0]), method=method).x[0]
+
+    assert grad(square_root)(1.44) == pytest.approx(0.5 / 1.2) and grad(square_root)(9.0) == 0.0
+
+
+def test_what_has_no_derivative_is_refused():
+    with pytest.raises(TraceError, match="under constraints"):
+        constraint = {"type": "eq", "fun": lambda x: x[0] - 1.0}
+        grad(lambda a: minimize(lambda x: (x[0] - a) ** 2, [0.0], constraints=constraint).x[0])(3.0)
+    with pytest.raises(TraceError, match="loss='cauchy'"):
+        grad(lambda a: least_squares(lambda x: [x[0] - a, x[0]], [0.0], loss="cauchy").x[0])(3.0)
 
 
 # ---- sparse

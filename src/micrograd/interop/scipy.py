@@ -14,9 +14,12 @@ from typing import Any, TypeVar, overload
 
 from micrograd import install
 from micrograd.compile.kept import Transform, kept
+from micrograd.errors import TraceError
 from micrograd.jacobians import jacobian
+from micrograd.math import dot, stop_gradient
 from micrograd.objects import flatten_object
-from micrograd.tape.trace import peek
+from micrograd.solvers.implicit import at_solution
+from micrograd.tape.trace import is_tracing, peek
 from micrograd.transforms import grad, hvp, value_and_grad
 from micrograd.tree import NUMBER, as_floats, flatten, has_values, name_of, unflatten, wants_function
 from micrograd.typed import Minimum, P, Zeros
@@ -32,6 +35,15 @@ WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 
 def _optimize() -> Any:
     return install.require("scipy.optimize", "a call of minimize, least_squares or root", "scipy", "scipy")
+
+
+def _stays(x: float, bound: tuple[Any, Any], slope: float, bend: float) -> bool:
+    """Whether a variable is held by one of its bounds: Newton's step would leave them. Interior methods end before a bound."""
+    low, high = bound
+    if x in bound:
+        return True
+    there = x - slope / bend if bend > 0.0 else x
+    return (low is not None and there < low) or (high is not None and there > high)
 
 
 class _Problem:
@@ -59,7 +71,8 @@ class _Problem:
         self.shape = flatten(x0, self.leaves)
         if not self.leaves:
             raise TypeError(f"x0 holds no real numbers to start from: {x0!r}")
-        self.start = np.array([float(x) for x in self.leaves])
+        self.start = np.array([float(stop_gradient(x)) for x in self.leaves])
+        self.depends = False  # whether results of f are Values of a function that is being differentiated
         kind = self.shape[0]
         flat_list = kind == "list" and self.shape[1].count(NUMBER) == len(self.leaves)
         self.at: Callable[[Any], Any]  # the argument that f is called with, of a flat array
@@ -81,13 +94,53 @@ class _Problem:
             return found.ravel()
         leaves: list[Any] = []
         flatten(found, leaves)
-        return self.np.array(as_floats(leaves) if not has_values(leaves) else peek(leaves), dtype=float)
+        if not has_values(leaves):
+            return self.np.array(as_floats(leaves), dtype=float)
+        if is_tracing():
+            self.depends = True
+            return self.np.array([self.number(x) for x in leaves])
+        return self.np.array(peek(leaves), dtype=float)
+
+    def number(self, found: Any) -> float:
+        """One number. In a function that is compiled, to take it out of a Value is an error."""
+        if is_tracing() and has_values([found]):
+            self.depends = True
+            return float(stop_gradient(found))
+        return float(found)
 
     def finish(self, result: Any) -> Any:
         """SciPy's result, with x arranged as x0 was."""
         if self.shape[0] != "array" or len(self.shape[1]) != 1:
             result.x = self.at(self.np.array([float(v) for v in result.x]))
         return result
+
+    def connected(self, result: Any, equation: Callable[[Any], list[Any]], bounds: Any = None) -> Any:
+        """SciPy's result with Values as solution, whose derivatives are those that equation(x) = 0 gives.
+
+        A variable that stands at one of its bounds stays there. What else SciPy has computed would be numbers without
+        derivatives, and is left out.
+        """
+        x = result.x.tolist()
+        at_bound = [False] * len(x)
+        if bounds is not None:
+            bends = [peek(row)[i] for i, row in enumerate(jacobian(equation)(x))]
+            at_bound = list(map(_stays, x, bounds, peek(equation(x)), bends))
+
+        def free(v: list[Any]) -> list[Any]:
+            return [a - b if still else g for a, b, g, still in zip(v, x, equation(v), at_bound)]
+
+        keep = ("success", "status", "message", "nit", "nfev", "njev")
+        found = type(result)({name: result[name] for name in keep if name in result})
+        found.x = self.arranged(at_solution(free, x))
+        return found
+
+    def arranged(self, x: list[Any]) -> Any:
+        """Numbers or Values as x0 was arranged."""
+        return unflatten(self.shape, iter(x))
+
+    def of_list(self, x: list[Any]) -> Any:
+        """The result of f, where its numbers are these."""
+        return self.f(self.arranged(x), *self.args, **self.kwargs)
 
 
 def _told_apart(arguments: Any) -> bool:
@@ -141,20 +194,41 @@ def minimize(f: Callable[P, Any], x0: Any, args: Any = (), method: Method = None
 
         def with_gradient(x: Any) -> tuple[float, Any]:
             value, slope = both(x)
-            return float(value), numbers(slope)
+            return problem.number(value), numbers(slope)
 
         options["jac"] = True
         run: Callable[[Any], Any] = with_gradient
     else:
         only = problem.call("value")
-        run = lambda x: float(only(x))  # noqa: E731
+        run = lambda x: problem.number(only(x))  # noqa: E731
     if name in PRODUCTS and "hess" not in options and "hessp" not in options:
         product = problem.call("hvp", _product)
         options["hessp"] = lambda x, p: numbers(product(x, p))
     elif name in HESSIANS and "hess" not in options:
         second = problem.call("hessian", _rows_of_hessian)
         options["hess"] = lambda x: numbers(second(x)).reshape(len(x), len(x))
-    return problem.finish(optimize.minimize(run, problem.start, method=method, **options))
+    result = optimize.minimize(run, problem.start, method=method, **options)
+    if not problem.depends:
+        return problem.finish(result)
+    if options.get("constraints"):
+        raise TraceError(
+            "a minimum under constraints has no derivatives here\n"
+            "  They would need the constraints as functions of Values, and SciPy calls them with numbers.\n"
+            "  Solve the equations of the minimum and its multipliers by micrograd.solvers.root."
+        )
+    bounds = options.get("bounds")
+    found = problem.connected(result, grad(problem.of_list), bounds and _pairs(bounds, len(problem.start)))
+    found.fun = problem.f(found.x, *problem.args, **problem.kwargs)
+    return found
+
+
+def _pairs(bounds: Any, n: int) -> list[tuple[Any, Any]]:
+    """Bounds as a pair for each variable, from either form that SciPy takes."""
+    import numpy as np
+
+    if hasattr(bounds, "lb"):
+        return list(zip(np.broadcast_to(bounds.lb, n).tolist(), np.broadcast_to(bounds.ub, n).tolist()))
+    return [tuple(pair) for pair in bounds]
 
 
 def _product(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -196,8 +270,36 @@ def least_squares(
     """
     optimize, problem = _optimize(), _Problem(f, x0, args, options, kwargs)
     residuals, slopes = _vector(problem)
-    found: Zeros[X] = problem.finish(optimize.least_squares(residuals, problem.start, jac=slopes, **options))
+    result = optimize.least_squares(residuals, problem.start, jac=slopes, **options)
+    found: Zeros[X]
+    if not problem.depends:
+        found = problem.finish(result)
+        return found
+    if options.get("loss", "linear") != "linear":
+        raise TraceError(
+            f"a fit with loss={options['loss']!r} has no derivatives here\n"
+            "  SciPy computes this loss, and not the function that is differentiated.\n"
+            "  Write the loss as a function, and minimize it."
+        )
+
+    def half(x: list[Any]) -> Any:
+        errors = _flat(problem.of_list)(x)
+        return 0.5 * dot(errors, errors)
+
+    found = problem.connected(result, grad(half), _both_sides(options.get("bounds"), len(problem.start)))
+    found.fun = _flat(problem.f)(found.x, *problem.args, **problem.kwargs)
+    found.cost = 0.5 * dot(found.fun, found.fun)
     return found
+
+
+def _both_sides(bounds: Any, n: int) -> list[tuple[Any, Any]] | None:
+    """Bounds as a pair for each variable: least_squares takes all lower and all upper ones."""
+    import numpy as np
+
+    if bounds is None or hasattr(bounds, "lb"):
+        return bounds and _pairs(bounds, n)
+    low, high = (np.broadcast_to(side, n).tolist() for side in bounds)
+    return list(zip(low, high))
 
 
 def root(f: Callable[P, Any], x0: X, args: Any = (), method: str = "hybr", **options: Any) -> Zeros[X]:
@@ -210,7 +312,13 @@ def root(f: Callable[P, Any], x0: X, args: Any = (), method: str = "hybr", **opt
     optimize, problem = _optimize(), _Problem(f, x0, args, options)
     residuals, slopes = _vector(problem)
     jac = slopes if method.lower() in ("hybr", "lm") else None
-    found: Zeros[X] = problem.finish(optimize.root(residuals, problem.start, method=method, jac=jac, **options))
+    result = optimize.root(residuals, problem.start, method=method, jac=jac, **options)
+    found: Zeros[X]
+    if not problem.depends:
+        found = problem.finish(result)
+        return found
+    found = problem.connected(result, _flat(problem.of_list))
+    found.fun = _flat(problem.f)(found.x, *problem.args, **problem.kwargs)
     return found
 
 

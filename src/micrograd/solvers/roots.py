@@ -103,7 +103,7 @@ def root(
     """Find where the n numbers that f returns for a list of n numbers are all zero, by Newton's method with damped steps.
 
     The result is a list. Its numbers are nan if the method has not converged after `max_iterations`. `micrograd.root` is
-    another function: it calls SciPy, and its result has no derivative.
+    another function: it calls SciPy, and cannot be compiled.
 
     >>> from micrograd import grad
     >>> from micrograd.solvers import root
