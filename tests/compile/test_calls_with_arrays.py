@@ -342,3 +342,44 @@ def test_a_crash_while_staging_is_raised_in_tests_and_traced_elsewhere(monkeypat
         jit(log_sum_exp)(X)
     monkeypatch.setattr(errors, "strict", False)
     assert jit(log_sum_exp)(X) == pytest.approx(log_sum_exp(X.tolist()), rel=1e-14)
+
+
+def weighted(x, s):
+    total = 0.0
+    for v in x:
+        total = total + v * s
+    return total, s // 2
+
+
+def test_the_class_of_a_number_beside_an_array_decides_which_variant_answers():
+    f, x = jit(weighted), [1.0] * 300
+    for s in (2, 2.5, 3, True, np.float64(1.5), np.int64(7), 4.0, 4):
+        found, wanted = f(x, s), weighted(x, s)
+        assert (found, type(found[1])) == (wanted, type(getattr(wanted[1], "item", lambda w=wanted: w[1])())), s
+
+
+def test_lists_dicts_arrays_and_names_outside_are_watched_by_content():
+    data, table, array = [0.5] * 300, {"a": 1.0, "b": 2.0}, np.full(300, 0.25)
+    factor = 3.0
+
+    def f(x):
+        total = 0.0
+        for i in range(len(x)):
+            total = total + x[i] * data[i] * array[i] * table["a"] * factor
+        return total
+
+    g, x = jit(f), [1.0] * 300
+    assert is_typed(g, x) and g(x) == f(x)
+    for change in (
+        lambda: data.__setitem__(7, 2.0),
+        lambda: data.__setitem__(slice(None), [float(str(v)) for v in data]),  # equal numbers in other objects
+        lambda: data.__setitem__(8, -0.0),
+        lambda: table.__setitem__("a", 5.0),
+        lambda: array.__setitem__(3, 9.0),
+        lambda: globals().__setitem__("range", lambda n: [0, 1, 2]),
+        lambda: globals().pop("range"),
+    ):
+        change()
+        assert g(x) == f(x)
+    factor = -1.0
+    assert g(x) == f(x)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from micrograd.abstract.builtin import Builtins
 from micrograd.abstract.errors import Refused
 from micrograd.abstract.values import NONE, TRUE, Cell, Const, Mark, Ref, Tuple, Value, same_object
+from micrograd.owners import as_bytes
 
 _MISSING = Mark("missing")
 _SIMPLE = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.BuiltinFunctionType, Mark,
@@ -35,6 +36,21 @@ class Guard(NamedTuple):
     def holds(self) -> bool:
         """Return whether it is still what it was. An argument is for the caller to compare."""
         return _same(self.now(), self.value)
+
+    def identities(self) -> tuple[Any, Any] | None:
+        """Return a pair whose identities tell that it holds, as structure.unchanged compares them; None where none do."""
+        owner = self.owner
+        if self.how in ("global", "missing") and type(owner) is dict:
+            return owner, {self.name: None if self.how == "missing" else owner.get(self.name, _MISSING)}
+        if self.how == "cell" and self.now() is not _MISSING:
+            return owner, (owner.cell_contents,)
+        if self.how == "contents" and type(owner) is list:
+            return owner, tuple(owner)
+        if self.how == "contents" and type(owner) is dict:
+            return owner, tuple([part for pair in owner.items() for part in pair])
+        if self.how == "contents" and type(owner).__module__ == "numpy" and owner.flags.c_contiguous:
+            return owner, as_bytes(owner)
+        return None
 
     def now(self) -> Any:
         """Return what is there now."""
