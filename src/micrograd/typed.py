@@ -83,6 +83,18 @@ class Minimum(Solution[X_co], Protocol[X_co]):
 
 
 class Zeros(Solution[X_co], Protocol[X_co]):
-    """What `least_squares` and `root` return: `fun` is the array of the numbers that the function gives at `x`."""
+    """What `root` returns: `fun` is the array of the numbers that the function gives at `x`."""
 
     fun: Any
+
+
+class Fit(Solution[X_co], Protocol[X_co]):
+    """What `least_squares` returns: `fun` is the array of the residuals at `x`, and `cost` half the sum of their squares."""
+
+    fun: Any
+    cost: float
+    jac: Any
+    grad: Any
+    optimality: float
+    active_mask: Any
+    njev: int | None

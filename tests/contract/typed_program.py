@@ -194,6 +194,7 @@ height: float = least.fun
 done: bool = minimize(lambda x: x * x, 1.0, method="BFGS", tol=1e-9).success
 named: dict[str, float] = minimize(lambda p: p["a"] ** 2, {"a": 1.0}).x
 fitted: list[float] = least_squares(lambda p: [p[0] - 1.0], [0.0]).x
+half_of_squares: float = least_squares(lambda p: [p[0] - 1.0], [0.0]).cost
 crossing: list[float] = root(lambda x: [x[0] - 1.0], [0.0]).x
 
 

@@ -22,7 +22,7 @@ from micrograd.solvers.implicit import at_solution
 from micrograd.tape.trace import is_tracing, peek
 from micrograd.transforms import grad, hvp, value_and_grad
 from micrograd.tree import NUMBER, as_floats, flatten, has_values, name_of, unflatten, wants_function
-from micrograd.typed import Minimum, P, Zeros
+from micrograd.typed import Fit, Minimum, P, Zeros
 
 K = TypeVar("K")
 X = TypeVar("X")
@@ -260,7 +260,7 @@ def _flat(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def least_squares(
     f: Callable[P, Any], x0: X, args: Any = (), *, kwargs: dict[str, Any] | None = None, **options: Any
-) -> Zeros[X]:
+) -> Fit[X]:
     """Minimise the sum of squares of the numbers that f returns, by `scipy.optimize.least_squares`, with a compiled Jacobian.
 
     >>> from micrograd import least_squares
@@ -271,7 +271,7 @@ def least_squares(
     optimize, problem = _optimize(), _Problem(f, x0, args, options, kwargs)
     residuals, slopes = _vector(problem)
     result = optimize.least_squares(residuals, problem.start, jac=slopes, **options)
-    found: Zeros[X]
+    found: Fit[X]
     if not problem.depends:
         found = problem.finish(result)
         return found
