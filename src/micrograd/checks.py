@@ -226,7 +226,7 @@ def _compiled_now(f: Any) -> Any:
     """The same jitted function, compiled in its first call."""
     from micrograd.compile.jit import compiled
 
-    return compiled(f.f, replace(f.options, wait=True), f.static)
+    return compiled(f.f, replace(f.options, wait=True), f.given)
 
 
 def _paths(shape: Shape) -> Iterator[tuple[int, str]]:

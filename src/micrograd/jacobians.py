@@ -12,7 +12,7 @@ from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from micrograd.transforms import Argnums, Call, Derived, grad
+from micrograd.transforms import Argnums, Call, Derived, grad, real_only
 from micrograd.tree import NUMBER, flatten, rebuild, size, unflatten
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ P = ParamSpec("P")
 
 
 def jacobian(
-    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, sparse: bool = False
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False, sparse: bool = False
 ) -> Callable[P, Any]:
     """The derivative of every result with respect to every number in the arguments argnums.
 
@@ -34,28 +34,35 @@ def jacobian(
     >>> jacobian(lambda x: [x[0] * x[1], x[1] ** 2])([2.0, 3.0])
     [[3.0, 2.0], [0.0, 6.0]]
     """
+    real_only(holomorphic)
     if sparse:
         return _sparse(f, argnums, has_aux)
     return _jacobian(f, argnums, has_aux, jacobian, None)
 
 
-def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
+def jacfwd(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
+) -> Callable[P, Any]:
     """The jacobian by forward sweeps, one for each number in the arguments: for few inputs and many results.
 
     >>> from micrograd import jacfwd
     >>> jacfwd(lambda t: [t, t**2, t**3])(2.0)
     [1.0, 4.0, 12.0]
     """
+    real_only(holomorphic)
     return _jacobian(f, argnums, has_aux, jacfwd, True)
 
 
-def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
+def jacrev(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
+) -> Callable[P, Any]:
     """The jacobian by reverse sweeps, one for each result: for many inputs and few results.
 
     >>> from micrograd import jacrev
     >>> jacrev(lambda x: [x[0] * x[1] * x[2]])([2.0, 3.0, 4.0])
     [[12.0, 8.0, 6.0]]
     """
+    real_only(holomorphic)
     return _jacobian(f, argnums, has_aux, jacrev, False)
 
 
@@ -99,7 +106,7 @@ def _laid_on_each_other(rows: list[Any], dimensions: tuple[int, ...]) -> Any:
 
 
 def hessian(
-    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, sparse: bool = False
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False, sparse: bool = False
 ) -> Callable[P, Any]:
     """The second derivatives of f: the jacobian of its gradient.
 
@@ -107,7 +114,7 @@ def hessian(
     >>> hessian(lambda x: x[0] ** 2 * x[1])([2.0, 3.0])
     [[6.0, 4.0], [4.0, 0.0]]
     """
-    return jacobian(grad(f, argnums, has_aux), argnums, has_aux, sparse=sparse)
+    return jacobian(grad(f, argnums, has_aux, holomorphic=holomorphic), argnums, has_aux, sparse=sparse)
 
 
 def sparse_jacobian(f: Callable[P, Any], argnums: int = 0) -> SparseJacobian:

@@ -403,6 +403,10 @@ def signbit(x: Any) -> bool:
     return bool(copysign(1.0, x) < 0.0)
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def _as_list(xs: Iterable[Any]) -> list[Any] | tuple[Any, ...]:
     return xs if isinstance(xs, (list, tuple)) else list(xs)
 

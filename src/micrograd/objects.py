@@ -26,7 +26,7 @@ from types import (
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.tree import NUMBER, Shape, fixed, has, is_array
+from micrograd.tree import NUMBER, Remake, Shape, fixed, has, is_array
 
 # What cannot change: it is told apart by its value or its identity alone.
 CONSTANT = (
@@ -60,28 +60,6 @@ class Held:
 
     def __hash__(self) -> int:
         return id(self.x) >> 4
-
-
-class Remake:
-    """How to make an object like another: its class, and the names of its attributes."""
-
-    __slots__ = ("cls", "names")
-
-    def __init__(self, cls: type, names: tuple[str, ...]) -> None:
-        self.cls, self.names = cls, names
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Remake) and (other.cls, other.names) == (self.cls, self.names)
-
-    def __hash__(self) -> int:
-        return hash((self.cls, self.names))
-
-    def rebuild(self, values: list[Any]) -> Any:
-        """An object with these attributes, made without running its __init__."""
-        found: Any = self.cls.__new__(self.cls) if self.cls is SimpleNamespace else object.__new__(self.cls)
-        for name, x in zip(self.names, values):
-            object.__setattr__(found, name, x)
-        return found
 
 
 def flatten_object(x: Any, leaves: list[Any]) -> Shape:

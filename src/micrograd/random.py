@@ -77,6 +77,7 @@ def uniform(key: Any, low: Any = 0.0, high: Any = 1.0, *, draw: Any = 0, row: An
     `draw` counts the draws of one row, `row` the rows of a batch (a column of `numpy.arange(rows)` under vmap); both are whole
     numbers from 0 on. The derivatives with respect to low and high are those of low + (high - low)·u.
     """
+    _one_number("uniform", low, high)
     u = _from_0(draw, _fraction(key, row, _checked(draw, "draw"), "row"))
     if type(low) in (int, float) and low == 0.0 and type(high) in (int, float):
         return u if high == 1.0 else high * u
@@ -99,6 +100,7 @@ def normal(key: Any, mean: Any = 0.0, std: Any = 1.0, *, draw: Any = 0, row: Any
     >>> spread.grad == normal(key(0), draw=5)
     True
     """
+    _one_number("normal", mean, std)
     z = _from_0(draw, engine.apply(_NORMAL, _checked(key, "key"), _checked(row, "row"), _checked(draw, "draw")))
     if type(mean) in (int, float) and mean == 0.0:
         return z if type(std) in (int, float) and std == 1.0 else std * z
@@ -107,6 +109,17 @@ def normal(key: Any, mean: Any = 0.0, std: Any = 1.0, *, draw: Any = 0, row: Any
 
 def _fraction(key: Any, row: Any, draw: Any, name: str) -> Any:
     return engine.apply(_PHILOX, _checked(key, "key"), _checked(row, name), draw)
+
+
+def _one_number(name: str, *settings: Any) -> None:
+    """Refuse the shape that NumPy's and JAX's functions take."""
+    for x in settings:
+        if isinstance(x, (tuple, list)):
+            raise TypeError(
+                f"random.{name} draws one number, and {x!r} is not a number but a shape\n"
+                f"  Write [random.{name}(key, draw=i) for i in range(n)] for n numbers; "
+                f"vmap(lambda i: random.{name}(key, draw=i))(numpy.arange(n)) is an array of them."
+            )
 
 
 def _is_plain(x: Any) -> bool:

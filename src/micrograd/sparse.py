@@ -105,7 +105,7 @@ class SparseJacobian:
                 f"argnums={argnum!r}: a sparse Jacobian is taken with respect to one argument; give its number"
             )
         self.f, self.argnum, self.options = f, argnum, options
-        self.kernel: Any = None if options is None else compiled(_entries(f, argnum), options, ())
+        self.kernel: Any = None if options is None else compiled(_entries(f, argnum), options)
         self.known: dict[tuple[bytes, bytes], Pattern] = {}  # of compiled paths, by their index arrays
         self.traced: list[tuple[Tape, Pattern]] = []  # of the latest eager calls
         self.last: Pattern | None = None

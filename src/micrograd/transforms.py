@@ -6,8 +6,8 @@
     >>> grad(grad(lambda x: x ** 4))(2.0)
     48.0
 
-Arguments and results are numbers, Values, NumPy arrays, or nested lists, tuples and dicts of them; a gradient has the
-structure of the argument. Numbers in give numbers out; where a Value comes in (or was captured), a Value comes out, so
+Arguments and results are numbers, Values, NumPy arrays, or nested lists, tuples, dicts and dataclasses of them; a gradient has
+the structure of the argument. Numbers in give numbers out; where a Value comes in (or was captured), a Value comes out, so
 that transforms nest. Each run is written down as a tape and the tape is differentiated: the op table is all that is needed.
 """
 
@@ -231,7 +231,7 @@ def _numbers_in(i: int, a: Any, shape: Shape) -> None:
         if x is a:
             raise TypeError(
                 f"argument {i} is a {type(a).__name__}, which holds no numbers to differentiate by: numbers, Values, arrays, "
-                "and lists, tuples and dicts of them do; argnums says which arguments are meant"
+                "and lists, tuples, dicts and dataclasses of them do; argnums says which arguments are meant"
             )
 
 
@@ -267,13 +267,27 @@ class Derived:
         return by_name(self, f) or (transform, (f, *how))
 
 
-def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
+def real_only(holomorphic: bool) -> None:
+    """Refuse derivatives with respect to complex numbers."""
+    if holomorphic:
+        raise TypeError(
+            "holomorphic=True: derivatives are taken with respect to real numbers, of real results\n"
+            "  Write the function on the real and the imaginary part: f'(z) of u + v*1j is du/dx + dv/dx*1j."
+        )
+
+
+def value_and_grad(
+    f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
+) -> Callable[P, tuple[R, Any]]:
     """The value of f and its gradient with respect to the arguments argnums, in one call.
+
+    holomorphic is there for JAX's signature: only False is taken, since derivatives are those of real functions.
 
     >>> from micrograd import value_and_grad
     >>> value_and_grad(lambda x, y: x * x * y, argnums=(0, 1))(3.0, 2.0)
     (18.0, (12.0, 9.0))
     """
+    real_only(holomorphic)
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, argnums, has_aux)
@@ -284,14 +298,18 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
     return Derived(value_and_gradient, value_and_grad, f, argnums, has_aux)
 
 
-def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
+def grad(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
+) -> Callable[P, Any]:
     """The gradient of f with respect to the arguments argnums; with has_aux, f and the new function both return (result, aux).
+
+    holomorphic is there for JAX's signature: only False is taken, since derivatives are those of real functions.
 
     >>> from micrograd import grad
     >>> grad(lambda p: p["a"] * p["b"] ** 2)({"a": 2.0, "b": 3.0})
     {'a': 9.0, 'b': 12.0}
     """
-    both = value_and_grad(f, argnums, has_aux)
+    both = value_and_grad(f, argnums, has_aux, holomorphic=holomorphic)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, g = both(*args, **kwargs)
@@ -329,15 +347,21 @@ def jvp(
     return results
 
 
-def linearize(f: Callable[P, R], *primals: Any) -> tuple[R, Callable[..., R]]:
+@overload
+def linearize(f: Callable[P, R], *primals: Any, has_aux: Literal[False] = False) -> tuple[R, Callable[..., R]]: ...
+@overload
+def linearize(f: Callable[P, Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]: ...
+def linearize(f: Callable[P, Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The result of f at primals, and its derivative there as a linear function of the tangents; f itself runs once.
+
+    With has_aux, f returns (result, aux), and aux is the third item of the result.
 
     >>> from micrograd import linearize
     >>> y, push = linearize(lambda x: x**3, 2.0)
     >>> y, push(1.0), push(10.0)
     (8.0, 12.0, 120.0)
     """
-    call = Call(f, primals, {}, tuple(range(len(primals))), False)
+    call = Call(f, primals, {}, tuple(range(len(primals))), has_aux)
     shape, count = call.trace.shape, size(call.trace.shape)
     result = unflatten(shape, iter(call.run(call.trace.tape)))
     tape, seeds = call.trace.tape.with_inputs(sum(len(span) for span in call.wrt))
@@ -351,7 +375,8 @@ def linearize(f: Callable[P, R], *primals: Any) -> tuple[R, Callable[..., R]]:
         flatten(tangents, flat)
         return unflatten(shape, iter(call.run(swept, tuple(flat))[count:]))
 
-    return result, push
+    results: tuple[Any, ...] = call.with_aux(result, push)
+    return results
 
 
 @overload

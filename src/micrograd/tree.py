@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from math import prod
 from numbers import Number, Real
+from types import SimpleNamespace
 from typing import Any
 
 from micrograd.engine import Value
@@ -19,6 +20,38 @@ Shape = tuple[Any, ...]
 NUMBER: Shape = ("*",)
 _PLAIN = {float, int, Value}
 _NUMBERS = {float, int}
+
+
+class Remake:
+    """How to make an object like another: its class, and the names of its attributes."""
+
+    __slots__ = ("cls", "names")
+
+    def __init__(self, cls: type, names: tuple[str, ...]) -> None:
+        self.cls, self.names = cls, names
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Remake) and (other.cls, other.names) == (self.cls, self.names)
+
+    def __hash__(self) -> int:
+        return hash((self.cls, self.names))
+
+    def rebuild(self, values: list[Any]) -> Any:
+        """An object with these attributes, made without running its __init__."""
+        found: Any = self.cls.__new__(self.cls) if self.cls is SimpleNamespace else object.__new__(self.cls)
+        for name, x in zip(self.names, values):
+            object.__setattr__(found, name, x)
+        return found
+
+
+class Record(Remake):
+    """How to make a dataclass like another: by its constructor where that computes something, else from its fields alone."""
+
+    def rebuild(self, values: list[Any]) -> Any:
+        """A dataclass with these fields."""
+        if not hasattr(self.cls, "__post_init__") or any(type(x) is _Written for x in values):
+            return super().rebuild(values)
+        return self.cls(**dict(zip(self.names, values)))
 
 
 def is_array(x: Any) -> bool:
@@ -109,7 +142,50 @@ def flatten(x: Any, leaves: list[Any], other: Callable[[Any, list[Any]], Shape] 
             import numpy
 
             return flatten(numpy.asarray(x), leaves)
-    return fixed(x) if other is None else other(x, leaves)
+    if other is None:
+        return _record(x, leaves) if hasattr(type(x), "__dataclass_fields__") else fixed(x)
+    return other(x, leaves)
+
+
+def _record(x: Any, leaves: list[Any]) -> Shape:
+    """The shape of a dataclass: fields hold numbers, but one that is declared as an int, a bool or a text configures it.
+
+    A dataclass that cannot be made again from its fields alone holds no numbers.
+    """
+    cls = type(x)
+    declared = [f for f in sys.modules["dataclasses"].fields(x) if f.init]
+    names = tuple([f.name for f in declared])
+    computes = hasattr(cls, "__post_init__")
+    if not all(has(x, name) for name in names) or (not computes and getattr(x, "__dict__", {}).keys() - set(names)):
+        return fixed(x)
+    numbers: list[Any] = []
+    parts = [(f.type in _CONFIGURING, getattr(x, f.name)) for f in declared]
+    shape: Shape = (
+        "object",
+        Record(cls, names),
+        tuple([fixed(a) if apart else flatten(a, numbers) for apart, a in parts]),
+    )
+    if computes and not _is_made_again(x, shape, numbers):
+        return fixed(x)
+    leaves.extend(numbers)
+    return shape
+
+
+def _is_made_again(x: Any, shape: Shape, numbers: list[Any]) -> bool:
+    """Whether the constructor gives a dataclass with the attributes of this one."""
+    found: list[list[Any]] = []
+    try:
+        for one in (x, unflatten(shape, iter(numbers))):
+            names = {*getattr(one, "__dict__", {}), *[f.name for f in sys.modules["dataclasses"].fields(one)]}
+            held: list[Any] = []
+            parts = [(name, flatten(getattr(one, name), held)) for name in sorted(names)]
+            found.append([parts, [v._data if isinstance(v, Value) else v for v in held]])
+    except Exception:  # of the constructor, or an attribute that is not there
+        return False
+    return found[0] == found[1]
+
+
+_CONFIGURING = (int, bool, str, "int", "bool", "str")
 
 
 def without_bools(x: Any) -> Any:
@@ -122,6 +198,9 @@ def without_bools(x: Any) -> Any:
         return type(x)(*[without_bools(item) for item in x])
     if isinstance(x, dict):
         return {key: without_bools(item) for key, item in x.items()}
+    if hasattr(type(x), "__dataclass_fields__") and not hasattr(type(x), "__post_init__"):
+        names = tuple([f.name for f in sys.modules["dataclasses"].fields(x)])
+        return Record(type(x), names).rebuild([without_bools(getattr(x, name)) for name in names])
     return x
 
 
@@ -268,4 +347,9 @@ def map_values(x: Any, change: Callable[[Value], Any]) -> Any:
     if is_array(x) and x.dtype == object:
         shape: Shape = "array", x.shape
         return unflatten(shape, iter([map_values(item, change) for item in x.ravel()]))
+    if hasattr(type(x), "__dataclass_fields__"):
+        leaves: list[Any] = []
+        shape = flatten(x, leaves)
+        if shape[0] == "object":
+            return unflatten(shape, iter([map_values(item, change) for item in leaves]))
     return x

@@ -12,6 +12,7 @@ from micrograd import Value, engine
 from micrograd.compile.signature import (
     Fixed,
     Known,
+    Static,
     lay_flat,
     layout_of,
     split_method,
@@ -61,13 +62,13 @@ def two(a, b, /, c, *, d=0):
     [((0,), (0,), {"a"}), ((1, 2), (1, 2), {"b", "c"}), ((-1,), (2,), {"c"}), ((-3,), (0,), {"a"}), ((), (), set())],
 )
 def test_static_arguments_are_counted_from_the_front(numbers, front, names):
-    assert static_arguments(two, numbers) == (front, names)
+    assert static_arguments(two, Static(numbers, ())) == (front, names)
 
 
 @pytest.mark.parametrize("number", [3, -4])
 def test_a_static_argument_that_is_not_there_is_an_error(number):
     with pytest.raises(ValueError, match=f"static_argnums has {number}, but two takes 3 arguments"):
-        static_arguments(two, (number,))
+        static_arguments(two, Static((number,), ()))
 
 
 def test_static_arguments_of_functions_that_take_any_or_do_not_say():
@@ -78,7 +79,7 @@ def test_static_arguments_of_functions_that_take_any_or_do_not_say():
         return x
 
     silent.__signature__ = "what inspect cannot read"
-    assert static_arguments(many, (5,)) == static_arguments(silent, (5,)) == ((5,), set())
+    assert static_arguments(many, Static((5,), ())) == static_arguments(silent, Static((5,), ())) == ((5,), set())
 
 
 class Scaled:

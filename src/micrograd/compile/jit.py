@@ -29,8 +29,10 @@ from micrograd.compile.point import PointVariant
 from micrograd.compile.protocol import Compiled, CompiledModel, Model, P, R
 from micrograd.compile.python_kernel import PythonKernel
 from micrograd.compile.signature import (
+    NOTHING,
     Fixed,
     Known,
+    Static,
     lay_flat,
     layout_of,
     numbers_in,
@@ -54,10 +56,10 @@ from micrograd.tree import NUMBER, Shape, flatten, name_of, not_told_apart, unfl
 class Jit:
     """A compiled function: call it as the function it was made from. `tape`, `source` and `explain` show what runs."""
 
-    def __init__(self, f: Callable[..., Any], options: Options, static_argnums: tuple[int, ...] = ()) -> None:
+    def __init__(self, f: Callable[..., Any], options: Options, static: Static = NOTHING) -> None:
         functools.update_wrapper(self, f, updated=())  # type: ignore[arg-type]
-        self.f, self.options, self.given = f, options, static_argnums
-        self.static, self.static_names = static_arguments(f, static_argnums) if static_argnums else ((), set())
+        self.f, self.options, self.given = f, options, static
+        self.static, self.static_names = static_arguments(f, static) if any(static) else ((), set())
         self.unbound, self.bound = split_method(f)
         if self.bound:  # static arguments are counted without it
             self.static = tuple([n + 1 if n >= 0 else n for n in self.static])
@@ -426,21 +428,25 @@ class Jit:
 @overload
 def jit(
     f: Model[P, R], *, exact: bool = False, fastmath: bool = False, wait: bool = False,
-    float32: bool = False, width: int | None = None, static_argnums: int | tuple[int, ...] = (), backend: str = "llvm",
+    float32: bool = False, width: int | None = None, static_argnums: int | tuple[int, ...] = (),
+    static_argnames: str | tuple[str, ...] = (), backend: str = "llvm",
 ) -> CompiledModel[P, R]: ...  # fmt: skip
 @overload
 def jit(
     f: Callable[P, R], *, exact: bool = False, fastmath: bool = False, wait: bool = False,
-    float32: bool = False, width: int | None = None, static_argnums: int | tuple[int, ...] = (), backend: str = "llvm",
+    float32: bool = False, width: int | None = None, static_argnums: int | tuple[int, ...] = (),
+    static_argnames: str | tuple[str, ...] = (), backend: str = "llvm",
 ) -> Compiled[P, R]: ...  # fmt: skip
 @overload
 def jit(
     f: None = None, *, exact: bool = False, fastmath: bool = False, wait: bool = False,
-    float32: bool = False, width: int | None = None, static_argnums: int | tuple[int, ...] = (), backend: str = "llvm",
+    float32: bool = False, width: int | None = None, static_argnums: int | tuple[int, ...] = (),
+    static_argnames: str | tuple[str, ...] = (), backend: str = "llvm",
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...  # fmt: skip
 def jit(
     f: Callable[..., Any] | None = None, *, exact: bool = False, fastmath: bool = False, wait: bool = False,
-    float32: bool = False, width: int | None = None, static_argnums: int | tuple[int, ...] = (), backend: str = "llvm",
+    float32: bool = False, width: int | None = None, static_argnums: int | tuple[int, ...] = (),
+    static_argnames: str | tuple[str, ...] = (), backend: str = "llvm",
 ) -> Any:  # fmt: skip
     """Compile a function of numbers: plain scalar Python, branches and loops included.
 
@@ -450,6 +456,7 @@ def jit(
       background, and the calls before it is ready are interpreted: they may differ in the last bits, unless exact.
     - static_argnums: arguments that configure the function, such as a number of steps, and are neither differentiated nor
       batched. The function is compiled once for each of their values.
+    - static_argnames: the same, by the names of the arguments.
     - float32, width: for rows, as in jit(vmap(f), float32=True): see vmap.
     - backend: what compiles and runs it.
 
@@ -458,15 +465,11 @@ def jit(
     9.0
     """
     options = Options(exact, fastmath, float32, width, wait, backend)
-    static = tuple(static_argnums) if isinstance(static_argnums, (tuple, list)) else (static_argnums,)
-    if not all(isinstance(n, int) for n in static):
-        raise TypeError(
-            f"static_argnums={static_argnums!r}: it must be the number of an argument, counted from 0, or a tuple of them"
-        )
+    static = Static.of(static_argnums, static_argnames)
     return (lambda g: compiled(g, options, static)) if f is None else compiled(f, options, static)
 
 
-def compiled(f: Callable[..., Any], options: Options, static: tuple[int, ...]) -> Any:
+def compiled(f: Callable[..., Any], options: Options, static: Static = NOTHING) -> Any:
     """What jit makes of a function."""
     wants_function(f, "compile")
     if hasattr(f, "_with_options"):  # vmap(f)

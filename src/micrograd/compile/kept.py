@@ -10,6 +10,7 @@ from typing import Any
 
 from micrograd.compile.jit import Jit, compiled
 from micrograd.compile.options import Options
+from micrograd.compile.signature import NOTHING
 from micrograd.transforms import Derived
 
 PLACE = "_micrograd_kept"  # the attribute of a function
@@ -45,7 +46,7 @@ def kept(f: Callable[..., Any], name: str, transform: Transform | None = None) -
     with _lock:
         if name not in store.made:
             made = f if transform is None else transform(f)
-            store.made[name] = compiled(made, options, () if jitted is None else jitted.given)
+            store.made[name] = compiled(made, options, NOTHING if jitted is None else jitted.given)
         return store.made[name]
 
 

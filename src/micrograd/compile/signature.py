@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
 from micrograd import engine
 from micrograd.engine import Value
@@ -73,22 +73,52 @@ class Fixed:
         self.x = x
 
 
-def static_arguments(f: Any, numbers: tuple[int, ...]) -> tuple[tuple[int, ...], set[str]]:
+class Static(NamedTuple):
+    """Which arguments are static: by number, as static_argnums says, and by name."""
+
+    numbers: tuple[int, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, numbers: Any, names: Any) -> Static:
+        """What the options static_argnums and static_argnames say; each may be one, or several."""
+        by_number = tuple(numbers) if isinstance(numbers, (tuple, list)) else (numbers,)
+        if not all(isinstance(n, int) for n in by_number):
+            raise TypeError(
+                f"static_argnums={numbers!r}: it must be the number of an argument, counted from 0, or a tuple of them"
+            )
+        by_name = tuple(names) if isinstance(names, (tuple, list)) else (names,)
+        if not all(isinstance(name, str) for name in by_name):
+            raise TypeError(f"static_argnames={names!r}: it must be the name of an argument, or a tuple of names")
+        return cls(by_number, by_name)
+
+
+NOTHING = Static((), ())
+
+
+def static_arguments(f: Any, static: Static) -> tuple[tuple[int, ...], set[str]]:
     """Static arguments by number, counted from the front, and by the names under which they may be given."""
     from inspect import Parameter, signature
 
+    numbers, names = static
     try:
         parameters = list(signature(f).parameters.values())
     except (TypeError, ValueError):  # a function written in C that does not say
-        return numbers, set()
-    if any(p.kind is Parameter.VAR_POSITIONAL for p in parameters):
-        return numbers, set()
+        return numbers, set(names)
+    kinds = [p.kind for p in parameters]
+    known = {p.name for p in parameters if p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)}
+    for name in names:
+        if name not in known and Parameter.VAR_KEYWORD not in kinds:
+            raise ValueError(f"static_argnames has {name!r}, but the arguments of {name_of(f)} are {', '.join(known)}")
     places = [p for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
+    by_name = tuple([i for i, p in enumerate(places) if p.name in names])
+    if Parameter.VAR_POSITIONAL in kinds:
+        return (*numbers, *by_name), set(names)
     for n in numbers:
         if not -len(places) <= n < len(places):
             raise ValueError(f"static_argnums has {n}, but {name_of(f)} takes {len(places)} arguments")
-    front = tuple(n % len(places) for n in numbers)
-    return front, {places[n].name for n in front}
+    front = tuple(dict.fromkeys([n % len(places) for n in numbers] + list(by_name)))
+    return front, {places[n].name for n in front}.union(names)
 
 
 def split_method(f: Any) -> tuple[Any, tuple[Any, ...]]:

@@ -20,7 +20,7 @@ class Traced:
     def __init__(self, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
         f = getattr(f, "f", f) if getattr(f, "kernel", None) is f else f  # jit(f): what it was made from
         _one_by_one(f, args)
-        owner = Jit(f, Options(), ())
+        owner = Jit(f, Options())
         shape, leaves = owner._flat(args, {})
         self.name, self.leaves = name_of(f), leaves
         found = owner._trace(shape, leaves)

@@ -344,7 +344,7 @@ def _refuse_frozen(f: Any, shape: Shape, texts: list[str]) -> None:
             raise TraceError(
                 f"{name_of(f)} returns a {type(x).__name__}, so it cannot be compiled\n"
                 "  It is traced and then replayed, so later calls would return this object with its first numbers.\n"
-                "  Return numbers in lists, tuples, named tuples, dicts or NumPy arrays, and build the object outside."
+                "  Return numbers in lists, tuples, dicts, dataclasses or NumPy arrays, and build the object outside."
             )
 
 
