@@ -29,6 +29,7 @@ MAX_FLAT = 600  # nodes up to which all are drawn at once; larger graphs are wal
 STAGE = ("special", "ops", "numbers", "texts", "dom", "graph", "orders", "judge", "bugs", "session", "groups",
          "compact", "panzoom", "beside", "picture", "minimap", "transport", "question", "sentence", "stage")  # fmt: skip
 THEATRE = (
+    "draws",
     "rules",
     "program",
     "training",
@@ -40,7 +41,8 @@ THEATRE = (
     "opened",
     "theatre",
 )  # after STAGE
-WATCH = (*STAGE, *THEATRE, "help", "watch")
+PLAYGROUND = ("formula", "datasets", "blueprint", "playground")
+WATCH = (*STAGE, *THEATRE, *PLAYGROUND, "help", "watch")
 EDITOR = ("codemirror", "editor")  # codemirror.js is bundled by `make editor`, and small already
 BENCH = (*EDITOR, *STAGE, "progress", "python", "bench")
 COURSE = (*STAGE, *THEATRE, "leaves", "diagnose", "slope", "progress", "tasks", "drill", "help", "course")

@@ -78,6 +78,21 @@ def scene(
     return made
 
 
+def rules() -> dict[str, dict[str, Any]]:
+    """The optimizers of the playground, packed as those of a scene."""
+    one = [Value(0.0)]
+    return {
+        "sgd": _optimizer(optim.SGD(one, lr=0.1), one),
+        "momentum": _optimizer(optim.SGD(one, lr=0.1, momentum=0.9), one),
+        "adam": _optimizer(optim.Adam(one, lr=0.1), one),
+    }
+
+
+# Every op of which the playground makes a graph.
+PLAYGROUND = frozenset({"abs", "add", "dot", "gelu", "logsumexp", "mean", "mul", "neg", "relu", "sigmoid", "silu", "sin",
+                        "softplus", "sub", "sum", "tanh"})  # fmt: skip
+
+
 def used(scenes: list[dict[str, Any]]) -> frozenset[str]:
     """The ops that the page needs for these scenes."""
     graphs = [graph for one in scenes for graph in (*one["graphs"], one["penalty"]) if graph]

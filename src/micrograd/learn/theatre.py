@@ -13,7 +13,7 @@ from micrograd.errors import MicrogradError
 from micrograd.learn import audience, page, texts
 from micrograd.learn.record import Record
 from micrograd.learn.saved import SavedPage
-from micrograd.learn.scene import scene, used
+from micrograd.learn.scene import PLAYGROUND, rules, scene, used
 from micrograd.learn.scenes import presets
 from micrograd.optim import Optimizer
 
@@ -95,7 +95,8 @@ class Theatre(SavedPage):
             ran = {"record": self.record.whole(PAGE)} if len(self.record) > 1 else {}
             scenes = [{**self.scene, **ran}, *scenes]
         words = {key: entry for key, entry in texts.current().items() if key in WORDS}
-        return {"scenes": scenes, "first": scenes[0]["key"], "texts": words, "ideas": texts.lesson()["ideas"]}
+        play = {"scenes": scenes, "first": scenes[0]["key"], "texts": words, "ideas": texts.lesson()["ideas"]}
+        return play | ({"optimizers": rules()} if self._scenes else {})
 
     def page(self, live: str = "") -> str:
         """The whole page; `live` is where the local server sends the steps."""
@@ -103,7 +104,9 @@ class Theatre(SavedPage):
         if live:  # the steps come by themselves
             play["scenes"][0].pop("record", None)
             play["live"] = live
-        script = page.module(used(play["scenes"]), page.WATCH).replace("export default{render};\n", page._START)
+        script = page.module(used(play["scenes"]) | PLAYGROUND, page.WATCH).replace(
+            "export default{render};\n", page._START
+        )
         title = f"micrograd watch · {play['scenes'][0]['title'] or 'moons'}"
         return page.document(play, script, page.style("page", "theatre"), title, "'self'" if live else "'none'")
 

@@ -147,7 +147,9 @@ export function createConductor(acts, spark) {
       loss: now.loss ?? NaN,
       accuracy: now.accuracy === null ? "" : percent(now.accuracy),
       m: String(grads.length),
+      b: String(training.batch ? training.batch.reduce((sum, one) => sum + one, 0) : n),
     };
+    const kind = scene.regression && at === "forward" ? "_numbers" : training.batch && at === "backward" ? "_batch" : "";
     const shown = at === "start" && training.at > 0 ? "update" : at;
     const lost = ["backward", "update"].includes(shown) ? grads.filter((g) => !Number.isFinite(g)).length : 0;
     said.dataset.phase = { forward: "forward", backward: "backward" }[shown] ?? "start";
@@ -161,7 +163,7 @@ export function createConductor(acts, spark) {
           ? t("theatre.stuck", facts)
           : lost
           ? t("theatre.tell_lost", { ...facts, lost: String(lost) })
-          : t(`theatre.tell_${shown}`, { ...facts, ...largest(training), rule: scene.optimizer.name }),
+          : t(`theatre.tell_${shown}${kind}`, { ...facts, ...largest(training), rule: scene.optimizer.name }),
       ),
     );
     const text = playing ? "" : `${phase.textContent}. ${line.textContent}`;

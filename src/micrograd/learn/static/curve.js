@@ -6,7 +6,7 @@ import { t } from "./texts.js";
 const W = 360,
   H = 200,
   SMALL = 120,
-  LEFT = 40,
+  LEFT = 50,
   BOTTOM = 22,
   TOP = 8,
   RIGHT = 10;
@@ -16,7 +16,8 @@ const MOST = 400; // points that a line is drawn with
 export function createCurve() {
   const loss = s("path", { class: "line loss" }),
     accuracy = s("path", { class: "line accuracy" });
-  const later = s("path", { class: "line loss later" }),
+  const tested = s("path", { class: "line tested" }),
+    later = s("path", { class: "line loss later" }),
     here = s("path", { class: "here" }),
     spot = s("circle", { class: "spot", r: 4.5 });
   const labels = s("g", { class: "labels" }),
@@ -27,6 +28,7 @@ export function createCurve() {
     frame,
     later,
     accuracy,
+    tested,
     loss,
     here,
     spot,
@@ -50,12 +52,14 @@ export function createCurve() {
     const { steps, at } = training,
       { loss: now, accuracy: share } = steps[at];
     const losses = steps.map((step) => step.loss),
-      known = losses.filter((x) => Number.isFinite(x) && x !== null);
+      kept = steps.map((step) => step.tested ?? null),
+      known = [...losses, ...kept].filter((x) => Number.isFinite(x) && x !== null);
     const scale = lossScale(known),
       last = Math.max(1, steps.length - 1);
     const x = (k) => LEFT + ((W - LEFT - RIGHT) * k) / last,
       y = (v) => H - BOTTOM - (H - BOTTOM - TOP) * scale.share(v);
     loss.setAttribute("d", path(losses, 0, at, x, y));
+    tested.setAttribute("d", path(kept, 0, at, x, y));
     later.setAttribute("d", path(losses, at, steps.length - 1, x, y));
     accuracy.setAttribute(
       "d",
@@ -82,18 +86,20 @@ export function createCurve() {
       k: String(at),
       loss: now === null ? "—" : show(tidy(now)),
       accuracy: share === null ? "—" : percent(share),
+      tested: steps[at].tested === undefined ? "—" : show(tidy(steps[at].tested)),
+      right: steps[at].testedRight === undefined ? "—" : percent(steps[at].testedRight),
     };
+    const fact = (name, key, x_) =>
+      h("span", { class: "fact" }, h("span", { class: "quiet" }, t(`theatre.${key}`)), h("b", { class: name }, x_));
     put(
       told,
-      h("span", { class: "fact" }, h("span", { class: "quiet" }, t("theatre.loss")), h("b", { class: "loss" }, facts.loss)),
-      h(
-        "span",
-        { class: "fact" },
-        h("span", { class: "quiet" }, t("theatre.accuracy")),
-        h("b", { class: "accuracy" }, facts.accuracy),
-      ),
+      fact("loss", "loss", facts.loss),
+      training.scene.regression ? null : fact("accuracy", "accuracy", facts.accuracy),
+      training.tests.length ? fact("tested", "test_loss", facts.tested) : null,
+      training.tests.length && !training.scene.regression ? fact("tested-right", "test_accuracy", facts.right) : null,
     );
-    svg.setAttribute("aria-label", t("theatre.curve_read", facts));
+    const read = training.scene.regression ? "curve_read_numbers" : "curve_read";
+    svg.setAttribute("aria-label", [t(`theatre.${read}`, facts), training.tests.length ? t("theatre.curve_read_test", facts) : ""].join(" ").trim());
     histogram(training.grads);
   }
 

@@ -29,7 +29,8 @@ export function createNetwork(ears) {
   function open(run) {
     training = run;
     chosen = null;
-    const { network, shape } = run.scene;
+    const { network, shape, inputs } = run.scene,
+      nameOf = (i) => (inputs ? t(`theatre.playground.features.${inputs[i]}`) : `x${i}`);
     el.classList.toggle("empty", !network);
     put(faces);
     put(svg);
@@ -64,7 +65,7 @@ export function createNetwork(ears) {
     for (let i = 0; i < columns[0]; i++) {
       svg.append(
         s("rect", { class: "source", x: x(0) - size / 2, y: y(0, i) - 10, width: size, height: 20, rx: 6 }),
-        s("text", { class: "source-name", x: x(0), y: y(0, i) + 4.5, "text-anchor": "middle" }, `x${i}`),
+        s("text", { class: "source-name", x: x(0), y: y(0, i) + 4.5, "text-anchor": "middle" }, nameOf(i)),
       );
     }
     put(

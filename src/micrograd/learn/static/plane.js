@@ -6,6 +6,8 @@ import { t } from "./texts.js";
 const SIZE = 400; // units of the drawing, both ways
 const COARSE = 36,
   FINE = 72; // cells of the map, while the run plays and when it stands
+const APART = 16, // pixels between the points of a stroke
+  MOST_POINTS = 1000;
 const CLASS_COLOURS = ["data", "grad", "local", "bad", "good", "active"];
 const SHAPES = [
   "M0,-7A7,7 0 1 1 0,7A7,7 0 1 1 0,-7Z",
@@ -32,7 +34,8 @@ export function createPlane(ears) {
   const canvas = h("canvas", { class: "heat", width: FINE, height: FINE, "aria-hidden": "true" });
   const marks = s("g", { class: "marks" }),
     axes = s("g", { class: "axes", "aria-hidden": "true" });
-  const svg = s("svg", { class: "dots", viewBox: `0 0 ${SIZE} ${SIZE}`, role: "group" }, axes, marks);
+  const kept = s("g", { class: "kept", "aria-hidden": "true" });
+  const svg = s("svg", { class: "dots", viewBox: `0 0 ${SIZE} ${SIZE}`, role: "group" }, axes, kept, marks);
   const picture = h("div", { class: "picture", dir: "ltr" }, canvas, svg);
   const name = unique("tool"),
     tools = h("div", { class: "tools pick", role: "radiogroup", "aria-label": t("theatre.click_does") });
@@ -58,7 +61,7 @@ export function createPlane(ears) {
   function open(run) {
     training = run;
     const { points } = run.step,
-      columns = [0, 1].map((k) => points.map((point) => point.x[k]));
+      columns = [0, 1].map((k) => [...points, ...run.tests].map((point) => point.x[k]));
     const [low, high] = [Math.min, Math.max].map((pick) => columns.map((xs) => pick(...xs)));
     const middle = low.map((x, k) => (x + high[k]) / 2),
       wide = Math.max(high[0] - low[0], high[1] - low[1], 1e-9) * 1.24;
@@ -82,6 +85,11 @@ export function createPlane(ears) {
         label,
       );
     const classes = run.scene.classes.map((y, k) => choice(`add ${y}`, t("theatre.add_class", { c: show(y) }), symbol(k)));
+    kept.replaceChildren(...run.tests.map((point) => {
+      const [x, y] = place(point), kind = kindOf(point.y);
+      return s("path", { class: `shape hollow ${classColour(kind)}`, d: SHAPES[kind % SHAPES.length],
+        transform: `translate(${x.toFixed(1)},${y.toFixed(1)}) scale(0.8)`, ...toneOf(point.y) });
+    }));
     tools.replaceChildren(
       choice("open", t("theatre.open_graph"), null),
       ...classes,
@@ -102,7 +110,9 @@ export function createPlane(ears) {
   }
 
   /** @param {number} y */
-  const kindOf = (y) => Math.max(0, training.scene.classes.indexOf(y));
+  const kindOf = (y) => (training.scene.regression ? Number(y > 0) : Math.max(0, training.scene.classes.indexOf(y)));
+  /** A number as a target is paler the nearer it is to 0. @param {number} y */
+  const toneOf = (y) => (training.scene.regression ? { "fill-opacity": (0.2 + 0.8 * Math.min(1, Math.abs(y))).toFixed(2) } : {});
 
   /** Points as elements that can be focused, dragged and removed. */
   function dots() {
@@ -200,6 +210,7 @@ export function createPlane(ears) {
         one.dataset.point = String(k);
         shape.setAttribute("d", SHAPES[kind % SHAPES.length]);
         shape.setAttribute("class", `shape ${classColour(kind)}`);
+        for (const [name, x_] of Object.entries(toneOf(point.y))) shape.setAttribute(name, x_);
         const says = training.guesses?.[k],
           off = says !== undefined && says !== point.y;
         one.classList.toggle("off", off);
@@ -230,10 +241,24 @@ export function createPlane(ears) {
     drawn[Math.min(k, drawn.length - 1)]?.el.focus();
   }
 
-  svg.addEventListener("click", (event) => {
-    if (!tool.startsWith("add ") || event.target.closest(".dot")) return;
-    ears.onChange([...training.step.points, { x: spot(event), y: Number(tool.slice(4)) }], training.step.points.length);
+  /** @type {any} where the last point of a stroke was put */
+  let stroke = null;
+  svg.addEventListener("pointerdown", (event) => {
+    if (!tool.startsWith("add ") || event.target.closest(".dot") || event.button !== 0) return;
+    event.preventDefault();
+    svg.setPointerCapture(event.pointerId);
+    draw(event);
   });
+  svg.addEventListener("pointermove", (event) => {
+    if (stroke && Math.hypot(event.clientX - stroke.clientX, event.clientY - stroke.clientY) > APART) draw(event);
+  });
+  for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => { stroke = null; });
+  /** One more point of the chosen class, here; more of them while the pointer is dragged. @param {any} event */
+  function draw(event) {
+    stroke = event;
+    if (training.step.points.length >= MOST_POINTS) return;
+    ears.onChange([...training.step.points, { x: spot(event), y: Number(tool.slice(4)) }], training.step.points.length);
+  }
 
   /** A class's point in the middle, for those who add without a mouse. @param {number} y */
   function add(y) {

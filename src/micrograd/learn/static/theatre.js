@@ -4,7 +4,8 @@
 //   useTexts(texts, ideas);                                   // once per page, from texts.js
 //   const theatre = createTheatre(element, { scenes });       // scenes: as scene() in scene.py packs them
 //
-// Options: scenes, first (the key of the one to open), choose (false: no list of scenes), live (Python is training).
+// Options: scenes, first (the key of the one to open), choose (false: no list of scenes), live (Python is training),
+// playground (createPlayground of playground.js, for a network of the learner's own; the key of that scene is "playground").
 // In, by show(what), every field optional: scene (key), step, rate, zeroes, playing, speed, points ([[x, y], target] …),
 // neuron (its own boundary; null: the network's), point (its graph opens on the stage; null closes it).
 // feed(message) takes steps that Python has made, ended() says that there will be no more.
@@ -22,11 +23,13 @@ import { createRiddle } from "./riddle.js";
 import { t, text } from "./texts.js";
 import { Training } from "./training.js";
 
+const OWN = "playground"; // the key of the learner's own scene
 const PATIENCE = 12; // ms of one frame that go into steps, at least
 
 /**
  * @param {any} element
- * @param {{scenes: any[], first?: string, choose?: boolean, live?: any, parameters?: (k: number) => void}} options
+ * @param {{scenes: any[], first?: string, choose?: boolean, live?: any, parameters?: (k: number) => void,
+ *          playground?: (ears: any) => any}} options
  */
 export function createTheatre(element, options) {
   const { scenes } = options;
@@ -56,11 +59,15 @@ export function createTheatre(element, options) {
     step: () => act(() => training.next()),
     play: () => (playing ? pause() : start()),
     live: () => follow(!following),
+    playground: () => rebuild(),
     go: (k) => moveTo(k),
     speed: (n) => {
       speed = n;
     },
-    rate: (x) => act(() => training.setRate(x)),
+    rate: (x) => act(() => {
+      training.setRate(x);
+      if (training.scene.key === OWN) playground.keepRate(x);
+    }),
     zero: (on) =>
       act(() => {
         training.zeroes = on;
@@ -132,6 +139,7 @@ export function createTheatre(element, options) {
     onChange: (points) => {
       follow(false);
       training.setPoints(points);
+      if (training.scene.key === OWN) playground.own(points);
       draw(true);
       settle();
       say("points", { points });
@@ -149,8 +157,17 @@ export function createTheatre(element, options) {
   const choose = h(
     "select",
     { "aria-label": t("theatre.scene"), onchange: () => open(choose.value) },
+    options.playground && h("option", { value: OWN }, t("theatre.playground.title")),
     scenes.map((one) => h("option", { value: one.key }, titleOf(one))),
   );
+  const playground = options.playground?.({
+    onChange: () => {
+      const on = playing;
+      rebuild();
+      if (on) start();
+    },
+    onPlay: () => start(),
+  });
   const about = h("p", { class: "about" }),
     whisper = h("div", { class: "spoken", role: "status" }),
     planeSays = h("span", { class: "quiet small" });
@@ -174,8 +191,9 @@ export function createTheatre(element, options) {
   const acts3 = h(
     "div",
     { class: "acts" },
+    playground?.el,
     planeAct,
-    h("section", { class: "act network-act", "aria-label": t("theatre.network") }, heading("network"), network.el),
+    h("section", { class: "act network-act", "aria-label": t("theatre.network") }, heading("network"), playground?.layers, network.el),
     curveAct,
   );
   const opened = createOpened();
@@ -200,6 +218,7 @@ export function createTheatre(element, options) {
 
   /** Open another scene. @param {string} key */
   function open(key) {
+    if (key === OWN && playground) return rebuild();
     const found = scenes.find((one) => one.key === key);
     if (!found || (found === scene && training.scene === found && choose.value === key && training.opened)) return;
     pause();
@@ -208,10 +227,24 @@ export function createTheatre(element, options) {
     begin();
     say("scene", { scene: key });
   }
+  /** The network of the playground as it is set up now, from its first step. */
+  function rebuild() {
+    pause();
+    const other = scene.key !== OWN;
+    scene = playground.scene();
+    training = new Training(scene);
+    begin();
+    if (other) say("scene", { scene: OWN });
+  }
   function begin() {
     training.opened = true;
+    if (playground) {
+      playground.el.hidden = playground.layers.hidden = scene.key !== OWN;
+      el.classList.toggle("playing", scene.key === OWN);
+      if (scene.key === OWN) playground.settle();
+    }
     choose.value = scene.key;
-    const words = text(`theatre.scenes.${scene.key}`);
+    const words = scene.key === OWN ? text("theatre.playground") : text(`theatre.scenes.${scene.key}`);
     put(about, scene.about || words?.about || "");
     riddle.open(scene);
     el.classList.toggle("flat-data", scene.graphs[0].x.length === 2);
@@ -268,6 +301,7 @@ export function createTheatre(element, options) {
     const wide = element.clientWidth;
     el.classList.toggle("narrow", wide > 0 && wide < 640);
     el.classList.toggle("middling", wide >= 640 && wide < 1080);
+    if (wide > 0) playground?.arrange(wide >= 1080);
   });
   measure.observe(element);
   // The controls stay at the lower edge of the window; while they cover the curve, they show it small.
@@ -280,6 +314,7 @@ export function createTheatre(element, options) {
   const api = {
     el,
     acts,
+    playground,
     pause,
     get training() {
       return training;

@@ -1,6 +1,7 @@
 // One training run, step by step, with everything kept that a step needs: one can go back to any of them, and on from
 // there. Forward, backward and update are three calls, as they are three lines of a training loop.
 import { OPS } from "./ops.js";
+import { randomFrom, shuffled } from "./draws.js";
 import { Program } from "./program.js";
 import { RULES } from "./rules.js";
 
@@ -8,9 +9,11 @@ import { RULES } from "./rules.js";
  * A point of the data: its inputs and its target.
  * @typedef {{x: number[], y: number}} Point
  * One step: the parameters p and what their gradients g hold on arrival, the loss and the accuracy at p (null: not
- * computed yet), the points, what the optimizer keeps and for how many steps, and how the step after it was taken.
+ * computed yet), the same for the points that were kept back, the points, what the optimizer keeps and for how many steps,
+ * and how the step after it was taken.
  * @typedef {{p: Float64Array | null, g: Float64Array | null, loss: number | null, accuracy: number | null, points: Point[],
- *            kept: Float64Array[], age: number, rate: number | null, zeroed: boolean | null}} Step
+ *            kept: Float64Array[], age: number, rate: number | null, zeroed: boolean | null, tested?: number,
+ *            testedRight?: number}} Step
  */
 
 /** Numbers that are kept at most: 64 MB. Beyond, every second step forgets its parameters. */
@@ -25,6 +28,9 @@ export class Training {
     this.penalty = scene.penalty ? new Program(scene.penalty) : null;
     this.eyes = new Program(scene.graphs[0]); // for the plane: another number of rows than the data
     this.senses = new Program(scene.graphs[0]);
+    this.tests = (scene.tests ?? []).map(([x, y]) => ({ x, y }));
+    this.judges = this.tests.length ? scene.graphs.map((packed) => new Program(packed)) : [];
+    this.testParts = this.tests.length ? split(this.judges, this.tests) : null;
     const { optimizer } = scene;
     this.rule = RULES[optimizer.rule];
     this.rates = Array.isArray(scene.rate) ? scene.rate : [scene.rate];
@@ -74,35 +80,61 @@ export class Training {
     this.phase = "forward";
     if (this.known === step) return step.loss;
     this.known = step;
-    const losses = new Float64Array(points.length);
-    this.guesses = new Array(points.length);
-    let right = 0;
     this.parts = this.parts?.points === points ? this.parts : split(this.programs, points);
-    this.parts.each.forEach(({ rows, columns, targets }, k) => {
-      if (!rows.length) return;
-      const program = this.programs[k],
-        data = program.forward(this.parameters, columns, targets);
-      const read = (id, i) => data[id][data[id].length > 1 ? i : 0];
-      rows.forEach((r, i) => {
-        losses[r] = read(program.root, i);
-        this.guesses[r] = this.decides(program.packed.outputs.map((id) => read(id, i)));
-        if (this.guesses[r] === points[r].y) right += 1;
-      });
-    });
-    let loss = points.length ? OPS[this.scene.reduction].value(/** @type {any} */ (losses)) : NaN;
+    const found = this.measure(this.programs, this.parts);
+    this.guesses = found.guesses;
+    let { loss } = found;
     if (this.penalty) {
       const data = this.penalty.forward(this.parameters, [new Float64Array(1)], new Float64Array(1));
       loss += data[this.penalty.root][0];
     }
     step.loss ??= loss; // what Python measured stays
-    step.accuracy ??= points.length ? right / points.length : 0;
+    if (!this.scene.regression) step.accuracy ??= points.length ? found.right / points.length : 0;
+    if (this.testParts) {
+      const kept = this.measure(this.judges, this.testParts);
+      step.tested = kept.loss;
+      if (!this.scene.regression) step.testedRight = kept.right / this.tests.length;
+    }
     return step.loss;
+  }
+
+  /** The loss over some points, without the penalty, what the network says of each, and how often it is right.
+   * @param {Program[]} programs @param {any} parts */
+  measure(programs, { points, each }) {
+    const losses = new Float64Array(points.length), guesses = new Array(points.length);
+    let right = 0;
+    each.forEach(({ rows, columns, targets }, k) => {
+      if (!rows.length) return;
+      const program = programs[k],
+        data = program.forward(this.parameters, columns, targets);
+      const read = (id, i) => data[id][data[id].length > 1 ? i : 0];
+      rows.forEach((r, i) => {
+        losses[r] = read(program.root, i);
+        if (this.scene.regression) return;
+        guesses[r] = this.decides(program.packed.outputs.map((id) => read(id, i)));
+        if (guesses[r] === points[r].y) right += 1;
+      });
+    });
+    const loss = points.length ? OPS[this.scene.reduction].value(/** @type {any} */ (losses)) : NaN;
+    return { loss, right, guesses: this.scene.regression ? undefined : guesses };
+  }
+
+  /** Which points the gradient of this step is taken from: null for all of them. Each epoch has an order of its own, which
+   * follows from the seed, so that a step that is taken again is the same one. */
+  get batch() {
+    const size = this.scene.batch, n = this.step.points.length;
+    if (!size || size >= n) return null;
+    const each = Math.ceil(n / size), epoch = Math.floor(this.step.age / each), k = this.step.age % each;
+    const order = shuffled(Array.from({ length: n }, (_, r) => r), randomFrom(this.scene.seed * 1009 + epoch));
+    const taken = new Uint8Array(n);
+    for (const r of order.slice(k * size, (k + 1) * size)) taken[r] = 1;
+    return taken;
   }
 
   /** The gradient of every parameter, added to what was there unless it is set to zero first. */
   backward() {
     if (this.phase === "start") this.forward();
-    const { step, grads } = this,
+    const { step, grads, batch } = this,
       n = step.points.length,
       count = grads.length;
     if (this.zeroes) grads.fill(0);
@@ -113,7 +145,7 @@ export class Training {
         if (id >= 0) grads[k] += found[id][0];
       });
     }
-    const seed = this.scene.reduction === "mean" ? OPS.mean.partials[0](n) : 1;
+    const seed = this.scene.reduction === "mean" ? OPS.mean.partials[0](batch ? batch.reduce((sum, one) => sum + one, 0) : n) : 1;
     const { each, place, which } = this.parts;
     const found = this.programs.map((program, k) => (each[k].rows.length ? program.backward(seed) : []));
     const tables = this.programs.map((program, i) => program.packed.parameters.map((id) => found[i][id] ?? NOTHING));
@@ -121,6 +153,7 @@ export class Training {
       let sum = grads[k];
       for (let r = n - 1; r >= 0; r--) {
         // the last row first, as the engine goes back
+        if (batch && !batch[r]) continue;
         const column = tables[which[r]][k];
         if (column !== NOTHING) sum += column[place[r]];
       }

@@ -1,6 +1,8 @@
 // The theatre as a page of its own, as a live page that Python feeds, and as a notebook widget.
 import { button, h } from "./dom.js";
 import { listenToKeys } from "./help.js";
+import { decodeSetting, encodeSetting } from "./blueprint.js";
+import { createPlayground } from "./playground.js";
 import { createTheatre } from "./theatre.js";
 import { t, text, useTexts } from "./texts.js";
 
@@ -36,7 +38,8 @@ function dress(root, play, whole) {
     ),
     body,
   );
-  const theatre = createTheatre(body, { ...play, parameters: (k) => ask(k) });
+  const playground = play.optimizers && ((ears) => createPlayground(play.optimizers, ears));
+  const theatre = createTheatre(body, { ...play, playground, parameters: (k) => ask(k) });
   let ask = (k) => {};
   const { acts } = theatre,
     row = (keys, shown, does, action) => ({ keys, shown, does, action });
@@ -90,6 +93,7 @@ export function start(play) {
   const root = h("div", { class: "mg whole playhouse" });
   /** @type {any} */ (document.getElementById("micrograd")).append(root);
   const { theatre, told, onAsk } = dress(root, play, true);
+  if (play.optimizers) keepInAddress(theatre);
   if (!play.live) return;
   told.textContent = t("theatre.live_from");
   const source = new EventSource(play.live);
@@ -110,6 +114,37 @@ export function start(play) {
     theatre.feed(await answer.json());
     theatre.acts.go(k);
   });
+}
+
+/** The playground stands in the address: a link opens the same network on the same points, trained for as many steps.
+ * @param {any} theatre */
+function keepInAddress(theatre) {
+  let timer = 0, written = "";
+  const take = () => {
+    if (location.hash === written) return;
+    const setting = decodeSetting(location.hash);
+    if (!setting) return void (location.hash.length > 1 && theatre.show({ scene: location.hash.slice(1) }));
+    const step = Number(new URLSearchParams(location.hash.slice(1)).get("step") ?? 0);
+    theatre.playground.load(setting);
+    theatre.acts.playground();
+    if (step > 0) theatre.show({ step: Math.min(5000, Math.floor(step)) });
+  };
+  const write = () => {
+    const { scene, step } = theatre.state();
+    const found = scene === "playground" ? `${encodeSetting(theatre.playground.setting)}${step ? `&step=${step}` : ""}` : scene;
+    written = `#${found}`;
+    try {
+      history.replaceState(null, "", written);
+    } catch {
+      // a page inside of another one has no address of its own
+    }
+  };
+  take();
+  theatre.on("step", () => {
+    clearTimeout(timer);
+    timer = Number(setTimeout(write, 300));
+  });
+  addEventListener("hashchange", take);
 }
 
 /** As a widget: Python reads and drives what is in `names`, and sends the steps that it makes.
