@@ -28,6 +28,8 @@ PROMISES: list[tuple[str, str]] = [  # the promise, and "file::part of a test's 
     ("Gradients agree with PyTorch, with mpmath and with finite differences on random expressions.", "tests/engine/test_random.py::test_gradients_agree_with_mpmath"),
     ("Results follow IEEE 754: log(0) does not raise an exception, and no result is complex.", "tests/engine/test_ops.py::test_ieee_results"),
     ("`exact=True` gives the same bits as eager code, for values and gradients, at every tier and width.", "tests/compile/test_whole_table.py::test_a_point_at_every_tier"),
+    ("Sums over rows are added in one order, whatever the width of the processor's vectors is.", "tests/compile/test_sum_order.py::test_"),
+    ("Calls of `jit` have the same bits before and after the machine code is ready.", "tests/compile/test_tiers.py::test_machine_code_changes_no_bit"),
     ("The number of threads does not change any bit of a result.", "tests/compile/test_whole_table.py::test_the_number_of_threads_changes_no_bit"),
     ("Programs with loops, branches, early returns and captured state give the same results in every mode of execution.", "tests/contract/test_fuzz.py::test_programs_in_every_way"),
     ("The result of a program does not depend on earlier calls, on the order of rows, on batches or on which row came first, not even in the last bit, and also without `exact=True`.", "tests/stage/test_which_variant_takes_a_row.py::test_random_programs_in_random_histories"),
@@ -187,8 +189,7 @@ All of the following defects are fixed.
 - `type(x) is float` is false inside a traced function; a warning names the line. Use `isinstance(x, float)`, which works.
 - In eager code, `isinstance(Value(1.0), float)` is false, and so is `isinstance(Value(1.0), numbers.Real)`: that class requires equal
   numbers to have equal hashes, but Values are hashed by identity.
-- Without `exact=True` and `wait=True`, calls of `jit` before the machine code is ready are interpreted and round like eager code, so the
-  last bit of a result may change when the code is ready. With `wait=True` the first call compiles, and `vmap` always does so.
+- With `fastmath=True` and without `wait=True`, the last bits of a result may change when the machine code is ready.
 - If a batch takes more than 4,096 paths, its remaining rows run in Python, with a warning, and round like eager code. Their last bits may
   depend on the other rows of the batch.
 - Where compiling the paths of rows has cost 2.5 seconds more than it has saved, the rows that are left run in plain Python, with a

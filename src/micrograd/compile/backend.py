@@ -80,6 +80,7 @@ class Backend(Machine, Protocol):
 
 
 BLOCK = 2048  # rows that are summed together, in a fixed order; blocks are then added in their order
+SEGMENT = 256  # rows of a block: each segment is added in eight lanes (row mod 8; 16 of floats), and then lane by lane
 
 _backends: dict[str, Backend] = {}
 

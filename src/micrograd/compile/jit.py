@@ -228,9 +228,9 @@ class Jit:
     ) -> list[Any] | None:
         """The results of a variant that was just traced on these arguments; None where it does not hold for them."""
         guarded = found.staged and bool(found.tape.guards)  # staging has looked at no numbers, so the guards decide
-        computed = (
-            not wanted and not found.captured and found.sampled and not guarded
-        )  # the results, by the trace itself
+        plain = not wanted and not found.captured
+        # Whether the trace itself has computed the results, with the bits of machine code.
+        computed = plain and found.sampled and not guarded and variant.as_eager()
         try:
             if not new or wait or wanted or found.captured:
                 flat = variant.run(leaves, wanted, wait)
@@ -452,8 +452,8 @@ def jit(
 
     - exact: results equal those of eager code to the bit (slower: no vector functions, no fused multiply-add).
     - fastmath: allow rewrites that hold for real numbers, but not for nan, inf and -0.0.
-    - wait: compile in the first call, so that all calls give the same bits. Otherwise the function is compiled in the
-      background, and the calls before it is ready are interpreted: they may differ in the last bits, unless exact.
+    - wait: compile in the first call. Otherwise the function is compiled in the background, and the calls before it is
+      ready are interpreted, with the same bits (unless fastmath).
     - static_argnums: arguments that configure the function, such as a number of steps, and are neither differentiated nor
       batched. The function is compiled once for each of their values.
     - static_argnames: the same, by the names of the arguments.

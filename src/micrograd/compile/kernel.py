@@ -18,10 +18,12 @@ RESULT = Op("jit", lambda *_: 0.0, [], symbol="jit")  # the op that the result o
 class Kernel:
     """A tape, compiled for a goal. `code` runs it; it may be replaced by better code of the same bits."""
 
-    def __init__(self, tape: Tape, goal: Goal, why: str, wait: bool, name: str = "a function") -> None:
+    def __init__(
+        self, tape: Tape, goal: Goal, why: str, wait: bool, name: str = "a function", lowered: Tape | None = None
+    ) -> None:
         self.goal, self.why, self.name = goal, why, name
         with step(f"compiling {name}", wait) as seconds:
-            self._compile(tape, goal, wait)
+            self._compile(tape, goal, wait, lowered)
             self.seconds = seconds()
         told(
             lambda: (
@@ -30,9 +32,10 @@ class Kernel:
             )
         )
 
-    def _compile(self, tape: Tape, goal: Goal, wait: bool) -> None:
+    def _compile(self, tape: Tape, goal: Goal, wait: bool, lowered: Tape | None) -> None:
         backend = backends.find(goal.options.backend)
-        lowered = pipeline.lower(tape, goal, backend)
+        if lowered is None:
+            lowered = pipeline.lower(tape, goal, backend)
         self.instructions, self.outputs = lowered.size(), len(lowered.outputs)
         self.guarded = bool(lowered.guards)
         self.text = backend.text(lowered, goal)

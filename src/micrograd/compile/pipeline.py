@@ -93,7 +93,7 @@ def _expand(tape: Tape, goal: Goal, machine: Machine) -> Tape:
 
 
 def _contract(tape: Tape, goal: Goal, machine: Machine) -> Tape:
-    return passes.contract(tape) if machine.fuses() and len(tape) < TUNING.pack_rows else tape
+    return passes.contract(tape) if machine.fuses() else tape
 
 
 def _interleave(tape: Tape, goal: Goal, machine: Machine) -> Tape:
@@ -115,7 +115,7 @@ PASSES = [
     Pass("adjoint", _adjoint, lambda tape, goal: goal.gradient),
     Pass("expand", _expand),
     Pass("hoist", lambda tape, goal, machine: passes.hoist(tape)),
-    Pass("contract", _contract, lambda tape, goal: goal.rows and not (goal.options.exact or goal.options.fastmath)),
+    Pass("contract", _contract, lambda tape, goal: not (goal.options.exact or goal.options.fastmath)),
     Pass("prune", lambda tape, goal, machine: passes.prune(tape)),
 ]
 

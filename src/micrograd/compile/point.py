@@ -8,8 +8,8 @@ from typing import Any
 
 from micrograd import engine
 from micrograd.compile import backend as backends
-from micrograd.compile import worker
-from micrograd.compile.kernel import Kernel
+from micrograd.compile import pipeline, worker
+from micrograd.compile.kernel import RESULT, Kernel
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.variants import Variant
@@ -17,9 +17,38 @@ from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.observed import is_recording
 from micrograd.tape import interpret, passes
-from micrograd.tape.tape import INPUT
-from micrograd.tape.trace import Trace, user_depth
+from micrograd.tape.tape import INPUT, Tape
+from micrograd.tape.trace import Trace, peek, user_depth
 from micrograd.tree import as_floats
+
+
+class Interpreted:
+    """The tape of a kernel, run by the interpreter until there is machine code: with the same bits."""
+
+    def __init__(self, tape: Tape, captured: list[Value]) -> None:
+        self.tape, self.captured = tape, captured
+
+    def values(self, numbers: list[Any], params: Any) -> list[float] | None:
+        """The outputs, or None where a guard failed."""
+        try:
+            return [float(x) for x in interpret.run(self.tape, peek(numbers), peek(self.captured))]
+        except interpret.GuardFailed:
+            return None
+
+    def nodes(
+        self, numbers: list[Any], params: Any, inputs: list[Value], count: int, unread: bytes | None
+    ) -> list[Value] | None:
+        """The first `count` outputs as nodes over the inputs and the parameters, or None where a guard failed."""
+        found = self.values(numbers, params)
+        if found is None:
+            return None
+        over = [*inputs, *self.captured]
+        result = []
+        for k in range(count):
+            mine = range(k * len(over), (k + 1) * len(over))
+            read = [(x, found[count + i]) for x, i in zip(over, mine) if not (unread and unread[i])]
+            result.append(engine.node(found[k], RESULT, *zip(*read)) if read else Value(found[k]))
+        return result
 
 
 class PointVariant(Variant):
@@ -86,25 +115,49 @@ class PointVariant(Variant):
         gradient = bool(reached or self.trace.captured) and is_recording()
         goal = self.goal(wanted if gradient else None)
         kernel = self.kernels.get(goal)
-        if kernel is None:
-            if not engine.NATIVE:
-                return self.interpret(leaves)
-            if wait:
-                self.check(wanted)
-                kernel = self.compile(wanted if gradient else None, "it was called", True)
-            else:
-                self.compile_later(wanted if gradient else None, "it was called")
-                self._warn()
-                return self.interpret(leaves)
+        if kernel is None and engine.NATIVE and wait:
+            self.check(wanted)
+            kernel = self.compile(wanted if gradient else None, "it was called", True)
+        code: Any = self._interpreted(goal) if kernel is None else kernel.code
+        if kernel is None and engine.NATIVE:
+            self.compile_later(wanted if gradient else None, "it was called")
+            self._warn()
+        if code is None:
+            return self._run_eagerly(leaves)
         if not gradient:
-            flat = kernel.code.values(leaves, self.params)
+            flat = code.values(leaves, self.params)
             return self._finish(flat if flat is None or not connected else [Value(y) for y in flat], wanted)
         inputs = [leaves[i] for i in reached]
         count, unread = len(self.tape.outputs), self.unread(wanted)
-        return self._finish(kernel.code.nodes(leaves, self.params, inputs, count, unread), wanted)
+        return self._finish(code.nodes(leaves, self.params, inputs, count, unread), wanted)
 
     def interpret(self, leaves: list[Any]) -> list[Any] | None:
-        """The same without a kernel, with the results of eager code."""
+        """The results for plain numbers without a kernel, with its bits."""
+        code = self._interpreted(self.goal(None))
+        flat = None if code is None else code.values(leaves, self.params)
+        return self._run_eagerly(leaves) if code is None else None if flat is None else self.with_constants(flat)
+
+    def as_eager(self) -> bool:
+        """Whether a kernel has the bits of eager code, or there will never be one."""
+        return self.options.exact or self._interpreted(self.goal(None)) is None
+
+    def _interpreted(self, goal: Goal) -> Interpreted | None:
+        """The tape of a kernel that is not compiled yet, to be interpreted; None where there will never be one."""
+        if not engine.NATIVE:
+            return None
+        if goal in self.lowered:
+            tape = self.lowered[goal]
+        else:
+            try:
+                tape = pipeline.lower(self.tape, goal, backends.find(goal.options.backend))
+            except CompileError:  # the thread that compiles finds the same
+                tape = None
+            if goal not in self.kernels:
+                self.lowered[goal] = tape
+        return None if tape is None else Interpreted(tape, self.trace.captured)
+
+    def _run_eagerly(self, leaves: list[Any]) -> list[Any] | None:
+        """The same with the results of eager code."""
         try:
             return self.with_constants(interpret.run(self.tape, as_floats(leaves), self.trace.captured))
         except interpret.GuardFailed:

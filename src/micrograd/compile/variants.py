@@ -41,6 +41,7 @@ class Variant:
     def __init__(self, trace: Trace, tape: Tape | None = None) -> None:
         self.trace, self.tape = trace, trace.tape if tape is None else tape
         self.kernels: dict[Goal, Kernel] = {}
+        self.lowered: dict[Goal, Tape | None] = {}  # the tapes of kernels that are still to be compiled
         self.used = next(_clock)
         self.taken = False  # whether it has taken a row
         self._compiling = threading.RLock()
@@ -57,7 +58,9 @@ class Variant:
             with self._compiling:
                 found = self.kernels.get(goal)
                 if found is None:
-                    found = self.kernels[goal] = Kernel(self.tape, goal, why, wait, self.trace.name)
+                    lowered = self.lowered.get(goal)
+                    found = self.kernels[goal] = Kernel(self.tape, goal, why, wait, self.trace.name, lowered)
+                    self.lowered.pop(goal, None)
         return found
 
 

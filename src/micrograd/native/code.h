@@ -135,6 +135,8 @@ PyObject *plan_refill(PyObject *old, const int32_t **plan, const double *out);
 
 /* ---- rows.c: machine code over the rows of arrays; batch.c and row_call.c call it */
 
+#define SEGMENT_ROWS 256 /* rows of a group that are summed in lanes: eight segments of eight lanes are 64 sums that a GPU can add at once */
+#define LANES_BYTES 64   /* of the lanes of a sum: row i is added in lane i mod 8 (of floats, 16), however wide the vectors are */
 #define GROUP_ROWS 2048 /* 49 groups of 100,000 rows: cores get even shares, and 300 sums a group cost 1 % */
 
 typedef int (*BatchFunction)(void **, const void *, void **, int64_t, void *, uint8_t *, void *);

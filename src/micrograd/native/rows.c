@@ -86,7 +86,8 @@ static int is_direct(const Batch *b, const Column *c) { return c->stride == b->i
 /* How many rows are laid out as columns at a time: a multiple of every width. */
 static Py_ssize_t packed_rows(const Batch *b) {
     Py_ssize_t rows = b->n_columns ? PACK_BYTES / (b->n_columns * b->item) / 64 * 64 : PACK_ROWS;
-    return rows < 64 ? 64 : rows > PACK_ROWS ? PACK_ROWS : rows;
+    Py_ssize_t most = b->n_acc ? SEGMENT_ROWS : PACK_ROWS;
+    return rows < 64 ? 64 : rows > most ? most : rows;
 }
 
 /* Columns that lie side by side in each row, as in an array of rows: `columns` of them from `base`, with `pitch` bytes between two
@@ -156,8 +157,8 @@ static Py_ssize_t eights(const double *acc, Py_ssize_t n, double *sums) { return
 #endif
 
 /* The sums of lanes, for each of n accumulators: a tree, in which halves are added until one is left. */
-CLONES static void lanes_sums(const void *acc, Py_ssize_t n, Py_ssize_t width, Py_ssize_t item, double *sums) {
-    if (width == 8 && item == 8) { /* the usual case, written so that the compiler sees it whole */
+CLONES static void lanes_sums(const void *acc, Py_ssize_t n, Py_ssize_t item, double *sums) {
+    if (item == 8) { /* the usual case, written so that the compiler sees it whole */
         Py_ssize_t done = eights(acc, n, sums);
         const double *a = (const double *)acc + 8 * done;
         for (Py_ssize_t i = done; i < n; i++, a += 8) {
@@ -169,15 +170,17 @@ CLONES static void lanes_sums(const void *acc, Py_ssize_t n, Py_ssize_t width, P
         return;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        double lane[64];
-        const char *a = (const char *)acc + i * width * item;
-        Py_ssize_t filled = 0; /* there is at least one lane: a loop that says so gives no warning in GCC 16 */
-        do lane[filled] = item == 8 ? ((const double *)a)[filled] : (double)((const float *)a)[filled];
-        while (++filled < width);
-        for (Py_ssize_t half = width / 2; half >= 1; half /= 2)
-            for (Py_ssize_t k = 0; k < half; k++) lane[k] = lane[k] + lane[half + k];
+        double lane[16];
+        const float *a = (const float *)acc + 16 * i;
+        for (int k = 0; k < 16; k++) lane[k] = (double)a[k];
+        for (int half = 8; half >= 1; half /= 2)
+            for (int k = 0; k < half; k++) lane[k] = lane[k] + lane[half + k];
         sums[i] = lane[0];
     }
+}
+
+CLONES static void add_sums(double *restrict total, const double *restrict sums, Py_ssize_t n) {
+    for (Py_ssize_t i = 0; i < n; i++) total[i] += sums[i];
 }
 
 /* The first of some groups in a row, and where they end: neighbours, since rows are asked for ahead of time; fewer towards the
@@ -192,20 +195,21 @@ static Py_ssize_t batch_next(Batch *b, Py_ssize_t groups, Py_ssize_t *until) {
 }
 
 static void batch_groups(Batch *b, int calling) {
-    Py_ssize_t groups = (b->rows + GROUP_ROWS - 1) / GROUP_ROWS, vector = b->width * b->item;
+    Py_ssize_t groups = (b->rows + GROUP_ROWS - 1) / GROUP_ROWS, segment = b->n_acc ? SEGMENT_ROWS : GROUP_ROWS;
     int direct = 1;
     for (Py_ssize_t c = 0; c < b->n_columns; c++) direct = direct && is_direct(b, &b->columns[c]);
-    Py_ssize_t step = direct ? GROUP_ROWS : packed_rows(b);
+    Py_ssize_t step = direct ? segment : packed_rows(b);
     Py_ssize_t pitch = step * b->item + 64; /* an odd number of lines, so that columns do not fall on the same places of a cache */
-    size_t acc_bytes = (size_t)(b->n_acc * vector), pack_bytes = direct ? 0 : (size_t)(b->n_columns * pitch);
+    size_t acc_bytes = (size_t)b->n_acc * LANES_BYTES, part_bytes = (size_t)b->n_acc * sizeof(double), pack_bytes = direct ? 0 : (size_t)(b->n_columns * pitch);
     size_t pointers = (size_t)(b->n_columns + b->n_outs + 1) * sizeof(void *);
-    Workspace *space = workspace_take(acc_bytes + pack_bytes + (size_t)b->scratch_bytes + pointers + 256);
+    Workspace *space = workspace_take(acc_bytes + part_bytes + pack_bytes + (size_t)b->scratch_bytes + pointers + 256);
     if (space == NULL) {
         b->no_memory = 1;
         return;
     }
     char *acc = space->memory;
-    char *scratch = (char *)(((uintptr_t)(acc + acc_bytes) + 63) & ~(uintptr_t)63);
+    double *part = (double *)(acc + acc_bytes); /* the sums of a segment */
+    char *scratch = (char *)(((uintptr_t)(acc + acc_bytes + part_bytes) + 63) & ~(uintptr_t)63);
     char *packed = scratch + b->scratch_bytes;
     void **columns = (void **)(((uintptr_t)(packed + pack_bytes) + 15) & ~(uintptr_t)15), **outs = columns + b->n_columns;
     Py_ssize_t until = 0;
@@ -213,16 +217,20 @@ static void batch_groups(Batch *b, int calling) {
         if (group == until) group = batch_next(b, groups, &until);
         if (group >= groups || b->stop || b->no_memory || (calling && group % 4 == 0 && interrupted(b))) break;
         Py_ssize_t first = group * GROUP_ROWS, last = first + GROUP_ROWS < b->rows ? first + GROUP_ROWS : b->rows;
-        memset(acc, 0, acc_bytes);
-        for (Py_ssize_t from = first; from < last; from += step) {
-            Py_ssize_t n = last - from < step ? last - from : step;
-            lay_out(b, from, n, pitch, packed, columns);
-            for (Py_ssize_t o = 0; o < b->n_outs; o++) outs[o] = b->outs[o] + from * b->item;
-            uint8_t *bad = b->bad + from / b->width * ((b->width + 7) / 8);
-            if (batch_call(b, calling, columns, outs, n, acc, bad, scratch)) b->any_bad = 1;
-            if (b->stop || b->no_memory) break;
+        double *sums = b->sums + group * b->n_acc;
+        for (Py_ssize_t start = first; start < last && !b->stop && !b->no_memory; start += segment) {
+            Py_ssize_t end = start + segment < last ? start + segment : last;
+            memset(acc, 0, acc_bytes);
+            for (Py_ssize_t from = start; from < end && !b->stop && !b->no_memory; from += step) {
+                Py_ssize_t n = end - from < step ? end - from : step;
+                lay_out(b, from, n, pitch, packed, columns);
+                for (Py_ssize_t o = 0; o < b->n_outs; o++) outs[o] = b->outs[o] + from * b->item;
+                uint8_t *bad = b->bad + from / b->width * ((b->width + 7) / 8);
+                if (batch_call(b, calling, columns, outs, n, acc, bad, scratch)) b->any_bad = 1;
+            }
+            lanes_sums(acc, b->n_acc, b->item, start == first ? sums : part);
+            if (start != first) add_sums(sums, part, b->n_acc);
         }
-        lanes_sums(acc, b->n_acc, b->width, b->item, b->sums + group * b->n_acc);
     }
     workspace_return(space);
 }
@@ -269,10 +277,6 @@ static Py_ssize_t row_columns(const Py_buffer *v, int axis, char kind, Column *c
 
 CLONES static void scaled(double *restrict to, const double *restrict sums, double scale, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++) to[i] = sums[i] * scale;
-}
-
-CLONES static void add_sums(double *restrict total, const double *restrict sums, Py_ssize_t n) {
-    for (Py_ssize_t i = 0; i < n; i++) total[i] += sums[i];
 }
 
 /* A node: scale * sums[0] is its value, scale * sums[1:] are its partials with respect to the uniform Values. */

@@ -10,7 +10,6 @@ from micrograd.compile.cuda import device_array as device_array
 from micrograd.compile.cuda import driver as driver
 from micrograd.compile.cuda import functions, kernels, ptx, run
 from micrograd.compile.llvm import emit
-from micrograd.compile.llvm.build import Target
 from micrograd.compile.pipeline import Goal
 from micrograd.engine import Value
 from micrograd.errors import CompileError
@@ -41,7 +40,7 @@ class Cuda:
         return values
 
     def processor(self) -> dict[str, Any]:
-        """What the bits of a result depend on: the order of sums is that of this machine's vectors."""
+        """What the bits of a result depend on: they are those of a CPU."""
         return {"device": "cuda"}
 
     def text(self, tape: Tape, goal: Goal) -> Text:
@@ -51,9 +50,8 @@ class Cuda:
                 'backend="cuda" runs rows, and this is one point\n  Use vmap(f, device="cuda") for many rows at once.'
             )
         options = goal.options
-        width = Target.of(goal, tape).width
         plan = self._layout(tape, goal)
-        source, called = kernels.text(plan, options.exact, options.fastmath, width, bool(tape.guards), goal.reduced)
+        source, called = kernels.text(plan, options.exact, options.fastmath, bool(tape.guards), goal.reduced)
         other = sorted(name.removeprefix("mg_") for name in called if not functions.same_bits(name))
         note = f"on the device, the last bits of {', '.join(other)} may differ from those of the C library"
         return Text(ptx.from_llvm(source), notes=(note,) if other else ())
@@ -63,8 +61,8 @@ class Cuda:
 
     def compile(self, text: Text, tape: Tape, goal: Goal, level: int) -> Any:
         """What runs the text; the driver sees it at the first run, so that a text can be had on a machine without a GPU."""
-        width, plan = Target.of(goal, tape).width, self._layout(tape, goal)
-        return run.Rows(text.source, plan, width, bool(tape.guards), goal.reduced, goal.options.device)
+        plan = self._layout(tape, goal)
+        return run.Rows(text.source, plan, bool(tape.guards), goal.reduced, goal.options.device)
 
     def levels(self, text: Text, goal: Goal, wait: bool) -> tuple[int, int]:
         """There is one level."""

@@ -1,20 +1,20 @@
 """The LLVM text of the kernels that run rows on a GPU: one thread for each row, then the sums in the CPU's order.
 
 `rows` runs the tape for one row in each thread, and leaves its numbers in memory, column by column. Where results are summed,
-`lanes` adds up the rows of each lane of each block of 2,048 rows, one after the other, and `halves` adds the lanes of a block
-by halves. That is the order in which the CPU adds (native/rows.c), so no bit depends on the device, and there are neither
-atomic operations nor barriers: each number is written by one thread.
+`lanes` adds up the rows of each lane of each segment of 256 rows, one after the other, and `halves` adds the lanes of a segment
+by halves, and the segments of a block of 2,048 rows in their order. That is the order in which the CPU adds (native/rows.c), so
+no bit depends on the device, and there are neither atomic operations nor barriers: each number is written by one thread.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from micrograd.compile.backend import BLOCK
+from micrograd.compile.backend import BLOCK, SEGMENT
 from micrograd.compile.cuda import functions, single
 from micrograd.compile.llvm import chunk, module
 from micrograd.compile.llvm import math as inline
-from micrograd.compile.llvm.build import Target
+from micrograd.compile.llvm.build import LANES_BYTES, Target
 from micrograd.compile.llvm.chunk import Passed
 from micrograd.compile.schedule import split
 from micrograd.compile.tuning import TUNING
@@ -56,7 +56,8 @@ def layout(tape: Tape, float32: bool, exact: bool, reduced: bool) -> Layout:
         left, right, kept = tuple(range(len(tape.outputs))), (-1,) * len(tape.outputs), tape
     else:
         used = {a for op, args in zip(tape.ops, tape.args) if op not in SOURCES for a in args} | set(tape.guarded())
-        split_up = not exact and not tape.guards and len(tape.outputs) >= TUNING.tiled_sums
+        fused = not (exact or tape.guards or tape.has_regions()) and len(tape.outputs) >= TUNING.tiled_sums
+        split_up = fused and len(split.steps(tape)) <= TUNING.chunk  # where a CPU adds in tiles (llvm/tiled.py)
         numbers: dict[int, int] = {}
         pairs = []
         for o in tape.outputs:
@@ -124,7 +125,7 @@ class _Row(module._Regions):
         return r
 
 
-def text(plan: Layout, exact: bool, fastmath: bool, width: int, guarded: bool, reduced: bool) -> tuple[str, list[str]]:
+def text(plan: Layout, exact: bool, fastmath: bool, guarded: bool, reduced: bool) -> tuple[str, list[str]]:
     """Return the LLVM text of all kernels of a tape, and the elementary functions that it calls."""
     t = _Row(plan, exact, fastmath)
     passed = Passed(guarded_in=0 if plan.tape.guards else None)
@@ -170,7 +171,7 @@ def text(plan: Layout, exact: bool, fastmath: bool, width: int, guarded: bool, r
         f"{kept}  br label %done\ndone:\n  ret void\n}}",
     ]
     if reduced:
-        kernels += _sums(plan, kind, width, guarded, limit, declared)
+        kernels += _sums(plan, kind, guarded, limit, declared)
     return "\n".join([*kernels, *_once(declared), SPECIAL, "!0 = !{}", ""]), [*t.called]
 
 
@@ -195,8 +196,14 @@ def _once(declared: dict[str, str]) -> list[str]:
     return list(found)
 
 
-def _sums(plan: Layout, kind: str, width: int, guarded: bool, limit: str, declared: dict[str, str]) -> list[str]:
+def lanes(plan: Layout) -> int:
+    """Return how many lanes a sum has."""
+    return LANES_BYTES // plan.item
+
+
+def _sums(plan: Layout, kind: str, guarded: bool, limit: str, declared: dict[str, str]) -> list[str]:
     """The kernels that add up what the rows have left."""
+    width = lanes(plan)
     sums = len(plan.left)
     products = any(k >= 0 for k in plan.right)
     tables = [f"@mg_left = internal constant [{sums} x i32] [{', '.join(f'i32 {k}' for k in plan.left)}]"]
@@ -258,9 +265,9 @@ work:
   %lane = urem i64 %i, {width}
   %rest = udiv i64 %i, {width}
   %k = urem i64 %rest, {sums}
-  %block = udiv i64 %rest, {sums}
-  %begin = mul i64 %block, {BLOCK}
-  %stop = add i64 %begin, {BLOCK}
+  %segment = udiv i64 %rest, {sums}
+  %begin = mul i64 %segment, {SEGMENT}
+  %stop = add i64 %begin, {SEGMENT}
   %short = icmp ult i64 %stop, %n
   %end = select i1 %short, i64 %stop, i64 %n
   %row = add i64 %begin, %lane
@@ -282,18 +289,35 @@ store:
 done:
   ret void
 }}""",
-        f"""define ptx_kernel void @halves({READ} %from, i64 %count, {WRITTEN} %to) {limit} {{
+        f"""define ptx_kernel void @halves({READ} %from, i64 %segments, i64 %count, {WRITTEN} %to) {limit} {{
 entry:
 {NUMBER.format(threads=THREADS)}
   %mine = icmp ult i64 %i, %count
   br i1 %mine, label %work, label %done
 work:
-  %at = mul i64 %i, {width}
+  %k = urem i64 %i, {sums}
+  %block = udiv i64 %i, {sums}
+  %begin = mul i64 %block, {BLOCK // SEGMENT}
+  %stop = add i64 %begin, {BLOCK // SEGMENT}
+  %short = icmp ult i64 %stop, %segments
+  %end = select i1 %short, i64 %stop, i64 %segments
+  br label %add
+add:
+  %segment = phi i64 [ %begin, %work ], [ %next, %add ]
+  %old = phi double [ 0.0, %work ], [ %total, %add ]
+  %in = mul i64 %segment, {sums}
+  %number = add i64 %in, %k
+  %at = mul i64 %number, {width}
   %p0 = getelementptr {kind}, ptr addrspace(1) %from, i64 %at
 {chr(10).join(f"  %p{j} = getelementptr {kind}, ptr addrspace(1) %p0, i64 {j}" for j in range(1, width))}
 {chr(10).join(steps)}
+  %total = fadd double %old, {values[0]}
+  %next = add i64 %segment, 1
+  %more = icmp ult i64 %next, %end
+  br i1 %more, label %add, label %store
+store:
   %tp = getelementptr double, ptr addrspace(1) %to, i64 %i
-  store double {values[0]}, ptr addrspace(1) %tp, align 8
+  store double %total, ptr addrspace(1) %tp, align 8
   br label %done
 done:
   ret void

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from micrograd.compile.backend import BLOCK
+from micrograd.compile.backend import BLOCK, SEGMENT
 from micrograd.compile.cuda import driver as drivers
 from micrograd.compile.cuda.driver import Device, Memory, Module, OutOfDeviceMemory, Pointer
-from micrograd.compile.cuda.kernels import THREADS, Layout
+from micrograd.compile.cuda.kernels import THREADS, Layout, lanes
 from micrograd.engine import Value
 
 MOST_SCRATCH = 1 << 29  # bytes for what rows leave before it is summed; more rows are done in slices
@@ -20,8 +20,8 @@ SHARE = 0.8  # of the device's free memory that one slice of rows may take
 class Rows:
     """The kernels of a tape, which a GPU gets when they are run for the first time."""
 
-    def __init__(self, ptx: str, plan: Layout, width: int, guarded: bool, reduced: bool, number: int) -> None:
-        self.ptx, self.plan, self.width, self.guarded, self.reduced = ptx, plan, width, guarded, reduced
+    def __init__(self, ptx: str, plan: Layout, guarded: bool, reduced: bool, number: int) -> None:
+        self.ptx, self.plan, self.guarded, self.reduced = ptx, plan, guarded, reduced
         self.number = number
         self._module: Module | None = None
         self._lock = threading.Lock()
@@ -166,11 +166,13 @@ class _Call:
 
     def _sum(self, out: int, rows: int, flags: int, sums: Any, room: Any) -> None:
         owner = self.owner
-        numbers = sums.size
-        lanes, to = room(numbers * owner.width * owner.plan.item), room(numbers * 8)
-        stride, count = ctypes.c_int64(rows), ctypes.c_int64(numbers * owner.width)
-        self._launch("lanes", count.value, [Pointer(out), stride, Pointer(flags), stride, count, Pointer(lanes)])
-        self._launch("halves", numbers, [Pointer(lanes), ctypes.c_int64(numbers), Pointer(to)])
+        numbers, segments = sums.size, -(-rows // SEGMENT)
+        in_lanes = segments * sums.shape[1] * lanes(owner.plan)
+        parts, to = room(in_lanes * owner.plan.item), room(numbers * 8)
+        stride, count = ctypes.c_int64(rows), ctypes.c_int64(in_lanes)
+        self._launch("lanes", in_lanes, [Pointer(out), stride, Pointer(flags), stride, count, Pointer(parts)])
+        halves = [Pointer(parts), ctypes.c_int64(segments), ctypes.c_int64(numbers), Pointer(to)]
+        self._launch("halves", numbers, halves)
         self.device.download(sums, to)
 
     def _store(self, out: int, rows: int, outs: list[Any]) -> None:

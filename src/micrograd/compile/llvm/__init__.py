@@ -59,11 +59,11 @@ class LLVM:
     def levels(self, text: Text, goal: Goal, wait: bool) -> tuple[int, int]:
         """The first and the final level of optimization; a short text starts at the final one (see Tuning.long_text).
 
-        Level 0 fuses no products with sums, so it rounds as the others do only where nothing may be fused.
+        All levels give the same bits, except with fastmath, which lets LLVM rewrite sums.
         """
         if text.source.count("\n") <= TUNING.long_text:
             return 2, 2
-        return (0, 1) if goal.options.exact and not wait else (1, 1)
+        return (1, 1) if goal.options.fastmath or wait else (0, 1)
 
 
 backends.register(LLVM())

@@ -12,7 +12,7 @@ from typing import Any
 from micrograd import install
 from micrograd.compile import cache as cache_file
 from micrograd.compile import worker
-from micrograd.compile.pipeline import Goal
+from micrograd.compile.pipeline import Goal, many_sums
 from micrograd.compile.tuning import TUNING
 from micrograd.errors import CompileError
 from micrograd.tape.tape import SOURCES, Loop, Structural, Tape
@@ -39,6 +39,9 @@ def vector_name(function: str, operands: int, bits: int, float32: bool) -> str |
     return name if hasattr(library, name) else None
 
 
+LANES_BYTES = 64  # of a sum over rows (native/code.h): eight lanes of doubles, or sixteen of floats
+
+
 class Target:
     """What the text is written for: the number of rows at a time, the precision, and the width of vectors in bits."""
 
@@ -57,6 +60,8 @@ class Target:
         bits, item = vector_bits(), 32 if options.float32 else 64
         vectors = 2 if tape is not None and waits(tape) else 1
         width = options.width or vectors * bits // item
+        if tape is not None and many_sums(tape, goal):  # in tiles, which have as many lanes as a sum has (tiled.py)
+            width = min(width, LANES_BYTES * 8 // item)
         return cls(width, options.float32, options.exact, options.fastmath, min(bits, max(width * item, 128)))
 
 

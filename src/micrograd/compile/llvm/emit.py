@@ -9,8 +9,7 @@ from functools import cache
 from typing import Any
 
 from micrograd.compile.llvm import library, philox
-from micrograd.compile.llvm.build import Target, fuses
-from micrograd.compile.tuning import TUNING
+from micrograd.compile.llvm.build import LANES_BYTES, Target, fuses
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder, Ref
 from micrograd.tape.decisions import decisions
@@ -59,10 +58,8 @@ class Text:
         self.tape, self.target, self.reduced = tape, target, reduced
         self.float32 = target.float32
         self.scalar = "float" if target.float32 else "double"
-        # At one point, LLVM fuses what it will; over rows, that is decided on the tape (passes/contract.py).
-        on_tape = not point and len(tape) < TUNING.pack_rows
-        self.F = "" if target.exact else "fast " if target.fastmath else "" if on_tape else "contract "
-        self.fused_sums = on_tape and not (target.exact or target.fastmath) and fuses()
+        self.F = "fast " if target.fastmath else ""  # what is fused is decided on the tape (passes/contract.py)
+        self.fused_sums = not (target.exact or target.fastmath) and fuses()
         self.item = 4 if target.float32 else 8
         self.shape(None if point else target.width)
         self.declared: dict[str, str] = {}
@@ -124,7 +121,7 @@ class Text:
         """How many bytes into its memory (scratch, params, inputs, constants, results) the value of a place, or ~k, lies."""
         if place < 0:
             k = ~place
-            return k * self.item if self.point else self.kinds[k] * (self.bytes if self.reduced[k] else 8)
+            return k * self.item if self.point else self.kinds[k] * (LANES_BYTES if self.reduced[k] else 8)
         op, args = self.tape.ops[place], self.tape.args[place]
         if op is CONST:
             return self.numbers[place] * self.item
@@ -275,12 +272,9 @@ class Text:
         if self.target.fastmath or self.target.exact:
             yield
             return
-        flags, places = self.F, list(places)
         self.one_by_one_calls = any(self.decides(p) for p in places)
-        if self.one_by_one_calls or not self.decided.unfused.isdisjoint(places):
-            self.F = ""
         yield
-        self.F, self.one_by_one_calls = flags, False
+        self.one_by_one_calls = False
 
     def decides(self, place: int) -> bool:
         """Whether a place decides something, and is rounded as eager code rounds it."""
@@ -371,14 +365,33 @@ class Text:
         self.line(f"call void @llvm.masked.store.{self.S}.p0({self.T} {x}, ptr {p}, i32 {self.item}, {self.B} %mask)")
 
     def add_up(self, p: str, x: str) -> None:
-        """Add a vector to a sum in memory."""
-        old, total = self.fresh(), self.fresh()
-        self.line(f"{old} = load {self.T}, ptr {p}, align {self.align}")
-        self.line(f"{total} = fadd {self.F}{self.T} {old}, {x}")
-        if self.masked or self.tape.guards:
-            new, total = total, self.fresh()
-            self.line(f"{total} = select {self.B} %keep, {self.T} {new}, {self.T} {old}")
-        self.line(f"store {self.T} {total}, ptr {p}, align {self.align}")
+        """Add a vector to a sum in memory, which has a fixed number of lanes: row i is added in lane i mod that number."""
+        lanes = LANES_BYTES // self.item
+        if self.width < lanes:
+            low, q = self.fresh(), self.fresh()
+            self.line(f"{low} = and i64 %i, {lanes - 1}")
+            self.line(f"{q} = getelementptr {self.scalar}, ptr {p}, i64 {low}")
+            p = q
+        width = min(self.width, lanes)
+        T, B, align = f"<{width} x {self.scalar}>", f"<{width} x i1>", min(self.item * width, LANES_BYTES)
+        for first in range(0, self.width, width):
+            part, keep = self.lanes_of(x, self.T, first, width), "%keep"
+            old, total = self.fresh(), self.fresh()
+            self.line(f"{old} = load {T}, ptr {p}, align {align}")
+            self.line(f"{total} = fadd {self.F}{T} {old}, {part}")
+            if self.masked or self.tape.guards:
+                keep = self.lanes_of(keep, self.B, first, width)
+                new, total = total, self.fresh()
+                self.line(f"{total} = select {B} {keep}, {T} {new}, {T} {old}")
+            self.line(f"store {T} {total}, ptr {p}, align {align}")
+
+    def lanes_of(self, x: str, kind: str, first: int, count: int) -> str:
+        """Some neighbouring lanes of a vector."""
+        if count == self.width:
+            return x
+        r, order = self.fresh(), ", ".join(f"i32 {k}" for k in range(first, first + count))
+        self.line(f"{r} = shufflevector {kind} {x}, {kind} poison, <{count} x i32> <{order}>")
+        return r
 
     def guard(self) -> str:
         """Whether all guards hold, as an i1; the lanes where they do."""

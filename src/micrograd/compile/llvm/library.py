@@ -35,7 +35,7 @@ def call(text: Text, function: str, operands: list[str]) -> str:
     if same is not None and wide and same.usable(text.target.bits):
         return str(same.call(text, *operands))
     scalar = text.scalar if function not in OURS else "double"
-    plain = " nobuiltin" if as_eager else ""  # else LLVM writes pow(x, 2) as x*x, which has other bits here and there
+    plain = "" if text.target.fastmath else " nobuiltin"  # else LLVM writes pow(x, 2) as x*x, which has other bits
     name = function + ("f" if scalar == "float" else "")
     declare = f"declare {scalar} @{name}({', '.join([scalar] * n)}) nounwind willreturn memory(none)"
     text.declared[declare] = declare

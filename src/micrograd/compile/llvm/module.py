@@ -10,7 +10,7 @@ from __future__ import annotations
 from micrograd.compile import pipeline
 from micrograd.compile.backend import Text as KernelText
 from micrograd.compile.llvm import arrays, build, chunk, entry, packed, regions, tiled
-from micrograd.compile.llvm.build import Target
+from micrograd.compile.llvm.build import LANES_BYTES, Target
 from micrograd.compile.llvm.chunk import Passed
 from micrograd.compile.llvm.emit import Text, attributes, spelled
 from micrograd.compile.llvm.nested import Memory, Nested
@@ -56,7 +56,7 @@ def text(tape: Tape, goal: Goal, target: Target | None = None) -> KernelText:
     schedule = split.steps(tape)
     if len(schedule) > TUNING.chunk:
         functions, scratch = _chunks(t, schedule)
-    elif pipeline.many_sums(tape, goal):
+    elif pipeline.many_sums(tape, goal) and target.width * t.item <= LANES_BYTES:
         functions, scratch = _tiles(t, schedule)
     else:
         functions, scratch = _one_chunk(t, schedule), 0

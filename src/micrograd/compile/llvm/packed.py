@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from micrograd.compile.llvm import reuse
-from micrograd.compile.llvm.build import Target
+from micrograd.compile.llvm.build import LANES_BYTES, Target
 from micrograd.compile.llvm.emit import attributes
 from micrograd.compile.llvm.rolled import Forms, Piece, together
 from micrograd.compile.llvm.vector import PackedText
@@ -20,6 +20,8 @@ from micrograd.compile.schedule.pack import PARAMS, Pack, Plan
 from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS
 from micrograd.tape.tape import Tape
+
+LANES = LANES_BYTES // 8
 
 
 def _functions(t: PackedText) -> tuple[list[str], list[str], list[str]]:
@@ -144,7 +146,7 @@ def rows_text(tape: Tape, target: Target, plan: Plan, reduced: list[bool]) -> tu
     at_in = -(-t.top // 8) * 64
     at_out = at_in + -(-tape.inputs // 8) * 64
     at_sums = at_out + -(-kinds[False] // 8) * 64
-    end = at_sums + 8 * room
+    end = at_sums + 8 * room * LANES
     cell = max(8, W) // 8  # bytes for the rows of a vector, a bit each
     fetch = """
   %column = getelementptr ptr, ptr %columns, i64 %fetchk
@@ -154,7 +156,7 @@ def rows_text(tape: Tape, target: Target, plan: Plan, reduced: list[bool]) -> tu
   %into = getelementptr double, ptr %in, i64 %fetchk
   store double %x, ptr %into, align 8"""
     add = """
-  %total = getelementptr <8 x double>, ptr %sums, i64 %addk
+  %total = getelementptr <8 x double>, ptr %of_lane, i64 %addk
   %part = getelementptr <8 x double>, ptr %out, i64 %addk
   %a = load <8 x double>, ptr %total, align 64
   %b = load <8 x double>, ptr %part, align 64
@@ -170,16 +172,22 @@ def rows_text(tape: Tape, target: Target, plan: Plan, reduced: list[bool]) -> tu
   store double %y, ptr %to, align 8"""
     # Sums go on from where an earlier call for rows of the same block ended, so that the length of a call changes no bit.
     begin = f"""
-  %lane_from = mul i64 %begink, {W}
-  %acc_from = getelementptr double, ptr %acc, i64 %lane_from
+  %acc_from = getelementptr double, ptr %acc, i64 %begink
   %s_from = load double, ptr %acc_from, align 8
-  %sum_from = getelementptr double, ptr %sums, i64 %begink
+  %sum_from_at = udiv i64 %begink, {LANES}
+  %lane_from = urem i64 %begink, {LANES}
+  %sums_from = mul i64 %lane_from, {room}
+  %place_from = add i64 %sums_from, %sum_from_at
+  %sum_from = getelementptr double, ptr %sums, i64 %place_from
   store double %s_from, ptr %sum_from, align 8"""
     hand_over = f"""
-  %sum = getelementptr double, ptr %sums, i64 %endk
+  %sum_at = udiv i64 %endk, {LANES}
+  %lane_at = urem i64 %endk, {LANES}
+  %sums_at = mul i64 %lane_at, {room}
+  %place_at = add i64 %sums_at, %sum_at
+  %sum = getelementptr double, ptr %sums, i64 %place_at
   %s = load double, ptr %sum, align 8
-  %lane0 = mul i64 %endk, {W}
-  %in_acc = getelementptr double, ptr %acc, i64 %lane0
+  %in_acc = getelementptr double, ptr %acc, i64 %endk
   store double %s, ptr %in_acc, align 8"""
     kernel = f"""declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 define i32 @kernel(ptr %columns, ptr %params, ptr %outs, i64 %n, ptr %acc, ptr %bad, ptr %memory) #0 {{
@@ -191,11 +199,14 @@ entry:
   call void @llvm.memset.p0.i64(ptr align 64 %out, i8 0, i64 {end - at_out}, i1 false)
 {before}
   br label %begin
-{_loop("begin", sums, "row", begin)}
+{_loop("begin", sums * LANES, "row", begin)}
 row:
   %i = phi i64 [ 0, %begintest ], [ %next, %after ]
   %found = phi i32 [ 0, %begintest ], [ %all, %after ]
   %more = icmp ult i64 %i, %n
+  %lane_now = urem i64 %i, {LANES}
+  %sums_now = mul i64 %lane_now, {room}
+  %of_lane = getelementptr double, ptr %sums, i64 %sums_now
   br i1 %more, label %fetch, label %end
 {_loop("fetch", tape.inputs, "work", fetch)}
 work:
@@ -222,7 +233,7 @@ broken:
 after:
   %next = add i64 %i, 1
   br label %row
-{_loop("end", sums, "done", hand_over)}
+{_loop("end", sums * LANES, "done", hand_over)}
 done:
   ret i32 %found
 }}

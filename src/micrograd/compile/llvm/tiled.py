@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from micrograd.compile.llvm import entry
-from micrograd.compile.llvm.build import Target
+from micrograd.compile.llvm.build import LANES_BYTES, Target
 from micrograd.compile.llvm.emit import Text
 from micrograd.compile.schedule.tiles import Tile
 
@@ -19,38 +19,56 @@ def text(t: Text, tiles: list[Tile], stride: int) -> str:
 
     An iteration adds two vectors; where their number is odd, the first iteration begins in its middle. With one vector an
     iteration there were more than the five that the processor predicts the end of, and each tile of 16 sums waited.
+
+    A sum has a fixed number of lanes. Where a vector has fewer of them, every second (fourth ...) vector is added in the same
+    ones, and these vectors are added one after the other: a turn of each tile.
     """
     t.lines = []
-    t.line(f"%size = mul i64 %count, {stride}")
-    t.line("%end = getelementptr i8, ptr %values, i64 %size")
-    t.line("%low = and i64 %count, 1")
-    t.line("%odd = icmp ne i64 %low, 0")
+    turns = LANES_BYTES // t.bytes
+    for turn in range(turns):
+        t.line(f"%over{turn} = add i64 %count, {turns - 1 - turn}")
+        t.line(f"%mine{turn} = udiv i64 %over{turn}, {turns}")
+        t.line(f"%size{turn} = mul i64 %mine{turn}, {stride * turns}")
+        t.line(f"%from{turn} = getelementptr i8, ptr %values, i64 {stride * turn}")
+        t.line(f"%end{turn} = getelementptr i8, ptr %from{turn}, i64 %size{turn}")
+        t.line(f"%low{turn} = and i64 %mine{turn}, 1")
+        t.line(f"%odd{turn} = icmp ne i64 %low{turn}, 0")
+        t.line(f"%none{turn} = icmp eq i64 %mine{turn}, 0")
     before = "entry"
-    for number, tile in enumerate(tiles):
+    for number, (tile, turn) in enumerate((tile, turn) for tile in tiles for turn in range(turns)):
         sums = tile.sums_of()
         first, second, after = f"first{number}", f"second{number}", f"after{number}"
+        if turn:
+            begin = f"begin{number}"
+            t.line(f"br i1 %none{turn}, label %past{number}, label %{begin}")
+            t.lines.append(f"{begin}:")
+            before = begin
         for k, (_, _, to) in enumerate(sums):
-            p = t.address("%acc", to * t.bytes)
+            p = t.address("%acc", to * LANES_BYTES + turn * t.bytes)
             t.line(f"%old{number}_{k} = load {t.T}, ptr {p}, align {t.align}")
-        t.line(f"br i1 %odd, label %{second}, label %{first}")
+        t.line(f"br i1 %odd{turn}, label %{second}, label %{first}")
         for half, other, name in ((first, second, "a"), (second, first, "b")):
             t.lines.append(f"{half}:")
             coming, going = f"%{'b' if name == 'a' else 'a'}", f"%{name}"
-            t.line(f"{going}at{number} = phi ptr [ %values, %{before} ], [ {coming}on{number}, %{other} ]")
+            t.line(f"{going}at{number} = phi ptr [ %from{turn}, %{before} ], [ {coming}on{number}, %{other} ]")
             for k in range(len(sums)):
                 old = f"[ %old{number}_{k}, %{before} ], [ {coming}{number}_{k}, %{other} ]"
                 t.line(f"{going}sum{number}_{k} = phi {t.T} {old}")
             _add(t, f"{going}at{number}", sums, f"{going}sum{number}_", f"{going}{number}_")
-            t.line(f"{going}on{number} = getelementptr i8, ptr {going}at{number}, i64 {stride}")
+            t.line(f"{going}on{number} = getelementptr i8, ptr {going}at{number}, i64 {stride * turns}")
             if name == "a":
                 t.line(f"br label %{second}")
-        t.line(f"%more{number} = icmp ne ptr %bon{number}, %end")
+        t.line(f"%more{number} = icmp ne ptr %bon{number}, %end{turn}")
         t.line(f"br i1 %more{number}, label %{first}, label %{after}")
         t.lines.append(f"{after}:")
         for k, (_, _, to) in enumerate(sums):
-            p = t.address("%acc", to * t.bytes)
+            p = t.address("%acc", to * LANES_BYTES + turn * t.bytes)
             t.line(f"store {t.T} %b{number}_{k}, ptr {p}, align {t.align}")
         before = after
+        if turn:
+            t.line(f"br label %past{number}")
+            t.lines.append(f"past{number}:")
+            before = f"past{number}"
     t.line("ret void")
     body = "\n".join(t.lines)
     return f"define internal void @tiles(ptr noalias %acc, ptr noalias %values, i64 %count) #0 {{\nentry:\n{body}\n}}\n"

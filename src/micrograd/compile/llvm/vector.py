@@ -230,16 +230,19 @@ class PackedText(Text):
         at = 0
         for length in how:
             self.loaded = {}
+            width = 2 if length == pack.FUSED else length
             for i, p in enumerate(packs):
                 self.lanes = len(p.roots)
-                x = [self.get((o, W)) for o in p.operands[at : at + length]]
-                with self.rounding(p.roots):
-                    term = x[0] if length == 1 else self.write("mul", *x)
-                    if at == 0:
-                        totals.append(term)
-                    else:
-                        totals[i] = self.write("add", totals[i], term)
-            at += length
+                x = [self.get((o, W)) for o in p.operands[at : at + width]]
+                if length == pack.FUSED:
+                    totals[i] = self.fma(x[0], x[1], totals[i])
+                    continue
+                term = x[0] if length == 1 else self.write("mul", *x)
+                if at == 0:
+                    totals.append(term)
+                else:
+                    totals[i] = self.write("add", totals[i], term)
+            at += width
         for p, total in zip(packs, totals):
             self.lanes = len(p.roots)
             self.names[self.key(p)] = total
@@ -252,6 +255,13 @@ class PackedText(Text):
     def write(self, op: str, *operands: str) -> str:
         r = self.fresh()
         self.line(f"{r} = " + OPS[op].llvm.format(*operands, T=self.T, F=self.F))
+        return r
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        """a·b + c, rounded once."""
+        r, declare = self.fresh(), f"declare {self.T} @llvm.fma.{self.S}({self.T}, {self.T}, {self.T})"
+        self.declared[declare] = declare
+        self.line(f"{r} = call {self.T} @llvm.fma.{self.S}({self.T} {a}, {self.T} {b}, {self.T} {c})")
         return r
 
     def guarded(self, status: str, compare: str, a: int, b: int, went: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from micrograd.compile.schedule.pack import ADD, MUL, Unit, units
+from micrograd.compile.schedule.pack import ADD, FMA, FUSED, MUL, Unit, units
 from micrograd.tape.builder import Builder
 from micrograd.tape.tape import Tape
 
@@ -57,12 +57,16 @@ def _grow(new: Builder, chains: list[Unit], roots: list[int], at: dict[int, int]
     totals: list[int] = []
     first = 0
     for length in chains[0][0]:
+        width = 2 if length == FUSED else length
         for i, (_, operands) in enumerate(chains):
-            over = [at[a] for a in operands[first : first + length]]
+            over = [at[a] for a in operands[first : first + width]]
+            if length == FUSED:
+                totals[i] = new.append(FMA, *over, totals[i])
+                continue
             term = over[0] if length == 1 else new.append(MUL, *over)
             if first == 0:
                 totals.append(term)
             else:
                 totals[i] = new.append(ADD, totals[i], term)
-        first += length
+        first += width
     at.update(zip(roots, totals))

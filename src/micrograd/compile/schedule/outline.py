@@ -75,8 +75,7 @@ def functions(
     known: dict[Any, Function] = {}
     operands: dict[Function, list[list[int]]] = {}
     calls = []
-    found = decisions(tape)
-    decided = found.places | found.unfused
+    decided = decisions(tape).places
     for number, chunk in enumerate(chunks):
         what, places = form(tape, reduced, chunk, live_out, decided)
         key = what, guarded_in is not None and number > guarded_in

@@ -4,7 +4,7 @@ A loop that a trace has unrolled (over the neurons of a layer, or the positions 
 iteration, over different places. Here the iterations are found again:
 
     unit    an instruction, or a chain of additions with the products that nothing else reads: a·b + c·d + e, term by term in
-            the order of the chain, so that no bit of the result changes
+            the order of the chain, so that no bit of the result changes; a term may be a product that is fused with its sum
     level   units of one kind that can be computed at a time, so that they do not depend on each other
     run     units of one level with the same operations over evenly spaced places: each operand is the same in all of them, or
             moves on by a fixed number of places; their results get consecutive places
@@ -26,7 +26,8 @@ from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS, Op
 from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
 
-ADD, MUL = OPS["add"], OPS["mul"]
+ADD, MUL, FMA = OPS["add"], OPS["mul"], OPS["fma"]
+FUSED = 3  # as the length of a term
 
 # Where things lie: a number for each place in scratch, among the params, the inputs and the constants.
 PARAMS, INPUTS, CONSTS = 1 << 40, 2 << 40, 3 << 40
@@ -41,7 +42,8 @@ class Scattered(tuple[int, ...]):
 
 Operand = Regular | Scattered
 
-# The op over its places; for a chain, in place of the op, the lengths of its terms: 1 is a place, 2 a product.
+# The op over its places; for a chain, in place of the op, the lengths of its terms: 1 is a place, 2 a product, and FUSED a
+# product that is added to the terms before it in one rounding.
 Unit = tuple[Any, tuple[int, ...]]
 Run = tuple[list[int], Any, list[Operand]]  # the places of the results, what is done, over what
 
@@ -83,38 +85,52 @@ def units(tape: Tape) -> dict[int, Unit]:
         op = ops[root]
         if taken[root] or op is CONST or op is PARAM or op is INPUT:
             continue
-        if op is not ADD:
+        if op is not ADD and op is not FMA:
             found[root] = op, _ordered(ops, args[root]) if op.commutative else args[root]
             continue
-        terms: list[int] = []
-        at: int | None = root
-        while at is not None:
-            a, b = args[at]
-            if ops[a] is ADD and uses[a] == 1 and len(terms) < TUNING.longest_chain:
-                at = a
-                terms.append(b)
-            elif ops[b] is ADD and uses[b] == 1 and len(terms) < TUNING.longest_chain:
-                at = b
-                terms.append(a)
+        terms: list[tuple[int, tuple[int, ...]]] = []  # their lengths and operands, the last one first
+        at = root
+        while at >= 0:
+            link = at
+            if ops[at] is FMA:
+                a, b, rest = args[at]
+                terms.append((FUSED, _ordered(ops, (a, b))))
+                at = rest if _goes_on(ops, uses, rest, terms) else -1
             else:
-                at = None
-                if (uses[b] == 1 and ops[b] is MUL, _rank(ops[b])) < (uses[a] == 1 and ops[a] is MUL, _rank(ops[a])):
-                    a, b = b, a
-                terms += [b, a]
-            if at is not None:
-                taken[at] = 1
-        shape = bytearray()
-        operands: list[int] = []
-        for t in reversed(terms):
-            if ops[t] is MUL and uses[t] == 1:
-                taken[t] = 1
-                operands += _ordered(ops, args[t])
-                shape.append(2)
-            else:
-                operands.append(t)
-                shape.append(1)
-        found[root] = bytes(shape), tuple(operands)
+                rest, b = args[at]
+                if not _goes_on(ops, uses, rest, terms) and _goes_on(ops, uses, b, terms):
+                    rest, b = b, rest
+                at = rest if _goes_on(ops, uses, rest, terms) else -1
+                if at < 0 and _first(ops, uses, b) < _first(ops, uses, rest):
+                    rest, b = b, rest
+                terms.append(_term(ops, args, uses, taken, b))
+            if at < 0:
+                terms.append(_term(ops, args, uses, taken, rest))
+            if link != root:
+                taken[link] = 1
+        terms.reverse()
+        found[root] = bytes([length for length, _ in terms]), tuple([a for _, operands in terms for a in operands])
     return dict(sorted(found.items()))
+
+
+def _goes_on(ops: Sequence[Op], uses: list[int], place: int, terms: list[Any]) -> bool:
+    """Whether a chain goes on with the sum at a place."""
+    return (ops[place] is ADD or ops[place] is FMA) and uses[place] == 1 and len(terms) < TUNING.longest_chain
+
+
+def _first(ops: Sequence[Op], uses: list[int], place: int) -> tuple[bool, int]:
+    """What decides which of two operands is the first term of a chain."""
+    return uses[place] == 1 and ops[place] is MUL, _rank(ops[place])
+
+
+def _term(
+    ops: Sequence[Op], args: Sequence[Any], uses: list[int], taken: bytearray, place: int
+) -> tuple[int, tuple[int, ...]]:
+    """A term of a chain, its length and operands: a place, or a product that nothing else reads."""
+    if ops[place] is MUL and uses[place] == 1:
+        taken[place] = 1
+        return 2, _ordered(ops, args[place])
+    return 1, (place,)
 
 
 def levels(all_units: dict[int, Unit]) -> list[list[int]]:
