@@ -39,7 +39,7 @@ def _functions(t: PackedText) -> tuple[list[str], list[str], list[str]]:
     forms = Forms()
     levels: list[tuple[list[Piece], list[tuple[Piece, list[Pack]]]]] = []
     for floor, strips in groupby(zip(t.plan.floors, t.plan.strips), key=itemgetter(0)):
-        t.floor = floor
+        t.floor, t.level = floor, len(levels)
         level = [strip for _, strip in strips]
         gathers = [forms.add(lines) for strip in level for lines in t.gathered_before(strip)]
         levels.append((gathers, [(forms.add(t.recorded(strip)), strip) for strip in level]))
@@ -73,7 +73,7 @@ def _functions(t: PackedText) -> tuple[list[str], list[str], list[str]]:
                 if len(t.lines) > TUNING.pack_lines:
                     close(kind, t.lines)
 
-    for gathers, level_strips in levels:
+    for t.level, (gathers, level_strips) in enumerate(levels):
         write(gathers, {})
         write([piece for piece, _ in level_strips], {id(piece): strip for piece, strip in level_strips})
     t.shape(None)

@@ -30,6 +30,10 @@ class PackedText(Text):
         self.loaded: dict[tuple[Operand, int, int], str] = {}  # what the instruction at hand has loaded
         # Collected operands and how many of their lanes -> where in scratch.
         self.kept: dict[tuple[Operand, int], int] = {}
+        # The level that is being written, and the first one at which each collected operand is there: a transposed square
+        # also keeps operands that an earlier level has collected for itself.
+        self.level = -1
+        self.since: dict[tuple[Operand, int], int] = {}
         packs = [p for strip in plan.strips for p in strip]
         self.wanted = Counter((o, len(p.roots)) for p in packs if len(p.roots) > 1 for o in p.operands)
         self.read = {pack.lane(o, j) for p in packs for o in p.operands for j in range(len(p.roots))}
@@ -140,6 +144,8 @@ class PackedText(Text):
     def collect(self, operand: Operand) -> str:
         """Gather the lanes of an operand one by one, and keep the vector for later uses. Parameters are gathered first."""
         key = operand, self.lanes
+        if self.since.get(key, self.level) > self.level:
+            return self.one_by_one(operand)
         if key not in self.kept:
             of_params = self.of_params(operand)
             if not of_params and self.wanted[key] == 1:
@@ -208,6 +214,7 @@ class PackedText(Text):
 
     def remember(self, operand: Operand, x: str) -> None:
         self.kept[operand, self.lanes] = self.top
+        self.since[operand, self.lanes] = -1 if self.of_params(operand) else self.level
         self.line(f"store {self.T} {x}, ptr {self.pointer(self.top)}, align 8")
         self.top += self.width
 
