@@ -56,7 +56,7 @@ def _course(app, exception):
         from micrograd.learn.course import site
 
         pyodide = ROOT / "node_modules" / "pyodide"
-        list(site.build(Path(app.outdir) / "course", pyodide if pyodide.exists() else None))
+        list(site.build(Path(app.outdir) / "course", pyodide if pyodide.exists() else None, "../"))
 
 
 def setup(app):

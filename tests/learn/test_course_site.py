@@ -65,9 +65,17 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_a_site_without_pyodide_has_no_workshop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn", "--site", str(tmp_path)]) == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"index.html", "explore.html", "watch.html"}
-    assert "workshop.html" not in (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert '"course":"index.html"' in (tmp_path / "explore.html").read_text(encoding="utf-8")
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "index.html",
+        "alive.html",
+        "course.html",
+        "explore.html",
+        "watch.html",
+    }
+    for name in ("index.html", "course.html"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "workshop.html" not in text and "console.html" not in text
+    assert '"course":"course.html"' in (tmp_path / "explore.html").read_text(encoding="utf-8")
     assert main(["learn", "--pyodide", "x"]) == 2
 
 

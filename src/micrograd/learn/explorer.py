@@ -79,7 +79,7 @@ class Explorer(SavedPage):
             "texts": {
                 key: words
                 for key, words in texts.current().items()
-                if key not in ("terminal", "theatre", "course", "bench")
+                if key not in ("terminal", "theatre", "course", "bench", "home", "console")
             },
             "ideas": texts.lesson()["ideas"],
         }

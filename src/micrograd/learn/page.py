@@ -45,6 +45,8 @@ PLAYGROUND = ("formula", "datasets", "blueprint", "playground")
 WATCH = (*STAGE, *THEATRE, *PLAYGROUND, "help", "watch")
 EDITOR = ("codemirror", "editor")  # codemirror.js is bundled by `make editor`, and small already
 BENCH = (*EDITOR, *STAGE, "progress", "python", "bench")
+CONSOLE = (*EDITOR, "special", "ops", "numbers", "texts", "dom", "python", "console")
+HOME = (*STAGE, "draws", "rules", "program", "training", "plane", "home")
 COURSE = (*STAGE, *THEATRE, "leaves", "diagnose", "slope", "progress", "tasks", "drill", "help", "course")
 MODULES = (*STAGE, "code", "leaves", "labs", "lesson", "expression", "link", "help", "app")
 

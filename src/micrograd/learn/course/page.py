@@ -44,7 +44,11 @@ def data(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str]
         "title": title,
         "chapters": rows,
         "graphs": list(graphs.values()),
-        "texts": {key: words for key, words in texts.current().items() if key not in ("terminal", "quizzes", "bench")},
+        "texts": {
+            key: words
+            for key, words in texts.current().items()
+            if key not in ("terminal", "quizzes", "bench", "home", "console")
+        },
         "ideas": texts.lesson()["ideas"],
         "links": links or {},
     }

@@ -1,4 +1,5 @@
-"""The course as one file, and the static site around it: course, explorer, theatre, and the workshop in the browser."""
+"""The course as one file, and the static site around it: the front door, course, explorer, theatre, and with Pyodide the
+workshop and a Python console."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ from micrograd.errors import MicrogradError
 from micrograd.learn import page, texts
 from micrograd.learn.course import wheel
 from micrograd.learn.course.page import chapters, html, style
-from micrograd.learn.explorer import Explorer
+from micrograd.learn.explorer import Explorer, lesson_presets
+from micrograd.learn.scene import used
+from micrograd.learn.scenes import presets
 from micrograd.learn.theatre import watch
 from micrograd.learn.workshop.catalog import EXERCISES, Exercise
 
@@ -20,6 +23,57 @@ NAME = "micrograd-course"  # of the progress that a browser keeps
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 SECONDS = 60  # for the learner's code; the longest check takes about 2 s
 WORKER = "worker.mjs"
+HOME_WORDS = ("language", "direction", "numbers", "spoken", "frames", "ideas", "page", "orders", "theatre", "home")
+CONSOLE_WORDS = ("language", "direction", "numbers", "spoken", "page", "course", "console")
+EXERCISE = """def __mul__(self, other):
+    out = Value(self.data * other.data)
+    def _backward():
+        self.grad += ...
+        other.grad += ...
+    return out
+"""
+CODE = """from micrograd import jit, math, value_and_grad
+
+
+def cdf(x):
+    return 0.5 * (1.0 + math.erf(x / math.sqrt(2.0)))
+
+
+def price(spot, vol, t):
+    width = vol * math.sqrt(t)
+    d = math.log(spot / 100.0) / width + 0.5 * width
+    return spot * cdf(d) - 100.0 * cdf(d - width)
+
+
+# exact derivatives, as machine code
+greeks = jit(value_and_grad(price, argnums=(0, 1, 2)))
+value, (delta, vega, theta) = greeks(105.0, 0.2, 0.5)
+"""
+CELLS = [
+    """from micrograd import Value
+
+a, b, c = Value(2.0, label="a"), Value(-3.0, label="b"), Value(10.0, label="c")
+loss = a * b + c
+loss.backward()
+print(a.grad, b.grad, c.grad)
+loss
+""",
+    """from micrograd import data, nn
+
+X, y = data.moons(40)
+model = nn.MLP(2, [8, 1], rng=1)
+
+for step in range(20):
+    loss = sum((1 - (2 * t - 1) * model(x)).relu() for x, t in zip(X, y)) / len(X)
+    for p in model.parameters():
+        p.grad = 0.0
+    loss.backward()
+    for p in model.parameters():
+        p.data -= 0.5 * p.grad
+    if step % 5 == 4:
+        print(step + 1, loss.data)
+""",
+]
 _START = 'startBench(JSON.parse(document.getElementById("lesson").textContent),document.getElementById("micrograd"));\n'
 
 
@@ -34,10 +88,11 @@ def course(links: dict[str, str] | None = None) -> str:
     return html(chapters(), NAME, "micrograd · the course", links)
 
 
-def build(folder: Path, pyodide: Path | None = None) -> Iterator[Path]:
+def build(folder: Path, pyodide: Path | None = None, docs: str = "") -> Iterator[Path]:
     """Write the site into a folder, and give the path of each file.
 
-    `pyodide` is the unpacked npm package of that name; without it the site has no workshop in the browser.
+    `pyodide` is the unpacked npm package of that name; without it the site has no workshop and no console in the browser.
+    `docs` is where the documentation lies, seen from the folder, such as `../`.
     """
     missing = [] if pyodide is None else [name for name in PYODIDE if not (pyodide / name).exists()]
     if missing:
@@ -45,16 +100,19 @@ def build(folder: Path, pyodide: Path | None = None) -> Iterator[Path]:
             f"{pyodide} is not the npm package pyodide: it has no {missing[0]}.\n"
             "  `npm install pyodide` fetches it into node_modules/pyodide."
         )
-    links = {"explore": "explore.html", "watch": "watch.html"}
+    links = {"explore": "explore.html", "watch": "watch.html#playground"}
     if pyodide is not None:
-        links["workshop"] = "workshop.html"
+        links |= {"workshop": "workshop.html", "console": "console.html"}
     (folder / "pyodide").mkdir(parents=True, exist_ok=True) if pyodide else folder.mkdir(parents=True, exist_ok=True)
-    back = {"course": "index.html", **links}
+    back = {"course": "course.html", **links}
+    ways = back | ({"docs": f"{docs}index.html", "compile": f"{docs}compile.html"} if docs else {})
     explorer = Explorer([])
-    explorer.lesson["course"] = "index.html"
-    pages = {"index.html": course(links), "explore.html": explorer.html, "watch.html": watch().html}
+    explorer.lesson["course"] = "course.html"
+    pages = {"index.html": home_page(ways), "alive.html": home_page({}), "course.html": course(links)}
+    pages |= {"explore.html": explorer.html, "watch.html": watch().html}
     if pyodide is not None:
         pages["workshop.html"] = workshop({key: to for key, to in back.items() if key != "workshop"})
+        pages["console.html"] = console({key: to for key, to in back.items() if key != "console"})
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
         yield folder / name
@@ -67,12 +125,52 @@ def build(folder: Path, pyodide: Path | None = None) -> Iterator[Path]:
     yield from (folder / name for name in (wheel.name(), WORKER, "pyodide"))
 
 
+def home_page(links: dict[str, str]) -> str:
+    """The front door, with a graph that lives; without links the graph alone, for another page to show."""
+    made = next(one for one in lesson_presets() if one["key"] == "diamond")
+    play: dict[str, Any] = {
+        "graph": made["timeline"],
+        "scene": presets()[0],
+        "texts": {key: words for key, words in texts.current().items() if key in HOME_WORDS},
+        "ideas": texts.lesson()["ideas"],
+        "links": links,
+        "alone": not links,
+        "code": CODE,
+        "exercise": EXERCISE,
+    }
+    ops = {node["op"] for node in made["timeline"]["nodes"] if "op" in node}
+    script = page.module(frozenset(ops | used([play["scene"]])), page.HOME).replace(
+        "export default{startHome};\n", _START.replace("startBench", "startHome")
+    )
+    return page.document(play, script, page.style("page", "home"), "micrograd")
+
+
+def console(links: dict[str, str]) -> str:
+    """A Python in the page, with the package; beside it stand the worker, the wheel and Pyodide."""
+    play: dict[str, Any] = {
+        "texts": {key: words for key, words in texts.current().items() if key in CONSOLE_WORDS},
+        "ideas": [],
+        "links": links,
+        "worker": WORKER,
+        "wheel": wheel.name(),
+        "seconds": SECONDS,
+        "cells": CELLS,
+    }
+    script = page.module(frozenset(), page.CONSOLE).replace(
+        "export default{startConsole};\n", _START.replace("startBench", "startConsole")
+    )
+    more = ("worker-src 'self'", "img-src data:")
+    return page.document(play, script, page.style("page", "console"), "micrograd · Python", "'self'", more)
+
+
 def workshop(links: dict[str, str]) -> str:
     """The page of the workshop; beside it stand the worker, the wheel and Pyodide."""
     bench: dict[str, Any] = {
         "exercises": [_exercise(exercise) for exercise in EXERCISES],
         "texts": {
-            key: words for key, words in texts.current().items() if key not in ("terminal", "theatre", "quizzes")
+            key: words
+            for key, words in texts.current().items()
+            if key not in ("terminal", "theatre", "quizzes", "home", "console")
         },
         "ideas": texts.lesson()["ideas"],
         "links": links,

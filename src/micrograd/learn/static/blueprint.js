@@ -1,7 +1,7 @@
 // A network as the learner has set it up in the playground, as a scene: what scene() in scene.py makes of a model in Python.
 // The graph of one point has the ops, names and modules that nn.MLP and losses give it.
 import { makeData } from "./datasets.js";
-import { randomFrom } from "./draws.js";
+import { drawsFrom } from "./draws.js";
 
 /** The inputs that a network may read: made from the coordinates, as part of the graph. */
 export const FEATURES = ["x0", "x1", "x0_squared", "x1_squared", "product", "sin_x0", "sin_x1"];
@@ -99,7 +99,7 @@ export function sceneOf(setting, optimizers) {
 
 /** The weights to begin with, biases 0. @param {Setting} setting @param {number} inputs @param {[number, string][]} layers */
 function startOf({ start, weights }, inputs, layers) {
-  const random = randomFrom(7919 * weights + 13);
+  const random = drawsFrom(7919 * weights + 13);
   let nin = inputs;
   return layers.flatMap(([n, activation]) => {
     const wide = Math.sqrt(["relu", "gelu", "silu"].includes(activation) ? 6 / nin : 6 / (nin + n)) * (start === "large" ? 20 : 1);

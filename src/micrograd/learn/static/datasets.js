@@ -1,6 +1,6 @@
 // The data sets of the playground: points in the plane, made from a seed, so that a link gives the same points everywhere.
 import { readFormula } from "./formula.js";
-import { randomFrom, shuffled } from "./draws.js";
+import { drawsFrom, inDrawnOrder } from "./draws.js";
 
 /**
  * `classes` is how many classes there are (0: the targets are numbers), `make` gives point k of n as [x0, x1, target]
@@ -90,7 +90,7 @@ function bellFrom(random) {
  * @returns {{points: any[], tests: any[], classes: number}}
  */
 export function makeData({ data, n, noise, seed, test, f, own }) {
-  const random = randomFrom(seed), known = DATA_SETS[data];
+  const random = drawsFrom(seed), known = DATA_SETS[data];
   let rows = own, { classes } = known ?? { classes: classesOf(own) };
   if (known) {
     const formula = readFormula(data === "above" ? f : "0").f;
@@ -100,7 +100,7 @@ export function makeData({ data, n, noise, seed, test, f, own }) {
       return classes ? [...shifted, y] : [a, b, y + wide * bellFrom(random)];
     });
   }
-  const points = shuffled(rows, randomFrom(seed + 1)).map(([a, b, y]) => [[a, b], y]);
+  const points = inDrawnOrder(rows, drawsFrom(seed + 1)).map(([a, b, y]) => [[a, b], y]);
   const kept = Math.min(points.length - 1, Math.round((points.length * test) / 100));
   return { points: points.slice(kept), tests: points.slice(0, Math.max(0, kept)), classes };
 }

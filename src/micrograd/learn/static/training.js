@@ -1,7 +1,7 @@
 // One training run, step by step, with everything kept that a step needs: one can go back to any of them, and on from
 // there. Forward, backward and update are three calls, as they are three lines of a training loop.
 import { OPS } from "./ops.js";
-import { randomFrom, shuffled } from "./draws.js";
+import { drawsFrom, inDrawnOrder } from "./draws.js";
 import { Program } from "./program.js";
 import { RULES } from "./rules.js";
 
@@ -125,7 +125,7 @@ export class Training {
     const size = this.scene.batch, n = this.step.points.length;
     if (!size || size >= n) return null;
     const each = Math.ceil(n / size), epoch = Math.floor(this.step.age / each), k = this.step.age % each;
-    const order = shuffled(Array.from({ length: n }, (_, r) => r), randomFrom(this.scene.seed * 1009 + epoch));
+    const order = inDrawnOrder(Array.from({ length: n }, (_, r) => r), drawsFrom(this.scene.seed * 1009 + epoch));
     const taken = new Uint8Array(n);
     for (const r of order.slice(k * size, (k + 1) * size)) taken[r] = 1;
     return taken;
