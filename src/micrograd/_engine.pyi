@@ -14,6 +14,7 @@ floordiv_address: int
 pause_address: int
 alloc_address: int
 free_address: int
+enter_address: int
 functions: dict[str, Callable[..., Any]]
 
 @final

@@ -67,6 +67,7 @@ class Jit:
         self.typed: Any = None  # typed variants, for calls with many numbers: see _typed_calls
         self.shapes: dict[bytes, Known] = {}
         self.kernel: Any = None  # the callable object in C that stands for this one
+        self.pointers: dict[Any, Any] = {}  # C function pointers, which are valid as long as this function is
         self.installing = threading.RLock()  # held while that one is told of a variant, and while it forgets them
 
     def __repr__(self) -> str:
@@ -396,6 +397,25 @@ class Jit:
             return typed.report(self)
         variant, kernel = self._for(args, kwargs)
         return explain.report(self, list(self.variants), variant, kernel)
+
+    def ctypes(self, /, *args: Any, signature: str = "value", argnums: int | tuple[int, ...] | None = None) -> Any:
+        """A C function pointer to this function, as a function of ctypes, for arguments of this arrangement.
+
+        The signature is "value", "gradient", "hessian", "hvp", "batch", "gradient_batch", "scalar", "array", "array_user",
+        "filter", "logp" or "expand": see "C function pointers" in the documentation. argnums says by which arguments to
+        differentiate; by all of them if it is None.
+
+        >>> from micrograd import jit
+        >>> jit(lambda x, y: x * y).ctypes(1.0, 2.0, signature="scalar")(3.0, 4.0)
+        12.0
+        """
+        from micrograd.compile.llvm.pointers import pointer
+
+        return pointer(self, args, signature, argnums)
+
+    def address(self, /, *args: Any, signature: str = "value", argnums: int | tuple[int, ...] | None = None) -> int:
+        """The address of that C function, which is valid as long as this compiled function exists."""
+        return int(self.ctypes(*args, signature=signature, argnums=argnums).address)
 
     def _for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[PointVariant, Any]:
         """The variant and the kernel for these arguments, compiled where they are not yet."""

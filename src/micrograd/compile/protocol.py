@@ -28,7 +28,7 @@ Q = ParamSpec("Q")
 
 
 class Compiled(Protocol[P, R_co]):
-    """What `jit` and `vmap` return: the function itself, and three ways to look inside.
+    """What `jit` and `vmap` return: the function itself, three ways to look inside, and C function pointers.
 
     Called with the arguments of the function. `tape`, `source` and `explain` take the same arguments as a call.
     """
@@ -47,6 +47,14 @@ class Compiled(Protocol[P, R_co]):
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """Return what was traced, the tape after each pass, and the kernels that exist."""
+        ...
+
+    def ctypes(self, *args: Any, signature: str = "value", argnums: int | tuple[int, ...] | None = None) -> Any:
+        """Return a C function pointer, as a function of ctypes; of `jit` alone."""
+        ...
+
+    def address(self, *args: Any, signature: str = "value", argnums: int | tuple[int, ...] | None = None) -> int:
+        """Return the address of that C function."""
         ...
 
     @overload

@@ -94,6 +94,10 @@ int leave_init(PyObject *module);
         failed = code_left(r, left_ != 0 ? left_ : (call));     \
     } while (0)
 
+/* ---- pointer.c: C function pointers */
+
+int pointer_init(PyObject *module);
+
 /* ---- point.c: one run at one point */
 
 typedef int (*PointFunction)(const double *, const double *, double *, void *);

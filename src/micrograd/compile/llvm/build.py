@@ -135,7 +135,7 @@ def _import() -> Any:
     binding.initialize_native_asmprinter()
     if vector_functions() is not None:
         binding.load_library_permanently("libmvec.so.1")
-    for name in ("mod", "floordiv", "pause", "alloc", "free"):
+    for name in ("mod", "floordiv", "pause", "alloc", "free", "enter"):
         binding.add_symbol(f"mg_{name}", getattr(_engine, f"{name}_address"))
     return binding
 
@@ -190,7 +190,7 @@ def _compiler(level: int, bits: int) -> tuple[Any, Any, Any]:
     return machine, manager, builder
 
 
-def compile_text(source: str, scratch: int, target: Target, level: int = 2) -> Code:
+def compile_text(source: str, scratch: int, target: Target, level: int = 2, entry: str = "kernel") -> Code:
     """Machine code from IR: out of the cache on disk where it was made before."""
     binding = llvm()
     version = ".".join(map(str, binding.llvm_version_info))
@@ -202,7 +202,7 @@ def compile_text(source: str, scratch: int, target: Target, level: int = 2) -> C
         if code is None:
             code = _object_file(source, target.bits, level)
             cache_file.save(key, code)
-        return _loaded(code)
+        return _loaded(code, entry)
 
     engine, address = worker.in_llvm(job)
     left = "@mg_pause" in source or "@mg_alloc" in source
@@ -227,7 +227,7 @@ def _object_file(source: str, bits: int, level: int) -> bytes:
     return code
 
 
-def _loaded(code: bytes) -> tuple[worker.Freed, int]:
+def _loaded(code: bytes, entry: str) -> tuple[worker.Freed, int]:
     """What holds an object file in memory, and the address of its function.
 
     The engine has a model of its own, of which it takes possession, and which compiles nothing.
@@ -237,4 +237,4 @@ def _loaded(code: bytes) -> tuple[worker.Freed, int]:
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    return worker.Freed(engine), engine.get_function_address("kernel")
+    return worker.Freed(engine), engine.get_function_address(entry)
