@@ -9,9 +9,10 @@ import time
 
 import pytest
 
-from micrograd.learn import terminal
+from micrograd.learn import frames, parse, terminal
 from micrograd.learn.lesson import PRESETS
 from micrograd.learn.terminal import Stepper
+from micrograd.learn.text_graph import draw_graph
 
 COMMAND = (
     "import argparse, sys; from micrograd.learn import terminal; p = argparse.ArgumentParser(); "
@@ -88,13 +89,58 @@ def test_keys_move_through_the_frames(keys, at):
 
 
 def test_a_screen_shows_code_numbers_and_the_sentence():
-    _, screen = stepped(["n"] * 8)
+    _, screen = stepped(["g", *["n"] * 8])
     lines = screen.splitlines()
     assert " ▸ c = 10.0    data         10   grad         −1" in lines
     assert " ◂ L = d * c   data        −10   grad          1" in lines
     assert "   a = 2.0     data          2   grad          —" in lines
     assert " c.grad += d.data * L.grad → 0 + (−1)(1) = −1" in lines
     assert " ∂L/∂c = d" in lines
+
+
+GRAPH = """
+ ╭ a ──────╮
+ │ 2  ∂ 10 │──╮
+ ╰─────────╯  │    ╭ d + ─────╮
+              ╰┬──▸│ −1  ∂ 10 │────╮
+ ╭ b ──────╮   │   ╰──────────╯    │  ╭ L * ─────╮
+ │ −3  ∂ — │───╯                 ╭─┴─▸│ −10  ∂ 1 │
+ ╰─────────╯       ╭ c ───────╮  │    ╰──────────╯
+                   │ 10  ∂ −1 │──╯
+                   ╰──────────╯
+"""
+
+
+def test_the_graph_is_drawn_with_its_numbers(monkeypatch):
+    monkeypatch.setattr(terminal.shutil, "get_terminal_size", lambda *_, **__: os.terminal_size((80, 24)))
+    _, screen = stepped(["n"] * 9)
+    assert GRAPH in "\n".join(line.rstrip() for line in screen.splitlines())
+    assert "╭" not in stepped(["n", "g"])[1] and "╭" in stepped(["g", "n", "g"])[1]
+    assert "data" in stepped(["n"], "softmax")[1]  # it needs more room than there is
+
+
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_every_preset_is_drawn_where_there_is_room(preset):
+    timeline = PRESETS[preset].timeline()
+    for step in (0, len(timeline) // 2, len(timeline)):
+        lines = draw_graph(timeline, step, 400, 200)
+        assert lines is not None
+        text = "\n".join("".join(piece for piece, _ in line) for line in lines)
+        assert all(f"╭ {node.name} " in text for node in timeline.nodes if not node.constant)
+        edges = {(i, node.id) for node in timeline.nodes for i in node.inputs}
+        targets = {target for _, target in edges}
+        assert text.count("▸") == len(targets)
+        if step:
+            styles = {style for line in lines for _, style in line}
+            assert "active" in styles
+    assert draw_graph(timeline, 0, 20, 200) is None and draw_graph(timeline, 0, 400, 2) is None
+
+
+def test_a_graph_of_ones_own_is_drawn_or_listed():
+    for text in ("a*a", "a", "-a", "sum([a, a, a, 2])", "a**2 + 3*a", " + ".join(["a"] * 80)):
+        timeline = frames(parse(text).build({"a": 2.0}), names={})
+        lines = draw_graph(timeline, len(timeline), 500, 500)
+        assert (lines is None) == (len(timeline.nodes) > 60)
 
 
 def test_a_quiz_asks_sign_then_value_and_names_the_idea():

@@ -18,12 +18,13 @@ from micrograd.learn.expression import ExpressionError, parse, read_values
 from micrograd.learn.frames import Frame, Timeline, frames
 from micrograd.learn.lesson import PRESETS, judge, judge_sign
 from micrograd.learn.sentences import ROLES, show
+from micrograd.learn.text_graph import draw_graph
 
-_NEXT, _BACK, _RESET, _QUIZ, _QUIT = "next", "back", "reset", "quiz", "quit"
+_NEXT, _BACK, _RESET, _QUIZ, _GRAPH, _QUIT = "next", "back", "reset", "quiz", "graph", "quit"
 ACTIONS = {
     "n": _NEXT, " ": _NEXT, "\r": _NEXT, "\n": _NEXT, "right": _NEXT,
     "b": _BACK, "p": _BACK, "left": _BACK, "\x7f": _BACK,
-    "r": _RESET, "z": _QUIZ, "?": _QUIZ,
+    "r": _RESET, "z": _QUIZ, "?": _QUIZ, "g": _GRAPH,
     "q": _QUIT, "\x03": _QUIT, "\x04": _QUIT, "": _QUIT,
 }  # fmt: skip
 _ARROWS = {"[C": "right", "[D": "left", "OC": "right", "OD": "left"}
@@ -40,7 +41,8 @@ _STYLES = {
 # For a terminal that has ASCII alone.
 _ASCII = str.maketrans({"−": "-", "→": "->", "∂": "d", "·": "*", "²": "^2", "▸": ">", "◂": "<", "✓": "ok:", "✗": "no:",
                         "—": "-", "∞": "inf", "√": "sqrt", "×": "x", "½": "1/2", "Φ": "Phi", "φ": "phi", "≤": "<=",
-                        "π": "pi", "ⁿ": "^n", "⁻": "-", "¹": "1"})  # fmt: skip
+                        "╭": "+", "╮": "+", "╰": "+", "╯": "+", "│": "|", "─": "-", "┤": "+", "├": "+", "┬": "+", "┴": "+",
+                        "┼": "+",                        "π": "pi", "ⁿ": "^n", "⁻": "-", "¹": "1"})  # fmt: skip
 
 Line = list[tuple[str, str]]  # pieces of text, each with the name of its style ("" for none)
 
@@ -142,6 +144,7 @@ class Stepper:
         self.timeline, self.key, self.out = timeline, key, out
         self.writer = _Writer(out)
         self.at = 0  # so many frames are shown
+        self.drawn = True  # whether the graph is drawn, where there is room for it
         self.note: list[Line] = []
 
     def loop(self) -> None:
@@ -158,6 +161,8 @@ class Stepper:
                 self.at = 0
             elif action == _QUIZ:
                 self.quiz()
+            elif action == _GRAPH:
+                self.drawn = not self.drawn
             elif action == _QUIT:
                 self.out.write("\n")
                 self.out.flush()
@@ -177,7 +182,9 @@ class Stepper:
         kind = texts.get(f"terminal.kinds.{kind}")
         head = texts.say("terminal.frame", k=self.at, n=len(self.timeline), kind=kind)
         lines: list[Line] = [[(f" {head}", "title")], []]
-        lines += self._window(self._listing(frame))
+        size = shutil.get_terminal_size()
+        graph = draw_graph(self.timeline, self.at, size.columns, size.lines - 12) if self.drawn else None
+        lines += self._window(self._listing(frame)) if graph is None else graph
         lines.append([])
         if frame is None:
             lines.append([(f" {texts.get('terminal.start')}", "")])
@@ -273,7 +280,7 @@ class _Writer:
     def __init__(self, out: TextIO) -> None:
         self.out = out
         try:
-            "−→∂·▸◂✓✗—∞".encode(out.encoding or "utf-8")
+            "−→∂·▸◂✓✗—∞╭".encode(out.encoding or "utf-8")
             self.plain = False
         except UnicodeEncodeError:
             self.plain = True
