@@ -5,6 +5,7 @@ python -m fuzz --seed 7 --count 1          one program again
 python -m fuzz --seconds 3600 --every 4    as many as fit into an hour, on the cheap ways most of all
 python -m fuzz --histories 1 --every 100   most of all, whether results depend on the order of rows and calls
 python -m fuzz --mixed 1 --every 100       most of all, programs that return constants, texts and containers
+python -m fuzz --cliffs --count 200        whether harmless edits of programs change what compiling them costs
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ os.environ.setdefault("MICROGRAD_CACHE", tempfile.mkdtemp(prefix="fuzz-kernels-"
 
 import twins  # noqa: E402, F401, I001  (loads the package twice: before anything else imports it)
 
-from fuzz import torched  # noqa: E402
+from fuzz import cliffs, torched  # noqa: E402
 from fuzz.check import Failure, check  # noqa: E402
 from fuzz.generate import Program, generate  # noqa: E402
 from fuzz.shrink import shrink  # noqa: E402
@@ -111,8 +112,11 @@ def main() -> int:
     )
     parser.add_argument("--points", type=int, default=3, help="inputs for each program that is not compiled")
     parser.add_argument("--stop", type=int, default=10, help="stop after so many failures")
+    parser.add_argument("--cliffs", action="store_true", help="compare programs with harmless edits of them: cliffs.py")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the counts are written")
     given = parser.parse_args()
+    if given.cliffs:
+        return 1 if cliffs.run(given.seed, given.count, given.seconds)[1] else 0
     began, failures = time.monotonic(), []
     counts: collections.Counter[str] = collections.Counter()
     done = 0

@@ -28,6 +28,14 @@ def _relative(expected: Any, rel: float | None = None, abs: float | None = None,
 pytest.approx = _relative
 
 
+@pytest.fixture
+def traced_at_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls at one point are traced, as they are where no typed tape can be made: for tests of that."""
+    tuning = importlib.import_module("micrograd.compile.tuning").TUNING
+    for name in ("many_numbers", "looping_numbers"):
+        monkeypatch.setattr(tuning, name, float("inf"))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     chosen = FREE_THREADED or os.environ.get("MICROGRAD_PURE", "0") not in ("", "0")
     if not NATIVE and not chosen and (shutil.which("cc") or shutil.which("cl")):

@@ -78,7 +78,7 @@ def with_any(a):
 
 
 @pytest.mark.parametrize("f", [in_a_loop, with_next, with_takewhile, with_any])
-def test_an_endless_generator_is_followed_for_a_bounded_number_of_steps(f, ticks):
+def test_an_endless_generator_is_followed_for_a_bounded_number_of_steps(f, ticks, traced_at_points):
     g = jit(f, wait=True)
     result, messages = told(lambda: g(1.7))
     assert result == pytest.approx(f(1.7), rel=1e-14)
@@ -93,7 +93,7 @@ def test_an_endless_generator_is_followed_for_a_bounded_number_of_steps(f, ticks
     assert told(lambda: gradient(1.7))[0][0] == pytest.approx(f(1.7), rel=1e-14)
 
 
-def test_a_search_that_ends_in_an_arm_does_not_take_the_arm_for_what_is_not_merged(ticks):
+def test_a_search_that_ends_in_an_arm_does_not_take_the_arm_for_what_is_not_merged(ticks, traced_at_points):
     def f(a):
         b = a
         if a > 1.0:
@@ -109,7 +109,7 @@ def test_a_search_that_ends_in_an_arm_does_not_take_the_arm_for_what_is_not_merg
     assert result == f(1.7) and len(messages) == 1 and "following all of them took more than" in messages[0]
 
 
-def test_what_ends_in_time_is_merged_without_a_word(ticks):
+def test_what_ends_in_time_is_merged_without_a_word(ticks, traced_at_points):
     def f(x):
         total = 0.0
         for k in range(20):

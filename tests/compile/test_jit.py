@@ -297,7 +297,7 @@ class TestThreads:
 
 class TestLargeTapes:
     @pytest.fixture(autouse=True)
-    def iterations_are_written_out(self, monkeypatch):
+    def iterations_are_written_out(self, monkeypatch, traced_at_points):
         monkeypatch.setattr(TUNING, "rolled_work", 10**9)
 
     @staticmethod

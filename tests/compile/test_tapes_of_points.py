@@ -8,7 +8,7 @@ from micrograd import Value, grad, jit, math
 from micrograd.tape import interpret
 from random_programs import needs_llvm
 
-pytestmark = needs_llvm
+pytestmark = [needs_llvm, pytest.mark.usefixtures("traced_at_points")]
 
 
 def branches(x, y):

@@ -18,6 +18,7 @@ from micrograd.core.operations import OPERATIONS
 from micrograd.ir.forms import BOOL, F64, I64, TABLE, Place
 
 ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "**": "pow"}
+NEVER_RAISES = {"+", "-", "*"}
 WHOLE = {"+": "iadd", "-": "isub", "*": "imul"}
 COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 MOST_FACTORS = 64  # the largest power of an int that is multiplied out
@@ -103,8 +104,17 @@ class Numeric(State):
         if F64 in kinds:
             if op not in ARITHMETIC:
                 return self.raised(TypeError(f"unsupported operand type(s) for {op}"))
-            return self.value(self.b.emit(ARITHMETIC[op], self.place(a, F64), self.place(b, F64)))
+            found = self.b.emit(ARITHMETIC[op], self.place(a, F64), self.place(b, F64))
+            return self.value(found if op in NEVER_RAISES else self.without_error(found))
         return self._of_ints(op, self.place(a, I64), self.place(b, I64))
+
+    def without_error(self, x: Place) -> Place:
+        """Return a result; where Python may raise an error instead, and a handler may catch it, the call is left to Python."""
+        if self.catching:
+            finite = self.b.emit("lt", self.b.emit("abs", x), self.b.const(math.inf))
+            if self.b.decided(finite) is not True:
+                self.b.check(finite, "an error of arithmetic that may be caught")
+        return x
 
     def _compared(self, op: str, a: Value, b: Value, kinds: tuple[str, str]) -> Place:
         if F64 in kinds:
@@ -142,7 +152,7 @@ class Numeric(State):
             if op == "**" and 0 <= n <= MOST_FACTORS:
                 return self.value(self._power(x, n))
             if op == "**" and n < 0:
-                return self.value(emit("pow", self.b.number(x), const(float(n))))
+                return self.value(self.without_error(emit("pow", self.b.number(x), const(float(n)))))
             if op == "<<" and 0 <= n < 53:
                 return self.value(self.whole("imul", x, const(1 << n)))
             if op == ">>" and 0 <= n < 63:
@@ -202,6 +212,12 @@ class Numeric(State):
         return is_number(value)
 
     def _function(self, function: Any, args: list[Value]) -> Result:
+        found = self._value_of(function, args)
+        if isinstance(found, Num) and found.kind == F64:
+            self.without_error(found.place)
+        return found
+
+    def _value_of(self, function: Any, args: list[Value]) -> Result:
         if function in _SPECIAL:
             return _SPECIAL[function](self, args)
         if function in ROUNDED:

@@ -19,6 +19,10 @@ _SIMPLE = (type(None), bool, int, float, complex, str, bytes, type, types.Module
 _STANDARD = frozenset(sys.stdlib_module_names) | {"micrograd"}
 
 
+class Changed(Exception):
+    """What was read from outside is not what it was."""
+
+
 class Guard(NamedTuple):
     """Something that was read from outside: the tape is right as long as it is what it was.
 
@@ -38,19 +42,31 @@ class Guard(NamedTuple):
         return _same(self.now(), self.value)
 
     def identities(self) -> tuple[Any, Any] | None:
-        """Return a pair whose identities tell that it holds, as structure.unchanged compares them; None where none do."""
+        """Return a pair whose identities tell that it holds, as structure.unchanged compares them; None where none do.
+
+        What the pair has is what was compared, so that no other thread can change it in between. Raises Changed where the
+        guard does not hold.
+        """
         owner = self.owner
         if self.how in ("global", "missing") and type(owner) is dict:
-            return owner, {self.name: None if self.how == "missing" else owner.get(self.name, _MISSING)}
-        if self.how == "cell" and self.now() is not _MISSING:
-            return owner, (owner.cell_contents,)
+            now = self._found(self.now())
+            return owner, {self.name: None if self.how == "missing" else now}
+        if self.how == "cell":
+            return owner, (self._found(self.now()),)
         if self.how == "contents" and type(owner) is list:
-            return owner, tuple(owner)
+            return owner, self._found(tuple(owner))
         if self.how == "contents" and type(owner) is dict:
-            return owner, tuple([part for pair in owner.items() for part in pair])
+            return owner, tuple([part for pair in self._found(tuple(owner.items())) for part in pair])
         if self.how == "contents" and type(owner).__module__ == "numpy" and owner.flags.c_contiguous:
-            return owner, as_bytes(owner)
+            now = as_bytes(owner)
+            self._found((str(owner.dtype), owner.shape, now[: owner.nbytes]))
+            return owner, now
         return None
+
+    def _found(self, now: Any) -> Any:
+        if not _same(now, self.value):
+            raise Changed
+        return now
 
     def now(self) -> Any:
         """Return what is there now."""

@@ -47,6 +47,7 @@ from micrograd.errors import TraceError
 from micrograd.importable import attribute_of, by_name
 from micrograd.objects import flatten_object, static_shape
 from micrograd.observed import is_recording
+from micrograd.stage.jumps import has_loops
 from micrograd.structure import unchanged
 from micrograd.tape.trace import Trace, is_tracing, peek, user_depth
 from micrograd.tape.twice import unsteady
@@ -64,7 +65,9 @@ class Jit:
         if self.bound:  # static arguments are counted without it
             self.static = tuple([n + 1 if n >= 0 else n for n in self.static])
         self.variants: Variants[PointVariant] = Variants()
-        self.typed: Any = None  # typed variants, for calls with many numbers: see _typed_calls
+        self.typed: Any = None  # typed variants: see _typed_calls
+        self.loops: bool | None = None  # whether the function has loops, once that has been asked
+        self.watched: Any = None  # what a typed variant has read whose code C has
         self.shapes: dict[bytes, Known] = {}
         self.kernel: Any = None  # the callable object in C that stands for this one
         self.pointers: dict[Any, Any] = {}  # C function pointers, which are valid as long as this function is
@@ -94,9 +97,9 @@ class Jit:
         """The same outside of a trace; `again`: how often it is begun again where something outside changes meanwhile."""
         self._follow_modules()
         simple = not kwargs and not self.static and not self.bound
-        if not kwargs and not self.bound and self.typed is not False and numbers_in(args) >= TUNING.many_numbers:
+        if self._may_be_typed(args, kwargs):
             typed = self._typed_calls()
-            found = typed.call(args) if typed else typed
+            found = typed.call(args, self._install_typed) if typed else typed
             if typed and found is not typed.elsewhere:
                 return found
         shape, leaves = self._known(args) if simple else self._flat(args, kwargs)
@@ -141,6 +144,31 @@ class Jit:
             return self._call(args, kwargs, again - 1)
         return unflatten(found.shape, iter(results))
 
+    def _may_be_typed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a call is one for typed tapes: with many numbers, or of a function with loops."""
+        if kwargs or self.bound or self.typed is False:
+            return False
+        if self.loops is None:
+            self.loops = has_loops(self.f)
+        least = min(TUNING.many_numbers, TUNING.looping_numbers) if self.loops else TUNING.many_numbers
+        return numbers_in(args) >= least
+
+    def _install_typed(self, variant: Any, args: tuple[Any, ...]) -> None:
+        """Let the C object go straight to the code of a typed variant, for arguments like these."""
+        found = variant.installed(args)
+        if found is None:
+            return
+        with self.installing:
+            self.watched = variant.outside
+            self._look()
+            self.kernel.install(*found)
+
+    def _look(self) -> None:
+        """Tell the C object what has to be as it was: what any of the variants has read."""
+        with self.installing:
+            keys = [w.key for w in (self.variants.watch, self.watched) if w is not None]
+            self.kernel.look_at((*keys[0], *(part for key in keys[1:] for part in key[2:])) if keys else None)
+
     def _typed_calls(self) -> Any:
         """Return what compiles this function for arrays of any length; False where that is not possible."""
         if self.typed is None:
@@ -154,14 +182,16 @@ class Jit:
             if able:
                 from micrograd.compile.typed import call
 
-                self.typed = call.calls_of(self.f) or False
+                found = call.calls_of(self.f)
+                # Eager code adds the parts of a gradient up in another order than the sweep of a typed tape.
+                self.typed = False if found is None or (options.exact and found.asked.argnums) else found
             else:
                 self.typed = False
         return self.typed
 
     def _typed_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the typed variant that answers a call; None where another one does."""
-        if kwargs or self.bound or numbers_in(args) < TUNING.many_numbers or not self._typed_calls():
+        if not self._may_be_typed(args, kwargs) or not self._typed_calls():
             return None
         return self.typed.variant(args)
 
@@ -189,13 +219,20 @@ class Jit:
                 self._begin_again(variants)
                 self.variants.warn_of_changes(self, watch.outside)
             else:
-                self.kernel.look_at(watch.key)
+                self._look()
+        if self.watched is not None and not unchanged(self.watched.key):
+            with self.installing:
+                if not self.watched.hold() or self.watched.slow:
+                    self.watched = None
+                    self.kernel.forget()
+                self._look()
 
     def _begin_again(self, variants: Variants[PointVariant]) -> None:
         """Forget these variants, if no other thread has done so."""
         with variants.lock, self.installing:
             if self.variants is variants:
                 self.variants = Variants(variants)
+                self.watched = None
                 self.kernel.forget()
                 if self.typed:
                     self.typed.refusals.clear()
@@ -276,7 +313,7 @@ class Jit:
             self.variants.add(shape, variant)
             self.variants.read(self.f, found.modules)
             if self.variants.watch is not None:
-                self.kernel.look_at(self.variants.watch.key)
+                self._look()
         if old is not None:
             self._install(shape, old)
         if self.variants.first_drop():

@@ -196,7 +196,7 @@ def template_of(shape: Shape, places: Any) -> Any:
     if shape[0] == "array":
         parts = [next(places) for _ in range(size(shape))]
         simple = bool(parts) and all(type(k) is int for k in parts)
-        return (None, partial(_array_of_bytes, shape[1]), True, tuple(parts)) if simple else None
+        return (None, partial(array_of_bytes, shape[1]), True, tuple(parts)) if simple else None
     if shape[0] == "fixed":
         return Fixed(shape[1])
     if shape[0] not in ("tuple", "list", "named", "dict"):
@@ -211,7 +211,7 @@ def template_of(shape: Shape, places: Any) -> Any:
     return parts if shape[0] == "list" else tuple(parts)
 
 
-def _array_of_bytes(dimensions: tuple[int, ...], numbers: bytes) -> Any:
+def array_of_bytes(dimensions: tuple[int, ...], numbers: bytes) -> Any:
     import numpy as np
 
     return np.frombuffer(numbers).reshape(dimensions).copy()

@@ -36,7 +36,9 @@ class Tuning:
 
     # Numbers among the arguments of a call at one point from which on it is compiled as a typed tape with arrays. Below, tapes
     # of numbers are as fast, and their calls cost less: 0.1 us for a list of 200 numbers, 8 us by a typed tape.
-    many_numbers: int = 256
+    many_numbers: float = 256
+    # The same for functions with loops, which tapes of numbers write out or follow path by path.
+    looping_numbers: float = 0
 
     # ---- how hard to optimize
 

@@ -17,9 +17,11 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from micrograd.abstract import Refused, errors, stage, staged
-from micrograd.abstract.outside import Guard
+from micrograd.abstract.outside import Changed, Guard
+from micrograd.compile import worker
 from micrograd.compile.explain import Report, shortened
 from micrograd.compile.typed.kernel import Kernel, text
+from micrograd.compile.typed.point import Installed, installed
 from micrograd.ir.forms import F64, Tape
 from micrograd.ir.interpret import CheckFailed
 from micrograd.ir.passes import gradient, simplified
@@ -30,6 +32,8 @@ from micrograd.tree import flatten, is_array
 AT_MOST = 1.0  # seconds for a comparison, which are estimated from the time of the kernel
 SLOWER = 200  # plain Python takes at most so many times as long as a kernel, in the programs of benchmarks/gradbench
 SLOWER_EAGER = 1000  # the same for gradients by Values
+# After so many calls by way of Python, C is given the code, which takes some ms; it is again, for arrays of another length.
+OFTEN = {3 * 16**k for k in range(8)}
 ELSEWHERE = object()  # the answer for a call that is not followed here
 _COUNTED = (list, tuple)
 
@@ -53,15 +57,19 @@ class Calls:
         self.refusals: dict[Any, Exception] = {}
         self.lock = threading.RLock()
 
-    def call(self, args: tuple[Any, ...]) -> Any:
-        """Return the result of a call, or ELSEWHERE."""
+    def call(self, args: tuple[Any, ...], often: Callable[[Variant, tuple[Any, ...]], None]) -> Any:
+        """Return the result of a call, or ELSEWHERE. A variant that is called `often` may be handed to C."""
         variant = self.variant(args)
         if variant is None:
             return ELSEWHERE
         try:
-            return variant.run(args)
+            result = variant.run(args)
         except (CheckFailed, _Unlike):  # an error that plain Python raises, or arguments that only look alike
             return ELSEWHERE
+        variant.calls += 1
+        if variant.calls in OFTEN:
+            often(variant, args)
+        return result
 
     def variant(self, args: tuple[Any, ...]) -> Variant | None:
         """Return the variant for these arguments, made now if there is none; None where they are not followed."""
@@ -77,13 +85,15 @@ class Calls:
                     return variant
             try:
                 variant = Variant(self.function, self.asked, args)
-            except Refused as reason:
-                self.refusals[key] = reason
+            except Changed:  # by another thread, while the function was interpreted
                 return None
-            except Exception as defect:  # of the interpreter or of the compiler: the function is traced instead
-                if errors.strict:
+            except Exception as reason:  # a refusal, or a defect of this package: the function is traced instead
+                if isinstance(reason, Wrong) and worker.others():
+                    return None
+                if errors.strict and not isinstance(reason, Refused):
                     raise
-                self.refusals[key] = defect
+                self.refusals[key] = reason.with_traceback(None)  # which would keep what the function has made
+                reason.__context__ = reason.__cause__ = None
                 return None
             self.variants = [variant, *(v for v in self.variants if v.may_hold())]
         return variant
@@ -116,22 +126,25 @@ class Watched:
 
     def _look(self) -> None:
         key: list[Any] = [_STEADY, _STEADY[0]]
-        self.slow = []
+        slow = []
         for guard in self.guards:
             pair = guard.identities()
-            if pair is None:
-                self.slow.append(guard)
-            else:
+            if pair is not None:
                 key += pair
-        self.key = tuple(key)
+            elif guard.holds():
+                slow.append(guard)
+            else:
+                raise Changed
+        self.key, self.slow = tuple(key), slow
 
     def hold(self) -> bool:
         """Return whether everything is what it was."""
         if unchanged(self.key):
             return all(guard.holds() for guard in self.slow)
-        if not all(guard.holds() for guard in self.guards):
+        try:
+            self._look()
+        except Changed:
             return False
-        self._look()
         return True
 
 
@@ -149,7 +162,7 @@ class Variant:
     """A typed tape with its kernel, and what has to hold for it."""
 
     def __init__(self, function: FunctionType, asked: Asked, args: tuple[Any, ...]) -> None:
-        self.function, self.asked = function, asked
+        self.function, self.asked, self.calls, self.count = function, asked, 0, len(args)
         self.staged = stage(function, args)
         self.outside = Watched([g for g in self.staged.guards if g.how != "argument"])
         self.arguments = [(g.name, g.value) for g in self.staged.guards if g.how == "argument"]
@@ -239,7 +252,8 @@ class Variant:
         """Return whether the tape is right for these arguments."""
         try:
             return (
-                all(type(_at(args, path)) is cls for path, cls in self.classes)
+                len(args) == self.count
+                and all(type(_at(args, path)) is cls for path, cls in self.classes)
                 and all(_fits(args, path, value) for path, value in self.arguments)
                 and self.may_hold()
             )
@@ -255,6 +269,20 @@ class Variant:
         parts = [self.gradient(args, n % len(args), gradients) for n in self.asked.argnums]
         gradient = parts[0] if self.asked.single else tuple(parts)
         return (self.arranged(found), gradient) if self.asked.value or both else gradient
+
+    def installed(self, args: tuple[Any, ...]) -> Installed | None:
+        """Return what C needs for calls with arguments like these; None where it cannot do them."""
+        if self.outside.slow:
+            return None
+
+        def shown(value: Callable[[Any], Any], gradient: Callable[[int], Any]) -> Any:
+            if not self.asked.argnums:
+                return value(self.staged.result)
+            parts = [gradient(n % len(args)) for n in self.asked.argnums]
+            found = parts[0] if self.asked.single else tuple(parts)
+            return (value(self.staged.result), found) if self.asked.value else found
+
+        return installed(self.kernel, self.staged, self.tape, self.wrt, shown, args)
 
     def bound(self, args: tuple[Any, ...]) -> list[Any]:
         """Return the params of the tape for these arguments."""

@@ -120,6 +120,7 @@ class Kernel:
         engine, at = optimized(source, level)
         function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
         clean = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+        self.address = at["kernel"], at["end"]  # of the code, and of what gives the memory of a context back
         self._run = function(at["kernel"])
         self._after = clean(at["after"])
         self._in = struct.Struct("".join("qq" if is_array(k) else "d" if k == F64 else "q" for k in self.kinds))

@@ -1,0 +1,298 @@
+"""A typed variant as machine code of one point, which C calls without a Python frame: numbers in, numbers out.
+
+C lays the numbers of a call out side by side (signature.layout_of). What is written here takes them from there, calls the
+kernel, and lays its results side by side, from which C arranges what the function returns. That is possible where the
+arguments hold floats and ints in lists, tuples, dicts and arrays, and where all sizes of the result follow from those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from micrograd.abstract import staged
+from micrograd.abstract.staged import Path, Staged
+from micrograd.compile import worker
+from micrograd.compile.llvm import build
+from micrograd.compile.signature import Fixed, array_of_bytes, layout_of
+from micrograd.compile.typed import memory
+from micrograd.ir.forms import F64, I64, Tape, is_array
+from micrograd.objects import flatten_object
+from micrograd.tree import flatten
+from micrograd.tree import is_array as is_numpy
+
+COVERED = {"depth", "length", "keys", "array", "axis", "shape"}  # facts about arguments that a layout holds
+
+
+class Installed(NamedTuple):
+    """What the C object takes: see kernel_install in native/kernel.c."""
+
+    code: Any
+    layout: tuple[Any, ...]
+    outputs: int
+    scratch: int
+    template: Any
+
+
+class _Unfit(Exception):
+    """C cannot lay out these arguments, or arrange these results."""
+
+
+class _Numbers(NamedTuple):
+    """Where the numbers of a part of the arguments, or of a yield, lie."""
+
+    at: int
+    size: int
+
+
+def installed(
+    kernel: Any, how: Staged, tape: Tape, wrt: list[int], shown: Any, args: tuple[Any, ...]
+) -> Installed | None:
+    """Return what C needs for calls with arguments like these; None where it cannot do them.
+
+    `shown` makes the template of a result from those of the value and of the gradients: see call.Variant.
+    """
+    try:
+        return _installed(kernel, how, tape, wrt, shown, args)
+    except _Unfit:
+        return None
+
+
+def _installed(kernel: Any, how: Staged, tape: Tape, wrt: list[int], shown: Any, args: tuple[Any, ...]) -> Installed:
+    for guard in how.guards:
+        covered = guard.how != "argument" or guard.name[-1][0] in COVERED or isinstance(guard.value, str | None)
+        if not covered:
+            raise _Unfit
+    leaves: list[Any] = []
+    parts = [flatten(a, leaves, flatten_object) for a in args]
+    if not {float, int}.issuperset(map(type, leaves)):
+        raise _Unfit
+    marks = iter([b"f" if type(x) is float else b"i" for x in leaves])
+    shape = ("tuple", (("tuple", tuple(parts)), ("dict", (), ())))
+    layout = layout_of(shape, marks, ())
+    where: dict[Path, _Numbers] = {}
+    end = 0
+    for i, a in enumerate(args):
+        end = _find(a, (("argument", i),), end, where)
+    if layout is None or end != len(leaves):
+        raise _Unfit
+    sizes = [_size(y, how, k, wrt, where, args) for k, y in enumerate(tape.yields)]
+    starts = [sum(sizes[:k]) for k in range(len(sizes) + 1)]
+    places = [_Numbers(at, n) for at, n in zip(starts, sizes)]
+    template = shown(lambda part: _arranged(part, places), lambda n: _gradient(args[n], n, how, places, wrt))
+    code, owner = _compiled(_text(kernel.address, how, tape, where, places, args))
+    from micrograd import _engine
+
+    machine_code = _engine.machine_code(code, (owner, kernel), False, True, len(leaves), 0, starts[-1], 0)
+    return Installed(machine_code, layout, starts[-1], 0, template)
+
+
+def _find(x: Any, path: Path, at: int, where: dict[Path, _Numbers]) -> int:
+    """Note where the numbers of each part lie, in the order of tree.flatten; return where they end."""
+    start = at
+    if type(x) is float or type(x) is int:
+        at += 1
+    elif isinstance(x, list | tuple):
+        for i, y in enumerate(x):
+            at = _find(y, (*path, ("item", i)), at, where)
+    elif isinstance(x, dict):
+        for key, y in x.items():
+            at = _find(y, (*path, ("item", key)), at, where)
+    elif is_numpy(x) and x.dtype == float:
+        at += x.size
+    elif not (isinstance(x, str) or x is None):
+        raise _Unfit
+    where[path] = _Numbers(start, at - start)
+    return at
+
+
+def _size(place: Any, how: Staged, k: int, wrt: list[int], where: dict[Path, _Numbers], args: Any) -> int:
+    """Return how many numbers a yield is."""
+    if place.kind == F64:
+        return 1
+    if place.kind != "f64[]":
+        raise _Unfit
+    own = len(how.tape.yields)
+    if k >= own:
+        return where[how.params[wrt[k - own]].path].size
+    sizes = [n for n in _arrays(how.result, k) if n is not None]
+    if len(sizes) != 1:
+        raise _Unfit
+    return sizes[0]
+
+
+def _arrays(part: Any, k: int) -> Iterator[int | None]:
+    """Give the size of each array in a result that is yield k; None where it is not known."""
+    if isinstance(part, staged.Array) and part.number == k:
+        size = 1
+        for n in part.shape:
+            if not isinstance(n, int):
+                yield None
+                return
+            size *= n
+        yield size
+    elif isinstance(part, staged.Sequence_ | staged.Mapping_):
+        for x in part.items:
+            yield from _arrays(x, k)
+
+
+# ---- templates, as signature.template_of makes them
+
+
+def _arranged(part: Any, places: list[_Numbers]) -> Any:
+    if isinstance(part, staged.Leaf):
+        if part.kind != F64:
+            raise _Unfit
+        return places[part.number].at
+    if isinstance(part, staged.Constant):
+        return Fixed(part.value)
+    if isinstance(part, staged.Sequence_):
+        return _sequence(part.cls, [_arranged(x, places) for x in part.items])
+    if isinstance(part, staged.Mapping_) and part.cls is dict:
+        return dict(zip(part.keys, [_arranged(x, places) for x in part.items]))
+    if isinstance(part, staged.Array):
+        numpy = part.cls.__module__ == "numpy"
+        if numpy or len(part.shape) == 1:
+            return _flat(part.cls, places[part.number], part.shape if numpy else None)
+    raise _Unfit
+
+
+def _gradient(x: Any, n: int, how: Staged, places: list[_Numbers], wrt: list[int]) -> Any:
+    own = len(how.tape.yields)
+    by_path = {how.params[k].path: places[own + i] for i, k in enumerate(wrt)}
+
+    def like(x: Any, path: Path) -> Any:
+        found = by_path.get(path)
+        if found is not None:
+            if is_numpy(x):
+                return _flat(type(x), found, x.shape)
+            return _nested(x, iter(range(found.at, found.at + found.size)))
+        if type(x) is dict:
+            return {key: like(y, (*path, ("item", key))) for key, y in x.items()}
+        if isinstance(x, list | tuple):
+            return _sequence(type(x), [like(y, (*path, ("item", i))) for i, y in enumerate(x)])
+        raise _Unfit
+
+    return like(x, (("argument", n),))
+
+
+def _nested(x: Any, places: Iterator[int]) -> Any:
+    return _sequence(type(x), [_nested(y, places) for y in x]) if isinstance(x, list | tuple) else next(places)
+
+
+def _sequence(cls: type, items: list[Any]) -> Any:
+    if cls is list:
+        return items
+    if cls is tuple:
+        return tuple(items)
+    if hasattr(cls, "_fields"):
+        return None, cls, False, tuple(items)
+    raise _Unfit
+
+
+def _flat(cls: type, found: _Numbers, shape: Any) -> Any:
+    places = range(found.at, found.at + found.size)
+    if shape is None:
+        return _sequence(cls, list(places))
+    if cls.__name__ != "ndarray" or not found.size:
+        raise _Unfit
+    return None, partial(array_of_bytes, tuple(shape)), True, tuple(places)
+
+
+# ---- the text
+
+
+def _text(
+    kernel: tuple[int, int], how: Staged, tape: Tape, where: dict[Path, _Numbers], places: list[_Numbers], args: Any
+) -> str:
+    """Return the LLVM text of what C calls: the slots of the kernel from numbers, and numbers from its slots."""
+    lines: list[str] = []
+    slot = 0
+    for param in how.params:
+        found = where.get(param.path)
+        if found is None:
+            raise _Unfit
+        if param.what == "length":
+            slot = _put(lines, slot, "i64", str(_length(args, param)))
+        elif is_array(param.kind):
+            if param.kind != "f64[]":
+                raise _Unfit
+            lines.append(f"  %p{slot} = getelementptr double, ptr %in, i64 {found.at}")
+            slot = _put(lines, slot, "ptr", f"%p{slot}")
+            slot = _put(lines, slot, "i64", str(found.size))
+        elif param.kind in (F64, I64):
+            lines.append(f"  %a{slot} = getelementptr double, ptr %in, i64 {found.at}")
+            lines.append(f"  %x{slot} = load double, ptr %a{slot}")
+            if param.kind == I64:
+                lines.append(f"  %i{slot} = fptosi double %x{slot} to i64")
+            slot = _put(lines, slot, *(("double", f"%x{slot}") if param.kind == F64 else ("i64", f"%i{slot}")))
+        else:
+            raise _Unfit
+    after: list[str] = []
+    slots, slot = slot, 0
+    for y, (at, count) in zip(tape.yields, places):
+        after.append(f"  %f{slot} = getelementptr i64, ptr %found, i64 {slot}")
+        after.append(f"  %o{slot} = getelementptr double, ptr %out, i64 {at}")
+        if y.kind == F64:
+            after.append(f"  %y{slot} = load double, ptr %f{slot}\n  store double %y{slot}, ptr %o{slot}")
+            slot += 1
+        else:
+            after.append(f"  %y{slot} = load ptr, ptr %f{slot}")
+            after.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr %o{slot}, ptr %y{slot}, i64 {8 * count}, i1 false)")
+            slot += 2
+    run, end = kernel
+    call = f"call i64 inttoptr (i64 {run} to ptr)(ptr %context, ptr %given, ptr %found)"
+    done = f"  call void inttoptr (i64 {end} to ptr)(ptr %context)"
+    return "\n".join([
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+        "define i32 @point(ptr %in, ptr %params, ptr %out, ptr %scratch) nounwind {",
+        f"  %context = alloca [{memory.WORDS} x i64], align 64",
+        f"  %given = alloca [{max(slots, 1)} x i64], align 64",
+        f"  %found = alloca [{max(slot, 1)} x i64], align 64",
+        f"  call void @llvm.memset.p0.i64(ptr %context, i8 0, i64 {8 * memory.WORDS}, i1 false)",
+        *lines,
+        f"  %status = {call}",
+        "  %failed = icmp ne i64 %status, 0",
+        "  br i1 %failed, label %elsewhere, label %good",
+        "good:",
+        *after,
+        done,
+        "  ret i32 0",
+        "elsewhere:",
+        done,
+        "  ret i32 1",
+        "}",
+    ])  # fmt: skip
+
+
+def _put(lines: list[str], slot: int, kind: str, x: str) -> int:
+    lines.append(f"  %g{slot} = getelementptr i64, ptr %given, i64 {slot}\n  store {kind} {x}, ptr %g{slot}")
+    return slot + 1
+
+
+def _length(args: Any, param: staged.Param) -> int:
+    x = args
+    for _, key in param.path:
+        x = x[key]
+    if is_numpy(x):
+        return int(x.shape[param.axis])
+    for _ in range(param.axis):
+        x = x[0] if len(x) else ()
+    return len(x)
+
+
+def _compiled(text: str) -> tuple[int, Any]:
+    """Return the address of the function in a text, and what holds its machine code."""
+
+    def compiled() -> tuple[int, Any]:
+        binding = build.llvm()
+        module = binding.parse_assembly(text)
+        module.verify()
+        engine = binding.create_mcjit_compiler(module, build.target_machine(1, build.vector_bits()))
+        engine.finalize_object()
+        return engine.get_function_address("point"), worker.Freed(engine)
+
+    found: tuple[int, Any] = worker.in_llvm(compiled)
+    return found
