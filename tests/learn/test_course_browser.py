@@ -90,6 +90,9 @@ def answer(page: Any, card: Any, ask: Ask, scene: Scene | None) -> None:
         card.locator("input").press("Enter")
     elif ask.kind == "choice":
         card.locator("input").nth([right for right, *_ in ask.choices].index(True)).check()
+    elif ask.kind == "goal" and not ask.node and page.locator("[data-do='own-train']").count():
+        page.click("[data-do='own-train']")
+        card.and_(page.locator(".done")).wait_for(timeout=60_000)
     elif ask.kind == "goal" and not ask.node:
         page.select_option("[data-do='speed']", index=-1 + page.locator("[data-do='speed'] option").count())
         if page.locator("[data-do='rate']").evaluate("(e) => 10 ** Number(e.value)") > 1:
@@ -111,6 +114,12 @@ def answer(page: Any, card: Any, ask: Ask, scene: Scene | None) -> None:
         card.locator("[data-do='run']").click()
 
 
+def write(card: Any, code: str) -> None:
+    """Type code into the editor of a card and run it."""
+    card.locator(".cm-content").fill(code)
+    card.locator("[data-do='check-code']").click()
+
+
 def drill(page: Any, lesson: Lesson) -> None:
     known = {f"{lesson.key}-drill-{k}": shape for k, shape in enumerate(shapes(lesson.drill, lesson.key))}
     for _ in range(20):
@@ -120,7 +129,8 @@ def drill(page: Any, lesson: Lesson) -> None:
         numbers = leaves(page)
         assert set(numbers) == set(shape.pools) and all(x in shape.pools[name] for name, x in numbers.items())
         line = frames(parse(shape.expression).build(numbers), names={})
-        wanted = page.inner_text(".stage .ask .asks").rsplit("what is ", 1)[1].removesuffix(".grad?")
+        asked = page.inner_text(".stage .ask .asks")
+        wanted = asked.rsplit("what is ", 1)[1].removeprefix("the slope for ").removesuffix("?").removesuffix(".grad")
         assert wanted in shape.asks
         type_answer(page, next(g or 0.0 for n, g in zip(line.nodes, line.gradients()) if n.name == wanted))
         if page.locator("[data-do='next-question']").count():
@@ -137,13 +147,17 @@ def walk(page: Any, lesson: Lesson) -> int:
             drill(page, lesson)
         else:
             assert step.title in page.inner_text(".text h2")
-            asks = [ask_of(block, scene, step) for block in step.blocks("ask")]
+            solutions = iter([block.body for block in step.blocks("solution")])
+            blocks = list(step.blocks("ask", "write"))
             cards = page.locator(".task")
-            assert cards.count() == len(asks)
-            for i, ask in enumerate(asks):
+            assert cards.count() == len(blocks)
+            for i, block in enumerate(blocks):
                 assert page.locator("[data-do='next-step']").is_disabled(), (step.title, i)
-                answer(page, cards.nth(i), ask, scene)
-                assert "done" in cards.nth(i).get_attribute("class"), (step.title, ask.kind, ask.node)
+                if block.kind == "write":
+                    write(cards.nth(i), next(solutions))
+                else:
+                    answer(page, cards.nth(i), ask_of(block, scene, step), scene)
+                assert "done" in cards.nth(i).get_attribute("class"), (step.title, block.line)
                 count += 1
         assert page.locator("[data-do='next-step']").is_enabled()
         page.click("[data-do='next-step']")
@@ -328,7 +342,7 @@ def test_links_chapters_and_the_browsers_back(visit: Visit, course_file: Path) -
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (768, 1024), (360, 740)])
 def test_nothing_is_wider_than_the_screen(visit: Visit, course_file: Path, width: int, height: int) -> None:
     page = open_at(visit, course_file, "slope/1", width=width, height=height)
-    for place in ("slope/4", "order/2", "order/4", "picture-to-code/4", "network/8", "softmax/3", "attention/8"):
+    for place in ("slope/4", "order/2", "order/4", "picture-to-code/4", "network/9", "softmax/3", "attention/8"):
         page.goto(f"{course_file.as_uri()}#{place}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, place
         assert page.locator("[data-do='next-step']").count() == 1

@@ -81,6 +81,9 @@ def test_progress_that_counted_steps_is_read_by_names() -> None:
         "drills": {"c": 1},
         "reviews": [{"id": "c/y/choice-2", "due": 5, "box": 0}],
         "count": 3,
+        "drafts": {},
+        "code": {},
+        "seconds": {},
     }
 
 

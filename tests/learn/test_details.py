@@ -124,13 +124,25 @@ def test_the_course_accepts_the_shown_digits_and_says_so(visit: Visit, course_fi
 def test_a_leaf_shows_its_gradient_when_the_pass_has_brought_it(visit: Visit, course_file: Any) -> None:
     from test_course_browser import open_at
 
-    tab = open_at(visit, course_file, "slope/2")
+    tab = open_at(visit, course_file, "neuron/8")
     slope = tab.locator(".leaf[data-leaf='x'] output")
-    assert slope.inner_text() == "—"  # the next step asks for it
+    assert slope.inner_text() == "—"
     tab.locator(".leaf [data-do='nudge']").click()
     assert "The gradient says" not in tab.inner_text(".leaf .nudge")
     tab.click("[data-do='to_end']")
-    assert slope.inner_text() == "3" and "The gradient says" in tab.inner_text(".leaf .nudge")
+    assert slope.inner_text() == "0.009866" and "The gradient says" in tab.inner_text(".leaf .nudge")
+
+
+def test_the_first_chapter_speaks_of_slopes_only(visit: Visit, course_file: Any) -> None:
+    from test_course_browser import open_at
+
+    tab = open_at(visit, course_file, "slope/1")
+    for k in range(1, 9):
+        tab.evaluate(f"location.hash = '#slope/{k}'")
+        tab.wait_for_function("k => document.querySelector('.trail').innerText.includes(`step ${k} of`)", arg=k)
+        if tab.locator(".stage [data-do='to_end']").is_enabled():
+            tab.click(".stage [data-do='to_end']")
+        assert not re.search(r"\bgrad\b", tab.inner_text(".text") + tab.inner_text(".side-stage"))
 
 
 def test_a_long_number_fits_into_its_field_and_is_shown_in_full_where_it_is_typed(page: Any) -> None:

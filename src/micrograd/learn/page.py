@@ -47,7 +47,9 @@ EDITOR = ("codemirror", "editor")  # codemirror.js is bundled by `make editor`, 
 BENCH = (*EDITOR, *STAGE, "progress", "python", "bench")
 CONSOLE = (*EDITOR, "special", "ops", "numbers", "texts", "dom", "python", "console")
 HOME = (*STAGE, "draws", "rules", "program", "training", "plane", "home")
-COURSE = (*STAGE, *THEATRE, "leaves", "diagnose", "slope", "progress", "tasks", "drill", "help", "course")
+PYTHON = ("pyparse", "pyvalues", "pybuiltins", "pyrun")
+COURSE = (*EDITOR, *STAGE, *THEATRE, "leaves", "diagnose", "slope", "ideas", "progress", *PYTHON, "python", "writing", "moons",
+          "milestones", "tasks", "drill", "help", "course")  # fmt: skip
 MODULES = (*STAGE, "code", "leaves", "labs", "lesson", "expression", "link", "help", "app")
 
 _ROW = re.compile(r"^  (\w+): \{ symbol: .*\},\n", re.M)

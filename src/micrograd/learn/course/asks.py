@@ -59,7 +59,7 @@ def read_ask(block: Block, scene: Scene | None, problems: list[Problem], step: S
         wrong("ask", f"a question has exactly one of {', '.join(KINDS)}; this one has {', '.join(kinds) or 'none'}")
         return None
     names = [node.name for node in scene.timeline().nodes] if scene else []
-    trained = TRAINED.match(block.get("goal")) if step is not None and any(step.blocks("train")) else None
+    trained = TRAINED.match(block.get("goal")) if step is not None and any(step.blocks("train", "moons")) else None
     if trained is not None:
         return Ask("goal", block, goal=(trained[1], trained[2], number(trained[3]), 0.0))
     if kinds[0] != "right" and scene is None and kinds[0] != "number":

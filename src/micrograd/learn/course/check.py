@@ -18,6 +18,7 @@ from micrograd.learn.course.lessons import Block, Lesson, Problem, Prose, Step
 from micrograd.learn.course.markdown import PICTURE, STATED, without_formulas
 from micrograd.learn.course.scenes import Scene, place_of, scenes
 from micrograd.learn.course.training import training
+from micrograd.learn.course.written import builds, check_pieces, pieces
 from micrograd.learn.sentences import show
 
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -30,6 +31,8 @@ def check(lesson: Lesson) -> list[Problem]:
     problems: list[Problem] = []
     known: dict[str, Any] = functions()
     code: dict[str, Any] = {"__name__": "lesson"}
+    for piece in (piece for other in builds(lesson) for piece in pieces(other)):
+        exec(piece.text, code)
     for step, scene in scenes(lesson, problems):
         _run_code(step, code, problems)
         known |= {name: x for name, x in code.items() if not name.startswith("__")}
@@ -43,12 +46,13 @@ def check(lesson: Lesson) -> list[Problem]:
         for line, text in _texts(step):
             _check_text(line, text, known, there, problems)
         _check_blocks(step, scene, problems)
+    check_pieces(lesson, problems)
     return sorted(set(problems), key=lambda problem: problem.line)
 
 
 def _run_code(step: Step, space: dict[str, Any], problems: list[Problem]) -> None:
     printed, ran = "", False
-    for block in step.blocks("code", "output"):
+    for block in step.blocks("code", "solution", "output"):
         if block.kind == "output":
             wanted = block.body.rstrip()
             if not ran:
@@ -68,7 +72,7 @@ def _run_code(step: Step, space: dict[str, Any], problems: list[Problem]) -> Non
             told = f"the code raises {type(error).__name__}: {error}"
             problems.append(Problem(line if inside else block.line, told))
         printed = out.getvalue()
-        if printed and block.word != "hidden" and not _is_told(step, block):
+        if printed and block.word != "hidden" and block.kind == "code" and not _is_told(step, block):
             problems.append(Problem(block.line, "the code prints, and no output block after it states what"))
 
 

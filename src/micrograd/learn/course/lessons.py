@@ -32,11 +32,19 @@ BLOCKS = {
     "ask": ("question", "of", "number", "goal", "order", "answer", "right", "choice*", "wrong*", "why", "hint"),
     "curve": ("over", "from", "to", "nudge", "tangent"),
     "train": ("preset", "data", "points", "layers", "activation", "rate"),
+    "picture": ("of", "show", "target", "from", "to"),
+    "moons": (),
     "code": None,
+    "write": None,
+    "solution": None,
+    "tests": None,
     "output": None,
     "text": None,
 }
-FRONT = ("title", "about", "minutes", "drill")
+FRONT = ("title", "about", "minutes", "drill", "builds", "can", "gradients", "grows", "values", "new")
+WORDS = {
+    "code": ("hidden", "engine")
+}  # the words that may stand after the kind of a block; after `write` stands a name
 _FENCE = re.compile(r"^```\s*([\w-]*)\s*([\w-]*)\s*$")
 _FIELD = re.compile(r"^([a-z]+):\s?(.*)$")
 _STEP = re.compile(r"^## (.*?)\s*(?:\{#([\w-]+)\})?\s*(\{milestone\})?\s*$")
@@ -124,6 +132,12 @@ class Lesson:
     minutes: int = 0
     drill: list[str] = field(default_factory=list)
     name: str = ""  # of the file, for messages
+    builds: list[str] = field(default_factory=list)  # the files whose code this one builds on
+    can: list[str] = field(default_factory=list)  # what the learner can do at its end
+    grows: str = ""  # the graph of the course as it is at the end of this lesson
+    values: str = ""  # its numbers
+    new: str = ""  # what is new in it
+    plain: bool = False  # whether the stage shows no gradients, because nobody has explained them yet
 
     @property
     def folder(self) -> Path:
@@ -200,6 +214,10 @@ class _Reader:
             int(minutes.text),
             front.get("drill", Entry("", 1)).text.replace(",", " ").split(),
             self.name,
+            front.get("builds", Entry("", 1)).text.replace(",", " ").split(),
+            [one.strip() for one in front.get("can", Entry("", 1)).text.split("|") if one.strip()],
+            plain=front.get("gradients", Entry("", 1)).text == "no",
+            **{name: front.get(name, Entry("", 1)).text for name in ("grows", "values", "new")},
         )
 
     def front(self) -> tuple[int, dict[str, Entry]]:
@@ -277,8 +295,10 @@ class _Reader:
             self.wrong(start + 1, f"there is no block {kind or self.lines[start]!r}; there are: {', '.join(BLOCKS)}")
             return None
         block = Block(kind, start + 1, "\n".join(self.lines[start + 1 : end]), match[2])
-        if match[2] and (kind, match[2]) != ("code", "hidden"):
-            self.wrong(start + 1, f"{match[2]!r} after {kind}: only code can be `hidden`")
+        if match[2] and kind != "write" and match[2] not in WORDS.get(kind, ()):
+            self.wrong(
+                start + 1, f"{match[2]!r} after {kind}: only code can be `hidden` or `engine`, and `write` has a name"
+            )
         known = BLOCKS[kind]
         if known is not None:
             self.fields(block, start + 1, end, known)

@@ -12,9 +12,11 @@ from micrograd.learn.course import markdown
 from micrograd.learn.course.asks import Ask, number, read_ask
 from micrograd.learn.course.drill import SKILLS, Shape, shapes
 from micrograd.learn.course.lessons import Block, Lesson, LessonError, Problem, Prose, Step, read, unused
+from micrograd.learn.course.pictures import picture
 from micrograd.learn.course.scenes import Scene, scenes
-from micrograd.learn.course.training import training
-from micrograd.learn.expression import parse
+from micrograd.learn.course.training import moons, training
+from micrograd.learn.course.written import builds, pieces, written
+from micrograd.learn.expression import ExpressionError, parse, read_values
 from micrograd.learn.frames import frames
 from micrograd.learn.scene import used
 
@@ -44,6 +46,8 @@ def data(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str]
         "title": title,
         "chapters": rows,
         "graphs": list(graphs.values()),
+        "pieces": _pieces(lessons),
+        "points": moons(),
         "texts": {
             key: words
             for key, words in texts.current().items()
@@ -87,18 +91,43 @@ def _chapter(lesson: Lesson, graphs: dict[str, dict[str, Any]]) -> dict[str, Any
         if scene is not None:
             _add(graphs, scene)
         shown = None if scene is None else _scene(scene)
-        parts = _parts(step, scene, problems, lesson.folder)
+        parts = _parts(step, scene, problems, lesson)
         steps.append(
             {"key": step.key, "title": step.title, "milestone": step.milestone, "parts": parts, "scene": shown}
         )
     unknown = [skill for skill in lesson.drill if skill not in SKILLS]
     if unknown:
         problems.append(Problem(1, f"there is no skill {unknown[0]!r} to drill; there are: {', '.join(SKILLS)}"))
+    try:
+        end = _end(lesson, graphs)
+    except (ExpressionError, ValueError) as error:
+        problems.append(Problem(1, f"the graph after `grows:` cannot be shown: {getattr(error, 'message', error)}"))
     if problems:
         raise LessonError(lesson.name, problems)
     drill = [_drill(lesson.key, k, shape, graphs) for k, shape in enumerate(shapes(lesson.drill, lesson.key))]
     row = {"key": lesson.key, "title": lesson.title, "about": lesson.about, "minutes": lesson.minutes}
-    return {**row, "steps": steps, "drill": drill}
+    return {**row, "steps": steps, "drill": drill, "plain": lesson.plain, **end}
+
+
+def _end(lesson: Lesson, graphs: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """What the end of a lesson shows: what the learner can do, and the graph of the course as it is then."""
+    end = {"can": [markdown.inline(one) for one in lesson.can], "fresh": markdown.inline(lesson.new), "grown": ""}
+    if lesson.grows:
+        values = tuple(read_values(lesson.values.replace(",", " ").split()).items())
+        grown = Scene(f"{lesson.key}-grown", lesson.grows, values, values)
+        _add(graphs, grown)
+        end["grown"] = grown.key
+    return end
+
+
+def _pieces(lessons: Sequence[Lesson]) -> list[list[str]]:
+    """All code that the learner is given or writes, in order, with that of the lessons on which these build."""
+    found: dict[str, str] = {}
+    for lesson in lessons:
+        for one in (*builds(lesson), lesson):
+            for piece in pieces(one):
+                found.setdefault(piece.key, piece.text)
+    return [list(pair) for pair in found.items()]
 
 
 def _add(graphs: dict[str, dict[str, Any]], scene: Scene) -> None:
@@ -125,9 +154,11 @@ def _drill(key: str, k: int, shape: Shape, graphs: dict[str, dict[str, Any]]) ->
     return {"skill": shape.skill, "graph": scene.key, "pools": shape.pools, "asks": shape.asks}
 
 
-def _parts(step: Step, scene: Scene | None, problems: list[Problem], folder: Path) -> list[dict[str, Any]]:
+def _parts(step: Step, scene: Scene | None, problems: list[Problem], lesson: Lesson) -> list[dict[str, Any]]:
     parts: list[dict[str, Any]] = []
     names: set[str] = set()
+    folder = lesson.folder
+    tested = {id(write): (solution, tests) for write, solution, tests in written(step, problems)}
     for part in step.parts:
         if isinstance(part, Prose):
             parts.append({"html": markdown.html(part.text, folder)})
@@ -142,6 +173,24 @@ def _parts(step: Step, scene: Scene | None, problems: list[Problem], folder: Pat
             played = training(part, problems)
             if played is not None:
                 parts.append({"train": played})
+        elif part.kind == "picture":
+            parts.append({"picture": picture(part, scene, problems)})
+        elif part.kind == "moons":
+            parts.append({"moons": moons()})
+        elif part.kind == "write" and id(part) in tested:
+            solution, tests = tested[id(part)]
+            names.add(name := unused(part.word, names))
+            task = {
+                "key": name,
+                "kind": "write",
+                "piece": f"{lesson.key}/{part.word}",
+                "question": "",
+                "why": "",
+                "wrong": [],
+            }
+            parts.append(
+                {"task": {**task, "start": part.body, "solution": solution.body, "tests": tests.body, "hint": ""}}
+            )
         elif part.kind == "output":
             parts.append({"output": part.body})
         elif part.kind in ("code", "text") and part.word != "hidden":

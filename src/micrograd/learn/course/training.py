@@ -50,3 +50,9 @@ def training(block: Block, problems: list[Problem]) -> dict[str, Any] | None:
     if int(layers[-1]) == 1 and name == "moons":
         y = [2 * c - 1 for c in y]
     return scene(model, (X, y), lr=rate, key=f"line-{block.line}")
+
+
+def moons() -> list[list[float]]:
+    """The points on which the learner's own engine trains: two numbers and the class, -1 or 1."""
+    X, y = data.moons(60, noise=0.1, seed=1)
+    return [[round(float(a), 3), round(float(b), 3), float(2 * c - 1)] for (a, b), c in zip(X, y)]

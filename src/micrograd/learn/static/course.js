@@ -6,22 +6,31 @@ import { readGraph } from "./graph.js";
 import { helpDialog } from "./help.js";
 import { drillScreen, otherNumbers, randomFrom } from "./drill.js";
 import { leavesPanel } from "./leaves.js";
+import { ideaFigure } from "./ideas.js";
+import { createMoons, packed, sharedNetwork, unpacked } from "./moons.js";
+import { chapterEnd } from "./milestones.js";
 import { courseProgress, saveFile } from "./progress.js";
+import { createPython } from "./python.js";
 import { createStage } from "./stage.js";
 import { prose, taskCard } from "./tasks.js";
 import { createTheatre } from "./theatre.js";
 import { t, text, useTexts } from "./texts.js";
 
 /**
- * What Python sends. A part of a step is one of {html}, {task}, {curve}, {code, output}, {train}.
+ * What Python sends. A part of a step is one of {html}, {task}, {curve}, {picture}, {code, output}, {train}, {moons}.
  * @typedef {{graph: string, values: Record<string, number>, place: any, lab: any, predict: boolean, leaves: string[]}} Scene
  * @typedef {{key: string, title: string, milestone: boolean, parts: any[], scene: Scene | null}} CourseStep
- * @typedef {{key: string, title: string, about: string, minutes: number, steps: CourseStep[], drill: any[]}} Chapter
+ * @typedef {{key: string, title: string, about: string, minutes: number, steps: CourseStep[], drill: any[], can: string[],
+ *            plain: boolean, grown: string, fresh: string}} Chapter   plain: gradients have not been explained yet; grown: the
+ *            graph of the course as it is at the end of the chapter; fresh: what is new in it
  * @typedef {{name: string, title: string, chapters: Chapter[], graphs: any[], texts: any, ideas: any[],
- *            links: Record<string, string>}} Course
+ *            links: Record<string, string>, pieces: [string, string][], points: number[][],
+ *            python?: {worker: string, wheel: string, seconds: number}}} Course
  */
 
 const DRILL = "*drill"; // no step of a lesson has such a name
+const SHARED = "mine/"; // what the address of a shared network begins with
+const AWAY = 120; // seconds without an action after which nobody learns any more
 
 /** @param {Course} course @param {any} place */
 export function startCourse(course, place) {
@@ -31,7 +40,7 @@ export function startCourse(course, place) {
   /** The graphs of a chapter, which are drawn in one direction. @param {Chapter} one */
   const family = (one) => {
     if (!read.has(one)) {
-      const keys = new Set(one.steps.map((step) => step.scene?.graph));
+      const keys = new Set([...one.steps.map((step) => step.scene?.graph), one.grown]);
       read.set(one, course.graphs.filter((graph) => keys.has(graph.key)).map((graph) => readGraph(graph.timeline)));
     }
     return read.get(one);
@@ -61,6 +70,22 @@ export function startCourse(course, place) {
     { key: screen.key, tasks: tasksOf(screen).map((part) => part.task.key) }));
   const plans = Object.fromEntries(course.chapters.map((chapter) => [chapter.key, plan(chapter)]));
   const progress = courseProgress(course.name, plans, () => settle());
+  /** The code of the learner's engine: all pieces before one, or all of them; what the learner wrote where it passed. */
+  const engine = (piece = "") => {
+    const end = course.pieces.findIndex(([key]) => key === piece);
+    return course.pieces.slice(0, end < 0 ? undefined : end).map(([key, given]) => [key, progress.code(key) ?? given]);
+  };
+  const python = course.python && createPython(course.python);
+  const code = { before: (piece) => engine(piece).map(([, words]) => words), draft: progress.draft, wrote: progress.wrote,
+    python: python && (async (before, words, tests) => (await python.ask({ pieces: before, code: words, tests })).verdict) };
+
+  // -- the time that was spent in a chapter
+  let seen = Date.now();
+  const spend = () => {
+    const now = Date.now(), seconds = (now - seen) / 1000;
+    seen = now;
+    if (seconds < AWAY) progress.spent(chapter.key, seconds);
+  };
   const isOpen = (chapter, at) => at <= progress.reached(chapter.key);
   const isFinished = (chapter, at) => {
     const screen = screens(chapter)[at];
@@ -98,6 +123,7 @@ export function startCourse(course, place) {
   function show(scene) {
     const first = { start: 0, forward: session.seed, backward: session.seed + 1, end: 1e9 };
     session.ask(false);
+    session.forwardOnly = chapter.plain;
     stage.show({ graph: scene.graph, values: scene.values ?? {}, lab: null, question: null });
     stage.el.dataset.graph = scene.graph;
     Object.assign(first, { forward: session.seed, backward: session.seed + 1, end: session.total });
@@ -115,7 +141,9 @@ export function startCourse(course, place) {
 
   // -- one step
   function open(key, to, again = true) {
+    spend();
     chapter = course.chapters.find((one) => one.key === key) ?? course.chapters[0];
+    root.classList.toggle("plain", chapter.plain);
     at = Math.max(0, Math.min(to, progress.reached(chapter.key), screens(chapter).length - 1));
     progress.reach(chapter.key, at);
     const due = again ? progress.due() : "";
@@ -141,12 +169,14 @@ export function startCourse(course, place) {
     if (review) return renderReview(title, body);
     put(title, screen.milestone ? h("span", { class: "medal", "aria-hidden": "true" }, "★ ") : "", screen.title);
     if (screen.scene) show(screen.scene);
-    const play = screen.parts.find((part) => part.train);
+    const play = screen.parts.find((part) => part.train || part.moons);
     side.hidden = !screen.scene && !screen.drill && !play;
     side.classList.toggle("playhouse", Boolean(play));
-    main.classList.toggle("coded", screen.parts.some((part) => part.code || part.output)); // lines of code need room
+    const coded = (part) => part.code || part.output || part.task?.kind === "write"; // lines of code need room
+    main.classList.toggle("coded", screen.parts.some(coded));
     put(side, play ? "" : stage.el);
-    if (play) perform(play.train);
+    if (play?.train) perform(play.train);
+    if (play?.moons) performOwn(play.moons);
     if (screen.drill) renderDrill(body);
     else renderParts(screen, body);
     placeFoot();
@@ -164,6 +194,68 @@ export function startCourse(course, place) {
     waiting.push(() => theatre.destroy());
   }
 
+  /** The learner's own engine trains in place of the stage. @param {number[][]} points */
+  function performOwn(points) {
+    const own = createMoons({ points, random: randomFrom(progress.count + 5), code: () => engine().map(([, words]) => words),
+      onStep: (run) => { for (const ear of trained) ear(run); },
+      link: (found) => {
+        const kept = { version: 1, ...found, parameters: found.parameters.map((x) => Number(x.toPrecision(4))) };
+        progress.trained(kept);
+        return shareLink(kept);
+      } });
+    put(side, own.el);
+    waiting.push(() => own.destroy());
+  }
+  /** The address of a network: its parameters, and the code that trained it. @param {any} found */
+  async function shareLink(found) {
+    const text = await packed(JSON.stringify({ ...found, code: engine() }));
+    return `${location.href.split("#")[0]}#${SHARED}${text}`;
+  }
+  /** A network that somebody shared. @param {string} text */
+  async function renderShared(text) {
+    const found = await unpacked(text);
+    if (!found) {
+      status.textContent = t("course.moons.no_link");
+      location.hash = "";
+      return follow();
+    }
+    for (const end of [...hooks, ...waiting]) end();
+    [hooks, waiting, trained] = [[], [], []];
+    side.hidden = true;
+    main.classList.remove("coded");
+    const way = button(t("course.moons.shared_way"), () => visit(course.chapters[0].key, progress.reached(course.chapters[0].key)),
+      { class: "strong", "data-do": "own-course" });
+    put(article, h("div", { class: "sheet-of-text" }, sharedNetwork(found, course.points, way)));
+    article.querySelector("h2").focus();
+  }
+
+  /** A chapter is over: what the learner can do now, how long it took, what comes next. */
+  function renderEnd() {
+    spend();
+    for (const end of [...hooks, ...waiting]) end();
+    [hooks, waiting, trained] = [[], [], []];
+    session.pause();
+    const k = course.chapters.indexOf(chapter), after = course.chapters[k + 1], over = course.chapters.every(isDone);
+    const ids = (one) => screens(one).flatMap((screen, n) => tasksOf(screen).map((_, each) => idOf(one, n, each)));
+    side.hidden = !chapter.grown;
+    side.classList.remove("playhouse");
+    main.classList.remove("coded");
+    put(side, stage.el);
+    if (chapter.grown) show({ graph: chapter.grown, values: {}, place: chapter.plain ? "forward" : "end", lab: null, predict: false, leaves: [] });
+    const facts = (one) => ({ title: one.title, seconds: progress.seconds(one.key), asked: ids(one).length,
+      clean: ids(one).filter(progress.clean).length, done: isDone(one) });
+    const onward = after && { title: after.title, about: after.about, minutes: after.minutes,
+      go: () => visit(after.key, progress.reached(after.key) && isDone(after) ? 0 : progress.reached(after.key)) };
+    const kept = progress.network;
+    const end = chapterEnd({ chapter, facts: facts(chapter), all: !after || over ? course.chapters.map(facts) : null, next: onward,
+      network: kept && (!after || over) ? { kept, points: course.points, code: engine(), link: () => shareLink(kept) } : null,
+      workshop: course.links.workshop ?? "", back: () => visit(chapter.key, at, false) });
+    put(article, h("div", { class: "sheet-of-text" }, end));
+    article.scrollTop = 0;
+    article.querySelector("h2").focus({ preventScroll: true });
+    if (root.classList.contains("slim")) scrollTo(0, 0);
+  }
+
   function renderParts(screen, body) {
     const cards = [];
     for (const part of screen.parts) {
@@ -171,10 +263,15 @@ export function startCourse(course, place) {
       if (part.code) body.append(h("pre", { class: "code", dir: "ltr", tabindex: 0 }, h("code", {}, part.code)));
       if (part.output) body.append(h("pre", { class: "code output", dir: "ltr", tabindex: 0 }, part.output));
       if (part.curve) body.append(slopeFigure(scoped, part.curve).el);
+      if (part.picture) {
+        const figure = ideaFigure(scoped, part.picture);
+        waiting.push(() => figure.destroy());
+        body.append(figure.el);
+      }
       if (part.task) {
         const id = idOf(chapter, at, cards.length);
-        const card = taskCard({ stage: scoped, task: part.task, solved: progress.solved(id), onSolved: (clean) => {
-          progress.answered(id, clean);
+        const card = taskCard({ stage: scoped, task: part.task, solved: progress.solved(id), code, onSolved: (clean) => {
+          progress.answered(id, clean || part.task.kind === "write"); // code that took several runs need not come back
           settle();
           queueMicrotask(() => { // after the stage has shown this answer
             const after = cards.find((one) => !one.done);
@@ -197,7 +294,7 @@ export function startCourse(course, place) {
 
   function renderDrill(body) {
     const seed = progress.count + 1 + chapter.key.length * 1000;
-    const drill = drillScreen({ stage: scoped, shapes: chapter.drill, seed, show, onDone: () => {
+    const drill = drillScreen({ stage: scoped, shapes: chapter.drill, seed, show, plain: chapter.plain, onDone: () => {
       progress.drilled(chapter.key);
       settle();
     } });
@@ -247,9 +344,8 @@ export function startCourse(course, place) {
     const all = screens(chapter), to = at + by, k = course.chapters.indexOf(chapter);
     if (by > 0 && !isFinished(chapter, at)) return;
     if (to >= all.length) {
-      const after = course.chapters[k + 1];
-      if (after) visit(after.key, progress.reached(after.key) && isDone(after) ? 0 : progress.reached(after.key));
-      else finish();
+      if (single) finish();
+      else remember(`#${chapter.key}/end`, renderEnd);
       return;
     }
     if (to < 0) return;
@@ -257,19 +353,14 @@ export function startCourse(course, place) {
     visit(chapter.key, to, by > 0);
   }
   function finish() {
-    const words = t(single ? "course.lesson_over" : "course.over").split("`")
-      .map((part, k) => (k % 2 ? h("code", {}, part) : part));
-    const to = !single && course.links.workshop;
-    put(why, h("span", { class: "note finish", role: "status" }, words,
-      to ? [" ", h("a", { href: to }, t("course.links.workshop"))] : ""));
+    put(why, h("span", { class: "note finish", role: "status" }, t("course.lesson_over")));
   }
 
   /** What depends on progress: ticks, dots, the way forward. */
   function settle() {
-    const done = isFinished(chapter, at), last = at === screens(chapter).length - 1, k = course.chapters.indexOf(chapter);
+    const done = isFinished(chapter, at), last = at === screens(chapter).length - 1;
     next.disabled = !done;
-    const after = course.chapters[k + 1];
-    next.textContent = t(!last ? "course.next" : after ? "course.next_chapter" : "course.finish", { title: after?.title });
+    next.textContent = t(!last ? "course.next" : single ? "course.finish" : "course.end_chapter");
     back.disabled = at === 0;
     why.textContent = done ? "" : t(screens(chapter)[at].drill ? "course.gate_drill" : "course.gate");
     if (done && last) progress.reach(chapter.key, at);
@@ -306,7 +397,10 @@ export function startCourse(course, place) {
   function visit(key, to, again = true) {
     openMenu(false);
     open(key, to, again);
-    const hash = `#${chapter.key}/${at + 1}`;
+    remember(`#${chapter.key}/${at + 1}`);
+  }
+  /** @param {string} hash @param {() => void} [then] */
+  function remember(hash, then = () => {}) {
     if (location.hash !== hash) {
       try {
         history.pushState(null, "", hash);
@@ -314,12 +408,16 @@ export function startCourse(course, place) {
         // a frame without an address of its own
       }
     }
+    then();
   }
   function follow() {
-    const [key, step] = decodeURIComponent(location.hash.slice(1)).split("/");
+    const hash = location.hash.slice(1);
+    if (hash.startsWith(SHARED)) return renderShared(hash.slice(SHARED.length));
+    const [key, step] = decodeURIComponent(hash).split("/");
     const open_one = course.chapters.find((one) => !isDone(one)) ?? course.chapters[0];
     const known = course.chapters.find((one) => one.key === key) ?? open_one;
-    open(known.key, step ? Number(step) - 1 || 0 : progress.reached(known.key), false);
+    open(known.key, Number(step) ? Number(step) - 1 : progress.reached(known.key), false);
+    if (step === "end" && isDone(known)) renderEnd();
   }
   function save() {
     saveFile(progress.text(), `${course.name}-progress.json`);
@@ -344,7 +442,7 @@ export function startCourse(course, place) {
   stage.on("step", () => stage.el.classList.toggle("asked", Boolean(session.state.question)));
   document.addEventListener("keydown", (event) => {
     const { tagName } = /** @type {any} */ (event.target);
-    if (tagName === "INPUT" || tagName === "SELECT" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (tagName === "INPUT" || tagName === "SELECT" || /** @type {any} */ (event.target).isContentEditable || event.ctrlKey || event.metaKey || event.altKey) return;
     if (/** @type {any} */ (event.target).closest?.(".mg-scroll")) return;
     const keys = { ArrowRight: () => session.forward(), ArrowLeft: () => session.back(), End: () => session.go(session.total),
       b: () => session.go(session.seed + 1), 0: stage.api.fit, "?": () => (help.open ? help.close() : help.showModal()),
@@ -352,6 +450,7 @@ export function startCourse(course, place) {
     if (help.open && event.key !== "?") return;
     if (event.key === "Escape" || event.key === "?" || (!side.hidden && stage.el.isConnected)) keys[event.key]?.();
   });
+  for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, spend);
   addEventListener("popstate", follow);
   place.append(root);
   arrange();

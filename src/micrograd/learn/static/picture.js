@@ -192,7 +192,7 @@ function drawNode(graph, box, ears, form = "") {
     el.append(text("mg-name", left, y + 17, "start", clip(node.label, Math.floor((w - 16) / CHARACTER))),
       s("path", { class: "mg-rule", d: `M${x + 1},${y + 24}h${w - 2}` }),
       text("mg-word", left, y + 39, "start", t("page.data")), data,
-      text("mg-word", left, y + 55, "start", t("page.grad")), grad, note, landing.el, badge.el);
+      text("mg-word mg-word-grad", left, y + 55, "start", t("page.grad")), grad, note, landing.el, badge.el);
   }
   return {
     el, id: node.id, frame: false, rectangle: box.card, holds: (id) => id === node.id,

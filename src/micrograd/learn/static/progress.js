@@ -9,13 +9,15 @@ const COURSE_KEY = "micrograd.course";
  * name of the last step that is open. Version 1 counted steps and questions from 0.
  * @typedef {{id: string, due: number, box: number}} Review
  * @typedef {{version: 2, course: string, solved: Record<string, number>, reached: Record<string, string>,
- *            drills: Record<string, number>, reviews: Review[], count: number}} Known
+ *            drills: Record<string, number>, reviews: Review[], count: number, drafts: Record<string, string>,
+ *            code: Record<string, string>, seconds: Record<string, number>, network?: any}} Known   drafts: what the learner typed last;
+ *            code: what passed; seconds: the time spent in each chapter
  * @typedef {Record<string, {key: string, tasks: string[]}[]>} Plan the screens of each chapter, with their questions
  */
 
 /** @param {string} course @returns {Known} */
 function nothing(course) {
-  return { version: 2, course, solved: {}, reached: {}, drills: {}, reviews: [], count: 0 };
+  return { version: 2, course, solved: {}, reached: {}, drills: {}, reviews: [], count: 0, drafts: {}, code: {}, seconds: {} };
 }
 
 /** The names of what version 1 counted. @param {any} found @param {Plan} plan */
@@ -38,7 +40,8 @@ export function readProgress(found, course, plan) {
   const places = { 1: Number.isFinite, 2: (one) => typeof one === "string" }[found?.version];
   const right = places && found.course === course && all(found.solved, Number.isFinite) && all(found.reached, places)
     && all(found.drills, Number.isFinite) && Array.isArray(found.reviews) && found.reviews.every(review)
-    && Number.isFinite(found.count);
+    && Number.isFinite(found.count) && ["drafts", "code"].every((key) => all(found[key] ?? {}, (one) => typeof one === "string"))
+    && all(found.seconds ?? {}, Number.isFinite);
   if (!right) return null;
   return /** @type {Known} */ ({ ...nothing(course), ...(found.version === 1 ? upgrade(found, plan) : found) });
 }
@@ -60,7 +63,10 @@ export function joinProgress(a, b, plan) {
   const chapters = new Set([...Object.keys(a.reached), ...Object.keys(b.reached)]);
   const farther = (one) => (reachedIn(early, plan, one) > reachedIn(late, plan, one) ? early : late).reached[one];
   joined.reached = Object.fromEntries([...chapters].map((one) => [one, farther(one) ?? early.reached[one]]));
-  joined.drills = { ...early.drills, ...late.drills };
+  for (const key of ["drills", "drafts", "code"]) joined[key] = { ...early[key], ...late[key] };
+  joined.network = late.network ?? early.network;
+  joined.seconds = { ...early.seconds };
+  for (const [one, time] of Object.entries(late.seconds ?? {})) joined.seconds[one] = Math.max(time, joined.seconds[one] ?? 0);
   return joined;
 }
 
@@ -147,6 +153,33 @@ export function courseProgress(course, plan, onOther = () => {}) {
     /** @param {string} chapter */
     drilled(chapter) {
       known.drills[chapter] = (known.drills[chapter] ?? 0) + 1;
+      store();
+    },
+    /** What the learner typed last for a piece of code. @param {string} piece */
+    draft: (piece) => known.drafts[piece],
+    /** The learner's own version of a piece that passed. @param {string} piece */
+    code: (piece) => known.code[piece],
+    /** @param {string} piece @param {string} text @param {boolean} passed */
+    wrote(piece, text, passed) {
+      known.drafts[piece] = text;
+      if (passed) known.code[piece] = text;
+      store();
+    },
+    /** The network that the learner shared last. @param {any} found */
+    trained(found) {
+      known.network = found;
+      store();
+    },
+    get network() {
+      return known.network;
+    },
+    /** Whether a question was answered with no wrong try. @param {string} id */
+    clean: (id) => known.solved[id] === 1,
+    /** @param {string} chapter */
+    seconds: (chapter) => known.seconds[chapter] ?? 0,
+    /** @param {string} chapter @param {number} more */
+    spent(chapter, more) {
+      known.seconds[chapter] = (known.seconds[chapter] ?? 0) + more;
       store();
     },
     text: () => JSON.stringify(known, null, 2),

@@ -42,6 +42,7 @@ export class Session {
     this.timer = 0;
     /** @type {{numbers: any, grads: number[]}} */
     this.known = { numbers: null, grads: [] };
+    this.forwardOnly = false; // where gradients have not been explained yet, a pass ends with the forward part
     /** @type {{frames: any, at: any}} */
     this.past = { frames: null, at: null };
   }
@@ -91,7 +92,7 @@ export class Session {
 
   /** How many steps there are, and how many are shown: of the timeline, or of two passes beside each other. */
   get total() {
-    return this.state.lab ? this.state.lab.total : this.state.frames.length;
+    return this.state.lab ? this.state.lab.total : this.forwardOnly ? this.seed : this.state.frames.length;
   }
 
   get at() {

@@ -7,12 +7,14 @@ import { isCut, near } from "./judge.js";
 import { parseNumber, show } from "./numbers.js";
 import { compareOrder } from "./stage.js";
 import { t } from "./texts.js";
+import { writing } from "./writing.js";
 
 /**
  * A question as Python sends it.
  * @typedef {{kind: string, question: string, node?: string, source?: string, answer?: number, why: string, hint: string,
  *            wrong: [number, string][], choices?: [boolean, string, string][], goal?: [string, string, number, number]}} Task
- * @typedef {{stage: any, task: Task, solved: boolean, onSolved: (clean: boolean) => void}} Host
+ * @typedef {{stage: any, task: Task, solved: boolean, onSolved: (clean: boolean) => void, code?: any}} Host   code: the
+ *          learner's engine (see course.js)
  */
 
 const WRONG_TRIES = 2; // wrong tries after which the answer is offered
@@ -31,7 +33,7 @@ export function taskCard(host) {
   const sign = h("span", { class: "tick", "aria-hidden": "true" }), kind = task.goal && !task.node ? "train" : task.kind;
   const el = h("div", { class: "task", role: "group", "data-kind": task.kind, "aria-label": t("course.question") },
     h("div", { class: "task-head" }, sign, h("span", { class: "quiet small" }, t(`course.kinds.${kind}`))),
-    prose(task.question, "div", { class: "asks" }), body, told);
+    task.question ? prose(task.question, "div", { class: "asks" }) : "", body, told);
   const onTheStage = ["gradient", "data", "contribution"].includes(task.kind); // there the stage offers the answer
   let tries = 0, done = host.solved;
 
@@ -52,6 +54,7 @@ export function taskCard(host) {
     tries = Math.max(tries, 1);
     if (task.kind === "order") compareOrder(session, "reverse");
     if (session.state.question?.task === task) stage.show({ question: null });
+    if (task.kind === "write") return live.give();
     const right = task.choices?.find(([good]) => good)?.[1] ?? (Number.isFinite(wanted) ? show(Number(wanted)) : "");
     solve(`<p>${t("course.the_answer")} <strong>${right}</strong></p>${task.why}`);
   }
@@ -59,9 +62,9 @@ export function taskCard(host) {
     el.classList.toggle("done", done);
     sign.textContent = done ? "✓" : "?";
   }
-  const kinds = { gradient: onStage, data: onStage, contribution: onStage, number: numeric, choice, goal, order };
+  const kinds = { gradient: onStage, data: onStage, contribution: onStage, number: numeric, choice, goal, order, write: writing };
   const missed = () => { tries += 1; };
-  const live = kinds[task.kind]({ stage, session, task, body, told, solve, miss, missed, give, isDone: () => done });
+  const live = kinds[task.kind]({ stage, session, task, body, told, solve, miss, missed, give, isDone: () => done, code: host.code });
   paint();
   if (done) put(told, task.why ? said(true, task.why) : "");
   return {
@@ -190,7 +193,8 @@ function goal({ stage, session, task, body, solve, isDone }) {
   function look() {
     const { graph, numbers } = session.state, node = graph.nodes.find((one) => one.name === task.node);
     if (!armed || !node) return;
-    judgeGoal(`${task.node}.${what}`, what === "data" ? numbers.data[node.id] : session.right()[node.id]);
+    const plain = stage.el.closest(".plain"), slope = t("course.slope_of", { name: task.node });
+    judgeGoal(plain ? what === "data" ? String(task.node) : slope : `${task.node}.${what}`, what === "data" ? numbers.data[node.id] : session.right()[node.id]);
   }
   if (task.node) stage.listen(() => look());
   else stage.on("trained", (run) => { if (armed) judgeGoal(t(`theatre.${what}`), run[what]); });

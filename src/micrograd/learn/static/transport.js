@@ -57,7 +57,7 @@ export function transport(session) {
     count.textContent = `${at} / ${total}`;
     back.disabled = reset.disabled = at === 0;
     end.disabled = next.disabled = at === total;
-    seed.hidden = Boolean(lab);
+    seed.hidden = Boolean(lab) || session.forwardOnly;
     put(play, icon(playing ? "pause" : "play"));
     play.setAttribute("aria-label", t(playing ? "page.pause" : "page.play"));
     predict.checked = session.state.predict;
