@@ -7,39 +7,14 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 
 from corpus import cutest, doctests, fpcore, nist, run
 
 Part = Callable[[argparse.Namespace], list[tuple[str, list[run.Result]]]]
 
 
-def some_calls(package: str, first: int, step: int, seconds: int, order: int, eager: bool) -> list[run.Result]:
-    """Return the outcomes of every n-th call of a package: one job of a worker."""
-    found = []
-    for number, call in enumerate(doctests.calls(package)):
-        if number % step == first:
-            result = run.outcome(call.name, call.function, call.args, seconds, order, eager)
-            if result is not None:
-                found.append(result)
-    return found
-
-
-def by_doctests(args: argparse.Namespace) -> list[tuple[str, list[run.Result]]]:
-    """Return the outcomes of the calls in docstrings, by package."""
-    rows = []
-    for package in args.packages:
-        step = args.every * 4
-        jobs = [(package, k, step, args.seconds, args.order, args.eager) for k in range(0, step, args.every)]
-        results = [r for part in run.in_processes(jobs, some_calls, args.processes) for r in part]
-        if results:
-            rows.append((f"{package} {version(package)}", results))
-            print(run.table(rows[-1:]).splitlines()[-1], flush=True)
-    return rows
-
-
 PARTS: dict[str, Part] = {
-    "doctests": by_doctests,
+    "doctests": doctests.results,
     "nist": nist.results,
     "cutest": cutest.results,
     "fpcore": fpcore.results,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import doctest
 import importlib
@@ -11,10 +12,13 @@ import pkgutil
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.metadata import version
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from corpus.run import Result, in_processes, outcome, table
 
 PACKAGES = (
     "fluids", "chemicals", "ht", "iapws", "utm", "psychrolib", "pygeomag", "transforms3d", "pygeodesy", "pymeeus", "geopy",
@@ -137,3 +141,27 @@ def _near(wanted: Any, found: Any) -> bool:
     if isinstance(wanted, (int, float)) and isinstance(found, (int, float)):
         return wanted == found or abs(wanted - found) <= 1e-6 * max(abs(wanted), abs(found))
     return bool(wanted == found)
+
+
+def some(package: str, first: int, step: int, seconds: int, order: int, eager: bool) -> list[Result]:
+    """Return the outcomes of every n-th call of a package: one job of a worker."""
+    found = []
+    for number, call in enumerate(calls(package)):
+        if number % step == first:
+            result = outcome(call.name, call.function, call.args, seconds, order, eager)
+            if result is not None:
+                found.append(result)
+    return found
+
+
+def results(args: argparse.Namespace) -> list[tuple[str, list[Result]]]:
+    """Return the outcomes of the calls in docstrings, by package."""
+    rows = []
+    for package in args.packages:
+        step = args.every * 4
+        jobs = [(package, k, step, args.seconds, args.order, args.eager) for k in range(0, step, args.every)]
+        found = [r for part in in_processes(jobs, some, args.processes) for r in part]
+        if found:
+            rows.append((f"{package} {version(package)}", found))
+            print(table(rows[-1:]).splitlines()[-1], flush=True)
+    return rows

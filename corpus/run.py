@@ -10,6 +10,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -103,8 +104,12 @@ def save(path: str, rows: Iterable[tuple[str, Sequence[Result]]]) -> None:
 
 
 def in_processes(jobs: Sequence[tuple[Any, ...]], work: Any, processes: int) -> list[Any]:
-    """Return the results of some jobs, which run in processes of their own, in order."""
+    """Return the results of some jobs, which run in processes of their own, in order.
+
+    A worker that dies raises here (BrokenProcessPool). Workers do not import `__main__`, so `work` must not stand there.
+    """
     if processes < 2:
         return [work(*job) for job in jobs]
-    with multiprocessing.get_context("spawn").Pool(processes, maxtasksperchild=4) as pool:
-        return pool.starmap(work, jobs, chunksize=1)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        return [future.result() for future in [pool.submit(work, *job) for job in jobs]]

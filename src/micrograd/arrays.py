@@ -73,6 +73,10 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "isnan": math.isnan,
     "isinf": math.isinf,
     "isfinite": math.isfinite,
+    "fmax": math.fmax,
+    "fmin": math.fmin,
+    "modf": math.modf,
+    "heaviside": lambda x, at: math.where(x == 0.0, at, math.where(x > 0.0, 1.0, math.where(x < 0.0, 0.0, math.nan))),
 }
 TRUTHS = ("lt", "le", "gt", "ge", "eq", "ne", "isnan", "isinf", "isfinite")
 # The functions that only arrange, add, multiply or compare elements, so that an array of Values goes through them unharmed.
@@ -103,6 +107,10 @@ def elementwise(name: str) -> Callable[..., Any] | None:
     """Return the function of numbers and Values that a ufunc of this name stands for; None where the table has none."""
     if name in OTHERS:
         return OTHERS[name]
+    from micrograd.special import FUNCTIONS as special
+
+    if name in special:
+        return special[name]
     row = OPS.get(NAMES.get(name, name))
     if row is None or row.arity < 0:
         return None
@@ -211,7 +219,9 @@ def numbers_only(error: BaseException) -> str | None:
     if isinstance(error, AttributeError):
         if not inside or inside[-1] is not frames[-1] or " object has no attribute " not in text:
             return None
-    elif "dtype('O')" not in text and "not supported for the input types" not in text:
+    elif not any(
+        part in text for part in ("dtype('O')", "not supported for the input types", "loop of ufunc does not")
+    ):
         return None
     if inside:
         # Before NumPy 1.25 a dispatcher of another module, with the name of the function, calls it.

@@ -45,7 +45,10 @@ OF_THEIR_OWN = {
     "matplotlib",
     "dask",
 }
+PLAIN_SCIPY = "scipy.stats.", "scipy.special.", "scipy._lib.", "scipy._external."
 FOR_THE_CALLER = {"ones", "eye", "identity", "full"}
+_FLOATS = (np.dtype(float),)
+_FLOATS_AND_OBJECTS = (np.dtype(float), np.dtype(object))
 AS_THEY_ARE = {"add", "subtract", "multiply", "negative", "positive", "matmul", "equal", "not_equal", "less", "less_equal",
                "greater", "greater_equal", "logical_and", "logical_or", "logical_not"}  # fmt: skip
 ARRANGING = FUNCTIONS | {
@@ -53,7 +56,7 @@ ARRANGING = FUNCTIONS | {
     "split", "array_split", "hsplit", "vsplit", "diag", "diagonal", "triu", "tril", "cross", "take", "delete",
     "array_equal", "norm", "trapezoid", "trapz", "average", "sort", "meshgrid", "rot90", "nonzero", "flatnonzero",
     "count_nonzero", "matrix_power", "allclose", "isclose", "may_share_memory", "shares_memory", "unstack", "vander",
-    "convolve", "apply_along_axis",
+    "convolve", "apply_along_axis", "ptp", "select", "piecewise", "compress", "extract", "ediff1d", "multi_dot", "unique",
 }  # fmt: skip
 IN_PLACE = {"copyto", "fill_diagonal", "put", "place", "putmask", "put_along_axis"}
 
@@ -100,16 +103,24 @@ class ValueArray(np.ndarray):  # type: ignore[type-arg]
             return function(*_numbers(args), **{k: _numbers(v) for k, v in kwargs.items()})
         own = clip if name == "clip" else OWN.get(name)
         if own is not None:
-            return carrying(own(*args, **kwargs))
+            found = own(*args, **kwargs)
+            return type(found)(*map(carrying, found)) if isinstance(found, tuple) else carrying(found)
         if name not in ARRANGING:
             _refuse(".".join(["np", *str(function.__module__).split(".")[1:2], name]))
-        return super().__array_function__(function, types, args, kwargs)
+        found = super().__array_function__(function, types, args, kwargs)
+        return type(found)(map(carrying, found)) if type(found) in (tuple, list) else found
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """The numbers as another kind; as floats, Values stay what they are."""
         if np.dtype(dtype).kind == "f" and holds_values(self):
             return self.copy()
         return _numbers(self).astype(dtype, *args, **kwargs)
+
+    def round(self, decimals: Any = 0, out: Any = None) -> Any:
+        """np.round of the elements."""
+        if out is not None:
+            raise TypeError("round of an array that carries Values has no out: write a = a.round(n)")
+        return np.round(self, decimals)
 
     def tolist(self) -> Any:
         """The same as nested lists; a float of NumPy's as Python has it."""
@@ -183,14 +194,16 @@ def make(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     frame: Any = sys._getframe(1)
     package = _package(frame)
     if package == "numpy" and frame.f_code.co_name in FOR_THE_CALLER:
-        package = _package(frame.f_back)
-    if package in OF_THEIR_OWN:
+        frame = frame.f_back
+        package = _package(frame)
+    in_scipy = package == "scipy" and _plain_scipy(frame)
+    if package in OF_THEIR_OWN and not in_scipy:
         return NotImplemented
     if name.endswith("_like"):
         return _like(name, *args) if not kwargs and type(args[0]) is np.ndarray else NotImplemented
     dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
     try:
-        if dtype is not None and np.dtype(dtype) != np.dtype(float):
+        if dtype is not None and np.dtype(dtype) not in (_FLOATS_AND_OBJECTS if in_scipy else _FLOATS):
             return NotImplemented
     except TypeError:
         return NotImplemented
@@ -225,6 +238,11 @@ def _like(name: str, given: Any, number: Any = 0.0, *more: Any) -> Any:
         held[...] = number
         return held
     return _filled(given.shape, 1.0 if name == "ones_like" else number)
+
+
+def _plain_scipy(frame: Any) -> bool:
+    """Whether SciPy's plain Python makes an array, which goes to ufuncs: distributions, functions made of other functions."""
+    return str(frame.f_globals.get("__name__")).startswith(PLAIN_SCIPY)
 
 
 def _package(frame: Any) -> str:

@@ -6,8 +6,9 @@ derivatives; which pivot is taken, and between which points an interpolation lie
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -132,6 +133,151 @@ def _each(function: Callable[[Any], Any], x: Any) -> Any:
     return function(x)
 
 
+class SlogDet(NamedTuple):
+    """What np.linalg.slogdet returns."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def slogdet(a: Any) -> Any:
+    """np.linalg.slogdet: the sign of a determinant, and the logarithm of its size."""
+    left = _rows(a)
+    sign: Any = _eliminate(left, [[] for _ in left])
+    size: Any = 0.0 if sign else -math.inf
+    for k in range(len(left) if sign else 0):
+        sign, size = (sign if left[k][k] > 0.0 else -sign), size + math.log(abs(left[k][k]))
+    return SlogDet(np.float64(sign), size)
+
+
+def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
+    """np.quantile: between the two numbers that are nearest in order."""
+    if method != "linear" or keepdims:
+        raise TypeError("np.quantile of Values is linear between two numbers, without keepdims")
+
+    def of_line(line: Any) -> Any:
+        places = np.sort(line)
+        at = (len(places) - 1) * q
+        k = min(math.floor(at), max(len(places) - 2, 0))
+        return places[k] if len(places) == 1 else places[k] + (places[k + 1] - places[k]) * (at - k)
+
+    if np.ndim(q):
+        return np.array([quantile(a, one, axis) for one in q], dtype=object)
+    a = np.asarray(a, dtype=object)
+    return of_line(a.ravel()) if axis is None else np.apply_along_axis(of_line, axis, a)
+
+
+def percentile(a: Any, q: Any, axis: Any = None, **options: Any) -> Any:
+    """np.percentile"""
+    return quantile(a, np.asarray(q)[()] / 100.0, axis, **options)
+
+
+def median(a: Any, axis: Any = None, **options: Any) -> Any:
+    """np.median"""
+    return quantile(a, 0.5, axis, **options)
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """np.digitize: which of the intervals between the bins a number lies in."""
+    falling = len(bins) > 1 and bins[0] > bins[-1]
+    found = searchsorted(bins[::-1] if falling else bins, x, "left" if right != falling else "right")
+    return len(bins) - found if falling else found
+
+
+def rounded(a: Any, decimals: int = 0) -> Any:
+    """np.round, which scales, rounds and scales back."""
+    scale = 10.0 ** abs(decimals)
+    if decimals == 0:
+        return _each(math.round, a)
+    up, down = (operator.mul, operator.truediv) if decimals > 0 else (operator.truediv, operator.mul)
+    return _each(lambda x: down(math.round(up(x, scale)), scale), a)
+
+
+def sinc(x: Any) -> Any:
+    """np.sinc: sin(πx)/(πx), with its limit at 0."""
+
+    def one(x: Any) -> Any:
+        u = math.pi * x
+        series = 1.0 - u * u / 6.0 * (1.0 - u * u / 20.0)
+        return math.where(abs(u) < 1e-3, series, math.sin(u) / math.where(u == 0.0, 1.0, u))
+
+    return _each(one, x)
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """np.nan_to_num"""
+    most = np.finfo(float).max
+    high, low = most if posinf is None else posinf, -most if neginf is None else neginf
+    return _each(
+        lambda v: math.where(v != v, nan, math.where(v == math.inf, high, math.where(v == -math.inf, low, v))), x
+    )
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """np.isclose, of two numbers or arrays."""
+
+    def one(x: Any, y: Any) -> bool:
+        if x == y or (equal_nan and x != x and y != y):
+            return True
+        return bool(abs(y) < math.inf and abs(x - y) <= atol + rtol * abs(y))
+
+    made = np.frompyfunc(one, 2, 1)(*[np.asarray(v, dtype=object) for v in (a, b)])
+    return made.astype(bool) if isinstance(made, np.ndarray) else made
+
+
+def gradient(f: Any, spacing: Any = 1.0, *more: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """np.gradient along the one axis: differences to both neighbours, and to the only one at the ends."""
+    values = list(f)
+    if more or np.ndim(f) != 1 or edge_order != 1 or axis not in (None, 0, -1):
+        raise TypeError("np.gradient of Values is known along one axis, with edge_order=1")
+    apart = list(np.diff(np.asarray(spacing, dtype=object))) if np.ndim(spacing) else []
+    steps = apart or [spacing] * (len(values) - 1)
+    found = np.empty(len(values), dtype=object)
+    for k in range(len(values)):
+        if k in (0, len(values) - 1):
+            j = min(k, len(steps) - 1)
+            found[k] = (values[j + 1] - values[j]) / steps[j]
+        elif np.ndim(spacing):
+            s, d = steps[k - 1], steps[k]
+            inner = s * s * values[k + 1] + (d * d - s * s) * values[k] - d * d * values[k - 1]
+            found[k] = inner / (s * d * (d + s))
+        else:
+            found[k] = (values[k + 1] - values[k - 1]) / (2.0 * spacing)
+    return found
+
+
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None) -> Any:
+    """np.cov, without weights."""
+    rows = [np.atleast_2d(np.asarray(part, dtype=object)) for part in (m, y) if part is not None]
+    x = np.concatenate([part if rowvar or len(part) == 1 else part.T for part in rows])
+    x = x - x.mean(axis=1).reshape(-1, 1)
+    freedom = x.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
+    return (x @ x.T / freedom).squeeze()
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+    """np.corrcoef"""
+    c = cov(x, y, rowvar)
+    deviations = [math.sqrt(c[k, k]) for k in range(len(c))]
+    return np.array(
+        [[c[i, j] / (a * b) for j, b in enumerate(deviations)] for i, a in enumerate(deviations)], dtype=object
+    )
+
+
+def nansum(a: Any, axis: Any = None) -> Any:
+    """np.nansum"""
+    return np.sum(nan_to_num(a, posinf=math.inf, neginf=-math.inf), axis=axis)
+
+
+def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0) -> Any:
+    """np.logspace"""
+    return _each(lambda x: math.pow(base, x), np.linspace(start, stop, num, endpoint))
+
+
 OWN: dict[str, Callable[..., Any]] = {
     "solve": solve, "inv": inv, "det": det, "cholesky": cholesky, "interp": interp, "searchsorted": searchsorted,
+    "slogdet": slogdet, "median": median, "quantile": quantile, "percentile": percentile, "digitize": digitize,
+    "round": rounded, "around": rounded, "sinc": sinc, "nan_to_num": nan_to_num, "isclose": isclose,
+    "gradient": gradient, "cov": cov, "corrcoef": corrcoef, "nansum": nansum, "logspace": logspace,
+    "real": lambda x: _each(lambda v: v, x),
 }  # fmt: skip

@@ -171,7 +171,7 @@ class Call:
         return [where[k] for span in self.wrt for k in span]  # type: ignore[misc]
 
     def scalar(self, name: str) -> None:
-        if self.result_shape != NUMBER:
+        if self.result_shape not in (NUMBER, ("array", ())):  # NumPy gives a number as an array without axes, at times
             raise TypeError(f"{name} needs a function that returns one number, not {_describe(self.result_shape)}: "
                             "use jacobian, or has_aux=True for what else it returns")  # fmt: skip
 

@@ -218,7 +218,11 @@ def _kind(x: Any) -> tuple[Any, ...]:
 
 
 def alike(one: Shape, two: Shape) -> bool:
-    """Whether two shapes hold the same constants between as many numbers; those of NumPy count as those of Python do."""
+    """Whether two shapes hold the same constants between as many numbers; those of NumPy count as those of Python do.
+
+    An array without axes is a number: np.where(c, 1.0, 2.0) gives one for numbers, and a Value for Values.
+    """
+    one, two = [NUMBER if shape == ("array", ()) else shape for shape in (one, two)]
     if one[0] == two[0] == "fixed":
         a, b = [x.item() if is_numpy_scalar(x) else x for x in (one[1], two[1])]
         return type(a) is type(b) and bool(a is b or a == b or repr(a) == repr(b))

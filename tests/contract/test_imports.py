@@ -30,6 +30,7 @@ LAYERS = [
         "outside",
         "structure",
         "arrays",
+        "special",
         "buffers",
         "linear",
         "protocols",

@@ -116,8 +116,44 @@ def divided(x):
     return b[0] + (0.0 if np.isinf(b[1]) else x)
 
 
-PROGRAMS = [written, matrix, slices, made, unit, likes, ones, solved, determinants, triangle, between, elementwise, chosen,
-            arranged, as_floats, divided]  # fmt: skip
+def statistics_of(x):
+    a, b = np.array([x, 2.0, 0.5, x * x]), np.array([1.0, x, 3.0, 0.2])
+    some = np.median(a) + np.percentile(a, 30) + np.quantile(b, 0.7) + np.ptp(a) + np.std(a) + np.cov(a, b)[0, 1]
+    return (
+        some + np.corrcoef(a, b)[0, 1] + np.gradient(a)[1] + np.gradient(a, [0.0, 1.0, 3.0, 4.0])[2] + np.ediff1d(b)[0]
+    )
+
+
+def rounded(x):
+    a = np.array([x, 1.2345])
+    parts = np.modf(x)[0] + np.sinc(x) + np.fmax(x, 1.0) + np.fmin(a, 1.1).sum() + np.heaviside(x, 0.5) * x + np.real(x)
+    return parts + x * np.round(x, 1) + a.round(2)[1] * x + x * np.digitize(x, [0.0, 1.0, 1.5]) + np.nan_to_num(a)[0]
+
+
+def scalars(x):
+    chosen = np.where(x > 1.2, x * x, 2.0 * x)  # an array without axes, for numbers
+    return chosen + np.nansum([x, x]) + np.isclose(x, 5.0) + np.logspace(0.0, x, 3)[1] + np.squeeze(np.array([[x]]))
+
+
+def without_axes(x):
+    return np.tensordot(np.array([x, 1.0]), np.array([2.0, x]), 1)
+
+
+def signs(x):
+    sign, size = np.linalg.slogdet(np.array([[x, 3.0], [1.0, x]]))
+    return sign * size + np.linalg.multi_dot([np.eye(2) * x, np.array([[1.0, x], [x, 2.0]]), np.array([x, 1.0])])[0]
+
+
+def selected(x):
+    a = np.array([x, 1.0, 3.0])
+    b = np.select([a > 2.0, a > 1.2], [a * a, a], 0.5 * a) + np.piecewise(a, [a > 1.2], [lambda t: t * t, lambda t: t])
+    return b.sum() + np.compress(a > 1.1, a)[0] + np.unique(a)[0]
+
+
+PROGRAMS = [
+    statistics_of, rounded, scalars, without_axes, signs, selected, written, matrix, slices, made, unit, likes, ones, solved,
+    determinants, triangle, between, elementwise, chosen, arranged, as_floats, divided,
+]  # fmt: skip
 ROWS = [0.9, 1.3, 1.7]
 
 
@@ -194,7 +230,7 @@ def test_a_buffer_without_values_is_one_of_floats_for_numpy():
     lambda x: np.linalg.eigvals(np.array([[x, 1.0], [1.0, 2.0]]))[0],
     lambda x: np.fft.fft(np.array([x, 1.0]))[0],
     lambda x: np.linalg.svd(np.array([[x, 1.0], [1.0, 2.0]]))[1][0],
-    lambda x: np.median(np.array([x, 1.0, 2.0])),
+    lambda x: np.linalg.lstsq(np.array([[x], [1.0]]), np.array([1.0, 2.0]), rcond=None)[0][0],
     lambda x: np.frombuffer(bytes(8))[0] * np.float64(x),
 ])  # fmt: skip
 def test_what_is_not_covered_is_refused_by_name(f):

@@ -56,7 +56,35 @@ def linear(x):
     a = np.array([[x, 0.5], [0.5, 2.0]])
     some = np.linalg.solve(a, np.ones(2))[0] + np.linalg.inv(a)[0, 1] + np.linalg.det(a) + np.linalg.norm(a[0])
     k = np.searchsorted([0.0, 1.0, 2.0], x)
+    some += np.linalg.slogdet(a)[1] + x * np.digitize(x, [0.0, 1.5])
     return some + np.linalg.cholesky(a)[1, 1] + np.interp(x, [0.0, 1.0, 4.0], [0.0, 2.0, 3.0]) * k
+
+
+def of_statistics(x):
+    a, b = np.array([x, 2.0, 0.5]), np.array([1.0, x, 3.0])
+    some = np.median(a) + np.quantile(a, 0.3) + np.percentile(b, 60) + np.cov(a, b)[0, 1] + np.corrcoef(a, b)[0, 1]
+    return some + np.gradient(a)[1] + x * np.round(x, 1) + np.isclose(x, 9.0) + np.nan_to_num(x) + np.sinc(x)
+
+
+def of_scipy(x):
+    from scipy import special
+
+    some = special.ndtr(x) + special.log_ndtr(x) + special.ndtri(x / 9.0) + special.erfinv(x / 9.0) + special.expit(x)
+    other = special.logit(x / 9.0) + special.gammaln(x) + special.beta(x, 2.0) + special.polygamma(1, x)
+    return (
+        some
+        + other
+        + special.xlogy(x, x)
+        + special.rel_entr(x, 2.0)
+        + special.softmax([x, 1.0])[0]
+        + special.lambertw(x).real
+    )
+
+
+def of_norm(x):
+    from scipy.stats import norm
+
+    return norm.cdf(x, loc=0.5, scale=2.0) + norm.pdf(0.3, x) + norm.logpdf(x, 0.2, x) + norm.sf(x) + norm.ppf(x / 9.0)
 
 
 def objects(x):
@@ -110,6 +138,9 @@ RUNS = {
     "`a @ b`": numpy_own,
     "`np.exp(a)`": lambda x: (np.exp(np.array([x, 1.0])) + np.sqrt(x) + np.arctan2(np.array([2.0, x]), x)).sum(),
     "`np.linalg.solve`": linear,
+    "`np.median`": of_statistics,
+    "`scipy.special.ndtr`": of_scipy,
+    "`scipy.stats.norm.cdf(x)`": of_norm,
     "objects": objects,
     "`try: y = math.log(x)`": catching,
     "`vmap(f)` of no rows": lambda x: x * x,
@@ -148,6 +179,8 @@ def test_each_line_of_the_tables_has_a_test():
 
 @pytest.mark.parametrize("line", RUNS)
 def test_what_runs_as_it_is(line):
+    if "scipy" in line:
+        pytest.importorskip("scipy")
     f = RUNS[line]
     rows = [1.3, 1.7, 2.6]
     for x in rows:

@@ -160,13 +160,13 @@ class TestFunctions:
             f = getattr(special, name)
             assert f(Value(0.7)).data == pytest.approx(float(f(0.7)), rel=1e-14)
 
-    @pytest.mark.parametrize("name", ["heaviside", "nextafter", "logical_and", "ldexp"])
+    @pytest.mark.parametrize("name", ["logaddexp2", "nextafter", "logical_and", "ldexp"])
     def test_without_a_row_of_the_table_they_are_refused(self, Value, name):
         with pytest.raises(TypeError, match=rf"np.{name} has no row in the op table.*\n.*micrograd.primitive"):
             getattr(np, name)(Value(1.0), 2)
 
     def test_that_would_lose_the_gradient_are_refused(self, Value):
-        for f in (lambda v: np.median(v), lambda v: np.linalg.norm(v), lambda v: np.histogram(v)):
+        for f in (lambda v: np.unique(v), lambda v: np.linalg.norm(v), lambda v: np.histogram(v)):
             with pytest.raises(TypeError, match="would take the number out of a Value and lose its gradient"):
                 f(Value(1.0))
 
@@ -278,7 +278,7 @@ class TestWhatNumPyHasForNumbersOnly:
         [
             ("np.linalg.eigvals", lambda x: np.linalg.eigvals(np.array([[x, 1.0], [0.5, x]]))[0]),
             ("np.linalg.svd", lambda x: np.linalg.svd(np.array([[x, 1.0], [0.5, x]]))[1][0]),
-            ("np.cov", lambda x: np.cov(np.array([[x, 1.0], [0.5, x]]))[0, 0]),
+            ("np.linalg.qr", lambda x: np.linalg.qr(np.array([[x, 1.0], [0.5, x]]))[1][0, 0]),
             ("np.spacing", lambda x: np.spacing(np.array([x, x]))[0]),
             pytest.param(
                 "np.fft",

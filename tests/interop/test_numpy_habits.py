@@ -70,7 +70,7 @@ class TestFunctionsOfNumPy:
 
         assert np.frompyfunc(sin, 1, 1)(Value(2.0)).data == 6.0
 
-    @pytest.mark.parametrize("f", [lambda v: np.fmax(v, 1.0), lambda v: np.isclose(v, 1.0), lambda v: np.histogram(v)])
+    @pytest.mark.parametrize("f", [lambda v: np.logaddexp2(v, 1.0), lambda v: np.unique(v), lambda v: np.histogram(v)])
     def test_the_way_out_is_a_call_that_works(self, Value, f):
         with pytest.raises(TypeError, match=r"np\.\w+ of float\(v\)|float\(v\) in place of v"):
             f(Value(0.5))

@@ -37,6 +37,10 @@ def _functions_in(function: FunctionType, by_statements: bool) -> list[tuple[Any
     name, text = code.co_filename, source_of(function)
     if name.startswith("<__array_function__"):  # NumPy before 1.25 wraps its functions by code that it makes
         raise Unsupported(f"{code.co_name} is a function of NumPy")
+    if str(function.__module__).startswith(
+        "scipy."
+    ):  # it asks for the dtypes of its numbers, and makes code as it goes
+        raise Unsupported(f"{function.__qualname__} is a function of SciPy")
     if not text:
         raise NoSource(f"the source of {code.co_name} is not available")
     key = name, by_statements

@@ -15,9 +15,10 @@ import math as standard
 import operator
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from math import inf
+from tokenize import TokenError
 from types import CodeType
 from typing import Any
 
@@ -132,12 +133,12 @@ def _catch(types: list[Any], frame: Any, wanted: tuple[type[Exception], ...]) ->
 
 
 def _blocks(code: CodeType) -> list[Span]:
-    """The blocks of the file of a code that catch exceptions; none if the code has no `try` and no `with`."""
+    """The blocks of a code, or of its file, that catch exceptions; none if the code has no `try` and no `with`."""
     known = _spans.get(id(code))
     if known is not None and known[0]() is code:
         return known[1]
     key = id(code)
-    found = _blocks_in(code.co_filename) if _has_handlers(code) else []
+    found = _blocks_of(code) if _has_handlers(code) else []
     _spans[key] = weakref.ref(code, lambda _: _spans.pop(key, None)), found
     return found
 
@@ -151,21 +152,46 @@ def _has_handlers(code: CodeType) -> bool:
     return dis.opmap["SETUP_FINALLY"] in code.co_code[::2] or dis.opmap["SETUP_WITH"] in code.co_code[::2]
 
 
+def _blocks_of(code: CodeType) -> list[Span]:
+    """The blocks of a function, of which no more is read than its own lines: a module may have a hundred thousand of them."""
+    if code.co_name.startswith("<") or code.co_filename.startswith("<"):
+        return _blocks_in(code.co_filename)
+    import inspect  # not needed to import micrograd
+    import textwrap
+
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+    try:
+        own = inspect.getblock(lines)
+        tree = syntax_of(textwrap.dedent("".join(own)))
+    except (SyntaxError, ValueError, TokenError, IndexError):  # the file has changed, or tells of no function
+        return _blocks_in(code.co_filename)
+    if len(tree.body) != 1 or getattr(tree.body[0], "name", "") != code.co_name:
+        return _blocks_in(code.co_filename)
+    before = code.co_firstlineno - 1
+    return [(first + before, last + before, types) for first, last, types in _spans_of(tree)]
+
+
+def _spans_of(tree: ast.AST) -> Iterator[Span]:
+    """Yield the blocks in a syntax tree that catch exceptions: their lines, and what they catch."""
+    for node in ast.walk(tree):
+        types: list[Any] = []
+        if isinstance(node, ast.Try):
+            types = [h.type for h in node.handlers]
+        elif isinstance(node, ast.With):
+            calls = [i.context_expr for i in node.items if isinstance(i.context_expr, ast.Call)]
+            types = [a for c in calls if _name(c.func) == "suppress" for a in c.args]
+        if types:
+            yield node.body[0].lineno, node.body[-1].end_lineno or 0, types  # type: ignore[attr-defined]
+
+
 def _blocks_in(file: str) -> list[Span]:
     linecache.checkcache(file)
     text = "".join(linecache.getlines(file))
     if file not in _files or _files[file][0] != text:
         found: list[Span] = []
         with suppress(SyntaxError, ValueError):
-            for node in ast.walk(syntax_of(text)):
-                types: list[Any] = []
-                if isinstance(node, ast.Try):
-                    types = [h.type for h in node.handlers]
-                elif isinstance(node, ast.With):
-                    calls = [i.context_expr for i in node.items if isinstance(i.context_expr, ast.Call)]
-                    types = [a for c in calls if _name(c.func) == "suppress" for a in c.args]
-                if types:
-                    found.append((node.body[0].lineno, node.body[-1].end_lineno or 0, types))  # type: ignore[attr-defined]
+            found = list(_spans_of(syntax_of(text)))
         if not text or file in SHARED:
             found = [(0, sys.maxsize, [None])]  # code from exec(): it may catch anything, wherever it is
         _files[file] = text, found
