@@ -79,7 +79,7 @@ def test_axe_finds_nothing_in_the_workshop(visit: Visit, tmp_path: Path, width: 
     page = visit(file.as_uri(), width=width, height=height, scheme=scheme)
     assert not wrong(page), "start"
     page.click("[data-do='hint']")
-    page.fill(".editor", "x = 1")
+    page.fill(".cm-content", "x = 1")
     page.click("[data-do='solution']")
     assert not wrong(page), "solution"
     assert page.evaluate("document.documentElement.scrollWidth") <= width

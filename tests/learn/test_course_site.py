@@ -230,3 +230,31 @@ def test_code_without_an_end_is_stopped_and_the_page_goes_on(visit: Visit, serve
     assert "stopped after 1 seconds" in check(page)
     page.fill(".cm-content", BY_NAME["e01_slope"].solution)
     assert "Passed" in check(page)
+
+
+@needs_pyodide
+def test_code_beyond_the_python_of_the_course_page_is_asked_of_the_whole_python(visit: Visit, served: str) -> None:
+    page = visit(f"{served}/course.html")
+    page.evaluate(
+        """() => localStorage.setItem('micrograd.course.micrograd-course', JSON.stringify({ version: 1,
+        course: 'micrograd-course', solved: {}, reached: { 'picture-to-code': 99 }, drills: {}, reviews: [], count: 0 }))"""
+    )
+    page.goto("about:blank")
+    page.goto(f"{served}/course.html#picture-to-code/4")
+    card = page.locator(".task[data-kind='write']").first
+    walk = """
+def topological(root):
+    def visit(node, seen):
+        if node not in seen:
+            seen.add(node)
+            for one in node._prev:
+                yield from visit(one, seen)
+            yield node
+    return list(visit(root, set()))
+"""
+    card.locator(".cm-content").fill(walk.replace("yield node", "yield root"))
+    card.locator("[data-do='check-code']").click()
+    card.locator(".verdict.bad", has_text="again and again").wait_for(timeout=90_000)
+    card.locator(".cm-content").fill(walk)
+    card.locator("[data-do='check-code']").click()
+    card.locator(".verdict.good").wait_for(timeout=90_000)

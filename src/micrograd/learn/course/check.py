@@ -16,6 +16,7 @@ from micrograd.learn.course.asks import NUMBER, Ask, number, read_ask
 from micrograd.learn.course.formulas import agrees, evaluate, facts, functions
 from micrograd.learn.course.lessons import Block, Lesson, Problem, Prose, Step
 from micrograd.learn.course.markdown import PICTURE, STATED, without_formulas
+from micrograd.learn.course.pictures import picture
 from micrograd.learn.course.scenes import Scene, place_of, scenes
 from micrograd.learn.course.training import training
 from micrograd.learn.course.written import builds, check_pieces, pieces
@@ -218,6 +219,8 @@ def _is_formula(text: str, known: dict[str, Any]) -> bool:
 def _check_blocks(step: Step, scene: Scene | None, problems: list[Problem]) -> None:
     for block in step.blocks("train"):
         training(block, problems)
+    for block in step.blocks("picture"):
+        picture(block, scene, problems)
     for block in step.blocks("curve"):
         names = [node.name for node in scene.timeline().nodes if not node.inputs] if scene else []
         if block.get("over") not in names:

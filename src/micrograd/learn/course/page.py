@@ -59,10 +59,21 @@ def data(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str]
 
 
 def html(
-    lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str] | None = None, *, saved: int = 0
+    lessons: Sequence[Lesson],
+    name: str,
+    title: str,
+    links: dict[str, str] | None = None,
+    *,
+    saved: int = 0,
+    python: dict[str, Any] | None = None,
 ) -> str:
-    """One self-contained page with these lessons; `saved` counts the saves of lessons that are being written."""
+    """One self-contained page with these lessons; `saved` counts the saves of lessons that are being written.
+
+    `python` says where a Python lies that runs what the page cannot (see python.js).
+    """
     course = data(lessons, name, title, links)
+    if python:
+        course["python"] = python
     played = [
         part["train"]
         for row in course["chapters"]
@@ -74,8 +85,8 @@ def html(
     names = (*page.COURSE[:-1], "preview", page.COURSE[-1]) if saved else page.COURSE
     start = _START + (f"reloadWhenSaved({saved});\n" if saved else "")
     script = page.module(frozenset(ops | used(played)), names).replace("export default{startCourse};\n", start)
-    pictures = ("img-src data:",)
-    return page.document(course, script, style(), title, "'self'" if saved else "'none'", pictures)
+    more = ("img-src data:", *(("worker-src 'self'",) if python else ()))
+    return page.document(course, script, style(), title, "'self'" if saved or python else "'none'", more)
 
 
 @cache

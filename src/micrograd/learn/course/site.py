@@ -83,9 +83,10 @@ def home() -> Path:
     return base / "micrograd-course"
 
 
-def course(links: dict[str, str] | None = None) -> str:
-    """The whole course as one page."""
-    return html(chapters(), NAME, "micrograd · the course", links)
+def course(links: dict[str, str] | None = None, *, python: bool = False) -> str:
+    """The whole course as one page; `python` says that Pyodide lies beside it."""
+    beside = {"worker": WORKER, "wheel": wheel.name(), "seconds": SECONDS} if python else None
+    return html(chapters(), NAME, "micrograd · the course", links, python=beside)
 
 
 def build(folder: Path, pyodide: Path | None = None, docs: str = "") -> Iterator[Path]:
@@ -108,7 +109,11 @@ def build(folder: Path, pyodide: Path | None = None, docs: str = "") -> Iterator
     ways = back | ({"docs": f"{docs}index.html", "compile": f"{docs}compile.html"} if docs else {})
     explorer = Explorer([])
     explorer.lesson["course"] = "course.html"
-    pages = {"index.html": home_page(ways), "alive.html": home_page({}), "course.html": course(links)}
+    pages = {
+        "index.html": home_page(ways),
+        "alive.html": home_page({}),
+        "course.html": course(links, python=pyodide is not None),
+    }
     pages |= {"explore.html": explorer.html, "watch.html": watch().html}
     if pyodide is not None:
         pages["workshop.html"] = workshop({key: to for key, to in back.items() if key != "workshop"})

@@ -77,7 +77,7 @@ export function startCourse(course, place) {
   };
   const python = course.python && createPython(course.python);
   const code = { before: (piece) => engine(piece).map(([, words]) => words), draft: progress.draft, wrote: progress.wrote,
-    python: python && (async (before, words, tests) => (await python.ask({ pieces: before, code: words, tests })).verdict) };
+    python: python && (async (before, words, tests) => (await python.ask({ written: { pieces: before, code: words, tests } })).verdict) };
 
   // -- the time that was spent in a chapter
   let seen = Date.now();
@@ -235,7 +235,7 @@ export function startCourse(course, place) {
     for (const end of [...hooks, ...waiting]) end();
     [hooks, waiting, trained] = [[], [], []];
     session.pause();
-    const k = course.chapters.indexOf(chapter), after = course.chapters[k + 1], over = course.chapters.every(isDone);
+    const k = course.chapters.indexOf(chapter), after = course.chapters[k + 1];
     const ids = (one) => screens(one).flatMap((screen, n) => tasksOf(screen).map((_, each) => idOf(one, n, each)));
     side.hidden = !chapter.grown;
     side.classList.remove("playhouse");
@@ -247,8 +247,8 @@ export function startCourse(course, place) {
     const onward = after && { title: after.title, about: after.about, minutes: after.minutes,
       go: () => visit(after.key, progress.reached(after.key) && isDone(after) ? 0 : progress.reached(after.key)) };
     const kept = progress.network;
-    const end = chapterEnd({ chapter, facts: facts(chapter), all: !after || over ? course.chapters.map(facts) : null, next: onward,
-      network: kept && (!after || over) ? { kept, points: course.points, code: engine(), link: () => shareLink(kept) } : null,
+    const end = chapterEnd({ chapter, facts: facts(chapter), all: after ? null : course.chapters.map(facts), next: onward,
+      network: kept && !after ? { kept, points: course.points, code: engine(), link: () => shareLink(kept) } : null,
       workshop: course.links.workshop ?? "", back: () => visit(chapter.key, at, false) });
     put(article, h("div", { class: "sheet-of-text" }, end));
     article.scrollTop = 0;

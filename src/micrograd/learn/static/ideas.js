@@ -11,12 +11,14 @@ const inscribed = (x, y, text, name = "words", anchor = "middle") => s("text", {
 /** @param {any} stage @param {{of: string, show: string[], target?: string, from?: number, to?: number}} what */
 export function ideaFigure(stage, what) {
   const makers = { knob, gears, tap: streams, landscape, bars, heat };
-  const { session } = stage, told = h("figcaption", { class: "quiet small", role: "status" });
-  const svg = s("svg", { class: `idea ${what.of}`, role: "img" });
-  const el = h("figure", { class: "figure" }, svg, told);
+  const { session } = stage, told = h("p", { role: "status" }), said = h("figcaption", { class: "quiet small" }, told);
+  const svg = s("svg", { class: `idea ${what.of}`, role: what.of === "knob" ? "group" : "img", "aria-label": t(`course.pictures.${what.of}`) });
+  const el = h("figure", { class: "figure" }, svg, said);
   const idOf = (name) => session.state.graph.nodes.findIndex((node) => node.name === name);
   const here = () => what.show.every((name) => idOf(name) >= 0);
-  const live = makers[what.of]({ session, what, svg, el, told, idOf });
+  const tools = h("div", { class: "row wrap", hidden: true });
+  el.insertBefore(tools, said);
+  const live = makers[what.of]({ session, what, svg, told, idOf, tool: (...parts) => { tools.append(...parts); tools.hidden = false; } });
   const update = () => { if (here()) live.update(); };
   stage.listen(update);
   update();
@@ -53,12 +55,12 @@ function knob({ session, what, svg, told, idOf }) {
     ...Array.from({ length: 11 }, (_, k) => s("line", { x1: 0, y1: -54, x2: 0, y2: -62, class: "tick-mark", transform: `translate(130 92) rotate(${-135 + 27 * k})` })),
     dial, inscribed(130, 182, name), inscribed(332, 182, out), meter);
   const leaf = () => leavesOf(session.state.graph).find((one) => one.name === name);
-  const step = (high - low) / 60;
+  const step = Math.max(0.01, Number(((high - low) / 90).toFixed(2)));
   /** @param {number} x */
   function turn(x) {
     const one = leaf();
     if (!one || session.state.question) return;
-    session.setLeaves({ [one.id]: Number((Math.round(Math.max(low, Math.min(high, x)) / step) * step).toPrecision(6)) });
+    session.setLeaves({ [one.id]: Number(Math.max(low, Math.min(high, x)).toFixed(2)) });
   }
   function keys(event) {
     const way = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
@@ -104,7 +106,7 @@ function gearPath(teeth, radius) {
   return `M${points.join("L")}Z`;
 }
 
-function gears({ session, what, svg, el, told, idOf }) {
+function gears({ session, what, svg, tool, told, idOf }) {
   const TOOTH = 2.6; // px of radius for each tooth
   let stop = () => {}, turned = 0, wheels = [], ratios = [];
   const go = button(t("course.ideas.turn_once", { name: what.show[0] }), () => {
@@ -112,7 +114,7 @@ function gears({ session, what, svg, el, told, idOf }) {
     const from = turned;
     stop = moved(3600, (part) => { turned = from + part; paint(); });
   }, { class: "small", "data-do": "turn-gears" });
-  el.insertBefore(h("div", { class: "row" }, go), told);
+  tool(go);
   svg.setAttribute("viewBox", "0 0 460 210");
 
   function build() {
@@ -148,12 +150,12 @@ function gears({ session, what, svg, el, told, idOf }) {
 // -- streams: gradients that arrive are added, and what is passed on through a sum is copied
 
 function streams({ session, what, svg, told, idOf }) {
-  svg.setAttribute("viewBox", "0 0 460 220");
   return {
     update() {
       const { graph, frames } = session.state, id = idOf(what.show[0]), hidden = Boolean(session.state.question);
       const backward = frames.filter((frame) => frame.kind === "backward");
       const into = backward.filter((frame) => frame.input === id), from = backward.filter((frame) => frame.node === id);
+      svg.setAttribute("viewBox", `0 ${into.length ? 0 : 92} 460 ${(from.length ? 220 : 140) - (into.length ? 0 : 92)}`);
       const sizes = [...into, ...from].map((frame) => Math.abs(frame.product)), most = Math.max(...sizes, 1e-9);
       const wide = (x) => 3 + 19 * (Math.abs(x) / most), name = (k) => graph.nodes[k].name;
       const spread = (list, k) => 230 + (k - (list.length - 1) / 2) * Math.min(150, 360 / Math.max(list.length, 1));
@@ -179,7 +181,7 @@ function streams({ session, what, svg, told, idOf }) {
 
 // -- a landscape: a ball on the surface of the loss over one or two leaves
 
-function landscape({ session, what, svg, el, told, idOf }) {
+function landscape({ session, what, svg, tool, told, idOf }) {
   const [low, high] = [what.from ?? -5, what.to ?? 5], CELLS = 26, WIDTH = 460, HEIGHT = 300;
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
   const [a, b] = what.show, target = what.target ?? session.state.graph.nodes[session.state.graph.root].name;
@@ -196,7 +198,7 @@ function landscape({ session, what, svg, el, told, idOf }) {
     if (session.state.question) return;
     session.setLeaves(Object.fromEntries(ids.map((id) => [id, Number((data[id] - (far * grads[id]) / length).toPrecision(6))])));
   }, { class: "small", "data-do": "downhill" });
-  el.insertBefore(h("div", { class: "row" }, roll), told);
+  tool(roll);
 
   /** The ground, which depends on the numbers that stand still. */
   function ground() {
@@ -208,8 +210,8 @@ function landscape({ session, what, svg, el, told, idOf }) {
     if (b) {
       const heights = Array.from({ length: CELLS * CELLS }, (_, k) => value({ [idOf(a)]: at((k % CELLS) + 0.5, CELLS), [idOf(b)]: at(Math.floor(k / CELLS) + 0.5, CELLS) }));
       const depth = heights.map((y) => Math.log1p(Math.max(0, y - Math.min(...heights)))), top = Math.max(...depth, 1e-9);
-      put(back, depth.map((y, k) => s("rect", { x: ((k % CELLS) * WIDTH) / CELLS, y: HEIGHT - ((Math.floor(k / CELLS) + 1) * HEIGHT) / CELLS, width: WIDTH / CELLS + 0.5,
-        height: HEIGHT / CELLS + 0.5, class: "ground", "fill-opacity": (0.06 + 0.8 * Math.round((y / top) * 9) / 9).toFixed(2) })));
+      put(back, depth.map((y, k) => s("rect", { x: ((k % CELLS) * WIDTH) / CELLS, y: HEIGHT - ((Math.floor(k / CELLS) + 1) * HEIGHT) / CELLS, width: WIDTH / CELLS,
+        height: HEIGHT / CELLS, class: "ground", "fill-opacity": (0.06 + 0.8 * Math.round((y / top) * 9) / 9).toFixed(2) })));
     } else {
       const points = Array.from({ length: 121 }, (_, k) => at(k, 120)).map((x) => [x, value({ [idOf(a)]: x })]);
       scale = [Math.min(...points.map(([, y]) => y)), Math.max(...points.map(([, y]) => y))];
@@ -270,7 +272,7 @@ function bars({ session, what, svg, told, idOf }) {
 
 const LETTERS = ["e", "m", "m", "a"], SCORES = [[1.2, 0.1, 0.1, 0.6], [0.4, 1.5, 0.9, 0.2], [1.1, 1.6, 1.4, 0.3], [1.8, 0.5, 0.9, 1.3]];
 
-function heat({ svg, el, told }) {
+function heat({ svg, tool, told }) {
   svg.setAttribute("viewBox", "0 0 300 270");
   let scale = 1, row = 2, mask = "before";
   const strong = h("input", { type: "range", min: 0, max: 4, step: 0.1, value: "1", "aria-label": t("course.ideas.sharpness"),
@@ -278,7 +280,9 @@ function heat({ svg, el, told }) {
   const which = h("select", { "aria-label": t("course.ideas.mask"), onchange: () => { mask = which.value; update(); } },
     [["before", t("course.ideas.mask_before")], ["after", t("course.ideas.mask_after")], ["none", t("course.ideas.mask_none")]]
       .map(([one, said]) => h("option", { value: one }, said)));
-  el.insertBefore(h("div", { class: "row wrap" }, which, h("label", { class: "inline" }, t("course.ideas.sharpness"), strong)), told);
+  const places = h("select", { "aria-label": t("course.ideas.place"), onchange: () => { row = Number(places.value); update(); } },
+    LETTERS.map((one, k) => h("option", { value: k, selected: k === row }, `${k + 1}. ${one}`)));
+  tool(places, which, h("label", { class: "inline" }, t("course.ideas.sharpness"), strong));
   const weightsOf = (k) => {
     const open = (j) => mask !== "before" || j <= k, powers = SCORES[k].map((one, j) => (open(j) ? Math.exp(one * scale) : 0));
     const total = powers.reduce((a, b) => a + b, 0), shares = powers.map((one) => one / total);
@@ -286,7 +290,7 @@ function heat({ svg, el, told }) {
   };
   function update() {
     const cell = 50, left = 60, top = 30;
-    const cells = SCORES.flatMap((_, k) => weightsOf(k).map((part, j) => s("g", { class: k === row ? "heat-cell now" : "heat-cell", onclick: () => { row = k; update(); } },
+    const cells = SCORES.flatMap((_, k) => weightsOf(k).map((part, j) => s("g", { class: k === row ? "heat-cell now" : "heat-cell", onclick: () => { row = k; places.value = String(k); update(); } },
       s("rect", { x: left + j * cell, y: top + k * cell, width: cell - 3, height: cell - 3, rx: 5, "fill-opacity": (0.08 + 0.85 * part).toFixed(3), class: "heat-rect" }),
       inscribed(left + j * cell + cell / 2 - 2, top + k * cell + cell / 2 + 4, `${Math.round(100 * part)}%`, part > 0.45 ? "words light" : "words"))));
     put(svg, LETTERS.map((one, k) => [inscribed(left + k * cell + cell / 2, 20, one, "words strong-words"), inscribed(40, top + k * cell + cell / 2 + 4, one, "words strong-words")]), cells,
@@ -294,7 +298,6 @@ function heat({ svg, el, told }) {
     const total = weightsOf(row).reduce((a, b) => a + b, 0);
     told.textContent = t("course.ideas.heat", { place: String(row + 1), letter: LETTERS[row], weights: weightsOf(row).map((one) => `${Math.round(100 * one)}%`).join(", "),
       total: `${Math.round(100 * total)}%` });
-    svg.setAttribute("aria-label", told.textContent);
   }
   return { update };
 }

@@ -15,12 +15,12 @@ export function chapterEnd({ chapter, facts, all, next, network, workshop, back 
     h("p", { class: "cheer-line", "aria-hidden": "true" }, "★"),
     h("h2", { tabindex: -1 }, t(all ? "course.ends.over" : "course.ends.title", { title: chapter.title })),
     h("p", { class: "end-facts" }, t("course.ends.facts", { minutes: minutes(facts.seconds), asked: String(facts.asked), clean: String(facts.clean) })));
+  if (all) el.append(certificate(all, minutes));
+  if (network) el.append(ownResult(network));
   if (chapter.can.length) {
     el.append(h("h3", {}, t("course.ends.can")), h("ul", { class: "can" }, chapter.can.map((one) => prose(one, "li"))));
   }
   if (chapter.grown) el.append(h("h3", {}, t("course.ends.grown")), prose(`${chapter.fresh} ${t("course.ends.grown_about")}`, "p"));
-  if (all) el.append(certificate(all, minutes));
-  if (network) el.append(ownResult(network));
   const quiet = button(t("course.back"), back, { class: "quiet", "data-do": "back-step" });
   if (next) {
     el.append(h("div", { class: "next-card" }, h("h3", {}, t("course.ends.next", { title: next.title })),

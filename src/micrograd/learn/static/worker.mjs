@@ -11,7 +11,7 @@ async function start(wheel) {
   const reply = await fetch(new URL(wheel, import.meta.url));
   if (!reply.ok) throw new Error(`${wheel}: ${reply.status}`);
   python.unpackArchive(await reply.arrayBuffer(), "wheel");
-  python.runPython("from micrograd.learn.workshop.browser import check\nfrom micrograd.learn.console import run");
+  python.runPython("from micrograd.learn.workshop.browser import check, check_written\nfrom micrograd.learn.console import run");
   return python;
 }
 
@@ -21,6 +21,9 @@ addEventListener("message", async ({ data }) => {
     const python = await ready;
     postMessage({ id: data.id, ready: true });
     if (data.code !== undefined) postMessage({ id: data.id, ran: JSON.parse(python.globals.get("run")(data.code)) });
+    if (data.written) {
+      postMessage({ id: data.id, verdict: JSON.parse(python.globals.get("check_written")(JSON.stringify(data.written))) });
+    }
     if (data.name) postMessage({ id: data.id, verdict: JSON.parse(python.globals.get("check")(data.name, JSON.stringify(data.files))) });
   } catch (error) {
     postMessage({ id: data.id, error: String(error) });

@@ -6,9 +6,12 @@ import contextlib
 import io
 import json
 import tempfile
+import traceback
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+from micrograd.learn import texts
 from micrograd.learn.workshop.catalog import BY_NAME
 from micrograd.learn.workshop.judge import judge
 
@@ -48,3 +51,39 @@ def check(name: str, files: str) -> str:
     ):  # the page has a stage of its own, and there is no file to open
         verdict.timeline = verdict.timeline[:-1]
     return json.dumps({**asdict(verdict), "printed": printed.getvalue(), "picture": picture})
+
+
+def check_written(asked: str) -> str:
+    """Judge a few lines that the learner wrote in the course: `asked` has the pieces before them, their code and the tests.
+
+    >>> import json
+    >>> from micrograd.learn.workshop.browser import check_written
+    >>> asked = {"pieces": ["a = 1"], "code": "b = a +", "tests": ""}
+    >>> json.loads(check_written(json.dumps(asked)))["line"]
+    1
+    """
+    given = json.loads(asked)
+    printed, space = Beginning(), {"__name__": "__main__"}
+    message, line, own = "", 0, "your code"
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            for name, text in (
+                *(("piece", one) for one in given["pieces"]),
+                (own, given["code"]),
+                ("tests", given["tests"]),
+            ):
+                exec(compile(text, name, "exec"), space)
+    except AssertionError as error:
+        message = str(error)
+    except SyntaxError as error:
+        line = error.lineno or 0
+        message = texts.say("course.write.syntax", line=str(line), text=error.msg)
+    except Exception as error:
+        line = next(
+            (one.lineno or 0 for one in reversed(traceback.extract_tb(error.__traceback__)) if one.filename == own), 0
+        )
+        said: dict[str, Any] = {"kind": type(error).__name__, "text": str(error), "line": str(line)}
+        message = texts.say("course.write.raised" if line else "course.write.raised_outside", **said)
+    return json.dumps(
+        {"passed": not message, "message": message, "line": line, "printed": printed.getvalue(), "outside": False}
+    )
