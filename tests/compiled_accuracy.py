@@ -12,6 +12,7 @@ import oracle
 from micrograd import engine
 from micrograd.compile.llvm import build as llvm
 from micrograd.compile.llvm import emit as ir
+from micrograd.compile.llvm import vector_math
 from micrograd.ops import OPS
 
 BOUND, BOUND_SINGLE = 4.0, 4.0
@@ -22,8 +23,8 @@ def vector_function(name: str) -> str | None:
     """What computes this op for a vector of doubles; None where lanes are computed one by one, or by instructions."""
     if name not in ir.LIBRARY:
         return None
-    if name == "exp" and llvm.vector_bits() >= 256 and llvm.host_features().get("fma"):
-        return "in the code itself"
+    if vector_math.written(ir.LIBRARY[name]):
+        return "micrograd's own"
     return llvm.vector_name(ir.LIBRARY[name], OPS[name].arity, llvm.vector_bits(), False)
 
 

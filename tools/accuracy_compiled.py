@@ -19,8 +19,8 @@ from micrograd.ops import OPS  # noqa: E402
 HEAD = f"""# How exact compiled ops are
 
 `exact=True` gives the same bits as eager code, so [the bounds of eager code](accuracy.md) hold. Without it, rows are
-computed with the platform's vector library where it has the function (glibc's libmvec, which guarantees 4 ulp), and a
-product and a sum may be rounded once instead of twice. The value of a library function is then within **{BOUND:g} ulp** of the
+computed with micrograd's own functions (with `float32=True` with the platform's vector library, glibc's libmvec), and a
+product and a sum are rounded once instead of twice. The value of a library function is then within **{BOUND:g} ulp** of the
 exact result, and with `float32=True` within **{BOUND_SINGLE:g} ulp** of float32; digamma loses digits near its zeros, gelu
 in its tail, and sums and products of lists add one rounding error for each item, as in eager code. At a single
 point (`jit`) the functions of the C library are used, unless repeated parts of a long function share a vector.

@@ -238,7 +238,7 @@ def test_rows_have_the_bits_of_the_definition(seed):
             source, scratch = module.text(tape, Goal(rows=True, reduced=reduced[:1] == [True]), options)[:2]
     m = Machine(source, scratch, options, random.random() < 0.7)
     outs = [m.doubles([0.0] * rows) for summed in reduced if not summed]
-    sums = m.doubles([0.0] * (sum(reduced) * width), 64)
+    sums = m.doubles([0.0] * (sum(reduced) * 8), 64)  # eight lanes, whatever the width is
     bad = m.make(-(-rows // width) * -(-width // 8), 1)
     ctypes.memset(bad.address, 0, bad.n)
     status = m.run(
@@ -253,7 +253,7 @@ def test_rows_have_the_bits_of_the_definition(seed):
         want = [row[place] for row, other in zip(values, failed) if not other]
         if reduced[k]:
             if all(abs(y) < 1e300 for y in want):
-                got = fsum(numbers(sums + 8 * width * k, width))
+                got = fsum(numbers(sums + 64 * k, 8))
                 assert got == pytest.approx(fsum(want), abs=1e-12 * fsum(map(abs, want)) + 1e-300)
         else:
             got = [y for y, other in zip(numbers(outs[k], rows), failed) if not other]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from micrograd import Value, math, vmap
-from micrograd.compile.llvm import build, library, same_erfc, same_exp, same_log, same_pow, vector_function
+from micrograd.compile.elementary import functions
+from micrograd.compile.llvm import vector_math
 from random_programs import needs_llvm, same
 
 pytestmark = needs_llvm
@@ -42,7 +43,7 @@ def test_a_vector_with_a_lane_beyond_the_fast_steps(name):
 
 @pytest.mark.parametrize("name", ["exp", "erfc", "log"])
 def test_another_library_is_called_lane_by_lane(monkeypatch, name):
-    monkeypatch.setattr(library.SAME[name], "usable", lambda bits: False)
+    monkeypatch.setattr(vector_math, "of_the_library", lambda name: False)
     function, plain = getattr(math, name), getattr(python, name)
     f = vmap(lambda x: function(x) + 1.25, exact=True)
     xs = np.linspace(0.1, 3.0, 37)
@@ -50,54 +51,48 @@ def test_another_library_is_called_lane_by_lane(monkeypatch, name):
     assert f(xs).tolist() == [plain(x) + 1.25 for x in xs]
 
 
-def test_exp_with_other_bits_is_not_used(monkeypatch):
+@pytest.fixture
+def changed(monkeypatch):
+    """Change constants of the functions, and ask anew whether they have the bits of the library."""
+
+    def agrees(name, constants, values):
+        if not vector_math.of_the_library(name):
+            pytest.skip(f"this machine's {name} takes other steps anyway")
+        monkeypatch.setattr(functions, constants, values)
+        for cached in (functions._written, functions.needed):
+            cached.cache_clear()
+        return vector_math.of_the_library.__wrapped__(name)
+
+    yield agrees
+    for cached in (functions._written, functions.needed):
+        cached.cache_clear()
+
+
+def test_exp_with_other_bits_is_not_used(changed):
     """The trial notices a polynomial that is off in the last place here and there."""
-    if not same_exp.usable(build.vector_bits()):
-        pytest.skip("this machine's exp takes other steps anyway")
-    monkeypatch.setattr(same_exp, "C4", same_exp.C4 * (1 + 1e-4))
-    assert not same_exp.usable.__wrapped__(build.vector_bits())
+    assert not changed("exp", "E4", functions.E4 * (1 + 1e-4))
 
 
 @pytest.mark.parametrize("interval", range(4))
-def test_erfc_with_other_bits_is_not_used(monkeypatch, interval):
-    if not same_erfc.usable(build.vector_bits()):
-        pytest.skip("this machine's erfc takes other steps anyway")
-    rows = [list(row) for row in same_erfc.DENOMINATORS]
+def test_erfc_with_other_bits_is_not_used(changed, interval):
+    rows = [list(row) for row in functions.DENOMINATORS]
     rows[interval][3] *= 1 + 1e-12
-    monkeypatch.setattr(same_erfc, "DENOMINATORS", tuple(map(tuple, rows)))
-    assert not same_erfc.usable.__wrapped__(build.vector_bits())
+    assert not changed("erfc", "DENOMINATORS", tuple(map(tuple, rows)))
 
 
-LOG = [0, 3, same_log.SHORT + 1, same_log.SHORT + 9, same_log.SHORT + same_log.LONG + 40]
-POW = [1, 3, same_pow.TERMS, same_pow.TERMS + 42, same_pow.TERMS + 43]
-
-
-@pytest.mark.parametrize("module, number", [*((same_log, k) for k in LOG), *((same_pow, k) for k in POW)])
-def test_log_and_pow_with_other_bits_are_not_used(monkeypatch, module, number):
-    if not module.usable(build.vector_bits()):
-        pytest.skip("this machine's library takes other steps anyway")
-    numbers = list(module.constants())
-    numbers[number] *= 1 + 1e-4
-    monkeypatch.setattr(module, "constants", lambda: tuple(numbers))
-    assert not module.usable.__wrapped__(build.vector_bits())
-
-
-@pytest.mark.parametrize("module", [same_log, same_pow])
-@pytest.mark.parametrize("text", ["", "7f00-7f01 r--p 0 0:0 0 /no/such/place/libm.so.6\n"])
-def test_a_library_whose_table_is_not_found(monkeypatch, module, text):
-    monkeypatch.setattr(vector_function.Path, "read_text", lambda path: text)
-    assert module.constants.__wrapped__() == ()
-    monkeypatch.setattr(module, "constants", tuple)
-    assert not module.usable.__wrapped__(build.vector_bits())
-
-
-@pytest.mark.parametrize("module", [same_log, same_pow])
-def test_a_file_without_the_table(monkeypatch, module):
-    begins = np.array([module.LN2_HIGH, module.LN2_LOW]).tobytes()
-    for rest in (b"", bytes(100), bytes(10_000), np.arange(600.0).tobytes()):
-        monkeypatch.setattr(vector_function.Path, "read_text", lambda path: "7f00-7f01 r--p 0 0:0 0 /lib/libm.so.6\n")
-        monkeypatch.setattr(vector_function.Path, "read_bytes", lambda path, rest=rest: b"xyz" + begins + rest)
-        assert module.constants.__wrapped__() == ()
+@pytest.mark.parametrize(
+    ("name", "constants", "number"),
+    [("log", "L", 0), ("log", "L", 3), ("log", "NEAR_1", 1), ("log", "NEAR_1", 9), ("log", "LOGARITHMS", 40),
+     ("pow", "P", 1), ("pow", "P", 3), ("pow", "LONG_LOGARITHMS", 0), ("pow", "LONG_LOGARITHMS", 56),
+     ("pow", "LONG_LOGARITHMS", 58), ("exp", "POWERS_OF_TWO", 101), ("square", "CLEAR", None)],
+)  # fmt: skip
+def test_other_constants_are_noticed(changed, name, constants, number):
+    if number is None:
+        assert not changed(name, constants, 0.5)
+        return
+    numbers = list(getattr(functions, constants))
+    numbers[number] = numbers[number] + 8 if isinstance(numbers[number], int) else numbers[number] * (1 + 1e-4)
+    assert not changed(name, constants, tuple(numbers))
 
 
 def test_log_of_many_numbers():

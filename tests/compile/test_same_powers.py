@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from micrograd import Value, math, vmap
-from micrograd.compile.llvm import library, same_pow
+from micrograd.compile.elementary import functions
+from micrograd.compile.llvm import vector_math
 from random_programs import needs_llvm, same
 
 pytestmark = needs_llvm
@@ -50,8 +51,16 @@ def test_results_near_the_ends_of_the_fast_steps():
     check(np.exp(np.repeat([511.999999, 512.0, 709.7, -511.9999, -512.0, -745.0, 1e-17, 1e-300], 1000) / ys), ys)
 
 
+def test_results_in_the_middle_between_two_numbers():
+    """Square roots of numbers next to powers of four: the least of all roundings decides."""
+    for exponent in (-1022, -20, 0, 40, 1000):
+        xs = 2.0**exponent * (1.0 - np.arange(1, 500) * 2.0**-53)
+        for y in (-0.5, 0.5, 1.5, -2.5):
+            check(xs, np.full(len(xs), y))
+
+
 def test_edges_of_the_intervals_of_the_table():
-    edges = [same_pow.OFFSET + (i << 45) + k for i in range(same_pow.SIZE) for k in (-1, 0, 1)]
+    edges = [functions.POW_FROM + (i << 45) + k for i in range(functions.SIZE) for k in (-1, 0, 1)]
     xs = np.array(edges, np.int64).view(float)
     for y in (0.37, -41.0):
         check(xs, np.full(len(xs), y))
@@ -71,7 +80,7 @@ def test_the_gradient_with_a_condition_that_is_computed_as_in_eager_code():
 
 
 def test_another_library_is_called_lane_by_lane(monkeypatch):
-    monkeypatch.setattr(library.SAME["pow"], "usable", lambda bits: False)
+    monkeypatch.setattr(vector_math, "of_the_library", lambda name: False)
     f = vmap(lambda x: x**1.7 + 1.25, exact=True)
     xs = np.linspace(0.1, 3.0, 37)
     assert "mg_pow" not in f.source(xs)

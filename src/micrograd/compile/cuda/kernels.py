@@ -13,7 +13,6 @@ from typing import NamedTuple
 from micrograd.compile.backend import BLOCK, SEGMENT
 from micrograd.compile.cuda import functions, single
 from micrograd.compile.llvm import chunk, module
-from micrograd.compile.llvm import math as inline
 from micrograd.compile.llvm.build import LANES_BYTES, Target
 from micrograd.compile.llvm.chunk import Passed
 from micrograd.compile.schedule import split
@@ -107,11 +106,8 @@ class _Row(module._Regions):
     def call(self, function: str, operands: list[str]) -> str:
         """Call an elementary function, of which the device has none of its own (functions.py)."""
         self.called[function] = None
-        bits_of_eager_code = self.exact or self.one_by_one_calls
         if function == "exp" and self.float32:
             return single.exp(self, operands[0])
-        if function == "exp" and not bits_of_eager_code:
-            return inline.exp(self, operands[0])
         name, needed = functions.needed(function, self.exact)
         self.declared.update({text: text for text in needed})
         if self.float32:

@@ -1,39 +1,35 @@
-"""Calls of the C library in LLVM IR: of a vector function where there is one and its bits are allowed, else lane by lane."""
+"""Calls of elementary functions in LLVM IR: our own over vectors if they have the bits that are asked for, or the library's."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from micrograd.compile.llvm import math as inline
-from micrograd.compile.llvm import same_erfc, same_exp, same_log, same_pow, same_square
-from micrograd.compile.llvm.build import host_features, vector_name
+from micrograd.compile.elementary import functions
+from micrograd.compile.llvm import vector_math
+from micrograd.compile.llvm.build import vector_name
 
 if TYPE_CHECKING:
     from micrograd.compile.llvm.emit import Text
 
-# Vector functions with the bits of the library.
-SAME: dict[str, Any] = {"exp": same_exp, "erfc": same_erfc, "log": same_log, "pow": same_pow}
 OURS = ("mg_mod", "mg_floordiv")  # in ops.h, over doubles alone
 
 
 def call(text: Text, function: str, operands: list[str]) -> str:
-    """Call a function of the C library: its vector form where there is one and its bits are allowed, otherwise lane by lane."""
+    """Call an elementary function: our own for vectors, unless it may have other bits than eager code; or the C library."""
     n = len(operands)
-    if not text.point and not text.target.exact and not text.one_by_one_calls and function not in OURS:
-        if function == "exp" and not text.target.float32 and text.target.bits >= 256 and host_features().get("fma"):
-            return inline.exp(text, operands[0])
+    as_eager = text.target.exact or text.one_by_one_calls or text.of_point
+    if not text.point and text.scalar == "double":
+        square = function == "pow" and operands[1] == text.splat(2.0)
+        own = "square" if square else function
+        if vector_math.written(own) and (not as_eager or vector_math.of_the_library(own)):
+            if own not in functions.OF_THE_LIBRARY:
+                text.own[own] = None
+            return vector_math.call(text, own, operands[:1] if square else operands)
+    if not text.point and not as_eager and function not in OURS:
         lanes = text.target.bits // (32 if text.target.float32 else 64)
         vector = vector_name(function, n, text.target.bits, text.target.float32)
         if vector is not None and text.width % lanes == 0:
             return call_vector(text, vector, operands, lanes)
-    wide = not text.point and text.scalar == "double" and text.lanes == text.width > 1
-    as_eager = text.target.exact or text.one_by_one_calls
-    square = function == "pow" and operands[1] == text.splat(2.0) and text.scalar == "double"
-    if square and as_eager and (wide or text.point) and same_square.usable(text.target.bits):
-        return same_square.call(text, operands[0])
-    same = SAME.get(function)
-    if same is not None and wide and same.usable(text.target.bits):
-        return str(same.call(text, *operands))
     scalar = text.scalar if function not in OURS else "double"
     plain = "" if text.target.fastmath else " nobuiltin"  # else LLVM writes pow(x, 2) as x*x, which has other bits
     name = function + ("f" if scalar == "float" else "")
@@ -56,6 +52,7 @@ def call(text: Text, function: str, operands: list[str]) -> str:
 
     if text.point:
         return one(operands)
+    text.one_by_one[function.removeprefix("mg_")] = None
     result = "poison"
     for lane in range(text.lanes):
         xs = []

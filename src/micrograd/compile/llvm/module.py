@@ -60,7 +60,17 @@ def text(tape: Tape, goal: Goal, target: Target | None = None) -> KernelText:
         functions, scratch = _tiles(t, schedule)
     else:
         functions, scratch = _one_chunk(t, schedule), 0
-    return KernelText("\n".join([*functions, *t.declared, attributes(target)]), scratch)
+    return KernelText("\n".join([*functions, *t.declared, attributes(target)]), scratch, notes(t))
+
+
+def notes(t: Text) -> tuple[str, ...]:
+    """Say which elementary functions have other last bits than eager code, and which are called lane by lane."""
+    found = []
+    if t.own:
+        found.append(f"the last bits of {', '.join(sorted(t.own))} may differ from those of the C library")
+    if t.one_by_one:
+        found.append(f"called lane by lane, since the bits are the C library's: {', '.join(sorted(t.one_by_one))}")
+    return tuple(found)
 
 
 class _Regions(Nested):
@@ -96,7 +106,7 @@ class _Regions(Nested):
 def _with_regions(t: _Regions) -> KernelText:
     """Guards are checked one by one, so that a loop that might not end is not begun after a guard before it has failed."""
     functions = _one_chunk(t, split.steps(t.tape))
-    return KernelText("\n".join([*functions, *t.tables, *t.declared, attributes(t.target)]), t.scratch)
+    return KernelText("\n".join([*functions, *t.tables, *t.declared, attributes(t.target)]), t.scratch, notes(t))
 
 
 def _one_chunk(t: Text, schedule: list[Step]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from micrograd.compile.llvm.build import vector_name
+from micrograd.compile.llvm import vector_math
 from micrograd.ops import OPS, Op
 from micrograd.tape.tape import CONST, SOURCES, Structural, Tape
 
@@ -38,9 +38,9 @@ def compared(t: Nested) -> set[int]:
 
 def _has_vector(t: Nested, op: Op) -> bool:
     function = op.llvm[1:]
-    if not op.llvm.startswith("@") or op.llvm.startswith("@llvm.") or function == "exp":
+    if not op.llvm.startswith("@") or op.llvm.startswith("@llvm.") or t.target.float32:
         return False
-    return vector_name(function, op.arity, t.target.bits, t.target.float32) is not None
+    return vector_math.written(function) and not vector_math.of_the_library(function)
 
 
 def _is_square(tape: Tape, place: int) -> bool:

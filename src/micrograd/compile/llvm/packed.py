@@ -140,6 +140,7 @@ def rows_text(tape: Tape, target: Target, plan: Plan, reduced: list[bool]) -> tu
         order.append(kinds[summed])
         kinds[summed] += 1
     t = PackedText(tape, target, plan, order)
+    t.of_point = False
     functions, once, pieces = _functions(t)
     before, _ = _calls(once, "ptr poison, ptr %params, ptr poison, ptr %scratch")
     calls, seen = _calls(pieces, "ptr %in, ptr %params, ptr %out, ptr %scratch")

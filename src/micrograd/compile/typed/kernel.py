@@ -10,7 +10,9 @@ from functools import cache
 from typing import Any
 
 from micrograd.compile import worker
-from micrograd.compile.llvm import build, same_erfc, same_exp, same_log, same_pow
+from micrograd.compile.elementary import functions
+from micrograd.compile.elementary.formula import symbol
+from micrograd.compile.llvm import build, vector_math
 from micrograd.compile.typed import memory
 from micrograd.compile.typed.emit import SIZE, Text, write
 from micrograd.errors import CompileError
@@ -20,7 +22,6 @@ from micrograd.ir.interpret import CheckFailed
 # Lines of text. Joining instructions of a block to vectors takes LLVM 0.4 s for 3,000 of them and 5 s for 20,000; machine code
 # at its lowest level takes 30 µs a line, else 70.
 LONG, HUGE = 5_000, 200_000
-_SAME: dict[str, Any] = {"exp": same_exp, "log": same_log, "pow": same_pow, "erfc": same_erfc}
 _ITEMS = {"f64[]": "d", "i64[]": "q", "bool[]": "b"}
 _NUMPY = {"f64[]": "float64", "i64[]": "int64", "bool[]": "bool"}
 
@@ -42,11 +43,10 @@ def _address(name: str) -> int:
 
 def _variants(name: str) -> tuple[str, list[str]] | None:
     """Return the vector functions that have the bits of a function of the library on this machine, with their text."""
-    bits, same = build.vector_bits(), _SAME.get(name)
-    if same is None or not same.usable(bits):
+    if name not in functions.OF_THE_LIBRARY or not vector_math.of_the_library(name):
         return None
-    width = bits // 64
-    return f"mg_{name}{width}", same.functions(width)
+    width = build.vector_bits() // 64
+    return symbol(name, width), functions.needed(name, width)
 
 
 def text(tape: Tape) -> Text:

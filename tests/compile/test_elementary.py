@@ -1,15 +1,22 @@
-"""The elementary functions for a GPU against mpmath: their LLVM text is compiled for this machine, which rounds alike."""
+"""The elementary functions against mpmath, in the form for one number, which a GPU runs, and in that for vectors.
+
+All their text is compiled for this machine: a GPU rounds alike.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import functools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from micrograd.compile.cuda import functions
+from micrograd import math as micrograd_math
+from micrograd import vmap
+from micrograd.compile.elementary import functions
+from micrograd.compile.elementary.formula import symbol
 from micrograd.compile.llvm import build
 from micrograd.ops import OPS
 from random_programs import needs_llvm
@@ -25,36 +32,37 @@ EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 5e-324, -5e-324,
 
 
 @functools.cache
-def compiled(name):
-    """A function over arrays, from the text that a GPU gets."""
-    own, texts = functions.needed(name)
-    places = range(functions.WRITERS[name][0])
+def compiled(name, width=None):
+    """A function over arrays."""
+    places, T = range(functions.WRITERS[name][0]), "double" if width is None else f"<{width} x double>"
     loads = "\n".join(
-        f"  %p{k} = getelementptr double, ptr %a{k}, i64 %i\n  %v{k} = load double, ptr %p{k}" for k in places
+        f"  %p{k} = getelementptr double, ptr %a{k}, i64 %i\n  %v{k} = load {T}, ptr %p{k}, align 8" for k in places
     )
     text = f"""define void @kernel({", ".join(f"ptr %a{k}" for k in places)}, ptr %y, i64 %n) {{
   br label %head
 head:
   %i = phi i64 [ 0, %0 ], [ %next, %head ]
 {loads}
-  %b = call double @{own}({", ".join(f"double %v{k}" for k in places)})
+  %b = call {T} @{symbol(name, width)}({", ".join(f"{T} %v{k}" for k in places)})
   %to = getelementptr double, ptr %y, i64 %i
-  store double %b, ptr %to
-  %next = add i64 %i, 1
+  store {T} %b, ptr %to, align 8
+  %next = add i64 %i, {width or 1}
   %more = icmp ult i64 %next, %n
   br i1 %more, label %head, label %done
 done:
   ret void
 }}
 """
-    code = build.compile_text("\n".join([text, *texts]), 0, build.Target(1, False, True, False, 256))
+    source = "\n".join([text, *functions.needed(name, width)])
+    code = build.compile_text(source, 0, build.Target(1, False, True, False, build.vector_bits()))
     kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(places) + 1), ctypes.c_int64)(code.address)
 
     def run(*columns):
-        columns = [np.ascontiguousarray(c, float) for c in columns]
+        count = len(columns[0])
+        columns = [np.resize(np.asarray(c, float), -(-count // 16) * 16) for c in columns]
         y = np.empty_like(columns[0])
         kernel(*[c.ctypes.data for c in columns], y.ctypes.data, len(y))
-        return y
+        return y[:count]
 
     run.code = code  # it must not die before
     return run
@@ -123,7 +131,7 @@ def test_functions_are_near_the_true_values(name):
 
 @pytest.mark.parametrize("name", functions.WRITERS)
 def test_edges_are_those_of_python(name):
-    value = OPS[OP_OF.get(name, name)].value
+    value = (lambda x: OPS["pow"].value(x, 2.0)) if name == "square" else OPS[OP_OF.get(name, name)].value
     rows = [(a,) for a in EDGES] if functions.WRITERS[name][0] == 1 else [(a, b) for a in EDGES for b in EDGES]
     for row, y in zip(rows, compiled(name)(*zip(*rows)).tolist()):
         want = float(value(*row))
@@ -145,16 +153,39 @@ def test_remainders_are_exact(name):
         assert z == want or (math.isnan(z) and math.isnan(want)), (x, y)
 
 
-def test_without_the_tables_of_glibc(monkeypatch):
-    """On a machine with another C library, log and pow take formulas of their own."""
-    monkeypatch.setattr(functions.same_log, "constants", tuple)
-    monkeypatch.setattr(functions.same_pow, "constants", tuple)
-    functions._written.cache_clear()
-    compiled.cache_clear()
-    try:
-        for name in ("log", "pow"):
-            test_functions_are_near_the_true_values(name)
-            test_edges_are_those_of_python(name)
-    finally:
-        functions._written.cache_clear()
-        compiled.cache_clear()
+@pytest.mark.parametrize("name", functions.WRITERS)
+def test_vectors_have_the_same_bits(name):
+    """Each lane takes its own way, whatever its neighbours are: ordinary numbers, huge ones, tiny ones, nan."""
+    count = functions.WRITERS[name][0]
+    columns = CASES[name][1] if name in CASES else [join(between(-50, 50), sizes(-300, 300))] * count
+    rng = np.random.default_rng(5)
+    edges = [rng.choice(EDGES, 2 * len(columns[0])) for _ in range(count)]
+    columns = [np.where(rng.integers(0, 5, 2 * len(c)), np.tile(c, 2), e) for c, e in zip(columns, edges)]
+    columns = [np.concatenate([np.tile(c, 2)[: len(m)], m]) for c, m in zip(columns, columns)]
+    want = compiled(name)(*columns)
+    for width in (1, 2, 4, 8, 16):
+        np.testing.assert_array_equal(compiled(name, width)(*columns).view(np.int64) * ~np.isnan(want),
+                                      want.view(np.int64) * ~np.isnan(want))  # fmt: skip
+
+
+def test_the_tables_are_those_that_mpmath_computes():
+    from runpy import run_path
+
+    tool = run_path(str(Path(__file__).parents[2] / "tools" / "elementary.py"))
+    assert tool["FILE"].read_text(encoding="utf-8") == tool["text"]()
+
+
+def test_what_is_subtracted_is_a_multiple_of_log_2():
+    with mp.workprec(300):
+        step = mp.log(2) / functions.SIZE
+        assert float(-step - functions.STEP_HIGH) == functions.STEP_LOW
+        assert pytest.approx(float(mp.log(2) - functions.LN2_HIGH), rel=2e-13) == functions.LN2_LOW
+        assert float(1 / step) == functions.SCALE
+
+
+@pytest.mark.parametrize("width", [2, 8, 16])
+def test_exp_falls_gradually_to_zero(width):
+    xs = np.linspace(-745.1, -708.0, 500)
+    ys = vmap(lambda x: micrograd_math.exp(x), width=width)(xs)
+    assert np.all(np.diff(ys) >= 0.0) and ys[0] == 5e-324
+    assert ys == pytest.approx(np.exp(xs), rel=1e-12, abs=1e-323)

@@ -1,13 +1,22 @@
-"""The circular functions for a GPU and their inverses, as formulas (see functions.py)."""
+"""The circular functions and their inverses, as formulas (see functions.py)."""
 
 from __future__ import annotations
 
-from decimal import Decimal, localcontext
-from functools import cache
 from math import inf, nan
 
-from micrograd.compile.cuda.formula import SIGN, WHOLE, Formula, Name, exact_product, exact_sum, polynomial, with_sign
-from micrograd.compile.llvm.same_exp import SHIFT
+from micrograd.compile.elementary.formula import (
+    SIGN,
+    WHOLE,
+    Formula,
+    Name,
+    exact_product,
+    exact_sum,
+    polynomial,
+    with_sign,
+)
+from micrograd.compile.elementary.tables import TWO_OVER_PI
+
+SHIFT = 6755399441055744.0  # 1.5 · 2^52: adding it rounds to a whole number, which then lies in the low bits
 
 PI_2 = (float.fromhex("0x1.921fb54442d18p+0"), float.fromhex("0x1.1a62633145c07p-54"),
         float.fromhex("-0x1.f1976b7ed8fbcp-110"))  # fmt: skip
@@ -26,26 +35,6 @@ B = (0.16666666666666669, 0.07499999999998425, 0.04464285714637338, 0.0303819441
      0.017419357964884856, -0.014881409392818066, 0.02877844261259304)  # fmt: skip
 
 
-@cache
-def _bits_of_2_pi() -> list[int]:
-    """64 zeros and the first bits of 2/π, in words of 64."""
-    words = 20
-    with localcontext() as context:
-        context.prec = 450
-
-        # π by Machin's formula
-        def arc(n: int) -> Decimal:
-            total, term, k = Decimal(0), Decimal(1) / n, 0
-            while term > Decimal(10) ** -440:
-                total += (term if k % 2 == 0 else -term) / (2 * k + 1)
-                term, k = term / (n * n), k + 1
-            return total
-
-        pi = 4 * (4 * arc(5) - arc(239))
-        whole = int((Decimal(2) / pi) * Decimal(2) ** (64 * words))
-    return [0, *((whole >> (64 * (words - 1 - k))) & (2**64 - 1) for k in range(words))]
-
-
 def _quarter_turns(f: Formula, size: Name) -> tuple[Name, Name, Name]:
     """x ≥ 0 as n·π/2 + r + rest with |r| ≤ π/4: r, rest, and the low bits of n, as a number."""
 
@@ -60,8 +49,8 @@ def _quarter_turns(f: Formula, size: Name) -> tuple[Name, Name, Name]:
         return high, (r - high) + rest, (rounded.bits() & 3).as_real()
 
     def far() -> tuple[Name, ...]:
-        table = f.table("mg_2_pi", _bits_of_2_pi(), "i64")
-        bits = size.bits()
+        table = f.table("mg_2_pi", TWO_OVER_PI, "i64")
+        bits = f.select(size >= 2.0**28, size, 2.0**28).bits()  # other lanes of a vector would read past the table
         mantissa = (bits & ((1 << 52) - 1)) | (1 << 52)
         start = (bits >> 52) - 1075 + 62
         word, shift = start >> 6, start & 63
@@ -70,18 +59,16 @@ def _quarter_turns(f: Formula, size: Name) -> tuple[Name, Name, Name]:
         high, middle, low = ((found[k] << shift) | ((found[k + 1] >> 1) >> back) for k in range(3))
 
         def upper(a: Name) -> Name:
-            wide = [f.do(f"zext i64 {x.text} to i128", "i128") for x in (a, mantissa)]
-            p = f.do(f"mul i128 {wide[0].text}, {wide[1].text}", "i128")
-            return f.do(f"trunc i128 {f.do(f'lshr i128 {p.text}, 64', 'i128').text} to i64", WHOLE)
+            return ((a.to("zext", "i128") * mantissa.to("zext", "i128")) >> 64).to("trunc", WHOLE)
 
         p0 = low * mantissa
         second = middle * mantissa
         p1 = second + upper(low)
-        carry = f.do(f"zext i1 {(p1 < second).text} to i64", WHOLE)
+        carry = (p1 < second).to("zext", WHOLE)
         p2 = (high * mantissa + upper(middle)) + carry
         n = (p2 >> 62) + ((p2 >> 61) & 1)
         top, below = (p2 << 2) | (p1 >> 62), (p1 << 2) | (p0 >> 62)
-        below_real = f.do(f"uitofp i64 {below.text} to double", "double")
+        below_real = below.to("uitofp", "double")
         a = (top & ~0x7FF).as_real() * 2.0**-64
         b = f.fma(below_real, 2.0**-64, (top & 0x7FF).as_real()) * 2.0**-64
         turn = a + b

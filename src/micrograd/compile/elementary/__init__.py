@@ -1,0 +1,1 @@
+"""The elementary functions by one definition each: formula (a small language) → circular, functions; tables."""
