@@ -39,9 +39,11 @@ class TestTiers:
     @pytest.mark.parametrize("value", [False, True])
     def test_machine_code_changes_no_bit(self, monkeypatch, options, value):
         def lorenz(x, y, z):
-            for _ in range(40):
-                x, y, z = x + 0.01 * (10 * (y - x)), y + 0.01 * (x * (28 - z) - y), z + 0.01 * (x * y - 8 / 3 * z)
+            x, y, z = step(*step(*step(*step(*step(x, y, z)))))
             return math.tanh(x) + y * z, math.sin(z) ** 3 - math.exp(-x * x)
+
+        def step(x, y, z):
+            return x + 0.01 * (10 * (y - x)), y + 0.01 * (x * (28 - z) - y), z + 0.01 * (x * y - 8 / 3 * z)
 
         def numbers(at, f):
             given = [Value(a) if value else a for a in at]

@@ -61,7 +61,7 @@ class Text:
         self.F = "fast " if target.fastmath else ""  # what is fused is decided on the tape (passes/contract.py)
         self.of_point = point  # whether functions have the bits of eager code, which are those of the interpreter
         self.own: dict[str, None] = {}  # functions with other last bits than the C library's
-        self.one_by_one: dict[str, None] = {}  # functions that the C library computes lane by lane
+        self.lane_by_lane: dict[str, None] = {}  # functions that the C library computes lane by lane
         self.fused_sums = not (target.exact or target.fastmath) and fuses()
         self.item = 4 if target.float32 else 8
         self.shape(None if point else target.width)

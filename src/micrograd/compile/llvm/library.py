@@ -52,7 +52,7 @@ def call(text: Text, function: str, operands: list[str]) -> str:
 
     if text.point:
         return one(operands)
-    text.one_by_one[function.removeprefix("mg_")] = None
+    text.lane_by_lane[function.removeprefix("mg_")] = None
     result = "poison"
     for lane in range(text.lanes):
         xs = []

@@ -68,8 +68,8 @@ def notes(t: Text) -> tuple[str, ...]:
     found = []
     if t.own:
         found.append(f"the last bits of {', '.join(sorted(t.own))} may differ from those of the C library")
-    if t.one_by_one:
-        found.append(f"called lane by lane, since the bits are the C library's: {', '.join(sorted(t.one_by_one))}")
+    if t.lane_by_lane:
+        found.append(f"called lane by lane, since the bits are the C library's: {', '.join(sorted(t.lane_by_lane))}")
     return tuple(found)
 
 
