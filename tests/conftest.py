@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -62,6 +63,14 @@ def pytest_collection_finish() -> None:
     """Leave what the test files have imported out of every later garbage collection: it is half a million objects."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _no_threads_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the threads that earlier tests have left: beside threads that do something, functions are traced more often."""
+    frames, left = sys._current_frames, set(sys._current_frames()) - {threading.get_ident()}
+    if left:
+        monkeypatch.setattr(sys, "_current_frames", lambda: {k: f for k, f in frames().items() if k not in left})
 
 
 @pytest.hookimpl(wrapper=True)

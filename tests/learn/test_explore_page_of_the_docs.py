@@ -22,7 +22,7 @@ def test_the_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     space: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", TEXT, re.S):
         exec(block, space)
-    assert (tmp_path / "lesson.html").stat().st_size == pytest.approx(160_000, rel=0.05)
+    assert (tmp_path / "lesson.html").stat().st_size == pytest.approx(180_000, rel=0.05)
     assert f"# {explore(space['L'])!r}".split(":")[0] in TEXT  # type: ignore[arg-type]
 
 

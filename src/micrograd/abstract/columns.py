@@ -321,8 +321,11 @@ class Columns(Numeric):
             raise Unrollable("the rows of a list differ in their length")
         return self.value(hoisted)
 
-    def adopt(self, ref: Ref, pool: int) -> Ref:
-        """Move an object into a pool, if it is not there; returns the reference to it."""
+    def adopt(self, ref: Ref, pool: int, mask: Place | None = None) -> Ref:
+        """Move an object into a pool, if it is not there; returns the reference to it.
+
+        An object that is there only where a mask holds has empty arrays elsewhere. Zeros are moved in their place.
+        """
         found = self.resolved(ref)
         assert isinstance(found, Ref)
         if found.index is not None or found.location == pool:
@@ -340,12 +343,12 @@ class Columns(Numeric):
         if not isinstance(table, Cell) or table.key[0] not in ("rows", "pool"):
             raise Unrollable("an object of another list is put into a list of objects")
         if table.key[0] == "rows":
-            self._append_row(pool, cell)
+            self._append_row(pool, cell, mask)
         else:
             shape = table.key[1]
             if cell.key != shape.key or len(cell.values) != len(shape.shapes):
                 raise Unrollable("an object of another form is put into a list of objects")
-            values = [self.adopted(x, s) for x, s in zip(cell.values, shape.shapes)]
+            values = [self.adopted(x, s, mask) for x, s in zip(cell.values, shape.shapes)]
             if not all(fits(shape_of(x), s) for x, s in zip(values, shape.shapes)):
                 raise Unrollable("an object with values of other kinds is put into a list of objects")
             self.heap[pool] = self.appended(self.cell(Ref(pool)), Cell(cell.key, values))
@@ -353,7 +356,7 @@ class Columns(Numeric):
         self.heap[found.location] = Cell(("moved",), (moved,))
         return moved
 
-    def _append_row(self, pool: int, row: Cell) -> None:
+    def _append_row(self, pool: int, row: Cell, mask: Place | None) -> None:
         """Add a row to a pool of rows."""
         table = self.cell(Ref(pool))
         shape, stride, count = table.key[1], table.values[-2], table.values[-1]
@@ -364,20 +367,28 @@ class Columns(Numeric):
         if known.of(self.place(length, I64)) != known.of(self.place(stride, I64)):
             raise Unrollable("the rows of a list differ in their length")
         if row.key[0] == "list":
-            items = [self.adopted(x, shape) for x in row.values]
+            items = [self.adopted(x, shape, mask) for x in row.values]
             if not all(fits(shape_of(x), shape) for x in items):
                 raise Unrollable("rows whose items are of different kinds")
             arrays = self.column_arrays(items, shape)
         else:
             if not fits_items(row.key[1], shape):
                 raise Unrollable("rows whose items are of different kinds")
-            row = self.converted_columns(row, shape)
+            row = self.converted_columns(row if mask is None else self._or_zeros(row, mask), shape)
             arrays = [self._array(row, array, kind) for array, kind in zip(row.values, kinds_of(shape))]
         table = self.cell(Ref(pool))
         found: list[Value] = []
         for array, kind, added in zip(table.values, kinds_of(shape), arrays):
             found.append(Num(self.concatenated(self._array(table, array, kind), added, self.place(length, I64))))
         self.heap[pool] = Cell(table.key, (*found, stride, self.plus(count, 1)))
+
+    def _or_zeros(self, row: Cell, mask: Place) -> Cell:
+        """Return a row that has zeros where a mask does not hold."""
+        size, arrays = self.place(row.values[-1], I64), []
+        for array, kind in zip(row.values, kinds_of(row.key[1])):
+            zeros = self.b.emit("fill", size, self.zero(kind))
+            arrays.append(Num(self.select(mask, self._array(row, array, kind), zeros)))
+        return Cell(row.key, (*arrays, row.values[-1]))
 
     def concatenated(self, a: Place, b: Place, count: Place) -> Place:
         """Return an array with the `count` items of another one after its own."""
@@ -395,16 +406,19 @@ class Columns(Numeric):
 
         return self.b.loop(count, [a], body)[0]
 
-    def adopted(self, value: Value, shape: Shape) -> Value:
-        """Return a value whose objects are in the pools that a shape says."""
+    def adopted(self, value: Value, shape: Shape, mask: Place | None = None) -> Value:
+        """Return a value whose objects are in the pools that a shape says, moved where a mask holds."""
         value = self.resolved(value)
         if isinstance(shape, Pointer) and shape.indexed and isinstance(value, Ref) and value.index is None:
-            return self.adopt(value, shape.location)
+            return self.adopt(value, shape.location, mask)
         if isinstance(value, Union) and self._adopts(shape, value):
-            moved = [(mask, self.adopted(x, shape)) for mask, x in value.alternatives]
+            moved = [
+                (there, self.adopted(x, shape, there if mask is None else self.b.emit("and", mask, there)))
+                for there, x in value.alternatives
+            ]
             return self.unpack(shape, iter(self.pack(Union(moved), shape)))
         if isinstance(shape, Items) and isinstance(value, Tuple) and len(shape.shapes) == len(value.items):
-            return Tuple([self.adopted(x, s) for x, s in zip(value.items, shape.shapes)], value.cls)
+            return Tuple([self.adopted(x, s, mask) for x, s in zip(value.items, shape.shapes)], value.cls)
         return value
 
     def _adopts(self, shape: Shape, value: Value) -> bool:

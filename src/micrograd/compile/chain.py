@@ -20,6 +20,7 @@ from typing import Any
 from micrograd.compile.compared import Compared
 from micrograd.compile.log import step, told
 from micrograd.compile.tuning import TUNING
+from micrograd.engine import Value
 from micrograd.owners import owners_of
 from micrograd.stage import budget, on_numbers
 from micrograd.stage.limits import NONE, Others
@@ -141,6 +142,12 @@ class Tracer:
         from micrograd.stage import attempt
 
         return attempt.verified(self.code, self.arrange, found, self.values, self.others)
+
+    def agrees(self, found: Trace) -> bool:
+        """Whether a trace gives what a plain run gives now, at these numbers; True where that cannot be told."""
+        if not found.sampled or not accepts(found, self.values) or any(isinstance(x, Value) for x in self.given):
+            return True
+        return on_numbers.agrees(self.code, self.arrange, found, self.given)
 
     def look(self, found: Trace, arms: Any) -> bool:
         """The same for a merged trace that has been in use, if these numbers or others take an arm that was not yet checked."""

@@ -139,9 +139,10 @@ class Jit:
             return self._call(args, kwargs, again - 1)
         if found is None:
             return self._call(args, kwargs, again)
-        if again and self.variants.doubtful():
-            self._begin_again(self.variants)
-            return self._call(args, kwargs, again - 1)
+        if self.variants.doubtful(lambda: self._tracer(shape, leaves).agrees(found)):
+            self._begin_again(self.variants)  # now, or in the next call
+            if again:
+                return self._call(args, kwargs, again - 1)
         return unflatten(found.shape, iter(results))
 
     def _may_be_typed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

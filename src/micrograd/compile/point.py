@@ -145,9 +145,8 @@ class PointVariant(Variant):
         """The tape of a kernel that is not compiled yet, to be interpreted; None where there will never be one."""
         if not engine.NATIVE:
             return None
-        if goal in self.lowered:
-            tape = self.lowered[goal]
-        else:
+        tape = self.lowered.get(goal, self.tape)  # asked once: the thread that compiles takes it out when it is done
+        if tape is self.tape:
             try:
                 tape = pipeline.lower(self.tape, goal, backends.find(goal.options.backend))
             except CompileError:  # the thread that compiles finds the same

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from micrograd.compile import worker
+import sys
+import threading
+from types import FrameType
+
+from micrograd.compile.worker import WORKERS
 from micrograd.outside import is_installed
+
+
+def others() -> dict[int, FrameType]:
+    """Return what other threads than this one run at the moment; those that compile are none of them."""
+    here = {threading.get_ident(), *(worker.ident for worker in WORKERS)}
+    return {ident: frame for ident, frame in sys._current_frames().items() if ident not in here}
 
 
 class Threads:
@@ -18,5 +28,5 @@ class Threads:
 
     @staticmethod
     def _now() -> list[tuple[int, int, int, str]]:
-        found = worker.others().items()
+        found = others().items()
         return sorted([(ident, id(f), f.f_lasti, str(f.f_globals.get("__name__"))) for ident, f in found])

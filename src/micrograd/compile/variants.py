@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Callable
 from itertools import count
 from operator import is_
+from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from micrograd.callsite import user_depth
-from micrograd.compile import worker
+from micrograd.compile import threads
 from micrograd.compile.chain import Chain
 from micrograd.compile.kernel import Kernel
 from micrograd.compile.pipeline import Goal
@@ -32,6 +34,10 @@ from micrograd.tape.twice import same_way
 _clock = count(1)
 MANY_CHANGES = 32
 TRIES = 5  # how often a call is begun again, where something outside of the function changes while it is traced
+# How many plain runs have to agree with such a trace: at least so many, and at most so many within LONG seconds. Where another
+# thread puts two numbers in turn, a run meets the other one than the looks beside it in at most half of the cases.
+RUNS = 5, 40
+LONG = 0.1
 AGREEING = 2  # how many more traces have to agree with one, beside which other threads did something
 
 
@@ -110,21 +116,35 @@ class Variants(Generic[V]):
         Where no thread can, the watch begins after the first trace: what the function itself has set there is no change.
         The code is the function without the object that it is bound to, where the numbers of that object are arguments.
         """
-        self._threads = Threads() if worker.others() else None
+        self._threads = Threads() if threads.others() else None
         if self._threads is not None and not self._early:
             modules = modules_of(f, near=True)
             self.read(f, [*modules, *owners_of(code, modules), *self._known])
             self._early = True
 
-    def doubtful(self) -> bool:
+    def doubtful(self, agrees: Callable[[], bool]) -> bool:
         """Whether another thread may have changed what was read while it was traced.
 
         It has, where a look before the trace and one after it differ. Where they do not, it may have changed it twice. So where
-        other threads did anything meanwhile, traces are made until enough of them in a row agree.
+        other threads did anything meanwhile, traces are made until enough of them in a row agree. All of them may still have
+        read what stood there for a moment: `agrees` tells whether the last one gives what a plain run gives. A run takes a
+        fraction of the time of a trace, and what is watched has to be the same before and after it.
         """
         if not self._early or self._threads is None:
             return False
-        return self.outdated() or (self._agreed() < AGREEING and not self._threads.rested())
+        if self.outdated():
+            return True
+        if self._threads.rested():
+            return False
+        if self._agreed() < AGREEING:
+            return True
+        end = monotonic() + LONG
+        for run in range(RUNS[1]):
+            if run >= RUNS[0] and monotonic() > end:
+                break
+            if not agrees() or self.outdated():
+                return True
+        return False
 
     def _agreed(self) -> int:
         """How many traces in a row have agreed with those before them."""

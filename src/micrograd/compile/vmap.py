@@ -217,7 +217,7 @@ class Vmap(RowsTracing):
         while True:
             try:
                 result = self._compiled(args, rows)
-                if not again or not self.variants.doubtful():
+                if not self.variants.doubtful(lambda: self._as_plain(rows)):
                     return result
             except Again:
                 continue
@@ -226,8 +226,11 @@ class Vmap(RowsTracing):
                     raise
                 if not again:
                     raise self.variants.changing(error) from None
+                result = None
+            self._begin_again(self.variants)  # now, or in the next call
+            if not again:
+                return result
             again -= 1
-            self._begin_again(self.variants)
 
     def _begin_again(self, variants: Variants[RowsVariant]) -> None:
         """Forget these variants, if no other thread has done so."""

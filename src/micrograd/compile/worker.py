@@ -18,7 +18,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import Any, TypeVar
 
 from micrograd.engine import NATIVE
@@ -105,12 +104,6 @@ class Worker:
                     job = jobs.get()
                 _run(job)
                 del job  # and with it what the job holds, before the next one comes
-
-
-def others() -> dict[int, FrameType]:
-    """What other threads than this one run at the moment; those that compile are none of them."""
-    here = {_thread.get_ident(), _background.ident, _llvm.ident}
-    return {ident: frame for ident, frame in sys._current_frames().items() if ident not in here}
 
 
 def _run(job: Callable[[], None]) -> None:
@@ -268,6 +261,7 @@ def _give_back() -> None:
 _background = Worker(lambda: None)
 _llvm = Worker(_give_back)
 _calls = _Calls()
+WORKERS = _background, _llvm
 
 
 # ---- the end of the process, and forks of it

@@ -15,6 +15,7 @@ from typing import Any
 from micrograd.engine import Value
 from micrograd.jacobians import hessian, jacobian
 from micrograd.stage.agree import close, rounding
+from micrograd.tape import interpret
 from micrograd.tape.trace import Trace, peek, run_on_numbers, trace
 from micrograd.tape.twice import unsteady
 from micrograd.transforms import Derived, grad, value_and_grad
@@ -91,6 +92,31 @@ def compare_row(
         else:
             return
     compare(f, arrange, found, given, rows)
+
+
+def agrees(f: Any, arrange: Arrange, found: Trace, given: list[Any]) -> bool:
+    """Return whether a trace gives what a plain run of the function gives now, derivatives included.
+
+    True where that cannot be told: f raises an exception, or its results are arranged in another way than those of the trace.
+    """
+
+    def run(*numbers: Any) -> Any:
+        args, kwargs = arrange(list(numbers))
+        return f(*args, **kwargs)
+
+    values, params = [float(x) for x in given], peek(found.captured)
+    try:
+        got = interpret.run(found.tape, values, params)
+        shape, want = _flat(run_on_numbers(run, given))
+    except Exception:
+        return True
+    if not alike(found.shape, shape) or len(want) != len(got):
+        return True
+    differ = [k for k, (a, b) in enumerate(zip(want, got)) if a != b and (a == a or b == b)]
+    if not differ:
+        return True
+    bounds = rounding(found.tape, values, params)
+    return all(close(want[k], got[k], bounds[k] * _coarseness(given)) for k in differ)
 
 
 def _flat(result: Any, complex_is_nan: bool = False) -> tuple[Shape, list[float]]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from micrograd.abstract import Refused, errors, stage, staged
 from micrograd.abstract.outside import Changed, Guard
-from micrograd.compile import worker
+from micrograd.compile import threads
 from micrograd.compile.explain import Report, shortened
 from micrograd.compile.typed.kernel import Kernel, text
 from micrograd.compile.typed.point import Installed, installed
@@ -88,7 +88,7 @@ class Calls:
             except Changed:  # by another thread, while the function was interpreted
                 return None
             except Exception as reason:  # a refusal, or a defect of this package: the function is traced instead
-                if isinstance(reason, Wrong) and worker.others():
+                if isinstance(reason, Wrong) and threads.others():
                     return None
                 if errors.strict and not isinstance(reason, Refused):
                     raise
