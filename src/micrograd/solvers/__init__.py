@@ -14,6 +14,11 @@ from __future__ import annotations
 
 from micrograd.solvers.dense import cholesky, lu, lu_solve, solve
 from micrograd.solvers.implicit import implicit
+from micrograd.solvers.minimum import Fit, curve_fit, least_squares, minimize
+from micrograd.solvers.ode import odeint, odeint_event
 from micrograd.solvers.roots import fixed_point, root, root_scalar
 
-__all__ = ["cholesky", "fixed_point", "implicit", "lu", "lu_solve", "root", "root_scalar", "solve"]
+__all__ = [
+    "Fit", "cholesky", "curve_fit", "fixed_point", "implicit", "least_squares", "lu", "lu_solve", "minimize", "odeint",
+    "odeint_event", "root", "root_scalar", "solve",
+]  # fmt: skip

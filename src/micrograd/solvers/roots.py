@@ -70,31 +70,27 @@ def _between(f: Callable[[Any], Any], a: Any, b: Any, rtol: float, max_iteration
     """Chandrupatla's method: inverse quadratic interpolation where that is safe, else bisection."""
     f1, f2 = stop_gradient(f(b)), stop_gradient(f(a))
     x1, x2 = beside(b, f1), beside(a, f2)
-    x3, f3, t, n = x2, f2, 0.5, 0
+    x3, f3, t, n = x2, f2, beside(0.5, f1), 0
     best = math.where(math.eq(f1, 0.0), x1, math.where(math.eq(f2, 0.0), x2, math.nan))
-    done = not f1 * f2 < 0.0
-    while n < max_iterations and not done:
+    going = math.lt(f1, 0.0) * math.gt(f2, 0.0) + math.gt(f1, 0.0) * math.lt(f2, 0.0)
+    while n < max_iterations and going > 0.0:
         x = x1 + t * (x2 - x1)
         fx = stop_gradient(f(x))
-        if (fx > 0.0) == (f1 > 0.0):
-            x3, f3 = x1, f1
-        else:
-            x3, f3 = x2, f2
-            x2, f2 = x1, f1
+        same = math.eq(math.gt(fx, 0.0), math.gt(f1, 0.0))
+        x3, f3 = math.where(same, x1, x2), math.where(same, f1, f2)
+        x2, f2 = math.where(same, x2, x1), math.where(same, f2, f1)
         x1, f1 = x, fx
         n += 1
-        near = x1 if abs(f1) < abs(f2) else x2
-        nearest = apply(DIV, 0.5 * rtol * abs(near) + LEAST, abs(x2 - x1))
-        if nearest > 0.5 or f1 == 0.0:
-            best, done = near, True
-        else:
-            xi, phi = apply(DIV, x1 - x2, x3 - x2), apply(DIV, f1 - f2, f3 - f2)
-            t = 0.5
-            if phi * phi < xi and (1.0 - phi) * (1.0 - phi) < 1.0 - xi:
-                t = apply(DIV, f1, f2 - f1) * apply(DIV, f3, f2 - f3)
-                t = t + apply(DIV, x3 - x1, x2 - x1) * apply(DIV, f1, f3 - f1) * apply(DIV, f2, f3 - f2)
-            t = min(max(t, nearest), 1.0 - nearest)
-    return best
+        best = math.where(math.lt(math.abs(f1), math.abs(f2)), x1, x2)
+        nearest = apply(DIV, 0.5 * rtol * math.abs(best) + LEAST, math.abs(x2 - x1))
+        going = math.le(nearest, 0.5) * math.ne(f1, 0.0)
+        xi, phi = apply(DIV, x1 - x2, x3 - x2), apply(DIV, f1 - f2, f3 - f2)
+        safe = math.lt(phi * phi, xi) * math.lt((1.0 - phi) * (1.0 - phi), 1.0 - xi)
+        t = apply(DIV, f1, f2 - f1) * apply(DIV, f3, f2 - f3)
+        t = t + apply(DIV, x3 - x1, x2 - x1) * apply(DIV, f1, f3 - f1) * apply(DIV, f2, f3 - f2)
+        t = math.where(safe, t, 0.5)
+        t = math.min(math.max(t, nearest), 1.0 - nearest)
+    return math.where(going, math.nan, best)
 
 
 def root(
