@@ -71,6 +71,7 @@ def test_a_site_without_pyodide_has_no_workshop(tmp_path: Path, capsys: pytest.C
         "course.html",
         "explore.html",
         "watch.html",
+        "class.html",
     }
     for name in ("index.html", "course.html"):
         text = (tmp_path / name).read_text(encoding="utf-8")

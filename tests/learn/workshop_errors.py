@@ -6,6 +6,8 @@ ORDER_BODY = "    order, seen, stack = [], set(), [(root, False)]\n"
 WRONG = [
     ("e01_slope", "(f(x + h) - f(x - h)) / (2 * h)", "(f(x + h) - f(x)) / h", "one side only"),
     ("e01_slope", "h=1e-5", "h=1e-17", "nothing moved"),
+    ("e01_slope", "h=1e-5", "h=1e-13", "about 2 are left in x + h"),
+    ("e01_slope", "h=1e-5", "h=0.1", "too far on a curve"),
     ("e01_slope", "/ (2 * h)", "/ h", "twice the slope"),
     ("e01_slope", "f(x + h) - f(x - h)", "f(x - h) - f(x + h)", "sign is turned"),
     (

@@ -2,56 +2,124 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from micrograd.cli.main import BadArgument
 from micrograd.learn.workshop import folder as workshop
+from micrograd.learn.workshop.catalog import Exercise
 
-ACTIONS = ("start", "check", "hint", "solution")
+ACTIONS = ("start", "check", "list", "hint", "solution", "reset", "class")
 
 
 def add_arguments(parser: Any) -> None:
-    """Declare the options: an action, and the exercise or folder that it is for."""
+    """Declare the options: an action, and the exercise, folder or files that it is for."""
     parser.add_argument(
-        "action", nargs="?", default="check", choices=ACTIONS, help="check (the default) watches the files"
+        "action",
+        nargs="?",
+        default="check",
+        choices=ACTIONS,
+        help="check (the default) watches the files; list shows how far you are; reset brings a task back; "
+        "class makes one page of the saved progress of many learners",
     )
     parser.add_argument(
-        "which", nargs="?", help="start: the folder to make; hint, solution: an exercise (default: the next)"
+        "which",
+        nargs="*",
+        help="start: the folder to make; check: the exercise to begin at; hint, solution, reset: an exercise "
+        "(default: the next); class: the files",
     )
     parser.add_argument(
         "--once", action="store_true", help="check once; exit code 0 when all exercises are done, else 1"
     )
+    parser.add_argument(
+        "--json", action="store_true", help="check: every exercise once, as JSON with a state and a message for each"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="class: the page to write (default: class.html)")
 
 
 def run(args: Any) -> int:
     """Run the action; return the exit code."""
     here = Path.cwd()
+    if args.output and args.action != "class":
+        raise BadArgument(f"--output belongs to class, not to {args.action}")
+    if (args.json or args.once) and args.action != "check":
+        raise BadArgument(f"--json and --once belong to check, not to {args.action}")
+    if args.action == "class":
+        return _class([Path(name) for name in args.which], Path(args.output or "class.html"))
+    if len(args.which) > 1:
+        raise BadArgument(f"{args.action} takes one argument; got {', '.join(map(repr, args.which))}")
+    which = args.which[0] if args.which else ""
     if args.action == "start":
-        return _start(Path(args.which or "my_micrograd"))
+        return _start(Path(which or "my_micrograd"))
     workshop.require_workshop(here)
-    if args.action == "check":
-        if args.which:
-            raise BadArgument(f"check takes no argument; got {args.which!r}")
-        if args.once:
-            return int(workshop.check_in_order(here, _tell) is not None)
-        workshop.watch(here, _tell)
+    if args.action == "list":
+        if which:
+            raise BadArgument(f"list takes no argument; got {which!r}")
+        _tell(workshop.listing(here))
         return 0
-    try:
-        exercise = workshop.find(args.which) if args.which else workshop.current(here)
-    except LookupError as reason:
-        raise BadArgument(reason.args[0]) from None
+    chosen = _find(which) if which else None
+    if args.action == "check":
+        return _check(here, chosen, args)
+    exercise = chosen or workshop.current(here)
     if exercise is None:
         _tell("All exercises are done.")
         return 0
     if args.action == "hint":
         _tell(workshop.hint(exercise, here))
         return 0
+    if args.action == "reset":
+        return _reset(exercise, here)
     text = workshop.solution(exercise, here)
     if text is None:
         _tell(f"Try {exercise.file} first: a solution is shown once you have changed the file. `hint` gives a hint.")
         return 1
     _tell(text.rstrip())
+    return 0
+
+
+def _find(word: str) -> Exercise:
+    try:
+        return workshop.find(word)
+    except LookupError as reason:
+        raise BadArgument(reason.args[0]) from None
+
+
+def _check(here: Path, first: Exercise | None, args: Any) -> int:
+    if args.json:
+        if first is not None:
+            raise BadArgument("--json checks every exercise; leave the exercise out")
+        found = workshop.report_all(here)
+        _tell(json.dumps(found, indent=1, ensure_ascii=False))
+        return int(any(row["state"] != "passed" for row in found["exercises"]))
+    if args.once:
+        missing = workshop.check_in_order(here, _tell, first=first) is not None
+        _tell(f"\n{workshop.progress(here)}")
+        return int(missing)
+    workshop.watch(here, _tell, first=first)
+    return 0
+
+
+def _reset(exercise: Exercise, here: Path) -> int:
+    if exercise.milestone:
+        _tell("A milestone has no file to write: it runs your earlier files together.")
+        return 1
+    kept = workshop.reset(exercise, here)
+    _tell(f"{exercise.file} is the task again." + (f" Your file is kept as {kept.name}." if kept else ""))
+    return 0
+
+
+def _class(files: list[Path], page: Path) -> int:
+    from micrograd.learn.course import site
+
+    saved = []
+    for path in files:
+        try:
+            saved.append((path.stem, path.read_text(encoding="utf-8")))
+        except UnicodeDecodeError:
+            raise OSError(f"{path} is not a text file; class takes files that learners have saved") from None
+    page.write_text(site.class_page(saved), encoding="utf-8")
+    _tell(f"wrote {page}: {len(saved)} saved files. Drop more of them on the page; nothing leaves it.")
     return 0
 
 

@@ -79,7 +79,7 @@ class Explorer(SavedPage):
             "texts": {
                 key: words
                 for key, words in texts.current().items()
-                if key not in ("terminal", "theatre", "course", "bench", "home", "console")
+                if key not in ("terminal", "theatre", "course", "bench", "home", "console", "class")
             },
             "ideas": texts.lesson()["ideas"],
         }

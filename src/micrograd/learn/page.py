@@ -44,7 +44,8 @@ THEATRE = (
 PLAYGROUND = ("formula", "datasets", "blueprint", "playground")
 WATCH = (*STAGE, *THEATRE, *PLAYGROUND, "help", "watch")
 EDITOR = ("codemirror", "editor")  # codemirror.js is bundled by `make editor`, and small already
-BENCH = (*EDITOR, *STAGE, "progress", "python", "bench")
+BENCH = (*EDITOR, *STAGE, "progress", "python", "bench-file", "bench")
+CLASS = ("special", "ops", "numbers", "texts", "dom", "bench-file", "classroom")
 CONSOLE = (*EDITOR, "special", "ops", "numbers", "texts", "dom", "python", "console")
 HOME = (*STAGE, "draws", "rules", "program", "training", "plane", "home")
 PYTHON = ("pyparse", "pyvalues", "pybuiltins", "pyrun")
@@ -53,7 +54,7 @@ COURSE = (*EDITOR, *STAGE, *THEATRE, "leaves", "diagnose", "slope", "ideas", "pr
 MODULES = (*STAGE, "code", "leaves", "labs", "lesson", "expression", "link", "help", "app")
 
 _ROW = re.compile(r"^  (\w+): \{ symbol: .*\},\n", re.M)
-_IMPORT = re.compile(r'^import [^;]*? from "\./\w+\.js";\n', re.M)
+_IMPORT = re.compile(r'^import [^;]*? from "\./[\w-]+\.js";\n', re.M)
 _HEAD = """<!doctype html>
 <html lang="{language}" dir="{direction}">
 <head>

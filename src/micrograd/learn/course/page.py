@@ -51,7 +51,7 @@ def data(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str]
         "texts": {
             key: words
             for key, words in texts.current().items()
-            if key not in ("terminal", "quizzes", "bench", "home", "console")
+            if key not in ("terminal", "quizzes", "bench", "home", "console", "class")
         },
         "ideas": texts.lesson()["ideas"],
         "links": links or {},

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from micrograd.errors import MicrogradError
 from micrograd.learn import page, texts
 from micrograd.learn.course import wheel
+from micrograd.learn.course.lessons import Block, Lesson
 from micrograd.learn.course.page import chapters, html, style
 from micrograd.learn.explorer import Explorer, lesson_presets
 from micrograd.learn.scene import used
@@ -24,6 +25,7 @@ PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.
 SECONDS = 60  # for the learner's code; the longest check takes about 2 s
 WORKER = "worker.mjs"
 HOME_WORDS = ("language", "direction", "numbers", "spoken", "frames", "ideas", "page", "orders", "theatre", "home")
+CLASS_WORDS = ("language", "direction", "numbers", "spoken", "page", "class")
 CONSOLE_WORDS = ("language", "direction", "numbers", "spoken", "page", "course", "console")
 EXERCISE = """def __mul__(self, other):
     out = Value(self.data * other.data)
@@ -114,7 +116,7 @@ def build(folder: Path, pyodide: Path | None = None, docs: str = "") -> Iterator
         "alive.html": home_page({}),
         "course.html": course(links, python=pyodide is not None),
     }
-    pages |= {"explore.html": explorer.html, "watch.html": watch().html}
+    pages |= {"explore.html": explorer.html, "watch.html": watch().html, "class.html": class_page()}
     if pyodide is not None:
         pages["workshop.html"] = workshop({key: to for key, to in back.items() if key != "workshop"})
         pages["console.html"] = console({key: to for key, to in back.items() if key != "console"})
@@ -151,7 +153,7 @@ def home_page(links: dict[str, str]) -> str:
 
 
 def console(links: dict[str, str]) -> str:
-    """A Python in the page, with the package; beside it stand the worker, the wheel and Pyodide."""
+    """Python in a page, with the package; beside it stand the worker, the wheel and Pyodide."""
     play: dict[str, Any] = {
         "texts": {key: words for key, words in texts.current().items() if key in CONSOLE_WORDS},
         "ideas": [],
@@ -168,6 +170,29 @@ def console(links: dict[str, str]) -> str:
     return page.document(play, script, page.style("page", "console"), "micrograd · Python", "'self'", more)
 
 
+def class_page(saved: Sequence[tuple[str, str]] = ()) -> str:
+    """A page that merges the progress which the learners of a class have saved; `saved` are names and texts of files."""
+    play: dict[str, Any] = {
+        "texts": {key: words for key, words in texts.current().items() if key in CLASS_WORDS},
+        "plan": {
+            "workshop": [{"key": one.name, "title": one.title} for one in EXERCISES],
+            "course": [
+                {"key": one.key, "title": one.title, "tasks": sum(part.kind == "ask" for part in _blocks(one))}
+                for one in chapters()
+            ],
+        },
+        "saved": list(saved),
+    }
+    script = page.module(frozenset(), page.CLASS).replace(
+        "export default{startClass};\n", _START.replace("startBench", "startClass")
+    )
+    return page.document(play, script, page.style("page", "class"), "micrograd · class")
+
+
+def _blocks(lesson: Lesson) -> list[Block]:
+    return [part for step in lesson.steps for part in step.parts if isinstance(part, Block)]
+
+
 def workshop(links: dict[str, str]) -> str:
     """The page of the workshop; beside it stand the worker, the wheel and Pyodide."""
     bench: dict[str, Any] = {
@@ -175,7 +200,7 @@ def workshop(links: dict[str, str]) -> str:
         "texts": {
             key: words
             for key, words in texts.current().items()
-            if key not in ("terminal", "theatre", "quizzes", "home", "console")
+            if key not in ("terminal", "theatre", "quizzes", "home", "console", "class")
         },
         "ideas": texts.lesson()["ideas"],
         "links": links,

@@ -1,4 +1,5 @@
 // The workshop in the browser: the learner's files in an editor, a Python that checks them, and their own pass on a stage.
+import { isBench } from "./bench-file.js";
 import { button, contentsMenu, h, put, verdict } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { saveFile } from "./progress.js";
@@ -14,13 +15,6 @@ import { t, text, useTexts } from "./texts.js";
  */
 
 const BENCH_KEY = "micrograd.workshop";
-
-/** Whether a file holds the state of a workshop. @param {any} found */
-export function isBench(found) {
-  const texts = (x) => Boolean(x) && typeof x === "object" && Object.values(x).every((one) => typeof one === "string");
-  return Boolean(found) && found.version === 1 && texts(found.files) && Array.isArray(found.passed)
-    && found.passed.every((one) => typeof one === "string");
-}
 
 /**
  * A file in two parts: its head, which says what the page says beside the editor, and the code. A file whose head was

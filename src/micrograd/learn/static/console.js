@@ -1,4 +1,4 @@
-// A Python in the page: cells of code that run one after the other, with what they print, and the picture of a Value.
+// Python in a page: cells of code that run one after the other, with what they print, and the picture of a Value.
 import { button, h, put } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { createPython } from "./python.js";

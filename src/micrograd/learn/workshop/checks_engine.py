@@ -7,7 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.learn.workshop import programs
-from micrograd.learn.workshop.programs import Fault, Program, close, compare, difference, number, require, show, watched
+from micrograd.learn.workshop.programs import (
+    Fault,
+    Nudges,
+    Program,
+    close,
+    compare,
+    difference,
+    number,
+    require,
+    show,
+    watched,
+)
 from micrograd.learn.workshop.timeline import first_wrong_contribution
 
 Load = Callable[[str], Any]  # gives the learner's module of this name
@@ -34,9 +45,9 @@ def e01_slope(load: Load) -> None:
         calls: list[str] = []
         compare(what, slope(watched(f, calls), x, h), (up - down) / (2 * h), ideas, lines=calls)
         calls.clear()
-        got = slope(watched(f, calls), x)
-        why = "your default h is too small: x + h equals x in floating point, so nothing moved. Try 1e-5."
-        compare("with your default h, the slope", got, true, [(0.0, why)], 1e-6, lines=calls)
+        nudges = Nudges(watched(f, calls))
+        got = slope(nudges, x)
+        compare("with your default h, the slope", got, true, [], 1e-6, lines=calls, hint=nudges.fault())
 
 
 def e02_partials(load: Load) -> None:
@@ -49,7 +60,8 @@ def e02_partials(load: Load) -> None:
             return a * b + c * c * a
 
         calls: list[str] = []
-        kept, got = list(args), partials(watched(f, calls), args)
+        nudges = Nudges(watched(f, calls))
+        kept, got = list(args), partials(nudges, args)
         require(args == kept, f"partials changed the list args from {kept} to {args}. Put every argument back.")
         what = f"for a*b + c*c*a at {kept}"
         require(
@@ -68,6 +80,7 @@ def e02_partials(load: Load) -> None:
                 ],
                 1e-5,
                 lines=calls,
+                hint=nudges.fault(),
             )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import Value
-from micrograd.learn.workshop.programs import Fault, Idea, compare, difference, number, require
+from micrograd.learn.workshop.programs import Fault, Idea, Nudges, compare, difference, number, require
 
 Load = Callable[[str], Any]
 
@@ -181,8 +181,10 @@ def e12_checker(load: Load) -> None:
             if told.startswith("1e")
             else "equal numbers are too strict"
         )
-        message = f"check rejects {told}, which is right: {limit}. Differences agree to about 8 digits, not exactly."
-        require(check(f, xs) is True, message, _compared(make, f, xs))
+        nudges = Nudges(f)
+        found = check(nudges, xs)
+        why = nudges.fault() or f"{limit}. Differences agree to about 8 digits, not exactly."
+        require(found is True, f"check rejects {told}, which is right: {why}", _compared(make, f, xs))
     tiny = rule(lambda x: 1e-7 * x * x, lambda x: 3e-7 * x)
     near = "the slope 0.75 for 0.786 has the right sign, and is wrong. Compare the numbers."
     wrong: list[tuple[str, Callable[..., Any], list[float], str]] = [

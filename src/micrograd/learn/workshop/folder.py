@@ -1,17 +1,23 @@
-"""A learner's folder: start it, check it in order, watch it, and give hints and solutions."""
+"""A learner's folder: start it, check it in order, watch it, list and reset exercises, and give hints and solutions."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from micrograd.learn import texts
 from micrograd.learn.workshop.catalog import EXERCISES, Exercise
 from micrograd.learn.workshop.process import Run, check
 
-STATE = ".workshop.json"  # how many hints were shown for each exercise
+STATE = ".workshop.json"  # how many hints were shown for each exercise, and with which files it has passed
+PASSED = "passed"  # the key of the latter
+BAR = 22  # signs of the progress bar
+MARKS = {"passed": "✓", "tried": "→", "open": "·"}
 
 
 class NoWorkshop(OSError):
@@ -45,14 +51,19 @@ def touched(exercise: Exercise, folder: Path) -> bool:
 
 
 def check_in_order(
-    folder: Path, tell: Callable[[str], None], passed: dict[str, tuple[float, ...]] | None = None
+    folder: Path,
+    tell: Callable[[str], None],
+    passed: dict[str, tuple[float, ...]] | None = None,
+    first: Exercise | None = None,
 ) -> Exercise | None:
     """Check exercise after exercise up to the first that does not pass; gives that one, or None when all are done.
 
-    `passed` remembers exercises that passed with these files, and is kept up to date.
+    `passed` remembers exercises that passed with these files, and is kept up to date. `first` is where to begin.
     """
     passed = {} if passed is None else passed
     for place, exercise in enumerate(EXERCISES):
+        if first is not None and place < EXERCISES.index(first):
+            continue
         stamp = stamps(folder, place + 1)
         if passed.get(exercise.name) == stamp:
             continue
@@ -67,6 +78,7 @@ def check_in_order(
             tell(report(exercise, run))
             return exercise
         passed[exercise.name] = stamp
+        _remember(folder, exercise)
         tell(f"passed  {exercise.name}" + (f"  {run.verdict.message}" if run.verdict.message else ""))
     tell("All exercises are done. You have built an engine, a network, an optimizer and attention.")
     return None
@@ -101,17 +113,110 @@ def stamps(folder: Path, count: int | None = None) -> tuple[float, ...]:
 
 
 def watch(
-    folder: Path, tell: Callable[[str], None], pause: float = 0.3, wait: Callable[[float], None] = time.sleep
+    folder: Path,
+    tell: Callable[[str], None],
+    pause: float = 0.3,
+    wait: Callable[[float], None] = time.sleep,
+    first: Exercise | None = None,
 ) -> None:
-    """Check, and check again after each save, until all is done or Ctrl-C."""
+    """Check, and check again after each save, until all is done or Ctrl-C; from the exercise `first` on."""
     passed: dict[str, tuple[float, ...]] = {}
     while True:
         seen = stamps(folder)
-        if check_in_order(folder, tell, passed) is None:
+        if check_in_order(folder, tell, passed, first) is None:
             return
-        tell("\nWaiting for a save; Ctrl-C ends.")
+        tell(f"\n{progress(folder)}\nWaiting for a save; Ctrl-C ends.")
         while stamps(folder) == seen:
             wait(pause)
+
+
+def _state(folder: Path) -> dict[str, Any]:
+    """What the folder remembers; nothing where there is no such file, or somebody has edited it."""
+    try:
+        state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return state if isinstance(state, dict) else {}
+
+
+def _digest(folder: Path, exercise: Exercise) -> str:
+    """What the check of an exercise reads: its file and those before it."""
+    found = sha256()
+    for one in EXERCISES[: EXERCISES.index(exercise) + 1]:
+        path = folder / one.file
+        found.update(one.name.encode() + (path.read_bytes() if path.is_file() else b""))
+    return found.hexdigest()
+
+
+def _remember(folder: Path, exercise: Exercise) -> None:
+    state = _state(folder)
+    before = state.get(PASSED)
+    kept = before if isinstance(before, dict) else {}
+    state[PASSED] = {**kept, exercise.name: _digest(folder, exercise)}
+    with contextlib.suppress(OSError):  # a folder that cannot be written has no list, and all else
+        (folder / STATE).write_text(json.dumps(state), encoding="utf-8")
+
+
+def states(folder: Path) -> dict[str, str]:
+    """Say of each exercise whether it has passed with the present files, was tried, or is open; nothing is run."""
+    known = _state(folder).get(PASSED)
+    passed = known if isinstance(known, dict) else {}
+    found = {}
+    for exercise in EXERCISES:
+        done = passed.get(exercise.name) == _digest(folder, exercise)
+        tried = not exercise.milestone and touched(exercise, folder)
+        found[exercise.name] = "passed" if done else "tried" if tried else "open"
+    return found
+
+
+def progress(folder: Path) -> str:
+    """How far the learner is, as a bar."""
+    done = sum(state == "passed" for state in states(folder).values())
+    full = BAR * done // len(EXERCISES)
+    return f"[{'#' * full}{'-' * (BAR - full)}] {done} of {len(EXERCISES)}"
+
+
+def listing(folder: Path) -> str:
+    """Every exercise with its state: ✓ has passed, → was tried, · is open."""
+    found = states(folder)
+    rows = [f"  {MARKS[found[one.name]]} {one.name:<18} {one.title}" for one in EXERCISES]
+    return "\n".join([*rows, "", f"  {progress(folder)}", "  " + texts.get("bench.marks")])
+
+
+def reset(exercise: Exercise, folder: Path) -> Path | None:
+    """Write the task again; the learner's file is kept beside it, under the name that is given back."""
+    if exercise.milestone:
+        return None
+    path = folder / exercise.file
+    kept = None
+    if path.exists() and touched(exercise, folder):
+        kept = folder / f"{exercise.file}.old"
+        for k in range(2, 1000):
+            if not kept.exists():
+                break
+            kept = folder / f"{exercise.file}.old{k}"
+        path.replace(kept)
+    path.write_text(exercise.task, encoding="utf-8")
+    return kept
+
+
+def report_all(folder: Path) -> dict[str, Any]:
+    """Check every exercise that was tried, and give the verdicts as plain data, for a teacher's program."""
+    rows = []
+    for exercise in EXERCISES:
+        there = exercise.milestone or (folder / exercise.file).exists()
+        row = {
+            "exercise": exercise.name,
+            "title": exercise.title,
+            "state": "open" if there else "missing",
+            "message": "",
+        }
+        if there and touched(exercise, folder):
+            run = check(exercise.name, folder)
+            row["state"] = "passed" if run.verdict.passed else "open" if exercise.milestone else "failed"
+            row["message"] = run.verdict.message
+        rows.append(row)
+    return {"version": 1, "kind": "micrograd workshop", "learner": folder.resolve().name, "exercises": rows}
 
 
 def current(folder: Path) -> Exercise | None:
@@ -134,22 +239,14 @@ def hint(exercise: Exercise, folder: Path) -> str:
         return (
             "A milestone runs your earlier files together and has no hints of its own: read the message of the check."
         )
-    path = folder / STATE
+    state = _state(folder)
     try:
-        state = json.loads(path.read_text(encoding="utf-8"))
         number = int(state.get(exercise.name, 0))
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-    ):  # no hint yet, or a file that somebody has edited
-        state, number = {}, 0
+    except (ValueError, TypeError, OverflowError):  # somebody has edited the file
+        number = 0
     hints = exercise.hints
     number = min(max(number, 0), len(hints) - 1)
-    path.write_text(json.dumps({**state, exercise.name: number + 1}), encoding="utf-8")
+    (folder / STATE).write_text(json.dumps({**state, exercise.name: number + 1}), encoding="utf-8")
     return f"{exercise.file}, hint {number + 1} of {len(hints)}: {hints[number]}"
 
 

@@ -8,6 +8,7 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from micrograd import Value
@@ -102,6 +103,37 @@ def watched(f: Callable[..., float], calls: list[str]) -> Callable[..., float]:
         return y
 
     return told
+
+
+class Nudges:
+    """A function that remembers where it was called, so that a step which does not suit can be named."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.f, self.points = f, list[tuple[float, ...]]()
+
+    def __call__(self, *xs: Any) -> Any:
+        if len(self.points) < 12:
+            self.points.append(tuple(float(getattr(x, "data", x)) for x in xs))
+        return self.f(*xs)
+
+    def fault(self) -> str:
+        """What is wrong with the distance between the points; "" where it suits."""
+        pairs = [(p, q) for p, q in pairwise(self.points) if len(p) == len(q)]
+        apart = [abs(x - y) for p, q in pairs for x, y in zip(p, q) if x != y]
+        if not pairs or not any(p != q for p, q in pairs):
+            same = "your h is too small: x + h equals x in floating point, so nothing moved. Try 1e-5."
+            return same if pairs else ""
+        near = min(apart)
+        size = max(abs(x) for p in self.points for x in p)
+        if near < 1e-8:
+            digits = max(0, int(math.log10(near / (2.3e-16 * size)))) if size else 15
+            return (
+                f"your points are only {near:.2g} apart. A float has 16 digits, and of this distance about {digits} are left "
+                "in x + h, so the difference is mostly rounding. A smaller h is not always better: try 1e-5."
+            )
+        if near > 1e-3:
+            return f"your points are {near:.2g} apart, which is too far on a curve. Try h = 1e-5."
+        return ""
 
 
 def show(x: Any) -> str:
