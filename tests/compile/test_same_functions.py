@@ -9,7 +9,7 @@ import pytest
 
 from micrograd import Value, math, vmap
 from micrograd.compile.elementary import functions
-from micrograd.compile.llvm import vector_math
+from micrograd.compile.llvm import build, vector_math
 from random_programs import needs_llvm, same
 
 pytestmark = needs_llvm
@@ -59,13 +59,16 @@ def changed(monkeypatch):
         if not vector_math.of_the_library(name):
             pytest.skip(f"this machine's {name} takes other steps anyway")
         monkeypatch.setattr(functions, constants, values)
-        for cached in (functions._written, functions.needed):
-            cached.cache_clear()
+        forget()
         return vector_math.of_the_library.__wrapped__(name)
 
+    def forget():
+        functions._written.cache_clear()
+        functions.needed.cache_clear()
+        build._functions.clear()
+
     yield agrees
-    for cached in (functions._written, functions.needed):
-        cached.cache_clear()
+    forget()
 
 
 def test_exp_with_other_bits_is_not_used(changed):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import platform
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,6 +14,8 @@ from typing import Any
 from micrograd import install
 from micrograd.compile import cache as cache_file
 from micrograd.compile import worker
+from micrograd.compile.elementary import functions
+from micrograd.compile.elementary.formula import symbol
 from micrograd.compile.pipeline import Goal, many_sums
 from micrograd.compile.tuning import TUNING
 from micrograd.errors import CompileError
@@ -193,6 +197,7 @@ def _compiler(level: int, bits: int) -> tuple[Any, Any, Any]:
 def compile_text(source: str, scratch: int, target: Target, level: int = 2, entry: str = "kernel") -> Code:
     """Machine code from IR: out of the cache on disk where it was made before."""
     binding = llvm()
+    _provide(source)
     version = ".".join(map(str, binding.llvm_version_info))
     key = cache_file.name(source, version, host_name(), host_features_text(), str(level), str(target.bits))
     kept = cache_file.load(key)
@@ -207,6 +212,27 @@ def compile_text(source: str, scratch: int, target: Target, level: int = 2, entr
     engine, address = worker.in_llvm(job)
     left = "@mg_pause" in source or "@mg_alloc" in source
     return Code(engine, address, scratch, left)
+
+
+_PROVIDED = re.compile(r"^declare .* @(mg_(\w+?)(\d+)_(\d+))\(", re.MULTILINE)
+_functions: dict[str, Code] = {}  # elementary functions over vectors that texts have asked for; they stay
+
+
+def provided(function: str, width: int, bits: int) -> str:
+    """Return the name under which a text declares an elementary function over vectors, and compile_text provides it."""
+    return f"mg_{function}{width}_{bits}"
+
+
+def _provide(source: str) -> None:
+    """Compile the elementary functions that a text declares, each of them once: most kernels are shorter than these."""
+    for name, function, width, bits in _PROVIDED.findall(source):
+        if name not in _functions:
+            texts = functions.needed(function, int(width))
+            head = f"define internal <{width} x double> @{symbol(function, int(width))}("
+            text = "\n".join(texts).replace(head, f"define <{width} x double> @kernel(")
+            code = compile_text(text, 0, Target(int(width), bits=int(bits)))
+            worker.in_llvm(functools.partial(llvm().add_symbol, name, code.address))
+            _functions[name] = code
 
 
 def _object_file(source: str, bits: int, level: int) -> bytes:

@@ -15,7 +15,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from micrograd.compile.elementary import functions
-from micrograd.compile.elementary.formula import symbol
 from micrograd.compile.llvm import build
 
 if TYPE_CHECKING:
@@ -31,11 +30,12 @@ def written(function: str) -> bool:
 
 
 def call(t: Text, function: str, operands: Sequence[str]) -> str:
-    """Write a call into a Text of vectors of doubles; the name of the result."""
-    for part in functions.needed(function, t.width):
-        t.declared[part] = part
+    """Write a call into a Text of vectors of doubles, of a function that build.py provides; the name of the result."""
+    name = build.provided(function, t.width, t.target.bits)
+    declare = f"declare {t.T} @{name}({', '.join([t.T] * len(operands))}) nounwind willreturn memory(none)"
+    t.declared[declare] = declare
     r = t.fresh()
-    t.line(f"{r} = call {t.T} @{symbol(function, t.width)}({', '.join(f'{t.T} {x}' for x in operands)})")
+    t.line(f"{r} = call {t.T} @{name}({', '.join(f'{t.T} {x}' for x in operands)})")
     return r
 
 
@@ -53,7 +53,7 @@ def of_the_library(function: str) -> bool:
 def agrees(function: str, theirs: Callable[..., float], *numbers: Sequence[float]) -> bool:
     """Whether a function over vectors gives what the library gives for all numbers, a sequence for each argument."""
     width = build.vector_bits() // 64
-    T = f"<{width} x double>"
+    T, name = f"<{width} x double>", build.provided(function, width, build.vector_bits())
     places = range(len(numbers))
     loads = "\n".join(
         f"  %from{k} = getelementptr double, ptr %x{k}, i64 %i\n  %a{k} = load {T}, ptr %from{k}, align 8"
@@ -64,7 +64,7 @@ def agrees(function: str, theirs: Callable[..., float], *numbers: Sequence[float
 head:
   %i = phi i64 [ 0, %0 ], [ %next, %head ]
 {loads}
-  %b = call {T} @{symbol(function, width)}({", ".join(f"{T} %a{k}" for k in places)})
+  %b = call {T} @{name}({", ".join(f"{T} %a{k}" for k in places)})
   %to = getelementptr double, ptr %y, i64 %i
   store {T} %b, ptr %to, align 8
   %next = add i64 %i, {width}
@@ -73,9 +73,10 @@ head:
 done:
   ret void
 }}
+declare {T} @{name}({", ".join([T] * len(numbers))})
 """
     target = build.Target(width, False, True, False, width * 64)
-    code = build.compile_text("\n".join([driver, *functions.needed(function, width)]), 0, target)
+    code = build.compile_text(driver, 0, target)
     count = len(numbers[0]) // width * width
     given = [(ctypes.c_double * count)(*column[:count]) for column in numbers]
     found = (ctypes.c_double * count)()
