@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from micrograd.abstract.errors import Restart, Unrollable
+from micrograd.abstract.errors import Refused, Restart, Unrollable
 from micrograd.abstract.exits import Attempt, Exits
 from micrograd.abstract.matching import Matching
 from micrograd.abstract.objects import Objects
@@ -143,9 +143,13 @@ class Loops(Objects):
                     self.restore_state(state)
                     self.heap, self.next_location = original, first_location
             return _Roll(self, node, frame, head, None).run()
-        except Unrollable:
+        except (Unrollable, Refused) as reason:
+            if isinstance(reason, Refused) and not (isinstance(count, Const) and count.value <= MOST):
+                raise
             self.restore_state(state)
             self.heap, self.next_location = original, first_location
+            if isinstance(reason, Refused):  # of what may be known in a single iteration: a key, an attribute, a class
+                raise Unrollable(reason.fact) from reason
             raise
         finally:
             del self.rolls[state.rolls :]

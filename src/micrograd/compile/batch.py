@@ -350,6 +350,18 @@ class ByVariant:
                 out[row] = y
         self.remaining = np.arange(1, self.rows.rows) if self.remaining is None else self.remaining[1:]
 
+    def keep_rows(self, index: Any, results: Any, bad: Any) -> None:
+        """Keep the results of rows that are left, an array of (rows, numbers), but for those that are bad."""
+        np, good = self.rows.np, ~bad
+        if self.goal.reduced:
+            if self.alone is None:
+                self.alone = np.zeros((-(-self.rows.rows // BLOCK), results.shape[1]))
+            np.add.at(self.alone, index[good] // BLOCK, results[good])
+        else:
+            for out, column in zip(self.outs, results.T):
+                out[index[good]] = column[good]
+        self.remaining = index[bad]
+
     def block_sums(self) -> Any:
         """The sums of each block of rows, an array of (blocks, sums)."""
         ordered = sorted(self.sums, key=lambda variant: variant.outcomes)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from micrograd.compile import backend as backends
 from micrograd.compile import pipeline
@@ -14,6 +15,10 @@ from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace, user_depth
 
 LONGEST = 40  # lines of a tape that are printed in full
+LARGE, LONG = (
+    10_000,
+    1.0,
+)  # instructions and seconds of a trace with loops that are written out, of which there is a warning
 
 
 class Report(str):
@@ -120,6 +125,31 @@ def shortened(lines: list[str]) -> list[str]:
 
 def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+class Why(NamedTuple):
+    """Why something is not compiled as well as it could be: the fact, the line, and what to write instead."""
+
+    fact: str
+    where: str = ""
+    way: str = ""
+
+    def at(self) -> str:
+        """Return the line, as a sentence goes on."""
+        return f", at {os.path.basename(self.where)}" if self.where else ""
+
+
+def warn_of_loops(owner: Any, instructions: int, seconds: float, why: Why | None) -> None:
+    """Warn of loops that are not loops of the compiled code."""
+    reason = f", since {why.fact}{why.at()}" if why else ""
+    warnings.warn(
+        f"{owner!r} has become {instructions:,} instructions in {seconds:.1f} s: a loop in it is written out, or followed "
+        f"path by path{reason}\n"
+        f"  {why.way if why and why.way else 'Write it with numbers, lists and arrays of numbers, and loops over ranges.'}\n"
+        "  explain(...) shows what became of each loop.",
+        RuntimeWarning,
+        stacklevel=user_depth(),
+    )
 
 
 def warn_of_time(owner: Any, row: int, found: Trace, left: int) -> None:

@@ -47,10 +47,12 @@ from micrograd.errors import TraceError
 from micrograd.importable import attribute_of, by_name
 from micrograd.objects import flatten_object, static_shape
 from micrograd.observed import is_recording
+from micrograd.stage import budget
 from micrograd.stage.jumps import has_loops
 from micrograd.structure import unchanged
 from micrograd.tape.trace import Trace, is_tracing, peek, user_depth
 from micrograd.tape.twice import unsteady
+from micrograd.transforms import Derived
 from micrograd.tree import NUMBER, Shape, flatten, name_of, not_told_apart, unflatten, wants_function
 
 
@@ -67,6 +69,7 @@ class Jit:
         self.variants: Variants[PointVariant] = Variants()
         self.typed: Any = None  # typed variants: see _typed_calls
         self.loops: bool | None = None  # whether the function has loops, once that has been asked
+        self.warned = False  # of loops that were written out
         self.watched: Any = None  # what a typed variant has read whose code C has
         self.shapes: dict[bytes, Known] = {}
         self.kernel: Any = None  # the callable object in C that stands for this one
@@ -97,11 +100,13 @@ class Jit:
         """The same outside of a trace; `again`: how often it is begun again where something outside changes meanwhile."""
         self._follow_modules()
         simple = not kwargs and not self.static and not self.bound
-        if self._may_be_typed(args, kwargs):
+        if self._may_be_typed(args):
             typed = self._typed_calls()
-            found = typed.call(args, self._install_typed) if typed else typed
-            if typed and found is not typed.elsewhere:
-                return found
+            given = typed.positional(args, kwargs) if typed else None
+            if given is not None:
+                found = typed.call(given, self._install_typed if not kwargs else None)
+                if found is not typed.elsewhere:
+                    return found
         shape, leaves = self._known(args) if simple else self._flat(args, kwargs)
         wanted = shape.values if type(shape) is Known else values_among(leaves)
         wait = self.options.wait or worker.must_wait()
@@ -128,6 +133,7 @@ class Jit:
                     return self._call(args, kwargs)
                 self.variants.touch(shape, variant, position)
                 return unflatten(trace.shape, iter(flat))
+        began = budget.busy()
         try:
             found, results = self._first_call(shape, leaves, wanted, wait, variants)
         except TraceError as error:
@@ -143,11 +149,15 @@ class Jit:
             self._begin_again(self.variants)  # now, or in the next call
             if again:
                 return self._call(args, kwargs, again - 1)
+        large = len(found.tape) >= explain.LARGE or budget.busy() - began >= explain.LONG
+        if large and self.loops and not (self.warned or found.captured):
+            self.warned = True
+            explain.warn_of_loops(self, len(found.tape), budget.busy() - began, self._why_not_typed(args, kwargs))
         return unflatten(found.shape, iter(results))
 
-    def _may_be_typed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def _may_be_typed(self, args: tuple[Any, ...]) -> bool:
         """Whether a call is one for typed tapes: with many numbers, or of a function with loops."""
-        if kwargs or self.bound or self.typed is False:
+        if self.bound or self.typed is False:
             return False
         if self.loops is None:
             self.loops = has_loops(self.f)
@@ -192,9 +202,30 @@ class Jit:
 
     def _typed_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the typed variant that answers a call; None where another one does."""
-        if not self._may_be_typed(args, kwargs) or not self._typed_calls():
+        if not self._may_be_typed(args) or not self._typed_calls():
             return None
-        return self.typed.variant(args)
+        given = self.typed.positional(args, kwargs)
+        return None if given is None else self.typed.variant(given)
+
+    def _why_not_typed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> explain.Why | None:
+        """Why a call of a function with loops is traced; None where there is nothing to be said about it."""
+        if not self.loops or not engine.NATIVE or self.options.backend != "llvm":
+            return None
+        if self.options.exact and type(self.f) is Derived:
+            return explain.Why("exact=True gives gradients the bits of eager code", way="Leave exact=True out.")
+        if self.bound:
+            return explain.Why(
+                "it is a method of an object with numbers", way="Write it as a function, and pass the object."
+            )
+        if not self._typed_calls():
+            return explain.Why("it is no plain function, nor grad or value_and_grad of one")
+        given = self.typed.positional(args, kwargs)
+        if given is None:
+            return explain.Why("arguments are given by name", way="Give them by position.")
+        reason = self.typed.refusal(given)
+        if reason is None:
+            return explain.Why("the call raises an exception, or leaves what typed tapes hold")
+        return explain.Why(reason.fact, reason.where, reason.reason) if hasattr(reason, "fact") else None
 
     def _right(self, shape: Shape, leaves: list[Any], variant: PointVariant) -> bool:
         """Whether a trace of many paths gives what a plain run gives, where it is to be compared with one."""
@@ -434,7 +465,9 @@ class Jit:
         if typed is not None:
             return typed.report(self)
         variant, kernel = self._for(args, kwargs)
-        return explain.report(self, list(self.variants), variant, kernel)
+        text = explain.report(self, list(self.variants), variant, kernel)
+        why = self._why_not_typed(args, kwargs)
+        return explain.Report(f"{text}\n\nloops are not those of a typed tape: {why.fact}{why.at()}") if why else text
 
     def ctypes(self, /, *args: Any, signature: str = "value", argnums: int | tuple[int, ...] | None = None) -> Any:
         """A C function pointer to this function, as a function of ctypes, for arguments of this arrangement.

@@ -39,6 +39,9 @@ class Tuning:
     many_numbers: float = 256
     # The same for functions with loops, which tapes of numbers write out or follow path by path.
     looping_numbers: float = 0
+    # With exact=True, rows of so many paths are compiled path by path for SIMD lanes, before the others go to a typed tape,
+    # which runs one after the other: compiling a path takes about 20 ms.
+    exact_paths: int = 8
 
     # ---- how hard to optimize
 

@@ -38,6 +38,7 @@ from micrograd.observed import is_recording
 from micrograd.stage import budget
 from micrograd.stage.agree import same_bits
 from micrograd.stage.budget import Account
+from micrograd.stage.jumps import has_loops
 from micrograd.tape import passes
 from micrograd.tape.tape import PICK, Tape
 from micrograd.tape.trace import is_tracing
@@ -128,6 +129,7 @@ class Vmap(RowsTracing):
         self.variants: Variants[RowsVariant] = Variants()
         self.plans: dict[Any, Plan] = {}
         self.account = Account()
+        self.typed: Any = None  # for rows that no tape of many paths takes
         self.repeat: Callable[..., Any] | None = None  # answers a call like the last one, in C
         self.repeat_number: Callable[..., Any] | None = None  # the same without gradients: inside no_grad()
 
@@ -322,8 +324,15 @@ class Vmap(RowsTracing):
         work.outs = outs
         tried: set[RowsVariant] = set()
         found = 0
+        typed = self._may_be_typed(plan)
+        few = TUNING.exact_paths if self.options.exact else 0  # exact paths have the same bits either way
         while not work.done():
             variant = next((v for v in self.variants.of(rows.key) if v not in tried), None)
+            alone = variant is None or not variant.trace.staged
+            if typed and alone and self.variants.chain(rows.key, []).closed and found >= few:
+                typed = False
+                if self._run_typed(rows, plan, work):
+                    continue
             if variant is None:
                 row = work.first()
                 if not self._pays(rows, row, plan):
@@ -336,6 +345,8 @@ class Vmap(RowsTracing):
                     break
                 with self.account.spending():
                     variant, new = self._variant(rows, row, tried)
+                if typed and not few and not variant.trace.staged:  # no tape of many paths takes the rows that are left
+                    continue
                 found += new and not variant.trace.staged
                 self._same_numbering(variant, plan)
                 if not new and variant in tried:  # its kernel did not accept the row, which follows it all the same
@@ -354,6 +365,30 @@ class Vmap(RowsTracing):
                     self._compare(rows, variant, before, work.remaining)
                 self.variants.touch(rows.key, variant, 0)
         return work
+
+    def _may_be_typed(self, plan: Plan) -> bool:
+        """Whether rows that no tape of many paths takes may go to a typed tape, which has them all."""
+        options = self.options
+        return (
+            options.backend == "llvm"
+            and not (plan.values or plan.captured or options.fastmath or options.float32)
+            and TUNING.looping_numbers <= 1
+            and has_loops(self.f)
+        )
+
+    def _run_typed(self, rows: Rows, plan: Plan, work: ByVariant) -> bool:
+        """Run the rows that are left by a typed tape; whether there is one."""
+        if self.typed is None:
+            from micrograd.compile.typed.rows import TypedRows
+
+            self.typed = TypedRows(self.f, self.options.exact)
+        with self.account.spending():
+            index = rows.np.arange(rows.rows) if work.remaining is None else work.remaining
+            found = self.typed.run(rows, plan.shape, index, self.threads or CORES)
+        if found is None:
+            return False
+        work.keep_rows(index, *found)
+        return True
 
     def _pays(self, rows: Rows, row: int, plan: Plan) -> bool:
         """Whether one more path may be compiled: see Account."""

@@ -21,7 +21,7 @@ from micrograd.abstract.outside import Changed, Guard
 from micrograd.compile import threads
 from micrograd.compile.explain import Report, shortened
 from micrograd.compile.typed.kernel import Kernel, text
-from micrograd.compile.typed.point import Installed, installed
+from micrograd.compile.typed.point import Entry, Installed, entry, installed
 from micrograd.ir.forms import F64, Tape
 from micrograd.ir.interpret import CheckFailed
 from micrograd.ir.passes import gradient, simplified
@@ -57,7 +57,23 @@ class Calls:
         self.refusals: dict[Any, Exception] = {}
         self.lock = threading.RLock()
 
-    def call(self, args: tuple[Any, ...], often: Callable[[Variant, tuple[Any, ...]], None]) -> Any:
+    def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+        """Return the arguments by position; None where some can only be given by name."""
+        if not kwargs:
+            return args
+        code = self.function.__code__
+        names = code.co_varnames[len(args) : code.co_argcount][: len(kwargs)]
+        if set(names) != set(kwargs) or any(not -len(args) <= n < len(args) for n in self.asked.argnums):
+            return None
+        if any(n < 0 for n in self.asked.argnums) or code.co_posonlyargcount > len(args):
+            return None
+        return (*args, *[kwargs[name] for name in names])
+
+    def refusal(self, args: tuple[Any, ...]) -> Exception | None:
+        """Return why calls like this one are not followed; None where they are."""
+        return self.refusals.get(tuple(map(_described, args)))
+
+    def call(self, args: tuple[Any, ...], often: Callable[[Variant, tuple[Any, ...]], None] | None) -> Any:
         """Return the result of a call, or ELSEWHERE. A variant that is called `often` may be handed to C."""
         variant = self.variant(args)
         if variant is None:
@@ -67,7 +83,7 @@ class Calls:
         except (CheckFailed, _Unlike):  # an error that plain Python raises, or arguments that only look alike
             return ELSEWHERE
         variant.calls += 1
-        if variant.calls in OFTEN:
+        if often is not None and variant.calls in OFTEN:
             often(variant, args)
         return result
 
@@ -186,6 +202,8 @@ class Variant:
             own = [k for k, p in enumerate(params) if p.path[0] == ("argument", n % len(args)) and p.what != "length"]
             if any(params[k].kind not in (F64, "f64[]") for k in own):
                 raise Refused("a gradient by ints")
+            if any(how == "attribute" for k in own for how, _ in params[k].path):
+                raise Refused("a gradient by the attributes of an object")
             self.wrt += [k for k in own if k not in self.wrt]
         return gradient(tape, self.wrt, (result.number,))
 
@@ -270,10 +288,8 @@ class Variant:
         gradient = parts[0] if self.asked.single else tuple(parts)
         return (self.arranged(found), gradient) if self.asked.value or both else gradient
 
-    def installed(self, args: tuple[Any, ...]) -> Installed | None:
-        """Return what C needs for calls with arguments like these; None where it cannot do them."""
-        if self.outside.slow:
-            return None
+    def entry(self, args: tuple[Any, ...]) -> Entry | None:
+        """Return machine code from numbers to numbers, for arguments like these; None where that is not possible."""
 
         def shown(value: Callable[[Any], Any], gradient: Callable[[int], Any]) -> Any:
             if not self.asked.argnums:
@@ -282,7 +298,11 @@ class Variant:
             found = parts[0] if self.asked.single else tuple(parts)
             return (value(self.staged.result), found) if self.asked.value else found
 
-        return installed(self.kernel, self.staged, self.tape, self.wrt, shown, args)
+        return entry(self.kernel, self.staged, self.tape, self.wrt, shown, args)
+
+    def installed(self, args: tuple[Any, ...]) -> Installed | None:
+        """Return what C needs for calls with arguments like these; None where it cannot do them."""
+        return None if self.outside.slow else installed(self.entry(args))
 
     def bound(self, args: tuple[Any, ...]) -> list[Any]:
         """Return the params of the tape for these arguments."""

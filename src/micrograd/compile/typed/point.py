@@ -25,6 +25,17 @@ from micrograd.tree import is_array as is_numpy
 COVERED = {"depth", "length", "keys", "array", "axis", "shape"}  # facts about arguments that a layout holds
 
 
+class Entry(NamedTuple):
+    """Machine code that takes the numbers of a call side by side, and gives those of its result so."""
+
+    address: int
+    owner: Any  # whatever the machine code lives as long as
+    inputs: int
+    outputs: int
+    layout: tuple[Any, ...] | None  # of the arguments, for C; None where C cannot lay them out
+    template: Any  # of the result: an int is a place among the outputs
+
+
 class Installed(NamedTuple):
     """What the C object takes: see kernel_install in native/kernel.c."""
 
@@ -46,20 +57,28 @@ class _Numbers(NamedTuple):
     size: int
 
 
-def installed(
-    kernel: Any, how: Staged, tape: Tape, wrt: list[int], shown: Any, args: tuple[Any, ...]
-) -> Installed | None:
-    """Return what C needs for calls with arguments like these; None where it cannot do them.
+def entry(kernel: Any, how: Staged, tape: Tape, wrt: list[int], shown: Any, args: tuple[Any, ...]) -> Entry | None:
+    """Return the machine code for calls with arguments like these; None where that is not possible.
 
     `shown` makes the template of a result from those of the value and of the gradients: see call.Variant.
     """
     try:
-        return _installed(kernel, how, tape, wrt, shown, args)
+        return _entry(kernel, how, tape, wrt, shown, args)
     except _Unfit:
         return None
 
 
-def _installed(kernel: Any, how: Staged, tape: Tape, wrt: list[int], shown: Any, args: tuple[Any, ...]) -> Installed:
+def installed(found: Entry | None) -> Installed | None:
+    """Return what the C object takes; None where it cannot lay out the arguments."""
+    if found is None or found.layout is None:
+        return None
+    from micrograd import _engine
+
+    code = _engine.machine_code(found.address, found.owner, False, True, found.inputs, 0, found.outputs, 0)
+    return Installed(code, found.layout, found.outputs, 0, found.template)
+
+
+def _entry(kernel: Any, how: Staged, tape: Tape, wrt: list[int], shown: Any, args: tuple[Any, ...]) -> Entry:
     for guard in how.guards:
         covered = guard.how != "argument" or guard.name[-1][0] in COVERED or isinstance(guard.value, str | None)
         if not covered:
@@ -69,23 +88,19 @@ def _installed(kernel: Any, how: Staged, tape: Tape, wrt: list[int], shown: Any,
     if not {float, int}.issuperset(map(type, leaves)):
         raise _Unfit
     marks = iter([b"f" if type(x) is float else b"i" for x in leaves])
-    shape = ("tuple", (("tuple", tuple(parts)), ("dict", (), ())))
-    layout = layout_of(shape, marks, ())
+    layout = layout_of(("tuple", (("tuple", tuple(parts)), ("dict", (), ()))), marks, ())
     where: dict[Path, _Numbers] = {}
     end = 0
     for i, a in enumerate(args):
         end = _find(a, (("argument", i),), end, where)
-    if layout is None or end != len(leaves):
+    if end != len(leaves):
         raise _Unfit
     sizes = [_size(y, how, k, wrt, where, args) for k, y in enumerate(tape.yields)]
     starts = [sum(sizes[:k]) for k in range(len(sizes) + 1)]
     places = [_Numbers(at, n) for at, n in zip(starts, sizes)]
     template = shown(lambda part: _arranged(part, places), lambda n: _gradient(args[n], n, how, places, wrt))
-    code, owner = _compiled(_text(kernel.address, how, tape, where, places, args))
-    from micrograd import _engine
-
-    machine_code = _engine.machine_code(code, (owner, kernel), False, True, len(leaves), 0, starts[-1], 0)
-    return Installed(machine_code, layout, starts[-1], 0, template)
+    address, owner = _compiled(_text(kernel.address, how, tape, where, places, args))
+    return Entry(address, (owner, kernel), len(leaves), starts[-1], layout, template)
 
 
 def _find(x: Any, path: Path, at: int, where: dict[Path, _Numbers]) -> int:
