@@ -15,6 +15,7 @@ pause_address: int
 alloc_address: int
 free_address: int
 enter_address: int
+xla_rows_address: int
 functions: dict[str, Callable[..., Any]]
 
 @final

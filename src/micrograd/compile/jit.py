@@ -484,6 +484,12 @@ class Jit:
 
         return pointer(self, args, signature, argnums)
 
+    def pointer_to(self, shape: Shape, found: Trace, order: int) -> Any:
+        """A C function pointer to a trace of this function, or to its derivatives of an order by all numbers, for rows."""
+        from micrograd.compile.llvm.pointers import of_trace
+
+        return of_trace(self, shape, found, "batch", order=order)
+
     def address(self, /, *args: Any, signature: str = "value", argnums: int | tuple[int, ...] | None = None) -> int:
         """The address of that C function, which is valid as long as this compiled function exists."""
         return int(self.ctypes(*args, signature=signature, argnums=argnums).address)

@@ -5,21 +5,24 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from micrograd import install
-from micrograd.interop.rowwise import Rowwise, in_order
+from micrograd.interop.rowwise import Rowwise, in_arrays, in_order, refuse_values
 from micrograd.transforms import Derived
-from micrograd.tree import unflatten
+from micrograd.tree import rebuild, unflatten
 from micrograd.typed import P
 
 
-def to_torch(f: Callable[P, Any]) -> Callable[..., Any]:
-    """Return f as a function of tensors: element by element, after broadcasting, as machine code.
+def to_torch(f: Callable[P, Any], *, elementwise: bool = True) -> Callable[..., Any]:
+    """Return f as a function of tensors: element by element, after broadcasting, as machine code; or of whole tensors.
 
-    f takes numbers and returns a number, or a structure of numbers; the result is a tensor of the broadcast shape, or that
-    structure of tensors. It is differentiable any number of times, in reverse and in forward mode, and works under
-    torch.func's transforms. The arithmetic is in float64 on the CPU; the result has the dtype and the device of the arguments.
+    Arguments may be nested in lists, tuples and dicts. f takes a number for each tensor and returns a number, or a structure of
+    numbers; the result is a tensor of the broadcast shape, or that structure of tensors. With elementwise=False, f gets the
+    tensors themselves, as arrays of numbers; torch.func.vmap maps it over batches. The function is differentiable any number of
+    times, in reverse and in forward mode, and works under torch.func's transforms. The arithmetic is in float64 on the CPU; the
+    result has the dtype and the device of the arguments.
 
     >>> import torch
     >>> from micrograd import math, to_torch
@@ -30,10 +33,15 @@ def to_torch(f: Callable[P, Any]) -> Callable[..., Any]:
     [2.0, 1.080605]
     """
     torch = install.require("torch", "to_torch", "torch")
-    rowwise: dict[int, Rowwise] = {}
+    rowwise: dict[Any, Rowwise] = {}
 
     def on_tensors(*args: Any, **kwargs: Any) -> Any:
-        tensors = in_order("to_torch", f, args, kwargs)
+        from torch.utils import _pytree
+
+        tensors, tree = _pytree.tree_flatten(in_order("to_torch", f, args, kwargs))
+        refuse_values("to_torch", f, tensors)
+        if not tensors:
+            raise TypeError("to_torch: the arguments hold no tensors, so the result has no shape")
         given = [t if isinstance(t, torch.Tensor) else torch.as_tensor(t, dtype=torch.float64) for t in tensors]
         if any(t.is_complex() for t in given):
             raise TypeError(
@@ -44,12 +52,30 @@ def to_torch(f: Callable[P, Any]) -> Callable[..., Any]:
         kinds = [t.dtype for t in floats if t.dim()] or [t.dtype for t in floats]  # tensors without axes decide nothing
         whole = torch.get_default_dtype() if any(isinstance(t, torch.Tensor) for t in tensors) else torch.float64
         dtype = functools.reduce(torch.promote_types, kinds) if kinds else whole
-        wide = torch.broadcast_tensors(*[t.to("cpu", torch.float64) for t in given])
-        known = rowwise.setdefault(len(given), Rowwise(f, len(given)))
-        results = _apply(known, wide)
-        return unflatten(known.result([]), iter([r.to(device, dtype) for r in results]))
+        doubles = [t.to("cpu", torch.float64) for t in given]
+        if elementwise:
+            wide, shapes = list(torch.broadcast_tensors(*doubles)), ((),) * len(given)
+        else:
+            wide, shapes = [x for t in doubles for x in t.reshape(-1).unbind()], tuple([tuple(t.shape) for t in given])
+        known = rowwise.get((repr(tree), shapes))
+        if known is None:
+            arrange = in_arrays(shapes, functools.partial(_pytree.tree_unflatten, treespec=tree))
+            known = rowwise[repr(tree), shapes] = Rowwise(f, len(wide), None, arrange)
+        results = iter([r.to(device, dtype) for r in _apply(known, wide)])
+        if elementwise:
+            return unflatten(known.result([]), results)
 
-    return Derived(on_tensors, to_torch, f)
+        def array(dimensions: tuple[int, ...]) -> Any:
+            return torch.stack([next(results) for _ in range(prod(dimensions))]).reshape(dimensions)
+
+        return rebuild(known.result([]), results.__next__, array)
+
+    return Derived(on_tensors, to_torch if elementwise else _whole, f)
+
+
+def _whole(f: Callable[..., Any]) -> Callable[..., Any]:
+    """What a pickle of to_torch(f, elementwise=False) calls."""
+    return to_torch(f, elementwise=False)
 
 
 RECORDED: list[Rowwise] = []  # what graphs of torch.fx call, by number

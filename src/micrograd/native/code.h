@@ -97,6 +97,7 @@ int leave_init(PyObject *module);
 /* ---- pointer.c: C function pointers */
 
 int pointer_init(PyObject *module);
+int xla_init(PyObject *module); /* xla.c: the same for JAX */
 
 /* ---- point.c: one run at one point */
 

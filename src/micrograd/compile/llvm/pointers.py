@@ -34,7 +34,8 @@ from micrograd.compile.llvm import build, module
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.pipeline import Goal
 from micrograd.errors import CompileError
-from micrograd.tree import name_of
+from micrograd.tape.trace import Trace
+from micrograd.tree import Shape, name_of, size
 
 ARRAY, INTEGER, NOTHING = ctypes.POINTER(ctypes.c_double), ctypes.c_int64, ctypes.c_void_p
 DECLARED = "declare i32 @mg_enter(ptr, ptr, i64, ptr, i64, ptr, i64)"
@@ -68,7 +69,14 @@ def pointer(owner: Any, args: tuple[Any, ...], signature: str, argnums: int | Se
     if options.backend != "llvm":
         raise CompileError(f"a C function pointer needs backend='llvm', not {options.backend!r}")
     shape, leaves = owner._flat(args, {})
-    found = owner._trace(shape, leaves)
+    return of_trace(owner, shape, owner._trace(shape, leaves), signature, argnums)
+
+
+def of_trace(
+    owner: Any, shape: Shape, found: Trace, signature: str, argnums: int | Sequence[int] | None = None, order: int = 0
+) -> Any:
+    """The C function pointer to one trace of a compiled function, or to its derivatives of an order by all numbers alone."""
+    options = owner.options
     if not found.tape.outputs:
         raise CompileError(f"{name_of(owner.f)} returns no numbers, so there is nothing to compute")
     how = SIGNATURES[signature]
@@ -80,14 +88,17 @@ def pointer(owner: Any, args: tuple[Any, ...], signature: str, argnums: int | Se
         )
     goal = Goal(options.for_guards(bool(found.tape.guards) or found.merged))
     tape = found.tape
-    if how.kind != "value":  # as in the pipeline, before the adjoint
+    if how.kind != "value" or order:  # as in the pipeline, before the adjoint
         differentiated = Goal(goal.options, inputs=tuple(wrt))
         tape = pipeline.run(pipeline.PASSES[:2], tape, differentiated, backends.find(options.backend))
+    for _ in range(order):
+        slopes = program(tape, "gradient", wrt, owner.f, options.exact).tape
+        tape = slopes.copy(outputs=slopes.outputs[len(tape.outputs) :])
     what = program(tape, how.kind, wrt, owner.f, options.exact)
     lowered = pipeline.lower(what.tape, goal, backends.find(options.backend))
     kernel = module.text(lowered, goal)
     numbers = [float(v.data) for v in found.captured]
-    source = "\n".join([kernel.source, _constants(numbers), DECLARED, how.text(what, kernel.scratch, len(leaves))])
+    source = "\n".join([kernel.source, _constants(numbers), DECLARED, how.text(what, kernel.scratch, size(shape))])
     known = owner.pointers.get((signature, source))
     if known is None:
         code = build.compile_text(source, kernel.scratch, Target.of(goal), entry="entry")
