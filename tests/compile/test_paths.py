@@ -150,7 +150,7 @@ class TestManyPaths:
                 assert (got.data, w.grad) == pytest.approx((mean.data, v.grad))
         assert len(list(f.variants)) <= 4
 
-    def test_a_point_too(self, monkeypatch):
+    def test_a_point_too(self, monkeypatch, traced_at_points):
         monkeypatch.setattr(TUNING, "max_variants", 4)
         f = jit(steps, wait=True)
         with pytest.warns(RuntimeWarning, match="more than 4 different paths"):
@@ -158,7 +158,7 @@ class TestManyPaths:
         assert [f(k + 0.5) for k in range(12)] == [steps(k + 0.5) for k in range(12)]
         assert len(list(f.variants)) == 4
 
-    def test_the_most_recently_used_paths_are_kept(self, monkeypatch):
+    def test_the_most_recently_used_paths_are_kept(self, monkeypatch, traced_at_points):
         monkeypatch.setattr(TUNING, "max_variants", 3)
         runs = itertools.count()
 

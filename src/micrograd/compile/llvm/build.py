@@ -214,13 +214,13 @@ def compile_text(source: str, scratch: int, target: Target, level: int = 2, entr
     return Code(engine, address, scratch, left)
 
 
-_PROVIDED = re.compile(r"^declare .* @(mg_(\w+?)(\d+)_(\d+))\(", re.MULTILINE)
+_PROVIDED = re.compile(r"^declare .* @(mg_(\w+?)_(\d+)_(\d+))\(", re.MULTILINE)
 _functions: dict[str, Code] = {}  # elementary functions over vectors that texts have asked for; they stay
 
 
 def provided(function: str, width: int, bits: int) -> str:
     """Return the name under which a text declares an elementary function over vectors, and compile_text provides it."""
-    return f"mg_{function}{width}_{bits}"
+    return f"mg_{function}_{width}_{bits}"
 
 
 def _provide(source: str) -> None:
