@@ -299,6 +299,20 @@ def test_code_is_written_checked_and_kept(visit: Visit, course_file: Path) -> No
     assert kept["code"]["picture-to-code/mul"].startswith("# mine")
 
 
+def test_the_editor_is_entered_run_and_left_by_keys(visit: Visit, course_file: Path) -> None:
+    page = open_at(visit, course_file, "picture-to-code/2")
+    page.locator(".cm-content").focus()
+    page.keyboard.press("Control+Enter")
+    assert "three dots" in page.inner_text(".task[data-kind='write'] .verdict.bad")
+    page.locator(".cm-content").focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.matches('.cm-content')")  # there, Tab indents
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.dataset.do") == "check-code"
+    assert page.locator(".stage .count").inner_text() == "6 / 6"  # typing moved nothing on the stage
+
+
 def test_after_two_wrong_tries_the_solution_is_offered(visit: Visit, course_file: Path) -> None:
     page = open_at(visit, course_file, "picture-to-code/3")
     card = page.locator(".task[data-kind='write']")
@@ -317,6 +331,8 @@ def test_the_learners_engine_trains_the_moons_and_the_link_shows_it(visit: Visit
     page.locator(".task.done").wait_for(timeout=60_000)
     page.click("[data-do='own-train']")
     assert "steps" in page.inner_text(".own-training .moon-facts")
+    kept = json.loads(page.evaluate("localStorage.getItem('micrograd.course.micrograd-course')"))
+    assert len(kept["network"]["parameters"]) == 33 and kept["network"]["accuracy"] >= 0.95
     page.click("[data-do='own-share']")
     link = page.locator(".link-field")
     link.wait_for()

@@ -30,6 +30,7 @@ import { t, text, useTexts } from "./texts.js";
 
 const DRILL = "*drill"; // no step of a lesson has such a name
 const SHARED = "mine/"; // what the address of a shared network begins with
+const GOOD = 0.95; // the share of points that a network of the learner's own gets right at the end
 const AWAY = 120; // seconds without an action after which nobody learns any more
 
 /** @param {Course} course @param {any} place */
@@ -196,13 +197,17 @@ export function startCourse(course, place) {
 
   /** The learner's own engine trains in place of the stage. @param {number[][]} points */
   function performOwn(points) {
+    const keep = (found) => {
+      const kept = { version: 1, ...found, parameters: found.parameters.map((x) => Number(x.toPrecision(4))) };
+      progress.trained(kept);
+      return kept;
+    };
     const own = createMoons({ points, random: randomFrom(progress.count + 5), code: () => engine().map(([, words]) => words),
-      onStep: (run) => { for (const ear of trained) ear(run); },
-      link: (found) => {
-        const kept = { version: 1, ...found, parameters: found.parameters.map((x) => Number(x.toPrecision(4))) };
-        progress.trained(kept);
-        return shareLink(kept);
-      } });
+      onStep: (run) => {
+        for (const ear of trained) ear(run);
+        if (run.accuracy >= GOOD && !(progress.network?.accuracy > run.accuracy)) keep(run.found()); // the course ends with it
+      },
+      link: (found) => shareLink(keep(found)) });
     put(side, own.el);
     waiting.push(() => own.destroy());
   }
@@ -313,10 +318,12 @@ export function startCourse(course, place) {
     put(side, stage.el);
     if (screen.scene) show(screen.scene);
     let asked = task;
-    const other = task.kind === "gradient" ? otherNumbers(session, randomFrom(progress.count + 7)) : null;
-    if (other) {
-      show({ ...screen.scene, values: other, place: "forward", lab: null });
-      asked = { ...task, wrong: [], question: `<p>${t("page.what_is", { what: `${task.node}.grad` })}</p>`, why: "" };
+    const said = { gradient: ["page.what_is", { what: `${task.node}.grad` }], data: ["page.what_is", { what: `${task.node}.data` }],
+      contribution: ["course.what_arrives", { out: task.source, name: task.node }] }[task.kind];
+    const other = said ? otherNumbers(session, randomFrom(progress.count + 7)) : null;
+    if (said && other) {
+      show({ ...screen.scene, values: other, place: task.kind === "gradient" ? "forward" : screen.scene.place, lab: null });
+      asked = { ...task, wrong: [], question: `<p>${t(String(said[0]), said[1])}</p>`, why: "", hint: "" };
     }
     const card = taskCard({ stage: scoped, task: asked, solved: false, onSolved: (clean) => {
       progress.answered(id, clean);

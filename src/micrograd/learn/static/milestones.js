@@ -13,7 +13,7 @@ export function chapterEnd({ chapter, facts, all, next, network, workshop, back 
   const minutes = (seconds) => String(Math.max(1, Math.round(seconds / 60)));
   const el = h("section", { class: "chapter-end" },
     h("p", { class: "cheer-line", "aria-hidden": "true" }, "★"),
-    h("h2", { tabindex: -1 }, t(all ? "course.ends.over" : "course.ends.title", { title: chapter.title })),
+    h("h2", { tabindex: -1 }, t(all?.every((one) => one.done) ? "course.ends.over" : "course.ends.title", { title: chapter.title })),
     h("p", { class: "end-facts" }, t("course.ends.facts", { minutes: minutes(facts.seconds), asked: String(facts.asked), clean: String(facts.clean) })));
   if (all) el.append(certificate(all, minutes));
   if (network) el.append(ownResult(network));

@@ -79,6 +79,7 @@ export function createMoons({ points, code, random, onStep, link }) {
     h("div", { class: "row wrap" }, play, once, fresh), h("label", { class: "inline rate-row" }, t("course.moons.rate"), rate, rateShown),
     facts, curve, h("div", { class: "row wrap" }, share, field), told);
   let network = null, timer = 0, steps = 0, losses = [], accuracy = 0;
+  const figures = () => ({ steps, loss: losses[losses.length - 1], accuracy });
   const speed = () => Number((10 ** Number(rate.value)).toPrecision(2));
 
   function shown() {
@@ -119,7 +120,8 @@ export function createMoons({ points, code, random, onStep, link }) {
       return stop(error);
     }
     shown();
-    onStep({ loss: losses[losses.length - 1], accuracy, step: steps });
+    const { parameters } = network;
+    onStep({ loss: losses[losses.length - 1], accuracy, step: steps, found: () => ({ ...figures(), parameters: parameters() }) });
   }
   function start() {
     if (!network) begin();
@@ -138,7 +140,7 @@ export function createMoons({ points, code, random, onStep, link }) {
   async function shareIt() {
     if (!network) return;
     pause();
-    field.value = await link({ steps, loss: losses[losses.length - 1], accuracy, parameters: network.parameters() });
+    field.value = await link({ ...figures(), parameters: network.parameters() });
     field.hidden = false;
     field.select();
     try {

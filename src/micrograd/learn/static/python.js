@@ -24,7 +24,14 @@ export function createPython({ worker: address, wheel, seconds }) {
   }
   /** @param {any} question what the worker understands, beside `id` and `wheel` @returns {Promise<any>} */
   function ask(question) {
-    const id = ++serial, mine = thread();
+    const id = ++serial;
+    /** @type {Worker} */
+    let mine;
+    try {
+      mine = thread();
+    } catch {
+      return Promise.resolve({ error: "" }); // a page that was opened as a file has no workers
+    }
     return new Promise((done) => {
       let timer = 0;
       const end = (reply) => {
@@ -55,7 +62,11 @@ export function createPython({ worker: address, wheel, seconds }) {
     ask,
     /** Begin to load Python. */
     warm() {
-      if (!worker) thread().postMessage({ id: ++serial, wheel });
+      try {
+        if (!worker) thread().postMessage({ id: ++serial, wheel });
+      } catch {
+        // a page that was opened as a file has no workers: the first question says so
+      }
     },
     get ready() {
       return isReady;
