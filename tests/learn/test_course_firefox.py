@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_the_first_steps_of_the_course(firefox: Firefox, course_file: Path) -> N
     assert firefox.run("document.querySelector('[data-do=next-step]').disabled")
     firefox.click(".ask input")
     type_in(firefox, "6")
-    assert "One is still to be added" in firefox.text(".task .verdict.bad")
+    assert "One is still to be added" in firefox.text(".stage .ask .verdict.bad")
     firefox.click(".ask input")
     firefox.run("document.querySelector('.ask input').select()")
     type_in(firefox, "7")
@@ -42,3 +43,26 @@ def test_the_first_steps_of_the_course(firefox: Firefox, course_file: Path) -> N
     firefox.open(f"{course_file.as_uri()}#slope/2", 360, 740)
     assert firefox.text(".text h2") == "Turn the knob"  # what was reached is kept
     assert firefox.run("document.documentElement.scrollWidth") <= 360
+
+
+def test_code_is_run_and_an_engine_trains(firefox: Firefox, course_file: Path) -> None:
+    firefox.open(f"{course_file.as_uri()}#slope/1", 1280, 800)
+    known = {
+        "version": 1,
+        "course": "micrograd-course",
+        "solved": {},
+        "reached": {"picture-to-code": 99, "network": 99},
+        "drills": {},
+        "reviews": [],
+        "count": 0,
+    }
+    firefox.run(f"localStorage.setItem('micrograd.course.micrograd-course', {json.dumps(json.dumps(known))})")
+    firefox.open(f"{course_file.as_uri()}#picture-to-code/2", 1280, 800)
+    firefox.run("location.reload()")
+    firefox.open(f"{course_file.as_uri()}#picture-to-code/2", 1280, 800)
+    assert firefox.text(".text h2") == "Write the product"
+    firefox.click("[data-do='check-code']")
+    assert "three dots" in firefox.text(".task .verdict.bad")
+    firefox.open(f"{course_file.as_uri()}#network/15", 1280, 800)
+    firefox.click("[data-do='own-step']")
+    assert "step 1 " in firefox.text(".own-training .moon-facts")

@@ -180,6 +180,30 @@ if True
     "no bracket": """\
 print((1 + 2)
 x = 1""",
+    "globals": """\
+x = 1
+def f():
+    x = 2
+    def g():
+        global x
+        x += 10
+        return x
+    return g(), x
+print(f(), x, len(range(10, 0, -3)), len(range(5, 5)), list(range(0, 10, 4)))""",
+    "strange text": """\
+class Odd(Exception):
+    def __str__(self):
+        return 'odd ' + str(self.args[0])
+try:
+    raise Odd(3)
+except Odd as e:
+    print(e)
+raise Odd(4)""",
+    "no local": """\
+def f():
+    y = 1
+    return x
+f()""",
     "assertion": """\
 assert 1 == 2, f'{1} is not {2}'""",
 }  # fmt: skip
@@ -330,7 +354,7 @@ def test_the_learners_engine_trains_the_moons_and_the_link_shows_it(visit: Visit
     page.click("[data-do='own-train']")
     page.locator(".task.done").wait_for(timeout=60_000)
     page.click("[data-do='own-train']")
-    assert "steps" in page.inner_text(".own-training .moon-facts")
+    assert "step " in page.inner_text(".own-training .moon-facts")
     kept = json.loads(page.evaluate("localStorage.getItem('micrograd.course.micrograd-course')"))
     assert len(kept["network"]["parameters"]) == 33 and kept["network"]["accuracy"] >= 0.95
     page.click("[data-do='own-share']")

@@ -21,7 +21,7 @@ function assigned(body, own, others) {
     else if (one.k === "change" || one.k === "for") target(one.target);
     else if (one.k === "def" || one.k === "class") own.add(one.name);
     else if (one.k === "import") (one.names ?? [["", one.as]]).forEach(([, name]) => own.add(name));
-    else if (one.k === "global" || one.k === "nonlocal") one.names.forEach((name) => others.add(name));
+    else if (one.k === "global" || one.k === "nonlocal") one.names.forEach((name) => others.add(one.k === "global" ? `global ${name}` : name));
     for (const inner of [one.body, one.after]) if (inner && one.k !== "def" && one.k !== "class") assigned(inner, own, others);
     for (const handler of one.handlers ?? []) {
       if (handler.name) own.add(handler.name);
@@ -30,9 +30,19 @@ function assigned(body, own, others) {
   }
 }
 
+/** A stack that is full is an exception of Python. */
+function deepest() {
+  try {
+    return fail("RecursionError", "maximum recursion depth exceeded");
+  } catch (error) {
+    return error;
+  }
+}
+
 class Scope {
   /** @param {string} kind "module", "class" or "function" @param {Scope | null} up */
-  constructor(kind, up, names = /** @type {Iterable<string>} */ ([])) {
+  constructor(kind, up, names = /** @type {Iterable<string>} */ ([]), others = new Set()) {
+    this.others = others; // "global x" for names of the module
     [this.kind, this.up, this.slots] = [kind, up, new Map()];
     for (const name of names) this.slots.set(name, this.slots.size);
     /** @type {any} */ this.owner = null; // of a method: where its class stands, for super()
@@ -193,6 +203,7 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
   function find(name, scope) {
     let up = 0;
     for (let one = /** @type {any} */ (scope); one.kind !== "module"; one = one.up, up++) {
+      if (one.others.has(`global ${name}`)) return null;
       if (one.slots.has(name) && (one.kind === "function" || one === scope)) return { up, slot: one.slots.get(name), kind: one.kind };
     }
     return null;
@@ -244,8 +255,8 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
   function closure(tree, scope) {
     const own = new Set(tree.params.map(({ name }) => name)), others = new Set();
     assigned(tree.body, own, others);
-    const names = [...own].filter((name) => !others.has(name));
-    const mine = new Scope("function", scope, names), values = tree.params.map(({ value }) => value && expression(value, scope));
+    const names = [...own].filter((name) => !others.has(name) && !others.has(`global ${name}`));
+    const mine = new Scope("function", scope, names, others), values = tree.params.map(({ value }) => value && expression(value, scope));
     if (scope.kind === "class") mine.owner = scope.owner;
     const code = { name: tree.name, params: tree.params, slots: names.length, body: block(tree.body, mine) };
     return (f) => new PyFunction(code, values.map((value) => (value ? value(f) : undefined)), f);
@@ -300,7 +311,8 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
       case "try": return attempt(tree, scope);
       case "del": {
         const [one] = tree.targets;
-        if (one.k !== "index") return () => { if (one.k === "name") globals.delete(one.name); };
+        if (one.k === "name" && !find(one.name, scope)) return () => { globals.delete(one.name); };
+        if (one.k !== "index") throw new SyntaxFault("`del` takes an item here, as in `del x[0]`", line, false);
         const [of, at] = [inner(one.of), inner(one.at)];
         return (f) => {
           const x = of(f), key = at(f);
@@ -417,8 +429,9 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
     try {
       return what();
     } catch (error) {
-      if (error instanceof RangeError) fail("RecursionError", "maximum recursion depth exceeded");
-      throw error;
+      const raised = error instanceof RangeError ? deepest() : error;
+      if (raised instanceof Raised) raised.keepText();
+      throw raised;
     } finally {
       Object.assign(run, { left: before.left, deep: before.deep });
     }

@@ -11,7 +11,18 @@ export class Raised extends Error {
   get kind() {
     return this.value.cls.name;
   }
+  /** What it says. A `__str__` of the code's own may fail or never end: it is asked while the code may still run (keepText). */
   get text() {
+    return this.said ?? this.kind;
+  }
+  keepText() {
+    try {
+      this.said ??= this.told();
+    } catch {
+      this.said = this.kind;
+    }
+  }
+  told() {
     const args = this.value.d.get("args")?.items ?? [];
     return args.length === 1 ? pyStr(args[0]) : args.length ? `(${args.map(pyRepr).join(", ")})` : "";
   }
@@ -74,7 +85,8 @@ export class Module {
 }
 
 export const NOT_IMPLEMENTED = new PyObject(new PyClass("NotImplementedType", null, new Map()));
-export const DEEPEST = 900; // calls in calls; the stack of a browser holds about twice as many
+export const MOST_TIMES = 1e6; // items of a list, or copies of a text, that one product may make
+const DEEPEST = 900; // calls in calls; the stack of a browser holds about twice as many
 
 /** What runs now: the line, the steps that are left, the depth of the calls. */
 export const run = { line: 0, left: 0, deep: 0 };
@@ -89,7 +101,7 @@ for (const [name, base] of [["BaseException", ""], ["Exception", "BaseException"
   ["LookupError", "Exception"], ["IndexError", "LookupError"], ["KeyError", "LookupError"], ["AttributeError", "Exception"],
   ["NameError", "Exception"], ["UnboundLocalError", "NameError"], ["RuntimeError", "Exception"], ["RecursionError", "RuntimeError"],
   ["NotImplementedError", "RuntimeError"], ["AssertionError", "Exception"], ["StopIteration", "Exception"], ["ImportError", "Exception"],
-  ["ModuleNotFoundError", "ImportError"]]) {
+  ["ModuleNotFoundError", "ImportError"], ["MemoryError", "Exception"]]) {
   EXCEPTIONS.set(name, new PyClass(name, EXCEPTIONS.get(base) ?? null, new Map()));
 }
 
@@ -182,7 +194,7 @@ export function pyStr(x) {
   if (x instanceof PyObject) {
     const own = x.cls.find("__str__");
     if (own) return call(own, [x]);
-    if (x.d.has("args") && x.cls.under(EXCEPTIONS.get("BaseException"))) return new Raised(x, 0).text;
+    if (x.d.has("args") && x.cls.under(EXCEPTIONS.get("BaseException"))) return new Raised(x, 0).told();
   }
   return pyRepr(x);
 }
@@ -220,7 +232,10 @@ function* listed(x) {
   for (let k = 0; k < x.length; k++) yield x[k];
 }
 function* counted({ from, to, by }) {
-  for (let k = from; by > 0n ? k < to : k > to; k += by) yield k;
+  for (let k = from; by > 0n ? k < to : k > to; k += by) {
+    tick();
+    yield k;
+  }
 }
 function* asked(x) {
   for (;;) {
@@ -238,7 +253,7 @@ export function lengthOf(x) {
   if (Array.isArray(x) || typeof x === "string") return x.length;
   if (x instanceof Tuple) return x.items.length;
   if (x instanceof PyDict || x instanceof PySet) return x.rows.size;
-  if (x instanceof Range) return Number([...counted(x)].length);
+  if (x instanceof Range) return Math.max(0, Math.ceil(Number(x.to - x.from) / Number(x.by)));
   if (x instanceof PyObject && x.cls.find("__len__")) return Number(call(x.cls.find("__len__"), [x]));
   return fail("TypeError", `object of type '${typeName(x)}' has no len()`);
 }
@@ -266,6 +281,7 @@ export function binary(op, a, b) {
   else if (op === "+" && a instanceof Tuple && b instanceof Tuple) return new Tuple([...a.items, ...b.items]);
   else if (op === "*" && (whole(a) || whole(b))) {
     const [times, what] = whole(a) ? [Number(a), b] : [Number(b), a];
+    if (times > MOST_TIMES) fail("MemoryError", "this is repeated too often for this page");
     if (typeof what === "string") return what.repeat(Math.max(0, times));
     const repeated = (items) => Array.from({ length: Math.max(0, times) }, () => items).flat(1);
     if (Array.isArray(what)) return repeated(what);
