@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from micrograd.custom import custom_vjp
     from micrograd.interop.c import export_c
     from micrograd.interop.jax import to_jax
+    from micrograd.interop.library import export_library
     from micrograd.interop.onnx import export_onnx
     from micrograd.interop.scipy import least_squares, minimize, root
     from micrograd.interop.text import export_text, import_text
@@ -39,7 +40,7 @@ __all__ = [
     "jit", "vmap",
     "check_grad", "detect_anomaly",
     "sparse_jacobian", "sparse_hessian", "minimize", "least_squares", "root", "solvers",
-    "to_torch", "to_jax", "export_c", "export_onnx", "export_text", "import_text",
+    "to_torch", "to_jax", "export_c", "export_library", "export_onnx", "export_text", "import_text",
     "Neuron", "Layer", "MLP", "nn", "optim", "losses", "data", "random", "train", "plots",
     "learn", "draw_dot", "explore", "frames", "watch",
     "MicrogradError", "TraceError", "CompileError", "AnomalyError", "GradientError",
@@ -56,6 +57,7 @@ _LAZY = {
     "to_torch": "interop.torch",
     "to_jax": "interop.jax",
     "export_c": "interop.c",
+    "export_library": "interop.library",
     "export_onnx": "interop.onnx",
     **dict.fromkeys(["export_text", "import_text"], "interop.text"),
     "jit": "compile.jit",

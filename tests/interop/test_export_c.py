@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from micrograd import CompileError, Value, c_text, export_c, grad, jit, math, nn, random
+from micrograd.compile.derivative_tapes import program
 from micrograd.interop import c as exporter
 from micrograd.interop import c_writer
 from micrograd.ops import OPS
@@ -188,8 +189,8 @@ def test_loops_and_choices_stay_loops_and_choices(tmp_path, point):
     swept = passes.adjoint(traced.tape, passes.sources(traced.tape, INPUT, 2))
     text = "#include <math.h>\n#include <string.h>\n"
     text += "int v(const double *, double *);\nint g(const double *, double *, double *);\n"
-    text += exporter._function("v", traced, exporter.lower(traced.tape), None)
-    text += exporter._function("g", traced, exporter.lower(swept), [0, 1])
+    text += exporter._function("v", traced, program(traced.tape, "value", [], None))
+    text += exporter._function("g", traced, program(traced.tape, "gradient", [0, 1], None))
     assert text.count("for (size_t") >= 4 and "else {" in text
     library = build(text, tmp_path)
     want = interpret.run(swept, list(point))
@@ -356,7 +357,7 @@ return %9
 def test_arrays_of_arrays_whose_lengths_are_not_known(tmp_path):
     traced = FromTape(RAGGED)
     traced.outputs = 1
-    body = exporter._function("v", traced, traced.tape, None)
+    body = exporter._function("v", traced, program(traced.tape, "value", [], None))
     text = "#include <math.h>\n#include <stdlib.h>\n#include <string.h>\nint v(const double *, double *);\n"
     library = build(text + c_writer.memory(body) + body, tmp_path)
     for x in (0.25, 3.0, 60.0):

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import c_text
+from micrograd.compile.derivative_tapes import KINDS, Program, program, wanted
 from micrograd.interop.c_writer import Writer, memory
 from micrograd.interop.traced import Traced
 from micrograd.tape import passes
@@ -46,8 +47,14 @@ RESERVED = re.compile(r"_[A-Z_]\w*|mg_\w*|u?int\w*_t|U?INT\w*_(MAX|MIN|C)|(M|FP|
 COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
-def export_c(f: Callable[P, Any], *args: Any, name: str = "f", gradient: bool = True) -> str:
-    """Return one self-contained C99 file that computes f, and its gradient with respect to all numbers in the arguments.
+def export_c(
+    f: Callable[P, Any], *args: Any, name: str = "f", gradient: bool = True, hessian: bool = False, hvp: bool = False,
+    argnums: int | tuple[int, ...] | None = None,
+) -> str:  # fmt: skip
+    """Return one self-contained C99 file that computes f and its gradient.
+
+    With `hessian`, there is also a function for the second derivatives, and with `hvp`, one for their product with a vector.
+    Derivatives are those with respect to all numbers in the arguments, or in the arguments argnums.
 
     The arguments say how many numbers there are and which path through the branches is taken. Captured Values are written as
     the numbers that they are now. The comment at the top of the file shows the call.
@@ -71,17 +78,17 @@ def export_c(f: Callable[P, Any], *args: Any, name: str = "f", gradient: bool = 
     if name in TAKEN or RESERVED.fullmatch(name):
         raise ValueError(f"name={name!r} is a keyword of C, or a name of its library or of this file: give another one")
     traced = Traced(f, args)
-    bodies = [_function(name, traced, lower(traced.tape), None)]
-    heads = [f"int {name}(const double *in, double *out);"]
-    if gradient:
-        bodies.append(_function(f"{name}_gradient", traced, lower(traced.with_gradient()), traced.used()))
-        heads.append(f"int {name}_gradient(const double *in, double *out, double *gradient);")
+    wrt = wanted(traced.arguments, argnums, f)
+    asked = {"value": True, "gradient": gradient and bool(wrt), "hessian": hessian, "hvp": hvp}
+    programs = [program(traced.tape, kind, wrt, f) for kind in KINDS if asked[kind]]
+    bodies = [_function(_name(name, p), traced, p) for p in programs]
+    heads = [f"{_head(_name(name, p), p)};" for p in programs]
     text = "\n".join(bodies)
     helpers = c_text.helpers(text)
     taking = memory(text)
     top = [*(["#include <stdint.h>"] if "uint64_t" in helpers else []), *(["#include <stdlib.h>"] if taking else [])]
     top += ["#include <string.h>", "", *heads, "", *([taking] if taking else []), *([helpers] if helpers else [])]
-    parts = [_comment(name, traced, gradient), "#include <math.h>", *top, text]
+    parts = [_comment(name, traced, programs), "#include <math.h>", *top, text]
     return "\n".join(parts)
 
 
@@ -90,18 +97,34 @@ def lower(tape: Tape) -> Tape:
     return passes.prune(passes.expand(tape, c_text.spells, False, powers=False))
 
 
-def _comment(name: str, traced: Traced, gradient: bool) -> str:
-    n, m = traced.tape.inputs, traced.outputs
+def _name(name: str, what: Program) -> str:
+    return name if what.kind == "value" else f"{name}_{what.kind}"
+
+
+def _head(name: str, what: Program, more: str = "") -> str:
+    reads = [f"const double *{part.name}" for part in what.reads]
+    return f"int {name}({', '.join([*reads, *[f'double *{part.name}' for part in what.writes]])}{more})"
+
+
+def _comment(name: str, traced: Traced, programs: list[Program]) -> str:
+    sizes = {part.name: part.length for p in programs for part in (*p.reads, *p.writes)}
+    arrays = [f"{array}[{max(length, 1)}]" for array, length in sizes.items()]
+    n = sizes.get("gradient", 0) // traced.outputs
+    said = {
+        "gradient": f"  gradient[{n}*i + k] is d out[i] / d {_numbered(programs, traced)}",
+        "hessian": "  hessian[n*j + k], for n numbers to differentiate by",
+        "hvp": "  product is the Hessian times v",
+    }
     lines = [
         f"/* {_in_a_comment(traced.name)}, written by micrograd.export_c. Compile with: cc -std=c99 -O2 {name}.c -lm",
         "",
         f"   Arguments, in this order: {_in_a_comment(written(traced.arguments))}",
         "",
-        f"       double in[{max(n, 1)}], out[{m}]" + (f", gradient[{max(n * m, 1)}];" if gradient else ";"),
-        f"       {name}(in, out);",
+        f"       double {', '.join(arrays)};",
     ]
-    if gradient:
-        lines.append(f"       {name}_gradient(in, out, gradient);  gradient[{n}*i + k] is d out[i] / d in[k]")
+    for p in programs:
+        call = ", ".join(part.name for part in (*p.reads, *p.writes))
+        lines.append(f"       {_name(name, p)}({call});{said.get(p.kind, '')}")
     lines += [
         "",
         "   Each returns 0; or 1 where the numbers take another path through a branch than the one written here, or 2 where",
@@ -110,38 +133,45 @@ def _comment(name: str, traced: Traced, gradient: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _numbered(programs: list[Program], traced: Traced) -> str:
+    """What the k-th number to differentiate by is called."""
+    width = next((p.writes[1].length // traced.outputs for p in programs if p.kind == "gradient"), 0)
+    return "in[k]" if width == traced.tape.inputs else "the k-th number of argnums"
+
+
 def _in_a_comment(text: str) -> str:
     """A text without what begins, ends or continues a comment of C: names and keys may have any characters."""
     plain = re.sub(r"\*(?=/)|/(?=\*)", r"\g<0> ", text.replace("??/", "?? /"))
     return plain.encode("ascii", "backslashreplace").decode() if plain.isprintable() else ascii(plain)
 
 
-def _function(name: str, traced: Traced, tape: Tape, used: list[int] | None) -> str:
+def _function(name: str, traced: Traced, what: Program) -> str:
     """The text of one function; one that takes memory is called by another one, which gives it back."""
-    more, given = ("", "") if used is None else (", double *gradient", ", gradient")
+    tape = lower(what.tape)
     writer = Writer(traced.params)
-    names = writer.tape(tape, [f"in[{k}]" for k in range(tape.inputs)], [NUMBER] * tape.inputs, "v", 1)
+    inputs = [f"{part.name}[{k}]" for part in what.reads for k in range(part.length)]
+    names = writer.tape(tape, inputs, [NUMBER] * tape.inputs, "v", 1)
     lines = [*writer.top, *writer.lines]
     for how, a, b, went in tape.guards:
         test = f"{names[a]} {COMPARE[how]} {names[b]}"
         lines.append(f"    if ({'!' if went else ''}({test})) return 1;")
-    results = [names[o] for o in tape.outputs]
-    m, n = traced.outputs, traced.tape.inputs
-    lines += [f"    out[{i}] = {x};" for i, x in enumerate(results[:m])]
-    if used is not None:
-        if len(used) < n:
-            lines.append(f"    memset(gradient, 0, {max(n * m, 1)} * sizeof *gradient);")
-        for at, x in enumerate(results[m:]):
-            row, column = divmod(at, len(used))
-            lines.append(f"    gradient[{n * row + used[column]}] = {x};")
-    if "in[" not in "\n".join(lines):
-        lines.insert(0, "    (void)in;")
-    if used is not None and "gradient[" not in "\n".join(lines):
-        lines.insert(0, "    (void)gradient;")
-    head = f"int {name}(const double *in, double *out{more}) {{"
+    results = iter([names[o] for o in tape.outputs])
+    for part in what.writes:
+        texts = [next(results) for _ in range(part.length)]
+        skipped = ZERO if part.name != "out" and texts.count(ZERO) else None  # derivatives that are zero, all at once
+        if skipped:
+            lines.append(f"    memset({part.name}, 0, {part.length} * sizeof *{part.name});")
+        lines += [f"    {part.name}[{k}] = {x};" for k, x in enumerate(texts) if x != skipped]
+    for part in what.reads:
+        if not re.search(rf"\b{part.name}\[", "\n".join(lines)):
+            lines.insert(0, f"    (void){part.name};")
     if not writer.memory:
-        return "\n".join([head, *lines, "    return 0;", "}", ""])
-    inner = f"static int {name}_within(const double *in, double *out{more}, mg_block **all) {{"
-    call = f"    const int code = {name}_within(in, out{given}, &all);"
-    outer = [head, "    mg_block *all = NULL;", call, "    return mg_release(all, code);", "}", ""]
+        return "\n".join([f"{_head(name, what)} {{", *lines, "    return 0;", "}", ""])
+    call = ", ".join(part.name for part in (*what.reads, *what.writes))
+    inner = f"static {_head(f'{name}_within', what, ', mg_block **all')} {{"
+    outer = [f"{_head(name, what)} {{", "    mg_block *all = NULL;"]
+    outer += [f"    const int code = {name}_within({call}, &all);", "    return mg_release(all, code);", "}", ""]
     return "\n".join([inner, *lines, "    return 0;", "}", "", *outer])
+
+
+ZERO = c_text.literal(0.0)

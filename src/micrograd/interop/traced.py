@@ -9,8 +9,7 @@ from typing import Any
 from micrograd.compile.jit import Jit
 from micrograd.compile.options import Options
 from micrograd.errors import CompileError
-from micrograd.tape import passes
-from micrograd.tape.tape import INPUT, Tape
+from micrograd.tape.tape import Tape
 from micrograd.tree import NUMBER, Shape, name_of
 
 
@@ -41,15 +40,6 @@ class Traced:
     def scalar(self) -> bool:
         """Whether the result is one number."""
         return self.result == NUMBER
-
-    def with_gradient(self) -> Tape:
-        """The tape that returns the results, and behind them the derivative of each by all inputs, one row for each result."""
-        places = passes.sources(self.tape, INPUT, self.tape.inputs)
-        return passes.adjoint(self.tape, [p for p in places if p is not None])
-
-    def used(self) -> list[int]:
-        """The numbers of the inputs that the tape reads; the derivatives by all others are zero."""
-        return [k for k, p in enumerate(passes.sources(self.tape, INPUT, self.tape.inputs)) if p is not None]
 
 
 def _one_by_one(f: Callable[..., Any], args: tuple[Any, ...]) -> None:
