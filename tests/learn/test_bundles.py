@@ -10,7 +10,7 @@ import pytest
 from learn.in_node import NODE, needs_node
 from micrograd.learn import page
 
-BUNDLES = ("MODULES", "WATCH", "BENCH", "COURSE", "CONSOLE", "HOME", "CLASS")
+BUNDLES = ("MODULES", "WATCH", "BENCH", "COURSE", "CONSOLE", "HOME", "CLASS", "RUN")
 
 
 @needs_node

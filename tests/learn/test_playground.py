@@ -288,7 +288,8 @@ def test_own_points_are_drawn_pasted_and_kept_in_the_link(visit: Visit, play_fil
     one.fill("textarea", "1,2,red\n3,4,blue\n2,2,green")
     one.click("[data-do='csv']")
     assert one.evaluate("theatre.training.scene.classes") == [0, 1, 2]
-    one.wait_for_function("location.hash.includes('own=')")
+    rows = "theatre.playground.setting.own.map((row) => row.join(',')).join(';')"
+    one.wait_for_function(f"new URLSearchParams(location.hash.slice(1)).get('own') === {rows}")
     other = visit(play_file.as_uri() + one.evaluate("location.hash"))
     assert other.evaluate(STATE)["points"] == one.evaluate(STATE)["points"]
     other.locator(".dot").nth(1).focus()

@@ -63,7 +63,8 @@ def test_every_entry_is_used() -> None:
     dynamic = ("presets.", "quizzes.", "ideas.", "numbers.", "spoken.ops.", "terminal.kinds.", "tabs.", "keys.",
                "terminal.order_columns", "frames.", "orders.", "labs.", "theatre.scenes.", "theatre.tell_", "theatre.phase_",
                "theatre.point_about_", "theatre.key_", "course.kinds.", "course.skills.", "course.links.",
-               "course.pictures.", "home.", "class.", "console.", "theatre.playground.")  # fmt: skip
+               "course.pictures.", "home.", "class.", "console.", "theatre.playground.",
+               "theatre.transformer.")  # fmt: skip
     for key in ENGLISH:
         name = key.rsplit(".", 1)[-1]
         assert (

@@ -41,8 +41,9 @@ THEATRE = (
     "opened",
     "theatre",
 )  # after STAGE
-PLAYGROUND = ("formula", "datasets", "blueprint", "playground")
+PLAYGROUND = ("formula", "datasets", "blueprint", "playground", "gpt", "transformer")
 WATCH = (*STAGE, *THEATRE, *PLAYGROUND, "help", "watch")
+RUN = (*STAGE, *THEATRE, "help", "watch")  # a run of one's own, without what the learner can set up
 EDITOR = ("codemirror", "editor")  # codemirror.js is bundled by `make editor`, and small already
 BENCH = (*EDITOR, *STAGE, "progress", "python", "bench-file", "bench")
 CLASS = ("special", "ops", "numbers", "texts", "dom", "bench-file", "classroom")

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from micrograd.data import names
 from micrograd.errors import MicrogradError
 from micrograd.learn import audience, page, texts
 from micrograd.learn.record import Record
@@ -96,7 +97,7 @@ class Theatre(SavedPage):
             scenes = [{**self.scene, **ran}, *scenes]
         words = {key: entry for key, entry in texts.current().items() if key in WORDS}
         play = {"scenes": scenes, "first": scenes[0]["key"], "texts": words, "ideas": texts.lesson()["ideas"]}
-        return play | ({"optimizers": rules()} if self._scenes else {})
+        return play | ({"optimizers": rules(), "names": names()} if self._scenes else {})
 
     def page(self, live: str = "") -> str:
         """The whole page; `live` is where the local server sends the steps."""
@@ -104,9 +105,9 @@ class Theatre(SavedPage):
         if live:  # the steps come by themselves
             play["scenes"][0].pop("record", None)
             play["live"] = live
-        script = page.module(used(play["scenes"]) | PLAYGROUND, page.WATCH).replace(
-            "export default{render};\n", page._START
-        )
+        ops = used(play["scenes"])
+        bundle = (ops | PLAYGROUND, page.WATCH) if self._scenes else (ops, page.RUN)
+        script = page.module(*bundle).replace("export default{render};\n", page._START)
         title = f"micrograd watch · {play['scenes'][0]['title'] or 'moons'}"
         return page.document(play, script, page.style("page", "theatre"), title, "'self'" if live else "'none'")
 

@@ -3,6 +3,7 @@ import { button, h } from "./dom.js";
 import { listenToKeys } from "./help.js";
 import { decodeSetting, encodeSetting } from "./blueprint.js";
 import { createPlayground } from "./playground.js";
+import { createTransformer } from "./transformer.js";
 import { createTheatre } from "./theatre.js";
 import { t, text, useTexts } from "./texts.js";
 
@@ -40,13 +41,31 @@ function dress(root, play, whole) {
   );
   const playground = play.optimizers && ((ears) => createPlayground(play.optimizers, ears));
   const theatre = createTheatre(body, { ...play, playground, parameters: (k) => ask(k) });
+  const letters_ = play.names && createTransformer(play.names, { onChange: () => theatre.redraw() });
+  const rooms = letters_ && ["networks", "letters"].map((name) => button(t(`theatre.transformer.${name}`), () => enter(name),
+    { class: "small", "data-room": name, "aria-pressed": String(name === "networks") }));
+  /** The other half of the theatre. @param {string} name */
+  function enter(name) {
+    theatre.pause();
+    letters_.pause();
+    theatre.el.hidden = name !== "networks";
+    letters_.el.hidden = name === "networks";
+    rooms.forEach((one) => one.setAttribute("aria-pressed", String(one.dataset.room === name)));
+    if (name === "networks") theatre.redraw();
+    else letters_.draw();
+  }
+  if (letters_) {
+    letters_.el.hidden = true;
+    body.append(letters_.el);
+    root.querySelector(".brand").after(h("span", { class: "rooms", role: "group", "aria-label": t("theatre.transformer.rooms") }, rooms));
+  }
   let ask = (k) => {};
   const { acts } = theatre,
     row = (keys, shown, does, action) => ({ keys, shown, does, action });
   const table = [
-    row(["ArrowRight", "n"], "→  n", t("theatre.step"), acts.step),
+    row(["ArrowRight", "n"], "→  n", t("theatre.step"), () => theatre.el.hidden || acts.step()),
     row(["ArrowLeft", "p"], "←  p", t("theatre.back"), acts.back),
-    row([" "], t("page.space"), t("theatre.play"), acts.play),
+    row([" "], t("page.space"), t("theatre.play"), () => theatre.el.hidden || acts.play()),
     row(["f"], "f", t("theatre.forward"), acts.forward),
     row(["b"], "b", t("theatre.backward"), acts.backward),
     row(["u"], "u", t("theatre.update"), acts.update),
@@ -76,6 +95,8 @@ function dress(root, play, whole) {
   scheme.addEventListener("change", redraw);
   return {
     theatre,
+    letters: letters_,
+    enter: letters_ && enter,
     told,
     onAsk: (f) => {
       ask = f;
@@ -92,8 +113,8 @@ function dress(root, play, whole) {
 export function start(play) {
   const root = h("div", { class: "mg whole playhouse" });
   /** @type {any} */ (document.getElementById("micrograd")).append(root);
-  const { theatre, told, onAsk } = dress(root, play, true);
-  if (play.optimizers) keepInAddress(theatre);
+  const { theatre, told, onAsk, letters, enter } = dress(root, play, true);
+  if (play.optimizers) keepInAddress(theatre, letters, enter);
   if (!play.live) return;
   told.textContent = t("theatre.live_from");
   const source = new EventSource(play.live);
@@ -117,11 +138,22 @@ export function start(play) {
 }
 
 /** The playground stands in the address: a link opens the same network on the same points, trained for as many steps.
- * @param {any} theatre */
-function keepInAddress(theatre) {
+ * @param {any} theatre @param {any} letters @param {(name: string) => void} enter */
+function keepInAddress(theatre, letters, enter) {
   let timer = 0, written = "";
   const take = () => {
     if (location.hash === written) return;
+    if (location.hash.startsWith("#transformer")) {
+      const pairs = new URLSearchParams(location.hash.slice(12)), real = (key, low, high, usual) => {
+        const x = Number(pairs.get(key) ?? NaN);
+        return Number.isFinite(x) ? Math.max(low, Math.min(high, x)) : usual;
+      };
+      enter("letters");
+      letters.load({ seed: Math.floor(real("seed", 0, 1e6, 1)), rate: real("rate", 1e-4, 0.1, 0.01),
+        temperature: real("temperature", 0.1, 2, 0.7), read: (pairs.get("read") ?? "emma").slice(0, 15),
+        step: Math.floor(real("step", 0, 1e5, 0)) });
+      return;
+    }
     const setting = decodeSetting(location.hash);
     if (!setting) return void (location.hash.length > 1 && theatre.show({ scene: location.hash.slice(1) }));
     const step = Number(new URLSearchParams(location.hash.slice(1)).get("step") ?? 0);
@@ -131,7 +163,8 @@ function keepInAddress(theatre) {
   };
   const write = () => {
     const { scene, step } = theatre.state();
-    const found = scene === "playground" ? `${encodeSetting(theatre.playground.setting)}${step ? `&step=${step}` : ""}` : scene;
+    const { step: made, of, ...shown } = letters.state;
+    const found = !letters.el.hidden ? `transformer&${new URLSearchParams({ ...shown, step: String(made) })}` : scene === "playground" ? `${encodeSetting(theatre.playground.setting)}${step ? `&step=${step}` : ""}` : scene;
     written = `#${found}`;
     try {
       history.replaceState(null, "", written);
