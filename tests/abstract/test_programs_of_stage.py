@@ -55,7 +55,6 @@ REFUSED = {
     "rolled.captured_parameter": "a Value from outside of the function is used",
     "long_loops.swing": "a value may be one of more than 12 things",
     "realistic.quick_sort": "the items of a list whose length is not known are needed one by one",
-    "realistic.stack_machine": "a value may be one of more than 12 things",
     "realistic.dispatch_table": "fromkeys() is called, which is not followed",
     "realistic.itertools_pairs": "count() is called, which is not followed",
     "realistic.sets_and_slices": "an operator of sets whose items differ",

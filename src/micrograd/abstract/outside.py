@@ -133,10 +133,10 @@ class Outside(Builtins):
         self.guard("missing", space, name, _MISSING)
 
     def guard(self, how: str, owner: Any, name: Any, value: Any) -> None:
-        """Write down what was read."""
-        key = how, id(owner), name
-        if key not in self.guards:
-            self.guards[key] = Guard(how, owner, name, value)
+        """Write down what was read. Raise Changed where it was read before, and was something else: a thread has changed it."""
+        found = self.guards.setdefault((how, id(owner), name), Guard(how, owner, name, value))
+        if not _same(found.value, value):
+            raise Changed
 
     def read_from_outside(self, how: str, owner: Any, name: Any, x: Any) -> Value:
         if not _is_standard(owner, how):
@@ -198,25 +198,28 @@ class Outside(Builtins):
     def _imported(self, x: Any) -> Ref:
         ref = self.place_outside(x)
         self.show_everywhere(ref.location, Cell(("list", list), ()))  # it may contain itself
-        self.guard("contents", x, "", contents(x))
-        self.show_everywhere(ref.location, self._cell_of(x))
+        found = contents(x)  # read once: another thread may change it at any moment
+        self.guard("contents", x, "", found)
+        self.show_everywhere(ref.location, self._cell_of(x, found))
         return ref
 
-    def _cell_of(self, x: Any) -> Cell:
-        if isinstance(x, dict):
-            return Cell(("dict", tuple(x), type(x)), [self.constant(y) for y in x.values()])
+    def _cell_of(self, x: Any, found: Any) -> Cell:
+        """Return the cell of an object that had these contents."""
         if isinstance(x, set | frozenset):
-            return Cell(("set", tuple(x)), [TRUE] * len(x))
+            return Cell(("set", found), [TRUE] * len(found))
         if isinstance(x, list | collections.deque):
             if getattr(x, "maxlen", None) is not None:
                 raise Refused("a deque with a maximal length")
-            return Cell(("list", type(x)), [self.constant(y) for y in x])
+            return Cell(("list", type(x)), list(map(self.constant, found)))
         if type(x).__module__ == "numpy":
             if x.dtype.kind not in "fiub":
                 raise Refused(f"a NumPy array of {x.dtype}")
-            items = [x[i] if x.ndim > 1 else x[i].item() for i in range(len(x))]
-            return Cell(("list", type(x)), [self.constant(y) for y in items])
-        return Cell(("object", type(x), tuple(vars(x))), [self.constant(y) for y in vars(x).values()])
+            dtype, shape, data = found
+            held = sys.modules["numpy"].frombuffer(data, dtype).reshape(shape)
+            items = list(held) if held.ndim > 1 else held.tolist()
+            return Cell(("list", type(x)), list(map(self.constant, items)))
+        keys, values = tuple(key for key, _ in found), [self.constant(y) for _, y in found]
+        return Cell(("dict", keys, type(x)) if isinstance(x, dict) else ("object", type(x), keys), values)
 
     def frame_from_outside(self, function: types.FunctionType) -> int | None:
         """Return the frame with the variables that a function object takes from functions around it."""
