@@ -27,7 +27,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help site editor demo test test-slow test-core test-parallel test-dist test-pyodide test-lowest test-newest dist dist-pure wheels docs docs-links lint bench bench-eager bench-gpu bench-gradbench corpus accuracy orders fuzz fuzz-loaders mutants trust faults sanitize sanitize-threads windows ops setup clean
+.PHONY: help site editor demo test test-slow test-core test-parallel test-dist test-pyodide test-lowest test-newest dist dist-pure wheels docs docs-links lint bench bench-eager bench-gpu bench-gradbench corpus corpus-part accuracy orders fuzz fuzz-loaders mutants trust faults sanitize sanitize-threads windows ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -124,6 +124,9 @@ bench-gradbench: $(DEV) $(ENGINE)  ## time GradBench's evals beside hand-written
 
 corpus: $(ENGINE) $(CORPUS)/.ready  ## run the programs of other packages in every way, and count what is right: make corpus PARTS="doctests nist"
 	PYTHONPATH=src $(CORPUS)/bin/python -m corpus $(PARTS)
+
+corpus-part: $(ENGINE) $(CORPUS)/.ready  ## a part of the corpus, in under three minutes
+	PYTHONPATH=src $(CORPUS)/bin/python -m corpus programs doctests cutest --every 15 --seconds 60 --budget 100
 
 fuzz: $(DEV) $(ENGINE)  ## run random programs in every way and compare: make fuzz PROGRAMS=1000 SEED=0
 	$(BIN)/python -m fuzz --seed $(SEED) --count $(PROGRAMS)

@@ -7,14 +7,16 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
-from corpus import cutest, doctests, fpcore, nist, run
+from corpus import cutest, doctests, fpcore, nist, programs, run
 
 Part = Callable[[argparse.Namespace], list[tuple[str, list[run.Result]]]]
 
 
 PARTS: dict[str, Part] = {
     "doctests": doctests.results,
+    "programs": programs.results,
     "nist": nist.results,
     "cutest": cutest.results,
     "fpcore": fpcore.results,
@@ -34,7 +36,10 @@ def main() -> int:
     parser.add_argument("--save", metavar="FILE", help="write what is not right as JSON lines")
     parser.add_argument("--nist", metavar="DIR", help="the folder NIST_STRD of lmfit's source distribution")
     parser.add_argument("--fpcore", metavar="DIR", nargs="*", default=[], help="folders with .fpcore files")
+    parser.add_argument("--budget", type=float, metavar="SECONDS", help="begin nothing after so many seconds")
+    parser.add_argument("--record", action="store_true", help="keep the counts in build/corpus.json, for docs/trust.md")
     args = parser.parse_args()
+    args.until = None if args.budget is None else time.monotonic() + args.budget
     unknown = set(args.parts) - set(PARTS)
     if unknown:
         parser.error(f"there is no part {', '.join(sorted(unknown))}: choose among {', '.join(PARTS)}")
@@ -46,6 +51,10 @@ def main() -> int:
     print(f"{time.perf_counter() - start:,.0f} s")
     if args.save:
         run.save(args.save, rows)
+    if args.record:
+        words = ["python -m corpus", *args.parts, *(f"--every {args.every}" for _ in range(args.every > 1))]
+        words += ["--eager"] * args.eager + ["--order 2"] * (args.order > 1)
+        run.record(Path("build/corpus.json"), rows, " ".join(words))
     return int(any(result.kind == "wrong" for result in everything))
 
 

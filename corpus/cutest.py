@@ -188,5 +188,5 @@ def some(first: int, step: int) -> list[Result]:
 def results(args: argparse.Namespace) -> list[tuple[str, list[Result]]]:
     """Return the outcome of each element function."""
     step = 16 * args.every
-    parts = in_processes([(k, step) for k in range(0, step, args.every)], some, args.processes)
+    parts = in_processes([(k, step) for k in range(0, step, args.every)], some, args.processes, args.until)
     return [("CUTEst's element functions", [r for part in parts for r in part])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import signal
 import time
@@ -10,8 +11,9 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, wait
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from micrograd.testing import check
@@ -23,6 +25,12 @@ EAGER = ("eager value", "eager gradient", "second derivative")
 STEPS = {
     "pygeomag.format.decimal_degrees_to_degrees_minutes": "rounds to 12 digits by math.floor",
     "pygeomag.format.decimal_degrees_to_degrees_minutes_seconds": "rounds to 12 digits by math.floor",
+    "hsluv_to_rgb": "rounds to 10 digits",
+    "hpluv_to_rgb": "rounds to 10 digits",
+    "rgb_to_hsluv": "rounds to 10 digits",
+    "rgb_to_hpluv": "rounds to 10 digits",
+    "rgb_to_lch": "rounds to 10 digits",
+    "rgb_to_xyz": "rounds to 10 digits",
 }
 
 
@@ -103,13 +111,32 @@ def save(path: str, rows: Iterable[tuple[str, Sequence[Result]]]) -> None:
                     file.write(json.dumps({"part": title, **result._asdict()}) + "\n")
 
 
-def in_processes(jobs: Sequence[tuple[Any, ...]], work: Any, processes: int) -> list[Any]:
+def in_processes(jobs: Sequence[tuple[Any, ...]], work: Any, processes: int, until: float | None = None) -> list[Any]:
     """Return the results of some jobs, which run in processes of their own, in order.
 
-    A worker that dies raises here (BrokenProcessPool). Workers do not import `__main__`, so `work` must not stand there.
+    A worker that dies raises here (BrokenProcessPool). Workers do not import `__main__`, so `work` must not stand there. Jobs
+    that have not begun at the time `until` (of time.monotonic) are left out.
     """
+    late = math.inf if until is None else until
     if processes < 2:
-        return [work(*job) for job in jobs]
+        return [work(*job) for job in jobs if time.monotonic() < late]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        return [future.result() for future in [pool.submit(work, *job) for job in jobs]]
+        futures = [pool.submit(work, *job) for job in jobs]
+        if until is not None:
+            wait(futures, max(0.0, until - time.monotonic()))
+            futures = [future for future in futures if not future.cancel()]
+        return [future.result() for future in futures]
+
+
+def record(path: Path, rows: Iterable[tuple[str, Sequence[Result]]], command: str) -> None:
+    """Keep the counts of each group with the command and the date, over what the file has of other groups."""
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for title, results in rows:
+        counts = Counter(result.kind for result in results)
+        kept[title] = {
+            "calls": len(results), **{kind: counts[kind] for kind in KINDS}, "command": command,
+            "date": time.strftime("%Y-%m-%d"), "theirs": sorted(r.name for r in results if r.way == "theirs is wrong"),
+        }  # fmt: skip
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

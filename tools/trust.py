@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = ROOT / "tools" / "trust_counts.json"
@@ -40,6 +41,8 @@ PROMISES: list[tuple[str, str]] = [  # the promise, and "file::part of a test's 
     ("A first call takes a bounded time longer than plain Python: the search for a tape of all paths ends, and rows whose paths do not pay are run in plain Python, with one warning that names the line.", "tests/compile/test_first_calls_end.py::test_rows_of_many_paths_are_run_plainly_when_compiling_does_not_pay"),
     ("No result leaves before its guard holds: the first call returns what its own branch returns, be it numbers, constants, texts or containers.", "tests/compile/test_first_calls.py::test_the_first_call_returns_what_its_own_arm_returns"),
     ("The fuzzer notices a first call that returns what another branch returns.", "tests/contract/test_fuzz.py::test_a_first_call_that_does_not_look_at_its_guards_is_found"),
+    ("Functions of `scipy.special` agree with mpmath, values and slopes, in their tails too; SciPy's distributions run on Values in every mode.", "tests/interop/test_scipy_functions.py::test_value_and_slope_agree_with_mpmath"),
+    ("Small-array NumPy code runs as it is in `grad`, `jit` and `vmap`, or is refused by name.", "tests/contract/test_plain_arrays.py::test_a_program_runs_as_it_is"),
     ("Where a function catches an error of arithmetic, as of `x / 0`, it goes on in compiled code as it does with plain numbers.", "tests/compile/test_errors_of_arithmetic.py::test_"),
     ("Arguments in lists, dicts, objects and arrays, and by name, give the same results as plain Python, however they are arranged in later calls.", "tests/compile/test_layouts.py::test_arguments_that_lie_otherwise_are_answered_rightly"),
     ("A choice that depends on the text of a number is refused in a compiled function.", "tests/contract/test_footguns.py::test_the_text_of_a_number_decides"),
@@ -220,6 +223,16 @@ All of the following defects are fixed.
 """
 
 
+CORPUS = """`make corpus` installs other packages at pinned versions, finds functions with inputs, and runs each as it is with
+`micrograd.testing.check`: in `grad`, and unless the command says `--eager`, compiled and over rows too. Values are compared with plain
+floats to the bit, gradients with finite differences, with derivatives that were written by hand, or in 80 digits. *Kink*: differences do
+not settle, at a tie, a step or the end of a domain. *Refused*: an error that names the line; most are compiled splines and quadrature of
+SciPy, and classes derived from `float`. *Slow*: over the limit of time in all ways together. A part runs in CI (`make corpus-part`).
+"""
+THEIRS = """Of {count} of CUTEst's element functions in Python, finite differences agree with micrograd and not with the derivative that was
+written by hand: {names}. `--save FILE` writes both."""
+
+
 def missing() -> list[str]:
     """The promises whose test is not there."""
     found = []
@@ -234,12 +247,12 @@ def missing() -> list[str]:
 def counts() -> dict[str, dict[str, object]]:
     """The last counts: those that are kept, and over them what was run since."""
     kept: dict[str, dict[str, object]] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
-    for name in ("fuzz", "fuzz-loaders", "guided", "mutants", "faults"):
+    for name in ("fuzz", "fuzz-loaders", "guided", "mutants", "faults", "corpus"):
         path = ROOT / "build" / f"{name}.json"
         if not path.exists():
             continue
         new = json.loads(path.read_text())
-        if name == "mutants":
+        if name in ("mutants", "corpus"):
             kept[name] = {**kept.get(name, {}), **new}
         elif name != "fuzz" or new["programs"] >= 1000:  # a few programs are a look at one of them, and no run
             kept[name] = new
@@ -265,6 +278,25 @@ def mutants_table(kept: dict[str, dict[str, object]]) -> str:
     for file, (tried, of, reasons, lived) in mutants(kept).items():
         died = tried - reasons - lived
         lines.append(f"| `{file}` | {tried} | {of} | {died} ({100 * died / tried:.0f} %) | {reasons} | {lived} |")
+    return "\n".join(lines) + "\n"
+
+
+def corpus_table(kept: dict[str, dict[str, object]]) -> str:
+    """The section on programs of other packages: what became of their calls."""
+    groups: dict[str, dict[str, Any]] = kept.get("corpus", {})  # type: ignore[assignment]
+    if not groups:
+        return ""
+    lines = ["## Programs that nobody here wrote", "", CORPUS]
+    lines += [
+        "| | calls | right | kink | refused | slow | wrong | command | date |",
+        "| --- | --: | --: | --: | --: | --: | --: | --- | --- |",
+    ]
+    for title, g in groups.items():
+        numbers = [f"{g[key]:,}" for key in ("calls", "right", "kink", "refused", "slow", "wrong")]
+        lines.append(f"| {title} | {' | '.join(numbers)} | `{g['command']}` | {g['date']} |")
+    wrong = [name for g in groups.values() for name in g["theirs"]]
+    if wrong:
+        lines += ["", THEIRS.format(count=len(wrong), names=", ".join(f"`{name}`" for name in wrong))]
     return "\n".join(lines) + "\n"
 
 
@@ -307,7 +339,7 @@ def main() -> int:
     COUNTS.write_text(json.dumps(kept, indent=1) + "\n")
     lines = [HEAD, *(f"| {p} | `{t.split('::')[0]}` ({t.split('::')[1]}) |\n" for p, t in PROMISES), MIDDLE]
     lines += [f"| {' | '.join(row)} |\n" for row in rows(kept)]
-    foot = FOOT.replace("MUTANTS_TABLE\n", mutants_table(kept) + "\n")
+    foot = FOOT.replace("MUTANTS_TABLE\n", mutants_table(kept) + "\n" + corpus_table(kept))
     PAGE.write_text("".join([*lines, foot]), encoding="utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)}")
     return 0

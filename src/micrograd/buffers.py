@@ -174,8 +174,12 @@ def _refuse(name: str) -> None:
     raise TypeError(ONLY_NUMBERS.format(name=name).format(calling_lines()))
 
 
+made = 0  # how many arrays of this class there were: testing.check asks, since BLAS rounds in its own way
+
+
 def carrying(x: Any) -> Any:
     """An array of objects as one that carries Values, if it holds numbers and Values alone; all else as it is."""
+    global made
     if type(x) is not np.ndarray or x.dtype.kind != "O":
         return x
     for k, item in enumerate(x.flat):
@@ -183,6 +187,7 @@ def carrying(x: Any) -> Any:
             x.flat[k] = np.float64(item)
         elif not isinstance(item, (Value, np.floating)):
             return x
+    made += 1
     return x.view(ValueArray)
 
 

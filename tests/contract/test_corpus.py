@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
 import types
@@ -153,3 +154,37 @@ def _slow_for_values(x):
 def test_every_requirement_has_a_version():
     lines = (ROOT / "corpus/requirements.txt").read_text(encoding="utf-8").splitlines()
     assert all("==" in line for line in lines if line and not line.startswith("#"))
+
+
+def test_jobs_run_in_processes_and_late_ones_are_left_out():
+    assert run.in_processes([(4.0,), (9.0,)], math.sqrt, 2) == [2.0, 3.0]
+    assert run.in_processes([(4.0,), (9.0,)], math.sqrt, 1, until=0.0) == []
+    assert len(run.in_processes([(4.0,)] * 50, math.sqrt, 2, until=0.0)) < 50
+    with pytest.raises(ValueError, match=r"domain|nonnegative"):
+        run.in_processes([(-1.0,)], math.sqrt, 2)
+
+
+def test_every_part_can_be_run_by_a_worker():
+    from corpus import cutest, programs
+
+    for work in (doctests.some, cutest.some, programs.some):
+        assert work.__module__ != "__main__" and getattr(sys.modules[work.__module__], "some") is work  # noqa: B009
+
+
+def test_counts_are_kept_by_group(tmp_path):
+    file = tmp_path / "corpus.json"
+    right = run.Result("f", "right", "", "", 0.1)
+    run.record(file, [("one", [right, right]), ("two", [run.Result("g", "right", "theirs is wrong", "x", 0.1)])], "a")
+    run.record(file, [("one", [right, run.Result("h", "wrong", "jit value", "x", 0.1)])], "b")
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    assert (kept["one"]["calls"], kept["one"]["wrong"], kept["one"]["command"]) == (2, 1, "b")
+    assert (kept["two"]["right"], kept["two"]["theirs"]) == (1, ["g"])
+
+
+def test_programs_of_other_packages_are_called_as_users_call_them():
+    from corpus import programs
+
+    verification = programs._verification(
+        "5 xx\n 0.0 1.0 2.0 3.0 4.0 5.0 6.0\n 360.0 7.0 8.0 9.0 0.1 0.2 0.3 2000 1 1\n6 xx\n"
+    )
+    assert verification == {"5": [(0.0, [1.0, 2.0, 3.0]), (360.0, [7.0, 8.0, 9.0])], "6": []}

@@ -217,12 +217,40 @@ static PyObject *module_extend(PyObject *module, PyObject *args) {
 static vectorcallfunc float_original;
 static PyObject *passed_on; /* whom to ask: tape/kinds.py */
 
+static PyObject *float_of_value(PyObject *type, PyObject *value) { /* NULL without an error where it is to be a number */
+    PyObject *ask = Py_NewRef(passed_on), *found = PyObject_CallOneArg(ask, value);
+    Py_DECREF(ask);
+    (void)type;
+    if (found == Py_None) Py_CLEAR(found);
+    return found;
+}
+
+/* float(x) of an object whose class has a __float__ in Python, which may return the Value that it holds */
+static PyObject *float_of_object(PyObject *type, PyObject *x) {
+    PyObject *held = Py_TYPE(x)->tp_as_number->nb_float(x), *found;
+    if (held == NULL) return NULL;
+    if (is_value(held)) {
+        found = float_of_value(type, held);
+        if (found == NULL && !PyErr_Occurred()) found = float_original(type, &held, 1, NULL);
+    } else if (PyFloat_Check(held)) {
+        found = float_original(type, &held, 1, NULL);
+    } else {
+        found = PyErr_Format(PyExc_TypeError, "%.50s.__float__ returned non-float (type %.50s)", type_name(x), type_name(held));
+    }
+    Py_DECREF(held);
+    return found;
+}
+
 static PyObject *float_call(PyObject *type, PyObject *const *args, size_t nargsf, PyObject *names) {
-    if (PyVectorcall_NARGS(nargsf) == 1 && names == NULL && tracing() && passed_on != NULL && is_value(args[0])) {
-        PyObject *ask = Py_NewRef(passed_on), *found = PyObject_CallOneArg(ask, args[0]);
-        Py_DECREF(ask);
-        if (found != Py_None) return found; /* NULL is an error */
-        Py_DECREF(found);
+    if (PyVectorcall_NARGS(nargsf) == 1 && names == NULL && tracing() && passed_on != NULL) {
+        PyObject *x = args[0];
+        if (is_value(x)) {
+            PyObject *found = float_of_value(type, x);
+            if (found != NULL || PyErr_Occurred()) return found;
+        } else if (!PyFloat_Check(x) && PyType_HasFeature(Py_TYPE(x), Py_TPFLAGS_HEAPTYPE) && Py_TYPE(x)->tp_as_number != NULL &&
+                   Py_TYPE(x)->tp_as_number->nb_float != NULL) {
+            return float_of_object(type, x);
+        }
     }
     return float_original(type, args, nargsf, names);
 }
