@@ -143,6 +143,55 @@ class _Problem:
         return self.f(self.arranged(x), *self.args, **self.kwargs)
 
 
+def _with_jacobians(optimize: Any, problem: _Problem, constraints: Any) -> Any:
+    """SciPy's constraints, with compiled functions and Jacobians where they have none."""
+    if not isinstance(constraints, (list, tuple)):
+        return _with_jacobian(optimize, problem, constraints)
+    return [_with_jacobian(optimize, problem, each) for each in constraints]
+
+
+def _with_jacobian(optimize: Any, problem: _Problem, constraint: Any) -> Any:
+    if isinstance(constraint, dict) and callable(constraint.get("fun")) and constraint.get("jac") is None:
+        args = constraint.get("args", ())
+        found = _value_and_jacobian(problem, constraint["fun"], args if isinstance(args, tuple) else (args,))
+        return constraint if found is None else {**constraint, "fun": found[0], "jac": found[1]}
+    if isinstance(constraint, optimize.NonlinearConstraint) and isinstance(constraint.jac, str):
+        found = _value_and_jacobian(problem, constraint.fun, ())
+        if found is not None:
+            same = {name: getattr(constraint, name) for name in ("lb", "ub", "hess", "keep_feasible")}
+            return optimize.NonlinearConstraint(found[0], jac=found[1], **same)
+    return constraint
+
+
+def _value_and_jacobian(
+    problem: _Problem, f: Callable[..., Any], args: tuple[Any, ...]
+) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
+    """The function of a constraint and its Jacobian, which one call of a kernel computes; None where it cannot be compiled."""
+    kernel = kept(f, "value and jacobian", _value_beside_jacobian)
+    last: list[Any] = [None, None, None]  # the point of the last call, and what it gave
+
+    def at(x: Any) -> list[Any]:
+        point = x.tobytes()
+        if last[0] != point:
+            value, rows = kernel(problem.np.array(x, dtype=float), *args)
+            last[:] = point, problem.numbers(value), problem.numbers(rows).reshape(-1, x.size)
+        return last
+
+    try:
+        at(problem.start)
+    except Exception:  # it is written for arrays alone, say: SciPy runs it as it is, and takes finite differences
+        return None
+    return lambda x, *_: at(x)[1].copy(), lambda x, *_: at(x)[2].copy()
+
+
+def _value_beside_jacobian(f: Callable[..., Any]) -> Callable[..., Any]:
+    def both(x: Any, *args: Any) -> Any:
+        return f(x, *args), jacobian(f)(x, *args)
+
+    both.__qualname__ = name_of(f)
+    return both
+
+
 def _told_apart(arguments: Any) -> bool:
     """Whether calls with other arguments than these can be recognized."""
     try:
@@ -178,8 +227,9 @@ def minimize(f: Callable[P, Any], x0: Any, args: Any = (), method: Method = None
     """Minimise f from x0 by `scipy.optimize.minimize`, with compiled derivatives.
 
     x0 is a number, an array, or a nested list, tuple or dict of numbers, and so is `result.x`. The gradient is always given;
-    methods that use second derivatives get a compiled Hessian, or products of the Hessian with a vector. All other options
-    are SciPy's: `bounds`, `constraints`, `tol`, `callback`, `options`.
+    methods that use second derivatives get a compiled Hessian, or products of the Hessian with a vector. Functions in
+    `constraints` are compiled with their Jacobians, unless they bring a `jac` of their own. All other options are SciPy's:
+    `bounds`, `tol`, `callback`, `options`.
 
     >>> from micrograd import minimize
     >>> found = minimize(lambda p: (p["a"] - 3.0) ** 2 + (p["b"] + 1.0) ** 2, {"a": 0.0, "b": 0.0}, method="trust-exact")
@@ -197,6 +247,8 @@ def minimize(f: Callable[P, Any], x0: Any, args: Any = (), method: Method = None
             return problem.number(value), numbers(slope)
 
         options["jac"] = True
+        if options.get("constraints") and not is_tracing():
+            options["constraints"] = _with_jacobians(optimize, problem, options["constraints"])
         run: Callable[[Any], Any] = with_gradient
     else:
         only = problem.call("value")
