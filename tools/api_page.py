@@ -17,7 +17,7 @@ GROUPS = {  # heading -> names of micrograd.__all__
     "Derivatives": ["grad", "value_and_grad", "jacobian", "jacfwd", "jacrev", "hessian", "jvp", "vjp", "hvp", "linearize",
                     "sparse_jacobian", "sparse_hessian", "custom_vjp", "remat", "check_grad", "detect_anomaly"],
     "Compiled functions": ["jit", "vmap"],
-    "Solvers": ["solvers"],
+    "Solvers": ["solvers", "special", "stats"],
     "Other libraries and languages": ["minimize", "least_squares", "root", "to_torch", "to_jax", "export_c",
                                       "export_library", "export_onnx", "export_text", "import_text"],
     "Training": ["nn", "optim", "losses", "data", "random", "train", "plots"],

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from micrograd import data, learn, losses, nn, optim, plots, random, solvers, train
+    from micrograd import data, learn, losses, nn, optim, plots, random, solvers, special, stats, train
     from micrograd.checks import check_grad, detect_anomaly
     from micrograd.compile.jit import jit
     from micrograd.compile.vmap import vmap
@@ -39,7 +39,7 @@ __all__ = [
     "custom_vjp", "remat",
     "jit", "vmap",
     "check_grad", "detect_anomaly",
-    "sparse_jacobian", "sparse_hessian", "minimize", "least_squares", "root", "solvers",
+    "sparse_jacobian", "sparse_hessian", "minimize", "least_squares", "root", "solvers", "special", "stats",
     "to_torch", "to_jax", "export_c", "export_library", "export_onnx", "export_text", "import_text",
     "Neuron", "Layer", "MLP", "nn", "optim", "losses", "data", "random", "train", "plots",
     "learn", "draw_dot", "explore", "frames", "watch",
@@ -64,7 +64,22 @@ _LAZY = {
     "vmap": "compile.vmap",
     **dict.fromkeys(["draw_dot", "explore", "frames", "watch"], "learn"),
     **dict.fromkeys(["Neuron", "Layer", "MLP"], "nn"),
-    **{name: name for name in ("nn", "optim", "losses", "data", "random", "train", "plots", "learn", "solvers")},
+    **{
+        name: name
+        for name in (
+            "nn",
+            "optim",
+            "losses",
+            "data",
+            "random",
+            "train",
+            "plots",
+            "learn",
+            "solvers",
+            "special",
+            "stats",
+        )
+    },
 }
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import linecache
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from math import isfinite, isinf, isnan
 from typing import Any
@@ -33,6 +34,9 @@ class detect_anomaly:
     `with detect_anomaly():` for a block. A nan always counts; an inf counts if no input of the op was infinite, so
     that -inf may be used as a mask or an initial value. Compiled functions are run as they are, and once more in Python when a
     result is not finite, to find the place. Ops inside no_grad() are not seen.
+
+    Where the number of a Value is equal to what it is compared with (`if x == 0.0: return 1.0`), the derivative of that branch
+    at this point alone is taken, which is seldom that of the function: a RuntimeWarning names the line, but for compiled code.
 
     >>> from micrograd import AnomalyError, Value, detect_anomaly, math
     >>> try:
@@ -59,6 +63,8 @@ class detect_anomaly:
             answer = None if watcher is None else watcher(how, v, other, result)
             if how == "backward()":
                 _replay(v)
+            elif (how == "eq" and result) or (how == "ne" and not result):
+                _warn_of_equality(v, other)
             return answer
 
         observed.set_watch(told, made)
@@ -75,6 +81,26 @@ class detect_anomaly:
 def here() -> bool:
     """Whether this thread is inside detect_anomaly()."""
     return getattr(_here, "depth", 0) > 0
+
+
+def _warn_of_equality(v: Value, other: Any) -> None:
+    """Warn that an equality alone has decided: derivatives are those of its branch, whatever the function is beside it."""
+    number = other._data if isinstance(other, Value) else other
+    if (
+        v is other or type(number) not in (float, int) or not isfinite(number)
+    ):  # `x != x` and `x == inf` ask for nan and inf
+        return
+    at = user_site(1)
+    label = f"{v.label} == " if v.label else ""
+    file, line = at[:2] if at is not None else ("<unknown>", 0)
+    warnings.warn_explicit(
+        f"{label}{v._data!r} == {number!r} decides a branch, {_where(at)}\n"
+        "  The derivative is that of this branch at this point alone, which is 0 where it returns a constant.\n"
+        "  Where the function is smooth, decide by abs(a - b) < 1e-4, say, and write the first terms of its series there.",
+        RuntimeWarning,
+        file,
+        line,
+    )
 
 
 def _look_at(node: Value) -> None:
@@ -196,6 +222,7 @@ def without_alarm(run: Callable[[], Any]) -> Any:
 def sweep(run: Callable[[], list[Any]], f: Callable[..., Any], args: Any, kwargs: Any) -> list[Any]:
     """Run the tape of a derivative; where a result is not finite, find the place in f and its backward pass."""
     flat: list[Any] = without_alarm(run)
+    without_alarm(lambda: f(*map(_as_values, args), **{key: _as_values(a) for key, a in kwargs.items()}))
     if any(_is_bad(x) for x in flat):
         run_again(f, args, kwargs, True)
     return flat

@@ -42,6 +42,7 @@ LAYERS = [
     ["transforms", "jacobians", "custom", "rematerialize", "stage"],
     ["compile"],
     ["sparse", "solvers"],
+    ["stats"],
     ["checks", "testing", "cluster"],
     ["nn", "losses", "optim", "data", "plots", "interop"],
     ["train"],

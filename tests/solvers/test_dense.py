@@ -7,7 +7,7 @@ import importlib
 import pytest
 
 from micrograd import grad, jacobian, jit, math, value_and_grad, vmap
-from micrograd.solvers import cholesky, lu, lu_solve, solve
+from micrograd.solvers import cholesky, eigh, lu, lu_solve, solve
 from micrograd.testing import check
 from random_programs import needs_llvm
 
@@ -112,3 +112,66 @@ def test_values_of_both_engines(twin):
     a.grad = 0.0
     solvers.cholesky([[a, 1.0], [1.0, a]])[1][1].backward()  # √(a - 1/a)
     assert a.grad == pytest.approx(0.5 * 1.25 / 1.5**0.5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
+def test_eigenvalues_and_vectors_are_numpys(n):
+    for a in systems(n)[0]:
+        a = a + a.T
+        values, vectors = eigh(a.tolist())
+        assert np.allclose(values, np.linalg.eigvalsh(a), rtol=1e-12, atol=1e-13)
+        assert np.allclose(np.array(vectors) @ np.diag(values) @ np.array(vectors).T, a, rtol=1e-12, atol=1e-13)
+        assert np.allclose(np.array(vectors).T @ np.array(vectors), np.eye(n), atol=1e-13)
+
+
+def matrix_of(s):
+    return [[2.0, s, 0.3], [s, 3.0, s * s], [0.3, s * s, 1.0]]
+
+
+def test_derivatives_of_eigenvalues_beside_mpmath():
+    mpmath = pytest.importorskip("mpmath")
+
+    def exact(s, k):
+        return sorted(mpmath.eigsy(mpmath.matrix(matrix_of(s)), eigvals_only=True))[k]
+
+    with mpmath.workdps(30):
+        for k in range(3):
+            f = lambda s, k=k: eigh(matrix_of(s))[0][k]  # noqa: E731
+            for order in (1, 2, 3):
+                f = grad(f)
+                wanted = float(mpmath.diff(lambda s, k=k: exact(s, k), mpmath.mpf("0.7"), order))
+                assert f(0.7) == pytest.approx(wanted, rel=1e-10)
+
+
+def test_derivatives_of_eigenvectors_beside_differences():
+    def f(s):
+        return eigh(matrix_of(s))[1][0][1]
+
+    for g in (f, grad(f), grad(grad(f))):
+        h = 1e-3
+        wanted = (g(0.7 - 2 * h) - 8 * g(0.7 - h) + 8 * g(0.7 + h) - g(0.7 + 2 * h)) / (12 * h)
+        assert grad(g)(0.7) == pytest.approx(wanted, rel=1e-7)
+
+
+def test_equal_eigenvalues():
+    def total(s):
+        return sum(math.exp(v) for v in eigh([[1.0 + s, s], [s, 1.0]])[0])
+
+    assert grad(total)(0.0) == pytest.approx(math.e)
+    assert math.isnan(grad(grad(total))(0.0))  # the eigenvalues move as a root does, one by one
+    assert eigh([[1.0, 0.0], [0.0, 1.0]])[0] == [1.0, 1.0]
+    assert math.isnan(grad(lambda s: eigh([[1.0 + s, s], [s, 1.0]])[1][0][0])(0.0))
+    assert grad(lambda s: eigh([[1.0, 0.0], [0.0, 2.0 + s]])[0][1])(0.0) == 1.0
+
+
+@needs_llvm
+def test_eigenvalues_of_each_row():
+    def f(s):
+        return eigh(matrix_of(s))[0][1]
+
+    mapped = vmap(value_and_grad(f))
+    rows = np.linspace(0.1, 1.0, 7)
+    values, slopes = mapped(rows)
+    for k, s in enumerate(rows.tolist()):
+        assert (values[k], slopes[k]) == pytest.approx(value_and_grad(f)(s), rel=1e-11)
+    assert len(list(mapped.variants)) == 1

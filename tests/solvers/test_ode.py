@@ -8,7 +8,7 @@ import math as plain
 import pytest
 
 from micrograd import grad, jit, math, value_and_grad, vmap
-from micrograd.solvers import odeint, odeint_event
+from micrograd.solvers import odeint, odeint_dense, odeint_event
 from micrograd.solvers.ode import METHODS
 from random_programs import needs_llvm
 
@@ -347,3 +347,14 @@ def test_values_of_both_engines_get_the_gradient(twin):
     t, _ = solvers.odeint_event(lambda t, y: -a * y, 1.0, 0.0, 5.0, lambda t, y: y - 0.5)
     t.backward()
     assert a.grad == pytest.approx(-plain.log(2.0) / 0.25, rel=1e-6)
+
+
+def test_a_dense_solution():
+    for method in ADAPTIVE:
+        y = odeint_dense(lambda t, y: [y[1], -y[0]], [1.0, 0.0], 0.0, 5.0, method=method, knots=9)
+        back = odeint_dense(lambda t, y: [y[1], -y[0]], [1.0, 0.0], 0.0, -5.0, method=method)
+        for t in (0.0, 0.3, 2.5, 4.9, 5.0):
+            assert y(t) == pytest.approx([plain.cos(t), -plain.sin(t)], abs=2e-6)
+            assert back(-t) == pytest.approx([plain.cos(t), plain.sin(t)], abs=2e-6)
+        assert grad(lambda t: y(t)[0])(3.3) == pytest.approx(-plain.sin(3.3), rel=1e-5)  # noqa: B023
+        assert grad(grad(lambda t: y(t)[0]))(3.3) == pytest.approx(-plain.cos(3.3), rel=1e-5)  # noqa: B023
