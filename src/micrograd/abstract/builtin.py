@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import engine
-from micrograd.abstract.calls import Calls
+from micrograd.abstract.derivatives import Derivatives
 from micrograd.abstract.errors import Refused
 from micrograd.abstract.operators import nothing
 from micrograd.abstract.outcomes import Result
@@ -38,7 +38,7 @@ _SLICES = {"%get_slice": sequences.get_slice, "%set_slice": sequences.set_slice,
            "%delete_item": sequences.delete_item}  # fmt: skip
 
 
-class Builtins(Calls):
+class Builtins(Derivatives):
     """Interprets calls of Python's own functions."""
 
     def builtin(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Result | None:

@@ -56,6 +56,8 @@ class Calls(Generators):
         if isinstance(function, Closure):
             return self.call_closure(function, args, keywords)
         if isinstance(function, Method):
+            if hasattr(function.function, "argnums"):
+                return self.derived(function.function, function.self, args, keywords)
             if function.function == "%dataclass_eq":
                 return self.split(args[0], lambda other: self.dataclass_equal(function.self, other))
             if isinstance(function.function, str):
@@ -159,6 +161,14 @@ class Calls(Generators):
 
     # ---- functions that are known
 
+    def transform(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Result | None:
+        """Return what grad, value_and_grad, jvp, or a function that they have made, gives; None for any other one."""
+        raise NotImplementedError
+
+    def derived(self, how: Any, f: Value, args: list[Value], keywords: dict[str, Value]) -> Result:
+        """Return the gradient of a function."""
+        raise NotImplementedError
+
     def builtin(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Result | None:
         """Return what a function of Python gives that has a rule of its own; None for any other one."""
         raise NotImplementedError
@@ -179,6 +189,7 @@ class Calls(Generators):
         if isinstance(function, types.MethodType):
             return self.call(self.constant(function.__func__), [self.constant(function.__self__), *args], keywords)
         found = self.builtin(function, args, keywords) if _hashable(function) else None
+        found = found or self.transform(function, args, keywords)
         if found is not None:
             return found
         instead = prelude.instead_of(function) or lists.INSTEAD.get(function) if _hashable(function) else None

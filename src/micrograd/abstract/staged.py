@@ -94,6 +94,7 @@ class Staged:
     guards: list[Guard]
     notes: list[tuple[str, str]] = field(default_factory=list)
     passes: int = 0  # how often the bodies of loops were interpreted
+    derivatives: bool = False  # whether the function takes derivatives itself, whose sums may be in another order
 
 
 def stage(function: Callable[..., Any], arguments: Sequence[Any], *, names: Sequence[str] | None = None) -> Staged:
@@ -370,7 +371,7 @@ def _finished(machine: Machine, reader: _Arguments, value: Value) -> Staged:
     result = _Results(machine, yields).described(value)
     tape = prune(machine.b.finish(yields))
     guards = [*machine.guards.values(), *reader.guards]
-    return Staged(tape, reader.params, result, guards, machine.notes, machine.passes)
+    return Staged(tape, reader.params, result, guards, machine.notes, machine.passes, machine.differentiated)
 
 
 class _Results:

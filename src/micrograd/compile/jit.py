@@ -196,6 +196,8 @@ class Jit:
                 found = call.calls_of(self.f)
                 # Eager code adds the parts of a gradient up in another order than the sweep of a typed tape.
                 self.typed = False if found is None or (options.exact and found.asked.argnums) else found
+                if found is not None:
+                    found.exact = options.exact
             else:
                 self.typed = False
         return self.typed

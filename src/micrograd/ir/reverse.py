@@ -25,6 +25,7 @@ from micrograd.ir.rules import partial as slope_of
 
 CODED = None  # the flag of a cotangent that tells by itself whether it was given
 Record = tuple[Body, Place]
+LATELY = 100  # instructions
 
 
 class Cotangent(NamedTuple):
@@ -364,13 +365,20 @@ class _Adjoint:
         """Return a cotangent of an array with more for one item: a store, where a store has just taken everything from it."""
         b = self.builder
         last = array.args[0] if array.op == "bump" else array
-        code = b.open[-1].code
-        if last.op == "store" and last in code[-8:] and array in code[-8:]:
-            cleared = last.args[2].op == "const" and repr(last.args[2].attr) == "-0.0"
-            if cleared and last.args[1] is i:
-                stored = b.emit("store", last.args[0], i, x)
-                return stored if array is last else b.emit("bump", stored, *array.args[1:])
+        cleared = last.op == "store" and last.args[2].op == "const" and repr(last.args[2].attr) == "-0.0"
+        if cleared and last.args[1] is i and self._read_by_nobody_else(last, array):
+            stored = b.emit("store", last.args[0], i, x)
+            return stored if array is last else b.emit("bump", stored, *array.args[1:])
         return b.emit("bump", array, i, x)
+
+    def _read_by_nobody_else(self, first: Place, last: Place) -> bool:
+        """Return whether the open body has made an array lately, and nobody reads it but what made the last one of it."""
+        for place in reversed(self.builder.open[-1].code[-LATELY:]):
+            if place is first:
+                return True
+            if place.bodies or (place is not last and (first in place.args or last in place.args)):
+                return False
+        return False
 
     def _each(self, times: Place, x: Place, step: Callable[[Place, Place], Place]) -> Place:
         """Return x after one step for each j below `times`."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from math import isfinite
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from micrograd.abstract import Refused, errors, stage, staged
 from micrograd.abstract.outside import Changed, Guard
@@ -55,6 +55,7 @@ class Calls:
         self.function, self.asked = function, asked
         self.variants: list[Variant] = []
         self.refusals: dict[Any, Exception] = {}
+        self.exact = False  # whether derivatives have the bits of eager code
         self.lock = threading.RLock()
 
     def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
@@ -101,6 +102,8 @@ class Calls:
                     return variant
             try:
                 variant = Variant(self.function, self.asked, args)
+                if self.exact and variant.staged.derivatives:
+                    raise Refused("exact=True gives derivatives the bits of eager code", "Leave exact=True out.")
             except Changed:  # by another thread, while the function was interpreted
                 return None
             except Exception as reason:  # a refusal, or a defect of this package: the function is traced instead
@@ -216,16 +219,17 @@ class Variant:
             return  # plain Python runs this call
         took = time.perf_counter() - start
         value, gradient = found if self.asked.argnums else (found, None)
-        if took * SLOWER <= AT_MOST:
+        inner = self.staged.derivatives
+        if took * (SLOWER_EAGER if inner else SLOWER) <= AT_MOST:
             try:
                 plain = self.function(*self._copied(args))
             except (ArithmeticError, ValueError):  # log(0.0), 1.0 / 0.0: compiled functions follow IEEE 754
                 return
             except Exception as error:
                 raise Refused(f"plain Python raises {type(error).__name__}: {error}") from None
-            if not _equal(value, plain):
+            if not (_near if inner else _equal)(value, plain):
                 raise _wrong("plain Python")
-        if self.asked.argnums and took * SLOWER_EAGER <= AT_MOST:
+        if self.asked.argnums and took * SLOWER_EAGER * (SLOWER_EAGER if inner else 1) <= AT_MOST:
             argnums = self.asked.argnums[0] if self.asked.single else self.asked.argnums
             try:
                 eager = grad(self.function, argnums)(*self._copied(args))
@@ -445,18 +449,36 @@ def _arranged(part: Any, found: Sequence[Any]) -> Any:
     if isinstance(part, staged.Mapping_):
         return part.cls(zip(part.keys, [_arranged(p, found) for p in part.items]))
     if isinstance(part, staged.Array):
-        shape = tuple([found[n.number] if isinstance(n, staged.Leaf) else n for n in part.shape])
-        array = found[part.number][: _product(shape)].reshape(shape)
+        array = _shaped(part, found)
         return array.copy() if part.cls.__module__ == "numpy" else _listed(array.tolist(), part.cls)
     assert isinstance(part, staged.Records), part
     length = found[part.length.number] if isinstance(part.length, staged.Leaf) else part.length
-    columns = [y.tolist() if hasattr(y, "tolist") else y for y in found]
-    return part.cls(
-        [
-            _arranged(part.item, [c[i] if isinstance(c, list) and i < len(c) else c for c in columns])
-            for i in range(length)
-        ]
-    )
+    item = _items(part.item, found)
+    return part.cls([item(i) for i in range(length)])
+
+
+def _items(part: Any, found: Sequence[Any]) -> Callable[[int], Any]:
+    """Return what gives each item of a list whose numbers are in arrays, one for all items each."""
+    if isinstance(part, staged.Leaf):
+        return cast("Callable[[int], Any]", _plain(found[part.number]).__getitem__)
+    if isinstance(part, staged.Array):  # all rows of a list of lists
+        rows = _plain(_shaped(part, found))
+        return lambda i: _listed(rows[i], part.cls)
+    if isinstance(part, staged.Sequence_):
+        made = [_items(p, found) for p in part.items]
+        named = hasattr(part.cls, "_fields")
+        return lambda i: part.cls(*[one(i) for one in made]) if named else part.cls([one(i) for one in made])
+    return lambda i: _arranged(part, found)
+
+
+def _plain(array: Any) -> Any:
+    return array.tolist() if hasattr(array, "tolist") else array
+
+
+def _shaped(part: Any, found: Sequence[Any]) -> Any:
+    """Return an array in its shape."""
+    shape = tuple([found[n.number] if isinstance(n, staged.Leaf) else n for n in part.shape])
+    return found[part.number][: _product(shape)].reshape(shape)
 
 
 def _listed(items: list[Any], cls: type) -> Any:

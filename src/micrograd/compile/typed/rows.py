@@ -69,6 +69,8 @@ class TypedRows:
         calls = calls_of(f)
         # Eager code adds the parts of a gradient up in another order than the sweep of a typed tape.
         self.calls: Calls | None = None if calls is None or (exact and calls.asked.argnums) else calls
+        if calls is not None:
+            calls.exact = exact
         self.entries: dict[Variant, _Found | None] = {}
 
     def run(self, rows: Rows, shape: Shape, index: Any, threads: int) -> tuple[Any, Any] | None:
