@@ -90,3 +90,20 @@ def test_axe_finds_nothing_in_the_workshop(visit: Visit, tmp_path: Path, width: 
 def test_axe_finds_nothing_with_forced_colours(visit: Visit, course_file: Path) -> None:
     page = open_at(visit, course_file, "slope/4", forced_colors="active")
     assert not wrong(page) and len(CHAPTERS) == 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_at_the_ends_and_in_a_shared_network(visit: Visit, course_file: Path, scheme: str) -> None:
+    from test_course_story import everything, open_with
+
+    for place in ("slope/end", "attention/end", "network/15"):
+        page = open_with(visit, course_file, place, everything(), scheme=scheme)
+        assert not wrong(page), place
+    page.click("[data-do='own-step']")
+    page.click("[data-do='own-share']")
+    page.locator(".link-field").wait_for()
+    shared = visit(page.input_value(".link-field"), scheme=scheme)
+    shared.locator(".shared-network").wait_for()
+    assert shared.locator("[data-chapter]").count() == 12
+    assert not wrong(shared), "shared"

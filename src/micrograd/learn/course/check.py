@@ -33,7 +33,8 @@ def check(lesson: Lesson) -> list[Problem]:
     known: dict[str, Any] = functions()
     code: dict[str, Any] = {"__name__": "lesson"}
     for piece in (piece for other in builds(lesson) for piece in pieces(other)):
-        exec(piece.text, code)
+        with contextlib.suppress(Exception):  # check_pieces says what is wrong with the code of another lesson
+            exec(piece.text, code)
     for step, scene in scenes(lesson, problems):
         _run_code(step, code, problems)
         known |= {name: x for name, x in code.items() if not name.startswith("__")}
@@ -48,7 +49,7 @@ def check(lesson: Lesson) -> list[Problem]:
             _check_text(line, text, known, there, problems)
         _check_blocks(step, scene, problems)
     check_pieces(lesson, problems)
-    return sorted(set(problems), key=lambda problem: problem.line)
+    return sorted(set(problems), key=lambda problem: (problem.line, problem.text))
 
 
 def _run_code(step: Step, space: dict[str, Any], problems: list[Problem]) -> None:

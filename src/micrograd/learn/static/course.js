@@ -31,6 +31,7 @@ import { t, text, useTexts } from "./texts.js";
 const DRILL = "*drill"; // no step of a lesson has such a name
 const SHARED = "mine/"; // what the address of a shared network begins with
 const GOOD = 0.95; // the share of points that a network of the learner's own gets right at the end
+const OFTEN = 5; // seconds between two notes of the time
 const AWAY = 120; // seconds without an action after which nobody learns any more
 
 /** @param {Course} course @param {any} place */
@@ -82,8 +83,9 @@ export function startCourse(course, place) {
 
   // -- the time that was spent in a chapter
   let seen = Date.now();
-  const spend = () => {
+  const spend = (least = 0) => {
     const now = Date.now(), seconds = (now - seen) / 1000;
+    if (seconds < least) return;
     seen = now;
     if (seconds < AWAY) progress.spent(chapter.key, seconds);
   };
@@ -230,6 +232,7 @@ export function startCourse(course, place) {
     main.classList.remove("coded");
     const way = button(t("course.moons.shared_way"), () => visit(course.chapters[0].key, progress.reached(course.chapters[0].key)),
       { class: "strong", "data-do": "own-course" });
+    settle();
     put(article, h("div", { class: "sheet-of-text" }, sharedNetwork(found, course.points, way)));
     article.querySelector("h2").focus();
   }
@@ -457,7 +460,7 @@ export function startCourse(course, place) {
     if (help.open && event.key !== "?") return;
     if (event.key === "Escape" || event.key === "?" || (!side.hidden && stage.el.isConnected)) keys[event.key]?.();
   });
-  for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, spend);
+  for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, () => spend(OFTEN));
   addEventListener("popstate", follow);
   place.append(root);
   arrange();
