@@ -229,7 +229,7 @@ def test_in_a_real_terminal(colour):
 
 
 def test_an_order_is_printed_beside_the_right_one(capsys):
-    args = argparse.Namespace(expression="", values=[], preset="order", order="preorder")
+    args = argparse.Namespace(expression="", values=[], preset="order", order="preorder", lang="en")
     assert terminal.run(args) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Backward in this order: d, b, c"

@@ -18,7 +18,11 @@ def add_arguments(parser: Any) -> None:
         help="new starts a file; check computes its numbers; watch does so at each save, on a page; build makes a page",
     )
     parser.add_argument(
-        "files", nargs="+", metavar="file", help="lesson files (.md); several are built into one course"
+        "files",
+        nargs="+",
+        metavar="file",
+        help="lesson files (.md); several are built into one course; "
+        "check also takes a translation of the texts (.json)",
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="build: the page to write (default: beside the first file)"
@@ -61,6 +65,9 @@ def _check(paths: list[Path]) -> int:
 
     wrong = 0
     for path in paths:
+        if path.suffix == ".json":
+            wrong += _check_translation(path)
+            continue
         try:
             problems = check(read(path))
         except LessonError as error:
@@ -71,6 +78,24 @@ def _check(paths: list[Path]) -> int:
         if not problems:
             print(f"{path}: every number is right")
     return int(wrong > 0)
+
+
+def _check_translation(path: Path) -> int:
+    """Name what a translation of the texts lacks; gives the number of problems."""
+    import json
+
+    from micrograd.learn import texts
+
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise OSError(f"{path} is not a JSON file: {error}") from None
+    problems = texts.compare(found)
+    for problem in problems:
+        print(f"{path}: {problem}")
+    if not problems:
+        print(f"{path}: every text is there")
+    return len(problems)
 
 
 def _watch(paths: list[Path], args: Any) -> int:

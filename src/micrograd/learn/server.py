@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from micrograd.errors import MicrogradError
+from micrograd.learn import texts
 from micrograd.learn.explorer import Explorer, explore, preset
 from micrograd.learn.expression import MAX_LENGTH, ExpressionError, parse
 from micrograd.learn.loopback import HTML, JSON, BadRequest, Headers, LocalServer, LocalSite, dump
@@ -117,6 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of `micrograd explore`."""
     parser.add_argument("expression", nargs="?", help='such as "(a+b)*c"; without one, the presets of the lesson')
     parser.add_argument("values", nargs="*", help="a number for each name, such as a=2 b=-3 c=10")
+    parser.add_argument("--lang", default="en", choices=texts.languages(), help="the language of the page")
     parser.add_argument("--port", type=int, default=0, help="the port on 127.0.0.1 (default: any that is free)")
     parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
     parser.add_argument("--save", metavar="FILE", help="write the page to an HTML file, and serve nothing")
@@ -124,6 +126,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
+    texts.use(args.lang)
     try:
         explorer = explore(args.expression, **pairs(args.values)) if args.expression else explore()
     except (MicrogradError, ValueError) as error:

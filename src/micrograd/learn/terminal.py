@@ -58,11 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"print a backward pass in another visit order beside the right one: {', '.join(orders.ORDERS)}, "
         "or names such as d,b,c",
     )
+    parser.add_argument("--lang", default="en", choices=texts.languages(), help="the language of the texts")
 
 
 def run(args: argparse.Namespace) -> int:
     """Step through an expression; returns the exit status."""
     try:
+        texts.use(args.lang)
         timeline = _timeline(args)
         if args.order:
             print_order(timeline, args.order, sys.stdout)
