@@ -22,6 +22,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "micrograd"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_extra_path = ["llms.txt"]
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",

@@ -11,7 +11,17 @@ import pytest
 from blocks import run
 from twins import ROOT
 
-PAGES = ["index", "getting-started", "scipy", "export", "how-it-works", "from-jax", "from-micrograd"]
+PAGES = [
+    "index",
+    "getting-started",
+    "scipy",
+    "export",
+    "how-it-works",
+    "from-jax",
+    "from-numba",
+    "from-casadi",
+    "from-micrograd",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -35,7 +45,7 @@ def test_every_block_runs_and_prints_what_the_page_says(page, tmp_path, monkeypa
 
 def test_blocks_for_torch_jax_and_onnx_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for page in ("torch-jax", "export"):
+    for page in ("torch-jax", "export", "from-numba"):
         text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
         for code in re.findall(r"```\{code-block\} python\n(.*?)```", text, re.S):
             pytest.importorskip(re.match(r"import (\w+)", code)[1])
