@@ -13,8 +13,8 @@ def test_the_conda_recipe_has_the_version_and_the_bounds_of_the_project():
     for name in ("numpy", "llvmlite", "scipy"):
         bound = re.search(rf'"{name}>=([\d.]+)"', project)[1]
         assert f"- {name} >={bound}\n" in recipe
-    assert f"- setuptools >={re.search(r'setuptools>=(\d+)', project)[1]}\n" in recipe
-    assert f"- python >={re.search(r'requires-python = .>=([\d.]+)', project)[1]}\n" in recipe
+    for name, pattern in {"setuptools": r"setuptools>=(\d+)", "python": r'requires-python = ">=([\d.]+)'}.items():
+        assert f"- {name} >={re.search(pattern, project)[1]}\n" in recipe
 
 
 def test_the_pages_that_llms_txt_names_exist():
