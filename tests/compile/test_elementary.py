@@ -197,3 +197,12 @@ def test_a_function_whose_name_ends_in_a_digit_is_found_by_kernels(name):
     x = np.array([0.3, 0.5, 0.75])
     function = getattr(micrograd_math, name)
     np.testing.assert_allclose(vmap(lambda x: function(x))(x), getattr(np, name)(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", sorted(set(CASES) & set(vars(micrograd_math))))
+def test_rows_have_the_bits_of_the_definition_at_every_width(name):
+    function, columns = getattr(micrograd_math, name), CASES[name][1]
+    call = (lambda x: function(x)) if len(columns) == 1 else (lambda x, y: function(x, y))
+    want = compiled(name)(*columns)
+    for width in (None, 1, 4, 16):
+        np.testing.assert_array_equal(vmap(call, width=width)(*columns), want)

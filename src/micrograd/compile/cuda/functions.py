@@ -13,7 +13,7 @@ def same_bits(function: str) -> bool:
     return vector_math.of_the_library(function)
 
 
-def needed(function: str, exact: bool = False) -> tuple[str, list[str]]:
+def needed(function: str, exact: bool = False, space: str = "") -> tuple[str, list[str]]:
     """The name of a function for a device, and the texts that it needs: declarations, tables, and other functions."""
     if function not in functions.WRITERS:
         raise CompileError(
@@ -26,4 +26,4 @@ def needed(function: str, exact: bool = False) -> tuple[str, list[str]]:
             "  Leave out exact=True, or run it on the CPU, without device=. Arithmetic and comparisons are exact in any case, "
             "and where the C library is a glibc since 2.28, so are exp, log, pow and erfc."
         )
-    return symbol(function, None), functions.needed(function)
+    return symbol(function, None), functions.needed(function, None, space)

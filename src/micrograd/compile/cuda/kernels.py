@@ -70,10 +70,45 @@ def layout(tape: Tape, float32: bool, exact: bool, reduced: bool) -> Layout:
     return Layout(kept, left, right, tape.params * item + tape.inputs * 16 <= ARGUMENTS, item)
 
 
+class Dialect(NamedTuple):
+    """What differs between the texts for PTX and for SPIR-V."""
+
+    head: str
+    kernel: str  # the calling convention of a kernel
+    limit: str  # attributes of a kernel
+    number: str  # computes %i, the number of a thread. For OpenCL, threads past the last one do the same as that
+    declared: str
+    tables: str  # the address space of constant tables
+    given: str  # that of parameters, and of the table of columns
+    addresses: bool  # whether columns are told by their addresses, or by where they begin in one piece of memory
+
+    def number_below(self, count: str) -> str:
+        """The lines that compute %i, where there are `count` of them."""
+        return self.number.format(count=count)
+
+    def address(self, text: str) -> str:
+        """The type of a pointer into a table."""
+        return f"ptr{self.tables} {text}"
+
+
+PTX = Dialect(
+    'target triple = "nvptx64-nvidia-cuda"', "ptx_kernel", f'nounwind "nvvm.maxntid"="{THREADS}"',
+    NUMBER.format(threads=THREADS), SPECIAL, "", "", True,
+)  # fmt: skip
+SPIRV = Dialect(
+    'target datalayout = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64-G1"'
+    '\ntarget triple = "spirv64v1.2-unknown-unknown"', "spir_kernel", "nounwind",
+    "  %g = call spir_func i64 @_Z13get_global_idj(i32 0)\n  %fits = icmp ult i64 %g, {count}\n  %last = sub i64 {count}, 1\n"
+    "  %i = select i1 %fits, i64 %g, i64 %last", "declare spir_func i64 @_Z13get_global_idj(i32)",
+    " addrspace(2)", " addrspace(1)", False,
+)  # fmt: skip
+
+
 class _Row(module._Regions):
     """The text of a tape for one row: inputs are read from columns, and outputs are stored into columns."""
 
-    def __init__(self, plan: Layout, exact: bool, fastmath: bool) -> None:
+    def __init__(self, plan: Layout, exact: bool, fastmath: bool, dialect: Dialect) -> None:
+        self.dialect = dialect
         super().__init__(plan.tape, Target(1, plan.item == 4, exact, fastmath, 128), [], True)
         self.F = ""  # what is fused is decided on the tape
         self.exact = exact
@@ -86,14 +121,27 @@ class _Row(module._Regions):
     def load_column(self, number: str) -> str:
         """Read the input with this number, an i64 that is known when the code runs."""
         at, base, behind, step, offset, p, r = (self.fresh() for _ in range(7))
-        self.line(f"{at} = getelementptr [2 x i64], ptr %columns, i64 {number}")
-        self.line(f"{base} = load ptr addrspace(1), ptr {at}, align 8")
-        self.line(f"{behind} = getelementptr i64, ptr {at}, i64 1")
-        self.line(f"{step} = load i64, ptr {behind}, align 8")
+        table = f"ptr{self.dialect.given}"
+        self.line(f"{at} = getelementptr [2 x i64], {table} %columns, i64 {number}")
+        if self.dialect.addresses:
+            self.line(f"{base} = load ptr addrspace(1), {table} {at}, align 8")
+        else:
+            start = self.fresh()
+            self.line(f"{start} = load i64, {table} {at}, align 8")
+            self.line(f"{base} = getelementptr i8, ptr addrspace(1) %data, i64 {start}")
+        self.line(f"{behind} = getelementptr i64, {table} {at}, i64 1")
+        self.line(f"{step} = load i64, {table} {behind}, align 8")
         self.line(f"{offset} = mul i64 {step}, %i")
         self.line(f"{p} = getelementptr i8, ptr addrspace(1) {base}, i64 {offset}")
         self.line(f"{r} = load {self.T}, ptr addrspace(1) {p}, align {self.item}, !invariant.load !0")
         return r
+
+    def load_uniform(self, base: str, place: int) -> str:
+        """Read a parameter."""
+        p, x, table = self.fresh(), self.fresh(), f"ptr{self.dialect.given}"
+        self.line(f"{p} = getelementptr i8, {table} {base}, i64 {self.where(place)}")
+        self.line(f"{x} = load {self.scalar}, {table} {p}, align {self.item}")
+        return x
 
     def store_output(self, k: int, place: int) -> None:
         """Store an output of this row."""
@@ -108,7 +156,7 @@ class _Row(module._Regions):
         self.called[function] = None
         if function == "exp" and self.float32:
             return single.exp(self, operands[0])
-        name, needed = functions.needed(function, self.exact)
+        name, needed = functions.needed(function, self.exact, self.dialect.tables)
         self.declared.update({text: text for text in needed})
         if self.float32:
             operands = [self._changed(f"fpext float {x} to double") for x in operands]
@@ -121,9 +169,11 @@ class _Row(module._Regions):
         return r
 
 
-def text(plan: Layout, exact: bool, fastmath: bool, guarded: bool, reduced: bool) -> tuple[str, list[str]]:
+def text(
+    plan: Layout, exact: bool, fastmath: bool, guarded: bool, reduced: bool, dialect: Dialect = PTX
+) -> tuple[str, list[str]]:
     """Return the LLVM text of all kernels of a tape, and the elementary functions that it calls."""
-    t = _Row(plan, exact, fastmath)
+    t = _Row(plan, exact, fastmath, dialect)
     passed = Passed(guarded_in=0 if plan.tape.guards else None)
     _, _, body = chunk.function(t, "row", 0, split.steps(plan.tape), passed).partition("\n")
     declared = dict(t.declared)
@@ -140,35 +190,48 @@ def text(plan: Layout, exact: bool, fastmath: bool, guarded: bool, reduced: bool
         )
     for line in [line for line in declared if "@mg_pause" in line]:
         del declared[line]
-    kind, limit = t.scalar, f'nounwind "nvvm.maxntid"="{THREADS}"'
+    if t.tables and not dialect.addresses:
+        raise CompileError(
+            "a list of constants that a loop reads by its counter cannot be written for OpenCL yet\n"
+            "  Pass the list in as an argument, or run it on the CPU, without device=."
+        )
+    kind, limit = t.scalar, dialect.limit
     arguments = [
         _table(plan, "params", max(1, -(-plan.tape.params * plan.item // 8))),
         _table(plan, "columns", max(1, 2 * plan.tape.inputs)),
     ]
-    casts = [] if plan.by_value else [f"  %{x} = addrspacecast ptr addrspace(1) %{x}_at to ptr" for x in NAMES]
+    casts = (
+        []
+        if plan.by_value or dialect.given
+        else [f"  %{x} = addrspacecast ptr addrspace(1) %{x}_at to ptr" for x in NAMES]
+    )
+    at = "_at" if dialect.given else ""
     bad = "  %status = zext i1 false to i8" if not guarded else "  %status = trunc i32 %failed to i8"
     kept = "" if not guarded else (
         "  %flag = getelementptr i8, ptr addrspace(1) %bad, i64 %i\n  store i8 %status, ptr addrspace(1) %flag, align 1\n"
     )  # fmt: skip
     kernels = [
-        'target triple = "nvptx64-nvidia-cuda"',
+        dialect.head,
         *t.tables,
         "define internal void @mg_pause() alwaysinline {\n  ret void\n}",
-        "define internal i32 @row(ptr %columns, ptr %params, ptr addrspace(1) %out, i64 %stride, i64 %i, ptr %scratch) "
+        f"define internal i32 @row(ptr{dialect.given} %columns, ptr{dialect.given} %params, ptr addrspace(1) %data, "
+        "ptr addrspace(1) %out, i64 %stride, i64 %i, ptr %scratch) "
         f"alwaysinline nounwind {{\n{body}",
-        f"define ptx_kernel void @rows({', '.join(arguments)}, i64 %n, ptr addrspace(1) noalias %out, i64 %stride, "
-        f"ptr addrspace(1) noalias %bad) {limit} {{\nentry:",
+        f"define {dialect.kernel} void @rows({', '.join(arguments)}, i64 %n, ptr addrspace(1) noalias %out, i64 %stride, "
+        f"ptr addrspace(1) noalias %bad{'' if dialect.addresses else ', ptr addrspace(1) noalias readonly %data'}) "
+        f"{limit} {{\nentry:",
         f"  %scratch = alloca [{max(8, t.scratch)} x i8], align 16",
         *casts,
-        NUMBER.format(threads=THREADS),
+        dialect.number_below("%n"),
         "  %mine = icmp ult i64 %i, %n\n  br i1 %mine, label %work, label %done\nwork:",
-        "  %failed = call i32 @row(ptr %columns, ptr %params, ptr addrspace(1) %out, i64 %stride, i64 %i, ptr %scratch)",
+        f"  %failed = call i32 @row(ptr{dialect.given} %columns{at}, ptr{dialect.given} %params{at}, ptr addrspace(1) "
+        f"{'null' if dialect.addresses else '%data'}, ptr addrspace(1) %out, i64 %stride, i64 %i, ptr %scratch)",
         bad,
         f"{kept}  br label %done\ndone:\n  ret void\n}}",
     ]
     if reduced:
-        kernels += _sums(plan, kind, guarded, limit, declared)
-    return "\n".join([*kernels, *_once(declared), SPECIAL, "!0 = !{}", ""]), [*t.called]
+        kernels += _sums(plan, kind, guarded, dialect, declared)
+    return "\n".join([*kernels, *_once(declared), dialect.declared, "!0 = !{}", ""]), [*t.called]
 
 
 NAMES = ("params", "columns")
@@ -197,14 +260,15 @@ def lanes(plan: Layout) -> int:
     return LANES_BYTES // plan.item
 
 
-def _sums(plan: Layout, kind: str, guarded: bool, limit: str, declared: dict[str, str]) -> list[str]:
+def _sums(plan: Layout, kind: str, guarded: bool, dialect: Dialect, declared: dict[str, str]) -> list[str]:
     """The kernels that add up what the rows have left."""
+    head, limit, space = f"define {dialect.kernel} void", dialect.limit, dialect.tables.lstrip()
     width = lanes(plan)
     sums = len(plan.left)
     products = any(k >= 0 for k in plan.right)
-    tables = [f"@mg_left = internal constant [{sums} x i32] [{', '.join(f'i32 {k}' for k in plan.left)}]"]
+    tables = [f"@mg_left = internal {space} constant [{sums} x i32] [{', '.join(f'i32 {k}' for k in plan.left)}]"]
     factor = [
-        "  %pl = getelementptr i32, ptr @mg_left, i64 %k\n  %l = load i32, ptr %pl, align 4",
+        f"  %pl = getelementptr i32, {dialect.address('@mg_left')}, i64 %k\n  %l = load i32, {dialect.address('%pl')}, align 4",
         "  %lw = zext i32 %l to i64\n  %lo = mul i64 %lw, %stride",
         f"  %a = getelementptr {kind}, ptr addrspace(1) %out, i64 %lo",
     ]
@@ -215,12 +279,15 @@ def _sums(plan: Layout, kind: str, guarded: bool, limit: str, declared: dict[str
     ]
     total = "%sum"
     if products:
-        tables.append(f"@mg_right = internal constant [{sums} x i32] [{', '.join(f'i32 {k}' for k in plan.right)}]")
+        tables.append(
+            f"@mg_right = internal {space} constant [{sums} x i32] [{', '.join(f'i32 {k}' for k in plan.right)}]"
+        )
         S = "f32" if plan.item == 4 else "f64"
         declare = f"declare {kind} @llvm.fma.{S}({kind}, {kind}, {kind})"
         declared[declare] = declare
         factor += [
-            "  %pr = getelementptr i32, ptr @mg_right, i64 %k\n  %rg = load i32, ptr %pr, align 4",
+            f"  %pr = getelementptr i32, {dialect.address('@mg_right')}, i64 %k",
+            f"  %rg = load i32, {dialect.address('%pr')}, align 4",
             "  %one = icmp slt i32 %rg, 0\n  %rs = select i1 %one, i32 0, i32 %rg",
             "  %rw = zext i32 %rs to i64\n  %ro = mul i64 %rw, %stride",
             f"  %b = getelementptr {kind}, ptr addrspace(1) %out, i64 %ro",
@@ -252,9 +319,9 @@ def _sums(plan: Layout, kind: str, guarded: bool, limit: str, declared: dict[str
         values, half = [f"%h{half}_{j}" for j in range(half)], half // 2
     return [
         *tables,
-        f"""define ptx_kernel void @lanes({READ} %out, i64 %stride, {READ} %bad, i64 %n, i64 %count, {WRITTEN} %to) {limit} {{
+        f"""{head} @lanes({READ} %out, i64 %stride, {READ} %bad, i64 %n, i64 %count, {WRITTEN} %to) {limit} {{
 entry:
-{NUMBER.format(threads=THREADS)}
+{dialect.number_below("%count")}
   %mine = icmp ult i64 %i, %count
   br i1 %mine, label %work, label %done
 work:
@@ -285,9 +352,9 @@ store:
 done:
   ret void
 }}""",
-        f"""define ptx_kernel void @halves({READ} %from, i64 %segments, i64 %count, {WRITTEN} %to) {limit} {{
+        f"""{head} @halves({READ} %from, i64 %segments, i64 %count, {WRITTEN} %to) {limit} {{
 entry:
-{NUMBER.format(threads=THREADS)}
+{dialect.number_below("%count")}
   %mine = icmp ult i64 %i, %count
   br i1 %mine, label %work, label %done
 work:
@@ -297,10 +364,13 @@ work:
   %stop = add i64 %begin, {BLOCK // SEGMENT}
   %short = icmp ult i64 %stop, %segments
   %end = select i1 %short, i64 %stop, i64 %segments
-  br label %add
-add:
+  br label %test
+test:
   %segment = phi i64 [ %begin, %work ], [ %next, %add ]
   %old = phi double [ 0.0, %work ], [ %total, %add ]
+  %more = icmp ult i64 %segment, %end
+  br i1 %more, label %add, label %store
+add:
   %in = mul i64 %segment, {sums}
   %number = add i64 %in, %k
   %at = mul i64 %number, {width}
@@ -309,11 +379,10 @@ add:
 {chr(10).join(steps)}
   %total = fadd double %old, {values[0]}
   %next = add i64 %segment, 1
-  %more = icmp ult i64 %next, %end
-  br i1 %more, label %add, label %store
+  br label %test
 store:
   %tp = getelementptr double, ptr addrspace(1) %to, i64 %i
-  store double %total, ptr addrspace(1) %tp, align 8
+  store double %old, ptr addrspace(1) %tp, align 8
   br label %done
 done:
   ret void

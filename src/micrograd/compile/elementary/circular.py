@@ -59,7 +59,10 @@ def _quarter_turns(f: Formula, size: Name) -> tuple[Name, Name, Name]:
         high, middle, low = ((found[k] << shift) | ((found[k + 1] >> 1) >> back) for k in range(3))
 
         def upper(a: Name) -> Name:
-            return ((a.to("zext", "i128") * mantissa.to("zext", "i128")) >> 64).to("trunc", WHOLE)
+            half, low, high = (1 << 32) - 1, mantissa & ((1 << 32) - 1), mantissa >> 32
+            first = (a >> 32) * low + (((a & half) * low) >> 32)
+            second = (a & half) * high + (first & half)
+            return (a >> 32) * high + (first >> 32) + (second >> 32)
 
         p0 = low * mantissa
         second = middle * mantissa

@@ -139,8 +139,9 @@ class Name:
 class Formula:
     """One function of doubles, being written."""
 
-    def __init__(self, name: str, arguments: int, width: int | None = None) -> None:
+    def __init__(self, name: str, arguments: int, width: int | None = None, space: str = "") -> None:
         self.name, self.lines, self.count, self.width = name, list[str](), 0, width
+        self.pointer, self.space = f"ptr{space}", space.lstrip()  # where tables lie
         self.arguments = [Name(self, f"%x{k}", DOUBLE) for k in range(arguments)]
         self.block = "entry"
         self.tables: dict[str, str] = {}
@@ -296,30 +297,33 @@ class Formula:
         """A table of constants; its name."""
         scalar = Formula(name, 0)
         cells = [f"{kind} {scalar.as_name(x, kind).text}" for x in numbers]
-        self.tables[name] = f"@{name} = internal constant [{len(cells)} x {kind}] [{', '.join(cells)}], align 16"
+        self.tables[name] = (
+            f"@{name} = internal {self.space} constant [{len(cells)} x {kind}] [{', '.join(cells)}], align 16"
+        )
         return f"@{name}"
 
     def load(self, table: str, place: Name, kind: str = DOUBLE) -> Name:
         """An entry of a table."""
         if self.width is None:
-            p = self.do(f"getelementptr {kind}, ptr {table}, i64 {place.text}", "ptr")
-            return self.do(f"load {kind}, ptr {p.text}, align 8", kind)
+            p = self.do(f"getelementptr {kind}, {self.pointer} {table}, i64 {place.text}", "ptr")
+            return self.do(f"load {kind}, {self.pointer} {p.text}, align 8", kind)
         result = "poison"
         for k in range(self.width):
             at = self.do(f"extractelement {self.type(WHOLE)} {place.text}, i64 {k}", WHOLE)
-            p = self.do(f"getelementptr {kind}, ptr {table}, i64 {at.text}", "ptr")
-            x = self.do(f"load {kind}, ptr {p.text}, align 8", kind)
+            p = self.do(f"getelementptr {kind}, {self.pointer} {table}, i64 {at.text}", "ptr")
+            x = self.do(f"load {kind}, {self.pointer} {p.text}, align 8", kind)
             result = self.do(f"insertelement {self.type(kind)} {result}, {kind} {x.text}, i64 {k}", kind).text
         return Name(self, result, kind)
 
-    def entries(self, table: str, place: Name, size: int) -> list[Name]:
+    def entries(self, table: str, place: Name, size: int, kind: str = DOUBLE) -> list[Name]:
         """Two or four neighbouring entries of a table of doubles, from a place on that is a multiple of so many.
 
         Each lane loads its entries at once, in 3/4 of the time of a gather; the lanes are then put together by shuffles.
         """
         W = self.width
         if W is None or size > W:
-            return [self.load(table, place + k) for k in range(size)]
+            found = [self.load(table, place + k, kind) for k in range(size)]
+            return found if kind == DOUBLE else [x.real() for x in found]
         rows = []
         for k in range(W):
             at = self.do(f"extractelement {self.type(WHOLE)} {place.text}, i64 {k}", WHOLE)
@@ -364,7 +368,7 @@ class Formula:
 
 def symbol(function: str, width: int | None) -> str:
     """Return the name of a function in LLVM text."""
-    return f"mg_{function}{width or ''}"
+    return f"mg_{function}" if width is None else f"mg_{function}_{width}"
 
 
 def intrinsics(width: int | None) -> list[str]:

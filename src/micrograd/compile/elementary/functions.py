@@ -56,7 +56,7 @@ def _power_of_e(f: Formula, x: Name, rest: Name | None = None) -> tuple[Name, Na
 
 def _power_of_two(f: Formula, ki: Name, r: Name) -> tuple[Name, Name]:
     """2^(ki/128)·exp(r) as scale + scale·more: the bits of scale, and more."""
-    tail, bits = f.entries(f.table("mg_powers_of_two", POWERS_OF_TWO, WHOLE), (ki & (SIZE - 1)) << 1, 2)
+    tail, bits = f.entries(f.table("mg_powers_of_two", POWERS_OF_TWO, WHOLE), (ki & (SIZE - 1)) << 1, 2, WHOLE)
     scale = bits.bits() + (ki << 45)
     square = r * r
     more = f.fma(square, f.fma(r, E3, E2), tail + r)
@@ -552,23 +552,26 @@ OF_THE_LIBRARY = ("exp", "log", "pow", "square", "erfc")  # with the bits of gli
 
 
 @cache
-def _written(function: str, width: int | None) -> tuple[str, dict[str, str], tuple[str, ...]]:
+def _written(function: str, width: int | None, space: str) -> tuple[str, dict[str, str], tuple[str, ...]]:
     arguments, write = WRITERS[function]
-    f = Formula(function, arguments, width)
+    f = Formula(function, arguments, width, space)
     text = f.text(write(f, *f.arguments))
     return text, f.tables, tuple(f.uses)
 
 
 @cache
-def needed(function: str, width: int | None = None) -> list[str]:
-    """Return the texts that a function needs: declarations, tables, and functions; formula.symbol is its name."""
+def needed(function: str, width: int | None = None, space: str = "") -> list[str]:
+    """Return the texts that a function needs: declarations, tables, and functions; formula.symbol is its name.
+
+    `space` is the address space of tables, where that is not the usual one.
+    """
     found: dict[str, str] = dict.fromkeys(intrinsics(width), "")
     waiting, done = [function], dict[str, str]()
     while waiting:
         name = waiting.pop()
         if name in done:
             continue
-        done[name], tables, uses = _written(name, width)
+        done[name], tables, uses = _written(name, width, space)
         found.update(dict.fromkeys(tables.values(), ""))
         waiting += uses
     return [*found, *done.values()]

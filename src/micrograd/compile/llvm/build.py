@@ -214,7 +214,7 @@ def compile_text(source: str, scratch: int, target: Target, level: int = 2, entr
     return Code(engine, address, scratch, left)
 
 
-_PROVIDED = re.compile(r"^declare .* @(mg_(\w+?)_(\d+)_(\d+))\(", re.MULTILINE)
+_PROVIDED = re.compile(r"^declare .* @(mg_(\w+)_(\d+)_(\d+))\(", re.MULTILINE)
 _functions: dict[str, Code] = {}  # elementary functions over vectors that texts have asked for; they stay
 
 
