@@ -162,6 +162,6 @@ def results(args: argparse.Namespace) -> list[tuple[str, list[Result]]]:
         jobs = [(package, k, step, args.seconds, args.order, args.eager) for k in range(0, step, args.every)]
         found = [r for part in in_processes(jobs, some, args.processes, args.until) for r in part]
         if found:
-            rows.append((f"{package} {version(package)}", found))
+            rows.append((f"docstrings of {package} {version(package)}", found))
             print(table(rows[-1:]).splitlines()[-1], flush=True)
     return rows

@@ -120,6 +120,8 @@ def in_processes(jobs: Sequence[tuple[Any, ...]], work: Any, processes: int, unt
     late = math.inf if until is None else until
     if processes < 2:
         return [work(*job) for job in jobs if time.monotonic() < late]
+    if time.monotonic() >= late:
+        return []
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
         futures = [pool.submit(work, *job) for job in jobs]

@@ -159,7 +159,7 @@ def test_every_requirement_has_a_version():
 def test_jobs_run_in_processes_and_late_ones_are_left_out():
     assert run.in_processes([(4.0,), (9.0,)], math.sqrt, 2) == [2.0, 3.0]
     assert run.in_processes([(4.0,), (9.0,)], math.sqrt, 1, until=0.0) == []
-    assert len(run.in_processes([(4.0,)] * 50, math.sqrt, 2, until=0.0)) < 50
+    assert run.in_processes([(4.0,)] * 50, math.sqrt, 2, until=0.0) == []
     with pytest.raises(ValueError, match=r"domain|nonnegative"):
         run.in_processes([(-1.0,)], math.sqrt, 2)
 
