@@ -241,6 +241,9 @@ def _paths(shape: Shape) -> Iterator[tuple[int, str]]:
         elif s[0] == "named":
             for field, part in zip(s[1]._fields, s[2]):
                 yield from walk(part, f"{text}.{field}")
+        elif s[0] == "object":
+            for field, part in zip(s[1].names, s[2]):
+                yield from walk(part, f"{text}.{field}")
         elif s[0] == "dict":
             for key, part in zip(s[1], s[2]):
                 yield from walk(part, f"{text}[{key!r}]")

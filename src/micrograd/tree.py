@@ -165,6 +165,8 @@ def _record(x: Any, leaves: list[Any]) -> Shape:
         Record(cls, names),
         tuple([fixed(a) if apart else flatten(a, numbers) for apart, a in parts]),
     )
+    if not numbers and any(apart for apart, _ in parts):  # it configures a function, and holds nothing else
+        return fixed(x)
     if computes and not _is_made_again(x, shape, numbers):
         return fixed(x)
     leaves.extend(numbers)

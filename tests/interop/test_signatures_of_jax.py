@@ -9,6 +9,7 @@ import pytest
 import micrograd
 from micrograd import (
     Value,
+    check_grad,
     grad,
     hessian,
     hvp,
@@ -78,6 +79,11 @@ def test_linearize_hands_on_what_the_function_returns_beside_its_result():
 class Pair:
     a: float
     b: float
+
+
+@dataclass
+class Counted:
+    n: int
 
 
 @dataclass(frozen=True)
@@ -156,6 +162,13 @@ class TestDataclasses:
         assert (value, aux, g) == (6.0, Pair(2.0, 4.0), Pair(3.0, 2.0))
         assert type(aux.b) is float
 
+    def test_one_that_only_configures_is_refused(self):
+        with pytest.raises(TypeError, match="argument 0 is a Counted, which holds no numbers to differentiate by"):
+            grad(lambda c: c.n * 2.0)(Counted(2))
+
+    def test_finite_differences(self):
+        check_grad(lambda p: p.a**2 * p.b, Pair(2.0, 3.0))
+
     def test_values_in_fields(self):
         p = Pair(Value(2.0), 3.0)
         found = grad(lambda p: p.a**2 * p.b)(p)
@@ -175,6 +188,12 @@ class TestDataclasses:
     def test_branches_may_return_different_ones(self):
         f = jit(lambda x: Pair(x, 1.0) if x > 0.0 else Pair(0.0, -x), wait=True)
         assert [f(2.0), f(-3.0), f(4.0)] == [Pair(2.0, 1.0), Pair(0.0, 3.0), Pair(4.0, 1.0)]
+
+    @compiles
+    def test_bools_and_choices_in_fields(self):
+        f = jit(lambda x: Pair(x > 1.0, x * x if x > 0.0 else -x), wait=True)
+        assert [f(2.0), f(-3.0), f(0.5)] == [Pair(True, 4.0), Pair(False, 3.0), Pair(False, 0.25)]
+        assert type(f(2.0).a) is bool
 
     @compiles
     def test_rows(self):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.join import join, number
 from micrograd.stage.ragged import settle
 from micrograd.stage.summary import Summary
+from micrograd.tree import Record
 
 if TYPE_CHECKING:
     from micrograd.stage.machine import Machine
@@ -44,6 +46,11 @@ def lower(m: Machine, x: Any, bools: bool = True) -> Any:
         return type(x)(*[lower(m, item, bools) for item in x])
     if type(x) is dict:
         return {key: lower(m, item, bools) for key, item in x.items()}
+    if hasattr(type(x), "__dataclass_fields__"):
+        if hasattr(type(x), "__post_init__"):
+            raise Unsupported("a result is a dataclass whose constructor computes something")
+        names = tuple([f.name for f in fields(x)])
+        return Record(type(x), names).rebuild([lower(m, getattr(x, name), bools) for name in names])
     return x
 
 
