@@ -144,7 +144,7 @@ def slogdet(a: Any) -> Any:
     """np.linalg.slogdet: the sign of a determinant, and the logarithm of its size."""
     left = _rows(a)
     sign: Any = _eliminate(left, [[] for _ in left])
-    size: Any = 0.0 if sign else -math.inf
+    size: Any = 0.0 if sign else math.log(abs(det(a)))  # -inf, and a gradient of nan
     for k in range(len(left) if sign else 0):
         sign, size = (sign if left[k][k] > 0.0 else -sign), size + math.log(abs(left[k][k]))
     return SlogDet(np.float64(sign), size)
@@ -158,7 +158,7 @@ def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdi
     def of_line(line: Any) -> Any:
         places = np.sort(line)
         at = (len(places) - 1) * q
-        k = min(math.floor(at), max(len(places) - 2, 0))
+        k = min(int(at), max(len(places) - 2, 0))
         return places[k] if len(places) == 1 else places[k] + (places[k + 1] - places[k]) * (at - k)
 
     if np.ndim(q):
@@ -180,7 +180,7 @@ def median(a: Any, axis: Any = None, **options: Any) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """np.digitize: which of the intervals between the bins a number lies in."""
     falling = len(bins) > 1 and bins[0] > bins[-1]
-    found = searchsorted(bins[::-1] if falling else bins, x, "left" if right != falling else "right")
+    found = searchsorted(bins[::-1] if falling else bins, x, "left" if right else "right")
     return len(bins) - found if falling else found
 
 

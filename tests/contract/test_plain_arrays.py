@@ -250,3 +250,19 @@ def test_a_store_into_an_array_from_outside_names_the_line():
     for wrap in (grad, jit):
         with pytest.raises((TraceError, TypeError), match=r"test_plain_arrays\.py"):
             wrap(f)(2.0)
+
+
+def test_digitize_takes_the_side_that_numpy_takes():
+    for bins in ([1.0, 2.0, 3.0], [3.0, 2.0, 1.0]):
+        for right in (False, True):
+            for x in (0.5, 1.0, 1.5, 2.0, 3.0, 4.0):
+                assert grad(lambda v, b=bins, r=right: v * np.digitize(v, b, r))(x) == np.digitize(x, bins, right)
+
+
+def test_the_level_of_a_quantile_may_vary():
+    slope = grad(lambda q: np.quantile(np.array([1.0, 2.0, 4.0]), q))
+    assert (slope(0.3), slope(0.7)) == (pytest.approx(2.0), pytest.approx(4.0))
+
+
+def test_a_singular_matrix_has_no_slope_of_its_logarithm():
+    assert math.isnan(grad(lambda x: np.linalg.slogdet(np.array([[x, x], [x, x]]))[1])(1.0))
