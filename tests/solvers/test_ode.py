@@ -224,14 +224,6 @@ def test_a_stiff_method_has_derivatives():
     assert grad(solved)(20.0) == pytest.approx(difference(solved, 20.0, 1e-2), rel=1e-4)
 
 
-def test_a_checkpointed_adjoint_gives_the_same():
-    def solved(a, n):
-        return odeint(lambda t, y: [a * y[1], -y[0] * y[0]], [1.0, 0.5], [0.0, 1.0, 2.0], checkpoint=n)[-1][0]
-
-    assert solved(1.3, 4) == solved(1.3, 0)
-    assert grad(solved)(1.3, 4) == pytest.approx(grad(solved)(1.3, 0), rel=1e-12)
-
-
 @needs_llvm
 class TestCompiled:
     def test_jit(self):

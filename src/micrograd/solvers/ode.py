@@ -23,7 +23,6 @@ from micrograd import math
 from micrograd.engine import Value, apply
 from micrograd.jacobians import jacobian
 from micrograd.math import stop_gradient, where
-from micrograd.rematerialize import remat
 from micrograd.solvers.dense import DIV, lu, lu_solve
 from micrograd.solvers.implicit import ORDER, at_solution, beside
 from micrograd.solvers.interpolate import interval
@@ -170,12 +169,9 @@ class _Control(NamedTuple):
     atol: Any
     longest: Any
     steps: int  # the most of them; for a method without error control, as many as are made
-    segment: int  # so many are forgotten together, and made again in the backward pass; 0: none
 
 
-def _control(
-    method: str, rtol: Any, atol: Any, max_step: Any, steps: int | None, max_steps: int, checkpoint: int
-) -> _Control:
+def _control(method: str, rtol: Any, atol: Any, max_step: Any, steps: int | None, max_steps: int) -> _Control:
     if method not in METHODS:
         raise ValueError(f"there is no method {method!r}: choose one of {', '.join(METHODS)}")
     found = METHODS[method]
@@ -185,7 +181,7 @@ def _control(
             if found.order == 0
             else f"method {method!r} chooses its steps by their error: give rtol= and atol=, not steps="
         )
-    return _Control(found, rtol, atol, max_step, max_steps if steps is None else steps, checkpoint)
+    return _Control(found, rtol, atol, max_step, max_steps if steps is None else steps)
 
 
 def _constants(values: list[Any]) -> list[Any]:
@@ -247,9 +243,9 @@ def _attempt(control: _Control, f: Any, state: _State, end: Any) -> _State:
     return _State(t, y, slopes, length, good * last, made + 1)
 
 
-def _steps(control: _Control, f: Any, state: _State, end: Any, until: Any) -> _State:
-    """Make steps to the time `end`, up to number `until`. An attempt whose error is too large counts as a step."""
-    while state.made < until and state.done < 0.5:
+def _steps(control: _Control, f: Any, state: _State, end: Any) -> _State:
+    """Make steps to the time `end`. An attempt whose error is too large counts as one."""
+    while state.made < control.steps and state.done < 0.5:
         state = _attempt(control, f, state, end)
     return state
 
@@ -262,19 +258,14 @@ def _advance(control: _Control, f: Any, t: Any, y: Any, slopes: Any, length: Any
             y, slopes, _ = control.method.step(f, t + k * h, y, h, slopes)
         return y, slopes, length
     state = _State(t, y, slopes, length, math.eq(t, end), 0)
-    if not control.segment:
-        state = _steps(control, f, state, end, control.steps)
-    else:
-        again = remat(lambda *given: tuple(_steps(control, f, _State(*given), end, given[5] + control.segment)))
-        while state.made < control.steps and state.done < 0.5:
-            state = _State(*again(*state))
+    state = _steps(control, f, state, end)
     reached = math.gt(state.done, 0.5)
     return [where(reached, v, math.nan) for v in state.y], [*state.slopes], state.length
 
 
 def odeint(
     f: Callable[[Any, Any], Any], y0: Any, times: Any, *, method: str = "tsit5", rtol: Any = 1e-8, atol: Any = 1e-8,
-    max_step: Any = math.inf, steps: int | None = None, max_steps: int = 100_000, checkpoint: int = 0,
+    max_step: Any = math.inf, steps: int | None = None, max_steps: int = 100_000,
 ) -> list[Any]:  # fmt: skip
     """Solve y' = f(t, y) with y = y0 at the first of the times, and return the list of y at all of them.
 
@@ -283,8 +274,6 @@ def odeint(
     atol + rtol·|y|. "rk4", "verlet" and "yoshida4" make `steps` equal steps between two times; the last two are symplectic,
     and y holds positions and then velocities. Numbers are nan where `max_steps` steps did not lead from one time to the next.
 
-    `checkpoint=n` keeps one state for n steps, and makes the steps again in a backward pass.
-
     >>> from micrograd.solvers import odeint
     >>> [round(y, 6) for y in odeint(lambda t, y: t * y, 1.0, [0.0, 1.0, 2.0])]
     [1.0, 1.648721, 7.389056]
@@ -292,7 +281,7 @@ def odeint(
     >>> [round(v, 6) for v in swing[-1]]
     [0.5, -0.866025]
     """
-    control = _control(method, rtol, atol, max_step, steps, max_steps, checkpoint)
+    control = _control(method, rtol, atol, max_step, steps, max_steps)
     if isinstance(y0, (int, float, Value)):
         found = _solutions(control, lambda t, y: [f(t, y[0])], [y0], times)
         return [y[0] for y in found]
@@ -353,7 +342,7 @@ def odeint_dense(
 def odeint_event(
     f: Callable[[Any, Any], Any], y0: Any, t0: Any, t1: Any, event: Callable[[Any, Any], Any], *, method: str = "tsit5",
     direction: int = 0, rtol: Any = 1e-8, atol: Any = 1e-8, max_step: Any = math.inf, max_steps: int = 100_000,
-    checkpoint: int = 0, order: int = ORDER,
+    order: int = ORDER,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Solve y' = f(t, y) from y = y0 at t0 until `event(t, y)` changes its sign, and return the time and y.
 
@@ -371,10 +360,10 @@ def odeint_event(
     if isinstance(y0, (int, float, Value)):
         t, y = odeint_event(
             lambda t, y: [f(t, y[0])], [y0], t0, t1, lambda t, y: event(t, y[0]), method=method, direction=direction,
-            rtol=rtol, atol=atol, max_step=max_step, max_steps=max_steps, checkpoint=checkpoint, order=order,
+            rtol=rtol, atol=atol, max_step=max_step, max_steps=max_steps, order=order,
         )  # fmt: skip
         return t, y[0]
-    control = _control(method, rtol, atol, max_step, None, max_steps, checkpoint)
+    control = _control(method, rtol, atol, max_step, None, max_steps)
     found: tuple[Any, Any] = _until(control, lambda t, y: list(f(t, y)), list(y0), t0, t1, event, direction, order)
     return found
 
