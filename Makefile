@@ -126,7 +126,7 @@ corpus: $(ENGINE) $(CORPUS)/.ready  ## run the programs of other packages in eve
 	PYTHONPATH=src $(CORPUS)/bin/python -m corpus $(PARTS)
 
 corpus-part: $(ENGINE) $(CORPUS)/.ready  ## a part of the corpus, in under three minutes
-	PYTHONPATH=src $(CORPUS)/bin/python -m corpus programs doctests cutest --every 15 --seconds 60 --budget 100
+	PYTHONPATH=src $(CORPUS)/bin/python -m corpus doctests cutest programs --every 15 --seconds 20 --budget 120
 
 fuzz: $(DEV) $(ENGINE)  ## run random programs in every way and compare: make fuzz PROGRAMS=1000 SEED=0
 	$(BIN)/python -m fuzz --seed $(SEED) --count $(PROGRAMS)
