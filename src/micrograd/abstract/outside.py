@@ -51,6 +51,8 @@ class Guard(NamedTuple):
         if self.how in ("global", "missing") and type(owner) is dict:
             now = self._found(self.now())
             return owner, {self.name: None if self.how == "missing" else now}
+        if self.how == "attribute" and isinstance(owner, types.ModuleType) and self.name in vars(owner):
+            return vars(owner), {self.name: self._found(vars(owner)[self.name])}
         if self.how == "cell":
             return owner, (self._found(self.now()),)
         if self.how == "contents" and type(owner) is list:

@@ -32,8 +32,8 @@ from micrograd.tree import flatten, is_array
 AT_MOST = 1.0  # seconds for a comparison, which are estimated from the time of the kernel
 SLOWER = 200  # plain Python takes at most so many times as long as a kernel, in the programs of benchmarks/gradbench
 SLOWER_EAGER = 1000  # the same for gradients by Values
-# After so many calls by way of Python, C is given the code, which takes some ms; it is again, for arrays of another length.
-OFTEN = {3 * 16**k for k in range(8)}
+# After so many calls by way of Python, C is given the code, which takes some ms: once, and again for arrays of another length.
+OFTEN = {16**k for k in range(8)}
 ELSEWHERE = object()  # the answer for a call that is not followed here
 _COUNTED = (list, tuple)
 
