@@ -12,9 +12,10 @@ import pytest
 
 from micrograd.cli import main
 from micrograd.learn import explore, frames, parse, texts
+from micrograd.learn.course import site
 
 Visit = Callable[..., Any]
-# The explorer and the stepper in the terminal are German as a whole.
+# The explorer, the theatre and the stepper in the terminal are German as a whole.
 GERMAN = (
     "spoken",
     "frames",
@@ -96,3 +97,24 @@ def test_the_explorer_is_a_german_page(visit: Visit, tmp_path: Path, capsys: pyt
     assert not english & set(re.findall(r"[a-z']+", page.inner_text("body")))
     texts.use("en")
     assert explore().lesson["texts"]["language"] == "en"
+
+
+def test_the_pages_of_the_site_switch_the_language_and_keep_the_state(visit: Visit, tmp_path: Path) -> None:
+    list(site.build(tmp_path))
+    page = visit((tmp_path / "watch.html").as_uri() + "#playground&data=xor&layers=3-tanh", reduced_motion="reduce")
+    page.click("[data-language='de']")
+    page.wait_for_url("**/watch.de.html#playground*")
+    assert page.get_attribute("html", "lang") == "de" and "Schicht 0" in page.inner_text(".layer-bar")
+    assert page.locator(".face").count() == 4
+    page.click("[data-language='en']")
+    page.wait_for_url("**/watch.html#playground*")
+    assert "layer 0" in page.inner_text(".layer-bar")
+    other = visit((tmp_path / "explore.de.html").as_uri(), reduced_motion="reduce")
+    assert "hier beginnen" in other.inner_text("header")
+    other.click("[data-language='en']")
+    other.wait_for_url("**/explore.html*")
+    assert texts.current()["language"] == "en"
+    texts.use({**read("de"), "language": "xx"})
+    list(site.build(tmp_path / "own"))
+    assert (tmp_path / "own" / "watch.html").exists() and not (tmp_path / "own" / "watch.de.html").exists()
+    assert texts.current()["language"] == "xx"

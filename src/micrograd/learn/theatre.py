@@ -99,9 +99,9 @@ class Theatre(SavedPage):
         play = {"scenes": scenes, "first": scenes[0]["key"], "texts": words, "ideas": texts.lesson()["ideas"]}
         return play | ({"optimizers": rules(), "names": names()} if self._scenes else {})
 
-    def page(self, live: str = "") -> str:
-        """The whole page; `live` is where the local server sends the steps."""
-        play = self.play
+    def page(self, live: str = "", languages: list[dict[str, str]] | None = None) -> str:
+        """The whole page; `live` is where the local server sends the steps, `languages` where it is in other languages."""
+        play = self.play | ({"languages": languages} if languages else {})
         if live:  # the steps come by themselves
             play["scenes"][0].pop("record", None)
             play["live"] = live

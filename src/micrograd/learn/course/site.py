@@ -109,14 +109,12 @@ def build(folder: Path, pyodide: Path | None = None, docs: str = "") -> Iterator
     (folder / "pyodide").mkdir(parents=True, exist_ok=True) if pyodide else folder.mkdir(parents=True, exist_ok=True)
     back = {"course": "course.html", **links}
     ways = back | ({"docs": f"{docs}index.html", "compile": f"{docs}compile.html"} if docs else {})
-    explorer = Explorer([])
-    explorer.lesson["course"] = "course.html"
     pages = {
         "index.html": home_page(ways),
         "alive.html": home_page({}),
         "course.html": course(links, python=pyodide is not None),
     }
-    pages |= {"explore.html": explorer.html, "watch.html": watch().html, "class.html": class_page()}
+    pages |= {"class.html": class_page(), **_translated("course.html")}
     if pyodide is not None:
         pages["workshop.html"] = workshop({key: to for key, to in back.items() if key != "workshop"})
         pages["console.html"] = console({key: to for key, to in back.items() if key != "console"})
@@ -130,6 +128,34 @@ def build(folder: Path, pyodide: Path | None = None, docs: str = "") -> Iterator
     for name in PYODIDE:
         shutil.copyfile(pyodide / name, folder / "pyodide" / name)
     yield from (folder / name for name in (wheel.name(), WORKER, "pyodide"))
+
+
+def _translated(course: str) -> dict[str, str]:
+    """The explorer and the theatre in every language, each with links to the others."""
+    spoken = {"en": texts.read("en")["name"], **{code: texts.read(code)["name"] for code in texts.languages()}}
+
+    def name(stem: str, code: str) -> str:
+        return f"{stem}.html" if code == "en" else f"{stem}.{code}.html"
+
+    pages = {}
+    kept = dict(texts.current())
+    try:
+        for code in spoken if kept["language"] == "en" else [kept["language"]]:
+            if len(spoken) > 1 and kept["language"] == "en":
+                texts.use(code)
+            others = [other for other in spoken if other != code and kept["language"] == "en"]
+
+            def links(stem: str, others: list[str] = others) -> list[dict[str, str]]:
+                return [{"code": other, "name": spoken[other], "to": name(stem, other)} for other in others]
+
+            explorer = Explorer([])
+            explorer.lesson |= {"course": course, "languages": links("explore")}
+            shown = code if kept["language"] == "en" else "en"
+            pages[name("explore", shown)] = explorer.html
+            pages[name("watch", shown)] = watch().page(languages=links("watch"))
+    finally:
+        texts.use(kept)
+    return pages
 
 
 def home_page(links: dict[str, str]) -> str:

@@ -1,6 +1,6 @@
 // The explorer: a stage, and beside it the code, the leaves, the labs and the lesson. In a notebook `model` is the
 // widget's; in a file it is a plain object.
-import { button, h, put } from "./dom.js";
+import { button, h, languageLinks, put } from "./dom.js";
 import { codePanel, tabs } from "./code.js";
 import { expressionForm } from "./expression.js";
 import { leavesOf } from "./graph.js";
@@ -25,7 +25,8 @@ function render({ model, el }) {
   const lesson = model.get("lesson"), whole = Boolean(model.get("whole"));
   useTexts(lesson.texts, lesson.ideas);
   const progress = keepProgress(whole);
-  const stage = createStage({ presets: lesson.presets, first: lesson.first, wheel: whole, search: true }), { session } = stage;
+  const stage = createStage({ presets: lesson.presets, first: lesson.first, wheel: whole, search: true }),
+    { session } = stage;
   const root = h("div", { class: whole ? "mg whole" : "mg", dir: text("direction"), lang: text("language") });
 
   // -- the parts
@@ -40,7 +41,8 @@ function render({ model, el }) {
   const heading = h("header", { class: "top" },
     h("h1", { class: "brand" }, "micrograd ", h("span", { class: "quiet" }, t("page.brand"))),
     h("label", { class: "inline" }, h("span", { class: "quiet wordy" }, t("page.graph")), choose),
-    h("span", { class: "grow" }), told, toCourse, copy, tool("theme", "◐", "d"), tool("help", "?", "?"));
+    h("span", { class: "grow" }), told, languageLinks(lesson.languages), toCourse, copy, tool("theme", "◐", "d"),
+      tool("help", "?", "?"));
   const typed = lesson.post ? expressionForm(session, lesson.post) : null;
   const panels = {
     leaves: leavesPanel(session), order: orderPanel(session), bugs: bugPanel(session),

@@ -102,7 +102,8 @@ function startOf({ start, weights }, inputs, layers) {
   const random = drawsFrom(7919 * weights + 13);
   let nin = inputs;
   return layers.flatMap(([n, activation]) => {
-    const wide = Math.sqrt(["relu", "gelu", "silu"].includes(activation) ? 6 / nin : 6 / (nin + n)) * (start === "large" ? 20 : 1);
+    const wide = Math.sqrt(["relu", "gelu",
+      "silu"].includes(activation) ? 6 / nin : 6 / (nin + n)) * (start === "large" ? 20 : 1);
     const drawn = Array.from({ length: n }, () => [
       ...Array.from({ length: nin }, () => (start === "zeros" ? 0 : start === "equal" ? 0.5 : wide * (2 * random() - 1))),
       0,
@@ -174,7 +175,8 @@ function penaltyOf({ penalty, strength }, network, start) {
   const weights = network.flat().flatMap((neuron) => neuron.weights);
   for (const p of weights) ids[p] = sheet.leaf(`w${p}`, start[p]);
   const all = weights.map((p) => ids[p]);
-  const size = penalty === "l2" ? sheet.node("dot", [...all, ...all]) : sheet.node("sum", all.map((id) => sheet.node("abs", [id])));
+  const size = penalty === "l2" ? sheet.node("dot", [...all, ...all]) : sheet.node("sum",
+    all.map((id) => sheet.node("abs", [id])));
   sheet.node("mul", [sheet.number(strength), size]);
   return { timeline: sheet.timeline, target: null, x: [], y: -1, parameters: ids, outputs: [], neurons: [] };
 }

@@ -24,7 +24,8 @@ export function readSaved(name, content, plan) {
   if (found.kind === "micrograd workshop" && Array.isArray(found.exercises)) {
     const rows = found.exercises.filter((one) => one && typeof one.exercise === "string");
     return { learner: String(found.learner || name), kind: "workshop",
-      done: Object.fromEntries(rows.map((one) => [one.exercise, one.state === "passed" ? 1 : one.state === "failed" ? 0.5 : 0])),
+      done: Object.fromEntries(rows.map((one) => [one.exercise,
+        one.state === "passed" ? 1 : one.state === "failed" ? 0.5 : 0])),
       told: Object.fromEntries(rows.map((one) => [one.exercise, String(one.message ?? "")])) };
   }
   if (isBench(found)) {
@@ -77,22 +78,31 @@ export function startClass(play, place) {
     const own = rows.filter((one) => one.kind === kind).sort((a, b) => a.learner.localeCompare(b.learner));
     if (!own.length) return null;
     const columns = play.plan[kind];
-    const share = (row) => columns.reduce((sum, one) => sum + (row.done[one.key] >= 1 ? 1 : kind === "course" ? row.done[one.key] ?? 0 : 0), 0) / columns.length;
+    const share = (row) => columns.reduce((sum,
+      one) => sum + (row.done[one.key] >= 1 ? 1 : kind === "course" ? row.done[one.key] ?? 0 : 0), 0) / columns.length;
     const full = (key) => own.filter((row) => row.done[key] >= 1).length;
     const begun = columns.filter((one) => own.some((row) => (row.done[one.key] ?? 0) > 0 && row.done[one.key] < 1));
-    const stuck = begun.sort((a, b) => own.filter((row) => row.done[b.key] > 0 && row.done[b.key] < 1).length - own.filter((row) => row.done[a.key] > 0 && row.done[a.key] < 1).length).slice(0, 3);
+    const open = (one) => own.filter((row) => row.done[one.key] > 0 && row.done[one.key] < 1).length;
+    const stuck = begun.sort((a, b) => open(b) - open(a)).slice(0, 3);
     const cell = (row, one) => {
       const x = row.done[one.key] ?? 0, state = x >= 1 ? "full" : x > 0 ? "part" : "none";
       const says = kind === "course" && x > 0 && x < 1 ? percent(x) : { full: "✓", part: "→", none: "·" }[state];
-      return h("td", { class: state, title: row.told[one.key] || null }, h("span", { "aria-hidden": "true" }, says), h("span", { class: "spoken" }, word(state)));
+      return h("td", { class: state, title: row.told[one.key] || null }, h("span", { "aria-hidden": "true" }, says),
+        h("span", { class: "spoken" }, word(state)));
     };
     return h("div", { class: "act", "data-kind": kind }, h("h2", {}, word(kind)),
-      h("p", {}, word("summary", { n: String(own.length), share: percent(own.reduce((sum, row) => sum + share(row), 0) / own.length) })),
-      stuck.length ? h("p", {}, word("stuck"), " ", stuck.map((one, k) => [k ? ", " : "", h("b", {}, one.title), ` (${own.filter((row) => row.done[one.key] > 0 && row.done[one.key] < 1).length})`])) : null,
+      h("p", {}, word("summary", { n: String(own.length), share: percent(own.reduce((sum, row) => sum + share(row),
+        0) / own.length) })),
+      stuck.length ? h("p", {}, word("stuck"), " ", stuck.map((one, k) => [k ? ", " : "", h("b", {}, one.title),
+        ` (${own.filter((row) => row.done[one.key] > 0 && row.done[one.key] < 1).length})`])) : null,
       h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": word(kind) },
-        h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, word("learner")), columns.map((one, k) => h("th", { scope: "col", title: one.title }, String(k + 1), h("span", { class: "spoken" }, ` ${one.title}`))), h("th", { scope: "col" }, word("all")))),
-          h("tbody", {}, own.map((row) => h("tr", {}, h("th", { scope: "row" }, row.learner), columns.map((one) => cell(row, one)), h("td", { class: "sum" }, percent(share(row)))))),
-          h("tfoot", {}, h("tr", {}, h("th", { scope: "row" }, word("done")), columns.map((one) => h("td", { class: "sum" }, String(full(one.key)))), h("td", {}))))),
+        h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, word("learner")), columns.map((one,
+          k) => h("th", { scope: "col", title: one.title }, String(k + 1), h("span", { class: "spoken" },
+            ` ${one.title}`))), h("th", { scope: "col" }, word("all")))),
+          h("tbody", {}, own.map((row) => h("tr", {}, h("th", { scope: "row" }, row.learner),
+            columns.map((one) => cell(row, one)), h("td", { class: "sum" }, percent(share(row)))))),
+          h("tfoot", {}, h("tr", {}, h("th", { scope: "row" }, word("done")), columns.map((one) => h("td",
+            { class: "sum" }, String(full(one.key)))), h("td", {}))))),
       h("ol", { class: "legend" }, columns.map((one) => h("li", {}, one.title))),
       button(word("csv"), () => download(kind, columns, own, share), { class: "small", "data-do": `csv ${kind}` }));
   }
@@ -101,8 +111,10 @@ export function startClass(play, place) {
       const said = /^[=+\-@\t\r]/.test(x) ? `'${x}` : x;
       return /[",\n]/.test(said) ? `"${said.replaceAll('"', '""')}"` : said;
     };
-    const lines = [["learner", ...columns.map((one) => one.key), "share"], ...own.map((row) => [row.learner, ...columns.map((one) => String(row.done[one.key] ?? 0)), share(row).toFixed(3)])];
-    const link = h("a", { href: URL.createObjectURL(new Blob([lines.map((line) => line.map(cell).join(",")).join("\n")], { type: "text/csv" })), download: `${kind}.csv` });
+    const lines = [["learner", ...columns.map((one) => one.key), "share"], ...own.map((row) => [row.learner,
+      ...columns.map((one) => String(row.done[one.key] ?? 0)), share(row).toFixed(3)])];
+    const link = h("a", { href: URL.createObjectURL(new Blob([lines.map((line) => line.map(cell).join(",")).join("\n")],
+      { type: "text/csv" })), download: `${kind}.csv` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
@@ -113,9 +125,11 @@ export function startClass(play, place) {
     const now = root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
     root.dataset.theme = now === "dark" ? "light" : "dark";
   }, { class: "icon", "data-do": "theme", "aria-label": t("page.theme"), title: t("page.theme") });
-  root.append(h("header", { class: "top" }, h("h1", { class: "brand" }, "micrograd ", h("span", { class: "quiet" }, word("brand"))), h("span", { class: "grow" }), theme),
+  root.append(h("header", { class: "top" }, h("h1", { class: "brand" }, "micrograd ", h("span", { class: "quiet" },
+    word("brand"))), h("span", { class: "grow" }), theme),
     h("main", { class: "sheets" }, h("p", {}, word("about")),
-      h("p", { class: "drop" }, button(word("choose"), () => file.click(), { class: "strong", "data-do": "choose" }), file), told, tables));
+      h("p", { class: "drop" }, button(word("choose"), () => file.click(), { class: "strong", "data-do": "choose" }),
+        file), told, tables));
   root.addEventListener("dragover", (event) => event.preventDefault());
   root.addEventListener("drop", (event) => {
     event.preventDefault();

@@ -36,10 +36,12 @@ export function startConsole(play, place) {
       for (const one of list.querySelectorAll("[data-do='run']")) one.disabled = false;
       put(status, python.ready ? word("ready") : "");
       const found = reply.ran;
-      if (!found) return put(out, h("p", { class: "bad" }, reply.stopped ? word("stopped", { n: String(play.seconds) }) : word("failed")));
+      if (!found) return put(out, h("p", { class: "bad" }, reply.stopped ? word("stopped",
+        { n: String(play.seconds) }) : word("failed")));
       const { printed, shown, picture, error, line } = found;
       put(out, printed ? h("pre", { dir: "ltr" }, printed) : null,
-        picture ? h("img", { src: `data:image/svg+xml;utf8,${encodeURIComponent(picture)}`, alt: word("picture", { shown }) }) : null,
+        picture ? h("img", { src: `data:image/svg+xml;utf8,${encodeURIComponent(picture)}`, alt: word("picture",
+          { shown }) }) : null,
         shown ? h("pre", { class: "shown", dir: "ltr" }, shown) : null,
         error ? h("pre", { class: "bad", dir: "ltr" }, error) : null,
         printed || shown || error ? null : h("p", { class: "quiet small" }, word("nothing")));
@@ -50,12 +52,14 @@ export function startConsole(play, place) {
     return editor;
   }
   for (const code of play.cells) addCell(code);
-  const links = Object.entries(play.links).map(([key, to]) => h("a", { href: to, "data-link": key, class: "to-course" }, t(`course.links.${key}`)));
+  const links = Object.entries(play.links).map(([key, to]) => h("a", { href: to, "data-link": key, class: "to-course" },
+    t(`course.links.${key}`)));
   const theme = button("◐", () => {
     const now = root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
     root.dataset.theme = now === "dark" ? "light" : "dark";
   }, { class: "icon", "data-do": "theme", "aria-label": t("page.theme"), title: t("page.theme") });
-  root.append(h("header", { class: "top" }, h("h1", { class: "brand" }, "micrograd ", h("span", { class: "quiet" }, word("brand"))), status,
+  root.append(h("header", { class: "top" }, h("h1", { class: "brand" }, "micrograd ", h("span", { class: "quiet" },
+    word("brand"))), status,
     h("span", { class: "grow" }), links, theme),
   h("main", { class: "sheets" }, h("p", {}, word("about")), list,
     h("p", {}, button(word("add"), () => addCell("").focus(), { "data-do": "add" }))));

@@ -78,7 +78,8 @@ export function createCurve() {
     spot.setAttribute("cy", String(finite ? y(now) : TOP));
     put(
       labels,
-      scale.marks.map((v) => letters(LEFT - 5, Math.max(TOP + 8, y(v) + (v === scale.marks[0] ? 0 : 4)), show(tidy(v)), "end")),
+      scale.marks.map((v) => letters(LEFT - 5, Math.max(TOP + 8, y(v) + (v === scale.marks[0] ? 0 : 4)), show(tidy(v)),
+        "end")),
       letters(LEFT, H - 6, "0", "start"),
       letters(W - RIGHT, H - 6, String(steps.length - 1), "end"),
     );
@@ -99,7 +100,8 @@ export function createCurve() {
       training.tests.length && !training.scene.regression ? fact("tested-right", "test_accuracy", facts.right) : null,
     );
     const read = training.scene.regression ? "curve_read_numbers" : "curve_read";
-    svg.setAttribute("aria-label", [t(`theatre.${read}`, facts), training.tests.length ? t("theatre.curve_read_test", facts) : ""].join(" ").trim());
+    svg.setAttribute("aria-label", [t(`theatre.${read}`, facts), training.tests.length ? t("theatre.curve_read_test",
+      facts) : ""].join(" ").trim());
     histogram(training.grads);
   }
 

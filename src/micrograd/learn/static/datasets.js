@@ -111,7 +111,8 @@ export function makeData({ data, n, noise, seed, test, f, own }) {
 export function classesOf(rows) {
   const kinds = [...new Set(rows.map((row) => row[2]))].sort((a, b) => a - b);
   if (kinds.every((y) => y === -1 || y === 1)) return 2;
-  return kinds.length <= 6 && kinds.every((y) => Number.isInteger(y) && y >= 0 && y < 6) ? Math.max(3, kinds[kinds.length - 1] + 1) : 0;
+  return kinds.length <= 6 && kinds.every((y) => Number.isInteger(y) && y >= 0 && y < 6) ? Math.max(3,
+    kinds[kinds.length - 1] + 1) : 0;
 }
 
 /**
@@ -124,7 +125,8 @@ export function readRows(pasted) {
   const full = lines.filter(({ cells }) => cells.some((cell) => cell !== ""));
   const number = (cell) => (cell === "" ? NaN : Number(cell));
   if (full.length && !full[0].cells.slice(0, 2).every((cell) => Number.isFinite(number(cell)))) full.shift();
-  const bad = full.find(({ cells }) => cells.length < 3 || !Number.isFinite(number(cells[0])) || !Number.isFinite(number(cells[1])) || !cells[2]);
+  const bad = full.find(({ cells }) => cells.length < 3
+    || !Number.isFinite(number(cells[0])) || !Number.isFinite(number(cells[1])) || !cells[2]);
   if (bad) return { rows: [], problem: "theatre.playground.csv_line", line: bad.k + 1 };
   if (full.length < 2) return { rows: [], problem: "theatre.playground.csv_short", line: 0 };
   if (full.length > 1000) return { rows: [], problem: "theatre.playground.csv_long", line: 0 };
@@ -141,6 +143,7 @@ export function readRows(pasted) {
     if (!classes) return number(word) / (most || 1);
     return words.length === 2 ? 2 * words.indexOf(word) - 1 : words.indexOf(word);
   };
-  const rows = full.map(({ cells }, k) => [scaled(columns[0][k], spans[0]), scaled(columns[1][k], spans[1]), target(cells[2])]);
+  const rows = full.map(({ cells }, k) => [scaled(columns[0][k], spans[0]), scaled(columns[1][k], spans[1]),
+    target(cells[2])]);
   return { rows, problem: "", line: 0 };
 }

@@ -107,6 +107,16 @@ export function contentsMenu(root, label) {
   return { nav, menu, openMenu, arrange };
 }
 
+/**
+ * Links to the same page in other languages, which keep what stands in the address.
+ * @param {{code: string, name: string, to: string}[] | undefined} languages
+ */
+export function languageLinks(languages) {
+  return (languages ?? []).map(({ code, name, to }) => h("a", { class: "to-course", href: to, lang: code, hreflang: code,
+    "data-language": code,
+    onclick: (event) => { event.currentTarget.href = to + location.hash; } }, name));
+}
+
 let serial = 0;
 
 /** An id that no other element has: several pages may share one notebook. @param {string} stem */

@@ -1,6 +1,7 @@
 // A formula of one variable, such as sin(3*x)/2, as a function. It is parsed, never run as code.
 
-const FUNCTIONS = { sin: Math.sin, cos: Math.cos, tan: Math.tan, tanh: Math.tanh, exp: Math.exp, log: Math.log, sqrt: Math.sqrt,
+const FUNCTIONS = { sin: Math.sin, cos: Math.cos, tan: Math.tan, tanh: Math.tanh, exp: Math.exp, log: Math.log,
+  sqrt: Math.sqrt,
   abs: Math.abs, sign: Math.sign, floor: Math.floor };
 const NAMED = { pi: Math.PI, e: Math.E };
 

@@ -1,8 +1,13 @@
-// A transformer of microgpt's size that reads names letter by letter: its forward pass, its backward pass written out matrix by
+// A transformer of microgpt's size that reads names letter by letter: its forward pass, its backward pass written out
+// matrix by
 // matrix, and Adam. A test compares every gradient with the same model made of Values.
 import { drawsFrom, inDrawnOrder } from "./draws.js";
 
-/** @typedef {{name: string, rows: number, cols: number, w: Float64Array, g: Float64Array, m: Float64Array, v: Float64Array}} Matrix */
+/**
+ * Weights, their gradient, and what Adam keeps.
+ * @typedef {{name: string, rows: number, cols: number, w: Float64Array, g: Float64Array, m: Float64Array,
+ *            v: Float64Array}} Matrix
+ */
 
 const END = 26, // the mark before and after each name
   EPS = 1e-5;
@@ -75,7 +80,8 @@ export class Gpt {
   constructor(names, seed) {
     const { width, block, vocabulary } = SIZES, random = drawsFrom(seed * 31 + 5);
     const bell = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-    const matrix = (name, rows, cols, size = 0.08) => ({ name, rows, cols, w: Float64Array.from({ length: rows * cols }, () => size * bell()),
+    const matrix = (name, rows, cols, size = 0.08) => ({ name, rows, cols, w: Float64Array.from({ length: rows * cols },
+      () => size * bell()),
       g: new Float64Array(rows * cols), m: new Float64Array(rows * cols), v: new Float64Array(rows * cols) });
     this.wte = matrix("wte", vocabulary, width);
     this.wpe = matrix("wpe", block, width);
@@ -121,7 +127,8 @@ export class Gpt {
       }
     });
     const a = linear(o, n, this.wo), x1 = x0.y.map((x, i) => x + a[i]), n2 = rms(x1, n, width);
-    const f = linear(n2.y, n, this.fc1), r = f.map((x) => Math.max(0, x)), m = linear(r, n, this.fc2), x2 = x1.map((x, i) => x + m[i]);
+    const f = linear(n2.y, n, this.fc1), r = f.map((x) => Math.max(0, x)), m = linear(r, n, this.fc2), x2 = x1.map((x,
+      i) => x + m[i]);
     const logits = linear(x2, n, this.head);
     return { n, tokens, e, x0, n1, q, k, v, attention, o, x1, n2, f, r, x2, logits, vocabulary };
   }
@@ -171,7 +178,8 @@ export class Gpt {
       }
     });
     const dn1 = new Float64Array(n * width);
-    [[dq, this.wq], [dk, this.wk], [dv, this.wv]].forEach(([d, W]) => add(dn1, linearBack(/** @type {any} */ (d), n1.y, n, /** @type {any} */ (W))));
+    [[dq, this.wq], [dk, this.wk], [dv, this.wv]].forEach(([d, W]) => add(dn1, linearBack(/** @type {any} */ (d), n1.y,
+      n, /** @type {any} */ (W))));
     const dx0 = Float64Array.from(dx1);
     add(dx0, rmsBack(dn1, n1, n, width));
     const de = rmsBack(dx0, x0, n, width);
@@ -227,6 +235,7 @@ export class Gpt {
 
 /** Softmax of scores divided by a temperature. @param {Float64Array} scores @param {number} temperature */
 function chances(scores, temperature) {
-  const most = Math.max(...scores), p = scores.map((x) => Math.exp((x - most) / temperature)), sum = p.reduce((a, b) => a + b, 0);
+  const most = Math.max(...scores), p = scores.map((x) => Math.exp((x - most) / temperature)), sum = p.reduce((a,
+    b) => a + b, 0);
   return p.map((x) => x / sum);
 }

@@ -20,7 +20,8 @@ const MAP_CELLS = 44, // of the small map
 export function startHome(home, place) {
   useTexts(home.texts, home.ideas);
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches, word = (key) => t(`home.${key}`);
-  const root = h("div", { class: home.alone ? "mg home alone" : "mg whole home", dir: text("direction"), lang: text("language") });
+  const root = h("div", { class: home.alone ? "mg home alone" : "mg whole home", dir: text("direction"),
+    lang: text("language") });
   const stage = createStage({ presets: [{ key: "home", title: "", about: "", timeline: home.graph }], first: "home" });
   const { session } = stage;
 
@@ -60,18 +61,23 @@ export function startHome(home, place) {
     if (!entry.isIntersecting) session.pause();
   });
   const live = h("div", { class: "alive" }, stage.el, h("div", { class: "knobs" }, knobs.map((one) => one.el)));
-  const link = (key, props = {}) => (home.links[key] ? h("a", { href: home.links[key], ...props, "data-link": key }, word(`to_${key}`)) : null);
+  const link = (key, props = {}) => (home.links[key] ? h("a", { href: home.links[key], ...props, "data-link": key },
+    word(`to_${key}`)) : null);
 
   // -- the pages as pictures
   const map = h("canvas", { width: MAP_CELLS, height: MAP_CELLS, class: "map", role: "img", "aria-label": word("map") });
   const told = h("p", { class: "small quiet", dir: "ltr" });
   const card = (key, picture) =>
-    home.links[key] ? h("a", { class: "card", href: home.links[key], "data-link": key }, h("div", { class: "picture-of", "aria-hidden": key === "watch" ? null : "true" }, picture),
+    home.links[key] ? h("a", { class: "card", href: home.links[key], "data-link": key }, h("div", { class: "picture-of",
+      "aria-hidden": key === "watch" ? null : "true" }, picture),
       h("h3", {}, word(`${key}_title`)), h("p", {}, word(`${key}_about`))) : null;
-  const steps = h("ol", { class: "rungs" }, text("home.rungs").map((one, k) => h("li", {}, h("span", { class: "tick" }, String(k + 1)), one)));
-  const snippet = (code, scrolls = false) => h("pre", { class: "snippet", dir: "ltr", tabindex: scrolls ? "0" : null }, h("code", {}, code));
+  const steps = h("ol", { class: "rungs" }, text("home.rungs").map((one, k) => h("li", {}, h("span", { class: "tick" },
+    String(k + 1)), one)));
+  const snippet = (code, scrolls = false) => h("pre", { class: "snippet", dir: "ltr", tabindex: scrolls ? "0" : null },
+    h("code", {}, code));
   const cards = h("section", { class: "cards", "aria-label": word("rooms") },
-    card("course", steps), card("workshop", snippet(home.exercise)), card("watch", [map, told]), card("console", snippet(">>> loss.backward()\n>>> a.grad\n10.0\n>>> loss")),
+    card("course", steps), card("workshop", snippet(home.exercise)), card("watch", [map, told]), card("console",
+      snippet(">>> loss.backward()\n>>> a.grad\n10.0\n>>> loss")),
     card("explore", snippet("L = -log(exp(z1)\n     / (exp(z1) + exp(z2)))")));
   const theme = button("◐", () => {
     const now = root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
@@ -79,14 +85,16 @@ export function startHome(home, place) {
     draw();
   }, { class: "icon", "data-do": "theme", "aria-label": t("page.theme"), title: t("page.theme") });
   const door = h("section", { class: "door", "aria-label": word("door_title") },
-    h("div", {}, h("h2", {}, word("door_title")), h("p", {}, word("door_about")), link("compile", { class: "go" }), link("compile") ? null : h("p", { class: "quiet small" }, word("door_install"))),
+    h("div", {}, h("h2", {}, word("door_title")), h("p", {}, word("door_about")), link("compile", { class: "go" }),
+      link("compile") ? null : h("p", { class: "quiet small" }, word("door_install"))),
     snippet(home.code, true));
   const hero = h("section", { class: "hero" },
     h("div", { class: "words" }, h("h2", { class: "claim" }, word("claim")), h("p", {}, word("about")),
       h("p", { class: "ways" }, link("course", { class: "go" }), link("console", { class: "also" }))),
     live);
   if (home.alone) root.append(live);
-  else root.append(h("header", { class: "top" }, h("h1", { class: "brand" }, "micrograd"), h("span", { class: "grow" }), link("docs", { class: "to-docs" }), theme),
+  else root.append(h("header", { class: "top" }, h("h1", { class: "brand" }, "micrograd"), h("span", { class: "grow" }),
+    link("docs", { class: "to-docs" }), theme),
     h("main", { class: "entrance" }, hero, cards, door));
   place.append(root);
 
@@ -99,7 +107,8 @@ export function startHome(home, place) {
       columns[0][k] = 0.5 + wide * ((k % MAP_CELLS) / MAP_CELLS - 0.5);
       columns[1][k] = 0.25 - wide * (Math.floor(k / MAP_CELLS) / MAP_CELLS - 0.5);
     }
-    const [scores] = training.look(columns).outputs, [paper, low, high] = palette(), image = new ImageData(MAP_CELLS, MAP_CELLS);
+    const [scores] = training.look(columns).outputs, [paper, low, high] = palette(), image = new ImageData(MAP_CELLS,
+      MAP_CELLS);
     scores.forEach((s, k) => {
       const colour = s > 0 ? high : low, f = 0.08 + 0.55 * Math.abs(Math.tanh(s));
       for (let i = 0; i < 3; i++) image.data[4 * k + i] = paper[i] + f * (colour[i] - paper[i]);

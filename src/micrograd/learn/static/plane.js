@@ -112,7 +112,8 @@ export function createPlane(ears) {
   /** @param {number} y */
   const kindOf = (y) => (training.scene.regression ? Number(y > 0) : Math.max(0, training.scene.classes.indexOf(y)));
   /** A number as a target is paler the nearer it is to 0. @param {number} y */
-  const toneOf = (y) => (training.scene.regression ? { "fill-opacity": (0.2 + 0.8 * Math.min(1, Math.abs(y))).toFixed(2) } : {});
+  const toneOf = (y) => (training.scene.regression ? { "fill-opacity": (0.2 + 0.8 * Math.min(1,
+    Math.abs(y))).toFixed(2) } : {});
 
   /** Points as elements that can be focused, dragged and removed. */
   function dots() {

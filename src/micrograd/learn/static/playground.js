@@ -43,7 +43,8 @@ export function createPlayground(optimizers, ears) {
     return { el, update };
   };
   const choice = (key, values, named = (x) => word(`${key}s.${x}`)) => {
-    const field = h("select", { "data-do": key, "aria-label": word(key), onchange: () => change({ [key]: readBack(field.value) }) },
+    const field = h("select", { "data-do": key, "aria-label": word(key),
+      onchange: () => change({ [key]: readBack(field.value) }) },
       values.map((x) => h("option", { value: String(x) }, named(x))));
     const readBack = (x) => values.find((one) => String(one) === x);
     const update = () => { field.value = String(setting[key]); };
@@ -53,7 +54,8 @@ export function createPlayground(optimizers, ears) {
   // -- the data
   const thumbs = KINDS.map((kind) => {
     const canvas = h("canvas", { width: THUMB, height: THUMB, "aria-hidden": "true" });
-    const el = button([canvas, h("span", {}, word(`datas.${kind}`))], () => pick(kind), { class: "thumb", "data-kind": kind });
+    const el = button([canvas, h("span", {}, word(`datas.${kind}`))], () => pick(kind), { class: "thumb",
+      "data-kind": kind });
     return { kind, canvas, el };
   });
   function pick(kind) {
@@ -64,7 +66,8 @@ export function createPlayground(optimizers, ears) {
   }
   const noise = slider("noise", 0, 100, 5, " %"), count = slider("n", 10, 500, 10, ""), kept = slider("test", 0, 80, 5, " %");
   const again = button(word("again"), () => change({ seed: setting.seed + 1 }), { class: "small", "data-do": "again" });
-  const formula = h("input", { type: "text", class: "formula", size: 18, maxlength: 200, "data-do": "f", "aria-label": word("f"),
+  const formula = h("input", { type: "text", class: "formula", size: 18, maxlength: 200, "data-do": "f",
+    "aria-label": word("f"),
     autocomplete: "off", spellcheck: "false", onchange: () => tryFormula() });
   const formulaTold = h("span", { class: "small", role: "status" });
   const formulaRow = h("p", { class: "group-row" }, h("label", { class: "inline" }, word("f"), formula), formulaTold);
@@ -78,7 +81,8 @@ export function createPlayground(optimizers, ears) {
   const pastedTold = h("p", { class: "small", role: "status" });
   const pastedRow = h("div", { class: "group-row own-row" }, h("p", { class: "quiet small" }, word("own_about")), pasted,
     h("div", { class: "buttons" }, button(word("csv_take"), () => takeRows(), { class: "small", "data-do": "csv" }),
-      button(word("own_clear"), () => change({ own: [[-0.5, 0, -1], [0.5, 0, 1]], test: 0 }), { class: "small", "data-do": "clear" })),
+      button(word("own_clear"), () => change({ own: [[-0.5, 0, -1], [0.5, 0, 1]], test: 0 }), { class: "small",
+        "data-do": "clear" })),
     pastedTold);
   function takeRows() {
     const { rows, problem, line } = readRows(pasted.value);
@@ -98,8 +102,10 @@ export function createPlayground(optimizers, ears) {
   });
   const loss = choice("loss", LOSSES), start = choice("start", ["usual", "equal", "zeros", "large"]);
   const optimizer = choice("optimizer", Object.keys(optimizers)), penalty = choice("penalty", ["none", "l1", "l2"]);
-  const strength = choice("strength", STRENGTHS, String), batch = choice("batch", [0, 1, 5, 10, 30], (x) => (x ? String(x) : word("all")));
-  const weights = button(word("weights"), () => change({ weights: setting.weights + 1 }), { class: "small", "data-do": "weights" });
+  const strength = choice("strength", STRENGTHS, String), batch = choice("batch", [0, 1, 5, 10, 30],
+    (x) => (x ? String(x) : word("all")));
+  const weights = button(word("weights"), () => change({ weights: setting.weights + 1 }), { class: "small",
+    "data-do": "weights" });
 
   // -- the layers
   const layers = h("div", { class: "layer-bar", role: "group", "aria-label": word("layers") });
@@ -110,7 +116,8 @@ export function createPlayground(optimizers, ears) {
       const resize = (to) => put_([/** @type {[number, string]} */ ([to, activation])]);
       const names = { l: String(l), n: String(n) };
       const field = h("select", { "aria-label": t("theatre.playground.activation_of", names), "data-do": `activation ${l}`,
-        onchange: () => put_([/** @type {[number, string]} */ ([n, field.value])]) }, ACTIVATIONS.map((x) => h("option", { value: x, selected: x === activation }, x)));
+        onchange: () => put_([/** @type {[number, string]} */ ([n, field.value])]) }, ACTIVATIONS.map((x) => h("option",
+          { value: x, selected: x === activation }, x)));
       return h("div", { class: "layer-chip", role: "group", "aria-label": t("theatre.playground.layer", names) },
         h("span", { class: "quiet small" }, t("theatre.playground.layer", names)),
         h("span", { class: "sizes" },
@@ -120,9 +127,11 @@ export function createPlayground(optimizers, ears) {
           button("+", () => resize(Math.min(MOST_NEURONS, n + 1)), { class: "icon small", "data-do": `more ${l}`,
             disabled: n >= MOST_NEURONS, "aria-label": t("theatre.playground.more", names) })),
         field,
-        button("×", () => put_([]), { class: "icon small", "data-do": `drop ${l}`, "aria-label": t("theatre.playground.remove_layer", names) }));
+        button("×", () => put_([]), { class: "icon small", "data-do": `drop ${l}`,
+          "aria-label": t("theatre.playground.remove_layer", names) }));
     });
-    const more = button(word("add_layer"), () => change({ layers: [...setting.layers, [4, setting.layers.at(-1)?.[1] ?? "tanh"]] }),
+    const more = button(word("add_layer"), () => change({ layers: [...setting.layers, [4,
+      setting.layers.at(-1)?.[1] ?? "tanh"]] }),
       { class: "small", "data-do": "add layer", disabled: setting.layers.length >= MOST_LAYERS });
     put(layers, chips, more);
     if (focused) /** @type {any} */ (layers.querySelector(`[data-do="${focused}"]`) ?? more).focus?.({ preventScroll: true });
@@ -146,7 +155,8 @@ export function createPlayground(optimizers, ears) {
       h("div", { class: "group-row" }, count.el, noise.el, kept.el, again)),
     h("div", { class: "group-row recipes" }, works, fails, told),
     group("group_features", h("div", { class: "group-row" }, features.map((one) => one.el))),
-    group("group_training", h("div", { class: "group-row" }, loss.el, optimizer.el, batch.el, penalty.el, strength.el, start.el, weights)));
+    group("group_training", h("div", { class: "group-row" }, loss.el, optimizer.el, batch.el, penalty.el, strength.el,
+      start.el, weights)));
   const el = h("section", { class: "act playground", "aria-label": word("title") }, inside);
 
   function settle() {

@@ -193,7 +193,8 @@ export function createTheatre(element, options) {
     { class: "acts" },
     playground?.el,
     planeAct,
-    h("section", { class: "act network-act", "aria-label": t("theatre.network") }, heading("network"), playground?.layers, network.el),
+    h("section", { class: "act network-act", "aria-label": t("theatre.network") }, heading("network"),
+      playground?.layers, network.el),
     curveAct,
   );
   const opened = createOpened();

@@ -145,7 +145,8 @@ export class Training {
         if (id >= 0) grads[k] += found[id][0];
       });
     }
-    const seed = this.scene.reduction === "mean" ? OPS.mean.partials[0](batch ? batch.reduce((sum, one) => sum + one, 0) : n) : 1;
+    const seed = this.scene.reduction === "mean" ? OPS.mean.partials[0](batch ? batch.reduce((sum, one) => sum + one,
+      0) : n) : 1;
     const { each, place, which } = this.parts;
     const found = this.programs.map((program, k) => (each[k].rows.length ? program.backward(seed) : []));
     const tables = this.programs.map((program, i) => program.packed.parameters.map((id) => found[i][id] ?? NOTHING));

@@ -1,5 +1,5 @@
 // The theatre as a page of its own, as a live page that Python feeds, and as a notebook widget.
-import { button, h } from "./dom.js";
+import { button, h, languageLinks } from "./dom.js";
 import { listenToKeys } from "./help.js";
 import { decodeSetting, encodeSetting } from "./blueprint.js";
 import { createPlayground } from "./playground.js";
@@ -34,6 +34,7 @@ function dress(root, play, whole) {
       h("h1", { class: "brand" }, "micrograd ", h("span", { class: "quiet" }, t("theatre.brand"))),
       h("span", { class: "grow" }),
       told,
+      languageLinks(play.languages),
       tool("theme", "◐", "d", theme),
       tool("help", "?", "?", help),
     ),
@@ -57,7 +58,8 @@ function dress(root, play, whole) {
   if (letters_) {
     letters_.el.hidden = true;
     body.append(letters_.el);
-    root.querySelector(".brand").after(h("span", { class: "rooms", role: "group", "aria-label": t("theatre.transformer.rooms") }, rooms));
+    root.querySelector(".brand").after(h("span", { class: "rooms", role: "group",
+      "aria-label": t("theatre.transformer.rooms") }, rooms));
   }
   let ask = (k) => {};
   const { acts } = theatre,
@@ -164,7 +166,8 @@ function keepInAddress(theatre, letters, enter) {
   const write = () => {
     const { scene, step } = theatre.state();
     const { step: made, of, ...shown } = letters.state;
-    const found = !letters.el.hidden ? `transformer&${new URLSearchParams({ ...shown, step: String(made) })}` : scene === "playground" ? `${encodeSetting(theatre.playground.setting)}${step ? `&step=${step}` : ""}` : scene;
+    const found = !letters.el.hidden ? `transformer&${new URLSearchParams({ ...shown, step: String(made) })}`
+      : scene === "playground" ? `${encodeSetting(theatre.playground.setting)}${step ? `&step=${step}` : ""}` : scene;
     written = `#${found}`;
     try {
       history.replaceState(null, "", written);

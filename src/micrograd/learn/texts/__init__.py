@@ -52,6 +52,11 @@ def use(language: str | Mapping[str, Any]) -> None:
     _current.update(_filled(found, _read("en")))
 
 
+def read(language: str) -> dict[str, Any]:
+    """The texts of a language as its file has them."""
+    return _read(language)
+
+
 def languages() -> list[str]:
     """The languages that there are texts for."""
     return sorted(path.stem for path in HERE.glob("*.json") if path.stem != "lesson")
