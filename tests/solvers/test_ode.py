@@ -326,6 +326,10 @@ def test_wrong_options_are_errors():
         odeint(lambda t, y: y, 1.0, [0.0, 1.0], method="euler")
     with pytest.raises(TypeError, match="give steps="):
         odeint(lambda t, y: y, 1.0, [0.0, 1.0], method="rk4")
+    with pytest.raises(ValueError, match="the first of its times"):
+        odeint(lambda t, y: y, 1.0, [])
+    with pytest.raises(ValueError, match="returns 1 numbers for 2"):
+        odeint(lambda t, y: [y[0]], [1.0, 2.0], [0.0, 1.0])
     with pytest.raises(TypeError, match="not steps="):
         odeint(lambda t, y: y, 1.0, [0.0, 1.0], steps=10)
 

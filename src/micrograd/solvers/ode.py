@@ -289,9 +289,13 @@ def odeint(
 
 
 def _solutions(control: _Control, f: Any, y0: list[Any], times: Any) -> list[list[Any]]:
+    if len(times) < 1:
+        raise ValueError("odeint needs the time at which y is y0, as the first of its times")
     start, n = stop_gradient(times[0]), len(y0)
     y = _before(control, f, times[0], y0)
     slopes = f(start, y)
+    if len(slopes) != n:
+        raise ValueError(f"f(t, y) returns {len(slopes)} numbers for {n} in y: return the derivative of each")
     y = [beside(v, w) for v, w in zip(y, slopes)]
     t, length, found = beside(start, slopes[0]), math.inf, []
     if control.method.order:
