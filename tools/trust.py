@@ -250,7 +250,7 @@ def missing() -> list[str]:
 def counts() -> dict[str, dict[str, object]]:
     """The last counts: those that are kept, and over them what was run since."""
     kept: dict[str, dict[str, object]] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
-    for name in ("fuzz", "fuzz-loaders", "guided", "mutants", "faults", "corpus"):
+    for name in ("fuzz", "fuzz-loaders", "guided", "mutants", "faults", "corpus", "races", "interrupts"):
         path = ROOT / "build" / f"{name}.json"
         if not path.exists():
             continue
@@ -325,6 +325,20 @@ def rows(kept: dict[str, dict[str, object]]) -> list[tuple[str, str, str]]:
                       f"{text}, in {kept['guided']['seconds']:,} s: {kept['guided']['failures']} failures"))  # fmt: skip
     if "faults" in kept:
         found.append(("failing allocations and system calls", "`make faults`", str(kept["faults"]["text"])))
+    if "races" in kept:
+        races, ends = kept["races"]["races"], kept["races"]["ends"]
+        assert isinstance(ends, dict)
+        text = (
+            f"{races:,} races: afterwards {ends['right']:,} calls gave what plain Python gives and {ends.get('stale', 0):,} an old "
+            f"number; during them, {ends.get('told', 0):,} calls said that something else had changed what the function reads"
+        )
+        found.append(("another thread changes what a compiled function reads", "`python tools/races.py 1000`", text))
+    if "interrupts" in kept:
+        sent, ends = kept["interrupts"]["interrupts"], kept["interrupts"]["ends"]
+        assert isinstance(ends, dict)
+        processes = ", ".join(f"{n:,} {how}" for how, n in ends.items())
+        text = f"{sent:,} interrupts of {kept['interrupts']['processes']:,} processes: {processes}; all others: 0"
+        found.append(("Ctrl-C at random moments of a first call", "`python tools/interrupts.py 1000`", text))
     if "mutants" in kept:
         tried, reasons, lived = (sum(row[k] for row in mutants(kept).values()) for k in (0, 2, 3))
         text = f"{tried - reasons - lived:,} of {tried:,} died, {reasons} survived with a reason, {lived} without (see below)"

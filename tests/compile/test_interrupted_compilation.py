@@ -298,3 +298,18 @@ def test_an_interrupt_during_the_import_of_numpy_comes_after_it():
         print(vmap(lambda x: x * 2.0)([1.0]))
     """)
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n[2.]\n", "")
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_lock_of_imports_that_an_interrupt_has_left_held_stops_no_thread(wait):
+    """An interrupt can strike in importlib after it has taken the lock, and before the `try` that releases it."""
+    found = run(
+        f"""
+        import _imp
+        from micrograd import jit
+        _imp.acquire_lock()
+        f = jit(lambda x: x * 3.0 + 1.5, wait={wait})
+        print(f(2.0), _imp.lock_held())
+        """
+    )
+    assert found.stdout == "7.5 False\n" and found.returncode == 0, found.stderr

@@ -8,6 +8,7 @@ and the main thread does nothing but wait for it at a plain lock, where an excep
 
 from __future__ import annotations
 
+import _imp
 import _thread
 import atexit
 import contextlib
@@ -138,6 +139,7 @@ def interrupted_later() -> Iterator[None]:
 
 def in_background(job: Callable[[], None]) -> None:
     """Run a job on the compiling thread, after the jobs that are already waiting; at once where no thread can be started."""
+    _free_import_lock()
     _background.put(job)
 
 
@@ -180,6 +182,7 @@ def in_llvm(job: Callable[[], T]) -> T:
             answer.append((False, error))
         done.release()
 
+    _free_import_lock()
     _llvm.jobs.put(run)
     try:
         done.acquire()
@@ -193,6 +196,17 @@ def in_llvm(job: Callable[[], T]) -> T:
         raise result
     finally:
         del result  # its traceback holds this frame
+
+
+def _free_import_lock() -> None:
+    """Release importlib's lock where an interrupt has left it with this thread.
+
+    importlib holds it for a few instructions. An interrupt right after it was taken leaves it held for good, and the first
+    import that another thread makes would wait for ever.
+    """
+    with contextlib.suppress(RuntimeError):  # another thread has it
+        while _imp.lock_held():
+            _imp.release_lock()
 
 
 def _counted(job: Callable[[], T]) -> T:
