@@ -50,8 +50,6 @@ class Part(NamedTuple):
 class Derivatives(Calls):
     """Interprets calls of transforms."""
 
-    differentiated = False  # whether there has been one
-
     def transform(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Result | None:
         """Return the result of a call of a transform; None where the function is no transform that is followed."""
         if hasattr(function, "made_of"):

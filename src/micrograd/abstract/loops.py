@@ -63,6 +63,7 @@ from micrograd.ir.forms import BOOL, I64, Place
 FEW = 4  # iterations that are always unrolled
 MOST = 600  # iterations that may be unrolled where a loop cannot stay one
 UNDECIDED = 8  # of them, those after which it is not known whether another one follows
+UNDECIDED_WITH_DERIVATIVES = 1  # the same in a function that takes derivatives, each of which takes longer to interpret
 ATTEMPTS = 24
 COUNTER = 2.0**48  # no loop has more iterations
 Carried = dict[int, Shape]
@@ -104,7 +105,8 @@ class Loops(Objects):
                         return self._roll(node, frame, head, count)
                 except Unrollable as reason:
                     self._note_unrolled(node, reason, known)
-            if (known is not None and known > MOST) or done > MOST or undecided > UNDECIDED:
+            most = UNDECIDED_WITH_DERIVATIVES if self.differentiated else UNDECIDED
+            if (known is not None and known > MOST) or done > MOST or undecided > most:
                 raise Unrollable(f"a loop that cannot stay a loop: {self.why}")
             if known is None and isinstance(count, Num) and done >= 2:
                 raise Unrollable(f"a loop over a length that is not known: {self.why}")

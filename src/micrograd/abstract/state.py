@@ -71,6 +71,7 @@ class State(Outcomes):
         self.spaces: dict[int, Space] = {}
         self.notes: list[tuple[str, str]] = []
         self.steps = self.passes = 0
+        self.differentiated = False  # whether the function takes a derivative
         self.why = ""
 
     # ---- where
