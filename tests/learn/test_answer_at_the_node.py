@@ -73,6 +73,18 @@ def test_in_a_narrow_window_the_question_stands_below_the_drawing(visit: Visit, 
     assert page.locator(".ask.anchored").count() == 0 and ask["y"] >= views["y"] + views["height"] - 1
 
 
+@pytest.mark.parametrize("height", [740, 520])
+def test_a_question_and_an_open_panel_share_a_narrow_window(visit: Visit, lesson_file: Path, height: int) -> None:
+    state = "graph=product&step=7&predict=1&tab=leaves"
+    page = visit(f"{lesson_file.as_uri()}#{state}", width=360, height=height, reduced_motion="reduce")
+    page.click("[data-do='next']")
+    ask, panel, sheet = (place(page, f".stage {part}") for part in (".ask", ".slot", ".sheet"))
+    assert ask["height"] > 60 and ask["y"] + ask["height"] <= panel["y"] + 1
+    assert panel["y"] + panel["height"] <= sheet["y"] + 1 and sheet["y"] + sheet["height"] <= height
+    page.click(".ask [data-sign='negative']", timeout=10_000)  # the panel does not lie over it
+    assert page.locator(".ask .verdict.bad").count() == 1
+
+
 def test_an_order_is_given_by_tapping_nodes_and_by_enter(visit: Visit, course_file: Path) -> None:
     page = open_at(visit, course_file, "order/4")
     page.locator(f"{node('d')} .box").click()
