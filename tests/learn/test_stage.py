@@ -236,7 +236,7 @@ def test_draw_dot_and_the_page_draw_the_same_picture(visit: Visit, lesson_file: 
         page.keyboard.press("t")
     shown = page.evaluate(
         """() => [...document.querySelectorAll('.mg-drawing text')].filter((el) => el.textContent && el.classList.length &&
-        !el.closest('.landing, .packet') && !el.matches('.mg-halo, .note')).map((el) => [el.getAttribute('class'),
+        !el.closest('.landing, .packet') && !el.matches('.mg-halo, .note')).map((el) => [el.classList[0],
         +el.getAttribute('x'), +el.getAttribute('y'), el.textContent])"""
     )
     assert {tuple(row) for row in shown} == drawn
