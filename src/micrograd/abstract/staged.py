@@ -15,6 +15,7 @@ from micrograd.abstract.outside import Guard
 from micrograd.abstract.shapes import COUNTING, Items, Number, Pointer, kinds_of, shape_of
 from micrograd.abstract.values import LARGE, Cell, Const, Num, Ref, Tuple, Union, Value, is_mark, is_number
 from micrograd.ir.builder import Builder
+from micrograd.ir.errors import with_errors
 from micrograd.ir.forms import BOOL, F64, I64, Place, Tape, array_of
 from micrograd.ir.prune import prune
 
@@ -369,7 +370,7 @@ def _size(shape: tuple[int, ...]) -> int:
 def _finished(machine: Machine, reader: _Arguments, value: Value) -> Staged:
     yields: list[Place] = []
     result = _Results(machine, yields).described(value)
-    tape = prune(machine.b.finish(yields))
+    tape = prune(with_errors(machine.b.finish(yields)))
     guards = [*machine.guards.values(), *reader.guards]
     return Staged(tape, reader.params, result, guards, machine.notes, machine.passes, machine.differentiated)
 
