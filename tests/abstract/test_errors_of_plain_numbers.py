@@ -6,10 +6,10 @@ import math
 
 import pytest
 
+from micrograd import grad, jit, vmap
+
 np = pytest.importorskip("numpy")
 pytest.importorskip("llvmlite", reason="functions are compiled")
-
-from micrograd import grad, jit, vmap
 
 
 def falls_to_zero(x):
