@@ -27,7 +27,8 @@ const pick = (list, random) => list[Math.floor(random() * list.length)];
  * @param {any} session @param {() => number} random */
 export function otherNumbers(session, random) {
   const { graph } = session.state;
-  const square = (node) => node.op === "pow" && graph.nodes[node.inputs[1]].constant && Number.isInteger(graph.nodes[node.inputs[1]].data)
+  const square = (node) => node.op === "pow" && graph.nodes[node.inputs[1]].constant
+    && Number.isInteger(graph.nodes[node.inputs[1]].data)
     && graph.nodes[node.inputs[1]].data > 0;
   if (!graph.nodes.every((node) => !node.inputs.length || ANY_NUMBER.has(node.op) || square(node))) return null;
   const small = graph.nodes.some((node) => SMALL_NUMBERS.has(node.op)), values = {};
@@ -64,7 +65,8 @@ export function drillScreen({ stage, shapes, seed, show, onDone, plain = false }
     asked += 1;
     show({ graph: shape.graph, values, place: "forward" });
     const node = pick(shape.asks, random), what = `${node}.grad`;
-    const question = `<p>${t(plain ? "course.drill_ask_slope" : "course.drill_ask", { what: plain ? node : what, skill: t(`course.skills.${shape.skill}`) })}</p>`;
+    const said = { what: plain ? node : what, skill: t(`course.skills.${shape.skill}`) };
+    const question = `<p>${t(plain ? "course.drill_ask_slope" : "course.drill_ask", said)}</p>`;
     const task = { kind: "gradient", node, question, why: "", hint: "", wrong: [] };
     const card = taskCard({ stage, task, solved: false, onSolved: (clean) => {
       if (clean) right += 1;

@@ -10,8 +10,8 @@ const COURSE_KEY = "micrograd.course";
  * @typedef {{id: string, due: number, box: number}} Review
  * @typedef {{version: 2, course: string, solved: Record<string, number>, reached: Record<string, string>,
  *            drills: Record<string, number>, reviews: Review[], count: number, drafts: Record<string, string>,
- *            code: Record<string, string>, seconds: Record<string, number>, network?: any}} Known   drafts: what the learner typed last;
- *            code: what passed; seconds: the time spent in each chapter
+ *            code: Record<string, string>, seconds: Record<string, number>, network?: any}} Known
+ *            drafts: what the learner typed last; code: what passed; seconds: the time spent in each chapter
  * @typedef {Record<string, {key: string, tasks: string[]}[]>} Plan the screens of each chapter, with their questions
  */
 
@@ -40,7 +40,8 @@ export function readProgress(found, course, plan) {
   const places = { 1: Number.isFinite, 2: (one) => typeof one === "string" }[found?.version];
   const right = places && found.course === course && all(found.solved, Number.isFinite) && all(found.reached, places)
     && all(found.drills, Number.isFinite) && Array.isArray(found.reviews) && found.reviews.every(review)
-    && Number.isFinite(found.count) && ["drafts", "code"].every((key) => all(found[key] ?? {}, (one) => typeof one === "string"))
+    && Number.isFinite(found.count)
+    && ["drafts", "code"].every((key) => all(found[key] ?? {}, (one) => typeof one === "string"))
     && all(found.seconds ?? {}, Number.isFinite);
   if (!right) return null;
   return /** @type {Known} */ ({ ...nothing(course), ...(found.version === 1 ? upgrade(found, plan) : found) });

@@ -62,9 +62,11 @@ export function taskCard(host) {
     el.classList.toggle("done", done);
     sign.textContent = done ? "✓" : "?";
   }
-  const kinds = { gradient: onStage, data: onStage, contribution: onStage, number: numeric, choice, goal, order, write: writing };
+  const kinds = { gradient: onStage, data: onStage, contribution: onStage, number: numeric, choice, goal, order,
+    write: writing };
   const missed = () => { tries += 1; };
-  const live = kinds[task.kind]({ stage, session, task, body, told, solve, miss, missed, give, isDone: () => done, code: host.code });
+  const live = kinds[task.kind]({ stage, session, task, body, told, solve, miss, missed, give,
+    isDone: () => done, code: host.code });
   paint();
   if (done) put(told, task.why ? said(true, task.why) : "");
   return {
@@ -186,7 +188,8 @@ function goal({ stage, session, task, body, solve, isDone }) {
   let armed = false;
   /** @param {string} name @param {number} got */
   function judgeGoal(name, got) {
-    now.textContent = t("course.goal_now", { what: name, x: got, sign: sign.replace("<=", "≤").replace(">=", "≥"), wanted });
+    now.textContent = t("course.goal_now", { what: name, x: got,
+      sign: sign.replace("<=", "≤").replace(">=", "≥"), wanted });
     const holds = sign in compared ? compared[sign](got, wanted) : Math.abs(got - wanted) <= within + 1e-12;
     if (holds && !isDone()) solve();
   }
@@ -194,7 +197,8 @@ function goal({ stage, session, task, body, solve, isDone }) {
     const { graph, numbers } = session.state, node = graph.nodes.find((one) => one.name === task.node);
     if (!armed || !node) return;
     const plain = stage.el.closest(".plain"), slope = t("course.slope_of", { name: task.node });
-    judgeGoal(plain ? what === "data" ? String(task.node) : slope : `${task.node}.${what}`, what === "data" ? numbers.data[node.id] : session.right()[node.id]);
+    judgeGoal(plain ? what === "data" ? String(task.node) : slope : `${task.node}.${what}`,
+      what === "data" ? numbers.data[node.id] : session.right()[node.id]);
   }
   if (task.node) stage.listen(() => look());
   else stage.on("trained", (run) => { if (armed) judgeGoal(t(`theatre.${what}`), run[what]); });

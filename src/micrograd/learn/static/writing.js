@@ -19,7 +19,8 @@ const MOST_PRINTED = 2000; // characters
 export function judgeCode(before, text, tests) {
   let printed = "", line = 0;
   const space = pythonSpace({ print: (more) => { printed += more.slice(0, Math.max(0, MOST_PRINTED - printed.length)); } });
-  const told = (message, at = 0, outside = false) => ({ passed: false, message, line: at >= ELSEWHERE ? 0 : at, printed, outside });
+  const told = (message, at = 0, outside = false) => (
+    { passed: false, message, line: at >= ELSEWHERE ? 0 : at, printed, outside });
   try {
     for (const one of before) space.execute(one, undefined, ELSEWHERE);
     if (hasDots(text)) return told(t("course.write.dots"));
@@ -29,8 +30,8 @@ export function judgeCode(before, text, tests) {
     return { passed: true, message: "", line: 0, printed, outside: false };
   } catch (error) {
     if (error instanceof SyntaxFault) {
-      return told(t(error.known ? "course.write.syntax" : "course.write.outside", { line: String(error.line), text: error.message }),
-        error.line, !error.known);
+      const words = { line: String(error.line), text: error.message };
+      return told(t(error.known ? "course.write.syntax" : "course.write.outside", words), error.line, !error.known);
     }
     if (error instanceof Endless) return told(t("course.write.endless"));
     if (!(error instanceof Raised)) throw error;
@@ -42,7 +43,7 @@ export function judgeCode(before, text, tests) {
   }
 }
 
-/** The card of a piece of code. */
+/** The card of a piece of code. @param {any} card what tasks.js hands to a kind of question */
 export function writing({ task, body, told, solve, miss, isDone, code }) {
   const first = code.draft(task.piece) ?? task.start, printed = h("pre", { class: "code output", hidden: true, tabindex: 0 });
   const editor = createEditor({ doc: first, label: t("course.write.editor"), onChange: () => editor.point(0), onRun: check });
