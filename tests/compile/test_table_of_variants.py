@@ -57,7 +57,7 @@ def test_a_kernel_is_made_once_for_each_goal(monkeypatch):
     first = one.kernel("a goal", "a reason", True)
     assert one.kernel("a goal", "another", False) is first and one.kernel("another goal", "why", False) is not first
     f = "a function"
-    assert made == [(one.tape, "a goal", "a reason", True, f), (one.tape, "another goal", "why", False, f)]
+    assert made == [(one.tape, "a goal", "a reason", True, f, None), (one.tape, "another goal", "why", False, f, None)]
 
 
 def test_a_kernel_that_another_thread_has_made_meanwhile_is_used():

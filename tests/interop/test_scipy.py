@@ -304,16 +304,22 @@ def test_least_squares_hands_on_kwargs_as_scipy_does():
 class TestKernelsAreKept:
     @pytest.fixture
     def first_calls(self, monkeypatch):
-        """The functions that were traced for a call which no kernel holds for."""
+        """The functions that were traced, or interpreted, for a call which no kernel holds for."""
         from micrograd.compile.jit import Jit
+        from micrograd.compile.typed import call
 
-        calls, original = [], Jit._first_call
+        calls, original, variant = [], Jit._first_call, call.Variant
 
         def first(self, *args):
             calls.append(self)
             return original(self, *args)
 
+        def typed(function, *args):
+            calls.append(function)
+            return variant(function, *args)
+
         monkeypatch.setattr(Jit, "_first_call", first)
+        monkeypatch.setattr(call, "Variant", typed)
         return calls
 
     @pytest.mark.parametrize("method", ["BFGS", "Newton-CG", "trust-exact", "Nelder-Mead"])

@@ -128,11 +128,12 @@ def _count(n: int, what: str) -> str:
 
 
 class Why(NamedTuple):
-    """Why something is not compiled as well as it could be: the fact, the line, and what to write instead."""
+    """Why something is not compiled as well as it could be: the fact, the line, and what to write instead, if anything."""
 
     fact: str
     where: str = ""
     way: str = ""
+    avoidable: bool = True
 
     def at(self) -> str:
         """Return the line, as a sentence goes on."""

@@ -152,7 +152,9 @@ class Jit:
         large = len(found.tape) >= explain.LARGE or budget.busy() - began >= explain.LONG
         if large and self.loops and not (self.warned or found.captured):
             self.warned = True
-            explain.warn_of_loops(self, len(found.tape), budget.busy() - began, self._why_not_typed(args, kwargs))
+            why = self._why_not_typed(args, kwargs)
+            if why is None or why.avoidable:
+                explain.warn_of_loops(self, len(found.tape), budget.busy() - began, why)
         return unflatten(found.shape, iter(results))
 
     def _may_be_typed(self, args: tuple[Any, ...]) -> bool:
@@ -220,7 +222,7 @@ class Jit:
                 "it is a method of an object with numbers", way="Write it as a function, and pass the object."
             )
         if not self._typed_calls():
-            return explain.Why("it is no plain function, nor grad or value_and_grad of one")
+            return explain.Why("it is no plain function, nor grad or value_and_grad of one", avoidable=False)
         given = self.typed.positional(args, kwargs)
         if given is None:
             return explain.Why("arguments are given by name", way="Give them by position.")

@@ -46,7 +46,10 @@ def kept(f: Callable[..., Any], name: str, transform: Transform | None = None) -
     with _lock:
         if name not in store.made:
             made = f if transform is None else transform(f)
-            store.made[name] = compiled(made, options, NOTHING if jitted is None else jitted.given)
+            store.made[name] = found = compiled(made, options, NOTHING if jitted is None else jitted.given)
+            owner = owner_of(found)
+            if owner is not None:
+                owner.warned = True  # the user has not written this call, and could not write it in another way
         return store.made[name]
 
 
