@@ -287,6 +287,7 @@ class Jit:
                 variants.begin(self.f, self.unbound)
                 found, variant, new = self._next(shape, leaves, tracer)
                 known = self.variants.of(shape)
+            self.warned |= tracer.search.warned
             flat = self._answer(found, variant, new, leaves, wanted, wait or not found.sampled)
             if flat is not None:
                 return variant.trace, flat

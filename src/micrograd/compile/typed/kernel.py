@@ -165,6 +165,8 @@ class Kernel:
                     results.append(x != 0 if kind == BOOL else x)
             self._after(one.addresses[0])
             return results
+        except ctypes.ArgumentError:  # the addresses are ints, so that it found no memory for one of them
+            raise MemoryError("there is no memory for a call of machine code") from None
         finally:
             self._idle.append(one)
 
@@ -180,7 +182,7 @@ def _where(x: Any, kind: str) -> tuple[int, int, Any]:
     if numpy is not None and isinstance(x, numpy.ndarray):
         if x.dtype != _dtype(kind) or not x.flags.c_contiguous:
             x = numpy.ascontiguousarray(x, dtype=_NUMPY[kind])
-        return x.__array_interface__["data"][0], x.size, x
+        return x.ctypes.data, x.size, x
     if not isinstance(x, array) or x.typecode != _ITEMS[kind]:
         x = array(_ITEMS[kind], x)
     return (*x.buffer_info(), x)
@@ -205,7 +207,7 @@ def _copied(at: int, size: int, kind: str) -> Any:
     numpy = _numpy()
     if numpy is not None:
         made = numpy.empty(size, _dtype(kind))
-        ctypes.memmove(made.__array_interface__["data"][0], at, size * SIZE[kind])
+        ctypes.memmove(made.ctypes.data, at, size * SIZE[kind])
         return made
     found = array(_ITEMS[kind])
     found.frombytes(ctypes.string_at(at, size * SIZE[kind]))
