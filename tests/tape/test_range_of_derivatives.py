@@ -127,6 +127,9 @@ def test_first_derivatives_take_no_more_instructions_for_it():
         def registers(self, goal):
             return 16
 
+        def fuses(self):
+            return False
+
     tape = jit(lambda x, y: x / y + mg.log(x) + y**-1.5).tape(3.0, 2.0)
     assert passes.sources(tape, INPUT, 2) != [None, None]
     lowered = lower(tape, Goal(inputs=(0, 1)), Machine())

@@ -150,9 +150,9 @@ class TestGuards:
         w.data = 2.0
         assert g(5.0).data == 7.0
 
-    def test_a_guard_is_written_once(self, mg):
-        tape = mg.jit(lambda x: sum(1.0 for _ in range(50) if x > 0) * x, exact=True).tape(1.0)
-        assert len(tape.guards) == 1
+    def test_a_guard_is_written_once(self, tracing):
+        found = tracing.trace(lambda x: sum(1.0 for _ in range(50) if x > 0) * x, SINGLE, [1.0], frozen=True)
+        assert len(found.tape.guards) == 1
 
 
 class TestFailures:
@@ -254,7 +254,7 @@ class TestCost:
         # Traced, once more to see whether it does the same again, and on the number itself, which has to give the same.
         assert next(runs) == 3
 
-    def test_a_trace_holds_one_instruction_for_each_op(self, mg):
+    def test_a_trace_holds_one_instruction_for_each_op(self, tracing):
         """Its cost is linear: nothing is written twice, however often a value is used."""
 
         def f(x):
@@ -263,7 +263,7 @@ class TestCost:
                 y = y * y
             return y
 
-        assert len(mg.jit(f).tape(1.0)) == 2001
+        assert len(tracing.trace(f, SINGLE, [1.0], frozen=True).tape) == 2001
 
     @pytest.mark.parametrize("transform", ["grad", "value_and_grad", "jacobian", "hessian"])
     def test_the_second_run_sweeps_nothing_anew(self, mg, monkeypatch, transform):
