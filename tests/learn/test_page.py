@@ -121,7 +121,7 @@ def test_every_file_is_in_the_module_after_what_it_imports() -> None:
 @pytest.mark.parametrize("name", sorted({name for files in FRONT_ENDS for name in files} - {"codemirror"}))
 def test_the_files_stay_small_and_typed(name: str) -> None:
     text = (page.STATIC / f"{name}.js").read_text(encoding="utf-8")
-    assert text.count("\n") < 400
+    assert text.count("\n") <= 700  # a file is one idea, whole; 700 lines hold one without cutting it into shards
     assert name == "ops" or max(map(len, text.splitlines())) <= 128
     exported = re.findall(r"^(.*)\n(?:export )(?:async )?function (\w+)\(([^)]*)\)", text, re.M)
     for before, function, parameters in exported:

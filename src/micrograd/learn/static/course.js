@@ -79,7 +79,8 @@ export function startCourse(course, place) {
   };
   const python = course.python && createPython(course.python);
   const code = { before: (piece) => engine(piece).map(([, words]) => words), draft: progress.draft, wrote: progress.wrote,
-    python: python && (async (before, words, tests) => (await python.ask({ written: { pieces: before, code: words, tests } })).verdict) };
+    python: python && (async (before, words, tests) =>
+      (await python.ask({ written: { pieces: before, code: words, tests } })).verdict) };
 
   // -- the time that was spent in a chapter
   let seen = Date.now();
@@ -230,7 +231,8 @@ export function startCourse(course, place) {
     [hooks, waiting, trained] = [[], [], []];
     side.hidden = true;
     main.classList.remove("coded");
-    const way = button(t("course.moons.shared_way"), () => visit(course.chapters[0].key, progress.reached(course.chapters[0].key)),
+    const way = button(t("course.moons.shared_way"),
+      () => visit(course.chapters[0].key, progress.reached(course.chapters[0].key)),
       { class: "strong", "data-do": "own-course" });
     settle();
     put(article, h("div", { class: "sheet-of-text" }, sharedNetwork(found, course.points, way)));
@@ -249,7 +251,8 @@ export function startCourse(course, place) {
     side.classList.remove("playhouse");
     main.classList.remove("coded");
     put(side, stage.el);
-    if (chapter.grown) show({ graph: chapter.grown, values: {}, place: chapter.plain ? "forward" : "end", lab: null, predict: false, leaves: [] });
+    if (chapter.grown) show({ graph: chapter.grown, values: {}, place: chapter.plain ? "forward" : "end",
+      lab: null, predict: false, leaves: [] });
     const facts = (one) => ({ title: one.title, seconds: progress.seconds(one.key), asked: ids(one).length,
       clean: ids(one).filter(progress.clean).length, done: isDone(one) });
     const onward = after && { title: after.title, about: after.about, minutes: after.minutes,
@@ -321,7 +324,8 @@ export function startCourse(course, place) {
     put(side, stage.el);
     if (screen.scene) show(screen.scene);
     let asked = task;
-    const said = { gradient: ["page.what_is", { what: `${task.node}.grad` }], data: ["page.what_is", { what: `${task.node}.data` }],
+    const said = { gradient: ["page.what_is", { what: `${task.node}.grad` }],
+      data: ["page.what_is", { what: `${task.node}.data` }],
       contribution: ["course.what_arrives", { out: task.source, name: task.node }] }[task.kind];
     const other = said ? otherNumbers(session, randomFrom(progress.count + 7)) : null;
     if (said && other) {
@@ -452,7 +456,8 @@ export function startCourse(course, place) {
   stage.on("step", () => stage.el.classList.toggle("asked", Boolean(session.state.question)));
   document.addEventListener("keydown", (event) => {
     const { tagName } = /** @type {any} */ (event.target);
-    if (tagName === "INPUT" || tagName === "SELECT" || /** @type {any} */ (event.target).isContentEditable || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (tagName === "INPUT" || tagName === "SELECT" || /** @type {any} */ (event.target).isContentEditable
+      || event.ctrlKey || event.metaKey || event.altKey) return;
     if (/** @type {any} */ (event.target).closest?.(".mg-scroll")) return;
     const keys = { ArrowRight: () => session.forward(), ArrowLeft: () => session.back(), End: () => session.go(session.total),
       b: () => session.go(session.seed + 1), 0: stage.api.fit, "?": () => (help.open ? help.close() : help.showModal()),

@@ -6,21 +6,25 @@ import { t } from "./texts.js";
 
 /**
  * @typedef {{title: string, seconds: number, asked: number, clean: number, done: boolean}} Facts
- * @param {{chapter: any, facts: Facts, all: Facts[] | null, next: {title: string, about: string, minutes: number, go: () => void} | undefined,
+ * @param {{chapter: any, facts: Facts, all: Facts[] | null,
+ *   next: {title: string, about: string, minutes: number, go: () => void} | undefined,
  *          network: any, workshop: string, back: () => void}} what
  */
 export function chapterEnd({ chapter, facts, all, next, network, workshop, back }) {
   const minutes = (seconds) => String(Math.max(1, Math.round(seconds / 60)));
   const el = h("section", { class: "chapter-end" },
     h("p", { class: "cheer-line", "aria-hidden": "true" }, "★"),
-    h("h2", { tabindex: -1 }, t(all?.every((one) => one.done) ? "course.ends.over" : "course.ends.title", { title: chapter.title })),
-    h("p", { class: "end-facts" }, t("course.ends.facts", { minutes: minutes(facts.seconds), asked: String(facts.asked), clean: String(facts.clean) })));
+    h("h2", { tabindex: -1 },
+      t(all?.every((one) => one.done) ? "course.ends.over" : "course.ends.title", { title: chapter.title })),
+    h("p", { class: "end-facts" }, t("course.ends.facts",
+      { minutes: minutes(facts.seconds), asked: String(facts.asked), clean: String(facts.clean) })));
   if (all) el.append(certificate(all, minutes));
   if (network) el.append(ownResult(network));
   if (chapter.can.length) {
     el.append(h("h3", {}, t("course.ends.can")), h("ul", { class: "can" }, chapter.can.map((one) => prose(one, "li"))));
   }
-  if (chapter.grown) el.append(h("h3", {}, t("course.ends.grown")), prose(`${chapter.fresh} ${t("course.ends.grown_about")}`, "p"));
+  if (chapter.grown) el.append(h("h3", {}, t("course.ends.grown")),
+    prose(`${chapter.fresh} ${t("course.ends.grown_about")}`, "p"));
   const quiet = button(t("course.back"), back, { class: "quiet", "data-do": "back-step" });
   if (next) {
     el.append(h("div", { class: "next-card" }, h("h3", {}, t("course.ends.next", { title: next.title })),
@@ -28,7 +32,8 @@ export function chapterEnd({ chapter, facts, all, next, network, workshop, back 
       h("div", { class: "row" }, quiet, h("span", { class: "grow" }),
         button(t("course.ends.go"), next.go, { class: "strong next", "data-do": "next-chapter" }))));
   } else {
-    el.append(h("p", {}, t("course.ends.after").split("`").map((part, k) => (k % 2 ? h("code", {}, part) : part))), workshop ? h("p", {}, h("a", { href: workshop }, t("course.links.workshop"))) : "", quiet);
+    el.append(h("p", {}, t("course.ends.after").split("`").map((part, k) => (k % 2 ? h("code", {}, part) : part))),
+      workshop ? h("p", {}, h("a", { href: workshop }, t("course.links.workshop"))) : "", quiet);
   }
   return el;
 }
@@ -37,9 +42,11 @@ export function chapterEnd({ chapter, facts, all, next, network, workshop, back 
 function certificate(all, minutes) {
   const sum = (of) => all.reduce((total, one) => total + of(one), 0);
   return h("div", { class: "certificate" }, h("p", { class: "certificate-line" }, t("course.ends.all", {
-    chapters: String(all.filter((one) => one.done).length), asked: String(sum((one) => one.asked)), clean: String(sum((one) => one.clean)),
+    chapters: String(all.filter((one) => one.done).length), asked: String(sum((one) => one.asked)),
+    clean: String(sum((one) => one.clean)),
     minutes: minutes(sum((one) => one.seconds)) })),
-  h("ol", { class: "all-chapters" }, all.map((one) => h("li", { class: one.done ? "done" : "" }, h("span", { "aria-hidden": "true" }, one.done ? "✓ " : "○ "),
+  h("ol", { class: "all-chapters" }, all.map((one) =>
+    h("li", { class: one.done ? "done" : "" }, h("span", { "aria-hidden": "true" }, one.done ? "✓ " : "○ "),
     one.title, one.done ? h("span", { class: "spoken" }, ` ${t("course.chapter_done")}`) : ""))));
 }
 

@@ -6,7 +6,8 @@ import { SyntaxFault } from "./pyparse.js";
 import { show } from "./numbers.js";
 import { t } from "./texts.js";
 
-const MAP_CELLS = 22, MAP_SIZE = 320, ROOM_AROUND = 0.35, STEPS_A_MAP = 4; // cells of the map, its size in px, room around the points, steps
+// cells of the map, its size in px, room around the points, steps
+const MAP_CELLS = 22, MAP_SIZE = 320, ROOM_AROUND = 0.35, STEPS_A_MAP = 4;
 const STEPS_OF_TRAINING = 5e7; // of the interpreter, in one step of training
 const NEURONS = [2n, 8n, 1n];
 
@@ -34,11 +35,14 @@ export function ownNetwork(code, points, random, given = null) {
 /** The plane: what the network says everywhere, and the points. @param {number[][]} points */
 function ownPlane(points) {
   const canvas = h("canvas", { class: "heat", width: MAP_CELLS, height: MAP_CELLS, "aria-hidden": "true" });
-  const xs = points.map(([a]) => a), ys = points.map(([, b]) => b), low = Math.min(...xs) - ROOM_AROUND, bottom = Math.min(...ys) - ROOM_AROUND;
+  const xs = points.map(([a]) => a), ys = points.map(([, b]) => b), low = Math.min(...xs) - ROOM_AROUND,
+    bottom = Math.min(...ys) - ROOM_AROUND;
   const wide = Math.max(...xs) + ROOM_AROUND - low, tall = Math.max(...ys) + ROOM_AROUND - bottom;
-  const dots = points.map(([a, b, y]) => s("circle", { cx: ((a - low) / wide) * MAP_SIZE, cy: MAP_SIZE - ((b - bottom) / tall) * MAP_SIZE, r: 5,
+  const dots = points.map(([a, b, y]) => s("circle",
+    { cx: ((a - low) / wide) * MAP_SIZE, cy: MAP_SIZE - ((b - bottom) / tall) * MAP_SIZE, r: 5,
     class: y > 0 ? "one" : "other" }));
-  const svg = s("svg", { class: "dots", viewBox: `0 0 ${MAP_SIZE} ${MAP_SIZE}`, role: "img", "aria-label": t("course.moons.plane") }, dots);
+  const svg = s("svg", { class: "dots", viewBox: `0 0 ${MAP_SIZE} ${MAP_SIZE}`, role: "img",
+    "aria-label": t("course.moons.plane") }, dots);
   const el = h("div", { class: "own-plane", dir: "ltr" }, canvas, svg);
   return {
     el,
@@ -48,7 +52,8 @@ function ownPlane(points) {
       const rgb = (name) => [1, 3, 5].map((k) => parseInt(look.getPropertyValue(name).trim().slice(k, k + 2), 16) || 0);
       const [one, other, paper] = ["--data", "--grad", "--card"].map(rgb), image = pen.createImageData(MAP_CELLS, MAP_CELLS);
       for (let k = 0; k < MAP_CELLS * MAP_CELLS; k++) {
-        const x = low + ((k % MAP_CELLS) + 0.5) / MAP_CELLS * wide, y = bottom + tall - (Math.floor(k / MAP_CELLS) + 0.5) / MAP_CELLS * tall;
+        const x = low + ((k % MAP_CELLS) + 0.5) / MAP_CELLS * wide,
+          y = bottom + tall - (Math.floor(k / MAP_CELLS) + 0.5) / MAP_CELLS * tall;
         const said = Math.max(-1, Math.min(1, output([x, y]))), part = 0.12 + 0.5 * Math.abs(said);
         (said > 0 ? one : other).forEach((c, at) => { image.data[4 * k + at] = c * part + paper[at] * (1 - part); });
         image.data[4 * k + 3] = 255;
@@ -74,9 +79,11 @@ export function createMoons({ points, code, random, onStep, link }) {
   const once = button(t("course.moons.step"), () => { pause(); turn(); }, { "data-do": "own-step" });
   const fresh = button(t("course.moons.fresh"), () => { pause(); begin(); }, { class: "quiet", "data-do": "own-fresh" });
   const share = button(t("course.moons.share"), shareIt, { "data-do": "own-share" });
-  const field = h("input", { type: "text", readonly: true, class: "link-field", "aria-label": t("course.moons.link"), hidden: true });
+  const field = h("input", { type: "text", readonly: true, class: "link-field", "aria-label": t("course.moons.link"),
+    hidden: true });
   const el = h("section", { class: "own-training", "aria-label": t("course.moons.title") }, plane.el,
-    h("div", { class: "row wrap" }, play, once, fresh), h("label", { class: "inline rate-row" }, t("course.moons.rate"), rate, rateShown),
+    h("div", { class: "row wrap" }, play, once, fresh),
+    h("label", { class: "inline rate-row" }, t("course.moons.rate"), rate, rateShown),
     facts, curve, h("div", { class: "row wrap" }, share, field), told);
   let network = null, timer = 0, steps = 0, losses = [], accuracy = 0;
   const figures = () => ({ steps, loss: losses[losses.length - 1], accuracy });
@@ -84,10 +91,13 @@ export function createMoons({ points, code, random, onStep, link }) {
 
   function shown() {
     rateShown.textContent = show(speed());
-    facts.textContent = t("course.moons.facts", { steps: String(steps), loss: losses.length ? show(losses[losses.length - 1]) : "–",
+    facts.textContent = t("course.moons.facts",
+      { steps: String(steps), loss: losses.length ? show(losses[losses.length - 1]) : "–",
       accuracy: `${Math.round(100 * accuracy)}%` });
-    const top = Math.max(...losses, 0.1), low = 1e-3, at = (x) => 66 - 62 * Math.max(0, Math.log(x / low) / Math.log(top / low));
-    line.setAttribute("points", losses.map((x, k) => `${(320 * k) / Math.max(losses.length - 1, 1)},${at(Math.max(x, low)).toFixed(1)}`).join(" "));
+    const top = Math.max(...losses, 0.1), low = 1e-3,
+      at = (x) => 66 - 62 * Math.max(0, Math.log(x / low) / Math.log(top / low));
+    line.setAttribute("points", losses.map((x, k) =>
+      `${(320 * k) / Math.max(losses.length - 1, 1)},${at(Math.max(x, low)).toFixed(1)}`).join(" "));
     share.disabled = !steps;
   }
   function begin() {
@@ -121,7 +131,8 @@ export function createMoons({ points, code, random, onStep, link }) {
     }
     shown();
     const { parameters } = network;
-    onStep({ loss: losses[losses.length - 1], accuracy, step: steps, found: () => ({ ...figures(), parameters: parameters() }) });
+    onStep({ loss: losses[losses.length - 1], accuracy, step: steps,
+      found: () => ({ ...figures(), parameters: parameters() }) });
   }
   function start() {
     if (!network) begin();
@@ -163,7 +174,8 @@ export function sharedPicture(shared, points) {
     told.textContent = t("course.moons.shared_facts", { steps: String(shared.steps), loss: show(shared.loss),
       accuracy: `${Math.round(100 * network.accuracy())}%` });
   } catch (error) {
-    if (!(error instanceof Raised || error instanceof Endless || error instanceof SyntaxFault || error instanceof TypeError)) throw error;
+    if (!(error instanceof Raised || error instanceof Endless || error instanceof SyntaxFault
+      || error instanceof TypeError)) throw error;
     told.textContent = t("course.moons.shared_broke");
   }
   return h("div", { class: "shared-body" }, plane.el, told);
@@ -172,7 +184,8 @@ export function sharedPicture(shared, points) {
 /** A network that somebody shared. @param {any} shared @param {number[][]} points @param {any} way on */
 export function sharedNetwork(shared, points, way) {
   const own = shared.code.filter(([key]) => !/\/line-\d+$/.test(key));
-  return h("section", { class: "shared-network" }, h("h2", { tabindex: -1 }, t("course.moons.shared_title")), sharedPicture(shared, points),
+  return h("section", { class: "shared-network" }, h("h2", { tabindex: -1 }, t("course.moons.shared_title")),
+    sharedPicture(shared, points),
     h("p", {}, t("course.moons.shared_about")), way, h("h3", {}, t("course.moons.shared_code")),
     own.map(([, text]) => h("pre", { class: "code", dir: "ltr", tabindex: 0 }, text)));
 }
@@ -181,7 +194,8 @@ export function sharedNetwork(shared, points, way) {
 export async function packed(text) {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  return btoa(Array.from(bytes, (one) => String.fromCharCode(one)).join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return btoa(Array.from(bytes, (one) => String.fromCharCode(one)).join(""))
+    .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 const MOST_UNPACKED = 200000; // characters that a link may hold
@@ -201,7 +215,8 @@ export async function unpacked(text) {
       parts.push(value);
     }
     const found = JSON.parse(await new Blob(parts).text());
-    const right = found.version === 1 && Number.isFinite(found.steps) && Number.isFinite(found.loss) && Array.isArray(found.parameters)
+    const right = found.version === 1 && Number.isFinite(found.steps) && Number.isFinite(found.loss)
+      && Array.isArray(found.parameters)
       && found.parameters.every(Number.isFinite) && Array.isArray(found.code) && found.code.every((one) => Array.isArray(one)
       && one.length === 2 && one.every((part) => typeof part === "string"));
     return right ? found : null;

@@ -17,8 +17,9 @@ export class SyntaxFault extends Error {
 const WORDS = new Set(("and or not if elif else for while in is def class return lambda pass break continue True False None "
   + "global nonlocal import from as assert raise try except finally del with yield async await").split(" "));
 const OUTSIDE = new Set(["with", "yield", "async", "await", "finally"]);
-const PY_SIGNS = ["**=", "//=", ">>=", "<<=", "...", "**", "//", "->", ":=", "==", "!=", "<=", ">=", "+=", "-=", "*=", "/=", "%=", "|=", "&=",
-  "^=", "<<", ">>", "+", "-", "*", "/", "%", "(", ")", "[", "]", "{", "}", ",", ":", ".", ";", "=", "<", ">", "@", "|", "&", "^", "~"];
+const PY_SIGNS = ["**=", "//=", ">>=", "<<=", "...", "**", "//", "->", ":=", "==", "!=", "<=", ">=", "+=", "-=", "*=",
+  "/=", "%=", "|=", "&=", "^=", "<<", ">>", "+", "-", "*", "/", "%", "(", ")", "[", "]", "{", "}", ",", ":", ".", ";",
+  "=", "<", ">", "@", "|", "&", "^", "~"];
 const ESCAPES = { n: "\n", t: "\t", r: "\r", "\\": "\\", "'": "'", '"': '"', 0: "\0" };
 
 /** @param {string} text @returns {Token[]} */
@@ -65,12 +66,14 @@ function tokens(text, line = 1) {
       at = end < 0 ? text.length : end;
     } else if (c === "\\" && text[at + 1] === "\n") [at, line] = [at + 2, line + 1];
     else if (/[0-9]/.test(c) || (c === "." && /[0-9]/.test(text[at + 1] ?? ""))) {
-      const [word] = /** @type {RegExpMatchArray} */ (text.slice(at).match(/^(?:\d[\d_]*)?(?:\.\d[\d_]*|\.)?(?:[eE][+-]?\d+)?/));
+      const [word] = /** @type {RegExpMatchArray} */ (
+        text.slice(at).match(/^(?:\d[\d_]*)?(?:\.\d[\d_]*|\.)?(?:[eE][+-]?\d+)?/));
       const plain = word.replaceAll("_", "");
       add("num", /[.eE]/.test(word) ? Number(plain) : BigInt(plain));
       at += word.length;
     } else {
-      const quoted = text.slice(at).match(/^([fFrRbBuU]{0,2})('''|"""|'|")/), word = text.slice(at).match(/^[\p{L}_][\p{L}\p{N}_]*/u);
+      const quoted = text.slice(at).match(/^([fFrRbBuU]{0,2})('''|"""|'|")/),
+        word = text.slice(at).match(/^[\p{L}_][\p{L}\p{N}_]*/u);
       if (quoted) at = string(quoted);
       else if (word) {
         add(WORDS.has(word[0]) ? "word" : "name", word[0]);
@@ -96,7 +99,8 @@ function tokens(text, line = 1) {
     if (how.includes("b")) throw new SyntaxFault("bytes are not part of the Python of this page", line, false);
     let k = at + head[0].length, said = "";
     for (; !text.startsWith(quote, k); k++) {
-      if (k >= text.length || (text[k] === "\n" && quote.length === 1)) throw new SyntaxFault("this text has no closing quote", from);
+      if (k >= text.length || (text[k] === "\n" && quote.length === 1))
+        throw new SyntaxFault("this text has no closing quote", from);
       if (text[k] === "\n") line += 1;
       if (text[k] === "\\" && !raw) {
         k += 1;
@@ -151,7 +155,8 @@ class Reader {
     return this.now.t === "nl" || this.now.t === "end" || this.at === 0 ? this.now.line : this.list[this.at].line;
   }
   shown() {
-    return { nl: "the end of the line", end: "the end", in: "an indented line", de: "the end of the block" }[this.now.t] ?? this.now.v;
+    return { nl: "the end of the line", end: "the end", in: "an indented line", de: "the end of the block" }[this.now.t]
+      ?? this.now.v;
   }
   name() {
     if (this.now.t !== "name") throw new SyntaxFault(`a name is missing before ${this.shown()}`, this.line());
@@ -178,7 +183,8 @@ class Reader {
   statement() {
     const { line, v } = this.now;
     if (this.now.t === "in") throw new SyntaxFault("this line is indented, and nothing before it asks for that", line);
-    if (this.now.t === "word" && OUTSIDE.has(v)) throw new SyntaxFault(`\`${v}\` is not part of the Python of this page`, line, false);
+    if (this.now.t === "word" && OUTSIDE.has(v))
+      throw new SyntaxFault(`\`${v}\` is not part of the Python of this page`, line, false);
     if (this.eat("if")) return [this.branch(line)];
     if (this.eat("while")) return [{ k: "while", line, test: this.expression(), body: this.block(), after: this.otherwise() }];
     if (this.eat("for")) {
@@ -246,7 +252,8 @@ class Reader {
       if (this.now.t === "nl") break;
       out.push(this.small());
     } while (this.eat(";"));
-    if (this.now.t !== "nl" && this.now.t !== "end") throw new SyntaxFault(`${this.shown()} does not belong here`, this.now.line);
+    if (this.now.t !== "nl" && this.now.t !== "end")
+      throw new SyntaxFault(`${this.shown()} does not belong here`, this.now.line);
     if (this.now.t === "nl") this.take();
     return out;
   }
@@ -258,7 +265,8 @@ class Reader {
     if (this.eat("break")) return { k: "break", line };
     if (this.eat("continue")) return { k: "continue", line };
     if (this.eat("return")) return { k: "return", line, value: ends() ? null : this.list1() };
-    if (this.eat("assert")) return { k: "assert", line, test: this.expression(), text: this.eat(",") ? this.expression() : null };
+    if (this.eat("assert")) return { k: "assert", line, test: this.expression(),
+      text: this.eat(",") ? this.expression() : null };
     if (this.eat("raise")) {
       const value = ends() ? null : this.expression();
       if (this.eat("from")) this.expression();
@@ -296,7 +304,8 @@ class Reader {
     }
     if (this.eat(":")) {
       this.expression();
-      return this.eat("=") ? { k: "assign", line, targets: [this.assignable(first)], value: this.list1() } : { k: "pass", line };
+      return this.eat("=") ? { k: "assign", line, targets: [this.assignable(first)], value: this.list1() }
+        : { k: "pass", line };
     }
     if (!this.is("=")) return { k: "do", line, value: first };
     const targets = [first];
@@ -394,7 +403,8 @@ class Reader {
   binary(level) {
     if (level === LEVELS.length) return this.unary();
     let a = this.binary(level + 1);
-    for (let token; (token = this.eat(...LEVELS[level]));) a = { k: "binary", op: token.v, line: token.line, a, b: this.binary(level + 1) };
+    for (let token; (token = this.eat(...LEVELS[level]));)
+      a = { k: "binary", op: token.v, line: token.line, a, b: this.binary(level + 1) };
     return a;
   }
   /** @returns {Tree} */
@@ -549,7 +559,8 @@ function formatted(text, line) {
       for (; end < text.length && depth; end++) depth += text[end] === "{" ? 1 : text[end] === "}" ? -1 : 0;
       if (depth) throw new SyntaxFault("a } is missing in this text", line);
       const [, code, how, spec] = /** @type {RegExpMatchArray} */ (
-        text.slice(at + 1, end - 1).match(/^((?:[^:!()[\]]|!=|\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^[\]]*\])*)(?:!([rs]))?(?::(.*))?$/s)
+        text.slice(at + 1, end - 1)
+          .match(/^((?:[^:!()[\]]|!=|\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^[\]]*\])*)(?:!([rs]))?(?::(.*))?$/s)
         ?? [null, text.slice(at + 1, end - 1), "", ""]);
       const named = code.trimEnd().endsWith("=") && !/[=!<>]=\s*$/.test(code) ? code : "";
       const reader = new Reader(tokens(named ? code.trimEnd().slice(0, -1) : code, line));

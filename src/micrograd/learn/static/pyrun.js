@@ -21,7 +21,8 @@ function assigned(body, own, others) {
     else if (one.k === "change" || one.k === "for") target(one.target);
     else if (one.k === "def" || one.k === "class") own.add(one.name);
     else if (one.k === "import") (one.names ?? [["", one.as]]).forEach(([, name]) => own.add(name));
-    else if (one.k === "global" || one.k === "nonlocal") one.names.forEach((name) => others.add(one.k === "global" ? `global ${name}` : name));
+    else if (one.k === "global" || one.k === "nonlocal") one.names.forEach((name) =>
+      others.add(one.k === "global" ? `global ${name}` : name));
     for (const inner of [one.body, one.after]) if (inner && one.k !== "def" && one.k !== "class") assigned(inner, own, others);
     for (const handler of one.handlers ?? []) {
       if (handler.name) own.add(handler.name);
@@ -95,8 +96,14 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
       case "compare": return comparison(tree, scope);
       case "binary": {
         const [a, b, { op }] = [inner(tree.a), inner(tree.b), tree];
-        if (op === "*") return (f) => { const x = a(f), y = b(f); return typeof x === "number" && typeof y === "number" ? x * y : binary(op, x, y); };
-        if (op === "+") return (f) => { const x = a(f), y = b(f); return typeof x === "number" && typeof y === "number" ? x + y : binary(op, x, y); };
+        if (op === "*") return (f) => {
+          const x = a(f), y = b(f);
+          return typeof x === "number" && typeof y === "number" ? x * y : binary(op, x, y);
+        };
+        if (op === "+") return (f) => {
+          const x = a(f), y = b(f);
+          return typeof x === "number" && typeof y === "number" ? x + y : binary(op, x, y);
+        };
         return (f) => binary(op, a(f), b(f));
       }
       case "unary": {
@@ -141,7 +148,8 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
   }
 
   function called(tree, scope) {
-    const args = several(tree.args, scope), named = tree.named.map(([name, value]) => [name, expression(value, scope)]), { line } = tree;
+    const args = several(tree.args, scope), named = tree.named.map(([name, value]) => [name, expression(value, scope)]),
+      { line } = tree;
     if (tree.f.k === "name" && tree.f.name === "super" && !tree.args.length) {
       let owner = scope;
       while (owner && !owner.owner) owner = /** @type {any} */ (owner.up);
@@ -177,7 +185,8 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
     const own = new Set();
     assigned(tree.loops.map(({ target }) => ({ k: "assign", targets: [target] })), own, new Set());
     const mine = new Scope("function", scope, own), value = expression(tree.value, mine);
-    const loops = tree.loops.map(({ target, from, tests }, k) => ({ set: store(target, mine), from: expression(from, k ? mine : scope),
+    const loops = tree.loops.map(({ target, from, tests }, k) =>
+      ({ set: store(target, mine), from: expression(from, k ? mine : scope),
       tests: tests.map((one) => expression(one, mine)) }));
     function* each(f, k, first) {
       for (const one of over(k ? loops[k].from(f) : first)) {
@@ -199,19 +208,22 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
     };
   }
 
-  /** Where a name stands: how many frames up, and in which slot; null for a global. @param {string} name @param {Scope} scope */
+  /** Where a name stands: how many frames up, and in which slot; null for a global.
+   * @param {string} name @param {Scope} scope */
   function find(name, scope) {
     let up = 0;
     for (let one = /** @type {any} */ (scope); one.kind !== "module"; one = one.up, up++) {
       if (one.others.has(`global ${name}`)) return null;
-      if (one.slots.has(name) && (one.kind === "function" || one === scope)) return { up, slot: one.slots.get(name), kind: one.kind };
+      if (one.slots.has(name) && (one.kind === "function" || one === scope))
+        return { up, slot: one.slots.get(name), kind: one.kind };
     }
     return null;
   }
 
   function read(name, scope) {
     const at = find(name, scope);
-    const global = () => globals.get(name) ?? (globals.has(name) ? null : known.get(name)) ?? fail("NameError", `name '${name}' is not defined`);
+    const global = () => globals.get(name) ?? (globals.has(name) ? null : known.get(name))
+      ?? fail("NameError", `name '${name}' is not defined`);
     if (!at) return () => { const x = globals.get(name); return x === undefined ? global() : x; };
     const { up, slot } = at, none = () => fail("UnboundLocalError", `'${name}' has no value yet in this function`);
     if (at.kind === "class") return (f) => f.v[slot] ?? (f.v[slot] === null ? null : global());
@@ -239,7 +251,10 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
       };
     }
     if (tree.k === "attr") { const of = expression(tree.of, scope); return (f, x) => setAttribute(of(f), tree.name, x); }
-    if (tree.k === "index") { const [of, at] = [expression(tree.of, scope), expression(tree.at, scope)]; return (f, x) => setItem(of(f), at(f), x); }
+    if (tree.k === "index") {
+      const [of, at] = [expression(tree.of, scope), expression(tree.at, scope)];
+      return (f, x) => setItem(of(f), at(f), x);
+    }
     const star = tree.items.findIndex((one) => one.k === "starred"), n = tree.items.length;
     const parts = tree.items.map((one) => store(one.k === "starred" ? one.value : one, scope));
     return (f, x) => {
@@ -256,15 +271,18 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
     const own = new Set(tree.params.map(({ name }) => name)), others = new Set();
     assigned(tree.body, own, others);
     const names = [...own].filter((name) => !others.has(name) && !others.has(`global ${name}`));
-    const mine = new Scope("function", scope, names, others), values = tree.params.map(({ value }) => value && expression(value, scope));
+    const mine = new Scope("function", scope, names, others),
+      values = tree.params.map(({ value }) => value && expression(value, scope));
     if (scope.kind === "class") mine.owner = scope.owner;
     const code = { name: tree.name, params: tree.params, slots: names.length, body: block(tree.body, mine) };
     return (f) => new PyFunction(code, values.map((value) => (value ? value(f) : undefined)), f);
   }
 
-  /** Statements in order; undefined, or how they were left: { value } for a return. @param {any[]} trees @param {Scope} scope */
+  /** Statements in order; undefined, or how they were left: { value } for a return.
+   * @param {any[]} trees @param {Scope} scope */
   function block(trees, scope) {
-    const all = trees.filter(({ k }) => k !== "pass" && k !== "global" && k !== "nonlocal").map((one) => [one.line, statement(one, scope)]);
+    const all = trees.filter(({ k }) => k !== "pass" && k !== "global" && k !== "nonlocal").map((one) =>
+      [one.line, statement(one, scope)]);
     if (all.length === 1) {
       const [[line, only]] = all;
       return (f) => { run.line = line; return only(f); };
@@ -301,7 +319,9 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
       case "continue": return () => CONTINUE;
       case "assert": {
         const test = inner(tree.test), text = tree.text ? inner(tree.text) : null;
-        return (f) => { if (!truth(test(f))) fail("AssertionError", text ? pyStr(text(f)) : `line ${line}: this does not hold`); };
+        return (f) => {
+          if (!truth(test(f))) fail("AssertionError", text ? pyStr(text(f)) : `line ${line}: this does not hold`);
+        };
       }
       case "raise": {
         if (!tree.value) return () => fail("RuntimeError", "there is no exception to raise again");
@@ -340,7 +360,10 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
     };
     if (target.k === "attr") {
       const of = expression(target.of, scope);
-      return (f) => { const x = of(f), old = attributeOf(x, target.name); setAttribute(x, target.name, joined(old, value(f))); };
+      return (f) => {
+        const x = of(f), old = attributeOf(x, target.name);
+        setAttribute(x, target.name, joined(old, value(f)));
+      };
     }
     if (target.k === "index") {
       const [of, at] = [expression(target.of, scope), expression(target.at, scope)];
@@ -402,7 +425,8 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
     const set = (tree.names ?? [["", tree.as]]).map(([name, as]) => [name, store({ k: "name", name: as }, scope)]);
     return (f) => {
       const found = modules.get(tree.module);
-      if (!found) fail("ModuleNotFoundError", `there is no module '${tree.module}' on this page; it has: ${[...modules.keys()].join(", ")}`);
+      if (!found) fail("ModuleNotFoundError",
+        `there is no module '${tree.module}' on this page; it has: ${[...modules.keys()].join(", ")}`);
       for (const [name, to] of set) to(f, name ? attributeOf(found, name) : found);
     };
   }
@@ -415,7 +439,8 @@ export function pythonSpace({ print = () => {}, random = Math.random } = {}) {
     const body = block(tree.body, mine), set = store({ k: "name", name: tree.name }, scope);
     return (f) => {
       const frame = { v: new Array(names.length), up: f }, found = base[0]?.(f);
-      if (found !== undefined && found !== TYPES.object && !(found instanceof PyClass)) fail("TypeError", "a class can only be made from a class here");
+      if (found !== undefined && found !== TYPES.object && !(found instanceof PyClass))
+        fail("TypeError", "a class can only be made from a class here");
       body(frame);
       set(f, new PyClass(tree.name, found instanceof PyClass ? found : null,
         new Map(names.map((name, k) => [name, frame.v[k]]).filter(([, x]) => x !== undefined))));

@@ -91,17 +91,19 @@ const DEEPEST = 900; // calls in calls; the stack of a browser holds about twice
 /** What runs now: the line, the steps that are left, the depth of the calls. */
 export const run = { line: 0, left: 0, deep: 0 };
 
+/** Count one step of the program; without steps left, it ends as one that does not come to an end. */
 export function tick() {
   if (--run.left < 0) throw new Endless();
 }
 
 export const EXCEPTIONS = new Map();
-for (const [name, base] of [["BaseException", ""], ["Exception", "BaseException"], ["ValueError", "Exception"], ["TypeError", "Exception"],
-  ["ArithmeticError", "Exception"], ["ZeroDivisionError", "ArithmeticError"], ["OverflowError", "ArithmeticError"],
-  ["LookupError", "Exception"], ["IndexError", "LookupError"], ["KeyError", "LookupError"], ["AttributeError", "Exception"],
-  ["NameError", "Exception"], ["UnboundLocalError", "NameError"], ["RuntimeError", "Exception"], ["RecursionError", "RuntimeError"],
-  ["NotImplementedError", "RuntimeError"], ["AssertionError", "Exception"], ["StopIteration", "Exception"], ["ImportError", "Exception"],
-  ["ModuleNotFoundError", "ImportError"], ["MemoryError", "Exception"]]) {
+for (const [name, base] of [["BaseException", ""], ["Exception", "BaseException"], ["ValueError", "Exception"],
+  ["TypeError", "Exception"], ["ArithmeticError", "Exception"], ["ZeroDivisionError", "ArithmeticError"],
+  ["OverflowError", "ArithmeticError"], ["LookupError", "Exception"], ["IndexError", "LookupError"],
+  ["KeyError", "LookupError"], ["AttributeError", "Exception"], ["NameError", "Exception"],
+  ["UnboundLocalError", "NameError"], ["RuntimeError", "Exception"], ["RecursionError", "RuntimeError"],
+  ["NotImplementedError", "RuntimeError"], ["AssertionError", "Exception"], ["StopIteration", "Exception"],
+  ["ImportError", "Exception"], ["ModuleNotFoundError", "ImportError"], ["MemoryError", "Exception"]]) {
   EXCEPTIONS.set(name, new PyClass(name, EXCEPTIONS.get(base) ?? null, new Map()));
 }
 
@@ -132,6 +134,7 @@ export function typeName(x) {
   return x instanceof Module ? "module" : x?.next ? "generator" : "function";
 }
 
+/** What a value is called as a key of a dict or a set: equal values, one key. @param {any} x */
 export function keyOf(x) {
   if (typeof x === "boolean") return Number(x);
   if (typeof x === "bigint") return Number.isSafeInteger(Number(x)) ? Number(x) : x;
@@ -144,6 +147,7 @@ export function keyOf(x) {
 }
 const identities = new WeakMap();
 let serialOfObjects = 0;
+/** The number of an object, as id has it. @param {object} x */
 export function identity(x) {
   if (!identities.has(x)) identities.set(x, ++serialOfObjects);
   return identities.get(x);
@@ -175,13 +179,15 @@ export function pyRepr(x) {
   }
   if (Array.isArray(x)) return `[${x.map(pyRepr).join(", ")}]`;
   if (x instanceof Tuple) return x.items.length === 1 ? `(${pyRepr(x.items[0])},)` : `(${x.items.map(pyRepr).join(", ")})`;
-  if (x instanceof PyDict) return `{${[...x.rows.values()].map(([key, value]) => `${pyRepr(key)}: ${pyRepr(value)}`).join(", ")}}`;
+  if (x instanceof PyDict)
+    return `{${[...x.rows.values()].map(([key, value]) => `${pyRepr(key)}: ${pyRepr(value)}`).join(", ")}}`;
   if (x instanceof PySet) return x.rows.size ? `{${[...x.rows.values()].map(pyRepr).join(", ")}}` : "set()";
   if (x instanceof Range) return `range(${x.from}, ${x.to})`;
   if (x instanceof PyObject) {
     const own = x.cls.find("__repr__");
     if (own) return call(own, [x]);
-    if (x.d.has("args") && x.cls.under(EXCEPTIONS.get("BaseException"))) return `${x.cls.name}(${x.d.get("args").items.map(pyRepr).join(", ")})`;
+    if (x.d.has("args") && x.cls.under(EXCEPTIONS.get("BaseException")))
+      return `${x.cls.name}(${x.d.get("args").items.map(pyRepr).join(", ")})`;
     return `<${x.cls.name} object>`;
   }
   if (x instanceof PyClass || x instanceof Type) return `<class '${x.name}'>`;
@@ -260,16 +266,18 @@ export function lengthOf(x) {
 
 // -- arithmetic
 
-export const DUNDERS = { "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
-  "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift" };
-const COMPARED = { "<": ["__lt__", "__gt__"], ">": ["__gt__", "__lt__"], "<=": ["__le__", "__ge__"], ">=": ["__ge__", "__le__"] };
+export const DUNDERS = { "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow",
+  "@": "matmul", "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift" };
+const COMPARED = { "<": ["__lt__", "__gt__"], ">": ["__gt__", "__lt__"], "<=": ["__le__", "__ge__"],
+  ">=": ["__ge__", "__le__"] };
 export const isNumber = (x) => typeof x === "number" || typeof x === "bigint" || typeof x === "boolean";
 export const whole = (x) => typeof x === "bigint" || typeof x === "boolean";
 
 /** @param {string} op @param {any} a @param {any} b */
 export function binary(op, a, b) {
   if (typeof a === "number" && typeof b === "number") return floats(op, a, b);
-  if (isNumber(a) && isNumber(b)) return whole(a) && whole(b) ? ints(op, BigInt(a), BigInt(b)) : floats(op, Number(a), Number(b));
+  if (isNumber(a) && isNumber(b)) return whole(a) && whole(b) ? ints(op, BigInt(a), BigInt(b))
+    : floats(op, Number(a), Number(b));
   if (a instanceof PyObject || b instanceof PyObject) {
     for (const [me, other, name] of [[a, b, `__${DUNDERS[op]}__`], [b, a, `__r${DUNDERS[op]}__`]]) {
       const own = me instanceof PyObject ? me.cls.find(name) : undefined;
@@ -291,7 +299,8 @@ export function binary(op, a, b) {
     if (op === "|") return new PySet([...left, ...right]);
     if (op === "&") return new PySet(left.filter((x) => has(b, x)));
     if (op === "-") return new PySet(left.filter((x) => !has(b, x)));
-  } else if (op === "%" && typeof a === "string") fail("TypeError", "write an f-string: formatting with % is not part of the Python of this page");
+  } else if (op === "%" && typeof a === "string")
+    fail("TypeError", "write an f-string: formatting with % is not part of the Python of this page");
   return fail("TypeError", `unsupported operand type(s) for ${op}: '${typeName(a)}' and '${typeName(b)}'`);
 }
 
@@ -305,7 +314,8 @@ function floats(op, a, b) {
     case "**": {
       if (a === 0 && b < 0) fail("ZeroDivisionError", "0.0 cannot be raised to a negative power");
       const found = a === 1 || (a === -1 && !Number.isFinite(b) && b === b) ? 1 : a ** b;
-      if (found !== found && a === a && b === b) fail("ValueError", "a negative number has no such power among the real numbers");
+      if (found !== found && a === a && b === b)
+        fail("ValueError", "a negative number has no such power among the real numbers");
       return found;
     }
     case "//": return b === 0 ? fail("ZeroDivisionError", "float floor division by zero") : Math.floor(a / b);
@@ -327,7 +337,8 @@ function ints(op, a, b) {
     case "/": return b === 0n ? fail("ZeroDivisionError", "division by zero") : Number(a) / Number(b);
     case "//": return floor();
     case "%": return a - b * floor();
-    case "**": return b < 0n ? floats("**", Number(a), Number(b)) : b > 4096n ? fail("OverflowError", "this power is too large here") : a ** b;
+    case "**": return b < 0n ? floats("**", Number(a), Number(b))
+      : b > 4096n ? fail("OverflowError", "this power is too large here") : a ** b;
     case "&": return a & b;
     case "|": return a | b;
     case "^": return a ^ b;
@@ -343,7 +354,8 @@ function equal(a, b) {
   if (isNumber(a) && isNumber(b)) return Number(a) === Number(b);
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, k) => equal(one, b[k]));
   if (a instanceof Tuple && b instanceof Tuple) return equal(a.items, b.items);
-  if (a instanceof PySet && b instanceof PySet) return a.rows.size === b.rows.size && [...a.rows.keys()].every((key) => b.rows.has(key));
+  if (a instanceof PySet && b instanceof PySet) return a.rows.size === b.rows.size
+    && [...a.rows.keys()].every((key) => b.rows.has(key));
   if (a instanceof PyDict && b instanceof PyDict) {
     return a.rows.size === b.rows.size && [...a.rows].every(([key, [, x]]) => b.rows.has(key) && equal(x, b.rows.get(key)[1]));
   }
@@ -383,7 +395,8 @@ export function compared(op, a, b) {
 }
 
 function within(x, all) {
-  if (typeof all === "string") return typeof x === "string" ? all.includes(x) : fail("TypeError", "'in <string>' requires a string");
+  if (typeof all === "string") return typeof x === "string" ? all.includes(x)
+    : fail("TypeError", "'in <string>' requires a string");
   if (all instanceof PySet || all instanceof PyDict) return all.rows.has(keyOf(x));
   if (all instanceof PyObject && all.cls.find("__contains__")) return truth(call(all.cls.find("__contains__"), [all, x]));
   for (const one of over(all)) if (equal(one, x)) return true;
@@ -458,7 +471,8 @@ export function attribute(x, name) {
     if (own !== undefined) return own;
     const found = x.cls.find(name);
     if (found instanceof PyFunction) return new Method(x, found);
-    if (found instanceof Mark) return found.kind === "property" ? call(found.f, [x]) : found.kind === "static" ? found.f : new Method(x.cls, found.f);
+    if (found instanceof Mark) return found.kind === "property" ? call(found.f, [x])
+      : found.kind === "static" ? found.f : new Method(x.cls, found.f);
     if (found !== undefined) return found;
     if (name === "__class__") return x.cls;
     if (name === "__dict__") return dictOf(x.d);
@@ -484,6 +498,7 @@ export function attributeOf(x, name) {
   return fail("AttributeError", `${who} has no attribute '${name}'`);
 }
 
+/** x.name = value. @param {any} x @param {string} name @param {any} value */
 export function setAttribute(x, name, value) {
   if (x instanceof PyObject || x instanceof PyFunction) x.d.set(name, value);
   else if (x instanceof PyClass) x.dict.set(name, value);
@@ -503,6 +518,7 @@ export function place(at, n, what = "list") {
   return k >= 0 && k < n ? k : fail("IndexError", `${what} index out of range`);
 }
 
+/** x[at], with a slice too. @param {any} x @param {any} at */
 export function itemOf(x, at) {
   if (at instanceof Slice) return sliced(x, at);
   if (Array.isArray(x)) return x[place(at, x.length)];
@@ -521,7 +537,8 @@ export class Slice {
   constructor(from, to, by) { [this.from, this.to, this.by] = [from, to, by]; }
 }
 function sliced(x, { from, to, by }) {
-  const all = Array.isArray(x) ? x : x instanceof Tuple ? x.items : typeof x === "string" ? [...x] : fail("TypeError", "this has no slices");
+  const all = Array.isArray(x) ? x : x instanceof Tuple ? x.items : typeof x === "string" ? [...x]
+    : fail("TypeError", "this has no slices");
   const step = by === null ? 1 : Number(by), n = all.length, out = [];
   if (step === 0) fail("ValueError", "slice step cannot be zero");
   const clip = (k, low, high) => Math.max(low, Math.min(high, Number(k) < 0 ? Number(k) + n : Number(k)));
@@ -531,10 +548,12 @@ function sliced(x, { from, to, by }) {
   return Array.isArray(x) ? out : typeof x === "string" ? out.join("") : new Tuple(out);
 }
 
+/** x[at] = value, with a slice of a list too. @param {any} x @param {any} at @param {any} value */
 export function setItem(x, at, value) {
   if (Array.isArray(x) && !(at instanceof Slice)) x[place(at, x.length, "list assignment")] = value;
   else if (Array.isArray(x)) {
-    const n = x.length, edge = (k, none) => (k === null ? none : Math.max(0, Math.min(n, Number(k) < 0 ? Number(k) + n : Number(k))));
+    const n = x.length, edge = (k, none) => (k === null ? none
+      : Math.max(0, Math.min(n, Number(k) < 0 ? Number(k) + n : Number(k))));
     x.splice(edge(at.from, 0), Math.max(0, edge(at.to, n) - edge(at.from, 0)), ...over(value));
   } else if (x instanceof PyDict) x.rows.set(keyOf(at), [x.rows.get(keyOf(at))?.[0] ?? at, value]);
   else if (x instanceof PyObject && x.cls.find("__setitem__")) call(x.cls.find("__setitem__"), [x, at, value]);
@@ -545,6 +564,7 @@ export function setItem(x, at, value) {
 
 export const int = (x) => BigInt(x);
 export const list = (x) => [...over(x)];
+/** The items in order, by the key and the way round that were named. @param {any[]} items @param {Map<string, any>} named */
 export function sorted(items, named) {
   const key = named.get("key"), rows = items.map((x) => [key ? call(key, [x]) : x, x]);
   rows.sort(([a], [b]) => (truth(compared("<", a, b)) ? -1 : truth(compared("<", b, a)) ? 1 : 0));
@@ -558,31 +578,52 @@ function popped(rows, at) {
 
 const METHODS = {
   list: {
-    append: (x, [one]) => (x.push(one), null), pop: (x, [at]) => popped(x, at), extend: (x, [more]) => (x.push(...list(more)), null),
-    insert: (x, [at, one]) => (x.splice(Number(at), 0, one), null), reverse: (x) => (x.reverse(), null), clear: (x) => ((x.length = 0), null),
+    append: (x, [one]) => (x.push(one), null), pop: (x, [at]) => popped(x, at),
+    extend: (x, [more]) => (x.push(...list(more)), null),
+    insert: (x, [at, one]) => (x.splice(Number(at), 0, one), null), reverse: (x) => (x.reverse(), null),
+    clear: (x) => ((x.length = 0), null),
     copy: (x) => [...x], count: (x, [one]) => int(x.filter((each) => equal(each, one)).length),
-    index: (x, [one]) => int(Math.max(x.findIndex((each) => equal(each, one)), -1) < 0 ? fail("ValueError", `${pyRepr(one)} is not in list`) : x.findIndex((each) => equal(each, one))),
-    remove: (x, [one]) => { const k = x.findIndex((each) => equal(each, one)); return k < 0 ? fail("ValueError", "list.remove(x): x not in list") : (x.splice(k, 1), null); },
+    index: (x, [one]) => int(Math.max(x.findIndex((each) => equal(each, one)), -1) < 0
+      ? fail("ValueError", `${pyRepr(one)} is not in list`) : x.findIndex((each) => equal(each, one))),
+    remove: (x, [one]) => {
+      const k = x.findIndex((each) => equal(each, one));
+      return k < 0 ? fail("ValueError", "list.remove(x): x not in list") : (x.splice(k, 1), null);
+    },
     sort: (x, _, named) => (x.splice(0, x.length, ...sorted([...x], named)), null),
   },
   set: {
     add: (x, [one]) => (x.add(one), null), discard: (x, [one]) => (x.rows.delete(keyOf(one)), null),
-    remove: (x, [one]) => (x.rows.delete(keyOf(one)) ? null : fail("KeyError", pyRepr(one))), copy: (x) => new PySet([...x.rows.values()]),
-    clear: (x) => (x.rows.clear(), null), update: (x, sets) => { for (const more of sets) for (const one of over(more)) x.add(one); return null; },
+    remove: (x, [one]) => (x.rows.delete(keyOf(one)) ? null : fail("KeyError", pyRepr(one))),
+    copy: (x) => new PySet([...x.rows.values()]),
+    clear: (x) => (x.rows.clear(), null),
+    update: (x, sets) => { for (const more of sets) for (const one of over(more)) x.add(one); return null; },
     union: (x, sets) => new PySet([...x.rows.values(), ...sets.flatMap(list)]),
   },
   dict: {
-    get: (x, [key, other = null]) => x.rows.get(keyOf(key))?.[1] ?? other, keys: (x) => [...x.rows.values()].map(([key]) => key),
-    values: (x) => [...x.rows.values()].map(([, value]) => value), items: (x) => [...x.rows.values()].map((row) => new Tuple([...row])),
-    pop: (x, [key, other]) => { const row = x.rows.get(keyOf(key)); x.rows.delete(keyOf(key)); return row ? row[1] : other ?? fail("KeyError", pyRepr(key)); },
-    setdefault: (x, [key, other = null]) => { if (!x.rows.has(keyOf(key))) x.rows.set(keyOf(key), [key, other]); return x.rows.get(keyOf(key))[1]; },
+    get: (x, [key, other = null]) => x.rows.get(keyOf(key))?.[1] ?? other,
+    keys: (x) => [...x.rows.values()].map(([key]) => key),
+    values: (x) => [...x.rows.values()].map(([, value]) => value),
+    items: (x) => [...x.rows.values()].map((row) => new Tuple([...row])),
+    pop: (x, [key, other]) => {
+      const row = x.rows.get(keyOf(key));
+      x.rows.delete(keyOf(key));
+      return row ? row[1] : other ?? fail("KeyError", pyRepr(key));
+    },
+    setdefault: (x, [key, other = null]) => {
+      if (!x.rows.has(keyOf(key))) x.rows.set(keyOf(key), [key, other]);
+      return x.rows.get(keyOf(key))[1];
+    },
     update: (x, [more]) => { for (const [key, row] of more.rows) x.rows.set(key, [...row]); return null; },
   },
   str: {
-    join: (x, [parts]) => list(parts).map((one) => (typeof one === "string" ? one : fail("TypeError", "join needs texts"))).join(x),
-    split: (x, [by]) => (by === undefined || by === null ? x.split(/\s+/).filter(Boolean) : x.split(by)), strip: (x) => x.trim(),
-    upper: (x) => x.toUpperCase(), lower: (x) => x.toLowerCase(), startsWith: undefined, startswith: (x, [one]) => x.startsWith(one),
-    endswith: (x, [one]) => x.endsWith(one), replace: (x, [a, b]) => x.replaceAll(a, b), format: () => fail("TypeError", "write an f-string here"),
+    join: (x, [parts]) => list(parts).map((one) =>
+      (typeof one === "string" ? one : fail("TypeError", "join needs texts"))).join(x),
+    split: (x, [by]) => (by === undefined || by === null ? x.split(/\s+/).filter(Boolean) : x.split(by)),
+    strip: (x) => x.trim(),
+    upper: (x) => x.toUpperCase(), lower: (x) => x.toLowerCase(), startsWith: undefined,
+    startswith: (x, [one]) => x.startsWith(one),
+    endswith: (x, [one]) => x.endsWith(one), replace: (x, [a, b]) => x.replaceAll(a, b),
+    format: () => fail("TypeError", "write an f-string here"),
   },
   tuple: {
     index: (x, [one]) => METHODS.list.index(x.items, [one]), count: (x, [one]) => METHODS.list.count(x.items, [one]),
