@@ -199,17 +199,17 @@ def test_the_end_of_the_process_waits_for_no_idle_thread():
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the end of a process waits for LLVM")
 def test_a_process_that_ends_while_llvm_runs_keeps_its_status_and_its_output():
-    """The function takes LLVM a while. Its globals are not destroyed under it: that was a crash."""
+    """The functions take LLVM a while. Its globals are not destroyed under it: that was a crash."""
     done = run("""
         import atexit, ctypes, sys, time
         from micrograd import jit, math
         from micrograd.compile import worker
-        def long(x, y):
-            for k in range(4000):
-                x = x * y + math.sin(x + k)
-            return x
-        f = jit(long)
-        f(0.5, 0.25)
+        lines = [f"    x = x * y + math.sin(x + {k})" for k in range(2000)]
+        exec("\\n".join(["def long(x, y):", *lines, "    return x"]))
+        kept = []
+        for n in range(8):
+            kept.append(jit(lambda x, y: long(x + n, y)))
+            kept[-1](0.5, 0.25)
         while worker._under_way.acquire(blocking=False):
             worker._under_way.release()
             time.sleep(0.001)
