@@ -234,8 +234,8 @@ def test_any_wrong_gradient_is_explained(
         assert verdict.get_attribute("data-misconception") == key
 
 
-def open_at(visit: Visit, file: Path, place: str, **more: Any) -> Any:
-    """The course at a step, with every step before it open.
+def open_at(visit: Visit, file: Path, place: str, known: dict[str, Any] | None = None, **more: Any) -> Any:
+    """The course at a step, with every step before it open; `known` is what the progress holds besides.
 
     The progress is written before the page reads it, in each document that finds none: chromium may lose what a page
     writes to its storage just before it is left.
@@ -248,6 +248,7 @@ def open_at(visit: Visit, file: Path, place: str, **more: Any) -> Any:
         "drills": {},
         "reviews": [],
         "count": 0,
+        **(known or {}),
     }
     key = "micrograd.course.micrograd-course"
     before = f"""if (location.protocol === "file:" && localStorage.getItem({key!r}) === null)

@@ -376,11 +376,7 @@ def test_the_learners_engine_trains_the_moons_and_the_link_shows_it(visit: Visit
 
 
 def test_a_mistake_in_the_learners_engine_is_told_where_it_trains(visit: Visit, course_file: Path) -> None:
-    page = open_at(visit, course_file, "network/15")
-    key = "micrograd.course.micrograd-course"
-    broken = "def train_step(model, points, rate):\\n    return model.nothing"
-    page.evaluate(f"""() => {{ const known = JSON.parse(localStorage.getItem({key!r}));
-        known.code = {{ "loss-and-descent/step": "{broken}" }}; localStorage.setItem({key!r}, JSON.stringify(known)); }}""")
-    page.reload()
+    broken = "def train_step(model, points, rate):\n    return model.nothing"
+    page = open_at(visit, course_file, "network/15", known={"code": {"loss-and-descent/step": broken}})
     page.click("[data-do='own-step']")
     assert "AttributeError" in page.inner_text(".own-training .verdict.bad")
