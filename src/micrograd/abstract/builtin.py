@@ -142,12 +142,15 @@ class Builtins(Derivatives):
         return self.bind(iterator, lambda it: self._iterator("enumerate", it, start))
 
     def _zip(self, args: list[Value], keywords: dict[str, Value]) -> Result | None:
-        if keywords:
+        strict = keywords.get("strict", Const(False))
+        if len(keywords) > ("strict" in keywords) or not isinstance(strict, Const):
+            return None
+        if strict.value and (self.catching or len(args) < 2):
             return None
 
         def rest(i: int, found: list[Value]) -> Result:
             if i == len(args):
-                return self._iterator("zip", *found)
+                return self.zipped_strictly(found) if strict.value else self._iterator("zip", *found)
             return self.bind(self.iterate(args[i]), lambda it: rest(i + 1, [*found, it]))
 
         return rest(0, [])

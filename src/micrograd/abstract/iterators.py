@@ -24,6 +24,10 @@ from micrograd.core.forms import RAISE
 from micrograd.ir.forms import I64
 
 
+def _arguments(n: int) -> str:
+    return "argument 1" if n == 1 else f"arguments 1-{n}"
+
+
 class Iterators(Sequences):
     """Iterators."""
 
@@ -145,7 +149,33 @@ class Iterators(Sequences):
             if not counts or any(c is None for c in counts):
                 return None
             return self.least([c for c in counts if c is not None], "<")
+        if how == "strict":  # a counted loop does not ask what comes at the end
+            first, *others = map(self.remaining, cell.values)
+            return first if all(self._same_count(first, n) for n in others) else None
         return None
+
+    def _same_count(self, a: Value | None, b: Value | None) -> bool:
+        """Return whether two counts are known to be equal."""
+        if a is None or b is None:
+            return False
+        known = self.b.known
+        difference = known.of(self.place(a, I64)).plus(known.of(self.place(b, I64)), -1)
+        return known.positive(difference) and known.positive(difference.negated())
+
+    def zipped_strictly(self, iterators: list[Value]) -> Result:
+        """Return the iterator of `zip` with strict=True. A call with counts that differ now is left to Python."""
+        counts = [self.remaining(x) for x in iterators]
+
+        def rest(i: int) -> Result:
+            if i == len(iterators):
+                return self._iterator("strict", *iterators)
+            a, b = counts[0], counts[i]
+            if a is None or b is None:
+                return rest(i + 1)
+            other = self.b.emit("not", self.b.emit("ieq", self.place(a, I64), self.place(b, I64)))
+            return self.unless(other, ValueError(f"zip() argument {i + 1} has another length"), lambda: rest(i + 1))
+
+        return rest(1)
 
     def source_of(self, generator: Ref) -> Value | None:
         """Return the iterator that a generator takes one item from for each of its own; None where there is none."""
@@ -167,6 +197,8 @@ class Iterators(Sequences):
         how = cell.key[1]
         if how == "zip":
             return self._next_of_each(list(cell.values), [], end)
+        if how == "strict":
+            return self._next_of_all(list(cell.values), [], end)
         if how == "enumerate":
             return self._next_of_enumerate(iterator, cell, end)
         if how == "range":
@@ -250,6 +282,22 @@ class Iterators(Sequences):
             return end()
         item = self.next(iterators[len(found)], end)
         return self.bind(item, lambda x: self._next_of_each(iterators, [*found, x], end))
+
+    def _next_of_all(self, iterators: list[Value], found: list[Value], end: Callable[[], Result]) -> Result:
+        """Return the next item of each of several iterators, which must end together."""
+        n = len(found)
+        if n == len(iterators):
+            return Tuple(found)
+
+        def ended(i: int = 1) -> Result:
+            if n:
+                return self.raised(ValueError(f"zip() argument {n + 1} is shorter than {_arguments(n)}"))
+            if i == len(iterators):
+                return end()
+            longer = ValueError(f"zip() argument {i + 1} is longer than {_arguments(i)}")
+            return self.bind(self.next(iterators[i], lambda: ended(i + 1)), lambda _: self.raised(longer))
+
+        return self.bind(self.next(iterators[n], ended), lambda x: self._next_of_all(iterators, [*found, x], end))
 
     def _next_of_enumerate(self, iterator: Ref, cell: Cell, end: Callable[[], Result]) -> Result:
         def got(item: Value) -> Result:

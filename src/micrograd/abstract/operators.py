@@ -317,7 +317,7 @@ class Operators(Iterators):
     def _identical(self, a: Value, b: Value) -> Result:
         if isinstance(a, Ref) and isinstance(b, Ref):
             if a.location != b.location:
-                return Const(False)
+                return Const(self._same_argument(a.location, b.location))
             if a.index is None or b.index is None:
                 return Const(True)
             return self.value(self.b.emit("ieq", a.index, b.index))
@@ -335,6 +335,22 @@ class Operators(Iterators):
         if isinstance(a, Tuple) and a.cls is tuple and not same(a, b):
             raise Refused("`is` between two tuples")
         return Const(same(a, b))
+
+    def _same_argument(self, a: int, b: int) -> bool:
+        """Return whether two places are one object, as lists that are passed twice are, and write down what was found."""
+        if a not in self.given:
+            a, b = b, a
+        if a not in self.given:
+            return False
+        path, x = self.given[a]
+        if b in self.given:
+            other, y = self.given[b]
+            self.guard("argument", None, (*path, ("same" if x is y else "other", b)), other)
+            return x is y
+        for ref, y in self.imported.values():
+            if isinstance(ref, Ref) and ref.location == b:
+                self.guard("argument", None, (*path, ("no", b)), y)
+        return False
 
     # ---- the operations that are not operators
 

@@ -147,6 +147,8 @@ class Outside(Builtins):
 
     def constant(self, x: Any) -> Value:
         """Return a Python object as a value: lists, dicts and objects become cells, once."""
+        if type(x).__module__ == "numpy" and getattr(x, "shape", None) == () and hasattr(x, "item"):
+            return Const(x.item())
         if isinstance(x, _SIMPLE):
             return Const(x)
         if isinstance(x, tuple):
@@ -155,12 +157,12 @@ class Outside(Builtins):
             return Tuple([Const(x.start), Const(x.stop), Const(x.step)], range)
         if isinstance(x, slice):
             return Tuple([self.constant(y) for y in (x.start, x.stop, x.step)], slice)
-        if type(x).__module__ == "numpy" and getattr(x, "shape", None) == () and hasattr(x, "item"):
-            return Const(x.item())
         known = self.imported.get(id(x))
         if known is not None:
             ref, _ = known
             assert isinstance(ref, Ref)
+            if ref.location in self.given:  # what is read here is passed as an argument, too
+                self.guard("argument", None, (*self.given[ref.location][0], ("object", None)), x)
             if ref.location not in self.heap:
                 self.show_everywhere(ref.location, self.first_cells[ref.location])
             return ref

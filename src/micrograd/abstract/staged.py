@@ -232,7 +232,7 @@ class _Arguments:
                 raise Refused(f"an argument of type {cls.__name__}")
             self.guards.append(Guard("argument", None, (*path, ("keys", None)), tuple(x)))
             values = [self.read(y, (*path, ("item", k))) for k, y in x.items()]
-            return self._outside(x, Cell(("dict", tuple(x), dict), values))
+            return self._outside(x, Cell(("dict", tuple(x), dict), values), path)
         if cls.__name__ == "Value" and cls.__module__.startswith("micrograd"):
             raise Refused("an argument is a Value")
         if isinstance(x, types.FunctionType | type | str | bytes | type(None)) or not hasattr(x, "__dict__"):
@@ -241,13 +241,16 @@ class _Arguments:
             return self.constant(path, x)
         self.guards.append(Guard("argument", None, (*path, ("class", None)), (cls, tuple(vars(x)))))
         values = [self.read(y, (*path, ("attribute", name))) for name, y in vars(x).items()]
-        return self._outside(x, Cell(("object", cls, tuple(vars(x))), values))
+        return self._outside(x, Cell(("object", cls, tuple(vars(x))), values), path)
 
-    def _outside(self, x: Any, cell: Cell) -> Value:
-        known = self.m.imported.get(id(x))
-        if known is not None:
+    def _outside(self, x: Any, cell: Cell, path: Path) -> Value:
+        """Return where an argument is. A list that is passed twice has two places: each is differentiated by itself."""
+        known = self.m.imported.get(id(x)) if cell.key[0] == "object" else None
+        if known is not None and isinstance(known[0], Ref):
+            self.guards.append(Guard("argument", None, (*path, ("same", None)), self.m.given[known[0].location][0]))
             return known[0]
         ref = self.m.place_outside(x)
+        self.m.given[ref.location] = path, x
         self.m.show_everywhere(ref.location, cell)
         return ref
 
@@ -268,7 +271,7 @@ class _Arguments:
         items = [self.read(y, (*path, ("item", i))) for i, y in enumerate(x)]
         if isinstance(x, tuple):
             return Tuple(items, type(x))
-        return self._outside(x, Cell(("list", list), items))
+        return self._outside(x, Cell(("list", list), items), path)
 
     def _numpy(self, x: Any, path: Path) -> Value:
         if x.dtype.kind not in "fiub":
@@ -288,7 +291,7 @@ class _Arguments:
         if self.variable.lengths == NO_LENGTH and _size(shape) <= UNROLLED:
             self.guards.append(Guard("argument", None, (*path, ("shape", None)), tuple(shape)))
             numbers = iter([m.value(self.b.emit("load", data, self.b.const(i))) for i in range(_size(shape))])
-            return self._nested(x, shape, classes, numbers)
+            return self._nested(x, path, shape, classes, numbers)
         lengths: list[Value] = []
         for axis, n in enumerate(shape):
             if n > self.variable.lengths:
@@ -304,7 +307,7 @@ class _Arguments:
             inner = m.new(Cell(("rows", Number(kind), classes[2]), (Num(data), lengths[2], total)))
             self._freeze(inner)
             cell = self._rows(Const(COUNTING), Pointer(inner.location, True), lengths[1], lengths[0], classes)
-        return self._outside(x, cell)
+        return self._outside(x, cell, path)
 
     def _rows(self, data: Value, shape: Any, stride: Value, count: Value, classes: tuple[type, ...]) -> Cell:
         pool = self.m.new(Cell(("rows", shape, classes[1]), (data, stride, count)))
@@ -314,12 +317,12 @@ class _Arguments:
     def _freeze(self, ref: Ref) -> None:
         self.m.frozen.add(ref.location)
 
-    def _nested(self, x: Any, shape: tuple[int, ...], classes: tuple[type, ...], numbers: Any) -> Value:
+    def _nested(self, x: Any, path: Path, shape: tuple[int, ...], classes: tuple[type, ...], numbers: Any) -> Value:
         if len(shape) == 1:
             items = [next(numbers) for _ in range(shape[0])]
         else:
-            items = [self._nested(x[i], shape[1:], classes[1:], numbers) for i in range(shape[0])]
-        return Tuple(items) if classes[0] is tuple else self._outside(x, Cell(("list", classes[0]), items))
+            items = [self._nested(x[i], (*path, ("item", i)), shape[1:], classes[1:], numbers) for i in range(shape[0])]
+        return Tuple(items) if classes[0] is tuple else self._outside(x, Cell(("list", classes[0]), items), path)
 
 
 def _shape(x: Any) -> tuple[int, ...] | None:

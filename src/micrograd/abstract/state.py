@@ -56,6 +56,7 @@ class State(Outcomes):
         self.temporary: list[list[Value]] = []  # operands that have been evaluated
         self.rolls: list[Heap] = []  # the heaps in front of the loops around
         self.outer: list[int] = []  # the locations of objects from outside
+        self.given: dict[int, tuple[Any, Any]] = {}  # those of arguments and their parts: paths and objects
         self.frozen: set[int] = set()  # pools with objects from outside
         self.factories: dict[int, Value] = {}  # what a defaultdict calls for a missing key
         self.unordered: set[int] = set()  # dicts whose keys are in an order that is not known
@@ -221,6 +222,9 @@ class State(Outcomes):
         raise NotImplementedError
 
     def call_python(self, function: Any, args: list[Value], keywords: dict[str, Value] | None = None) -> Result:
+        raise NotImplementedError
+
+    def guard(self, how: str, owner: Any, name: Any, value: Any) -> None:
         raise NotImplementedError
 
     def attribute(self, obj: Value, name: str) -> Result:

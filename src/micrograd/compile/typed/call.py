@@ -241,7 +241,10 @@ class Variant:
     def _copied(self, args: tuple[Any, ...]) -> Any:
         """Return the arguments for a run in Python, their arrays in the precision that the kernel has."""
         arrays = [(_at(args, path), kind) for path, kind in self.arrays.items()]
-        return copy.deepcopy(args, {id(x): _array(x, kind).copy() for x, kind in arrays if is_array(x)})
+        known = {
+            id(x): x for path, x in self.arguments if path[-1][0] == "object"
+        }  # it may be asked whether they are these
+        return copy.deepcopy(args, known | {id(x): _array(x, kind).copy() for x, kind in arrays if is_array(x)})
 
     def source(self) -> str:
         """Return the LLVM text of the kernel."""
@@ -382,6 +385,14 @@ def _fits(args: tuple[Any, ...], path: staged.Path, value: Any) -> bool:
         x = _at(args, path)
         return type(x) is type(value) and (x is value or bool(x == value)) and repr(x) == repr(value)
     x = _at(args, path[:-1])
+    if how == "object":
+        return x is value
+    if how == "same":
+        return x is _at(args, value)
+    if how == "other":
+        return x is not _at(args, value)
+    if how == "no":
+        return x is not value
     if how == "keys":
         return bool(type(x) is dict and tuple(x) == value)
     if how == "length":
