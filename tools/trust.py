@@ -191,6 +191,7 @@ All of the following defects are fixed.
   derivative of `hypot(exp(x) + exp(y), 1.0)` at 400, which is 6.9e-176, is 0. Powers with an exponent that is a variable, such as
   `u**v`, choose between two formulas, and at such points the one that is not chosen may give nan from order 3 on. Where a first
   derivative leaves the range of numbers (`1.0 / exp(x)` at x = 400, whose partial derivative is 1e-348), the gradient is 0 or infinite, as in PyTorch and JAX.
+- Each kink has its own convention, also where two of them cancel: `copysign(abs(x), x)` is x, and its derivative at 0 is 0, not 1.
 - `type(x) is float` is false inside a traced function; a warning names the line. Use `isinstance(x, float)`, which works.
 - In eager code, `isinstance(Value(1.0), float)` is false, and so is `isinstance(Value(1.0), numbers.Real)`: that class requires equal
   numbers to have equal hashes, but Values are hashed by identity.
