@@ -11,6 +11,7 @@ Layout = tuple[bytes, tuple[Any, ...], tuple[str, ...], Any]  # see native/layou
 MAX_SCOPE: int
 mod_address: int
 floordiv_address: int
+philox_address: int
 pause_address: int
 alloc_address: int
 free_address: int

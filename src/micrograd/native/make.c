@@ -313,10 +313,13 @@ int make_init(PyObject *module) {
     engine_py = engine ? PyObject_GetAttrString(engine, "apply_primitive") : NULL;
     Py_XDECREF(engine);
     PyObject *mod = PyLong_FromVoidPtr(CAST(&mg_mod)), *floordiv = PyLong_FromVoidPtr(CAST(&mg_floordiv)); /* for LLVM's linker */
+    PyObject *philox = PyLong_FromVoidPtr(CAST(&mg_philox));
     int failed = engine_py == NULL || PyModule_AddObjectRef(module, "functions", functions) < 0 ||
-                 PyModule_AddObjectRef(module, "mod_address", mod) < 0 || PyModule_AddObjectRef(module, "floordiv_address", floordiv) < 0;
+                 PyModule_AddObjectRef(module, "mod_address", mod) < 0 || PyModule_AddObjectRef(module, "floordiv_address", floordiv) < 0 ||
+                 PyModule_AddObjectRef(module, "philox_address", philox) < 0;
     Py_DECREF(functions);
     Py_XDECREF(mod);
     Py_XDECREF(floordiv);
+    Py_XDECREF(philox);
     return failed ? -1 : 0;
 }

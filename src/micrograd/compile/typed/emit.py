@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from micrograd.compile.typed import memory
 from micrograd.compile.typed.inplace import Plan
-from micrograd.errors import CompileError
 from micrograd.ir.builder import Builder
 from micrograd.ir.dataflow import copy
 from micrograd.ir.forms import BOOL, F64, I64, TABLE, Body, Place, Tape, is_array
@@ -38,11 +37,8 @@ class _Expanding(Builder):
 
     def emit(self, op: str, *args: Place) -> Place:
         row = TABLE[op].op if op in TABLE else None
-        if row is not None and not all(a.op == "const" for a in args):
-            if row.llvm in ("", "strict"):
-                return expanded(self, row, list(args))
-            if row.llvm in ("philox", "normal"):
-                raise CompileError(f"the typed tape cannot compile {op} yet\n  Draw random numbers before the call.")
+        if row is not None and row.llvm in ("", "strict", "normal") and not all(a.op == "const" for a in args):
+            return expanded(self, row, list(args))
         return super().emit(op, *args)
 
 
@@ -491,7 +487,7 @@ class _Writer:
             return self.do(f"select i1 {small}, i64 {self.do(f'fptosi double {x} to i64')}, i64 {LEAST}")
         if op == "reached":
             return self.do(f"icmp ne i64 {self.do(f'bitcast double {xs[0]} to i64')}, {LEAST}")
-        return self._row(OPS[op].llvm, xs)
+        return self._row("@mg_philox" if op == "philox" else OPS[op].llvm, xs)
 
     def _row(self, how: str, xs: list[str]) -> str:
         doubles = [("double", x) for x in xs]
