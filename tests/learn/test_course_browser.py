@@ -258,14 +258,6 @@ def open_at(visit: Visit, file: Path, place: str, known: dict[str, Any] | None =
     return page
 
 
-def open_again(page: Any) -> Any:
-    """The same place in a new tab; the old one stays open, as chromium may lose the storage of what is left or reloaded."""
-    again = page.context.new_page()
-    again.set_default_timeout(60_000)
-    again.goto(page.url)
-    return again
-
-
 def assert_at(page: Any, place: str) -> None:
     """The page shows this step, and not an earlier one because this one is not open yet."""
     page.wait_for_function("() => document.querySelector('.trail .now')")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from in_node import needs_node, run_in_node
-from test_course_browser import CHAPTERS, course_file, open_again, open_at, write
+from test_course_browser import CHAPTERS, course_file, open_at, write
 
 from micrograd.learn.course import written
 from micrograd.learn.course.check import check
@@ -317,10 +317,10 @@ def test_code_is_written_checked_and_kept(visit: Visit, course_file: Path) -> No
     assert card.locator(".cm-pointed").count() == 1
     write(card, "# mine\n" + piece.text)
     assert "It works" in card.locator(".verdict.good").inner_text()
-    page = open_again(page)
-    assert "# mine" in page.locator(".task[data-kind='write'] .cm-content").inner_text()
     kept = json.loads(page.evaluate("localStorage.getItem('micrograd.course.micrograd-course')"))
     assert kept["code"]["picture-to-code/mul"].startswith("# mine")
+    page = open_at(visit, course_file, "picture-to-code/2", known=kept)
+    assert "# mine" in page.locator(".task[data-kind='write'] .cm-content").inner_text()
 
 
 def test_the_editor_is_entered_run_and_left_by_keys(visit: Visit, course_file: Path) -> None:
