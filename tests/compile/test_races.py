@@ -16,7 +16,11 @@ import pytest
 pytest.importorskip("llvmlite", reason="functions are compiled")
 
 from micrograd import TraceError, jit, vmap
+from micrograd.abstract.machine import Machine
+from micrograd.abstract.outside import Changed
+from micrograd.compile.threads import Threads
 from micrograd.compile.variants import Variants
+from micrograd.ir.builder import Builder
 
 RACES = Path(__file__).parent.parent.parent / "tools" / "races.py"
 
@@ -78,3 +82,37 @@ def test_a_waiting_thread_costs_no_trace(another_thread, monkeypatch):
     c = SimpleNamespace(k=2.0)
     g = jit(lambda a: a * c.k + 1.0)
     assert [g(3.0), g(4.0), g(5.0)] == [7.0, 9.0, 11.0] and len(begun) == 1
+
+
+@pytest.mark.parametrize("compiled", [jit, vmap])
+def test_a_number_that_was_there_during_every_trace_alone_is_not_kept(compiled, another_thread, monkeypatch):
+    """Another thread assigns 5 after each look at what is there, and 2 again before the next one."""
+    before, during = 2.0, 5.0
+    c, x = SimpleNamespace(k=before), 3.0 if compiled is jit else np.array([3.0])
+    begin, doubtful = Variants.begin, Variants.doubtful
+
+    def begun(self, f, code):
+        c.k = before
+        begin(self, f, code)
+        c.k = during
+
+    def asked(self, agrees):
+        c.k = before
+        return doubtful(self, agrees)
+
+    g = compiled(lambda a: a * c.k + 1.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(Threads, "rested", lambda self: False)
+        patched.setattr(Variants, "begin", begun)
+        patched.setattr(Variants, "doubtful", asked)
+        g(x)
+    c.k = before
+    assert g(x) == g(x) == 7.0
+
+
+def test_what_is_read_twice_is_the_same_both_times():
+    machine, names = Machine(Builder()), {"k": 1.0}
+    machine.guard("global", names, "k", 1.0)
+    machine.guard("global", names, "k", 1.0)
+    with pytest.raises(Changed):
+        machine.guard("global", names, "k", 2.0)

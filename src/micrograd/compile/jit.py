@@ -146,7 +146,7 @@ class Jit:
         if found is None:
             return self._call(args, kwargs, again)
         if self.variants.doubtful(lambda: self._tracer(shape, leaves).agrees(found)):
-            self._begin_again(self.variants)  # now, or in the next call
+            self._begin_again(self.variants)  # it is traced again now, or in the next call
             if again:
                 return self._call(args, kwargs, again - 1)
         large = len(found.tape) >= explain.LARGE or budget.busy() - began >= explain.LONG

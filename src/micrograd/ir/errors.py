@@ -1,4 +1,4 @@
-"""Errors of arithmetic: what raises in Python, because no argument has a part in it, leaves a run of the tape to Python.
+"""Errors of arithmetic: find operations on plain numbers that may raise in Python, and leave such a run of the tape to Python.
 
 Arithmetic with Values follows IEEE 754: 1.0 / x is infinite where x is 0. Numbers in which no argument has a part are plain
 floats, also where the code around is differentiated, and there Python raises a ZeroDivisionError.
@@ -38,7 +38,7 @@ class _Checked(Copy):
 
 
 def with_errors(tape: Tape) -> Tape:
-    """Return a tape whose runs end where an operation on numbers raises in which no argument has a part."""
+    """Return a tape that ends its run where an operation on plain numbers raises; these depend on no argument."""
     varying: set[Place] | None = None
     raising = set()
     for place in walk(tape):
