@@ -193,6 +193,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=PROGRAMS, help="one of the programs")
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would its children
     choose = random.Random(options.seed)
     environment = {**os.environ, "MICROGRAD_CACHE": "off"}
     names = [options.only] if options.only else list(PROGRAMS)
@@ -215,6 +216,9 @@ def main() -> int:
     print(json.dumps(found))
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(found) + "\n")
+    if not ends["went on"]:
+        print("no process went on after an interrupt: the signals do not reach them")
+        return 1
     return 0 if all(end in GOOD for end in ends) else 1
 
 
