@@ -193,7 +193,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=PROGRAMS, help="one of the programs")
     options = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would its children
+    # A shell's background job ignores interrupts, and so would its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     choose = random.Random(options.seed)
     environment = {**os.environ, "MICROGRAD_CACHE": "off"}
     names = [options.only] if options.only else list(PROGRAMS)
