@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from micrograd.compile import cache
+from micrograd.compile.llvm import build
 from random_programs import needs_llvm
 from twins import PACKAGE
 
@@ -29,6 +30,24 @@ from micrograd import jit, math
 f = jit(lambda x: math.exp(x) * 3 + x, wait=True)
 f(1.0)
 print(repr(f(0.5)), len(saved), len(loaded))
+"""
+
+# A loop is a typed tape: machine code of the kernel, and of what C calls with the numbers of a point.
+TYPED = """
+import micrograd.compile.cache as cache
+saved, loaded = [], []
+real_save, real_load = cache.save, cache.load
+cache.save = lambda key, code: (saved.append(key), real_save(key, code))
+cache.load = lambda key: (lambda code: (loaded.append(key) if code else None, code)[1])(real_load(key))
+from micrograd import jit, value_and_grad
+def f(p, xs):
+    s = 0.0
+    for x in xs:
+        s += p[0] * x * x if x > p[1] else p[1] * x
+    return s
+g = jit(value_and_grad(f))
+p, xs = [0.5, 0.25], [0.125, 1.0, -3.0, 2.0]
+print(repr(g(p, xs)).replace(" ", ""), repr(g(p, xs)).replace(" ", ""), len(saved), len(loaded))
 """
 
 
@@ -76,6 +95,54 @@ class TestProcesses:
         kernel.write_bytes(broken)
         assert run() == (value, 1, 0)
         assert kernel.read_bytes() == content
+
+    def test_typed_kernels_are_kept_too(self, run_python, place):
+        """And the words that C calls them by, which are addresses of one process, are not taken from the disk."""
+
+        def run(**more):
+            out = run_python(TYPED, **{"MICROGRAD_CACHE": str(place), **more}).stdout.split()
+            return out[:2], int(out[2]), int(out[3])
+
+        first, saved, loaded = run()
+        assert (saved, loaded) == (2, 0) and first[0] == first[1]
+        files = kernels(place)
+        assert run() == (first, 0, 2)
+        assert run(MICROGRAD_CACHE="0")[0] == first
+        for file in files:
+            content = file.read_bytes()
+            file.write_bytes(content[:80] + bytes([content[80] ^ 1]) + content[81:])
+            assert run() == (first, 1, 1)
+            assert file.read_bytes() == content
+        one, other = [file.read_bytes() for file in files]
+        files[0].write_bytes(other)
+        files[1].write_bytes(one)
+        assert run() == (first, 2, 0)
+
+    def test_the_key_of_a_kernel_holds_whatever_the_code_depends_on(self, place, monkeypatch):
+        """The text, how it is compiled, the version of LLVM and the processor."""
+        made = []
+
+        def make():
+            made.append(1)
+            return b"code"
+
+        def is_made(*parts):
+            made.clear()
+            assert build.kept_code(*parts[:1], make, *parts[1:]) == b"code"
+            return bool(made)
+
+        assert is_made("text", "3") and not is_made("text", "3")
+        assert is_made("text2", "3") and is_made("text", "2")
+        with monkeypatch.context() as patch:
+            patch.setattr(build, "host_name", lambda: "another")
+            assert is_made("text", "3")
+        with monkeypatch.context() as patch:
+            patch.setattr(build, "host_features_text", lambda: "fewer")
+            assert is_made("text", "3")
+        with monkeypatch.context() as patch:
+            patch.setattr(build.llvm(), "llvm_version_info", (99, 0, 0))
+            assert is_made("text", "3")
+        assert not is_made("text", "3")
 
     @pytest.mark.parametrize("word", ["off", "OFF", "no", "false", "none"])
     def test_words_that_switch_it_off_name_no_folder(self, word, tmp_path, monkeypatch):

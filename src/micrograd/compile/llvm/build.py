@@ -7,6 +7,7 @@ import functools
 import os
 import platform
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -196,22 +197,49 @@ def _compiler(level: int, bits: int) -> tuple[Any, Any, Any]:
 
 def compile_text(source: str, scratch: int, target: Target, level: int = 2, entry: str = "kernel") -> Code:
     """Machine code from IR: out of the cache on disk where it was made before."""
-    binding = llvm()
+    llvm()
     _provide(source)
-    version = ".".join(map(str, binding.llvm_version_info))
-    key = cache_file.name(source, version, host_name(), host_features_text(), str(level), str(target.bits))
-    kept = cache_file.load(key)
+    bits = target.bits
 
-    def job() -> tuple[worker.Freed, int]:
-        code = kept
-        if code is None:
-            code = _object_file(source, target.bits, level)
-            cache_file.save(key, code)
-        return _loaded(code, entry)
+    def job() -> tuple[worker.Freed, dict[str, int]]:
+        return loaded(kept_code(source, lambda: _object_file(source, bits, level), str(level), str(bits)), (entry,))
 
-    engine, address = worker.in_llvm(job)
+    engine, addresses = worker.in_llvm(job)
     left = "@mg_pause" in source or "@mg_alloc" in source
-    return Code(engine, address, scratch, left)
+    return Code(engine, addresses[entry], scratch, left)
+
+
+def kept_code(source: str, make: Callable[[], bytes], *how: str) -> bytes:
+    """The object file of a text: out of the cache on disk where it was made before in the same way on this processor."""
+    version = ".".join(map(str, llvm().llvm_version_info))
+    key = cache_file.name(source, version, host_name(), host_features_text(), *how)
+    code = cache_file.load(key)
+    if code is None:
+        code = make()
+        cache_file.save(key, code)
+    return code
+
+
+def compile_glue(source: str, entry: str, words: dict[str, int] | None = None) -> tuple[int, worker.Freed]:
+    """The address of the function in a short text that calls other code, and what holds it; from the disk where it is there.
+
+    `words` are 64-bit variables of the text, as the addresses of what it calls, which are other ones in each process.
+    """
+    words = words or {}
+
+    def made() -> bytes:
+        with llvm().parse_assembly(source) as module:
+            module.verify()
+            code: bytes = target_machine(1, vector_bits()).emit_object(module)
+        return code
+
+    def job() -> tuple[int, worker.Freed]:
+        engine, addresses = loaded(kept_code(source, made, "glue", str(vector_bits())), (entry,), tuple(words))
+        for name, value in words.items():
+            ctypes.c_int64.from_address(addresses[name]).value = value
+        return addresses[entry], engine
+
+    return worker.in_llvm(job)
 
 
 _PROVIDED = re.compile(r"^declare .* @(mg_(\w+)_(\d+)_(\d+))\(", re.MULTILINE)
@@ -253,8 +281,10 @@ def _object_file(source: str, bits: int, level: int) -> bytes:
     return code
 
 
-def _loaded(code: bytes, entry: str) -> tuple[worker.Freed, int]:
-    """What holds an object file in memory, and the address of its function.
+def loaded(
+    code: bytes, entries: tuple[str, ...], variables: tuple[str, ...] = ()
+) -> tuple[worker.Freed, dict[str, int]]:
+    """Return what holds an object file in memory, and the addresses of its functions and variables.
 
     The engine has a model of its own, of which it takes possession, and which compiles nothing.
     """
@@ -263,4 +293,5 @@ def _loaded(code: bytes, entry: str) -> tuple[worker.Freed, int]:
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    return worker.Freed(engine), engine.get_function_address(entry)
+    addresses = {name: engine.get_function_address(name) for name in entries}
+    return worker.Freed(engine), addresses | {name: engine.get_global_value_address(name) for name in variables}

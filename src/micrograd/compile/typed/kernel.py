@@ -61,18 +61,32 @@ def _ordered_sums() -> None:
     build.llvm().set_option("micrograd", "--force-ordered-reductions=true")
 
 
+ENTRIES = ("kernel", "after", "end")
+# Names the options below that a text does not show: code in the cache on disk was made with those of the same name.
+_MADE = "typed 1"
+
+
 def optimized(source: Text, level: int = 3) -> tuple[Any, dict[str, int]]:
-    """Return what holds the machine code of a text, and the addresses of its functions."""
-    build.llvm()
-    return worker.in_llvm(lambda: _optimized(source, level))
+    """Return what holds the machine code of a text, and the addresses of its functions.
+
+    The code comes out of the cache on disk where it was made before.
+    """
+    binding = build.llvm()
+
+    def job() -> tuple[Any, dict[str, int]]:
+        for ours, (name, _) in source.library.items():
+            binding.add_symbol(ours, _address(name))
+        how = str(level), str(build.vector_bits()), _MADE
+        return build.loaded(build.kept_code(source.source, lambda: _object_file(source, level), *how), ENTRIES)
+
+    return worker.in_llvm(job)
 
 
-def _optimized(source: Text, level: int) -> tuple[Any, dict[str, int]]:
+def _object_file(source: Text, level: int) -> bytes:
+    """Return the object file of a text."""
     binding = build.llvm()
     worker.note_text(len(source.source))
     _ordered_sums()
-    for ours, (name, _) in source.library.items():
-        binding.add_symbol(ours, _address(name))
     try:
         module = binding.parse_assembly(source.source)
         module.verify()
@@ -86,11 +100,10 @@ def _optimized(source: Text, level: int) -> tuple[Any, dict[str, int]]:
     options.loop_vectorization = options.loop_interleaving = level > 1
     options.slp_vectorization = level > 1 and lines < LONG
     passes = binding.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(module, passes)
-    engine = binding.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    addresses = {name: engine.get_function_address(name) for name in ("kernel", "after", "end")}
-    return worker.Freed(engine), addresses
+    with module:
+        passes.getModulePassManager().run(module, passes)
+        code: bytes = machine.emit_object(module)
+    return code
 
 
 class _Memory:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from micrograd.abstract import staged
 from micrograd.abstract.staged import Path, Staged
-from micrograd.compile import worker
 from micrograd.compile.llvm import build
 from micrograd.compile.signature import Fixed, array_of_bytes, layout_of
 from micrograd.compile.typed import memory
@@ -99,7 +98,9 @@ def _entry(kernel: Any, how: Staged, tape: Tape, wrt: list[int], shown: Any, arg
     starts = [sum(sizes[:k]) for k in range(len(sizes) + 1)]
     places = [_Numbers(at, n) for at, n in zip(starts, sizes)]
     template = shown(lambda part: _arranged(part, places), lambda n: _gradient(args[n], n, how, places, wrt))
-    address, owner = _compiled(_text(kernel.address, how, tape, where, places, args))
+    run, end = kernel.address
+    text = _text(how, tape, where, places, args)
+    address, owner = build.compile_glue(text, "point", {"run_at": run, "end_at": end})
     return Entry(address, (owner, kernel), len(leaves), starts[-1], layout, template)
 
 
@@ -218,9 +219,7 @@ def _flat(cls: type, found: _Numbers, shape: Any) -> Any:
 # ---- the text
 
 
-def _text(
-    kernel: tuple[int, int], how: Staged, tape: Tape, where: dict[Path, _Numbers], places: list[_Numbers], args: Any
-) -> str:
+def _text(how: Staged, tape: Tape, where: dict[Path, _Numbers], places: list[_Numbers], args: Any) -> str:
     """Return the LLVM text of what C calls: the slots of the kernel from numbers, and numbers from its slots."""
     lines: list[str] = []
     slot = 0
@@ -256,19 +255,21 @@ def _text(
             after.append(f"  %y{slot} = load ptr, ptr %f{slot}")
             after.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr %o{slot}, ptr %y{slot}, i64 {8 * count}, i1 false)")
             slot += 2
-    run, end = kernel
-    call = f"call i64 inttoptr (i64 {run} to ptr)(ptr %context, ptr %given, ptr %found)"
-    done = f"  call void inttoptr (i64 {end} to ptr)(ptr %context)"
+    done = "  call void %end(ptr %context)"
     return "\n".join([
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+        "@run_at = global i64 0",  # where the functions of the kernel are: compile_glue sets it
+        "@end_at = global i64 0",
         "define i32 @point(ptr %in, ptr %params, ptr %out, ptr %scratch) nounwind {",
+        "  %run = load ptr, ptr @run_at",
+        "  %end = load ptr, ptr @end_at",
         f"  %context = alloca [{memory.WORDS} x i64], align 64",
         f"  %given = alloca [{max(slots, 1)} x i64], align 64",
         f"  %found = alloca [{max(slot, 1)} x i64], align 64",
         f"  call void @llvm.memset.p0.i64(ptr %context, i8 0, i64 {8 * memory.WORDS}, i1 false)",
         *lines,
-        f"  %status = {call}",
+        "  %status = call i64 %run(ptr %context, ptr %given, ptr %found)",
         "  %failed = icmp ne i64 %status, 0",
         "  br i1 %failed, label %elsewhere, label %good",
         "good:",
@@ -296,18 +297,3 @@ def _length(args: Any, param: staged.Param) -> int:
     for _ in range(param.axis):
         x = x[0] if len(x) else ()
     return len(x)
-
-
-def _compiled(text: str) -> tuple[int, Any]:
-    """Return the address of the function in a text, and what holds its machine code."""
-
-    def compiled() -> tuple[int, Any]:
-        binding = build.llvm()
-        module = binding.parse_assembly(text)
-        module.verify()
-        engine = binding.create_mcjit_compiler(module, build.target_machine(1, build.vector_bits()))
-        engine.finalize_object()
-        return engine.get_function_address("point"), worker.Freed(engine)
-
-    found: tuple[int, Any] = worker.in_llvm(compiled)
-    return found

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from micrograd.compile import worker
 from micrograd.compile.llvm import build
 from micrograd.compile.rows import Rows
 from micrograd.compile.signature import Fixed
@@ -49,15 +48,7 @@ end:
 @cache
 def _loop() -> tuple[Any, Any]:
     """Return the function that runs rows, and what holds its machine code."""
-
-    def compiled() -> tuple[int, Any]:
-        binding = build.llvm()
-        module = binding.parse_assembly(TEXT)
-        engine = binding.create_mcjit_compiler(module, build.target_machine(1, build.vector_bits()))
-        engine.finalize_object()
-        return engine.get_function_address("rows"), worker.Freed(engine)
-
-    address, owner = worker.in_llvm(compiled)
+    address, owner = build.compile_glue(TEXT, "rows")
     pointer, number = ctypes.c_void_p, ctypes.c_int64
     return ctypes.CFUNCTYPE(None, *[pointer] * 4, *[number] * 3)(address), owner
 
