@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from micrograd import math, protocols
+from micrograd import math
 from micrograd.engine import Value, no_grad
 from micrograd.errors import AnomalyError, CompileError, GradientError, MicrogradError, TraceError
 from micrograd.primitive import primitive
+from micrograd.values import protocols
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

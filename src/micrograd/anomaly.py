@@ -17,11 +17,11 @@ from math import isfinite, isinf, isnan
 from typing import Any
 
 from micrograd import observed
-from micrograd.callsite import user_site
 from micrograd.engine import Value, behind_steps, topological
 from micrograd.errors import AnomalyError
 from micrograd.ops import OPS
 from micrograd.tree import flatten, name_of, unflatten
+from micrograd.values.callsite import user_site
 
 looking = 0  # how many detect_anomaly() blocks are open, in all threads: compiled code asks before it pays for more
 _here = threading.local()  # .depth: how many of them in this thread

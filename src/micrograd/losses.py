@@ -23,9 +23,9 @@ from micrograd.math import abs as absolute
 from micrograd.math import dot, eq, exp, expm1, floor, ge, gt, le, log1p, logsumexp, mean, relu, softplus, where
 from micrograd.math import max as most
 from micrograd.math import sum as total
-from micrograd.nested import flat, rows_of
 from micrograd.tape.trace import is_tracing, peek
 from micrograd.typed import Batch, Each, N, Numbers, One, Table
+from micrograd.values.nested import flat, rows_of
 
 REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {"mean": mean, "sum": total, "none": lambda losses: losses}
 _one_formula: ContextVar[bool] = ContextVar("one_formula", default=False)

@@ -396,7 +396,7 @@ if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
             import warnings
 
             from micrograd import install
-            from micrograd.callsite import user_depth
+            from micrograd.values.callsite import user_depth
 
             if told := install.old_engine(native, built):
                 warnings.warn(told, RuntimeWarning, stacklevel=user_depth())
@@ -409,7 +409,7 @@ if not TYPE_CHECKING and os.environ.get("MICROGRAD_PURE", "0") in ("", "0"):
             import warnings
 
             from micrograd import install
-            from micrograd.callsite import user_depth
+            from micrograd.values.callsite import user_depth
 
             warnings.warn(
                 f"micrograd runs its Python engine, which gives the same results many times slower: {reason}. "

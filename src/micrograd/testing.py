@@ -361,8 +361,8 @@ class _Point:
 
     def rounds_otherwise(self) -> bool:
         """Return whether NumPy's vector code, or a function that Python has in another version, computes with floats."""
-        from micrograd import arrays
         from micrograd.transforms import Call
+        from micrograd.values import arrays
 
         before = arrays.elementwise.cache_info()
         call = Call(lambda *args: self.total(self.f(*args)), self.args, {}, self.argnums, False)
@@ -373,7 +373,7 @@ class _Point:
 
     def makes_arrays(self) -> bool:
         """Return whether the function makes arrays that carry Values: sums and products of them are BLAS's for floats."""
-        np, buffers = sys.modules.get("numpy"), sys.modules.get("micrograd.buffers")
+        np, buffers = sys.modules.get("numpy"), sys.modules.get("micrograd.values.buffers")
         if np is None or buffers is None:
             return False
         from micrograd.transforms import grad

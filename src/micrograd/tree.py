@@ -273,7 +273,7 @@ def _array(dimensions: tuple[int, ...], leaves: Any) -> Any:
         array = np.empty(len(items), dtype=object)
         array[:] = items
         if any(isinstance(x, Value) and x._trace for x in items):  # inside a function that is traced
-            from micrograd.buffers import ValueArray
+            from micrograd.values.buffers import ValueArray
 
             return array.reshape(dimensions).view(ValueArray)
         return array.reshape(dimensions)

@@ -12,7 +12,7 @@ import pytest
 
 from micrograd import Value, grad, jit, nn, vmap
 from micrograd.engine import NATIVE
-from micrograd.structure import modules_of
+from micrograd.watch.structure import modules_of
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="there is no machine code")
 

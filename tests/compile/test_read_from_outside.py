@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from micrograd import Value, grad, jit, math, nn, optim, outside, train, value_and_grad, vmap
+from micrograd import Value, grad, jit, math, nn, optim, train, value_and_grad, vmap
 from micrograd.engine import NATIVE
+from micrograd.watch import names as outside
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="there is no machine code")
 

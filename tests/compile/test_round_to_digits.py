@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from micrograd import Value, grad, jit, math, value_and_grad, vmap
-from micrograd.decimals import MOST, rounded
 from micrograd.errors import TraceError
+from micrograd.values.decimals import MOST, rounded
 from random_programs import needs_llvm
 
 SPECIAL = [0.0, -0.0, np.nan, np.inf, -np.inf, 5e-324, -5e-324, 1.7976931348623157e308, -1.7976931348623157e308, 2.0**53,

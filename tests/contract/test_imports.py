@@ -12,30 +12,29 @@ from twins import ROOT as PROJECT
 
 ROOT = Path(micrograd.__file__).resolve().parent
 
-# From the table down to the commands. A module may import what stands on its own line or above it.
+# From the table down to the commands. A module may import what stands on its own line or above it. A package stands for
+# those of its modules that have no line of their own.
 LAYERS = [
     ["ops", "errors", "philox", "partials", "install", "operand", "conversion", "core", "ir", "lecture"],
-    ["_engine", "observed", "callsite", "scopes", "graph", "engine", "importable"],
+    ["_engine", "observed", "values", "values.callsite", "values.scopes", "graph", "engine", "importable"],
     [
         "math",
         "primitive",
-        "decimals",
         "text",
         "c_text",
         "random",
         "anomaly",
         "tree",
+        "values.arrays",
+        "values.buffers",
+        "values.decimals",
+        "values.linear",
+        "values.nested",
+        "values.protocols",
+        "watch",
         "objects",
-        "owners",
-        "outside",
-        "structure",
-        "arrays",
         "special",
-        "buffers",
-        "linear",
-        "protocols",
         "typed",
-        "nested",
     ],
     ["abstract"],
     ["tape"],
@@ -109,9 +108,10 @@ def graph() -> dict[str, set[str]]:
 
 def layer(name: str) -> int:
     top = name.split(".")[0]
-    for number, names in enumerate(LAYERS):
-        if top in names:
-            return number
+    for known in (name, top):
+        for number, names in enumerate(LAYERS):
+            if known in names:
+                return number
     return len(LAYERS) if top in ("", "__main__") else -1
 
 

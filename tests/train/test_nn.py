@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from micrograd import Value, math, nn, scopes
+from micrograd import Value, math, nn
 from micrograd.engine import set_scope, topological
+from micrograd.values import scopes
 
 
 def test_mlp_has_the_repr_of_micrograd():

@@ -4,9 +4,10 @@ import random
 
 import pytest
 
-from micrograd import Value, losses, nn, scopes
+from micrograd import Value, losses, nn
 from micrograd.engine import topological
 from micrograd.nn.module import Module
+from micrograd.values import scopes
 
 
 def numbers(tensor):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from micrograd.abstract.builtin import Builtins
 from micrograd.abstract.errors import Refused
 from micrograd.abstract.values import NONE, TRUE, Cell, Const, Mark, Ref, Tuple, Value, same_object
-from micrograd.owners import as_bytes
+from micrograd.watch.owners import as_bytes
 
 _MISSING = Mark("missing")
 _SIMPLE = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.BuiltinFunctionType, Mark,

@@ -21,14 +21,14 @@ from micrograd.compile.compared import Compared
 from micrograd.compile.log import step, told
 from micrograd.compile.tuning import TUNING
 from micrograd.engine import Value
-from micrograd.owners import owners_of
 from micrograd.stage import budget, on_numbers
 from micrograd.stage.limits import NONE, Others
-from micrograd.structure import modules_of, noting
 from micrograd.tape import interpret, kinds
 from micrograd.tape.trace import Trace, peek
 from micrograd.tape.twice import same_way, trace_twice
 from micrograd.tree import Shape, name_of
+from micrograd.watch.owners import owners_of
+from micrograd.watch.structure import modules_of, noting
 
 
 class Chain:

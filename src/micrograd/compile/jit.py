@@ -49,11 +49,11 @@ from micrograd.objects import flatten_object, static_shape
 from micrograd.observed import is_recording
 from micrograd.stage import budget
 from micrograd.stage.jumps import has_loops
-from micrograd.structure import unchanged
 from micrograd.tape.trace import Trace, is_tracing, peek, user_depth
 from micrograd.tape.twice import unsteady
 from micrograd.transforms import Derived
 from micrograd.tree import NUMBER, Shape, flatten, name_of, not_told_apart, unflatten, wants_function
+from micrograd.watch.structure import unchanged
 
 
 class Jit:

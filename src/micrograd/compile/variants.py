@@ -16,7 +16,6 @@ from operator import is_
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
-from micrograd.callsite import user_depth
 from micrograd.compile import threads
 from micrograd.compile.chain import Chain
 from micrograd.compile.kernel import Kernel
@@ -24,12 +23,13 @@ from micrograd.compile.pipeline import Goal
 from micrograd.compile.threads import Threads
 from micrograd.compile.tuning import TUNING
 from micrograd.errors import TraceError
-from micrograd.outside import Names
-from micrograd.owners import Owner, owners_of
-from micrograd.structure import Structured, Watch, modules_of
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace
 from micrograd.tape.twice import same_way
+from micrograd.values.callsite import user_depth
+from micrograd.watch.names import Names
+from micrograd.watch.owners import Owner, owners_of
+from micrograd.watch.structure import Structured, Watch, modules_of
 
 _clock = count(1)
 MANY_CHANGES = 32

@@ -11,8 +11,8 @@ from itertools import islice
 from types import FrameType
 from typing import Any
 
-from micrograd.callsite import syntax_of, user_frame
 from micrograd.engine import Value
+from micrograd.values.callsite import syntax_of, user_frame
 
 _MOST_ITEMS = 2000  # of lists and dicts that are searched: a convenience must not cost a second
 _MOST_LINES = 20_000

@@ -17,8 +17,8 @@ from micrograd.math import ge, where
 from micrograd.nn.elementwise import Elementwise
 from micrograd.nn.initial import Generator, generator
 from micrograd.nn.parameters import parts
-from micrograd.structure import modules_of
 from micrograd.tape.trace import is_tracing
+from micrograd.watch.structure import modules_of
 
 
 class _Here(threading.local):

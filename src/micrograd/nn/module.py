@@ -8,11 +8,12 @@ from os import PathLike
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from micrograd import scopes, structure
 from micrograd.engine import Value
 from micrograd.nn import parameters as found
 from micrograd.nn.parameters import State
 from micrograd.observed import set_scope, zero_grads
+from micrograd.values import scopes
+from micrograd.watch import structure
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from micrograd.decimals import is_exact, rounded
 from micrograd.engine import Value
 from micrograd.stage import mixed, special, whole
 from micrograd.stage.lanes import Lane
 from micrograd.stage.machine import Machine
+from micrograd.values.decimals import is_exact, rounded
 
 
 def _round(m: Machine, number: Any, ndigits: Any = None) -> Any:

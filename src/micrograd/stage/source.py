@@ -7,8 +7,8 @@ import warnings
 from types import CodeType, FunctionType
 from typing import Any
 
-from micrograd.callsite import source_of, syntax_of
 from micrograd.stage.errors import NoSource, Unsupported
+from micrograd.values.callsite import source_of, syntax_of
 
 HAS_COLUMNS = hasattr(CodeType, "co_positions")  # from Python 3.11 on
 _modules: dict[tuple[str, bool], tuple[str, Any]] = {}  # (file, by statements) → (text, where its functions are)

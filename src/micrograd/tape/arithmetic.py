@@ -23,10 +23,10 @@ from types import CodeType
 from typing import Any
 
 from micrograd import math, observed
-from micrograd.callsite import in_package, syntax_of
 from micrograd.engine import Value, apply
 from micrograd.ops import OPS
 from micrograd.tape import kinds
+from micrograd.values.callsite import in_package, syntax_of
 
 RAISING: dict[str, Callable[[Any, Any], Any]] = {
     "/": operator.truediv, "//": operator.floordiv, "%": operator.mod, "**": operator.pow,

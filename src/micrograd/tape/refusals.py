@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from micrograd import observed
-from micrograd.callsite import calling_lines, user_line
 from micrograd.errors import TraceError
 from micrograd.tree import name_of
+from micrograd.values.callsite import calling_lines, user_line
 
 DIGITS = "round() to digits"
 ALL_DIGITS = "all digits"  # of a number leave as an int

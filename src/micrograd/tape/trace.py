@@ -15,10 +15,7 @@ from numbers import Number
 from types import CodeType
 from typing import Any, cast
 
-from micrograd import decimals, engine, graph, observed
-from micrograd.arrays import NO_ROW, numbers_only
-from micrograd.callsite import line_of, user_frame, user_line
-from micrograd.callsite import user_depth as user_depth
+from micrograd import engine, graph, observed
 from micrograd.conversion import formats_text
 from micrograd.engine import Value
 from micrograd.errors import TraceError
@@ -40,6 +37,10 @@ from micrograd.tree import (
     name_of,
     unflatten,
 )
+from micrograd.values import decimals
+from micrograd.values.arrays import NO_ROW, numbers_only
+from micrograd.values.callsite import line_of, user_frame, user_line
+from micrograd.values.callsite import user_depth as user_depth
 
 if engine.NATIVE:
     from micrograd._engine import linearize, pull, push
@@ -212,9 +213,9 @@ class Run:
 
 def _watch_numpy() -> None:
     """From now on, what NumPy makes inside of a trace are arrays that can hold Values: see buffers.py."""
-    if "numpy" in sys.modules and "micrograd.buffers" not in sys.modules:
+    if "numpy" in sys.modules and "micrograd.values.buffers" not in sys.modules:
         with suppress(ImportError, AttributeError):  # NumPy is being imported
-            importlib.import_module("micrograd.buffers")
+            importlib.import_module("micrograd.values.buffers")
 
 
 def run(

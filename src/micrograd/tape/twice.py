@@ -8,11 +8,11 @@ from typing import Any
 
 from micrograd.errors import TraceError
 from micrograd.tape import passes
-from micrograd.tape import purity as outside
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
 from micrograd.tape.trace import KEEP_OUT, Trace, trace
 from micrograd.tree import Shape, name_of, written
+from micrograd.watch import purity as outside
 
 _twice = threading.local()  # .made: the tapes that the first of two runs derived; .at: how many this run has so far
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from micrograd import losses
 from micrograd.engine import Value
-from micrograd.nested import flat
 from micrograd.optim import LBFGS, Optimizer
 from micrograd.optim.clip import check_limit
 from micrograd.train.history import RESERVED
 from micrograd.train.objective import leaves
 from micrograd.train.remote import RemoteRows
 from micrograd.tree import by_position
+from micrograd.values.nested import flat
 
 
 def count(name: str, n: Any, least: int = 1) -> int:

@@ -18,12 +18,12 @@ from micrograd.engine import NATIVE, Value, no_grad
 from micrograd.errors import CompileError
 from micrograd.math import dot
 from micrograd.nn import dropout
-from micrograd.structure import SameParameters, modules_of
 from micrograd.train.accumulate import weight
 from micrograd.train.checks import is_value, known
 from micrograd.train.objective import Rows, arranged, as_array, mapped, with_penalty
 from micrograd.train.remote import RemoteRows, here, is_remote, sizes, spread
 from micrograd.tree import flatten
+from micrograd.watch.structure import SameParameters, modules_of
 
 
 def missing() -> str:

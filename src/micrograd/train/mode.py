@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from micrograd.structure import modules_of, set_mode
+from micrograd.watch.structure import modules_of, set_mode
 
 
 @contextmanager

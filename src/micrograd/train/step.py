@@ -11,8 +11,8 @@ from micrograd.engine import NATIVE, Value
 from micrograd.nn import dropout
 from micrograd.optim import LBFGS, Optimizer
 from micrograd.optim.clip import check_limit
-from micrograd.structure import SameParameters, modules_of
 from micrograd.tree import name_of
+from micrograd.watch.structure import SameParameters, modules_of
 
 
 def step(loss: Callable[..., Any], optimizer: Optimizer, *, clip: float | None = None, compile: bool = True) -> Step:

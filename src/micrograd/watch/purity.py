@@ -10,8 +10,8 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.owners import names_in
 from micrograd.tree import has, is_array
+from micrograd.watch.owners import names_in
 
 LOOKED_AT = 1000  # items of a container that are compared one by one, 0.2 µs each
 FUNCTIONS = 100  # of the user's own that are gone through

@@ -29,9 +29,9 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.objects import CONSTANT, attributes
-from micrograd.owners import BUFFERS, BY_ANY_NAME, CONTAINERS, VIEWS, Owner, is_foreign, methods_of, words_in
-from micrograd.structure import LOOKED_AT, REACHED, Structured, parts_of, read
 from micrograd.tree import has, is_array
+from micrograd.watch.owners import BUFFERS, BY_ANY_NAME, CONTAINERS, VIEWS, Owner, is_foreign, methods_of, words_in
+from micrograd.watch.structure import LOOKED_AT, REACHED, Structured, parts_of, read
 
 LOAD_GLOBAL, SHIFT = opmap["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))  # its argument also says how it is called
 LOAD_NAME = opmap["LOAD_NAME"]  # in the body of a class inside of a function

@@ -20,8 +20,8 @@ from typing import Any
 import micrograd.observed  # first: it says so where the original micrograd has overwritten engine.py  # noqa: F401
 from micrograd.engine import NATIVE, Value
 from micrograd.objects import CONSTANT, attributes
-from micrograd.owners import BUFFERS, CONTAINERS, as_bytes, is_foreign, names_in
 from micrograd.tree import has, is_array
+from micrograd.watch.owners import BUFFERS, CONTAINERS, as_bytes, is_foreign, names_in
 
 CHANGES = [0]  # counts assignments to attributes of modules, in the whole process; C compares the number by identity
 DATA = 256  # plain numbers in a list of a module, from which on owners.py looks at it, if the code can read it

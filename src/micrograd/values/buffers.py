@@ -8,7 +8,7 @@ written out here. What is left is refused by name, unless there is no Value in t
 
 >>> import numpy as np
 >>> from micrograd import Value
->>> from micrograd.buffers import carrying
+>>> from micrograd.values.buffers import carrying
 >>> a = carrying(np.array([Value(2.0), 1.0]))
 >>> a[1:] += 3.0
 >>> np.sqrt(a * a)[0]
@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from micrograd import observed
-from micrograd.arrays import FUNCTIONS, ONLY_NUMBERS, clip, elementwise
-from micrograd.callsite import calling_lines
 from micrograd.engine import Value
-from micrograd.linear import OWN
+from micrograd.values.arrays import FUNCTIONS, ONLY_NUMBERS, clip, elementwise
+from micrograd.values.callsite import calling_lines
+from micrograd.values.linear import OWN
 
 MOST = 100_000  # numbers in an array; a larger one is data, which nobody writes Values into one by one
 # Code of these packages makes arrays for its compiled code. What NumPy itself makes in these functions is for the caller.

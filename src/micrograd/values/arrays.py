@@ -242,7 +242,7 @@ def array_function(self: Value, function: Any, types: Any, args: Any, kwargs: An
     name = function.__name__
     if name == "clip":
         return clip(*args, **kwargs)
-    from micrograd.linear import OWN
+    from micrograd.values.linear import OWN
 
     if name in OWN:
         return OWN[name](*args, **kwargs)
