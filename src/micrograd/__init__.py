@@ -89,7 +89,12 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'micrograd' has no attribute {name!r}")
     import importlib
 
-    module = importlib.import_module(f"micrograd.{_LAZY[name]}")
+    from micrograd.signals import interrupted_later
+
+    with (
+        interrupted_later()
+    ):  # a module that is half imported, and the modules that it imports, may not be imported again
+        module = importlib.import_module(f"micrograd.{_LAZY[name]}")
     found = module if _LAZY[name] == name else getattr(module, name)
     globals()[name] = found
     return found

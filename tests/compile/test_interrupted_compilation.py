@@ -313,3 +313,30 @@ def test_a_lock_of_imports_that_an_interrupt_has_left_held_stops_no_thread(wait)
         """
     )
     assert found.stdout == "7.5 False\n" and found.returncode == 0, found.stderr
+
+
+@posix
+def test_an_interrupt_waits_until_a_lazy_import_has_ended():
+    """Python makes a RuntimeError of one that comes in __set_name__, and a module may not be imported again after one."""
+    ended = run("""
+        import os, signal, sys
+        import micrograd
+        class Finder:
+            came = False
+            def find_spec(self, name, path, target=None):
+                if name == "micrograd.compile.variants":
+                    Finder.came = True
+                    class Named:
+                        def __set_name__(self, owner, name):
+                            os.kill(os.getpid(), signal.SIGINT)
+                            for _ in range(1000): pass
+                    type("Owner", (), {"named": Named()})
+        sys.meta_path.insert(0, Finder())
+        try:
+            micrograd.jit
+        except KeyboardInterrupt:
+            print("interrupted")
+        assert Finder.came
+        print(micrograd.jit(lambda x: x * 2.0 + 1.0)(2.0))
+    """)
+    assert ended.stdout.split() == ["interrupted", "5.0"], ended.stderr

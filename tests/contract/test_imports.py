@@ -15,7 +15,7 @@ ROOT = Path(micrograd.__file__).resolve().parent
 # From the table down to the commands. A module may import what stands on its own line or above it. A package stands for
 # those of its modules that have no line of their own.
 LAYERS = [
-    ["ops", "errors", "philox", "partials", "install", "operand", "conversion", "core", "ir", "lecture"],
+    ["ops", "errors", "philox", "partials", "install", "operand", "conversion", "signals", "core", "ir", "lecture"],
     ["_engine", "observed", "values", "values.callsite", "values.scopes", "graph", "engine", "importable"],
     [
         "math",

@@ -11,10 +11,10 @@ from micrograd import install
 from micrograd.compile import axes as axes_of
 from micrograd.compile.compared import classes_of
 from micrograd.compile.cuda import device_array
-from micrograd.compile.worker import interrupted_later
 from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.objects import flatten_object, static_shape
+from micrograd.signals import interrupted_later
 from micrograd.tape.trace import peek
 from micrograd.tree import NUMBER, Shape, flatten, is_array, not_told_apart, refuse_masked, unflatten
 

@@ -15,13 +15,13 @@ import contextlib
 import ctypes
 import os
 import queue
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from micrograd.engine import NATIVE
+from micrograd.signals import interrupted_later
 
 T = TypeVar("T")
 
@@ -112,26 +112,6 @@ def _run(job: Callable[[], None]) -> None:
         job()
     except Exception:  # reported as for any thread; the jobs behind it are still done
         threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), None)))
-
-
-@contextlib.contextmanager
-def interrupted_later() -> Iterator[None]:
-    """Keep a Ctrl-C until the end of the block, for code that takes locks in the main thread."""
-    before = signal.getsignal(signal.SIGINT)
-    came: list[Any] = []
-    mine = _thread.get_ident() == threading.main_thread().ident and callable(before)
-    try:
-        if mine:
-            signal.signal(signal.SIGINT, lambda _, frame: came.append(frame))
-    except ValueError:  # another interpreter than the main one
-        mine = False
-    try:
-        yield
-    finally:
-        if mine:
-            signal.signal(signal.SIGINT, before)
-    if came and callable(before):
-        before(signal.SIGINT, came[0])
 
 
 # ---- in the background
