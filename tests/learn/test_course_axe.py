@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from test_axe import AXE, wrong
-from test_course_browser import CHAPTERS, assert_at, course_file, open_at, type_answer
+from test_course_browser import CHAPTERS, assert_at, course_file, open_at, tap, type_answer
 
 from micrograd.learn.course import site
 
@@ -36,10 +36,12 @@ STATES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "curve and sliders": ("slope/4", lambda page: None),
     "table": ("nudge/5", lambda page: None),
     "number": ("slope/3", lambda page: None),
-    "choice": ("slope/5", chosen),
+    "choice": ("loss-and-descent/2", chosen),
+    "choice in the picture": ("slope/5", lambda page: page.click("[data-pick='y up']")),
+    "choice of a node": ("order/2", lambda page: page.click("[data-pick='d']")),
     "contribution": ("chain-rule/2", lambda page: page.click(".ask [data-sign='negative']")),
     "lab": ("order/2", lambda page: None),
-    "order": ("order/4", lambda page: page.click(".task [data-place] >> nth=0")),
+    "order": ("order/4", lambda page: tap(page, "d")),
     "code": ("picture-to-code/4", lambda page: None),
     "training": ("network/9", lambda page: page.click("[data-do='step']")),
     "own engine": ("network/15", lambda page: page.click("[data-do='own-step']")),

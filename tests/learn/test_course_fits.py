@@ -35,7 +35,11 @@ LOOK = """async (place) => {
   });
   const ask = stage.querySelector(".ask:not([hidden])")?.getBoundingClientRect(), all = stage.getBoundingClientRect();
   const field = stage.querySelector(".ask:not([hidden]) :is(input, button)")?.getBoundingClientRect();
-  return { seen, tall: all.height, out: field ? field.bottom > all.bottom + 1 || field.top < all.top : false };
+  const picks = [...stage.querySelectorAll(".picks:not([hidden]) .pick")].map((one) => one.getBoundingClientRect());
+  const pane = stage.querySelector(".pane").getBoundingClientRect();
+  const away = picks.some((one) => one.width < 24 || one.left < pane.left - 1 || one.right > pane.right + 1
+    || one.top < pane.top - 1 || one.bottom > pane.bottom + 1);
+  return { seen, tall: all.height, out: away || (field ? field.bottom > all.bottom + 1 || field.top < all.top : false) };
 }"""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from pseudo import pseudo
-from test_course_browser import type_answer
+from test_course_browser import tap, type_answer
 from test_texts import CODE, NAMES, TEXTS, direction
 
 from micrograd.learn.course import parse, site
@@ -68,6 +68,12 @@ question: {pseudo("Which one")}?
 right: {pseudo("This one")}
 choice: {pseudo("That one")} | {pseudo("Wrong")}
 ```
+
+```ask
+question: {pseudo("Which way")}?
+right: @d up
+choice: @d down | {pseudo("Wrong")}
+```
 """
 
 
@@ -98,7 +104,7 @@ def test_the_course_can_be_translated(visit: Visit, tmp_path: Path, direction: s
     look()
     type_answer(page, 15.0)
     for name in "dcb":
-        page.click(f".task [data-place='{name}']")
+        tap(page, name)
     look()
     page.click(".task [data-do='run']")
     look()

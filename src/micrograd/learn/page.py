@@ -50,8 +50,8 @@ CLASS = ("special", "ops", "numbers", "texts", "dom", "bench-file", "classroom")
 CONSOLE = (*EDITOR, "special", "ops", "numbers", "texts", "dom", "python", "console")
 HOME = (*STAGE, "draws", "rules", "program", "training", "plane", "home")
 PYTHON = ("pyparse", "pyvalues", "pybuiltins", "pyrun")
-COURSE = (*EDITOR, *STAGE, *THEATRE, "leaves", "diagnose", "slope", "ideas", "progress", *PYTHON, "python", "writing", "moons",
-          "tasks", "milestones", "drill", "help", "course")  # fmt: skip
+COURSE = (*EDITOR, *STAGE, *THEATRE, "picks", "leaves", "diagnose", "slope", "ideas", "progress", *PYTHON, "python", "writing",
+          "moons", "tasks", "milestones", "drill", "help", "course")  # fmt: skip
 MODULES = (*STAGE, "code", "leaves", "labs", "lesson", "expression", "link", "help", "app")
 
 _ROW = re.compile(r"^  (\w+): \{ symbol: .*\},\n", re.M)

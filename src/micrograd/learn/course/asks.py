@@ -15,6 +15,7 @@ EDGE = re.compile(r"^contribution into (\S+) from (\S+)$")
 GOAL = re.compile(r"^([^\W\d]\w*)\.(grad|data)\s*(<=|>=|<|>|=)\s*([−-]?[\d.]+)(?:\s+within\s+([\d.]+))?$")
 TRAINED = re.compile(r"^(loss|accuracy)\s*(<=|>=|<|>)\s*([\d.]+%?)$")  # of a network that is trained in this step
 NUMBER = r"[−+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[−+-]?\d+)?"
+PICK = re.compile(r"^@([^\W\d]\w*)(?:\s+(up|down|still))?$")  # a node of the graph, or a way in which it moves
 KINDS = ("of", "number", "goal", "order", "right")
 
 
@@ -30,6 +31,7 @@ class Ask:
     goal: tuple[str, str, float, float] | None = None  # grad or data, sign, number, tolerance
     wrong: list[tuple[float, str, str, Entry]] = field(default_factory=list)  # number, formula, what is said
     choices: list[tuple[bool, str, str]] = field(default_factory=list)  # right, text, what is said
+    targets: list[tuple[str, str]] = field(default_factory=list)  # of choices in the picture: the node, and its way
 
     @property
     def name(self) -> str:
@@ -87,6 +89,26 @@ def read_ask(block: Block, scene: Scene | None, problems: list[Problem], step: S
     return asked
 
 
+def _pictured(asked: Ask, names: list[str], wrong: Any) -> bool:
+    """Note what the answers `@b` and `@a up` stand for in the picture; say whether they can be chosen there."""
+    labels = [label for _, label, _ in asked.choices]
+    if not any(label.startswith("@") for label in labels):
+        return True
+    found = [PICK.match(label) for label in labels]
+    asked.targets = [(match[1], match[2] or "") for match in found if match]
+    if len(asked.targets) < len(labels):
+        wrong("right", "a choice of a node is `@name`, or `@name` and up, down or still; then all of them are")
+    elif strangers := [name for name, _ in asked.targets if name not in names]:
+        wrong("right", f"there is no node {strangers[0]} to choose in this graph (its nodes: {', '.join(names)})")
+    elif len({way == "" for _, way in asked.targets}) > 1:
+        wrong("right", "choices are nodes of the graph, or ways in which nodes move, and not both")
+    elif len(set(asked.targets)) < len(labels):
+        wrong("right", "two answers are the same place in the picture")
+    else:
+        return True
+    return False
+
+
 def _kind(block: Block, kind: str, names: list[str], wrong: Any) -> Ask | None:
     text = block.get(kind)
     if kind == "number":
@@ -106,7 +128,7 @@ def _kind(block: Block, kind: str, names: list[str], wrong: Any) -> Ask | None:
         )  # in a file the right one tends to stand at one place
         if len(asked.choices) < 2:
             wrong("right", "a choice needs at least one wrong answer: a line `choice: ... | ...`")
-        return asked
+        return asked if _pictured(asked, names, wrong) else None
     if kind == "goal":
         match = GOAL.match(text)
         if match is None or match[1] not in names:

@@ -231,7 +231,11 @@ def _task(ask: Ask, folder: Path) -> dict[str, Any]:
     if ask.answer:
         more["answer"] = number(ask.answer)
     if ask.choices:
-        more["choices"] = [[right, markdown.inline(text, folder), html(said)] for right, text, said in ask.choices]
+        places: list[list[dict[str, str]]] = [[{"node": node, "way": way}] for node, way in ask.targets]
+        more["choices"] = [
+            [right, markdown.inline(text, folder), html(said), *place]
+            for (right, text, said), place in zip(ask.choices, places or [[] for _ in ask.choices])
+        ]
     return task | {key: x for key, x in more.items() if x}
 
 

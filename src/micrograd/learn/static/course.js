@@ -10,6 +10,7 @@ import { ideaFigure } from "./ideas.js";
 import { createMoons, packed, sharedNetwork, unpacked } from "./moons.js";
 import { chapterEnd } from "./milestones.js";
 import { courseProgress, saveFile } from "./progress.js";
+import { pickLayer } from "./picks.js";
 import { createPython } from "./python.js";
 import { createStage } from "./stage.js";
 import { prose, taskCard } from "./tasks.js";
@@ -47,7 +48,7 @@ export function startCourse(course, place) {
     }
     return read.get(one);
   };
-  const stage = createStage({ presets: course.graphs, first: course.graphs[0]?.key, compact: true,
+  const stage = createStage({ presets: course.graphs, first: course.graphs[0]?.key, compact: true, picks: pickLayer(),
     family: () => family(chapter) }), { session } = stage;
   const root = h("div", { class: "mg whole course", dir: text("direction"), lang: text("language") });
 

@@ -47,10 +47,10 @@ const ROOMY = 480; // px from which a question stands at its node
 
 /**
  * @param {{presets: import("./session.js").Preset[], first?: string, whole?: number, compact?: boolean,
- *          family?: () => any[], wheel?: boolean, search?: boolean}} host
+ *          family?: () => any[], wheel?: boolean, search?: boolean, picks?: any}} host
  *   whole: the smallest scale at which a graph is still shown as a whole; compact: whether a graph that is larger than its
  *   window gets a smaller drawing; family: graphs that are drawn in one direction; wheel: whether the wheel zooms; search:
- *   whether there is a field that finds nodes
+ *   whether there is a field that finds nodes; picks: the layer for choices in the picture (picks.js), where there are any
  */
 export function createStage(host) {
   const session = new Session(host.presets, host.first);
@@ -80,7 +80,9 @@ export function createStage(host) {
     for (const view of shown) view.picture.meet(id, right, show(said_), kind !== "data");
     anchor();
   });
-  const pane = h("div", { class: "pane" }, views, question.el), sheet = h("div", { class: "sheet" }, said.el, steps.el);
+  const { picks } = host;
+  const pane = h("div", { class: "pane" }, views, picks?.el, picks?.reply, question.el);
+  const sheet = h("div", { class: "sheet" }, said.el, steps.el);
   const el = h("section", { class: "stage", "aria-label": t("page.stage") }, tools, pane, slot, sheet);
 
   // -- the drawing: one view, or two beside each other
@@ -219,16 +221,13 @@ export function createStage(host) {
 
   /** The question stands at its node, where it covers least of the others; below the drawing where there is no room. */
   function anchor() {
+    if (picks?.open) placePicks();
     const { asked } = session, ask = question.el, spot = asked && shown[0]?.picture.spot(asked.id);
     const { lab, question: open_ } = session.state;
     const able = Boolean(spot) && !ask.hidden && pane.clientWidth >= ROOMY && !lab && (!open_ || crowded !== open_);
     ask.classList.toggle("anchored", able);
     if (!able) return ask.removeAttribute("style");
-    const { picture } = shown[0], zoom = picture.svg.clientWidth / layout.width, room = pane.getBoundingClientRect();
-    const origin = picture.svg.getBoundingClientRect(), [x0, y0] = [origin.x - room.x, origin.y - room.y];
-    const on = ({ x, y, w, h: tall }) => ({ x: x0 + x * zoom, y: y0 + y * zoom, w: w * zoom, h: tall * zoom });
-    const cards = layout.boxes.map((box) => on(box.card)), bends = layout.edges.flatMap(({ path }) => (
-      [...path.matchAll(/(-?[\d.]+),(-?[\d.]+)/g)].map(([, x, y]) => on({ x: Number(x), y: Number(y), w: 0, h: 0 }))));
+    const { on, cards, bends, room } = inPane(shown[0].picture);
     const best = besideCard(on(spot), cards, bends, { w: ask.offsetWidth, h: ask.offsetHeight }, room);
     if (placed !== open_ && best.cost > CROWDED) { // decided once: the drawing must not jump while one types
       crowded = open_;
@@ -237,6 +236,27 @@ export function createStage(host) {
     placed = open_;
     ask.style.left = `${best.x}px`;
     ask.style.top = `${best.y}px`;
+  }
+
+  /** Where the parts of a drawing are in the pane, in px. @param {any} picture */
+  function inPane(picture) {
+    const zoom = picture.svg.clientWidth / layout.width, room = pane.getBoundingClientRect();
+    const origin = picture.svg.getBoundingClientRect(), [x0, y0] = [origin.x - room.x, origin.y - room.y];
+    const on = ({ x, y, w, h: tall }) => ({ x: x0 + x * zoom, y: y0 + y * zoom, w: w * zoom, h: tall * zoom });
+    const cards = layout.boxes.map((box) => on(box.card)), bends = layout.edges.flatMap(({ path }) => (
+      [...path.matchAll(/(-?[\d.]+),(-?[\d.]+)/g)].map(([, x, y]) => on({ x: Number(x), y: Number(y), w: 0, h: 0 }))));
+    return { on, cards, bends, room };
+  }
+
+  /** What is chosen in the picture stands in the last view: in a lab, in that of the wrong pass. */
+  function placePicks() {
+    const view = shown[shown.length - 1];
+    if (!view) return;
+    const { on, cards, bends, room } = inPane(view.picture);
+    picks.place((name) => {
+      const spot = view.picture.spot(session.state.graph.nodes.findIndex((node) => node.name === name));
+      return spot && on(spot);
+    }, cards, bends, room);
   }
 
   // -- what can be done to the drawing
@@ -285,6 +305,23 @@ export function createStage(host) {
       return true;
     },
     seekField: () => seek.focus(),
+    /** Offer a choice in the picture (see picks.js); null takes it away. @param {any} offered */
+    offer: (offered) => {
+      picks.set(offered);
+      el.classList.toggle("picking", Boolean(offered));
+      if (offered) placePicks();
+    },
+    /** Say something to such a choice. @param {...any} what */
+    reply: (...what) => {
+      picks.say(...what);
+      placePicks();
+    },
+    focusPicks: () => picks.focus(),
+    /** A wrong choice bounces off. @param {string} name of a node */
+    bounce: (name) => {
+      const id = session.state.graph.nodes.findIndex((node) => node.name === name);
+      for (const view of shown) view.picture.meet(id, false, "", false);
+    },
     /** Bring a node into sight. @param {string} name */
     look: (name) => {
       const id = session.state.graph.nodes.findIndex((node) => node.name === name);

@@ -5,6 +5,7 @@ import { diagnose } from "./diagnose.js";
 import { movable } from "./orders.js";
 import { isCut, near } from "./judge.js";
 import { parseNumber, show } from "./numbers.js";
+import { targetName } from "./picks.js";
 import { compareOrder } from "./stage.js";
 import { t } from "./texts.js";
 import { writing } from "./writing.js";
@@ -12,7 +13,8 @@ import { writing } from "./writing.js";
 /**
  * A question as Python sends it.
  * @typedef {{kind: string, question: string, node?: string, source?: string, answer?: number, why: string, hint: string,
- *            wrong: [number, string][], choices?: [boolean, string, string][], goal?: [string, string, number, number]}} Task
+ *            wrong: [number, string][], choices?: [boolean, string, string, any?][],
+ *            goal?: [string, string, number, number]}} Task   the last of a choice: its place in the picture (picks.js)
  * @typedef {{stage: any, task: Task, solved: boolean, onSolved: (clean: boolean) => void, code?: any}} Host   code: the
  *          learner's engine (see course.js)
  */
@@ -30,11 +32,13 @@ export function prose(markup, tag = "div", props = {}) {
 export function taskCard(host) {
   const { stage, task } = host, { session } = stage;
   const told = h("div", { role: "status", "aria-live": "polite", class: "told" }), body = h("div", {});
-  const sign = h("span", { class: "tick", "aria-hidden": "true" }), kind = task.goal && !task.node ? "train" : task.kind;
-  const el = h("div", { class: "task", role: "group", "data-kind": task.kind, "aria-label": t("course.question") },
+  const sign = h("span", { class: "tick", "aria-hidden": "true" }), pictured = Boolean(task.choices?.[0][3]);
+  const kind = task.goal && !task.node ? "train" : pictured ? "pick" : task.kind;
+  const look = pictured ? "pick" : task.kind;
+  const el = h("div", { class: "task", role: "group", "data-kind": look, "aria-label": t("course.question") },
     h("div", { class: "task-head" }, sign, h("span", { class: "quiet small" }, t(`course.kinds.${kind}`))),
     task.question ? prose(task.question, "div", { class: "asks" }) : "", body, told);
-  const onTheStage = ["gradient", "data", "contribution"].includes(task.kind); // there the stage offers the answer
+  const onTheStage = pictured || ["gradient", "data", "contribution"].includes(task.kind); // there the stage offers the answer
   let tries = 0, done = host.solved;
 
   function solve(text = task.why) {
@@ -55,15 +59,18 @@ export function taskCard(host) {
     if (task.kind === "order") compareOrder(session, "reverse");
     if (session.state.question?.task === task) stage.show({ question: null });
     if (task.kind === "write") return live.give();
-    const right = task.choices?.find(([good]) => good)?.[1] ?? (Number.isFinite(wanted) ? show(Number(wanted)) : "");
+    const chosen = task.choices?.find(([good]) => good);
+    const right = chosen?.[3] ? escaped(targetName(chosen[3]))
+      : chosen?.[1] ?? (Number.isFinite(wanted) ? show(Number(wanted)) : "");
     solve(`<p>${t("course.the_answer")} <strong>${right}</strong></p>${task.why}`);
   }
   function paint() {
     el.classList.toggle("done", done);
+    if (done) el.classList.remove("at-picture");
     sign.textContent = done ? "✓" : "?";
   }
-  const kinds = { gradient: onStage, data: onStage, contribution: onStage, number: numeric, choice, goal, order,
-    write: writing };
+  const kinds = { gradient: onStage, data: onStage, contribution: onStage, number: numeric,
+    choice: pictured ? chosenInPicture : choice, goal, order, write: writing };
   const missed = () => { tries += 1; };
   const live = kinds[task.kind]({ stage, session, task, body, told, solve, miss, missed, give,
     isDone: () => done, code: host.code });
@@ -75,7 +82,11 @@ export function taskCard(host) {
       return done;
     },
     /** The learner is at this question now. */
-    open: () => { if (!done) live.open?.(); },
+    open: () => {
+      if (done) return;
+      el.classList.toggle("at-picture", onTheStage); // where there is no room for both, the question stands there alone
+      live.open?.();
+    },
     close: () => live.close?.(),
   };
 }
@@ -180,6 +191,50 @@ function choice({ task, body, told, solve, miss }) {
   return {};
 }
 
+/** One of several nodes, or of the ways in which nodes move: chosen in the picture, where the reply stands too. */
+function chosenInPicture({ stage, task, body, solve, missed, give, isDone }) {
+  let tries = 0, armed = false;
+  const go = inPicture(stage, () => stage.api.focusPicks());
+  put(body, go);
+  const close = () => {
+    if (armed) stage.api.offer(null);
+    armed = false;
+  };
+  function act(k) {
+    const [right, , reply, { node }] = task.choices[k];
+    if (isDone()) return;
+    if (right) {
+      finish();
+      return solve(reply || task.why);
+    }
+    tries += 1;
+    missed();
+    stage.api.bounce(node);
+    const up = () => { finish(); give(); };
+    stage.api.reply(said(false, reply), tries >= WRONG_TRIES
+      && button(t("page.show_me"), up, { class: "quiet", "data-do": "give" }));
+  }
+  function finish() {
+    go.hidden = true;
+    close();
+  }
+  return {
+    open: () => {
+      armed = true;
+      stage.api.offer({ targets: task.choices.map((one) => one[3]), act, question: prose(task.question) });
+    },
+    close,
+  };
+}
+
+/** The way from a question to the picture in which it is answered. @param {any} stage @param {() => void} act */
+function inPicture(stage, act) {
+  return button(t("course.in_picture"), () => {
+    stage.el.scrollIntoView({ block: "nearest" });
+    act();
+  }, { class: "small", "data-do": "in-picture" });
+}
+
 /** Move the leaves, or train the network, until something holds. */
 function goal({ stage, session, task, body, solve, isDone }) {
   const now = h("output", { class: "goal-now" }), [what, sign, wanted, within] = task.goal;
@@ -205,10 +260,11 @@ function goal({ stage, session, task, body, solve, isDone }) {
   return { open: () => { armed = true; look(); }, close: () => { armed = false; } };
 }
 
-/** Put the nodes into an order in which they may pass on their gradients. */
+/** Put the nodes into an order in which they may pass on their gradients: each is chosen in the picture, by a tap or by
+ * Enter, and shows its place there; chosen once more, it is taken out. */
 function order({ stage, session, task, body, solve, miss, isDone }) {
   let chosen = [], armed = false;
-  const line = h("ol", { class: "chips", "aria-label": t("orders.own") }), pool = h("div", { class: "chips pool" });
+  const line = h("p", { class: "chosen", "aria-live": "polite" });
   const run = button(t("page.run"), () => {
     compareOrder(session, chosen);
     const { wrong } = session.state.lab;
@@ -216,26 +272,24 @@ function order({ stage, session, task, body, solve, miss, isDone }) {
     miss(wrong.reason, "order");
   }, { class: "strong", "data-do": "run" });
   const clear = button(t("page.clear"), () => { chosen = []; session.leaveLab(); paint(); }, { class: "quiet" });
-  put(body, line, pool, h("div", { class: "row" }, run, clear));
+  const go = inPicture(stage, () => stage.el.querySelector(".node[tabindex='0']")?.focus());
+  put(body, line, h("div", { class: "row" }, go, run, clear));
   function place(id) {
-    if (!armed || isDone() || chosen.includes(id) || !movable(session.state.graph).includes(id)) return;
-    chosen = [...chosen, id];
+    if (!armed || isDone() || !movable(session.state.graph).includes(id)) return;
+    chosen = chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id];
     if (session.state.lab) session.leaveLab();
     paint();
   }
   function paint() {
     const { graph } = session.state, name = (id) => graph.nodes[id].name;
-    const left = movable(graph).filter((id) => !chosen.includes(id));
-    const placed = chosen.map((id, k) => h("li", {}, button(`${k + 1}. ${name(id)} ×`, () => {
-      chosen = chosen.filter((one) => one !== id);
-      paint();
-    }, { class: "chip placed", title: t("course.take_out", { name: name(id) }) })));
-    put(line, chosen.length ? placed : h("li", { class: "quiet small" }, t("course.tap_nodes")));
-    put(pool, left.map((id) => button(`+ ${name(id)}`, () => place(id), { class: "chip", "data-place": name(id) })));
+    line.textContent = chosen.length ? chosen.map((id, k) => `${k + 1}. ${name(id)}`).join("   ") : t("course.tap_nodes");
+    line.classList.toggle("quiet", !chosen.length);
     run.disabled = chosen.length === 0;
+    clear.hidden = chosen.length === 0;
+    go.hidden = chosen.length > 0;
     if (armed) session.store.set({ badges: Object.fromEntries(chosen.map((id, k) => [id, `${k + 1}.`])) });
   }
-  stage.on("node", ({ id }) => place(id)); // a tap on a node, or Enter: its number in the order stands above it
+  stage.on("node", ({ id }) => place(id));
   const close = () => {
     armed = false;
     if (Object.keys(session.state.badges).length) session.store.set({ badges: {} });
