@@ -117,7 +117,7 @@ TARGETS: dict[str, list[str]] = {
     "compile/compared.py": ["tests/compile/test_compared.py", *COMPARED],
     "watch/owners.py": ["tests/compile/test_owners.py", "tests/compile/test_owners_of_each_kind.py",
                   "tests/compile/test_reached_modules.py"],
-    "watch/structure.py": ["tests/compile/test_owners.py", "tests/compile/test_reached_modules.py",
+    "watch/guards.py": ["tests/compile/test_owners.py", "tests/compile/test_reached_modules.py",
                      "tests/compile/test_changed_modules.py", "tests/train/test_mode.py"],
     **{f"stage/{name}.py": [f"tests/stage/test_{t}.py" for t in tests] for name, tests in STAGE.items()},
     "stage/on_numbers.py": COMPARED,

@@ -13,7 +13,7 @@ from micrograd.tape import interpret
 from micrograd.tape.text import parse
 from micrograd.tape.trace import Trace
 from micrograd.tree import flatten
-from micrograd.watch.structure import note
+from micrograd.watch.modules import note
 
 PLAIN = "%0 = input 0\n%1 = mul %0 %0\nreturn %1"
 BELOW = "%0 = input 0\n%1 = const {}\n%2 = mul %0 %0\nguard lt %0 %1 is true\nreturn %2"  # holds for numbers below

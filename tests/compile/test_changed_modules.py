@@ -17,12 +17,11 @@ from micrograd import (
     nn,
     no_grad,
     optim,
-    owners,
-    structure,
     train,
     value_and_grad,
     vmap,
 )
+from micrograd.watch import guards, modules, owners
 
 pytestmark = pytest.mark.skipif(not engine.NATIVE, reason="machine code needs the C engine")
 pytest.importorskip("llvmlite")
@@ -170,7 +169,7 @@ def test_a_module_with_much_data_costs_little_to_watch():
         def forward(self, x):
             return self.w * x
 
-    watch = structure.Watch([Holder()])
+    watch = guards.Watch([Holder()])
     assert len(watch.key) == 2 and not watch.changed()
 
 
@@ -195,7 +194,7 @@ def test_what_is_computed_and_kept_is_no_change():
 
 @pytest.mark.parametrize("name", ["unchanged", "_unchanged"])
 def test_both_definitions_of_unchanged(name):
-    same = getattr(structure, name)
+    same = getattr(guards, name)
     a, b, count = Value(1.0), Value(2.0), [7]
     items, names = [a, b], {"a": a}
     word = "a"  # keys are compared by identity, too
@@ -235,7 +234,7 @@ def test_both_definitions_of_unchanged_for_names_and_arrays(name):
 
         return get.__closure__[0], put
 
-    same = getattr(structure, name)
+    same = getattr(guards, name)
     cell, put = around()
     x, space, array = cell.cell_contents, {"k": 1.5, "other": 1}, np.array([1.0, 0.0])
     k, of_class, text, holder = space["k"], Holder.k, bytearray(b"ab"), Holder()
@@ -244,8 +243,8 @@ def test_both_definitions_of_unchanged_for_names_and_arrays(name):
     slanted, small = np.arange(12.0).reshape(3, 4).T[::2], np.arange(12, dtype=np.int16).reshape(3, 4)[:, ::-2]
     things, queue, some = np.array([[1.5, None], ["a", x]], dtype=object), deque([k, x, "b"]), {k, "c"}
     key = (
-        structure.CHANGES,
-        structure.CHANGES[0],
+        modules.CHANGES,
+        modules.CHANGES[0],
         space,
         {"k": k},
         Holder,
@@ -257,13 +256,13 @@ def test_both_definitions_of_unchanged_for_names_and_arrays(name):
         text,
         owners.as_bytes(text),
         put,
-        structure.parts_of(put),
+        guards.parts_of(put),
         Holder,
         Holder.__mro__,
         holder,
         Holder,
         *(part for array in (slanted, small) for part in (array, owners.as_bytes(array))),
-        *(part for container in (things, queue, some) for part in (container, structure._items(container))),
+        *(part for container in (things, queue, some) for part in (container, guards._items(container))),
     )
     assert same(key)
     space["other"] = space["new"] = 2
@@ -305,7 +304,7 @@ def test_both_definitions_of_unchanged_for_names_and_arrays(name):
 @pytest.mark.parametrize("bad", [None, (), ([1],), (1, 1), ([1], 1, []), ([1], 1, [], []), ([1], 1, {}, set())])
 def test_a_key_that_is_none_is_refused_in_c(bad):
     with pytest.raises(TypeError, match="key of a Watch"):
-        structure.unchanged(bad)
+        guards.unchanged(bad)
 
 
 def test_training_with_other_parameters_than_the_optimizers_is_refused():
@@ -375,18 +374,18 @@ def test_changes_of_each_kind_are_seen(read, change):
 
 def test_modules_are_noted_by_all_blocks_that_are_open():
     one, two, three = Named(), Named(), Named()
-    with structure.noting() as outer:
-        with structure.noting() as inner:
-            structure.note(one)
-        structure.note(two)
-    structure.note(three)
+    with modules.noting() as outer:
+        with modules.noting() as inner:
+            modules.note(one)
+        modules.note(two)
+    modules.note(three)
     assert list(outer.values()) == [one, two] and list(inner.values()) == [one]
-    assert not [found for found in structure.reading if found is outer or found is inner]  # other threads may trace
+    assert not [found for found in modules.reading if found is outer or found is inner]  # other threads may trace
 
 
 def test_a_parameter_in_a_long_list_of_a_layer_is_replaced():
     """A list of more Values than numbers make data is no data."""
-    count = structure.DATA + 44
+    count = guards.DATA + 44
     model, point = nn.MLP(count, [1], rng=0), [0.01 * k for k in range(count)]
     f = jit(lambda xs: model(xs), wait=True)
     weights = model.layers[0].neurons[0].w

@@ -12,7 +12,7 @@ import pytest
 
 from micrograd import Value, grad, jit, nn, vmap
 from micrograd.engine import NATIVE
-from micrograd.watch.structure import modules_of
+from micrograd.watch.reach import modules_called, modules_of
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="there is no machine code")
 
@@ -118,7 +118,7 @@ WAYS: dict[str, Any] = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_module_is_found(way: str) -> None:
-    assert any(module is line for module in modules_of(WAYS[way], near=True))
+    assert any(module is line for module in modules_of(WAYS[way]))
 
 
 @pytest.mark.parametrize("how", ["jit", "vmap", "jit(grad)"])
@@ -144,17 +144,17 @@ def test_a_change_of_a_module_is_seen(way: str, how: str) -> None:
 
 
 def test_what_cannot_be_asked_is_no_module() -> None:
-    assert modules_of(lambda x: line(x) if proxy else x, near=True) == [line]
-    assert modules_of(lambda x: proxy) == []
+    assert modules_of(lambda x: line(x) if proxy else x) == [line]
+    assert modules_called(lambda x: proxy) == []
 
 
 def test_lists_with_much_in_them_are_looked_at_in_part() -> None:
     data, models = [[float(k)] * 3 for k in range(5_000)], [line] * 3_000 + [Line()]
     f = lambda x: models[0](x) + data[0][0]  # noqa: E731
-    assert {id(m) for m in modules_of(f)} == {id(line), id(models[-1])} == {id(m) for m in modules_of(f, near=True)}
+    assert {id(m) for m in modules_called(f)} == {id(line), id(models[-1])} == {id(m) for m in modules_of(f)}
 
 
 def test_the_model_of_a_training_run_is_what_the_function_calls_and_not_all_that_is_near() -> None:
-    assert modules_of(lambda x: sum(line(y) for y in [x])) == [line]
-    assert modules_of(lambda x: both(x)) == [both]
-    assert {id(m) for m in modules_of(lambda x: both(x), near=True)} == {id(both), id(line)}
+    assert modules_called(lambda x: sum(line(y) for y in [x])) == [line]
+    assert modules_called(lambda x: both(x)) == [both]
+    assert {id(m) for m in modules_of(lambda x: both(x))} == {id(both), id(line)}

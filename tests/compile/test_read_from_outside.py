@@ -17,7 +17,7 @@ import pytest
 
 from micrograd import Value, grad, jit, math, nn, optim, train, value_and_grad, vmap
 from micrograd.engine import NATIVE
-from micrograd.watch import names as outside
+from micrograd.watch.code import globals_in
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="there is no machine code")
 
@@ -259,7 +259,7 @@ def test_the_names_of_globals_are_those_that_dis_finds():
         test_what_changes_outside_is_seen.__code__,
         linecache.getline.__code__,
     ):
-        assert set(outside.globals_in(code)) == of(code) != set()
+        assert set(globals_in(code)) == of(code) != set()
 
 
 def test_strange_objects_around_are_left_alone():

@@ -27,8 +27,9 @@ from micrograd.tape import interpret, kinds
 from micrograd.tape.trace import Trace, peek
 from micrograd.tape.twice import same_way, trace_twice
 from micrograd.tree import Shape, name_of
+from micrograd.watch.modules import noting
 from micrograd.watch.owners import owners_of
-from micrograd.watch.structure import modules_of, noting
+from micrograd.watch.reach import modules_of
 
 
 class Chain:
@@ -198,7 +199,7 @@ class Tracer:
                     f"{len(found.tape):,} instructions{', of many paths' if found.merged else ''}"
                 )
             )
-            modules = list(({id(m): m for m in modules_of(self.user, near=True)} | self._read).values())
+            modules = list(({id(m): m for m in modules_of(self.user)} | self._read).values())
             found.modules = [*modules, *owners_of(self.code, modules)]
         return found
 

@@ -53,7 +53,7 @@ from micrograd.tape.trace import Trace, is_tracing, peek, user_depth
 from micrograd.tape.twice import unsteady
 from micrograd.transforms import Derived
 from micrograd.tree import NUMBER, Shape, flatten, name_of, not_told_apart, unflatten, wants_function
-from micrograd.watch.structure import unchanged
+from micrograd.watch.guards import unchanged
 
 
 class Jit:

@@ -27,9 +27,11 @@ from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace
 from micrograd.tape.twice import same_way
 from micrograd.values.callsite import user_depth
+from micrograd.watch.guards import Watch
+from micrograd.watch.modules import Structured
 from micrograd.watch.names import Names
 from micrograd.watch.owners import Owner, owners_of
-from micrograd.watch.structure import Structured, Watch, modules_of
+from micrograd.watch.reach import modules_of
 
 _clock = count(1)
 MANY_CHANGES = 32
@@ -118,7 +120,7 @@ class Variants(Generic[V]):
         """
         self._threads = Threads() if threads.others() else None
         if self._threads is not None and not self._early:
-            modules = modules_of(f, near=True)
+            modules = modules_of(f)
             self.read(f, [*modules, *owners_of(code, modules), *self._known])
             self._early = True
 

@@ -171,7 +171,7 @@ char buffer_kind(const Py_buffer *view); /* 0 where it holds no real numbers in 
 PyObject *module_batch(PyObject *module, PyObject *args);
 PyObject *module_row_call(PyObject *module, PyObject *args);
 
-/* ---- structure.c: whether the modules that a compiled function has read are as they were (structure.py) */
+/* ---- structure.c: whether the modules that a compiled function has read are as they were (watch/guards.py) */
 
 int structure_check(PyObject *key);     /* whether it is a key; an error is set where it is none */
 int structure_unchanged(PyObject *key); /* NULL: there is nothing to watch */

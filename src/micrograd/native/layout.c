@@ -3,7 +3,7 @@
 #include "code.h"
 
 /* lay_flat(x, leaves) -> a key as bytes, with the numbers and Values of nested lists and tuples appended to leaves; None (and
-   leaves to be thrown away) where something else is among them: structure.py, flatten then does it. */
+   leaves to be thrown away) where something else is among them: flatten then does it. */
 static int lay_flat(PyObject *x, PyObject *leaves, List *key, int depth) {
     if (key->n == key->room && list_grow(key, 1) < 0) return -1;
     int is_list = PyList_CheckExact(x);

@@ -1,4 +1,4 @@
-/* Whether the modules that a compiled function has read are as they were: what structure.py calls a key, compared before each
+/* Whether the modules that a compiled function has read are as they were: what watch/guards.py calls a key, compared before each
    call. A key is a tuple: a list whose only item changes with every assignment to a module, that item, and then each container
    with a tuple of what was in it. Of a namespace or an object of which only some names count, it is a dict of those names; of an
    array of numbers, its bytes and its shape; of an array of objects, they and its shape; of a function, its code and its defaults;

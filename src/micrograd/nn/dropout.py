@@ -18,7 +18,7 @@ from micrograd.nn.elementwise import Elementwise
 from micrograd.nn.initial import Generator, generator
 from micrograd.nn.parameters import parts
 from micrograd.tape.trace import is_tracing
-from micrograd.watch.structure import modules_of
+from micrograd.watch.reach import modules_called
 
 
 class _Here(threading.local):
@@ -45,7 +45,7 @@ def at(step: Any, row: Any) -> Iterator[None]:
 
 def dropouts(model: Any) -> list[Dropout]:
     """Return every Dropout that a model has or calls, once, in order."""
-    found = {id(part): part for module in modules_of(model) for part in parts(module) if isinstance(part, Dropout)}
+    found = {id(part): part for module in modules_called(model) for part in parts(module) if isinstance(part, Dropout)}
     return list(found.values())
 
 

@@ -13,7 +13,7 @@ from micrograd.nn import parameters as found
 from micrograd.nn.parameters import State
 from micrograd.observed import set_scope, zero_grads
 from micrograd.values import scopes
-from micrograd.watch import structure
+from micrograd.watch import modules as watched
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -42,7 +42,7 @@ def _each_once(written: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return parameters
 
 
-class Module(structure.Structured):
+class Module(watched.Structured):
     """An object with parameters. Write `forward`, and keep Values, Modules or lists of them in attributes.
 
     >>> from micrograd import Value, nn
@@ -83,7 +83,7 @@ class Module(structure.Structured):
         if name[0] != "_":
             found.check(self, name, value)
             if not isinstance(value, Value) or not value._prev or _is_part(vars(self).get(name)):
-                structure.CHANGES[0] += 1
+                watched.CHANGES[0] += 1
             if isinstance(value, Module):
                 scopes.adopt(value._scope, self._scope, name)
             elif isinstance(value, (list, tuple)):
@@ -93,13 +93,13 @@ class Module(structure.Structured):
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
-        structure.CHANGES[0] += 1
+        watched.CHANGES[0] += 1
         object.__delattr__(self, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run forward, with each new node stamped as made by this module."""
-        if structure.reading:
-            structure.note(self)
+        if watched.reading:
+            watched.note(self)
         before = set_scope(self._scope)
         try:
             return self.forward(*args, **kwargs)
@@ -138,15 +138,15 @@ class Module(structure.Structured):
     @property
     def training(self) -> bool:
         """Whether this module is in training mode, which is what Dropout asks; `train` and `eval` set it."""
-        if structure.reading:
-            structure.asked.add(id(self))
-            structure.note(self)
+        if watched.reading:
+            watched.asked.add(id(self))
+            watched.note(self)
         return self._training
 
     def train(self: M, mode: bool = True) -> M:
         """Put this module and all modules inside it into training mode, or into evaluation mode with `mode=False`."""
         for _, module in self.modules():
-            structure.set_mode(module, bool(mode))
+            watched.set_mode(module, bool(mode))
         return self
 
     def eval(self: M) -> M:

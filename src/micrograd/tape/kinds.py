@@ -29,7 +29,7 @@ from micrograd.ops import OPS
 from micrograd.tree import has
 from micrograd.values.callsite import place, source_of, syntax_of
 from micrograd.watch import purity
-from micrograd.watch.owners import names_in
+from micrograd.watch.code import names_in
 
 PASSING_ON = {"abc", "_py_abc", "typing"}  # modules that ask on behalf of whoever called them
 HONEST = {"micrograd", "copy", "copyreg", "pickle", "fractions"}  # modules that are told the truth

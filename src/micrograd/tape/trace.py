@@ -95,7 +95,7 @@ class Trace:
             set()
         )  # the classes it holds for, where the function has asked for one; else none
         self.derivatives: frozenset[int] = frozenset()  # of a merged trace: which results depend on a derivative
-        self.modules: list[Any] = []  # the modules that were read: see structure.py
+        self.modules: list[Any] = []  # the modules that were read: see watch/modules.py
 
 
 def is_tracing() -> bool:

@@ -23,7 +23,8 @@ from micrograd.train.checks import is_value, known
 from micrograd.train.objective import Rows, arranged, as_array, mapped, with_penalty
 from micrograd.train.remote import RemoteRows, here, is_remote, sizes, spread
 from micrograd.tree import flatten
-from micrograd.watch.structure import SameParameters, modules_of
+from micrograd.watch.modules import SameParameters
+from micrograd.watch.reach import modules_called
 
 
 def missing() -> str:
@@ -100,7 +101,7 @@ class Compiled:
             beside.forward if beside is not None and alike else jit(vmap(self._predict, client=client), wait=True)
         )
         self.backward = jit(vmap(self._product, reduce="sum", client=client), wait=True)
-        self.same = SameParameters(modules_of(model), self.summed if self.function is not None else self.forward)
+        self.same = SameParameters(modules_called(model), self.summed if self.function is not None else self.forward)
 
     def release(self) -> None:
         """Let go of the data that the workers of a cluster keep."""

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from micrograd.watch.structure import modules_of, set_mode
+from micrograd.watch.modules import set_mode
+from micrograd.watch.reach import modules_called
 
 
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
     """Put the modules that a model consists of or calls into evaluation mode in the block."""
-    roots = modules_of(model)
+    roots = modules_called(model)
     modes = {id(part): (part, part._training) for root in roots for _, part in root.modules()}
     switched = [root for root in roots if any(part._training for _, part in root.modules())]
     trained = [root for root in switched if root._training]

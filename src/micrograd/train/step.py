@@ -12,7 +12,8 @@ from micrograd.nn import dropout
 from micrograd.optim import LBFGS, Optimizer
 from micrograd.optim.clip import check_limit
 from micrograd.tree import name_of
-from micrograd.watch.structure import SameParameters, modules_of
+from micrograd.watch.modules import SameParameters
+from micrograd.watch.reach import modules_called
 
 
 def step(loss: Callable[..., Any], optimizer: Optimizer, *, clip: float | None = None, compile: bool = True) -> Step:
@@ -54,7 +55,7 @@ class Step:
         self.number = Value(0.0)  # of the step, for what is random
         self.loss = _compiled(loss, self.number) if compile and NATIVE else _counted(loss, self.number)
         self._counts = self.loss is not loss
-        self._same = SameParameters(modules_of(loss), self.loss) if compile and NATIVE else None
+        self._same = SameParameters(modules_called(loss), self.loss) if compile and NATIVE else None
         self._checked = False
         self._descend = optimizer.slots.descend
 

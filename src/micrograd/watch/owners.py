@@ -1,6 +1,6 @@
 """The objects whose methods are compiled: vmap(model.loss), jit(grad(model.loss)), vmap(jit(pricer)).
 
-What a method reads of its object is a constant of the trace. So the object is watched like a module of nn (structure.py), and
+What a method reads of its object is a constant of the trace. So the object is watched like a module of nn (modules.py), and
 the function is traced again where an attribute has changed. Only attributes that the code can read count: a list of losses
 that grows with each step is no reason to trace.
 """
@@ -8,38 +8,18 @@ that grows with each step is no reason to trace.
 from __future__ import annotations
 
 import functools
-import sys
 from array import array
 from collections import OrderedDict, deque
-from collections.abc import Iterator
 from numbers import Number
-from opcode import opmap
-from types import CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
+from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 from micrograd.engine import Value
 from micrograd.objects import CONSTANT, Held, attributes, contents, slots_of
 from micrograd.tree import has, is_array
+from micrograd.watch.code import BY_ANY_NAME, MATCH_ARGS, methods_of, words_in
+from micrograd.watch.foreign import FOREIGN, holds_nothing
 
-# Names of what reads attributes whose names do not stand in the code: then every attribute counts.
-BY_ANY_NAME = {
-    "getattr", "vars", "dir", "eval", "exec", "locals", "copy", "deepcopy", "asdict", "astuple", "replace", "fields",
-    "attrgetter", "format", "format_map", "__dict__", "__getattribute__", "__getattr__", "__reduce__", "__getstate__",
-}  # fmt: skip
-FOREIGN = ("micrograd", "logging", "threading", "asyncio", "concurrent", "distributed", "dask", "tornado", "weakref")
-PLAIN = ("types", "argparse", "collections")  # of the standard library: their objects hold what the user puts in
-LIBRARIES = (
-    "numpy",
-    "scipy",
-    "torch",
-    "jax",
-    "pandas",
-    "matplotlib",
-    "IPython",
-    "pytest",
-    "_pytest",
-    "hypothesis",
-)  # they know no module of the user's
 CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 VIEWS: tuple[Any, ...] = (MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))  # of dicts
 ITERATED = (set, deque)  # C compares what comes out of them
@@ -48,14 +28,12 @@ SIMPLE = {float, int, bool, complex, str, bytes, type(None)}  # there is nothing
 # Lists of more plain numbers, and larger arrays, outside of the function are data, and not watched: comparing as many in each
 # call takes 20 us.
 DATA, BYTES = 100_000, 2**20
-MATCH_ARGS = "__match_args__"  # a name that stands for the attributes that `case Point(x, y)` reads
-MATCH_CLASS = opmap["MATCH_CLASS"]
 
 
 def owners_of(f: Any, modules: list[Any]) -> list[Owner]:
     """Return the objects whose methods a function is made of: its own, and those of the functions that it transforms.
 
-    The modules that it reads are among them where the user has written their class: structure.py sees their public attributes,
+    The modules that it reads are among them where the user has written their class: guards.py sees their public attributes,
     and not what is in objects and arrays there.
     """
     found: list[Any] = []
@@ -77,19 +55,7 @@ def owners_of(f: Any, modules: list[Any]) -> list[Owner]:
             found.append(x)
     found += {id(part): part for module in modules for _, part in module.modules()}.values()
     code += [type(x).__call__ for x in found if callable(x) and isinstance(type(x).__call__, FunctionType)]
-    return [Owner(x, _names(code), data=False) for x in found if not isinstance(x, CONSTANT) and not _is_foreign(x)]
-
-
-def _is_foreign(x: Any) -> bool:
-    """Whether the attributes of an object are none of the user's."""
-    return isinstance(x, (type, ModuleType, FunctionType)) or str(type(x).__module__).split(".")[0] in FOREIGN
-
-
-@functools.lru_cache(maxsize=1000)
-def is_foreign(module: str | None) -> bool:
-    """Whether the code in a Python module is none of the user's."""
-    root = str(module).split(".")[0]
-    return root in FOREIGN or root in LIBRARIES or (root in sys.stdlib_module_names and root not in PLAIN)
+    return [Owner(x, _names(code), data=False) for x in found if not isinstance(x, CONSTANT) and not holds_nothing(x)]
 
 
 class Owner:
@@ -182,7 +148,7 @@ class _Look:
             self.state.append(x)
         elif isinstance(x, (list, dict)) or type(x) in ITERATED or is_array(x):
             self.containers.append(x)
-        if type(x).__module__ == "builtins" or isinstance(x, CONSTANT) or _is_foreign(x):
+        if type(x).__module__ == "builtins" or isinstance(x, CONSTANT) or holds_nothing(x):
             return
         self.state.append(type(x))
         self.containers.append((x, None))
@@ -220,20 +186,6 @@ def _count(items: list[Any]) -> int:
     return sum(_count(list(x)) if isinstance(x, (list, tuple)) else 1 for x in items)
 
 
-def methods_of(cls: type, names: set[str]) -> list[Any]:
-    """The functions of a class that may run: those with a name that is used, and the special ones."""
-    found: list[Any] = []
-    for base in cls.__mro__:
-        if base.__module__ == "builtins":
-            continue
-        for name, x in vars(base).items():
-            if name in names or (name.startswith("__") and name not in ("__init__", "__repr__", "__new__")):
-                found += (
-                    [x.fget, x.fset] if isinstance(x, property) else [getattr(x, "__func__", getattr(x, "func", x))]
-                )
-    return found
-
-
 def _names(functions: list[Any]) -> set[str]:
     """The names in the code of functions, of those that they call by name, and of the methods of classes that they name."""
     names: set[str] = set()
@@ -256,27 +208,3 @@ def _names(functions: list[Any]) -> set[str]:
         waiting += [f.__globals__[name] for name in new if name in f.__globals__]
         waiting += [cell.cell_contents for cell in f.__closure__ or () if has(cell, "cell_contents")]
     return names
-
-
-@functools.lru_cache(maxsize=4096)
-def words_in(code: CodeType) -> frozenset[str]:
-    """The names in a piece of code, and its strings, which may be names of attributes."""
-    found = set(names_in(code))
-    for part in _codes(code):
-        found.update([MATCH_ARGS] if MATCH_CLASS in part.co_code[::2] else [])
-        for x in part.co_consts:
-            found.update([s for s in (x if isinstance(x, tuple) else (x,)) if isinstance(s, str)])
-    return frozenset(found)
-
-
-def names_in(code: CodeType) -> Iterator[str]:
-    """The names of globals and attributes in a piece of code, and in the lambdas and comprehensions inside."""
-    for part in _codes(code):
-        yield from part.co_names
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for x in code.co_consts:
-        if isinstance(x, CodeType):
-            yield from _codes(x)

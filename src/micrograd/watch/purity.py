@@ -11,11 +11,11 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.tree import has, is_array
-from micrograd.watch.owners import names_in
+from micrograd.watch.code import names_in
+from micrograd.watch.foreign import BUSY
 
 LOOKED_AT = 1000  # items of a container that are compared one by one, 0.2 µs each
 FUNCTIONS = 100  # of the user's own that are gone through
-BUSY = ("distributed", "dask", "tornado", "asyncio", "concurrent", "threading")  # their objects change by other threads
 
 
 def reached(f: Any) -> dict[str, Any]:

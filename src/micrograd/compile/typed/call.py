@@ -27,7 +27,7 @@ from micrograd.ir.interpret import CheckFailed
 from micrograd.ir.passes import gradient, simplified
 from micrograd.transforms import Derived, grad, value_and_grad
 from micrograd.tree import flatten, is_array
-from micrograd.watch.structure import unchanged
+from micrograd.watch.guards import unchanged
 
 AT_MOST = 1.0  # seconds for a comparison, which are estimated from the time of the kernel
 SLOWER = 200  # plain Python takes at most so many times as long as a kernel, in the programs of benchmarks/gradbench
