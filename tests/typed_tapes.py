@@ -54,7 +54,7 @@ class Program:
         elif self.depth and kind < 0.19:
             self.comprehension()
         elif self.depth and kind < 0.32:
-            self.loop()
+            self.loop() if random.random() < 0.75 else self.choice()
         elif kind < 0.58:
             self.array()
         elif kind < 0.66:
@@ -176,6 +176,30 @@ class Program:
             return again if ends else b.const(True), following
 
         for r in b.loop(times, [self.pick(kind) for kind in kinds], make):
+            self.add(r)
+
+    def choice(self) -> None:
+        """Grow a loop that keeps one number out of many, or two of them, as `max` does and loops much like it."""
+        random, b = self.random, self.b
+        items = random.choice(self.scope["f64[]"])
+        compare, branches, least = random.choice(COMPARE), random.random() < 0.5, random.random() < 0.5
+        start = [self.pick() for _ in range(random.randint(1, 2))]
+
+        def make(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
+            own = [k] if random.random() < 0.6 else [*params[:-1], k]
+            (x,) = self.inside([F64], own)
+            if random.random() < 0.5:
+                x = b.emit("load", items, b.emit("imod", k, b.emit("size", items)))
+            other = random.choice([x, self.pick(), params[0]])
+            condition = b.emit(compare, x, random.choice([params[0], params[0], self.pick()]))
+            best, old = [x, other][: len(start)], params[: len(start)]
+            if branches:
+                found = b.choose(condition, lambda: best, lambda: old)
+            else:
+                found = [b.emit("select", condition, *((new, p) if least else (p, new))) for new, p in zip(best, old)]
+            return b.const(True), found
+
+        for r in b.loop(b.emit("imod", self.pick(I64), b.const(5)), start, make)[:-1]:
             self.add(r)
 
     def comprehension(self) -> None:

@@ -10,6 +10,7 @@ import pytest
 from eager_tapes import gradient
 from micrograd.ir.builder import Builder
 from micrograd.ir.check import check
+from micrograd.ir.forms import walk
 from micrograd.ir.forward import tangents
 from micrograd.ir.interpret import run
 from micrograd.ir.reverse import adjoint
@@ -135,3 +136,39 @@ def test_the_item_that_a_selection_did_not_take_gets_no_gradient():
     made = adjoint(tape, [0])
     assert run(made, [[1.0, 5.0, 2.0, 5.0, 3.0], 5]) == [5.0, [0.0, 1.0, 0.0, 0.0, 0.0]]
     assert run(made, [[2.0] * 4, 4]) == [2.0, [1.0, 0.0, 0.0, 0.0]]
+
+
+def largest(choose, second=False):
+    """The largest number, with the one that was the largest before it if that is asked for, times 2."""
+    b = Builder(["f64[]", "i64"])
+    x, n = b.params
+
+    def step(carried, k):
+        item = b.emit("load", x, k)
+        larger = b.emit("gt", item, carried[0])
+        new = [item, carried[0]] if second else [item]
+        if choose:
+            return b.const(True), b.choose(larger, lambda: new, lambda: carried)
+        return b.const(True), [b.emit("select", larger, *pair) for pair in zip(new, carried, strict=True)]
+
+    start = [b.emit("load", x, b.const(0))]
+    found = b.loop(n, [*start, b.const(0.5)] if second else start, step)
+    return b.finish([b.emit("mul", found[1 if second else 0], b.const(2.0))])
+
+
+@pytest.mark.parametrize("choose", [False, True])
+def test_the_sweep_makes_only_the_iteration_that_a_loop_chose(choose):
+    made = adjoint(largest(choose), [0])
+    check(made)
+    loops = [place for place in walk(made) if place.op == "loop"]
+    assert len(loops) == 1, "the sweep has a loop over numbers that were not chosen"
+    assert run(made, [[1.0, 5.0, 2.0, 5.0, 3.0], 5]) == [10.0, [0.0, 2.0, 0.0, 0.0, 0.0]]
+    assert run(made, [[1.0, 5.0, 7.0], 1]) == [2.0, [2.0, 0.0, 0.0]]
+    assert run(made, [[1.0, math.nan, 7.0], 3]) == [14.0, [0.0, 0.0, 2.0]]
+
+
+@pytest.mark.parametrize("choose", [False, True])
+def test_a_number_that_is_handed_on_between_choices_keeps_its_gradient(choose):
+    made = adjoint(largest(choose, second=True), [0])
+    assert run(made, [[1.0, 5.0, 2.0, 7.0, 3.0], 5]) == [10.0, [0.0, 2.0, 0.0, 0.0, 0.0]]
+    assert run(made, [[1.0, 0.0], 2]) == [1.0, [0.0, 0.0]]

@@ -112,6 +112,7 @@ class Needs:
         self.slots: dict[Place, dict[tuple[str, int], Place]] = {}  # for an `if`: its results in addition
         self.sizes: dict[Place, Place] = {}  # the size of an array, as a place beside it
         self.bases: dict[Body, Place] = {}  # where the items of one run of a loop begin in its record
+        self.chosen: dict[Place, dict[Place, Place]] = {}  # for a loop that chooses: what it yields of that iteration
         self.again: set[Place] = set()  # what is computed again from what is kept
         self.unsure: set[tuple[Place, Any]] = set()  # see reverse.py
         self.asked = False  # whether something new was asked for
@@ -135,6 +136,13 @@ class Needs:
             place = self.nest.region[body]
             self.bases[body] = self._beside("base of", place, I64, self.nest.home[place])
         return self.bases[body]
+
+    def choice(self, loop: Place, place: Place) -> Place:
+        """Return a place that stands for a number of the last iteration in which a loop chose."""
+        chosen = self.chosen.setdefault(loop, {})
+        if place not in chosen:
+            chosen[place] = self._beside("choice of", loop, place.kind, self.nest.home[loop])
+        return chosen[place]
 
     def slot(self, arm: Body, place: Place) -> Place:
         """Return the result of an `if` that has a number of one of its arms."""

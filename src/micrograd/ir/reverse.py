@@ -8,6 +8,9 @@ those of what its body reads from outside. The adjoint of an `if` is an `if`. Nu
 gradient: not even a zero, because a zero times an infinite slope is nan. A cotangent that was never given is -0.0, which
 changes no sum that it is added to, and a cotangent that was given is never stored as -0.0: it is added to 0.0 first. So
 `reached` tells them apart wherever that is not known when the tape is made.
+
+**Choices.** A loop that keeps one number out of many, as `min` and `max` do, hands its cotangent to one iteration: the last one
+in which the number was replaced. The run forward keeps the number of that iteration, and the sweep makes no other.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from typing import NamedTuple
 
 from micrograd.ir.builder import Builder
 from micrograd.ir.dataflow import captured, counted, useful, varied
-from micrograd.ir.forms import F64, TABLE, ZERO, Body, Place, Tape, is_array
+from micrograd.ir.forms import F64, TABLE, ZERO, Body, Place, Tape, is_array, walk
 from micrograd.ir.prune import prune
 from micrograd.ir.records import Needs
 from micrograd.ir.rules import partial as slope_of
@@ -77,10 +80,12 @@ class _Adjoint:
         self.index: dict[Body, Place] = {}  # in the sweep: the number of the iteration that it is at
         self.state: dict[Record, Place] = {}  # the records, as they are at this point of the run forward
         self.grads: dict[Place, Cotangent] = {}
+        self.given: dict[Place, Place] = {}  # in the sweep: conditions whose outcome is known
         self.sums: set[Place] = set()  # what the loop that the sweep is in sums up
         sources = [tape.params[k] for k in wrt]
         targets = [tape.yields[k] for k in of]
         self.active = varied(tape, sources) & useful(tape, targets)
+        self.choices = {p: c for p in walk(tape) if p.op == "loop" and (c := choice(p, self.active)) is not None}
         for body, places in needs.records.items():
             for p in places:
                 self.state[body, p] = b.const([], p.kind + "[]")
@@ -194,12 +199,19 @@ class _Adjoint:
                     more = b.emit("imax", times, b.const(0))
                     for r in own:
                         self.state[r] = b.emit("grow", self.state[r], more)
-        count = len(args)
+        count, stored = len(args), len(args) + len(records)
+        choice = self.choices.get(place)
+        chosen = self.needs.chosen.get(place, {})
 
         def make(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
             self.at.update(zip(inner.params, [*params[:count], k]))
-            self.state.update(zip(records, params[count:]))
+            self.state.update(zip(records, params[count:stored]))
             again, *following = self._forward(inner)
+            kept = []
+            if choice is not None:
+                here = self._of(choice.condition)
+                now = [(self._of(p), old) for p, old in zip(chosen, params[stored:])]
+                kept = [b.emit("select", here, *(pair if choice.holds else pair[::-1])) for pair in now]
             if base is not None:
                 at = b.sum(base, k)
                 for r in own:
@@ -207,12 +219,14 @@ class _Adjoint:
                     if not all_counted:
                         array = b.emit("grow", array, b.const(1))
                     self.state[r] = b.emit("store", array, at, self.at[r[1]])
-            return again, [*following, *(self.state[r] for r in records)]
+            return again, [*following, *(self.state[r] for r in records), *kept]
 
         steady = [k for k in range(count) if inner.params[k].attr]
         steady += [count + n for n, r in enumerate(records) if self.nest.rectangular(r[0])]
-        found = b.loop(times, [*args, *(self.state[r] for r in records)], make, steady)
-        self.state.update(zip(records, found[count:-1]))
+        nothing = [b.const(-1) if p is inner.params[-1] else b.const(ZERO[p.kind], p.kind) for p in chosen]
+        found = b.loop(times, [*args, *(self.state[r] for r in records), *nothing], make, steady)
+        self.state.update(zip(records, found[count:stored]))
+        self.at.update(zip(chosen.values(), found[stored:-1]))
         self.at.update(zip(place.results, [*found[:count], found[-1]]))
 
     def _forward_flat(self, body: Body) -> Place:
@@ -233,9 +247,9 @@ class _Adjoint:
             return b.const(place.attr, place.kind)
         body = self.nest.home[place]
         if body is self.source:
-            if place not in self.at:  # asked for just now
-                return Place("param", (), place.kind)
-            return self.at[place]
+            return self.at[place] if place in self.at else self._asked(place.kind)
+        if place in self.given:
+            return self.given[place]
         if self.needs.cheap(place):
             if place.op == "param":
                 return self.index[body]
@@ -243,11 +257,19 @@ class _Adjoint:
             return b.emit(place.op, *args)
         if self.nest.region[body].op == "if":
             return self._primal(self.needs.slot(body, place))
+        if self.nest.region[body] in self.choices:
+            return self._primal(self.needs.choice(self.nest.region[body], place))
         self.needs.record(body, place)
         at = self._flat(body)
         if (body, place) not in self.state:
-            return Place("param", (), place.kind)
+            return self._asked(place.kind)
         return b.emit("load", self.state[body, place], at)
+
+    def _asked(self, kind: str) -> Place:
+        """Return a place for a number that the sweep asks for the first time: the sweep is made again."""
+        place = Place("param", (), kind)
+        self.builder.home[place] = self.builder.tape
+        return place
 
     def _flat(self, body: Body) -> Place:
         """Return where the record of a loop has the iteration that the sweep is at."""
@@ -490,11 +512,34 @@ class _Adjoint:
         return found
 
     def _backward_if(self, place: Place) -> None:
-        b = self.builder
         results = [(k, self.grads.pop(r)) for k, r in enumerate(place.results) if r in self.grads and r in self.active]
         if not results:
             return
+
+        def arm(inner: Body) -> None:
+            for k, g in results:
+                if is_array(g.place.kind):
+                    self._give_array(inner.yields[k], g.place)
+                else:
+                    self._give(inner.yields[k], g.place, g.flag)
+            self._backward(inner)
+
+        then, otherwise = place.bodies
         outside = [q for q in captured(place.bodies) if q in self.active]
+        self._either(place, self._primal(place.args[0]), outside, partial(arm, then), partial(arm, otherwise))
+
+    def _either(
+        self,
+        place: Place,
+        condition: Place,
+        outside: list[Place],
+        then: Callable[[], None],
+        otherwise: Callable[[], None],
+    ) -> None:
+        """Sweep back one of two ways, which give cotangents to places outside."""
+        for q in outside:
+            if is_array(q.kind):
+                self._array(q)
         before = self.grads
         given = {q: before[q] for q in outside if q in before}
         # A number that has a cotangent already keeps it in both arms.
@@ -505,18 +550,12 @@ class _Adjoint:
                 return self._array(q)
             return self.grads[q].place if q in kept else self._through(place, q, self.grads.get(q))
 
-        def arm(inner: Body) -> list[Place]:
+        def arm(sweep: Callable[[], None]) -> list[Place]:
             self.grads = dict(given)
-            for k, g in results:
-                if is_array(g.place.kind):
-                    self._give_array(inner.yields[k], g.place)
-                else:
-                    self._give(inner.yields[k], g.place, g.flag)
-            self._backward(inner)
+            sweep()
             return [total(q) for q in outside]
 
-        then, otherwise = place.bodies
-        found = b.choose(self._primal(place.args[0]), lambda: arm(then), lambda: arm(otherwise))
+        found = self.builder.choose(condition, lambda: arm(then), lambda: arm(otherwise))
         self.grads = before
         for q, g in zip(outside, found):
             if g.op == "const" and repr(g.attr) == "-0.0":
@@ -528,6 +567,9 @@ class _Adjoint:
     def _backward_loop(self, place: Place) -> None:
         b, (inner,) = self.builder, place.bodies
         if not any(r in self.grads and r in self.active for r in place.results):
+            return
+        if place in self.choices:
+            self._backward_choice(place, self.choices[place])
             return
         # The cotangents of carried values go from iteration to iteration; those of outside places are sums.
         carried = [k for k, p in enumerate(inner.params[:-1]) if p in self.active]
@@ -576,3 +618,63 @@ class _Adjoint:
                 self._give_array(init[k], total)
             else:
                 self._give(init[k], total, self._went(place, k))
+
+    def _backward_choice(self, place: Place, choice: Choice) -> None:
+        """Sweep back the one iteration that a loop chose its numbers in, or what it began with if it chose nothing."""
+        b, (inner,) = self.builder, place.bodies
+        init = place.args[1:] if place.attr else place.args
+        results = [(k, self.grads.pop(r)) for k, r in enumerate(place.results) if r in self.grads and r in self.active]
+        at = self._primal(self.needs.choice(place, inner.params[-1]))
+        outside = dict.fromkeys(
+            q for q in (*captured(place.bodies), *(init[k] for k, _ in results)) if q in self.active
+        )
+
+        def never() -> None:
+            for k, g in results:
+                self._give(init[k], g.place, g.flag)
+
+        def chosen() -> None:
+            self.index[inner], self.given[choice.condition] = at, b.const(choice.holds)
+            for k, g in results:
+                self._give(inner.yields[1 + k], g.place, g.flag)
+            self._backward(inner)
+            del self.given[choice.condition]
+
+        self._either(place, b.emit("ilt", at, b.const(0)), list(outside), never, chosen)
+
+
+class Choice(NamedTuple):
+    """The iterations in which a loop replaces the numbers that it keeps: those where a condition holds, or does not."""
+
+    condition: Place
+    holds: bool
+
+
+def choice(loop: Place, active: set[Place]) -> Choice | None:
+    """Return when a loop replaces what it carries; None where it does anything else with an active carried value."""
+    (inner,) = loop.bodies
+    carried = {p: y for p, y in zip(inner.params, inner.yields[1:]) if p in active}
+    found = {_replaced(p, y, inner) for p, y in carried.items()}
+    if len(found) != 1 or None in found:
+        return None
+    for place in walk(inner):
+        for p, y in carried.items():
+            if p in place.args and place is not y and any(q in active for q in place.results or (place,)):
+                return None
+            own = y.attr if y.op == "result" and y.args[0] is place else None
+            if any(z is p and n != own for body in place.bodies for n, z in enumerate(body.yields)):
+                return None
+    return found.pop()
+
+
+def _replaced(p: Place, y: Place, inner: Body) -> Choice | None:
+    """Return when an iteration replaces a number, which it keeps otherwise."""
+    if p.kind != F64 or inner.yields.count(p):
+        return None
+    if y.op == "select" and (y.args[1] is p) != (y.args[2] is p):
+        return Choice(y.args[0], y.args[2] is p)
+    if y.op == "result" and y.args[0].op == "if" and y.args[0] in inner.code:
+        kept = [body.yields[y.attr] is p for body in y.args[0].bodies]
+        if kept[0] != kept[1]:
+            return Choice(y.args[0].args[0], kept[1])
+    return None

@@ -61,7 +61,7 @@ def _ordered_sums() -> None:
     build.llvm().set_option("micrograd", "--force-ordered-reductions=true")
 
 
-ENTRIES = ("kernel", "after", "end")
+ENTRIES = ("kernel", "after", "end", "borrow", "give_back", "end_all")
 # Names the options below that a text does not show: code in the cache on disk was made with those of the same name.
 _MADE = "typed 1"
 
@@ -116,9 +116,10 @@ class _Memory:
         self.addresses = tuple(map(ctypes.addressof, (self.context, self.given, self.found)))
 
 
-def _end(engine: Any, end: Any, idle: list[_Memory]) -> None:
+def _end(engine: Any, end: Any, end_all: Any, idle: list[_Memory]) -> None:
     """Give the memory of a kernel that is gone back to the system."""
     assert engine is not None  # the machine code of `end` lives as long as its engine
+    end_all()
     for one in idle:
         end(one.addresses[0])
 
@@ -133,14 +134,14 @@ class Kernel:
         engine, at = optimized(source, level)
         function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
         clean = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-        self.address = at["kernel"], at["end"]  # of the code, and of what gives the memory of a context back
+        self.address = at["kernel"], at["borrow"], at["give_back"]  # of the code, and of what lends it a context
         self._run = function(at["kernel"])
         self._after = clean(at["after"])
         self._in = struct.Struct("".join("qq" if is_array(k) else "d" if k == F64 else "q" for k in self.kinds))
         self._out = struct.Struct("".join("qq" if is_array(k) else "d" if k == F64 else "q" for k in self.gives))
         self._idle: list[_Memory] = []
         self._arrays = any(map(is_array, self.gives))
-        weakref.finalize(self, _end, engine, clean(at["end"]), self._idle)
+        weakref.finalize(self, _end, engine, clean(at["end"]), ctypes.CFUNCTYPE(None)(at["end_all"]), self._idle)
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return what the tape yields. Raises CheckFailed where a check of the tape does not hold.

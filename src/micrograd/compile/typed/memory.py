@@ -2,14 +2,21 @@
 
 A context has, for each power of two, a list of free blocks, then the list of all blocks, then how many bytes they have. Each
 block has a header in front of it: the next free block, the next of all blocks, and its power of two.
+
+Code that C calls borrows a context that is idle, and hands it back. So a call finds the memory of the one before, which the
+system has already mapped: mapping it anew takes longer than most kernels do. Several threads may borrow at once.
 """
 
 HEADER = 32  # bytes in front of a block
 ALL, BYTES, WORDS = 64, 65, 66  # the words of a context after its 64 lists
+IDLE = 8  # contexts that are kept for the next calls
 KEPT = 256 << 20  # bytes: a context that has more after a call gives all back to the system
 
 TEXT = f"""
+@mg_idle = internal global [{IDLE} x ptr] zeroinitializer, align 8
+
 declare ptr @malloc(i64)
+declare ptr @calloc(i64, i64)
 declare void @free(ptr)
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare i64 @llvm.umax.i64(i64, i64)
@@ -124,6 +131,66 @@ define void @end(ptr %context) nounwind {{
   %count = getelementptr i64, ptr %context, i64 {BYTES}
   store i64 -1, ptr %count
   call void @after(ptr %context)
+  ret void
+}}
+
+define ptr @borrow() nounwind {{
+  br label %look
+look:
+  %k = phi i64 [ 0, %0 ], [ %k1, %none ]
+  %at = getelementptr ptr, ptr @mg_idle, i64 %k
+  %found = atomicrmw xchg ptr %at, ptr null seq_cst
+  %missing = icmp eq ptr %found, null
+  br i1 %missing, label %none, label %idle
+idle:
+  ret ptr %found
+none:
+  %k1 = add i64 %k, 1
+  %last = icmp eq i64 %k1, {IDLE}
+  br i1 %last, label %new, label %look
+new:
+  %made = call ptr @calloc(i64 {WORDS}, i64 8)
+  ret ptr %made
+}}
+
+define void @give_back(ptr %context) nounwind {{
+  call void @after(ptr %context)
+  br label %look
+look:
+  %k = phi i64 [ 0, %0 ], [ %k1, %taken ]
+  %at = getelementptr ptr, ptr @mg_idle, i64 %k
+  %pair = cmpxchg ptr %at, ptr null, ptr %context seq_cst seq_cst
+  %done = extractvalue {{ ptr, i1 }} %pair, 1
+  br i1 %done, label %out, label %taken
+taken:
+  %k1 = add i64 %k, 1
+  %last = icmp eq i64 %k1, {IDLE}
+  br i1 %last, label %full, label %look
+full:
+  call void @end(ptr %context)
+  call void @free(ptr %context)
+  ret void
+out:
+  ret void
+}}
+
+define void @end_all() nounwind {{
+  br label %look
+look:
+  %k = phi i64 [ 0, %0 ], [ %k1, %next ]
+  %at = getelementptr ptr, ptr @mg_idle, i64 %k
+  %found = atomicrmw xchg ptr %at, ptr null seq_cst
+  %missing = icmp eq ptr %found, null
+  br i1 %missing, label %next, label %idle
+idle:
+  call void @end(ptr %found)
+  call void @free(ptr %found)
+  br label %next
+next:
+  %k1 = add i64 %k, 1
+  %last = icmp eq i64 %k1, {IDLE}
+  br i1 %last, label %out, label %look
+out:
   ret void
 }}
 """

@@ -15,7 +15,6 @@ from micrograd.abstract import staged
 from micrograd.abstract.staged import Path, Staged
 from micrograd.compile.llvm import build
 from micrograd.compile.signature import Fixed, array_of_bytes, layout_of
-from micrograd.compile.typed import memory
 from micrograd.ir.forms import F64, I64, Tape, is_array
 from micrograd.objects import flatten_object
 from micrograd.tree import flatten
@@ -98,9 +97,8 @@ def _entry(kernel: Any, how: Staged, tape: Tape, wrt: list[int], shown: Any, arg
     starts = [sum(sizes[:k]) for k in range(len(sizes) + 1)]
     places = [_Numbers(at, n) for at, n in zip(starts, sizes)]
     template = shown(lambda part: _arranged(part, places), lambda n: _gradient(args[n], n, how, places, wrt))
-    run, end = kernel.address
-    text = _text(how, tape, where, places, args)
-    address, owner = build.compile_glue(text, "point", {"run_at": run, "end_at": end})
+    words = dict(zip(("run_at", "borrow_at", "give_back_at"), kernel.address))
+    address, owner = build.compile_glue(_text(how, tape, where, places, args), "point", words)
     return Entry(address, (owner, kernel), len(leaves), starts[-1], layout, template)
 
 
@@ -255,19 +253,22 @@ def _text(how: Staged, tape: Tape, where: dict[Path, _Numbers], places: list[_Nu
             after.append(f"  %y{slot} = load ptr, ptr %f{slot}")
             after.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr %o{slot}, ptr %y{slot}, i64 {8 * count}, i1 false)")
             slot += 2
-    done = "  call void %end(ptr %context)"
+    done = "  call void %give_back(ptr %context)"
     return "\n".join([
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
         "@run_at = global i64 0",  # where the functions of the kernel are: compile_glue sets it
-        "@end_at = global i64 0",
+        "@borrow_at = global i64 0",
+        "@give_back_at = global i64 0",
         "define i32 @point(ptr %in, ptr %params, ptr %out, ptr %scratch) nounwind {",
         "  %run = load ptr, ptr @run_at",
-        "  %end = load ptr, ptr @end_at",
-        f"  %context = alloca [{memory.WORDS} x i64], align 64",
+        "  %borrow = load ptr, ptr @borrow_at",
+        "  %give_back = load ptr, ptr @give_back_at",
         f"  %given = alloca [{max(slots, 1)} x i64], align 64",
         f"  %found = alloca [{max(slot, 1)} x i64], align 64",
-        f"  call void @llvm.memset.p0.i64(ptr %context, i8 0, i64 {8 * memory.WORDS}, i1 false)",
+        "  %context = call ptr %borrow()",
+        "  %none = icmp eq ptr %context, null",
+        "  br i1 %none, label %fail, label %begin",
+        "begin:",
         *lines,
         "  %status = call i64 %run(ptr %context, ptr %given, ptr %found)",
         "  %failed = icmp ne i64 %status, 0",
@@ -278,6 +279,8 @@ def _text(how: Staged, tape: Tape, where: dict[Path, _Numbers], places: list[_Nu
         "  ret i32 0",
         "elsewhere:",
         done,
+        "  br label %fail",
+        "fail:",
         "  ret i32 1",
         "}",
     ])  # fmt: skip
