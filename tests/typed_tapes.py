@@ -169,6 +169,10 @@ class Program:
         ends = times is None or random.random() < 0.2
 
         def make(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
+            if self.checks and random.random() < 0.5:
+                at = b.sum(self.pick(I64), k, random.choice([1, -1, 2, -3]))
+                low, high = b.emit("ile", b.const(-4), at), b.emit("ilt", at, b.sum(self.pick(I64), 8))
+                b.check(random.choice([low, high, b.emit("and", low, high)]), "a check")
             condition, *following = self.inside([BOOL, *kinds], [*params, k])
             again = b.emit("ilt", k, b.const(random.randint(0, 3)))
             if random.random() < 0.5:

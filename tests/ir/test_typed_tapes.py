@@ -68,6 +68,58 @@ def test_what_does_not_change_is_computed_before_a_loop():
     assert run(again, [[1.0, 2.0], 0.5]) == run(tape, [[1.0, 2.0], 0.5])
 
 
+def in_range(factor):
+    """A loop over n numbers that checks in each iteration whether the index start + factor*k is one of an array."""
+    b = Builder(["f64[]", "i64", "i64"])
+    x, n, start = b.params
+
+    def step(carried, k):
+        i = b.sum(start, k, factor)
+        inside = b.emit("and", b.emit("ile", b.const(0), i), b.emit("ilt", i, b.emit("size", x)))
+        b.check(inside, "index")
+        return b.const(True), [b.emit("add", carried[0], b.emit("load", x, i))]
+
+    return b.finish([b.loop(n, [b.const(0.0)], step)[0]])
+
+
+@pytest.mark.parametrize("factor", [0, 1, -1, 2])
+def test_checks_of_indices_are_made_once_before_a_loop(factor):
+    tape = in_range(factor)
+    made = simplified(tape)
+    (loop,) = [place for place in walk(made) if place.op == "loop"]
+    assert not any(place.op == "check" for place in walk(loop.bodies[0]))
+    for n in range(-1, 5):
+        for start in range(-4, 6):
+            assert outcome(made, [[1.0, 2.0, 4.0], n, start]) == outcome(tape, [[1.0, 2.0, 4.0], n, start])
+
+
+def test_a_check_stays_in_a_loop_that_may_end_before_it():
+    b = Builder(["f64[]", "i64"])
+    x, n = b.params
+
+    def step(carried, k):
+        b.check(b.emit("ilt", k, b.emit("size", x)), "index")
+        item = b.emit("load", x, k)
+        return b.emit("ne", item, b.const(0.0)), [b.emit("add", carried[0], item)]
+
+    made = simplified(b.finish([b.loop(n, [b.const(0.0)], step)[0]]))
+    assert run(made, [[1.0, 0.0], 9]) == [1.0]
+
+
+def test_an_index_that_only_grows_is_never_negative():
+    b = Builder(["f64[]", "i64"])
+    x, n = b.params
+
+    def step(carried, k):
+        i = carried[1]
+        at = b.emit("select", b.emit("ilt", i, b.const(0)), b.sum(i, b.emit("size", x)), i)
+        return b.const(True), [b.emit("add", carried[0], b.emit("load", x, at)), b.sum(i, k)]
+
+    made = simplified(b.finish([b.loop(n, [b.const(0.0), b.const(0)], step)[0]]))
+    assert not any(place.op == "select" for place in walk(made))
+    assert run(made, [[1.0, 2.0, 4.0, 8.0], 4]) == [1.0 + 1.0 + 2.0 + 8.0]
+
+
 def test_nothing_leaves_an_arm_that_is_not_taken():
     b = Builder([F64])
     (x,) = b.params

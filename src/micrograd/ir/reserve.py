@@ -1,5 +1,7 @@
 """Give an array all its items before the loop that appends them, and find out which arrays keep their size in a loop.
 
+On the way it finds out which whole numbers never fall below 0 in a loop, so that nothing is asked about negative indices.
+
 A list comprehension appends one item in each iteration. Where the iterations can be counted before, the array grows once, and
 the items are stored: the index of each is known without a look at the array, which need not move, and the loop can run in
 SIMD lanes. Then most carried arrays have the same size in all iterations, which is written on the tape (`steady`).
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 from micrograd.ir.builder import Builder
 from micrograd.ir.dataflow import Copy, counted, defined
-from micrograd.ir.forms import CHANGES, Body, Place, Tape, is_array, walk
+from micrograd.ir.forms import CHANGES, I64, Body, Place, Tape, is_array, walk
 
 
 def reserve(tape: Tape) -> Tape:
@@ -136,22 +138,43 @@ class _Reserving(Copy):
 
 
 class _Assuming(Copy):
-    """Copies a tape on the assumption that some arrays keep their size, and writes down which do not."""
+    """Copies a tape on the assumption that some arrays keep their size, and that some numbers do not fall below 0.
+
+    It writes down for which of them that is not so.
+    """
 
     def __init__(self, tape: Tape, builder: Builder, assumed: set[tuple[Place, int]]) -> None:
         super().__init__(builder, dict(zip(tape.params, builder.params)))
         self.assumed = assumed
         self.wrong: set[tuple[Place, int]] = set()
+        self.rising: dict[Place, set[int]] = {}  # which carried numbers of a loop begin at 0 or above, and stay there
 
     def steady(self, place: Place, k: int) -> bool:
         """Return whether an array is assumed to keep its size."""
         return is_array(place.bodies[0].params[k].kind) and (place, k) in self.assumed
 
+    def loop(self, place: Place, times: Place | None, carried: list[Place]) -> list[Place]:
+        """Add a loop; return its results."""
+        known = self.builder.known
+        rising = {k for k, x in enumerate(carried) if x.kind == I64 and (place, k) in self.assumed}
+        self.rising[place] = {k for k in rising if known.positive(known.of(carried[k]))}
+        results = super().loop(place, times, carried)
+        for k in self.rising[place]:
+            if results[k].op == "result":
+                known.at_least(results[k], 0)
+        return results
+
     def round(self, place: Place, numbers: list[int]) -> tuple[Place, list[Place]]:
         """Add the body of a loop, and look at the sizes of what it yields."""
-        again, following = super().round(place, numbers)
         b, (inner,) = self.builder, place.bodies
+        known = b.known
+        rising = self.rising[place].intersection(n - 1 for n in numbers[1:])
+        for k in rising:
+            known.at_least(self.at[inner.params[k]], 0)
+        again, following = super().round(place, numbers)
         for n, y in zip(numbers[1:], following):
+            if n - 1 in rising and not known.positive(known.of(y)):
+                self.wrong.add((place, n - 1))
             if self.steady(place, n - 1):
                 before = b.emit("size", self.at[inner.params[n - 1]])
                 if b.known.of(b.emit("size", y)) != b.known.of(before):
