@@ -234,13 +234,31 @@ class TestRegions:
         assert len(text.splitlines()) < 1000
 
     def test_a_loop_without_a_limit_that_keeps_numbers_is_refused(self):
+        """One with many active inputs, of which joined tangents would cost more than its adjoint."""
+
+        def mixed(x, *more):
+            while x > 0.5:
+                s = x
+                for y in more:
+                    s = math.sin(s * y) + y
+                x = x * 0.5 + 0.01 * s * s
+            return x
+
+        given = np.random.default_rng(0).uniform(0.0, 1.0, (13, 99))
+        with pytest.raises(CompileError, match="a thread cannot ask for memory"):
+            vmap(value_and_grad(mixed, tuple(range(13))), device="cuda").source(*given)
+
+    def test_a_loop_without_a_limit_carries_its_tangents(self, gpu):
         def decay(k, x):
             while x > 0.5:
                 x = x * math.exp(-k * x)
             return x
 
-        with pytest.raises(CompileError, match="a thread cannot ask for memory"):
-            vmap(value_and_grad(decay), device="cuda").source(np.linspace(0.1, 1.0, 99), np.linspace(1.0, 9.0, 99))
+        f, args = value_and_grad(decay, (0, 1)), (np.linspace(0.1, 1.0, 99), np.linspace(1.0, 9.0, 99))
+        found, want = vmap(f, device="cuda")(*args), vmap(f)(*args)
+        assert same(found[0], want[0]) and all(same(a, b) for a, b in zip(found[1], want[1]))
+        for k in (0, 50, 98):
+            assert f(args[0][k], args[1][k])[1] == pytest.approx([by[k] for by in want[1]], rel=1e-12)
 
     def test_lists_by_index(self, gpu):
         def picked(i, x, y):

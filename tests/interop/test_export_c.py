@@ -15,6 +15,7 @@ from micrograd.interop import c as exporter
 from micrograd.interop import c_writer
 from micrograd.ops import OPS
 from micrograd.tape import interpret, passes
+from micrograd.tape.passes import primal
 from micrograd.tape.tape import INPUT
 from micrograd.tape.text import parse
 
@@ -261,8 +262,9 @@ def test_loops_whose_length_is_not_known_and_large_arrays(tmp_path, compiler, f,
         assert slopes == pytest.approx(list(grad(f, (0, 1))(*point)), rel=1e-10, abs=1e-14)
 
 
-def test_no_memory_is_told_by_the_code_and_all_of_it_is_given_back(tmp_path):
+def test_no_memory_is_told_by_the_code_and_all_of_it_is_given_back(tmp_path, monkeypatch):
     """Each allocation fails in turn; whatever was taken before it is given back."""
+    monkeypatch.setattr(primal, "joined", lambda *args: None)  # with joined tangents, this loop takes no memory at all
     counting = """
     #include <stddef.h>
     void *counted_calloc(size_t, size_t); void counted_free(void *);

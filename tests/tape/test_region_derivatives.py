@@ -15,11 +15,17 @@ from micrograd.tape import passes
 from micrograd.tape.builder import Builder
 from micrograd.tape.check import check
 from micrograd.tape.interpret import run
-from micrograd.tape.passes import states
+from micrograd.tape.passes import primal, states
 from micrograd.tape.tape import INPUT, STACK, Loop, Tape
 from micrograd.tape.text import parse
 from random_programs import close, same
 from random_regions import region_tape
+
+
+@pytest.fixture
+def states_alone(monkeypatch):
+    """Loops have an adjoint that needs their states, also where joined tangents would be cheaper (test_joined.py)."""
+    monkeypatch.setattr(primal, "joined", lambda *args: None)
 
 
 def wrt(tape):
@@ -134,6 +140,7 @@ def test_every_order_of_a_loop_is_right_to_the_last_digits(order):
     assert found == pytest.approx(float(want), rel=1e-6)
 
 
+@pytest.mark.usefixtures("states_alone")
 def test_the_adjoint_of_a_loop_is_a_loop_of_the_same_size():
     short, long = (passes.prune(passes.adjoint(logistic(n), [0, 1])) for n in (10, 1_000_000))
     assert str(short).replace("loop 10 ", "loop 1000000 ") == str(long)
@@ -222,6 +229,7 @@ def test_what_is_the_same_in_all_iterations_is_computed_once_and_constants_go_in
     assert sorted(op.name for op in tape.ops[:5]) == ["const", "exp", "input", "input", "mul"]
 
 
+@pytest.mark.usefixtures("states_alone")
 def test_checkpoints_keep_the_square_root_of_the_states():
     tape = passes.checkpoint(logistic(1_000_003), 1000)
     swept = passes.prune(passes.adjoint(tape, [0, 1]))
@@ -291,6 +299,7 @@ return %5
 
 
 @pytest.mark.parametrize(("functions", "kept"), [(["sin"], 2), (["sin", "cos", "tan"], 0)])
+@pytest.mark.usefixtures("states_alone")
 def test_a_while_loop_keeps_results_of_functions_where_they_are_no_more_than_its_carried_values(functions, kept):
     tape = a_while(functions)
     loop = next(op for op in tape.ops if isinstance(op, Loop))

@@ -1,6 +1,6 @@
 """Passes: a function tape → tape each, one loop over the instructions, linear in their number.
 
-adjoint    append the reverse sweep: the outputs, then their gradients
+adjoint    append the reverse sweep: the outputs, then their gradients; loops of few active inputs carry tangents (joined.py)
 tangent    append the forward sweep: the outputs, then their directional derivatives
 columns    append a forward sweep for each input: the outputs, then their gradients
 expand     write composite ops, lists and primitives in the ops that machines have

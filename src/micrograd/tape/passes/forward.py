@@ -14,6 +14,8 @@ from micrograd.tape.builder import Builder, Ref
 from micrograd.tape.check import Shape, shapes
 from micrograd.tape.passes.arrays import filled
 from micrograd.tape.passes.derivatives import active_inputs, active_places, input_places, slopes_of
+from micrograd.tape.passes.joined import cost
+from micrograd.tape.passes.reverse import adjoint
 from micrograd.tape.tape import (
     BUMP,
     CONST,
@@ -50,7 +52,8 @@ def tangent(tape: Tape, wrt: Sequence[int], seeds: Sequence[int]) -> Tape:
 def columns(tape: Tape, wrt: Sequence[int]) -> Tape:
     """What `adjoint` gives (the outputs, then for each its gradient), by a forward sweep for each of the places wrt.
 
-    The cheaper way where there are more outputs than places: the slopes are written once, and serve all sweeps.
+    The cheaper way where there are more outputs than places: the slopes are written once, and serve all sweeps. A tape with
+    loops is left to the adjoint where that is cheaper, as it is where the tangents of a loop are joined.
     """
     builder = Builder(tape.inputs, tape.params)
     at = builder.copy(tape)
@@ -58,7 +61,11 @@ def columns(tape: Tape, wrt: Sequence[int]) -> Tape:
     found = [Push(builder, tape, {w: one}, None, at).moves for w in wrt]
     outputs = [at[o] for o in tape.outputs]
     outputs += [moves.get(o, builder.const(0.0)) for o in tape.outputs for moves in found]
-    return builder.finish(outputs, tape, at)
+    swept = builder.finish(outputs, tape, at)
+    if any(isinstance(op, Loop) for op in tape.ops):  # each sweep runs them again; joined tangents run in one loop
+        back = adjoint(tape, wrt)
+        return back if cost(back) < cost(swept) else swept
+    return swept
 
 
 class Push:

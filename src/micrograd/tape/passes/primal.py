@@ -10,6 +10,7 @@ from micrograd.tape.builder import Builder
 from micrograd.tape.check import Shape, shapes
 from micrograd.tape.passes.arrays import filled
 from micrograd.tape.passes.derivatives import active_places
+from micrograd.tape.passes.joined import Joined, joined
 from micrograd.tape.passes.states import with_states
 from micrograd.tape.tape import CONST, INPUT, PICK, SOURCES, Loop, Projection, Tape, result
 
@@ -37,6 +38,7 @@ class Forward:
         skipped: dict[int, Skipped] | None = None,
     ) -> None:
         self.skipped = skipped or {}
+        self.joined: dict[int, Joined] = {}  # place of a loop that carries its tangents -> it
         self.builder, self.tape = builder, tape
         self.regions = inputs is not None or tape.has_regions() or PICK in tape.ops  # whether reach matters
         self.active = active_places(tape, wrt)
@@ -58,12 +60,26 @@ class Forward:
                 if args[0] in self.skipped:
                     self.at.append(self.skipped[args[0]].results.get(op.number, UNKNOWN))
                     continue
+                if args[0] in self.joined:
+                    loop = tape.ops[args[0]]
+                    assert isinstance(loop, Loop)
+                    more = len(self.joined[args[0]].begin) if op.number >= loop.carried else 0
+                    self.at.append(self.result(args[0], op.number + more))
+                    continue
             if i in self.skipped or any(self.at[a] == UNKNOWN for a in args):
                 self.at.append(UNKNOWN)  # an array of which the reverse sweep needs no number
                 continue
-            if isinstance(op, Loop) and self.active[i]:
-                op = with_states(op, [self.shape[a] for a in args])
             row = tuple([self.at[a] for a in args])
+            if isinstance(op, Loop) and self.active[i]:
+                given = [self.shape[a] for a in args]
+                with_tangents = joined(op, given, [self.active[a] for a in args])
+                if with_tangents is None:
+                    op = with_states(op, given)
+                else:
+                    self.joined[i] = with_tangents
+                    begin = tuple([builder.const(x) for x in with_tangents.begin])
+                    row = (*row[: op.carried], *begin, *row[op.carried :])
+                    op = with_tangents.op
             self.at.append(builder.append(op, *row))
             builder.known.setdefault((op, row), self.at[-1])
 

@@ -242,6 +242,8 @@ class Sweep:
                 return
             if isinstance(op, Choose):
                 self._choose(op, args, outs)
+            elif i in self.forward.joined:
+                self._joined(i, args, outs)
             else:
                 reverse_loop.sweep(self, i, outs)
             return
@@ -318,6 +320,21 @@ class Sweep:
                 reach = either(self.builder, found[number][1], reach, shape)
             found[number] = g, reach
         return found
+
+    def _joined(self, i: int, args: tuple[int, ...], outs: dict[int, tuple[int, Reach]]) -> None:
+        """The adjoint of a loop that carries its tangents: they times the cotangents of its results."""
+        b, forward = self.builder, self.forward
+        for (n, k), slope in forward.joined[i].slopes.items():
+            if n not in outs:
+                continue
+            g, reach = outs[n]
+            here: Reach = reach
+            if slope.reach is not True:
+                flagged = forward.result(i, slope.reach)
+                here = flagged if reach is True else b.emit(PICK, (reach, flagged, b.const(0.0)))
+            by = b.const(slope.constant) if slope.constant is not None else forward.result(i, slope.result)
+            part = b.emit(MUL, (by, self._before(g, reach)))
+            self.give(args[k], part if here is True else self._picked(part, here), here)
 
     # ---- choose
 
