@@ -46,8 +46,14 @@ class TestRandom:
             mg.jit(f)(1.0)
 
     def test_a_generator_that_is_out_of_reach(self, mg):
-        hidden = ((random.Random(0),),)
+        generator = random.Random(0)
+        hidden = (generator.random() for _ in itertools.count())
         with pytest.raises(mg.TraceError, match=r"run again on the same numbers: `%[0-9]+ = const"):
+            mg.jit(lambda x: x * next(hidden))(1.0)
+
+    def test_a_generator_in_what_is_read(self, mg):
+        hidden = ((random.Random(0),),)
+        with pytest.raises(mg.TraceError, match="a random number was drawn inside a compiled function"):
             mg.jit(lambda x: x * hidden[0][0].random())(1.0)
 
     def test_another_thread_may_draw(self, mg):

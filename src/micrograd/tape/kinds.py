@@ -28,8 +28,9 @@ from micrograd.engine import Value, apply
 from micrograd.ops import OPS
 from micrograd.tree import has
 from micrograd.values.callsite import place, source_of, syntax_of
-from micrograd.watch import purity
 from micrograd.watch.code import names_in
+from micrograd.watch.foreign import is_foreign
+from micrograd.watch.reach import Reach
 
 PASSING_ON = {"abc", "_py_abc", "typing"}  # modules that ask on behalf of whoever called them
 HONEST = {"micrograd", "copy", "copyreg", "pickle", "fractions"}  # modules that are told the truth
@@ -225,9 +226,8 @@ def look_for_types(f: Any) -> None:
     if code is None or _looked_before(code):
         return
     key = id(code)
-    for g in [f, *purity.reached(f).values()]:
-        g = g.__func__ if isinstance(g, MethodType) else g
-        if not isinstance(g, FunctionType) or (g.__module__ or "").split(".")[0] in HONEST:
+    for g in [f, *Reach(f).things]:
+        if type(g) is not FunctionType or str(g.__module__).split(".")[0] in HONEST or is_foreign(g.__module__):
             continue
         words = set(names_in(g.__code__))
         for needed, of_interest, fact, reason, way_out in SUSPECTS:

@@ -12,7 +12,8 @@ from micrograd.tape.staging import hooks
 from micrograd.tape.tape import CONST, INPUT, PARAM, Tape
 from micrograd.tape.trace import KEEP_OUT, Trace, trace
 from micrograd.tree import Shape, name_of, written
-from micrograd.watch import purity as outside
+from micrograd.watch import purity
+from micrograd.watch.reach import Reach
 
 _twice = threading.local()  # .made: the tapes that the first of two runs derived; .at: how many this run has so far
 
@@ -54,8 +55,8 @@ def twice(run: Callable[[], Trace], f: Any, user: Any) -> Trace:
     outer, _twice.made = getattr(_twice, "made", None), []
     try:
         first = _trace_without_drawing(run, f, user)
-        before = outside.items(user)  # after the first run, which may have made what was not there yet
-        held = [(name, x, len(x)) for name, x in before.items() if isinstance(x, (list, dict, set))]
+        before = purity.items(user)  # after the first run, which may have made what was not there yet
+        held = [(name, x, len(x)) for (_, name), x in before.items() if isinstance(x, (list, dict, set))]
         second = _trace_without_drawing(run, f, user)
     finally:
         _twice.made = outer
@@ -73,9 +74,10 @@ def twice(run: Callable[[], Trace], f: Any, user: Any) -> Trace:
             "generator, a cache) would keep its first value.\n"
             "  Pass that in as an argument."
         )
-    after = outside.items(user)
-    for name, x in before.items():
-        if name in after and after[name] is not x:
+    after = purity.items(user)
+    for place, x in before.items():
+        if place in after and after[place] is not x:
+            name = place[1]
             raise unsteady(f"`{name}` is assigned inside a compiled function, {name_of(f)}\n{KEEP_OUT}")
     return first
 
@@ -90,11 +92,11 @@ def unsteady(message: str) -> TraceError:
 def _trace_without_drawing(run: Callable[[], Trace], f: Any, user: Any) -> Trace:
     """The trace of a run that left the generators of random numbers alone: the global ones, and those within its reach."""
     for _ in range(4):  # a number drawn by another thread in the meantime is no fault of this function
-        own = outside.reached(user).values()
-        state = outside.random_state(own)
+        own = Reach(user).things
+        state = purity.random_state(own)
         _twice.at = 0
         found = run()
-        if outside.random_state(own) == state:
+        if purity.random_state(own) == state:
             return found
     raise unsteady(
         f"a random number was drawn inside a compiled function, {name_of(f)}\n"

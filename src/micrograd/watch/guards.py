@@ -17,7 +17,8 @@ from typing import Any
 from micrograd.engine import NATIVE, Value
 from micrograd.tree import is_array
 from micrograd.watch.modules import CHANGES, Structured, asked
-from micrograd.watch.owners import BUFFERS, as_bytes
+from micrograd.watch.owners import as_bytes
+from micrograd.watch.reach import BUFFERS
 
 DATA = 256  # plain numbers in a list of a module, from which on owners.py looks at it, if the code can read it
 

@@ -17,27 +17,21 @@ from typing import Any
 from micrograd.engine import Value
 from micrograd.objects import CONSTANT, Held, attributes, contents, slots_of
 from micrograd.tree import has, is_array
-from micrograd.watch.code import BY_ANY_NAME, MATCH_ARGS, methods_of, words_in
-from micrograd.watch.foreign import FOREIGN, holds_nothing
+from micrograd.watch.code import BY_ANY_NAME, MATCH_ARGS, methods_of
+from micrograd.watch.foreign import holds_nothing
+from micrograd.watch.reach import BUFFERS, CONTAINERS, VIEWS, words_of
 
-CONTAINERS = (list, tuple, dict, set, frozenset, deque)
-VIEWS: tuple[Any, ...] = (MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))  # of dicts
 ITERATED = (set, deque)  # C compares what comes out of them
-BUFFERS = (bytearray, memoryview, array)
 SIMPLE = {float, int, bool, complex, str, bytes, type(None)}  # there is nothing inside of them
 # Lists of more plain numbers, and larger arrays, outside of the function are data, and not watched: comparing as many in each
 # call takes 20 us.
 DATA, BYTES = 100_000, 2**20
 
 
-def owners_of(f: Any, modules: list[Any]) -> list[Owner]:
-    """Return the objects whose methods a function is made of: its own, and those of the functions that it transforms.
-
-    The modules that it reads are among them where the user has written their class: guards.py sees their public attributes,
-    and not what is in objects and arrays there.
-    """
+def objects_of(f: Any) -> tuple[list[Any], list[FunctionType]]:
+    """Return the objects whose methods a function is made of, those that it has by partial, and its code."""
     found: list[Any] = []
-    code: list[Any] = []
+    code: list[FunctionType] = []
     waiting = [f]
     while waiting:
         x = waiting.pop()
@@ -53,9 +47,20 @@ def owners_of(f: Any, modules: list[Any]) -> list[Owner]:
             waiting.append(x.__wrapped__)
         elif callable(x) and isinstance(type(x).__call__, FunctionType):  # an instance that is called
             found.append(x)
+    return found, code
+
+
+def owners_of(f: Any, modules: list[Any]) -> list[Owner]:
+    """Return the objects whose methods a function is made of: its own, and those of the functions that it transforms.
+
+    The modules that it reads are among them where the user has written their class: guards.py sees their public attributes,
+    and not what is in objects and arrays there.
+    """
+    found, code = objects_of(f)
     found += {id(part): part for module in modules for _, part in module.modules()}.values()
-    code += [type(x).__call__ for x in found if callable(x) and isinstance(type(x).__call__, FunctionType)]
-    return [Owner(x, _names(code), data=False) for x in found if not isinstance(x, CONSTANT) and not holds_nothing(x)]
+    found = [x for x in found if not isinstance(x, CONSTANT) and not holds_nothing(x)]
+    names = words_of([*code, *(type(x).__call__ for x in found if callable(x))]) if found else set()
+    return [Owner(x, names, data=False) for x in found]
 
 
 class Owner:
@@ -84,7 +89,7 @@ class Owner:
             while before != self.names:  # methods call others, and objects have methods that read more
                 before = set(self.names)
                 methods = [m for cls in kinds if isinstance(cls, type) for m in methods_of(cls, self.names)]
-                self.names |= _names([*methods, *(f for f in kinds if isinstance(f, FunctionType))])
+                self.names |= words_of([*methods, *(f for f in kinds if isinstance(f, FunctionType))])
                 if MATCH_ARGS in self.names:
                     self.names.update(*(getattr(cls, MATCH_ARGS, ()) for cls in kinds))
             self.kinds |= kinds
@@ -184,27 +189,3 @@ def _are_numbers(items: list[Any]) -> bool:
 def _count(items: list[Any]) -> int:
     """How many numbers there are in a list of numbers, and in the lists in it."""
     return sum(_count(list(x)) if isinstance(x, (list, tuple)) else 1 for x in items)
-
-
-def _names(functions: list[Any]) -> set[str]:
-    """The names in the code of functions, of those that they call by name, and of the methods of classes that they name."""
-    names: set[str] = set()
-    waiting, seen = list(functions), set()
-    while waiting:
-        f = waiting.pop()
-        if id(f) in seen:
-            continue
-        seen.add(id(f))
-        if has(f, "__wrapped__"):
-            waiting.append(f.__wrapped__)
-        if isinstance(f, type) and str(f.__module__).split(".")[0] not in ("builtins", "typing", *FOREIGN):
-            waiting += [x for x in vars(f).values() if isinstance(x, FunctionType)]
-        if isinstance(f, MethodType):
-            f = f.__func__
-        if not isinstance(f, FunctionType) or str(f.__module__).split(".")[0] == "micrograd":
-            continue
-        new = words_in(f.__code__)
-        names |= new
-        waiting += [f.__globals__[name] for name in new if name in f.__globals__]
-        waiting += [cell.cell_contents for cell in f.__closure__ or () if has(cell, "cell_contents")]
-    return names

@@ -10,6 +10,8 @@ import contextlib
 import functools
 import operator
 import sys
+from array import array
+from collections import deque
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, MethodWrapperType, ModuleType
@@ -21,8 +23,10 @@ from micrograd.tree import has, is_array
 from micrograd.watch.code import BY_ANY_NAME, content, globals_in, loaded_in, methods_of, words_in
 from micrograd.watch.foreign import is_foreign, is_installed
 from micrograd.watch.modules import Structured
-from micrograd.watch.owners import BUFFERS, CONTAINERS, VIEWS
 
+CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+VIEWS: tuple[Any, ...] = (MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))  # of dicts
+BUFFERS = (bytearray, memoryview, array)
 LOOKED_AT = 1000  # items of a container that are looked at; all of them where there are modules among these
 REACHED = 5_000  # things that are looked at: some 20 ms
 SIMPLE = {str, bool, int, float, type(None), Value}
@@ -46,6 +50,7 @@ class Reach:
 
     def __init__(self, f: Any, calls: bool = False) -> None:
         self.calls = calls
+        self.things: list[Any] = []  # whatever was looked at
         self.names: dict[int, tuple[Any, dict[str, None]]] = {}  # by the id of a namespace or a class
         self.cells: list[tuple[Any, str]] = []  # of variables of functions around, with their names
         self.functions: list[Any] = []  # whose code is the user's
@@ -73,6 +78,7 @@ class Reach:
             if (id(x), bool(name)) not in seen:
                 seen[id(x), bool(name)] = x
                 self._look_at(x, name)
+        self.things = list(seen.values())
 
     def modules(self) -> list[Any]:
         """Return the modules of nn, without those that are inside of another one."""
@@ -285,3 +291,8 @@ def modules_of(f: Any) -> list[Any]:
 def modules_called(f: Any) -> list[Any]:
     """Return the modules that a function is or calls, as its model: not all that those read, nor what else is near."""
     return Reach(f, calls=True).modules()
+
+
+def words_of(functions: list[Any]) -> set[str]:
+    """Return the names in the code of functions, and of whatever they can reach."""
+    return Reach(functions).words
