@@ -71,6 +71,41 @@ def push(
     roots: list[Any], inputs: list[Value], trace: int, end: Op, direction: list[float] | None = None
 ) -> list[float] | None: ...
 
+# ---- derivatives at one point
+
+class Derivative:
+    """What a transform makes of a function; called like it."""
+
+    def _prepare(
+        self,
+        f: Callable[..., Any],
+        slow: Callable[..., Any],
+        how: str,
+        argnums: Any,
+        aux: bool,
+        hooks: tuple[Callable[..., Any], ...],
+        ends: Op,
+    ) -> None: ...
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+
+@final
+class EagerRun:
+    """A run of a function that C differentiates, for those who ask meanwhile."""
+
+    f: Callable[..., Any]
+    frame: Any
+    refused: list[Exception] | None
+    kinds: Any
+    serial: int
+    inputs: list[Value]
+    origins: list[Any]
+    def __call__(self, how: str, v: Any, other: Any, result: Any, /) -> Any: ...
+
+def next_trace() -> int: ...
+def running(serial: int, /) -> EagerRun | None: ...
+def set_staged(on: bool, /) -> None: ...
+def set_arrays(array: type, empty: Callable[..., Any], carrying: type) -> None: ...
+
 # ---- what this thread is doing
 
 class NoGrad:

@@ -77,8 +77,7 @@ def _sparse(f: Callable[..., Any], argnums: Any, has_aux: bool) -> SparseJacobia
 
 
 def _jacobian(f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: Any, forward: bool | None) -> Derived:
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        call = Call(f, args, kwargs, argnums, has_aux)
+    def finish(call: Call) -> Any:
         count, width = size(call.result_shape), sum(len(span) for span in call.wrt)
         flat = call.value_and_slopes(width < count if forward is None else forward)[count:]
         rows = [call.gradient(flat, i * width) for i in range(count)]
@@ -88,7 +87,7 @@ def _jacobian(f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: Any,
         )
         return call.with_aux(result)
 
-    return Derived(jacobian_of, name, f, argnums, has_aux)
+    return Derived(None, name, f, argnums, has_aux, finish=finish)
 
 
 def _laid_on_each_other(rows: list[Any], dimensions: tuple[int, ...]) -> Any:

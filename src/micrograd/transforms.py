@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, update_wrapper
-from typing import Any, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
-from micrograd import anomaly
+from micrograd import anomaly, observed
 from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.importable import by_name
@@ -25,7 +25,7 @@ from micrograd.tape import interpret as python
 from micrograd.tape import kinds, passes
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import INPUT
-from micrograd.tape.trace import Run, Trace, is_tracing, peek, run_on_numbers, trace
+from micrograd.tape.trace import Run, Trace, ended, failure, is_tracing, peek, run_on_numbers, told, trace
 from micrograd.tape.trace import run as run_once
 from micrograd.tape.twice import derived
 from micrograd.tree import (
@@ -43,6 +43,20 @@ from micrograd.tree import (
     written,
 )
 
+if TYPE_CHECKING or observed.NATIVE:
+    from micrograd._engine import Derivative
+else:
+
+    class Derivative:
+        """A callable that runs `run`; that of the C engine differentiates at one point by itself."""
+
+        def _prepare(self, f, slow, *how):
+            self._slow = slow
+
+        def __call__(self, /, *args, **kwargs):
+            return self._slow(*args, **kwargs)
+
+
 Argnums = int | tuple[int, ...]
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,8 +66,37 @@ class Call:
     """One call of a function to differentiate: its arguments as a flat list, and what is asked for."""
 
     def __init__(
-        self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums, has_aux: bool
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        argnums: Argnums,
+        has_aux: bool,
+        ran: Run | None = None,
     ) -> None:
+        run, origins = self._arrange(f, args, kwargs, argnums)
+        self.has_aux, self.asked = has_aux, (f, args, kwargs)
+        if ran is not None:  # the function has run already
+            self.values, self.at_once, self.ran, self.result_shape = False, True, ran, ran.shape
+            return
+        kinds.look_for_types(f)
+        self.values = has_values(self.leaves)
+        # At one point, with nobody outside who needs the derivative again, the graph of the run is all that is needed.
+        self.at_once = not (self.values or is_tracing() or hooks.trace or hooks.derivatives)
+        self.at_once = self.at_once and not (anomaly.looking and anomaly.here())
+        if self.at_once:
+            self.ran = run_once(run, self.shape, self.leaves, frozen=False, has_aux=has_aux, origins=origins)
+            self.result_shape = self.ran.shape
+        else:
+            self._trace = trace(run, self.shape, peek(self.leaves), frozen=False, has_aux=has_aux, origins=origins)
+            self.result_shape = self._trace.shape
+        if kinds.compares_types(f) and not self.values and not is_tracing():
+            self._compare(run, origins)
+
+    def _arrange(
+        self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums
+    ) -> tuple[Callable[..., Any], list[Any]]:
+        """Lay the wanted arguments flat; returns f as a function of these alone, and their numbers as they were given."""
         wanted = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
         for n in wanted:
             if not isinstance(n, int):
@@ -80,7 +123,6 @@ class Call:
         order = sorted(parts)
         self.shape: Shape = ("tuple", tuple([parts[i][1] for i in order]))
         self.in_order = self.positions == order
-        self.has_aux = has_aux
 
         def run(*inner: Any) -> Any:
             full = list(args)
@@ -89,20 +131,16 @@ class Call:
             return f(*full, **kwargs)
 
         run.__qualname__ = name_of(f)
-        self.asked = f, args, kwargs
-        kinds.look_for_types(f)
-        self.values = has_values(self.leaves)
-        # At one point, with nobody outside who needs the derivative again, the graph of the run is all that is needed.
-        self.at_once = not (self.values or is_tracing() or hooks.trace or hooks.derivatives)
-        self.at_once = self.at_once and not (anomaly.looking and anomaly.here())
-        if self.at_once:
-            self.ran: Run = run_once(run, self.shape, self.leaves, frozen=False, has_aux=has_aux, origins=origins)
-            self.result_shape = self.ran.shape
-        else:
-            self._trace = trace(run, self.shape, peek(self.leaves), frozen=False, has_aux=has_aux, origins=origins)
-            self.result_shape = self._trace.shape
-        if kinds.compares_types(f) and not self.values and not is_tracing():
-            self._compare(run, origins)
+        return run, origins
+
+    @classmethod
+    def failure(
+        cls, derived: Derived, args: tuple[Any, ...], kwargs: dict[str, Any], ran: Any, error: Exception | None
+    ) -> Exception | None:
+        """Return what to raise where C has run a function that fails; None for the exception that it has raised."""
+        call = cls.__new__(cls)
+        run, _ = call._arrange(ran.f, args, kwargs, derived.argnums)
+        return failure(run, ran, call.shape, error)
 
     def _compare(self, run: Callable[..., Any], origins: list[Any]) -> None:
         """Raise a TraceError where f gives something else for the numbers themselves: type(x) has told Values from them."""
@@ -184,7 +222,7 @@ class Call:
     def aux(self) -> Any:
         """The auxiliary output of f, with the numbers or the graph of this call in it."""
         if self.at_once:
-            return map_values(self.ran.aux, lambda v: v._data)
+            return _numbers_beside(self.ran.aux)
         found = self.trace
         if not self.connected:
             return map_values(found.aux, lambda v: v._data)
@@ -239,18 +277,29 @@ def _describe(shape: Shape) -> str:
     return type(shape[1]).__name__ if shape[0] == "fixed" else f"{shape[0]} of {size(shape)} numbers"
 
 
-class Derived:
+class Derived(Derivative):
     """What a transform makes of a function. It is called like the function, and pickled as the transform and the function."""
 
+    run: Callable[..., Any]
+
     def __init__(
-        self, run: Callable[..., Any], transform: Callable[..., Any], f: Callable[..., Any], *how: Any
-    ) -> None:
+        self, run: Callable[..., Any] | None, transform: Callable[..., Any], f: Callable[..., Any], *how: Any,
+        finish: Callable[[Call], Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Call `run`; or take the derivatives of a Call with what `finish` makes of it, in C where that can."""
         wants_function(f, "differentiate")
         update_wrapper(self, f, updated=())
-        self.run, self.made_of = run, (transform, f, how)
+        self.made_of = transform, f, how
+        self.argnums, has_aux = how if finish is not None else (0, False)
+        self._finish = finish
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self.run(*args, **kwargs)
+        def of_a_call(*args: Any, **kwargs: Any) -> Any:
+            assert finish is not None
+            return finish(Call(f, args, kwargs, self.argnums, has_aux))
+
+        self.run = of_a_call if run is None else run
+        name = "" if finish is None else transform.__name__
+        self._prepare(f, self.run, name, self.argnums, has_aux, HOOKS, observed.STOP)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else partial(self, instance)
@@ -265,6 +314,26 @@ class Derived:
     def __reduce__(self) -> Any:
         transform, f, how = self.made_of
         return by_name(self, f) or (transform, (f, *how))
+
+
+def _look(f: Callable[..., Any]) -> bool:
+    """Warn where f compares types; whether it does not, so that C may run it."""
+    kinds.look_for_types(f)
+    return not kinds.compares_types(f)
+
+
+def _go_on(derived: Derived, args: tuple[Any, ...], kwargs: dict[str, Any], ran: Any, result: Any) -> Any:
+    """Finish a call whose function C has run already."""
+    finish: Any = derived._finish
+    has_aux = derived.made_of[2][1]
+    return finish(Call(ran.f, args, kwargs, derived.argnums, has_aux, ended(ran, result, has_aux)))
+
+
+def _numbers_beside(aux: Any) -> Any:
+    return map_values(aux, lambda v: v._data)
+
+
+HOOKS = _look, told, Call.failure, _go_on, kinds.end, _numbers_beside  # what C asks of Python: native/eager.c
 
 
 def real_only(holomorphic: bool) -> None:
@@ -289,13 +358,18 @@ def value_and_grad(
     """
     real_only(holomorphic)
 
-    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        call = Call(f, args, kwargs, argnums, has_aux)
-        call.scalar("grad")
-        y, *flat = call.value_and_slopes()
-        return call.with_aux(y), call.gradient(flat)
+    return Derived(None, value_and_grad, f, argnums, has_aux, finish=_value_and_gradient)
 
-    return Derived(value_and_gradient, value_and_grad, f, argnums, has_aux)
+
+def _value_and_gradient(call: Call) -> tuple[Any, Any]:
+    call.scalar("grad")
+    y, *flat = call.value_and_slopes()
+    return call.with_aux(y), call.gradient(flat)
+
+
+def _gradient(call: Call) -> Any:
+    value, g = _value_and_gradient(call)
+    return (g, value[1]) if call.has_aux else g
 
 
 def grad(
@@ -309,13 +383,8 @@ def grad(
     >>> grad(lambda p: p["a"] * p["b"] ** 2)({"a": 2.0, "b": 3.0})
     {'a': 9.0, 'b': 12.0}
     """
-    both = value_and_grad(f, argnums, has_aux, holomorphic=holomorphic)
-
-    def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, g = both(*args, **kwargs)
-        return (g, value[1]) if has_aux else g
-
-    return Derived(gradient, grad, f, argnums, has_aux)
+    real_only(holomorphic)
+    return Derived(None, grad, f, argnums, has_aux, finish=_gradient)
 
 
 @overload

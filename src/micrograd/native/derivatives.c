@@ -4,7 +4,7 @@
    add: eager and compiled derivatives have the same bits. The place of a node stands in its grad, and `seen` has the pairs
    (node, bits of its grad) from which all is put back; no Python code runs in between. graph.py has the same in Python. */
 
-#include "engine.h"
+#include "eager.h"
 #include "ops.h"
 
 typedef struct {
@@ -134,51 +134,66 @@ static void push_along(Graph *g) {
     }
 }
 
-static void pull_all(Graph *g, PyObject *roots, double *to) {
-    for (Py_ssize_t r = 0; r < PyTuple_GET_SIZE(roots); r++, to += g->k) {
-        PyObject *root = PyTuple_GET_ITEM(roots, r);
-        if (is_value(root)) pull_from(g, place_of((Node *)root), to); /* those of a constant are 0.0 already */
-    }
+static void pull_all(Graph *g, PyObject *const *roots, Py_ssize_t m, double *to) {
+    for (Py_ssize_t r = 0; r < m; r++, to += g->k)
+        if (is_value(roots[r])) pull_from(g, place_of((Node *)roots[r]), to); /* those of a constant are 0.0 already */
 }
 
-static void push_all(Graph *g, PyObject *roots, const double *direction, double *to) {
+static void push_all(Graph *g, PyObject *const *roots, Py_ssize_t m, const double *direction, double *to) {
     Py_ssize_t columns = direction ? 1 : g->k;
     for (Py_ssize_t c = 0; c < columns; c++) {
         for (Py_ssize_t i = direction ? 0 : c; i < (direction ? g->k : c + 1); i++) add(g, i, direction ? direction[i] : 1.0);
         push_along(g);
-        for (Py_ssize_t r = 0; r < PyTuple_GET_SIZE(roots); r++) {
-            PyObject *root = PyTuple_GET_ITEM(roots, r);
-            if (is_value(root) && g->reached[place_of((Node *)root)]) to[r * columns + c] = g->carried[place_of((Node *)root)];
+        for (Py_ssize_t r = 0; r < m; r++) {
+            Node *root = (Node *)roots[r];
+            if (is_value(roots[r]) && g->reached[place_of(root)]) to[r * columns + c] = g->carried[place_of(root)];
         }
         memset(g->reached, 0, (size_t)(g->k + g->order.n));
     }
 }
 
-/* ---- the functions of the module */
+/* ---- a whole derivation */
 
-/* 0; -1 with an error set; 1 where the graph is left to the tape. No Python code runs between the first mark and put_back(). */
-static int derive(Graph *g, PyObject *roots, PyObject *in, const double *direction, int forward, double *to) {
+static List spare_seen, spare_stack, spare_order, spare_carried;
+
+/* No Python code runs between the first mark and put_back(), so the lists are free when this is entered. */
+int derive(PyObject *const *roots, Py_ssize_t m, Node *const *in, Py_ssize_t k, unsigned trace, PyObject *ends, const double *direction,
+           int forward, double *to) {
+    Graph g = {.trace = trace, .ends = ends, .k = k, .seen = list_take(&spare_seen), .stack = list_take(&spare_stack), .order = list_take(&spare_order)};
+    List carried = list_take(&spare_carried);
     int failed = 0;
     unmark_suspended();
-    for (Py_ssize_t i = 0; i < g->k && !failed; i++) {
-        Node *n = (Node *)PyTuple_GET_ITEM(in, i);
-        failed = remember(g, n);
-        if (!failed) set_place(n, i);
+    for (Py_ssize_t i = 0; i < k && !failed; i++) {
+        failed = remember(&g, in[i]);
+        if (!failed) set_place(in[i], i);
     }
-    for (Py_ssize_t r = 0; r < PyTuple_GET_SIZE(roots) && !failed; r++)
-        if (is_value(PyTuple_GET_ITEM(roots, r))) failed = place_behind(g, (Node *)PyTuple_GET_ITEM(roots, r));
+    for (Py_ssize_t r = 0; r < m && !failed; r++)
+        if (is_value(roots[r])) failed = place_behind(&g, (Node *)roots[r]);
     if (!failed) {
-        size_t places = (size_t)(g->k + g->order.n) + 1;
-        g->carried = PyMem_RawMalloc(places * sizeof(double));
-        g->reached = PyMem_RawCalloc(places, 1);
-        if (g->carried == NULL || g->reached == NULL) failed = -1;
-        else if (forward) push_all(g, roots, direction, to);
-        else pull_all(g, roots, to);
+        Py_ssize_t places = k + g.order.n + 1, words = places + places / (Py_ssize_t)sizeof(uintptr_t) + 1;
+        if ((Py_ssize_t)sizeof(uintptr_t) < (Py_ssize_t)sizeof(double)) words *= 2;
+        if (room(&carried, words) < 0) failed = -1;
+        else {
+            g.carried = (double *)carried.item;
+            g.reached = (uint8_t *)(g.carried + places);
+            memset(g.reached, 0, (size_t)places);
+            carried.used = words;
+            if (forward) push_all(&g, roots, m, direction, to);
+            else pull_all(&g, roots, m, to);
+        }
     }
-    put_back(g);
+    put_back(&g);
+    g.seen.used = g.seen.n;
+    g.stack.used = g.order.used = g.order.n;
+    list_return(&g.seen, &spare_seen);
+    list_return(&g.stack, &spare_stack);
+    list_return(&g.order, &spare_order);
+    list_return(&carried, &spare_carried);
     if (failed < 0 && !PyErr_Occurred()) PyErr_NoMemory();
     return failed;
 }
+
+/* ---- the functions of the module */
 
 static PyObject *list_of(const double *numbers, Py_ssize_t n) {
     PyObject *list = PyList_New(n);
@@ -196,12 +211,11 @@ static PyObject *derivatives(PyObject *args, int forward) {
     if (!PyArg_ParseTuple(args, forward ? "O!O!nO|O:push" : "O!O!nO:pull", &PyList_Type, &roots, &PyList_Type, &in, &trace, &ends, &direction))
         return NULL;
     if (trace <= 0 || trace >= ELSEWHERE) return PyErr_Format(PyExc_ValueError, "a trace is a number from 1 to %d", ELSEWHERE - 1);
-    Graph g = {.trace = (unsigned)trace, .ends = ends};
     double *numbers = NULL, *along = NULL;
     roots = PyList_AsTuple(roots);
     in = PyList_AsTuple(in);
     if (roots == NULL || in == NULL || !all_values(in)) goto done;
-    Py_ssize_t k = g.k = PyTuple_GET_SIZE(in), m = PyTuple_GET_SIZE(roots), n = direction == Py_None ? m * k : m;
+    Py_ssize_t k = PyTuple_GET_SIZE(in), m = PyTuple_GET_SIZE(roots), n = direction == Py_None ? m * k : m;
     for (Py_ssize_t i = 0; i < k; i++)
         if (!is_leaf((Node *)PyTuple_GET_ITEM(in, i))) {
             PyErr_SetString(PyExc_ValueError, "the inputs are leaves, and one of these Values is made from others");
@@ -225,15 +239,12 @@ static PyObject *derivatives(PyObject *args, int forward) {
             if (failed) goto done;
         }
     }
-    int how = derive(&g, roots, in, direction == Py_None ? NULL : along, forward, numbers);
+    int how = derive(&PyTuple_GET_ITEM(roots, 0), m, (Node *const *)&PyTuple_GET_ITEM(in, 0), k, (unsigned)trace, ends,
+                     direction == Py_None ? NULL : along, forward, numbers);
     if (how == 0) result = list_of(numbers, n);
     else if (how > 0) result = Py_NewRef(Py_None);
 done:
     if (result == NULL && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the direction has changed while it was read");
-    List *lists[] = {&g.seen, &g.stack, &g.order};
-    for (int i = 0; i < 3; i++) PyMem_RawFree(lists[i]->item);
-    PyMem_RawFree(g.carried);
-    PyMem_RawFree(g.reached);
     PyMem_RawFree(numbers);
     PyMem_RawFree(along);
     Py_XDECREF(roots);

@@ -10,7 +10,7 @@
    parameters.c lists of Values in one go
    layer.c      the neurons of a layer in one go
    attributes.c, value.c   the class Value
-   linearize.c  a graph as a tape
+   linearize.c, derivatives.c, shape.c, run.c, eager.c   a graph as a tape; grad and jacobian at one point (eager.h)
    layout.c, point.c, arrange.c, kernel.c   machine code at one point
    rows.c, batch.c, row_call.c   machine code over the rows of arrays
    leave.c      how machine code is left in the middle: Ctrl-C, no memory
@@ -308,6 +308,7 @@ typedef struct {
     PyObject *maker;
     int only_differences; /* the watcher is told only of what Values do in another way than plain numbers */
     int special; /* whether any of these is set */
+    int staged;  /* functions are interpreted here: tape/staging.py */
 } Mode;
 
 extern _Thread_local Mode thread_mode;
@@ -389,8 +390,7 @@ int standard_init(void);
 
 /* ---- linearize.c, layout.c */
 
-PyObject *module_linearize(PyObject *module, PyObject *arguments);
-PyObject *module_lay_flat(PyObject *module, PyObject *args);
+PyObject *module_linearize(PyObject *module, PyObject *arguments), *module_lay_flat(PyObject *module, PyObject *args);
 #define EXACT_INT (1LL << 53) /* up to here, a double holds every whole number */
 int whole_number(PyObject *x, double *to);
 

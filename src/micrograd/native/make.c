@@ -104,11 +104,17 @@ static PyObject *not_an_operand(PyObject *o, int op) { /* op is -1 for an operan
     return refuse(o);
 }
 
+/* Whether x ** y is finite, for small exponents without a look at it: squares are frequent. */
+static inline int has_power(double x, double y) {
+    return fabs(y) <= 4.0 && 1e-60 < fabs(x) && fabs(x) < 1e60 && (x > 0.0 || y == trunc(y));
+}
+
 /* Plain numbers may raise an exception where Values follow IEEE: a trace is told of it (tape/arithmetic.py). */
 static inline int may_raise(int op, PyObject *left, PyObject *right, double x, double y) {
     const char *how = op == OP_DIV ? "/" : op == OP_FLOORDIV ? "//" : op == OP_MOD ? "%" : op == OP_POW ? "**" : NULL;
-    if (how == NULL || !special_threads) return 0;
-    if (only_differences() && (op == OP_POW ? x != 0.0 && isfinite(value2(OP_POW, x, y)) : y != 0.0)) return 0;
+    const Mode *m = how == NULL ? NULL : special_mode();
+    if (m == NULL || m->watcher == NULL) return 0;
+    if (m->only_differences && (op == OP_POW ? x != 0.0 && (has_power(x, y) || isfinite(value2(OP_POW, x, y))) : y != 0.0)) return 0;
     return tell_difference(how, left, right) < 0;
 }
 

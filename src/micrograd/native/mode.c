@@ -1,6 +1,6 @@
 /* What the current thread is doing: no_grad, the nn module that runs, a trace, who watches (observed.py has the same in Python). */
 
-#include "engine.h"
+#include "eager.h"
 
 _Thread_local Mode thread_mode;
 int special_threads, tracing_threads;
@@ -10,6 +10,28 @@ static void mode_changed(void) {
     int special = m->recording_off || m->scope || m->trace || m->watcher || m->maker;
     special_threads += special - m->special;
     m->special = special;
+}
+
+/* What a function runs in that is differentiated at one point, in a thread that does nothing special: see eager.c. */
+void enter_trace(unsigned trace, PyObject *watcher) {
+    Mode *m = &thread_mode;
+    m->trace = (uint16_t)trace;
+    m->watcher = Py_NewRef(watcher);
+    m->only_differences = 1;
+    tracing_threads++;
+    mode_changed();
+}
+
+void leave_trace(void) { /* whatever the function has left behind, the thread does nothing special again */
+    Mode *m = &thread_mode;
+    PyObject *old[] = {m->watcher, m->maker};
+    tracing_threads -= m->trace != 0;
+    m->trace = 0;
+    m->watcher = m->maker = NULL;
+    m->recording_off = 0;
+    mode_changed();
+    Py_XDECREF(old[0]);
+    Py_XDECREF(old[1]);
 }
 
 static PyObject *ask_watcher(Mode *m, const char *how, PyObject *v, PyObject *other, PyObject *result) {

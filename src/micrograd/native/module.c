@@ -8,6 +8,7 @@
    for a free-threaded Python. */
 
 #include "code.h"
+#include "eager.h"
 #include "optim.h"
 
 /* One of gc.callbacks: a full collection has ended, after which memory that is not in use goes back to the system. */
@@ -79,7 +80,7 @@ static int module_exec(PyObject *module) {
         return -1;
     }
     if (first != NULL) return PyDict_Update(PyModule_GetDict(module), first);
-    if (measure_gc_head() < 0 || operand_init() < 0 || value_init_type(module) < 0 || make_init(module) < 0 || leave_init(module) < 0 || pointer_init(module) < 0 || xla_init(module) < 0 ||
+    if (measure_gc_head() < 0 || operand_init() < 0 || value_init_type(module) < 0 || make_init(module) < 0 || leave_init(module) < 0 || pointer_init(module) < 0 || xla_init(module) < 0 || eager_init(module) < 0 ||
         add_type(module, NULL, &captured_spec, &CapturedType) < 0 || add_type(module, NULL, &row_call_spec, &RowCallType) < 0 ||
         add_type(module, "Kernel", &kernel_spec, &kernel_type) < 0 || add_type(module, "NoGrad", &no_grad_spec, &no_grad_type) < 0 ||
         PyModule_AddFunctions(module, mode_methods) < 0 || PyModule_AddFunctions(module, derivative_methods) < 0 ||

@@ -12,7 +12,6 @@ from typing import Any
 
 from micrograd import engine, observed
 from micrograd.engine import Value
-from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
 from micrograd.stage import counters
 from micrograd.stage.aliases import Aliases, check_names, keep_apart
@@ -188,7 +187,7 @@ class Roll:
         """Interpret the body on placeholders; False where a variable takes a form that was not known."""
         m, frame, names = self.m, self.frame, self.frame.variables
         m.costs = dict(self.costs)  # a body is interpreted several times, and written once
-        serial = self.serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
+        serial = self.serial = tracing.next_trace()
         before = self.around = observed.set_trace(serial)
         kept = m.here, m.bystanders, m.lost, m.lost_at, frame.exits, frame.level, m.rolling
         loops = {key: names.get(key) for key in (".break", ".continue")}

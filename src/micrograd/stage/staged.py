@@ -20,7 +20,6 @@ from typing import Any
 
 from micrograd import observed
 from micrograd.engine import Value
-from micrograd.observed import ELSEWHERE
 from micrograd.stage import builtin, mixed, statements  # noqa: F401 (two are imported because they fill tables of language.py)
 from micrograd.stage.calls import call
 from micrograd.stage.errors import Bound, Copied, Lost, Unsupported
@@ -247,7 +246,7 @@ def run(
     bools: bool = True,
 ) -> Trace:
     """Interpret f on Values of these numbers, and write down what was computed."""
-    serial = next(tracing._serials) % (ELSEWHERE - 1) + 1
+    serial = tracing.next_trace()
     lost, m.lost, m.lost_at = (m.lost, m.lost_at), [], []
     here, hooked = m.here, (hooks.trace, hooks.require, hooks.structural, hooks.derivatives, hooks.lighten)
     m.differentiated += 1

@@ -93,14 +93,17 @@ def raises(x: Any) -> bool:
     return not issubclass(kind, Value) and kind.__module__ != "numpy"
 
 
-def caught(end: CodeType, how: str) -> bool:
-    """Whether the code that runs an operator or a function, or its callers up to the frame of `end`, may catch its error."""
+def caught(end: Any, how: str) -> bool:
+    """Whether the code that runs an operator or a function, or its callers up to `end`, may catch its error.
+
+    `end` is a frame, the code of one, or None for all callers.
+    """
     frame: Any = sys._getframe(1)
     while frame.f_globals.get("__name__") in BETWEEN:
         frame = frame.f_back
     if in_package(frame):  # a derivative, for example, which raises nothing for plain numbers either
         return False
-    while frame is not None and frame.f_code is not end:
+    while frame is not None and frame is not end and frame.f_code is not end:
         if any(
             first <= (frame.f_lineno or 0) <= last and _catch(types, frame, errors(how))
             for first, last, types in _blocks(frame.f_code)

@@ -79,17 +79,27 @@ def end(serial: int) -> None:
     _here.traces.pop(serial, None)
 
 
+def _of(serial: int) -> Kinds | None:
+    """What is known of the inputs of a trace that is under way in this thread, also of one that C has begun."""
+    found = _here.traces.get(serial)
+    if found is None and serial and observed.NATIVE:
+        run = running(serial)
+        if run is not None:
+            found = run.kinds = begin(serial, run.inputs, run.origins)
+    return found
+
+
 def kind(v: Value) -> Any:
     """The class that a Value stands for: its own, if it is none of a trace or was computed from one that is not."""
     waiting = [v]
     while waiting:
         x = waiting[-1]
-        trace = _here.traces.get(x._trace)
+        trace = _of(x._trace)
         if trace is None or id(x) in trace.known:
             waiting.pop()
             continue
         inputs = [a for a, p in _with_partials(x) if p is not None]
-        open_ones = [a for a in inputs if a._trace in _here.traces and id(a) not in _here.traces[a._trace].known]
+        open_ones = [a for a in inputs if (of := _of(a._trace)) is not None and id(a) not in of.known]
         if open_ones:
             waiting += open_ones
             continue
@@ -104,7 +114,7 @@ def _with_partials(v: Value) -> list[tuple[Value, Any]]:
 
 
 def _known(v: Value) -> Any:
-    trace = _here.traces.get(v._trace)
+    trace = _of(v._trace)
     found = type(v) if trace is None else trace.known[id(v)][1]
     if trace is not None and found is not type(v):
         trace.asked = True
@@ -147,7 +157,7 @@ def _told(v: Value, frame: Any) -> type:
 
 def is_instance(x: Any, classes: Any) -> bool:
     """isinstance(x, classes), as a traced function is told: for code that runs it on the function's behalf."""
-    if isinstance(x, Value) and x._trace in _here.traces and not isinstance(x, classes):
+    if isinstance(x, Value) and _of(x._trace) is not None and not isinstance(x, classes):
         return issubclass(class_told(x), classes)
     return isinstance(x, classes)
 
@@ -186,7 +196,7 @@ def float_of(v: Value) -> Any:
 
 def as_float(v: Value) -> Value:
     """The same number, of the class float where it stands for an int."""
-    trace = _here.traces.get(v._trace)
+    trace = _of(v._trace)
     asked = trace is not None and trace.asked
     found = kind(v)
     if trace is not None:
@@ -195,7 +205,7 @@ def as_float(v: Value) -> Value:
 
 
 if observed.NATIVE:
-    from micrograd._engine import set_float_of
+    from micrograd._engine import running, set_float_of
 
     set_float_of(float_of)
 

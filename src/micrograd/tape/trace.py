@@ -44,10 +44,16 @@ from micrograd.values.callsite import user_depth as user_depth
 
 if engine.NATIVE:
     from micrograd._engine import linearize, pull, push
+    from micrograd._engine import next_trace as next_trace
 else:
     linearize, pull, push = graph.linearize, graph.pull, graph.push
+    _serials = itertools.count()
 
-_serials = itertools.count(1)
+    def next_trace() -> int:
+        """Return a number for the nodes of a trace."""
+        return next(_serials) % (ELSEWHERE - 2) + 1  # a node has two bytes for it, and two numbers are taken
+
+
 ON_NUMBERS = ELSEWHERE - 1  # the trace in which functions run on plain numbers; native/standard.c knows it, too
 _begun = threading.local()  # .serials: the traces begun since the outermost one of this thread
 
@@ -118,7 +124,7 @@ def in_place_of(numbers: Sequence[float], end: CodeType) -> Iterator[list[Value]
 
     isinstance and float() answer for the numbers, and errors of arithmetic that the code catches are raised.
     """
-    serial = next(_serials) % (ELSEWHERE - 2) + 1
+    serial = next_trace()
     outer = observed.set_watch(None, None)
 
     def watcher(how: str, v: Value, other: Any, result: Any) -> Any:
@@ -175,6 +181,18 @@ class Run:
         self.guards: list[tuple[str, Any, Any, bool]] = []
         self.lines: list[str] = []  # where each of them is
 
+    def take(self, result: Any, has_aux: bool) -> None:
+        """Lay what the function has returned flat."""
+        self.aux, self.leaves, self.beside = None, [], []
+        if has_aux:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError(
+                    f"has_aux=True needs a function that returns (result, aux), not {type(result).__name__}"
+                )
+            result, self.aux = result
+        self.shape = flatten(result, self.leaves)
+        map_values(self.aux, self.beside.append)
+
     def numbers(self) -> list[float]:
         """The results."""
         return peek(self.leaves)
@@ -224,7 +242,7 @@ def run(
 ) -> Run:  # fmt: skip
     """Run f on Values of these numbers, as `trace` does."""
     _watch_numpy()
-    serial = next(_serials) % (ELSEWHERE - 2) + 1  # a node has two bytes for it
+    serial = next_trace()
     texts: list[str] = []  # what was made of Values in strings
     refused: list[TraceError] = []  # an `except` of the user's may have caught it
     outer_watch = observed.set_watch(None, None)
@@ -286,6 +304,8 @@ def run(
     begun: list[int] = _begun.__dict__.setdefault("serials", [])
     before, recording = observed.set_trace(serial), observed.set_recording(True)
     try:
+        if before and before not in begun:  # C has begun it
+            begun[:] = [before]
         begun[:] = [*begun, serial] if before else [serial]
         inside = len(begun)
         made = Run(f, serial, frozen, origins, outermost=not before and not has_aux)
@@ -314,19 +334,54 @@ def run(
         kinds.end(serial)
     if refused:
         raise (_own_exception(f, shape, values, origins) if outer is None and not allowed else None) or refused[0]
-    made.aux = None
-    if has_aux:
-        if not isinstance(result, tuple) or len(result) != 2:
-            raise TypeError(f"has_aux=True needs a function that returns (result, aux), not {type(result).__name__}")
-        result, made.aux = result
-    made.leaves, made.beside, made.inner = [], [], begun[inside:]
-    made.shape = flatten(result, made.leaves)
+    made.inner = begun[inside:]
+    made.take(result, has_aux)
     if frozen:
         _refuse_frozen(f, made.shape, texts)
         _refuse_changed(f, held)
-    if has_aux:
-        map_values(made.aux, made.beside.append)
     return made
+
+
+# ---- the same where C runs the function, at one point and with nobody watching: native/eager.c
+
+
+def told(run: Any, how: str, v: Any, other: Any, result: Any) -> None:
+    """Follow an exception that a plain number would raise, and refuse to give the number of a Value away."""
+    if how in arithmetic.RAISING or how in arithmetic.FUNCTIONS:
+        if arithmetic.caught(run.frame, how):
+            error = arithmetic.error(how, v, other)
+            if error is not None:
+                raise error
+    elif result is None and how in ("float()", ALL_DIGITS) and v._trace == run.serial:
+        if how == ALL_DIGITS:
+            refused = digits_taken(run.f)
+        elif v._rule is observed.STOP or formats_text(user_frame()):
+            return
+        else:
+            refused = number_taken(run.f)
+        run.refused = [*(run.refused or ()), refused]
+        raise refused
+
+
+def ended(run: Any, result: Any, has_aux: bool) -> Run:
+    """Return what a run by C has left, for what only Python can do with it."""
+    made = Run(run.f, run.serial, False, run.origins, outermost=True)
+    made.inputs = run.inputs
+    made.seen = kinds.Kinds(made.inputs, made.origins) if run.kinds is None else run.kinds
+    begun: list[int] = _begun.__dict__.get("serials", [])
+    made.inner = begun[begun.index(run.serial) + 1 :] if run.serial in begun else []
+    made.take(result, has_aux)
+    return made
+
+
+def failure(f: Any, run: Any, shape: Shape, error: Exception | None) -> Exception | None:
+    """Return the exception to raise after such a run of f; None for the one that f has raised."""
+    if run.refused:
+        return _own_exception(f, shape, peek(run.inputs), run.origins) or run.refused[0]  # type: ignore[no-any-return]
+    clearer = None if error is None else _clearer(f, error, False)
+    if clearer is not None:
+        clearer.__cause__ = error
+    return clearer
 
 
 # A result that is not a number is kept as it was in the traced run, so it must be of a type that holds no computed numbers.

@@ -257,8 +257,9 @@ def _package(frame: Any) -> str:
 # ---- from here on, NumPy asks
 
 if observed.NATIVE:
-    from micrograd._engine import extend_makers
+    from micrograd._engine import extend_makers, set_arrays
 
     extend_makers(vars(np), make)
+    set_arrays(np.ndarray, np.empty, ValueArray)
 
 __all__ = ["ValueArray", "carrying", "holds_values", "make"]
