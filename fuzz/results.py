@@ -170,7 +170,7 @@ def agrees(program: Program, points: list[list[float]], rng: random.Random, thor
     for xs in points:
         try:
             known.append((xs, eager(C, xs)))
-        except ERRORS:
+        except (*ERRORS, *REFUSED):
             continue
     if "grad(" not in program.text:
         for xs, want in known:
@@ -202,9 +202,17 @@ def _points_agree(
     program: Program, known: list[tuple[list[float], Any]], rng: random.Random, exact: bool, wait: bool = False
 ) -> None:
     """Calls of jit, with each of the points as the first one; two calls at each point, and some on Values in between."""
-    from fuzz.check import REFUSED, function
+    from fuzz.check import ERRORS, REFUSED, function
     from micrograd import jit
     from twins import C
+
+    catches = "except" in program.text  # an error of arithmetic, which floats have and Values do not
+
+    def plain(xs: list[float]) -> Any:
+        try:
+            return function(program)[0](*xs)
+        except ERRORS as error:
+            return error
 
     turns = range(len(known)) if wait else [rng.randrange(len(known))]
     for first in turns:
@@ -216,6 +224,8 @@ def _points_agree(
                 try:
                     got = h(*map(C.Value, xs)) if rng.random() < 0.1 else h(*xs)
                 except REFUSED:
+                    continue
+                if catches and (isinstance(told := plain(xs), Exception) or laid_out(got) == laid_out(told)):
                     continue
                 if exact:
                     _same(how, got, want)

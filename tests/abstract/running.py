@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from micrograd import abstract
-from micrograd.abstract.staged import Array, Constant, Leaf, Mapping_, Records, Sequence_
+from micrograd.abstract.staged import Array, Constant, Leaf, Mapping_, Mixed, Records, Sequence_
 from micrograd.ir import interpret, text
 from micrograd.ir.check import check
 
@@ -54,6 +54,8 @@ def rebuilt(result: Any, yields: list[Any]) -> Any:
     """Return what the function returns, from what its tape yields."""
     if isinstance(result, Leaf):
         return yields[result.number]
+    if isinstance(result, Mixed):
+        return int(yields[result.number]) if yields[result.is_int] else yields[result.number]
     if isinstance(result, Constant):
         return result.value
     if isinstance(result, Sequence_):

@@ -26,6 +26,7 @@ from micrograd.abstract.shapes import (
     lub,
     pointers,
     shape_of,
+    unmixed,
     with_numbers,
 )
 from micrograd.abstract.values import (
@@ -531,7 +532,7 @@ def _is_object(value: Value) -> bool:
 
 def fits(shape: Shape, into: Shape) -> bool:
     """Return whether values of a shape can be packed as another one."""
-    return equal(lub(into, shape), into)
+    return equal(unmixed(lub(into, shape)), into)
 
 
 def fits_items(shape: Shape, into: Shape) -> bool:

@@ -450,10 +450,16 @@ class _Roll:
             ended[label] = Way(flag, heap, exits.outside(results[label], label))
         if times is None:
             return m._finish(ended)
-        return self._after_counted(ended, carried, found, times, exits)
+        return self._after_counted(ended, carried, first, found, times, exits)
 
     def _after_counted(
-        self, ended: dict[Label, Way], carried: Carried, found: list[Place], times: Place, exits: Exits
+        self,
+        ended: dict[Label, Way],
+        carried: Carried,
+        first: list[Place],
+        found: list[Place],
+        times: Place,
+        exits: Exits,
     ) -> Result:
         """Return how a loop ends whose count may run out: the heap is that in front of an iteration `times`."""
         m, b = self.m, self.b
@@ -479,7 +485,14 @@ class _Roll:
             return m._finish(ended)
         assert self.head is not None
         heap = dict(self.before)
-        results = iter(found)
+
+        def result(number: int) -> Place:
+            """Return a carried place; a flag that is False after each iteration is what it was where there is none."""
+            if exits.following[number] is not m.false:
+                return found[number]
+            return b.emit("and", first[number], b.emit("ieq", times, b.const(0)))
+
+        results = map(result, range(len(exits.following)))
         for at, shape in carried.items():
             own = [next(results) for _ in kinds_of(shape)]
             heap[at] = m.unpack(shape, iter(own), times)

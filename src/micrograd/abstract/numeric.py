@@ -13,7 +13,7 @@ from micrograd.abstract.errors import Refused, Restart, Unrollable
 from micrograd.abstract.outcomes import Result
 from micrograd.abstract.shapes import Number, joined_kind, shape_of
 from micrograd.abstract.state import State
-from micrograd.abstract.values import Const, Mark, Num, Union, Value, is_number, kind_of
+from micrograd.abstract.values import LARGE, Const, Mark, Num, Union, Value, is_number, kind_of
 from micrograd.core.operations import OPERATIONS
 from micrograd.ir.forms import BOOL, F64, I64, TABLE, Place
 
@@ -71,7 +71,7 @@ class Numeric(State):
         if a.kind == F64:
             if op == "~":
                 return self.raised(TypeError("bad operand type for unary ~: 'float'"))
-            return a if op == "pos" else self.value(self.b.emit("neg", a.place))
+            return a if op == "pos" else self._int_or_float(self.b.emit("neg", a.place), self.is_int(a))
         place = self.place(a, I64)
         if op == "pos":
             return self.value(place)
@@ -105,8 +105,21 @@ class Numeric(State):
             if op not in ARITHMETIC:
                 return self.raised(TypeError(f"unsupported operand type(s) for {op}"))
             found = self.b.emit(ARITHMETIC[op], self.place(a, F64), self.place(b, F64))
-            return self.value(found if op in NEVER_RAISES else self.without_error(found))
+            found = found if op in NEVER_RAISES else self.without_error(found)
+            is_int = self.false if op == "/" else self.b.emit("and", self.is_int(a), self.is_int(b))
+            if is_int is not self.false and op == "**":
+                raise Refused("a power of numbers that are ints or floats")
+            return self._int_or_float(found, is_int)
         return self._of_ints(op, self.place(a, I64), self.place(b, I64))
+
+    def _int_or_float(self, x: Place, is_int: Place) -> Value:
+        """Return a number that is an int of Python where a bool is true: it has no -0.0 there, and all its digits."""
+        if self.b.decided(is_int) is False:
+            return self.value(x)
+        x = self.select(is_int, self.b.emit("add", x, self.b.const(0.0)), x)
+        small = self.b.emit("le", self.b.emit("abs", x), self.b.const(LARGE))
+        self.b.check(self.b.emit("or", small, self.b.emit("not", is_int)), "a large int")
+        return Num(x, is_int)
 
     def without_error(self, x: Place) -> Place:
         """Return a result; where Python may raise an error instead, and a handler may catch it, the call is left to Python."""

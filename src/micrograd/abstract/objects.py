@@ -20,7 +20,7 @@ from micrograd.abstract.operators import (
     plain_layout,
 )
 from micrograd.abstract.outcomes import Result
-from micrograd.abstract.shapes import Fixed, Layout, Pointer, get_named, kinds_of, lub, put_named, shape_of
+from micrograd.abstract.shapes import Fixed, Layout, Pointer, get_named, kinds_of, lub, put_named, shape_of, unmixed
 from micrograd.abstract.values import (
     NONE,
     UNDEF,
@@ -303,7 +303,7 @@ class Objects(Operators):
 
         cell = self.cell(obj)
         if not fits(shape_of(value), shape):
-            wider = lub(shape, shape_of(value))
+            wider = unmixed(lub(shape, shape_of(value)))
             if isinstance(wider, Fixed):
                 raise Unrollable("an attribute of an object of a list becomes another thing")
             at = obj.location

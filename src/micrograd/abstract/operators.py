@@ -55,6 +55,8 @@ class Operators(Iterators):
         if isinstance(value, Const):
             return type(value.value)
         if isinstance(value, Num):
+            if value.is_int is not None and self.b.decided(value.is_int) is None:
+                raise Refused("the type of a number that is an int or a float")
             return TYPES[value.kind]
         if isinstance(value, Tuple):
             return value.cls

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import enum
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from micrograd.abstract.builtin import Builtins
@@ -200,12 +202,24 @@ class Outside(Builtins):
                 heap[at] = cell
 
     def _imported(self, x: Any) -> Ref:
-        ref = self.place_outside(x)
-        self.show_everywhere(ref.location, Cell(("list", list), ()))  # it may contain itself
-        found = contents(x)  # read once: another thread may change it at any moment
-        self.guard("contents", x, "", found)
-        self.show_everywhere(ref.location, self._cell_of(x, found))
+        with self._whole():
+            ref = self.place_outside(x)
+            self.show_everywhere(ref.location, Cell(("list", list), ()))  # it may contain itself
+            found = contents(x)  # read once: another thread may change it at any moment
+            self.guard("contents", x, "", found)
+            self.show_everywhere(ref.location, self._cell_of(x, found))
         return ref
+
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Forget the objects from outside that are read in the block, if one of them cannot be read to its end."""
+        count = len(self.imported)
+        try:
+            yield
+        except BaseException:
+            for key in list(self.imported)[count:]:
+                del self.imported[key]
+            raise
 
     def _cell_of(self, x: Any, found: Any) -> Cell:
         """Return the cell of an object that had these contents."""
@@ -235,17 +249,18 @@ class Outside(Builtins):
             if at not in self.heap:
                 self.show_everywhere(at, self.first_cells[at])
             return at
-        ref = self.place_outside(function.__closure__)
-        self.frames[ref.location] = self.space(function.__globals__)
-        names = function.__code__.co_freevars
-        self.show_everywhere(ref.location, Cell(("frame", names, None), [NONE] * len(names)))
-        values = []
-        for name, cell in zip(names, function.__closure__):
-            try:
-                values.append(self.read_from_outside("cell", cell, name, cell.cell_contents))
-            except ValueError:
-                raise Refused(f"the variable {name} of a function around is unbound") from None
-        self.show_everywhere(ref.location, Cell(("frame", names, None), values))
+        with self._whole():
+            ref = self.place_outside(function.__closure__)
+            self.frames[ref.location] = self.space(function.__globals__)
+            names = function.__code__.co_freevars
+            self.show_everywhere(ref.location, Cell(("frame", names, None), [NONE] * len(names)))
+            values = []
+            for name, cell in zip(names, function.__closure__):
+                try:
+                    values.append(self.read_from_outside("cell", cell, name, cell.cell_contents))
+                except ValueError:
+                    raise Refused(f"the variable {name} of a function around is unbound") from None
+            self.show_everywhere(ref.location, Cell(("frame", names, None), values))
         return ref.location
 
     def module_frame(self, function: types.FunctionType) -> int | None:

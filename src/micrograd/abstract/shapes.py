@@ -60,7 +60,10 @@ class Fixed(NamedTuple):
 
 
 class Number(NamedTuple):
+    """A number. A mixed one is an f64 that may stand for an int of Python: a bool tells."""
+
     kind: str
+    mixed: bool = False
 
 
 class Pointer(NamedTuple):
@@ -124,7 +127,7 @@ def pointers(shape: Shape) -> Iterator[int]:
 def shape_of(value: Value) -> Shape:
     """Return the shape of a value."""
     if isinstance(value, Num):
-        return Number(value.kind)
+        return Number(value.kind, value.is_int is not None)
     if isinstance(value, Ref):
         return Pointer(value.location, value.index is not None)
     if isinstance(value, Tuple):
@@ -154,6 +157,19 @@ def is_numeric(shape: Shape) -> bool:
 
 def kind_of_shape(shape: Shape) -> str:
     return shape.kind if isinstance(shape, Number) else kind_of(shape.value)  # type: ignore[no-any-return]
+
+
+def _is_mixed(shape: Shape) -> bool:
+    return isinstance(shape, Number) and shape.mixed
+
+
+def unmixed(shape: Shape) -> Shape:
+    """Return the shape that values have in arrays, where an int that was joined with floats is a float."""
+    if isinstance(shape, Number):
+        return Number(shape.kind)
+    if isinstance(shape, Items | Parts | Layout):
+        return shape._replace(shapes=tuple(map(unmixed, shape.shapes)))
+    return Either(tuple(map(unmixed, shape.shapes))) if isinstance(shape, Either) else shape
 
 
 def is_fixed(shape: Shape, mark: Mark) -> bool:
@@ -253,7 +269,7 @@ def with_numbers(shape: Shape) -> Shape:
         return Number(kind_of(shape.value))
     if isinstance(shape, Items):
         return Items(shape.cls, tuple(map(with_numbers, shape.shapes)))
-    return shape
+    return unmixed(shape)
 
 
 def joined_items(a: Shape, b: Shape) -> Shape | None:
@@ -295,9 +311,10 @@ def lub(a: Shape, b: Shape) -> Shape:
     if is_fixed(a, LOST) or is_fixed(b, LOST):
         return Fixed(Const(LOST))
     if is_numeric(a):
-        kind = joined_kind(kind_of_shape(a), kind_of_shape(b))
+        kinds = kind_of_shape(a), kind_of_shape(b)
+        kind = joined_kind(*kinds)
         assert kind is not None
-        return Number(kind)
+        return Number(kind, (I64 in kinds and kind == F64) or _is_mixed(a) or _is_mixed(b))
     if _is_counting(a) or _is_counting(b):
         return Number("i64[]")
     if isinstance(a, Pointer):
@@ -333,6 +350,7 @@ def _lub_of_layouts(a: Layout, b: Layout) -> Layout:
 
 def columns_of(item: Shape, cls: type, length: Shape) -> Layout:
     """Return the layout of a list of columns."""
+    item = unmixed(item)
     return Layout(("columns", item, cls), (*(Number(array_of(kind)) for kind in kinds_of(item)), length))
 
 
@@ -495,6 +513,12 @@ class Shapes:
 
     # ---- taking apart
 
+    def is_int(self, value: Value) -> Place:
+        """Return whether a number is an int of Python."""
+        if isinstance(value, Num) and value.kind == F64:
+            return self.false if value.is_int is None else value.is_int
+        return self.b.const(not isinstance(value, Const) or type(value.value) is int)
+
     def pack(self, value: Value, shape: Shape) -> list[Place]:
         """Return the places of a value of some shape."""
         if isinstance(shape, Fixed | Invariant | Induction):
@@ -502,7 +526,8 @@ class Shapes:
         if isinstance(value, Union) and not isinstance(shape, Either):
             return self._pack_alternatives([(m, x) for m, x in value.alternatives], shape)
         if isinstance(shape, Number):
-            return [self.place(value, shape.kind)]
+            place = self.place(value, shape.kind)
+            return [place, self.is_int(value)] if shape.mixed else [place]
         if isinstance(shape, Pointer):
             if not shape.indexed:
                 return []
@@ -606,7 +631,9 @@ class Shapes:
             self.bounds.setdefault(found, self.bound(self.place(shape.first, I64)) + abs(shape.step) * 2.0**48)
             return self.value(found)
         if isinstance(shape, Number):
-            return self.value(next(places))
+            place = next(places)
+            is_int = next(places) if shape.mixed else self.false
+            return self.value(place) if self.b.decided(is_int) is False else Num(place, is_int)
         if isinstance(shape, Pointer):
             return Ref(shape.location, next(places) if shape.indexed else None)
         if isinstance(shape, Items):
@@ -653,7 +680,7 @@ def _function_of(key: tuple[Any, ...], inner: list[Value]) -> Value:
 def kinds_of(shape: Shape) -> list[str]:
     """Return the kinds of the places that values of a shape have."""
     if isinstance(shape, Number):
-        return [shape.kind]
+        return [shape.kind, BOOL] if shape.mixed else [shape.kind]
     if isinstance(shape, Pointer):
         return [I64] if shape.indexed else []
     if isinstance(shape, Items | Layout | Parts):

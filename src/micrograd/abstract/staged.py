@@ -44,6 +44,13 @@ class Leaf(NamedTuple):
     kind: str
 
 
+class Mixed(NamedTuple):
+    """A number of the result that is an int where another yield is 1.0, and a float where that is 0.0."""
+
+    number: int
+    is_int: int
+
+
 class Constant(NamedTuple):
     """A part of the result that is the same in all calls."""
 
@@ -395,13 +402,13 @@ class _Results:
         value = m.resolved(value)
         if isinstance(value, Union):
             shape = shape_of(value)
-            if isinstance(shape, Number):
-                return Leaf(self.add(m.pack(value, shape)[0]), shape.kind)
-            if isinstance(shape, Items):
+            if isinstance(shape, Number | Items):
                 inner = m.unpack(shape, iter(m.pack(value, shape)))
                 return self.described(inner)
             return self._main_alternative(value)
         if isinstance(value, Num):
+            if value.is_int is not None:
+                return Mixed(self.add(value.place), self.add(self.b.number(value.is_int)))
             return Leaf(self.add(value.place), value.kind)
         if isinstance(value, Const):
             return Constant(value.value)

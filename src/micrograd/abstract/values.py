@@ -1,7 +1,8 @@
 """What an abstract interpreter knows of Python's objects: values, the cells of the heap, and their shapes.
 
     value = Const object                     a Python object that is known now
-          | Num kind place                   a number at a place of the tape: f64, i64 or bool (in cells: arrays, too)
+          | Num kind place [is_int]          a number at a place of the tape: f64, i64 or bool (in cells: arrays, too);
+                                             an f64 may stand for an int of Python where a bool is true
           | Ref location [index]             an object on the heap; with an index, one row of a pool
           | Tuple cls value*                 a tuple, a named tuple, a range, a slice, or an exception with its arguments
           | Closure function frame ...       a function of the program, and the frame that it was made in
@@ -72,10 +73,10 @@ class Const(Value):
 
 
 class Num(Value):
-    __slots__ = ("kind", "place")
+    __slots__ = ("kind", "place", "is_int")
 
-    def __init__(self, place: Place) -> None:
-        self.kind, self.place = place.kind, place
+    def __init__(self, place: Place, is_int: Place | None = None) -> None:
+        self.kind, self.place, self.is_int = place.kind, place, is_int
 
     def __repr__(self) -> str:
         return f"Num({self.kind})"
@@ -186,7 +187,7 @@ def same(a: Value, b: Value) -> bool:
     if isinstance(a, Const):
         return same_object(a.value, b.value)  # type: ignore[attr-defined]
     if isinstance(a, Num):
-        return a.place is b.place  # type: ignore[attr-defined]
+        return a.place is b.place and a.is_int is b.is_int  # type: ignore[attr-defined]
     if isinstance(a, Ref):
         return a.location == b.location and a.index is b.index  # type: ignore[attr-defined]
     if isinstance(a, Tuple):
@@ -233,8 +234,8 @@ def mapped(value: Value, place: Callable[[Place], Place], ref: Callable[[Ref], R
     if isinstance(value, Const):
         return value
     if isinstance(value, Num):
-        new = place(value.place)
-        return value if new is value.place else Num(new)
+        new, is_int = place(value.place), None if value.is_int is None else place(value.is_int)
+        return value if new is value.place and is_int is value.is_int else Num(new, is_int)
     if isinstance(value, Ref):
         moved = value if ref is None else ref(value)
         if moved.index is None:

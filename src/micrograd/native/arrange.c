@@ -2,7 +2,8 @@
 
 #include "code.h"
 
-/* (None, make, as_bytes, parts): what is made from others, a named tuple from its items, an array from the bytes of its numbers. */
+/* (None, make, as_bytes, parts): what is made from others, a named tuple from its items, an array from the bytes of its numbers.
+   (None, None, False, (number, is_int)): a float, or an int where the second output is not 0. */
 static int is_made(PyObject *template) {
     return PyTuple_CheckExact(template) && PyTuple_GET_SIZE(template) == 4 && PyTuple_GET_ITEM(template, 0) == Py_None &&
            PyTuple_CheckExact(PyTuple_GET_ITEM(template, 3));
@@ -10,6 +11,10 @@ static int is_made(PyObject *template) {
 
 static PyObject *arrange_made(PyObject *made, const double *out) {
     PyObject *parts = PyTuple_GET_ITEM(made, 3), *args = NULL, *result = NULL;
+    if (PyTuple_GET_ITEM(made, 1) == Py_None) {
+        double x = out[PyLong_AsSsize_t(PyTuple_GET_ITEM(parts, 0))];
+        return out[PyLong_AsSsize_t(PyTuple_GET_ITEM(parts, 1))] != 0.0 ? PyLong_FromDouble(x) : PyFloat_FromDouble(x);
+    }
     if (PyTuple_GET_ITEM(made, 2) == Py_True) {
         Py_ssize_t n = PyTuple_GET_SIZE(parts);
         PyObject *bytes = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(double));
@@ -125,6 +130,9 @@ int template_fits(PyObject *template, Py_ssize_t n_out) { /* whether it asks for
     Py_ssize_t at = 0;
     if (is_made(template)) {
         part = PyTuple_GET_ITEM(template, 3);
+        int mixed = PyTuple_GET_ITEM(template, 1) == Py_None;
+        if (mixed && (PyTuple_GET_SIZE(part) != 2 || !PyLong_CheckExact(PyTuple_GET_ITEM(part, 0)) || !PyLong_CheckExact(PyTuple_GET_ITEM(part, 1))))
+            return PyErr_Format(PyExc_ValueError, "install(): %R is no template", template), 0;
         for (; PyTuple_GET_ITEM(template, 2) == Py_True && at < PyTuple_GET_SIZE(part); at++)
             if (!PyLong_CheckExact(PyTuple_GET_ITEM(part, at))) return PyErr_Format(PyExc_ValueError, "install(): %R is no template", template), 0;
         return template_fits(part, n_out);

@@ -7,6 +7,7 @@ told by `explain`.
 
 from __future__ import annotations
 
+import builtins
 import copy
 import threading
 import time
@@ -81,7 +82,11 @@ class Calls:
             return ELSEWHERE
         try:
             result = variant.run(args)
-        except (CheckFailed, _Unlike):  # an error that plain Python raises, or arguments that only look alike
+        except CheckFailed as check:
+            if _names_an_error(str(check)):
+                self.function(*variant.copied(args))  # it raises that error
+            return ELSEWHERE
+        except _Unlike:  # arguments that only look alike
             return ELSEWHERE
         variant.calls += 1
         if often is not None and variant.calls in OFTEN:
@@ -90,18 +95,21 @@ class Calls:
 
     def variant(self, args: tuple[Any, ...]) -> Variant | None:
         """Return the variant for these arguments, made now if there is none; None where they are not followed."""
-        for variant in self.variants:
-            if variant.holds(args):
-                return variant
+        variant = next((v for v in self.variants if v.holds(args)), None)
+        if variant is not None and variant.proved:
+            return variant
         key = tuple(map(_described, args))
         if key in self.refusals:
             return None
         with self.lock:
-            for variant in self.variants:
-                if variant.holds(args):
-                    return variant
+            variant = next((v for v in self.variants if v.holds(args)), None)
+            if variant is not None and variant.proved:
+                return variant
             try:
-                variant = Variant(self.function, self.asked, args)
+                if variant is None:
+                    variant = Variant(self.function, self.asked, args)
+                self.variants = [v for v in self.variants if v is not variant]
+                variant.prove(args)
                 if self.exact and variant.staged.derivatives:
                     raise Refused("exact=True gives derivatives the bits of eager code", "Leave exact=True out.")
             except Changed:  # by another thread, while the function was interpreted
@@ -116,6 +124,12 @@ class Calls:
                 return None
             self.variants = [variant, *(v for v in self.variants if v.may_hold())]
         return variant
+
+
+def _names_an_error(text: str) -> bool:
+    """Return whether a check stands for an exception of plain Python that is no error of arithmetic."""
+    error = getattr(builtins, text.split(":")[0], None)
+    return isinstance(error, type) and issubclass(error, Exception) and not issubclass(error, ArithmeticError)
 
 
 def _described(x: Any) -> Any:
@@ -183,6 +197,7 @@ class Variant:
     def __init__(self, function: FunctionType, asked: Asked, args: tuple[Any, ...]) -> None:
         self.function, self.asked, self.calls, self.count = function, asked, 0, len(args)
         self.staged = stage(function, args)
+        self.result = self.staged.result
         self.outside = Watched([g for g in self.staged.guards if g.how != "argument"])
         self.arguments = [(g.name, g.value) for g in self.staged.guards if g.how == "argument"]
         # A float that comes later where an int was must not become one, nor a bool.
@@ -190,14 +205,14 @@ class Variant:
         self.tape = self._differentiated(args)
         self.kernel = Kernel(self.tape)
         self.arrays = {p.path: p.kind for p in self.staged.params if p.what == "array"}
-        self._prove(args)
+        self.proved = False  # whether a call was compared; one that ends in a check has no result
 
     def _differentiated(self, args: tuple[Any, ...]) -> Tape:
         tape, result, params = self.staged.tape, self.staged.result, self.staged.params
         self.wrt: list[int] = []
         if not self.asked.argnums:
             return simplified(tape)
-        if not isinstance(result, staged.Leaf) or result.kind != F64:
+        if not isinstance(result, staged.Mixed) and (not isinstance(result, staged.Leaf) or result.kind != F64):
             raise Refused("a gradient of something that is not one number")
         for n in self.asked.argnums:
             if not -len(args) <= n < len(args):
@@ -208,37 +223,41 @@ class Variant:
             if any(how == "attribute" for k in own for how, _ in params[k].path):
                 raise Refused("a gradient by the attributes of an object")
             self.wrt += [k for k in own if k not in self.wrt]
+        self.result = staged.Leaf(result.number, F64)  # the value beside a derivative is a float
         return gradient(tape, self.wrt, (result.number,))
 
-    def _prove(self, args: tuple[Any, ...]) -> None:
+    def prove(self, args: tuple[Any, ...]) -> None:
         """Compare the kernel with plain Python and with eager gradients at these arguments, where that takes little time."""
         start = time.perf_counter()
         try:
             found = self.run(args, both=True)
         except CheckFailed:
-            return  # plain Python runs this call
+            return  # plain Python runs this call, and the next one is compared
+        self.proved = True
         took = time.perf_counter() - start
         value, gradient = found if self.asked.argnums else (found, None)
         inner = self.staged.derivatives
         if took * (SLOWER_EAGER if inner else SLOWER) <= AT_MOST:
             try:
-                plain = self.function(*self._copied(args))
+                plain = self.function(*self.copied(args))
             except (ArithmeticError, ValueError):  # log(0.0), 1.0 / 0.0: compiled functions follow IEEE 754
                 return
             except Exception as error:
                 raise Refused(f"plain Python raises {type(error).__name__}: {error}") from None
+            if self.asked.argnums and type(plain) is int:
+                plain = float(plain)
             if not (_near if inner else _equal)(value, plain):
                 raise _wrong("plain Python")
         if self.asked.argnums and took * SLOWER_EAGER * (SLOWER_EAGER if inner else 1) <= AT_MOST:
             argnums = self.asked.argnums[0] if self.asked.single else self.asked.argnums
             try:
-                eager = grad(self.function, argnums)(*self._copied(args))
+                eager = grad(self.function, argnums)(*self.copied(args))
             except Exception as error:
                 raise Refused(f"eager code raises {type(error).__name__}: {error}") from None
             if not _near(gradient, eager):
                 raise _wrong("eager code")
 
-    def _copied(self, args: tuple[Any, ...]) -> Any:
+    def copied(self, args: tuple[Any, ...]) -> Any:
         """Return the arguments for a run in Python, their arrays in the precision that the kernel has."""
         arrays = [(_at(args, path), kind) for path, kind in self.arrays.items()]
         known = {
@@ -300,10 +319,10 @@ class Variant:
 
         def shown(value: Callable[[Any], Any], gradient: Callable[[int], Any]) -> Any:
             if not self.asked.argnums:
-                return value(self.staged.result)
+                return value(self.result)
             parts = [gradient(n % len(args)) for n in self.asked.argnums]
             found = parts[0] if self.asked.single else tuple(parts)
-            return (value(self.staged.result), found) if self.asked.value else found
+            return (value(self.result), found) if self.asked.value else found
 
         return entry(self.kernel, self.staged, self.tape, self.wrt, shown, args)
 
@@ -327,7 +346,7 @@ class Variant:
 
     def arranged(self, found: Sequence[Any]) -> Any:
         """Return what the function returns, made of what the tape yields."""
-        return _arranged(self.staged.result, found)
+        return _arranged(self.result, found)
 
     def gradient(self, args: tuple[Any, ...], n: int, found: dict[int, Any]) -> Any:
         """Return the gradient by an argument, with its structure."""
@@ -452,6 +471,8 @@ def _nested(flat: Any, shape: tuple[int, ...], classes: tuple[type, ...]) -> Any
 def _arranged(part: Any, found: Sequence[Any]) -> Any:
     if isinstance(part, staged.Leaf):
         return found[part.number]
+    if isinstance(part, staged.Mixed):
+        return int(found[part.number]) if found[part.is_int] else found[part.number]
     if isinstance(part, staged.Constant):
         return part.value
     if isinstance(part, staged.Sequence_):

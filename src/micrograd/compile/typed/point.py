@@ -159,6 +159,8 @@ def _arranged(part: Any, places: list[_Numbers]) -> Any:
         if part.kind != F64:
             raise _Unfit
         return places[part.number].at
+    if isinstance(part, staged.Mixed):
+        return None, None, False, (places[part.number].at, places[part.is_int].at)
     if isinstance(part, staged.Constant):
         return Fixed(part.value)
     if isinstance(part, staged.Sequence_):

@@ -112,7 +112,9 @@ def _places(template: Any) -> Iterator[int]:
         for part in template.values():
             yield from _places(part)
     elif isinstance(template, tuple) and len(template) == 4 and template[0] is None:
-        yield from _places(template[3])
+        yield from _places(
+            template[3][:1] if template[1] is None else template[3]
+        )  # an int or a float: in a column, a float
     elif isinstance(template, list | tuple):
         for part in template:
             yield from _places(part)
@@ -128,6 +130,8 @@ def _shown(template: Any) -> Any:
         return {key: _shown(part) for key, part in template.items()}
     if isinstance(template, tuple) and len(template) == 4 and template[0] is None:
         _, make, as_bytes, parts = template
+        if make is None:
+            return 0.0
         return make(bytes(8 * len(parts))) if as_bytes else make(*map(_shown, parts))
     return type(template)(map(_shown, template))
 
