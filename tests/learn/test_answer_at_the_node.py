@@ -36,7 +36,7 @@ def node(name: str) -> str:
     return f".node:has(> .mg-name:text-is('{name}'))"
 
 
-@pytest.mark.parametrize(("step", "name"), [("attention/10", "out"), ("network/1", "y"), ("neuron/1", "w2")])
+@pytest.mark.parametrize(("step", "name"), [("attention/10", "out"), ("network/1", "o"), ("neuron/1", "w2")])
 def test_the_field_stands_at_its_node_and_covers_no_card_much(
     visit: Visit, course_file: Path, step: str, name: str
 ) -> None:
@@ -52,12 +52,12 @@ def test_the_field_stands_at_its_node_and_covers_no_card_much(
 def test_a_right_answer_stays_on_its_node_and_a_wrong_one_bounces_off(visit: Visit, course_file: Path) -> None:
     page = open_at(visit, course_file, "network/1")
     type_answer(page, 5.0)
-    assert page.locator(f"{node('y')}.bounce").count() == 1 and page.locator(".node.settled").count() == 0
+    assert page.locator(f"{node('o')}.bounce").count() == 1 and page.locator(".node.settled").count() == 0
     assert page.locator(".stage .ask .verdict.bad").count() == 1 and page.locator(".task .verdict.bad").count() == 0
     type_answer(page, 4.0)
-    assert page.locator(f"{node('y')}.settled .mg-grad").text_content() == "4"
-    assert page.locator(f"{node('w1')}.asked").count() == 1  # the next question, at its node
-    assert "gradient 4" in page.locator(node("y")).get_attribute("aria-label")
+    assert page.locator(f"{node('o')}.settled .mg-grad").text_content() == "4"
+    assert page.locator(f"{node('v1')}.asked").count() == 1  # the next question, at its node
+    assert "gradient 4" in page.locator(node("o")).get_attribute("aria-label")
 
 
 def test_after_the_last_answer_there_is_one_next_action(visit: Visit, course_file: Path) -> None:
@@ -87,13 +87,13 @@ def test_a_question_and_an_open_panel_share_a_narrow_window(visit: Visit, lesson
 
 def test_an_order_is_given_by_tapping_nodes_and_by_enter(visit: Visit, course_file: Path) -> None:
     page = open_at(visit, course_file, "order/4")
-    page.locator(f"{node('d')} .box").click()
-    page.locator(node("c")).focus()
+    page.locator(f"{node('L')} .box").click()
+    page.locator(node("z")).focus()
     page.keyboard.press("Enter")
-    page.locator(f"{node('b')} .box").click()
+    page.locator(f"{node('p')} .box").click()
     badges = ".badge[visibility='visible'] text"
-    assert [page.locator(f"{node(name)} {badges}").text_content() for name in "dcb"] == ["1.", "2.", "3."]
-    assert "1." in page.locator(node("d")).get_attribute("aria-label")
+    assert [page.locator(f"{node(name)} {badges}").text_content() for name in "Lzp"] == ["1.", "2.", "3."]
+    assert "1." in page.locator(node("L")).get_attribute("aria-label")
     page.click("[data-do='run']")
     assert page.locator(".task.done").count() == 1
 
@@ -136,4 +136,4 @@ def test_the_point_of_a_curve_can_be_dragged(visit: Visit, course_file: Path) ->
     page.mouse.up()
     moved = place(page, ".slopes .grip")
     assert moved["x"] == pytest.approx(dot["x"] - 60, abs=3)
-    assert float(page.locator(".leaf[data-leaf='x'] input[type='range']").input_value()) < 3
+    assert float(page.locator(".leaf[data-leaf='e'] input[type='range']").input_value()) < 3

@@ -21,11 +21,11 @@ from micrograd.learn.frames import frames
 Visit = Callable[..., Any]
 CHAPTERS = {lesson.key: lesson for lesson in chapters()}
 GOALS = {  # numbers for the sliders that reach each goal
-    "y.data = 16 within 0.01": {"x": "5"},
-    "x.grad = 0 within 0.15": {"x": "0"},
-    "y.data < -3.99": {"x": "2"},
-    "x.grad > 0.9": {"x": "0.1"},
-    "o.data >= 2": {"b": "9"},
+    "z.data = 16 within 0.01": {"x": "5"},
+    "e.grad = 0 within 0.15": {"e": "0"},
+    "L.data < -3.99": {"w": "2"},
+    "z.grad > 0.9": {"z": "0.1"},
+    "h.data >= 2": {"b": "9"},
     "L.data < 0.05": {"w": "3"},
     "L.data < 0.1": {"w": "2", "b": "1"},
 }
@@ -200,7 +200,7 @@ def test_a_wrong_answer_meets_its_misconception_and_comes_back(visit: Visit, cou
     assert page.locator("[data-do='next-step']").is_disabled()
     type_answer(page, 6.0)
     kept = json.loads(page.evaluate("localStorage.getItem('micrograd.course.micrograd-course')"))
-    assert kept["reviews"] == [{"id": "used-twice/one-node-two-arrows/a.grad", "due": 4, "box": 0}]
+    assert kept["reviews"] == [{"id": "used-twice/one-node-two-arrows/e.grad", "due": 4, "box": 0}]
     assert "come back: 1" in page.inner_text(".contents")
     for k, (step, scene) in enumerate(screens(CHAPTERS["used-twice"])[:3]):
         if k:
@@ -210,7 +210,7 @@ def test_a_wrong_answer_meets_its_misconception_and_comes_back(visit: Visit, cou
         page.click("[data-do='next-step']")
     assert page.inner_text(".text h2") == "Once more"  # on the same graph, with another number
     assert page.locator("[data-do='next-step']").count() == 0
-    x = leaves(page)["a"]
+    x = leaves(page)["e"]
     assert x != 3.0
     type_answer(page, 2 * x)
     page.click("[data-do='after-review']")
@@ -223,7 +223,7 @@ def test_a_wrong_answer_meets_its_misconception_and_comes_back(visit: Visit, cou
     ("place", "said", "key", "words"),
     [
         ("used-twice/4", 100.0, "", "Multiply along a path"),
-        ("used-twice/4", 1.0, "upstream", "how fast c moves"),
+        ("used-twice/4", 1.0, "upstream", "how fast q moves"),
         ("order/1", 7.0, "listed", "straight from"),
         ("sums-and-products/4", 2.0, "listed", "swaps"),
         ("chain-rule/3", 6.0, "own", "A product swaps"),
@@ -285,9 +285,9 @@ def test_after_two_wrong_tries_the_answer_is_offered(visit: Visit, course_file: 
     assert page.locator("[data-do='next-step']").is_enabled()
     page.goto(f"{course_file.as_uri()}#slope/5")
     for way in ("up", "still"):
-        page.click(f".stage [data-pick='y {way}']")
+        page.click(f".stage [data-pick='L {way}']")
     page.click(".stage [data-do='give']")
-    assert "y shrinks" in page.inner_text(".task.done .verdict")
+    assert "L shrinks" in page.inner_text(".task.done .verdict")
     page.goto(f"{course_file.as_uri()}#loss-and-descent/2")
     for text in ("Find the best", "Go in the wrong"):
         page.locator(".task .choice", has_text=text).locator("input").check()
@@ -297,13 +297,13 @@ def test_after_two_wrong_tries_the_answer_is_offered(visit: Visit, course_file: 
 
 def test_nothing_shows_the_answer_before_it_is_given(visit: Visit, course_file: Path) -> None:
     page = open_at(visit, course_file, "nudge/2")
-    assert "?" in page.inner_text(".leaf[data-leaf='a'] output")
+    assert "?" in page.inner_text(".leaf[data-leaf='w'] output")
     assert page.locator(".leaf [data-do='nudge']").first.is_disabled()
     step = page.inner_text(".stage .count")
     page.click(".stage [data-do='to_end']")
     assert page.inner_text(".stage .count") == step
     page = open_at(visit, course_file, "sums-and-products/1")
-    label = page.locator(".stage .node", has_text="a").first.get_attribute("aria-label")
+    label = page.locator(".stage .node", has_text="p").first.get_attribute("aria-label")
     assert "gradient not known yet" in label
 
 

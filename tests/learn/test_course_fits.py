@@ -21,7 +21,7 @@ LEAST = 11.99  # px; 12, but for rounding
 
 LOOK = """async (place) => {
   location.hash = place;
-  for (let k = 0; k < 3; k++) await new Promise((next) => requestAnimationFrame(next));
+  for (let k = 0; k < 8; k++) await new Promise((next) => requestAnimationFrame(next));
   const stage = document.querySelector(".side-stage:not([hidden]) > .stage");
   if (!stage) return null;
   const seen = [...stage.querySelectorAll(".mg-scroll")].map((view) => {

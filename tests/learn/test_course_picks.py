@@ -28,15 +28,15 @@ def test_the_course_asks_in_the_picture() -> None:
 def test_a_wrong_choice_is_answered_at_its_node_and_nowhere_else(visit: Visit, course_file: Path) -> None:
     page = open_at(visit, course_file, "nudge/4")
     assert page.locator(".task :is(input, .choice)").count() == 0
-    page.click("[data-pick='c down']")
+    page.click("[data-pick='b down']")
     assert "weakest of the three" in page.inner_text(".pick-reply .verdict.bad")
     assert page.locator(".task .verdict").count() == 0
-    assert page.locator(".node.bounce > .mg-name").all_text_contents() == ["c"]
+    assert page.locator(".node.bounce > .mg-name").all_text_contents() == ["b"]
     reply, card = page.locator(".pick-reply").bounding_box(), page.locator(".node.bounce .box").bounding_box()
     wide = max(reply["x"], card["x"]) - min(reply["x"] + reply["width"], card["x"] + card["width"])
     tall = max(reply["y"], card["y"]) - min(reply["y"] + reply["height"], card["y"] + card["height"])
     assert max(wide, tall) < 20  # it stands beside the node
-    page.click("[data-pick='a up']")
+    page.click("[data-pick='w up']")
     assert page.locator(".task.done .verdict.good").count() == 1 and page.locator(".pick:visible").count() == 0
     assert page.locator("[data-do='next-step']:focus").count() == 1  # one next action
 
@@ -46,11 +46,11 @@ def test_a_choice_in_the_picture_by_keys_alone(visit: Visit, course_file: Path) 
     page.locator(".task [data-do='in-picture']").focus()
     page.keyboard.press("Enter")
     first = page.evaluate("document.activeElement.dataset.pick")
-    assert first in {"b", "c", "d"}
+    assert first in {"p", "z", "L"}
     names = page.eval_on_selector_all(".pick", "els => els.map((e) => e.getAttribute('aria-label'))")
-    for _ in range(names.index("b") - names.index(first)):
+    for _ in range(names.index("p") - names.index(first)):
         page.keyboard.press("Tab")
-    for _ in range(names.index(first) - names.index("b")):
+    for _ in range(names.index(first) - names.index("p")):
         page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
     assert page.locator(".task.done").count() == 1
@@ -60,14 +60,14 @@ def test_a_choice_in_the_picture_by_keys_alone(visit: Visit, course_file: Path) 
 def test_an_order_has_no_second_list_and_a_second_tap_takes_a_node_out(visit: Visit, course_file: Path) -> None:
     page = open_at(visit, course_file, "order/4")
     assert page.locator(".task .chip").count() == 0 and "Tap the nodes" in page.inner_text(".task .chosen")
-    for name in "dbb":
+    for name in ("L", "p", "p"):
         tap(page, name)
-    assert page.inner_text(".task .chosen") == "1. d"
-    tap(page, "b")
+    assert page.inner_text(".task .chosen") == "1. L"
+    tap(page, "p")
     page.click("[data-do='run']")
     assert page.locator(".task .verdict.bad").count() == 1
-    tap(page, "b")
-    for name in "cb":
+    tap(page, "p")
+    for name in "zp":
         tap(page, name)
     page.click("[data-do='run']")
     assert page.locator(".task.done").count() == 1
@@ -75,11 +75,11 @@ def test_an_order_has_no_second_list_and_a_second_tap_takes_a_node_out(visit: Vi
 
 def test_on_a_phone_the_question_stands_once_at_the_picture(visit: Visit, course_file: Path) -> None:
     page = open_at(visit, course_file, "slope/5", width=390, height=844)
-    shown = [one for one in page.locator(".asks", has_text="What does y do?").all() if one.is_visible()]
+    shown = [one for one in page.locator(".asks", has_text="What does L do?").all() if one.is_visible()]
     assert len(shown) == 1 and page.locator(".pick-reply.open .asks").is_visible()
-    page.click("[data-pick='y still']")
+    page.click("[data-pick='L still']")
     assert "how it moves" in page.inner_text(".pick-reply .verdict.bad")
-    page.click("[data-pick='y down']")
+    page.click("[data-pick='L down']")
     assert page.locator(".task.done").is_visible() and not page.locator(".pick-reply").is_visible()
 
 

@@ -165,7 +165,7 @@ def test_damaged_progress_is_set_aside_and_told(visit: Visit, course_file: Path)
     assert page.evaluate(f"localStorage.getItem('{KEPT}.unread')").startswith('{"version": 2')
     page.fill(".stage .ask input", "7")
     page.keyboard.press("Enter")
-    assert list(kept(page)["solved"]) == ["slope/a-machine-with-one-knob/y.data"]
+    assert list(kept(page)["solved"]) == ["slope/a-machine-with-one-knob/z.data"]
     page.reload()
     assert page.inner_text("header [role='status']") == ""
 
@@ -177,7 +177,7 @@ def test_two_tabs_lose_nothing_of_each_other(visit: Visit, course_file: Path) ->
     for tab, said in ((page, "7"), (other, "6")):
         tab.fill(".stage .ask input", said)
         tab.keyboard.press("Enter")
-    both = ["slope/a-machine-with-one-knob/y.data", "used-twice/one-node-two-arrows/a.grad"]
+    both = ["slope/a-machine-with-one-knob/z.data", "used-twice/one-node-two-arrows/e.grad"]
     solved = f"Object.keys(JSON.parse(localStorage.getItem('{KEPT}')).solved)"
     page.wait_for_function(f"{solved}.length == 2")  # what another tab has written comes a moment later
     assert sorted(page.evaluate(solved)) == both

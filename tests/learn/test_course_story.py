@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +14,85 @@ from test_course_browser import CHAPTERS, course_file, drill, leaves, open_at, s
 
 from micrograd.learn.course.check import check
 from micrograd.learn.course.drill import SKILLS, shapes
-from micrograd.learn.course.lessons import parse
-from micrograd.learn.course.page import data
+from micrograd.learn.course.lessons import Prose, parse
+from micrograd.learn.course.page import data, known_as, story
+from micrograd.learn.course.scenes import scenes
 
 __all__ = ["course_file"]  # a fixture of the other file
 Visit = Callable[..., Any]
 KEY = "micrograd.course.micrograd-course"
 
 
-def test_every_chapter_says_what_one_can_do_now_and_its_graph_grows() -> None:
+def test_every_chapter_says_what_one_can_do_now() -> None:
     course = data(list(CHAPTERS.values()), "c", "t")
-    drawn = {graph["key"]: graph["timeline"]["nodes"] for graph in course["graphs"]}
-    sizes = []
     for lesson, row in zip(CHAPTERS.values(), course["chapters"]):
-        assert len(lesson.can) >= 2 and row["fresh"], lesson.key
-        sizes.append(len(drawn[row["grown"]]))
-    assert sizes[:5] == sorted(sizes[:5]) and sizes[9] == max(sizes[:10])
+        assert len(lesson.can) >= 2 and row["fresh"] and row["grown"], lesson.key
     assert [row["plain"] for row in course["chapters"]] == [True] + [False] * 11
+
+
+# ---- one graph grows
+
+REPLACED = {"softmax": set("epstwxbz"), "attention": set("qvylL")}  # what these two, which look at the end, leave out
+LONE = {"h1", "h2", "o"}  # what the last chapter looks at from near
+
+
+def test_one_graph_grows_through_the_chapters() -> None:
+    lessons = list(CHAPTERS.values())
+    for before, lesson in pairwise(lessons):
+        old, new = ({node.name: node for node in story(one) if not node.constant} for one in (before, lesson))
+        now = {known_as(name, list(old)): name for name in new if known_as(name, list(old))}
+        gone = {name.rstrip("1234") for name in set(old) - set(now)}
+        assert gone <= REPLACED.get(lesson.key, set()), (lesson.key, gone)
+        for name, later in now.items():
+            if lesson.key == "attention":
+                continue
+            row, then = old[name], new[later]
+            if lesson.key == "softmax" and not then.inputs:
+                continue  # what is before the last neuron is left out
+            same = {row.op, then.op}
+            assert len(same) == 1 or same == {"mul", "neg"}, (lesson.key, name)  # L: a square, then a minus
+            kept = {now[one.name] for one in old.values() if one.id in row.inputs and one.name in now}
+            below = above(then, {node.id: node for node in story(lesson)})
+            assert kept <= below, (lesson.key, name, kept - below)  # what fed a node feeds it still
+    assert {node.name for node in story(lessons[-1])} & {node.name for node in story(lessons[-2])} >= LONE
+    sizes = [len(story(lesson)) for lesson in lessons[:10]]
+    assert sizes == sorted(sizes) and sizes[9] == max(sizes)
+
+
+def above(node: Any, nodes: dict[int, Any]) -> set[str]:
+    """The names of all nodes that a node is made from."""
+    found = {name for one in node.inputs for name in above(nodes[one], nodes)}
+    return found | {nodes[one].name for one in node.inputs}
+
+
+def test_a_node_of_the_story_is_the_same_operation_wherever_a_chapter_draws_it() -> None:
+    """`p` is always a product, `h` the output of a gate, `e` a difference and `L` the end."""
+    kinds = {"p": {"mul"}, "h": {"tanh", "relu"}, "z": {"add", "mul"}, "o": {"add", "relu", "mul"}}
+    for key in list(CHAPTERS)[:10]:
+        for _, scene in scenes(CHAPTERS[key], []):
+            for node in scene.timeline().nodes if scene else ():
+                kind = kinds.get(node.name.rstrip("123"))
+                if kind and node.inputs and (key, node.name) not in {("loss-and-descent", "p"), ("network", "h1"),
+                                                                      ("network", "h2")}:  # fmt: skip
+                    assert node.op in kind, (key, node.name, node.op)
+
+
+def test_each_chapter_says_which_part_is_known() -> None:
+    for key, lesson in list(CHAPTERS.items())[1:]:
+        words = " ".join(part.text for step in lesson.steps for part in step.parts if isinstance(part, Prose))
+        assert "ou know th" in words or "old friend" in words or "you know the first" in words, key
+
+
+def test_the_end_of_a_chapter_marks_what_is_new(visit: Visit, course_file: Path) -> None:
+    page = open_with(visit, course_file, "chain-rule/end", everything())
+    marked = page.locator(".node:has(.badge[visibility='visible']) > .mg-name").all_text_contents()
+    assert marked == ["h"]
+    page.goto(f"{course_file.as_uri()}#order/end")
+    page.locator(".node > .mg-name", has_text="p3").wait_for()
+    marked = page.locator(".node:has(.badge[visibility='visible']) > .mg-name").all_text_contents()
+    assert set(marked) == {"w3", "p3", "h2", "o"}  # and not h1, which was h
+    page.goto(f"{course_file.as_uri()}#order/1")
+    assert page.locator(".badge[visibility='visible']").count() == 0
 
 
 def test_a_chapter_ends_with_what_one_can_do_now(visit: Visit, course_file: Path) -> None:
@@ -100,7 +163,7 @@ def test_the_knob_turns_by_keys_and_pointer(visit: Visit, course_file: Path) -> 
     dial.focus()
     page.keyboard.press("ArrowUp")
     assert float(dial.get_attribute("aria-valuenow")) == pytest.approx(2.1)
-    assert "y is 7.3" in dial.get_attribute("aria-valuetext")
+    assert "z is 7.3" in dial.get_attribute("aria-valuetext")
     box = dial.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
@@ -113,9 +176,9 @@ def test_gears_turn_by_the_ratios_and_keep_the_answer_to_themselves(visit: Visit
     page = open_at(visit, course_file, "chain-rule/1")  # with motion reduced, the turn is done at once
     page.click("[data-do='turn-gears']")
     told = page.text_content(".idea.gears")
-    assert "x · 1" in told and "u · 3" in told and "y · ?" in told
+    assert "x · 1" in told and "p · 3" in told and "z · ?" in told
     type_answer(page, 6.0)
-    assert "y · 6" in page.text_content(".idea.gears")
+    assert "z · 6" in page.text_content(".idea.gears")
 
 
 def test_the_ball_goes_downhill(visit: Visit, course_file: Path) -> None:
@@ -131,7 +194,7 @@ def test_streams_bars_and_the_heat_map_show_numbers_when_they_are_known(visit: V
     page = open_at(visit, course_file, "used-twice/4")
     assert "?" in page.text_content(".idea.tap") and "15" not in page.text_content(".idea.tap")
     type_answer(page, 15.0)
-    assert "a · 15" in page.text_content(".idea.tap")
+    assert "x · 15" in page.text_content(".idea.tap")
     page.goto(f"{course_file.as_uri()}#softmax/1")
     type_answer(page, 0.659)
     assert "66%" in page.text_content(".idea.bars")
@@ -153,7 +216,7 @@ def test_a_picture_of_what_is_not_there_is_told_with_its_line() -> None:
 
 
 def test_a_value_comes_back_with_other_numbers(visit: Visit, course_file: Path) -> None:
-    knob = "slope/a-machine-with-one-knob/y.data"
+    knob = "slope/a-machine-with-one-knob/z.data"
     known = {"count": 9, "solved": {knob: 0}, "reviews": [{"id": knob, "due": 3, "box": 0}]}
     page = open_with(visit, course_file, "slope/1", known)
     page.click("[data-chapter='nudge']")

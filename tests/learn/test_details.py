@@ -125,7 +125,7 @@ def test_a_leaf_shows_its_gradient_when_the_pass_has_brought_it(visit: Visit, co
     from test_course_browser import open_at
 
     tab = open_at(visit, course_file, "neuron/8")
-    slope = tab.locator(".leaf[data-leaf='x'] output")
+    slope = tab.locator(".leaf[data-leaf='z'] output")
     assert slope.inner_text() == "—"
     tab.locator(".leaf [data-do='nudge']").click()
     assert "The gradient says" not in tab.inner_text(".leaf .nudge")
@@ -186,7 +186,7 @@ def test_a_right_order_has_a_green_timeline(visit: Visit, course_file: Any) -> N
     from test_course_browser import open_at, tap
 
     tab = open_at(visit, course_file, "order/4")
-    for name in "dcb":
+    for name in "Lzp":
         tap(tab, name)
     tab.click("[data-do='run']")
     assert tab.locator(".track.lab").evaluate("(e) => e.style.getPropertyValue('--mark')") == "100%"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from micrograd.learn import texts
+
 
 def add_arguments(parser: Any) -> None:
     """Where the course goes."""
@@ -15,6 +17,7 @@ def add_arguments(parser: Any) -> None:
         metavar="DIR",
         help="with --site: the unpacked npm package `pyodide`, for the workshop in the browser",
     )
+    parser.add_argument("--lang", default="en", choices=texts.languages(), help="the language of the course")
     parser.add_argument("--no-browser", action="store_true", help="print where the course is and open nothing")
 
 
@@ -29,9 +32,15 @@ def run(args: Any) -> int:
         for path in site.build(Path(args.site), Path(args.pyodide) if args.pyodide else None):
             print(f"wrote {path}")
         return 0
-    path = Path(args.save) if args.save else site.home() / "course.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(site.course(), encoding="utf-8")
+    if args.save:
+        path = Path(args.save)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(site.course(language=args.lang), encoding="utf-8")
+    else:
+        site.home().mkdir(parents=True, exist_ok=True)
+        for name, text in site.courses({}).items():  # in every language, so that the page can switch
+            (site.home() / name).write_text(text, encoding="utf-8")
+        path = site.home() / site.page_name("course", args.lang)
     print(f"The course: {path.resolve().as_uri()}  (start here; progress is kept in your browser)")
     if not (args.save or args.no_browser):
         import webbrowser

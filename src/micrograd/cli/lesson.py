@@ -60,8 +60,10 @@ def _new(paths: list[Path]) -> int:
 
 
 def _check(paths: list[Path]) -> int:
-    from micrograd.learn.course import LessonError, read
+    from micrograd.learn.course import LessonError
     from micrograd.learn.course.check import check
+    from micrograd.learn.course.lessons import Problem
+    from micrograd.learn.course.translation import is_translation, load
 
     wrong = 0
     for path in paths:
@@ -69,14 +71,15 @@ def _check(paths: list[Path]) -> int:
             wrong += _check_translation(path)
             continue
         try:
-            problems = check(read(path))
+            problems: list[Problem] = []
+            problems += check(load(path, problems))
         except LessonError as error:
             problems = error.problems
         for problem in problems:
             print(f"{path}:{problem.line}: {problem.text}")
         wrong += len(problems)
         if not problems:
-            print(f"{path}: every number is right")
+            print(f"{path}: every number is right" + (", and every text is there" if is_translation(path) else ""))
     return int(wrong > 0)
 
 
@@ -124,11 +127,12 @@ def _watch(paths: list[Path], args: Any) -> int:
 def _build(paths: list[Path], output: str | None) -> int:
     import sys
 
-    from micrograd.learn.course import LessonError, read
+    from micrograd.learn.course import LessonError
     from micrograd.learn.course.page import html
+    from micrograd.learn.course.translation import load
 
     try:
-        lessons = [read(path) for path in paths]
+        lessons = [load(path) for path in paths]
         name = lessons[0].key if len(lessons) == 1 else paths[0].resolve().parent.name
         text = html(lessons, name, lessons[0].title)
     except LessonError as error:

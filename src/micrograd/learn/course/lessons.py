@@ -137,6 +137,7 @@ class Lesson:
     grows: str = ""  # the graph of the course as it is at the end of this lesson
     values: str = ""  # its numbers
     new: str = ""  # what is new in it
+    language: str = ""  # of its words, where it is not that of the page
     plain: bool = False  # whether the stage shows no gradients, because nobody has explained them yet
 
     @property

@@ -15,9 +15,11 @@ from micrograd.learn.course.lessons import Block, Lesson, LessonError, Problem, 
 from micrograd.learn.course.pictures import picture
 from micrograd.learn.course.scenes import Scene, scenes
 from micrograd.learn.course.training import moons, training
+from micrograd.learn.course.translation import translated
 from micrograd.learn.course.written import builds, pieces, written
 from micrograd.learn.expression import ExpressionError, parse, read_values
 from micrograd.learn.frames import frames
+from micrograd.learn.nodes import Node
 from micrograd.learn.scene import used
 
 CHAPTERS = Path(__file__).parent / "chapters"
@@ -27,8 +29,14 @@ _START = (
 
 
 def chapters(language: str = "en") -> list[Lesson]:
-    """The chapters of the course, in order."""
-    return [read(path) for path in sorted((CHAPTERS / language).glob("*.md"))]
+    """The chapters of the course, in order; in English where a chapter is not translated, which its `language` says."""
+    found = []
+    for path in sorted((CHAPTERS / "en").glob("*.md")):
+        own = CHAPTERS / language / path.name
+        lesson = read(path) if language == "en" or not own.is_file() else translated(own)
+        lesson.language = "en" if language != "en" and not own.is_file() else ""
+        found.append(lesson)
+    return found
 
 
 def data(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str] | None = None) -> dict[str, Any]:
@@ -39,6 +47,8 @@ def data(lessons: Sequence[Lesson], name: str, title: str, links: dict[str, str]
             told = f"another lesson has the key {lesson.key!r} too; the key is the name of the file, so give it another name"
             raise LessonError(lesson.name, [Problem(1, told)])
     rows = [_chapter(lesson, graphs) for lesson in lessons]
+    for lesson, before, row in zip(lessons, (None, *lessons), rows):
+        row["newcomers"] = newcomers(lesson, before) if before else []
     if not graphs:
         _add(graphs, Scene("none", "y = x + 1", (("x", 1.0),), ()))
     return {
@@ -66,12 +76,16 @@ def html(
     *,
     saved: int = 0,
     python: dict[str, Any] | None = None,
+    languages: Sequence[dict[str, str]] = (),
 ) -> str:
     """One self-contained page with these lessons; `saved` counts the saves of lessons that are being written.
 
-    `python` says where a Python lies that runs what the page cannot (see python.js).
+    `python` says where a Python lies that runs what the page cannot (see python.js), and `languages` where this page is in
+    other languages.
     """
     course = data(lessons, name, title, links)
+    if languages:
+        course["languages"] = list(languages)
     if python:
         course["python"] = python
     played = [
@@ -117,6 +131,7 @@ def _chapter(lesson: Lesson, graphs: dict[str, dict[str, Any]]) -> dict[str, Any
         raise LessonError(lesson.name, problems)
     drill = [_drill(lesson.key, k, shape, graphs) for k, shape in enumerate(shapes(lesson.drill, lesson.key))]
     row = {"key": lesson.key, "title": lesson.title, "about": lesson.about, "minutes": lesson.minutes}
+    row["language"] = lesson.language
     return {**row, "steps": steps, "drill": drill, "plain": lesson.plain, **end}
 
 
@@ -129,6 +144,24 @@ def _end(lesson: Lesson, graphs: dict[str, dict[str, Any]]) -> dict[str, Any]:
         _add(graphs, grown)
         end["grown"] = grown.key
     return end
+
+
+def known_as(name: str, names: Sequence[str]) -> str:
+    """What a node of the growing graph was called before; "" for a new one. Where a twin arrives, `h` becomes `h1`."""
+    return name if name in names else name[:-1] if name.endswith("1") and name[:-1] in names else ""
+
+
+def newcomers(lesson: Lesson, before: Lesson) -> list[str]:
+    """The nodes of the growing graph that it did not have at the end of the lesson before."""
+    names = [[node.name for node in story(one) if not node.constant] for one in (lesson, before)]
+    return [name for name in names[0] if not known_as(name, names[1])] if all(names) else []
+
+
+def story(lesson: Lesson) -> list[Node]:
+    """The nodes of the growing graph at the end of a lesson."""
+    if not lesson.grows:
+        return []
+    return list(frames(parse(lesson.grows).build(read_values(lesson.values.replace(",", " ").split())), names={}).nodes)
 
 
 def _pieces(lessons: Sequence[Lesson]) -> list[list[str]]:

@@ -85,10 +85,58 @@ def home() -> Path:
     return base / "micrograd-course"
 
 
-def course(links: dict[str, str] | None = None, *, python: bool = False) -> str:
-    """The whole course as one page; `python` says that Pyodide lies beside it."""
+def course(
+    links: dict[str, str] | None = None,
+    *,
+    python: bool = False,
+    language: str = "",
+    others: Sequence[dict[str, str]] = (),
+) -> str:
+    """The whole course as one page, in a language, or in the one that is in use.
+
+    `python` says that Pyodide lies beside it, and `others` where the same page is in other languages.
+    """
     beside = {"worker": WORKER, "wheel": wheel.name(), "seconds": SECONDS} if python else None
-    return html(chapters(), NAME, "micrograd · the course", links, python=beside)
+    kept = dict(texts.current())
+    try:
+        if language and language != kept["language"]:
+            texts.use(language)
+        words = texts.current()
+        lessons = chapters(words["language"])
+        return html(lessons, NAME, f"micrograd · {words['course']['title']}", links, python=beside, languages=others)
+    finally:
+        texts.use(kept)
+
+
+def page_name(stem: str, language: str) -> str:
+    """The file of a page in a language."""
+    return f"{stem}.html" if language == "en" else f"{stem}.{language}.html"
+
+
+def courses(links: dict[str, str], *, python: bool = False) -> dict[str, str]:
+    """The course in every language, by the names of its files; each has links to the others."""
+    if texts.current()["language"] != "en":  # somebody has chosen one language for all pages
+        return {page_name("course", "en"): course(links, python=python)}
+    spoken = {code: texts.read(code)["name"] for code in ("en", *(one for one in texts.languages() if one != "en"))}
+
+    def there(code: str) -> list[dict[str, str]]:
+        return [
+            {"code": other, "name": name, "to": page_name("course", other)}
+            for other, name in spoken.items()
+            if other != code
+        ]
+
+    def own(code: str) -> dict[str, str]:
+        translated = ("explore", "watch") if code != "en" else ()
+        return {
+            key: to.replace(f"{key}.html", page_name(key, code)) if key in translated else to
+            for key, to in links.items()
+        }
+
+    return {
+        page_name("course", code): course(own(code), python=python, language=code, others=there(code))
+        for code in spoken
+    }
 
 
 def build(folder: Path, pyodide: Path | None = None, docs: str = "") -> Iterator[Path]:
@@ -112,7 +160,7 @@ def build(folder: Path, pyodide: Path | None = None, docs: str = "") -> Iterator
     pages = {
         "index.html": home_page(ways),
         "alive.html": home_page({}),
-        "course.html": course(links, python=pyodide is not None),
+        **courses(links, python=pyodide is not None),
     }
     pages |= {"class.html": class_page(), **_translated("course.html")}
     if pyodide is not None:

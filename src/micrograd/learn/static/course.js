@@ -1,6 +1,6 @@
 // The course: chapters on the left, the text of one step in the middle, the stage on the right. The text drives the stage,
 // and the questions of a step open the next one.
-import { button, contentsMenu, h, put } from "./dom.js";
+import { button, contentsMenu, h, languageLinks, put } from "./dom.js";
 import { slopeFigure } from "./slope.js";
 import { readGraph } from "./graph.js";
 import { helpDialog } from "./help.js";
@@ -22,11 +22,14 @@ import { t, text, useTexts } from "./texts.js";
  * @typedef {{graph: string, values: Record<string, number>, place: any, lab: any, predict: boolean, leaves: string[]}} Scene
  * @typedef {{key: string, title: string, milestone: boolean, parts: any[], scene: Scene | null}} CourseStep
  * @typedef {{key: string, title: string, about: string, minutes: number, steps: CourseStep[], drill: any[], can: string[],
- *            plain: boolean, grown: string, fresh: string}} Chapter   plain: gradients have not been explained yet; grown: the
- *            graph of the course as it is at the end of the chapter; fresh: what is new in it
+ *            plain: boolean, language: string, grown: string, fresh: string,
+ *            newcomers: string[]}} Chapter   plain: gradients have not been explained
+ *            yet; grown: the graph of the course as it is at the end of the chapter; fresh: what is new in it; newcomers: its
+ *            new nodes; language: of its words, where it is not that of the page
  * @typedef {{name: string, title: string, chapters: Chapter[], graphs: any[], texts: any, ideas: any[],
  *            links: Record<string, string>, pieces: [string, string][], points: number[][],
- *            python?: {worker: string, wheel: string, seconds: number}}} Course
+ *            python?: {worker: string, wheel: string, seconds: number},
+ *            languages?: {code: string, name: string, to: string}[]}} Course
  */
 
 const DRILL = "*drill"; // no step of a lesson has such a name
@@ -111,12 +114,14 @@ export function startCourse(course, place) {
   const help = helpDialog(keysOf.map(([shown, does]) => ({ shown, does: t(`keys.${does}`) })));
   const heading = h("header", { class: "top" }, single ? "" : menu,
     h("h1", { class: "brand" }, single ? course.title : ["micrograd ", h("span", { class: "quiet" }, t("course.brand"))]),
-    h("span", { class: "grow" }), status, links({ class: "wordy" }), files({ class: "small wordy" }), file,
+    h("span", { class: "grow" }), status, languageLinks(course.languages), links({ class: "wordy" }),
+    files({ class: "small wordy" }), file,
     button("?", () => help.showModal(), { class: "icon", "data-do": "help", "aria-label": t("page.help"),
       title: t("page.help") }),
     button("◐", theme, { class: "icon", "data-do": "theme", "aria-label": t("page.theme"), title: t("page.theme") }));
   const list = h("ol", { class: "chapters" }), again = h("p", { class: "again small" });
-  put(nav, list, again, h("div", { class: "files" }, files({ class: "small" }), links({})));
+  put(nav, list, again, h("div", { class: "files" }, files({ class: "small" }), links({}),
+    languageLinks(course.languages)));
   const article = h("article", { class: "text" }), side = h("div", { class: "side-stage" }, stage.el);
   const leaves = leavesPanel(session);
   leaves.el.classList.add("course-leaves");
@@ -170,13 +175,15 @@ export function startCourse(course, place) {
     session.pause();
     const screen = screens(chapter)[at], title = h("h2", { tabindex: -1, id: "step" });
     const body = h("div", { class: "body" });
-    put(article, trail(), h("div", { class: "sheet-of-text" }, title, body));
+    const foreign = chapter.language && h("p", { class: "note small", lang: text("language") }, t("course.not_translated"));
+    put(article, trail(), h("div", { class: "sheet-of-text", lang: chapter.language || null }, foreign, title, body));
     if (review) return renderReview(title, body);
     put(title, screen.milestone ? h("span", { class: "medal", "aria-hidden": "true" }, "★ ") : "", screen.title);
     if (screen.scene) show(screen.scene);
     const play = screen.parts.find((part) => part.train || part.moons);
     side.hidden = !screen.scene && !screen.drill && !play;
     side.classList.toggle("playhouse", Boolean(play));
+    side.classList.remove("grown");
     const coded = (part) => part.code || part.output || part.task?.kind === "write"; // lines of code need room
     main.classList.toggle("coded", screen.parts.some(coded));
     put(side, play ? "" : stage.el);
@@ -250,10 +257,15 @@ export function startCourse(course, place) {
     const ids = (one) => screens(one).flatMap((screen, n) => tasksOf(screen).map((_, each) => idOf(one, n, each)));
     side.hidden = !chapter.grown;
     side.classList.remove("playhouse");
+    side.classList.add("grown");
+    foot.remove();
     main.classList.remove("coded");
     put(side, stage.el);
-    if (chapter.grown) show({ graph: chapter.grown, values: {}, place: chapter.plain ? "forward" : "end",
+    if (chapter.grown) show({ graph: chapter.grown, values: {}, place: "forward",
       lab: null, predict: false, leaves: [] });
+    const fresh = session.state.graph.nodes.filter((node) => chapter.grown && chapter.newcomers.includes(node.name));
+    session.store.set({ badges: Object.fromEntries(fresh.map((node) => [node.id, t("course.ends.new")])) });
+    waiting.push(() => session.store.set({ badges: {} }));
     const facts = (one) => ({ title: one.title, seconds: progress.seconds(one.key), asked: ids(one).length,
       clean: ids(one).filter(progress.clean).length, done: isDone(one) });
     const onward = after && { title: after.title, about: after.about, minutes: after.minutes,
@@ -451,7 +463,7 @@ export function startCourse(course, place) {
   }
   function arrange() {
     arrangeMenu();
-    placeFoot();
+    if (foot.isConnected) placeFoot();
   }
   session.store.listen(() => { if (leaves.el.isConnected) leaves.update(); });
   stage.on("step", () => stage.el.classList.toggle("asked", Boolean(session.state.question)));
