@@ -36,8 +36,10 @@ class Eager(_Run):
             self.values[place] = rule.value(*map(data, args))
 
 
-def gradient(tape: Tape, arguments: list[Any], of: int, wrt: list[int]) -> tuple[list[Any], list[Any]]:
-    """Return what the tape yields, and the gradient of one result with respect to the arguments `wrt`."""
+def gradient(
+    tape: Tape, arguments: list[Any], of: int, wrt: list[int], item: int | None = None
+) -> tuple[list[Any], list[Any]]:
+    """Return what the tape yields, and the gradient of a result, or of an item of it, by the arguments `wrt`."""
     given: list[Any] = []
     for param, x in zip(tape.params, arguments):
         if param.kind == F64:
@@ -48,7 +50,7 @@ def gradient(tape: Tape, arguments: list[Any], of: int, wrt: list[int]) -> tuple
     leaves = list(given)
     values = {param: list(x) if isinstance(x, list) else x for param, x in zip(tape.params, given)}
     yields = Eager(values, None).body(tape)
-    y = yields[of]
+    y = yields[of] if item is None else yields[of][item]
     if isinstance(y, Value):
         y.backward()
     found = [[v.grad for v in leaves[k]] if isinstance(leaves[k], list) else leaves[k].grad for k in wrt]

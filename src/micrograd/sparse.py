@@ -14,14 +14,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 from micrograd import install
-from micrograd.compile.jit import compiled
+from micrograd.compile.jit import compiled, sparse_calls
 from micrograd.compile.options import Options
+from micrograd.compile.signature import numbers_in
+from micrograd.compile.tuning import TUNING
 from micrograd.errors import TraceError
 from micrograd.observed import STOP
+from micrograd.stage.jumps import has_loops
 from micrograd.tape import interpret, passes
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import INPUT, SOURCES, Region, Tape
@@ -68,22 +72,35 @@ def colour(rows: list[list[int]], columns: int) -> list[int]:
 class Pattern:
     """Where the entries of one traced path are, and which columns share a sweep."""
 
-    def __init__(self, rows: list[list[int]], columns: int) -> None:
+    def __init__(self, index: Any, ends: Any, columns: int, colours: Any) -> None:
+        self.index, self.ends, self.columns, self.colours = index, ends, columns, colours
+        self.sweeps = 1 + int(colours.max(initial=-1))
+
+    @classmethod
+    def of(cls, rows: list[list[int]], columns: int) -> Pattern:
+        """The pattern with these columns in each row."""
         import numpy as np
 
-        self.rows, self.columns = rows, columns
-        self.colours = colour(rows, columns)
-        self.sweeps = 1 + max(self.colours, default=-1)
-        self.directions = [[1.0 if c == k else 0.0 for c in self.colours] for k in range(self.sweeps)]
-        self.index = np.array([c for row in rows for c in row], dtype=np.int64)
-        self.ends = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)
-        # The place of each entry among the derivatives of all rows in one direction after the other.
-        of_row = np.repeat(np.arange(len(rows)), np.diff(self.ends))
-        self.places = np.array(self.colours, dtype=np.int64)[self.index] * len(rows) + of_row
+        index = np.array([c for row in rows for c in row], dtype=np.int64)
+        ends = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)
+        return cls(index, ends, columns, np.array(colour(rows, columns), dtype=np.int64))
+
+    @cached_property
+    def directions(self) -> list[list[float]]:
+        """The direction of each colour."""
+        return [(self.colours == k).astype(float).tolist() for k in range(self.sweeps)]
+
+    @cached_property
+    def places(self) -> Any:
+        """The place of each entry among the derivatives of all rows in one direction after the other."""
+        import numpy as np
+
+        rows = len(self.ends) - 1
+        return self.colours[self.index] * rows + np.repeat(np.arange(rows), np.diff(self.ends))
 
     def matrix(self, data: Any) -> Any:
         """The sparse array with these entries."""
-        shape = len(self.rows), self.columns
+        shape = len(self.ends) - 1, self.columns
         return _scipy_sparse().csr_array((data, self.index.copy(), self.ends.copy()), shape=shape)
 
 
@@ -95,7 +112,8 @@ class SparseJacobian:
     """The Jacobian of f by one of its arguments, a list or an array of numbers, as a `scipy.sparse.csr_array`.
 
     The pattern and its colours are found once for each path through f; `pattern` shows those of the last call. A call runs f on
-    Values and sweeps over their graph; `jit` of this object compiles that.
+    Values and sweeps over their graph; `jit` of this object compiles that. For functions with loops, and for many numbers, one
+    kernel then finds the pattern (that of all paths, where numbers decide between them) and another one gives the entries.
     """
 
     def __init__(self, f: Callable[..., Any], argnum: int = 0, options: Options | None = None) -> None:
@@ -106,6 +124,9 @@ class SparseJacobian:
             )
         self.f, self.argnum, self.options = f, argnum, options
         self.kernel: Any = None if options is None else compiled(_entries(f, argnum), options)
+        self.typed: Any = (
+            None  # what follows calls with many numbers, and of functions with loops; False where nothing does
+        )
         self.known: dict[tuple[bytes, bytes], Pattern] = {}  # of compiled paths, by their index arrays
         self.traced: list[tuple[Tape, Pattern]] = []  # of the latest eager calls
         self.last: Pattern | None = None
@@ -151,6 +172,9 @@ class SparseJacobian:
         if not -len(args) <= self.argnum < len(args):
             raise TypeError(f"argnums={self.argnum} asks for an argument that was not given by position")
         if self.kernel is not None:
+            followed = self._followed(args) if not kwargs else None
+            if followed is not None:
+                return followed
             data, columns, *arrays = self.kernel(*args, **kwargs)
             self.last = self._compiled_pattern(int(columns), *arrays)
             return self.last.matrix(np.array(peek(data)) if data.dtype == object else data)
@@ -159,13 +183,27 @@ class SparseJacobian:
         self.last, slopes = self._at_one_point(shape, as_floats(peek(leaves)), args, kwargs)
         return self.last.matrix(np.array(slopes, dtype=float)[self.last.places])
 
+    def _followed(self, args: tuple[Any, ...]) -> Any:
+        """The Jacobian by a typed tape; None where the call is not followed by one."""
+        if self.typed is None and self.options is not None:
+            self.typed, self.loops = sparse_calls(self.f, self.argnum, self.options), has_loops(self.f)
+        if not self.typed or numbers_in(args) < (0 if self.loops else TUNING.many_numbers):
+            return None
+        found = self.typed.call(args, None)
+        if found is self.typed.elsewhere:
+            return None
+        data, known = found
+        if self.last is None or self.last.index is not known.index:
+            self.last = Pattern(known.index, known.ends, known.columns, known.colours)
+        return self.last.matrix(data)
+
     def _compiled_pattern(self, columns: int, index: bytes, ends: bytes) -> Pattern:
         found = self.known.get((index, ends))
         if found is None:
             import numpy as np
 
             at, to = np.frombuffer(index, dtype=np.int64).tolist(), np.frombuffer(ends, dtype=np.int64).tolist()
-            found = self.known[index, ends] = Pattern([at[a:b] for a, b in pairwise(to)], columns)
+            found = self.known[index, ends] = Pattern.of([at[a:b] for a, b in pairwise(to)], columns)
         return found
 
     def _at_one_point(
@@ -189,7 +227,7 @@ class SparseJacobian:
             if old.args == tape.args and old.outputs == tape.outputs and old.ops == tape.ops:
                 self.traced.insert(0, self.traced.pop(k))
                 return pattern_found
-        new = Pattern(pattern(tape), columns)
+        new = Pattern.of(pattern(tape), columns)
         self.traced = [(tape, new), *self.traced[: REMEMBERED - 1]]
         return new
 
@@ -232,7 +270,7 @@ def _entries(f: Callable[..., Any], argnum: int) -> Callable[..., Any]:
         leaves: list[Any] = []
         shape: Shape = ("tuple", (flatten(args[argnum], leaves),))
         found = trace(_of_one(f, argnum, args, kwargs), shape, peek(leaves), frozen=False)
-        known = Pattern(pattern(found.tape), len(leaves))
+        known = Pattern.of(pattern(found.tape), len(leaves))
         moved = _by_tape(found, known, as_floats(leaves), found.captured)
         data = np.empty(len(known.places), dtype=object)
         data[:] = [moved[k] for k in known.places.tolist()]

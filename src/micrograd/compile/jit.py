@@ -186,16 +186,10 @@ class Jit:
         """Return what compiles this function for arrays of any length; False where that is not possible."""
         if self.typed is None:
             options = self.options
-            able = (
-                engine.NATIVE
-                and options.backend == "llvm"
-                and not options.fastmath
-                and all(map(find_spec, ("llvmlite", "numpy")))
-            )
-            if able:
-                from micrograd.compile.typed import call
+            if typed_tapes(options):
+                from micrograd.compile.typed import asked
 
-                found = call.calls_of(self.f)
+                found = asked.calls_of(self.f)
                 # Eager code adds the parts of a gradient up in another order than the sweep of a typed tape.
                 self.typed = False if found is None or (options.exact and found.asked.argnums) else found
                 if found is not None:
@@ -222,7 +216,7 @@ class Jit:
                 "it is a method of an object with numbers", way="Write it as a function, and pass the object."
             )
         if not self._typed_calls():
-            return explain.Why("it is no plain function, nor grad or value_and_grad of one", avoidable=False)
+            return explain.Why("it is no plain function, nor a derivative of one", avoidable=False)
         given = self.typed.positional(args, kwargs)
         if given is None:
             return explain.Why("arguments are given by name", way="Give them by position.")
@@ -569,6 +563,21 @@ def jit(
     options = Options(exact, fastmath, float32, width, wait, backend)
     static = Static.of(static_argnums, static_argnames)
     return (lambda g: compiled(g, options, static)) if f is None else compiled(f, options, static)
+
+
+def typed_tapes(options: Options) -> bool:
+    """Whether these options leave functions to typed tapes."""
+    installed = all(map(find_spec, ("llvmlite", "numpy")))
+    return engine.NATIVE and options.backend == "llvm" and not options.fastmath and installed
+
+
+def sparse_calls(f: Callable[..., Any], argnum: int, options: Options) -> Any:
+    """Return what compiles the sparse Jacobian of a function for arrays of any length; False where that is not possible."""
+    if not typed_tapes(options) or options.exact or options.float32:
+        return False
+    from micrograd.compile.typed import asked
+
+    return asked.calls_of_sparse(f, argnum) or False
 
 
 def compiled(f: Callable[..., Any], options: Options, static: Static = NOTHING) -> Any:

@@ -175,6 +175,10 @@ class Builder:
 
     def _whole(self, op: str, args: tuple[Place, ...]) -> Place | None:
         of = self.known.of
+        if op == "ior":
+            if args[0] is args[1] or any(a.op == "const" and not a.attr for a in args):
+                return args[1] if args[0].op == "const" else args[0]
+            return None
         if op in ("iadd", "isub"):
             form = of(args[0]).plus(of(args[1]), 1 if op == "iadd" else -1)
         elif op == "imul" and any(a.op == "const" for a in args):

@@ -131,6 +131,7 @@ TABLE: dict[str, Rule] = {
     "imul": Rule(_WHOLE, I64, lambda a, b: _wrap(a * b)),
     "ifloordiv": Rule(_WHOLE, I64, lambda a, b: _wrap(a // b) if b else 0),
     "imod": Rule(_WHOLE, I64, lambda a, b: a % b if b else 0),
+    "ior": Rule(_WHOLE, I64, lambda a, b: a | b),
     "imin": Rule(_WHOLE, I64, min),
     "imax": Rule(_WHOLE, I64, max),
     "and": Rule((BOOL, BOOL), BOOL, lambda a, b: a and b),

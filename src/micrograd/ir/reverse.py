@@ -57,17 +57,22 @@ def adjoint(tape: Tape, wrt: Sequence[int], of: Sequence[int] = (0,), seeded: bo
         raise ValueError(
             "the gradient of several results, or of an array, needs seeds: seeded=True adds params for them"
         )
+    return settled(tape, lambda needs, asking: Adjoint(tape, needs, wrt, of, seeded, asking))
+
+
+def settled(tape: Tape, attempt: Callable[[Needs, bool], Adjoint]) -> Tape:
+    """Return the tape of an attempt at the adjoint that asks for nothing new."""
     needs = Needs(tape)
-    _Adjoint(tape, needs, wrt, of, seeded, asking=True)
+    attempt(needs, True)
     needs.thin_out()
     while True:
         needs.asked = False
-        made = _Adjoint(tape, needs, wrt, of, seeded, asking=False)
+        made = attempt(needs, False)
         if not needs.asked:
             return prune(made.tape)
 
 
-class _Adjoint:
+class Adjoint:
     """One attempt at the adjoint of a tape: the run forward, then the sweep back."""
 
     def __init__(
@@ -90,14 +95,20 @@ class _Adjoint:
             for p in places:
                 self.state[body, p] = b.const([], p.kind + "[]")
         yields = self._forward(tape)
+        self.tape = b.finish([*yields, *self._derivatives(sources, targets, yields, seeded)])
+
+    def _derivatives(
+        self, sources: list[Place], targets: list[Place], yields: list[Place], seeded: bool
+    ) -> list[Place]:
+        """Add the sweep back; return what the tape yields after its results."""
+        b, count = self.builder, len(self.source.params)
         for k, y in enumerate(targets):
             if is_array(y.kind):
-                seed = b.params[len(tape.params) + k]
-                self._give_array(y, self._normal(seed, self._size(y)))
+                self._give_array(y, self._normal(b.params[count + k], self._size(y)))
             else:
-                self._give(y, b.params[len(tape.params) + k] if seeded else b.const(1.0), self.yes)
-        self._backward(tape)
-        self.tape = b.finish([*yields, *(self._gradient(p) for p in sources)])
+                self._give(y, b.params[count + k] if seeded else b.const(1.0), self.yes)
+        self._backward(self.source)
+        return [self._gradient(p) for p in sources]
 
     # ---- the run forward
 

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import chain
 from math import isfinite
-from types import FunctionType
 from typing import Any, NamedTuple, cast
 
 from micrograd.abstract import Refused, errors, stage, staged
@@ -26,7 +25,7 @@ from micrograd.compile.typed.point import Entry, Installed, entry, installed
 from micrograd.ir.forms import F64, Tape
 from micrograd.ir.interpret import CheckFailed
 from micrograd.ir.passes import gradient, simplified
-from micrograd.transforms import Derived, grad, value_and_grad
+from micrograd.transforms import Derived, grad
 from micrograd.tree import flatten, is_array
 from micrograd.watch.guards import unchanged
 
@@ -40,11 +39,12 @@ _COUNTED = (list, tuple)
 
 
 class Asked(NamedTuple):
-    """What is asked of a function: its value, its gradient by some arguments, or both."""
+    """What is asked of a function: its value, its derivative by some arguments, or both."""
 
     value: bool
     argnums: tuple[int, ...]
-    single: bool  # whether the gradient is by one argument, which stands alone
+    single: bool  # whether the derivative is by one argument, which stands alone
+    forward: bool | None = None  # whether a Jacobian is asked for by forward sweeps; None where the cost decides
 
 
 class Calls:
@@ -52,8 +52,8 @@ class Calls:
 
     elsewhere = ELSEWHERE
 
-    def __init__(self, function: FunctionType, asked: Asked) -> None:
-        self.function, self.asked = function, asked
+    def __init__(self, function: Callable[..., Any], asked: Asked, kind: type[Variant]) -> None:
+        self.function, self.asked, self.kind = function, asked, kind
         self.variants: list[Variant] = []
         self.refusals: dict[Any, Exception] = {}
         self.exact = False  # whether derivatives have the bits of eager code
@@ -63,7 +63,7 @@ class Calls:
         """Return the arguments by position; None where some can only be given by name."""
         if not kwargs:
             return args
-        code = self.function.__code__
+        code = unwrapped(self.function).__code__
         names = code.co_varnames[len(args) : code.co_argcount][: len(kwargs)]
         if set(names) != set(kwargs) or any(not -len(args) <= n < len(args) for n in self.asked.argnums):
             return None
@@ -107,7 +107,7 @@ class Calls:
                 return variant
             try:
                 if variant is None:
-                    variant = Variant(self.function, self.asked, args)
+                    variant = self.kind(self.function, self.asked, args)
                 self.variants = [v for v in self.variants if v is not variant]
                 variant.prove(args)
                 if self.exact and variant.staged.derivatives:
@@ -130,6 +130,13 @@ def _names_an_error(text: str) -> bool:
     """Return whether a check stands for an exception of plain Python that is no error of arithmetic."""
     error = getattr(builtins, text.split(":")[0], None)
     return isinstance(error, type) and issubclass(error, Exception) and not issubclass(error, ArithmeticError)
+
+
+def unwrapped(f: Any) -> Any:
+    """Return the function with source that a transform was made of."""
+    while isinstance(f, Derived):
+        f = f.made_of[1]
+    return f
 
 
 def _described(x: Any) -> Any:
@@ -194,7 +201,9 @@ class _Unlike(Exception):
 class Variant:
     """A typed tape with its kernel, and what has to hold for it."""
 
-    def __init__(self, function: FunctionType, asked: Asked, args: tuple[Any, ...]) -> None:
+    title = "the function and its gradient"
+
+    def __init__(self, function: Callable[..., Any], asked: Asked, args: tuple[Any, ...]) -> None:
         self.function, self.asked, self.calls, self.count = function, asked, 0, len(args)
         self.staged = stage(function, args)
         self.result = self.staged.result
@@ -202,18 +211,25 @@ class Variant:
         self.arguments = [(g.name, g.value) for g in self.staged.guards if g.how == "argument"]
         # A float that comes later where an int was must not become one, nor a bool.
         self.classes = [(p.path, type(_at(args, p.path))) for p in self.staged.params if p.what == "number"]
+        self.arrays = {p.path: p.kind for p in self.staged.params if p.what == "array"}
         self.tape = self._differentiated(args)
         self.kernel = Kernel(self.tape)
-        self.arrays = {p.path: p.kind for p in self.staged.params if p.what == "array"}
         self.proved = False  # whether a call was compared; one that ends in a check has no result
 
     def _differentiated(self, args: tuple[Any, ...]) -> Tape:
-        tape, result, params = self.staged.tape, self.staged.result, self.staged.params
+        tape, result = self.staged.tape, self.staged.result
         self.wrt: list[int] = []
         if not self.asked.argnums:
             return simplified(tape)
         if not isinstance(result, staged.Mixed) and (not isinstance(result, staged.Leaf) or result.kind != F64):
             raise Refused("a gradient of something that is not one number")
+        self.wrt = self._chosen(args)
+        self.result = staged.Leaf(result.number, F64)  # the value beside a derivative is a float
+        return gradient(tape, self.wrt, (result.number,))
+
+    def _chosen(self, args: tuple[Any, ...]) -> list[int]:
+        """Return the params that belong to the arguments to differentiate by."""
+        params, chosen = self.staged.params, list[int]()
         for n in self.asked.argnums:
             if not -len(args) <= n < len(args):
                 raise Refused("argnums asks for an argument that was not given")
@@ -222,9 +238,8 @@ class Variant:
                 raise Refused("a gradient by ints")
             if any(how == "attribute" for k in own for how, _ in params[k].path):
                 raise Refused("a gradient by the attributes of an object")
-            self.wrt += [k for k in own if k not in self.wrt]
-        self.result = staged.Leaf(result.number, F64)  # the value beside a derivative is a float
-        return gradient(tape, self.wrt, (result.number,))
+            chosen += [k for k in own if k not in chosen]
+        return chosen
 
     def prove(self, args: tuple[Any, ...]) -> None:
         """Compare the kernel with plain Python and with eager gradients at these arguments, where that takes little time."""
@@ -277,7 +292,7 @@ class Variant:
             lines += [f"   {where + ': ' if where else ''}{what}" for where, what in self.staged.notes]
         tapes = [("the function", self.staged.tape)]
         if self.asked.argnums:
-            tapes.append(("the function and its gradient", self.tape))
+            tapes.append((self.title, self.tape))
         for name, tape in tapes:
             lines += ["", f"-- {name}: {len(tape):,} instructions", *shortened(str(tape).splitlines())]
         return Report("\n".join(lines))
@@ -544,21 +559,3 @@ def _equal(a: Any, b: Any) -> bool:
     if hasattr(b, "item") and getattr(b, "shape", None) == ():
         return repr(a) == repr(b.item())
     return bool(a is b or a == b)
-
-
-def calls_of(f: Callable[..., Any]) -> Calls | None:
-    """Return what follows the calls of a function, or of grad or value_and_grad of one; None for anything else."""
-    if isinstance(f, FunctionType) and not hasattr(f, "__wrapped__"):
-        return Calls(f, Asked(True, (), False))
-    if isinstance(f, Derived):
-        transform, inner, how = f.made_of
-        if (
-            transform in (grad, value_and_grad)
-            and isinstance(inner, FunctionType)
-            and not hasattr(inner, "__wrapped__")
-        ):
-            argnums, has_aux = how
-            if not has_aux:
-                wanted = tuple(argnums) if isinstance(argnums, (tuple, list)) else (argnums,)
-                return Calls(inner, Asked(transform is value_and_grad, wanted, not isinstance(argnums, (tuple, list))))
-    return None

@@ -28,7 +28,7 @@ SCOPES = 200  # groups of arrays that LLVM is told about; the text grows with th
 
 COMPARE = {"lt": "fcmp olt", "le": "fcmp ole", "gt": "fcmp ogt", "ge": "fcmp oge", "eq": "fcmp oeq", "ne": "fcmp une",
            "ilt": "icmp slt", "ile": "icmp sle", "ieq": "icmp eq"}  # fmt: skip
-PLAIN = {"iadd": "add i64", "isub": "sub i64", "imul": "mul i64", "and": "and i1", "or": "or i1"}
+PLAIN = {"iadd": "add i64", "isub": "sub i64", "imul": "mul i64", "ior": "or i64", "and": "and i1", "or": "or i1"}
 CONVERT = {"float": "sitofp i64 {} to double", "count": "zext i1 {} to i64", "not": "xor i1 {}, true"}
 
 

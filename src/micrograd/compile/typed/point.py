@@ -44,7 +44,7 @@ class Installed(NamedTuple):
     template: Any
 
 
-class _Unfit(Exception):
+class Unfit(Exception):
     """C cannot lay out these arguments, or arrange these results."""
 
 
@@ -60,10 +60,65 @@ def entry(kernel: Any, how: Staged, tape: Tape, wrt: list[int], shown: Any, args
 
     `shown` makes the template of a result from those of the value and of the gradients: see call.Variant.
     """
+
+    def template(places: list[_Numbers]) -> Any:
+        return shown(lambda part: _arranged(part, places), lambda n: _gradient(args[n], n, how, places, wrt))
+
+    def sizes(where: dict[Path, _Numbers]) -> list[int]:
+        return [_size(y, how, k, wrt, where, args) for k, y in enumerate(tape.yields)]
+
     try:
-        return _entry(kernel, how, tape, wrt, shown, args)
-    except _Unfit:
+        return _entry(kernel, how, tape, sizes, template, args)
+    except Unfit:
         return None
+
+
+def entry_of_matrix(
+    kernel: Any, how: Staged, tape: Tape, shape: tuple[int, int], arranged: Any, args: tuple[Any, ...]
+) -> Entry | None:
+    """Return the machine code of a tape that yields lengths, which are known, and a matrix.
+
+    `arranged` makes the template of a result from the places of the numbers in the matrix, and from what makes its leaves.
+    """
+    import numpy as np
+
+    def template(places: list[_Numbers]) -> Any:
+        at, size = places[-1]
+        return arranged(np.arange(at, at + size).reshape(shape))
+
+    def sizes(where: dict[Path, _Numbers]) -> list[int]:
+        return [*[0] * (len(tape.yields) - 1), shape[0] * shape[1]]
+
+    try:
+        return _entry(kernel, how, tape, sizes, template, args)
+    except Unfit:
+        return None
+
+
+class Templates:
+    """Makes the leaves of a template from the places of their numbers."""
+
+    @staticmethod
+    def number(place: Any) -> Any:
+        """Return what stands for a number."""
+        return int(place)
+
+    @staticmethod
+    def array(places: Any, shape: tuple[int, ...]) -> Any:
+        """Return what stands for an array."""
+        if not places.size:
+            raise Unfit
+        return None, partial(array_of_bytes, tuple(shape)), True, tuple(places.ravel().tolist())
+
+    @staticmethod
+    def constant(value: Any) -> Any:
+        """Return what stands for something that is not a number."""
+        return Fixed(value)
+
+    @staticmethod
+    def sequence(cls: type, items: list[Any]) -> Any:
+        """Return what stands for a list or a tuple."""
+        return _sequence(cls, items)
 
 
 def installed(found: Entry | None) -> Installed | None:
@@ -76,15 +131,15 @@ def installed(found: Entry | None) -> Installed | None:
     return Installed(code, found.layout, found.outputs, 0, found.template)
 
 
-def _entry(kernel: Any, how: Staged, tape: Tape, wrt: list[int], shown: Any, args: tuple[Any, ...]) -> Entry:
+def _entry(kernel: Any, how: Staged, tape: Tape, sized: Any, template: Any, args: tuple[Any, ...]) -> Entry:
     for guard in how.guards:
         covered = guard.how != "argument" or guard.name[-1][0] in COVERED or isinstance(guard.value, str | None)
         if not covered:
-            raise _Unfit
+            raise Unfit
     leaves: list[Any] = []
     parts = [flatten(a, leaves, flatten_object) for a in args]
     if not {float, int}.issuperset(map(type, leaves)):
-        raise _Unfit
+        raise Unfit
     marks = iter([b"f" if type(x) is float else b"i" for x in leaves])
     layout = layout_of(("tuple", (("tuple", tuple(parts)), ("dict", (), ()))), marks, ())
     where: dict[Path, _Numbers] = {}
@@ -92,14 +147,14 @@ def _entry(kernel: Any, how: Staged, tape: Tape, wrt: list[int], shown: Any, arg
     for i, a in enumerate(args):
         end = _find(a, (("argument", i),), end, where)
     if end != len(leaves):
-        raise _Unfit
-    sizes = [_size(y, how, k, wrt, where, args) for k, y in enumerate(tape.yields)]
+        raise Unfit
+    sizes = sized(where)
     starts = [sum(sizes[:k]) for k in range(len(sizes) + 1)]
     places = [_Numbers(at, n) for at, n in zip(starts, sizes)]
-    template = shown(lambda part: _arranged(part, places), lambda n: _gradient(args[n], n, how, places, wrt))
+    arranged = template(places)
     words = dict(zip(("run_at", "borrow_at", "give_back_at"), kernel.address))
     address, owner = build.compile_glue(_text(how, tape, where, places, args), "point", words)
-    return Entry(address, (owner, kernel), len(leaves), starts[-1], layout, template)
+    return Entry(address, (owner, kernel), len(leaves), starts[-1], layout, arranged)
 
 
 def _find(x: Any, path: Path, at: int, where: dict[Path, _Numbers]) -> int:
@@ -116,7 +171,7 @@ def _find(x: Any, path: Path, at: int, where: dict[Path, _Numbers]) -> int:
     elif is_numpy(x) and x.dtype == float:
         at += x.size
     elif not (isinstance(x, str) or x is None):
-        raise _Unfit
+        raise Unfit
     where[path] = _Numbers(start, at - start)
     return at
 
@@ -126,13 +181,13 @@ def _size(place: Any, how: Staged, k: int, wrt: list[int], where: dict[Path, _Nu
     if place.kind == F64:
         return 1
     if place.kind != "f64[]":
-        raise _Unfit
+        raise Unfit
     own = len(how.tape.yields)
     if k >= own:
         return where[how.params[wrt[k - own]].path].size
     sizes = [n for n in _arrays(how.result, k) if n is not None]
     if len(sizes) != 1:
-        raise _Unfit
+        raise Unfit
     return sizes[0]
 
 
@@ -157,7 +212,7 @@ def _arrays(part: Any, k: int) -> Iterator[int | None]:
 def _arranged(part: Any, places: list[_Numbers]) -> Any:
     if isinstance(part, staged.Leaf):
         if part.kind != F64:
-            raise _Unfit
+            raise Unfit
         return places[part.number].at
     if isinstance(part, staged.Mixed):
         return None, None, False, (places[part.number].at, places[part.is_int].at)
@@ -171,7 +226,7 @@ def _arranged(part: Any, places: list[_Numbers]) -> Any:
         numpy = part.cls.__module__ == "numpy"
         if numpy or len(part.shape) == 1:
             return _flat(part.cls, places[part.number], part.shape if numpy else None)
-    raise _Unfit
+    raise Unfit
 
 
 def _gradient(x: Any, n: int, how: Staged, places: list[_Numbers], wrt: list[int]) -> Any:
@@ -188,7 +243,7 @@ def _gradient(x: Any, n: int, how: Staged, places: list[_Numbers], wrt: list[int
             return {key: like(y, (*path, ("item", key))) for key, y in x.items()}
         if isinstance(x, list | tuple):
             return _sequence(type(x), [like(y, (*path, ("item", i))) for i, y in enumerate(x)])
-        raise _Unfit
+        raise Unfit
 
     return like(x, (("argument", n),))
 
@@ -204,7 +259,7 @@ def _sequence(cls: type, items: list[Any]) -> Any:
         return tuple(items)
     if hasattr(cls, "_fields"):
         return None, cls, False, tuple(items)
-    raise _Unfit
+    raise Unfit
 
 
 def _flat(cls: type, found: _Numbers, shape: Any) -> Any:
@@ -212,7 +267,7 @@ def _flat(cls: type, found: _Numbers, shape: Any) -> Any:
     if shape is None:
         return _sequence(cls, list(places))
     if cls.__name__ != "ndarray" or not found.size:
-        raise _Unfit
+        raise Unfit
     return None, partial(array_of_bytes, tuple(shape)), True, tuple(places)
 
 
@@ -226,12 +281,12 @@ def _text(how: Staged, tape: Tape, where: dict[Path, _Numbers], places: list[_Nu
     for param in how.params:
         found = where.get(param.path)
         if found is None:
-            raise _Unfit
+            raise Unfit
         if param.what == "length":
             slot = _put(lines, slot, "i64", str(_length(args, param)))
         elif is_array(param.kind):
             if param.kind != "f64[]":
-                raise _Unfit
+                raise Unfit
             lines.append(f"  %p{slot} = getelementptr double, ptr %in, i64 {found.at}")
             slot = _put(lines, slot, "ptr", f"%p{slot}")
             slot = _put(lines, slot, "i64", str(found.size))
@@ -242,7 +297,7 @@ def _text(how: Staged, tape: Tape, where: dict[Path, _Numbers], places: list[_Nu
                 lines.append(f"  %i{slot} = fptosi double %x{slot} to i64")
             slot = _put(lines, slot, *(("double", f"%x{slot}") if param.kind == F64 else ("i64", f"%i{slot}")))
         else:
-            raise _Unfit
+            raise Unfit
     after: list[str] = []
     slots, slot = slot, 0
     for y, (at, count) in zip(tape.yields, places):
@@ -250,6 +305,8 @@ def _text(how: Staged, tape: Tape, where: dict[Path, _Numbers], places: list[_Nu
         after.append(f"  %o{slot} = getelementptr double, ptr %out, i64 {at}")
         if y.kind == F64:
             after.append(f"  %y{slot} = load double, ptr %f{slot}\n  store double %y{slot}, ptr %o{slot}")
+            slot += 1
+        elif not is_array(y.kind):  # a length, which is known
             slot += 1
         else:
             after.append(f"  %y{slot} = load ptr, ptr %f{slot}")
