@@ -123,7 +123,7 @@ def best(f: Any, times: int) -> float:
     return statistics.median(found)
 
 
-def kernel_of(f: Any, args: tuple[Any, ...]) -> tuple[run.Rows, Any]:
+def kernel_of(f: Any, args: tuple[Any, ...]) -> tuple[run.DeviceRows, Any]:
     """The compiled rows behind a vmapped function, and its arguments."""
     rows = Rows(args, {}, f.in_axes, f.static)
     variant = f._taking(rows, 0)

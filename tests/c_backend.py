@@ -17,7 +17,7 @@ import numpy as np
 
 from micrograd import Value, c_text, engine
 from micrograd.compile import backend as backends
-from micrograd.compile.backend import BLOCK, Text
+from micrograd.compile.backend import BLOCK, KernelSource
 from micrograd.compile.kernel import RESULT
 from micrograd.tape.tape import CONST, INPUT, PARAM
 
@@ -58,7 +58,7 @@ class C:
             lines.append(f"    if ((v{a} {SIGNS[how]} v{b}) != {int(went)}) return 1;")
         lines += [f"    out[{k}] = v{place};" for k, place in enumerate(tape.outputs)]
         body = "\n".join([*lines, "    return 0;", "}", ""])
-        return Text(c_text.HEADERS + c_text.helpers(body) + body)
+        return KernelSource(c_text.HEADERS + c_text.helpers(body) + body)
 
     def levels(self, text, goal, wait):
         return 2, 2

@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from micrograd.c_text import HELPERS, literal  # noqa: E402
 from micrograd.ops import OPS, Op, partials  # noqa: E402
-from micrograd.text import Column, Page, Program  # noqa: E402
+from micrograd.spelling import Listing, LoopListing, SpelledList  # noqa: E402
 
 HEADER = """\
 /* Made by tools/gen_ops_h.py from ops.py: change the table there and run `make ops`. */
@@ -31,7 +31,7 @@ HEADER = """\
 
 def function(name: str, parameters: tuple[str, ...], rule: Any) -> str:
     """One C function of doubles, as the rule computes it."""
-    page = Page("c", literal)
+    page = Listing("c", literal)
     result = rule(*(page.text(p) for p in parameters))
     body = [f"    double {t} = {spelled};" for spelled, t in page.lines.items()]
     body.append(f"    return {page.spell(result)};")
@@ -42,17 +42,17 @@ def function(name: str, parameters: tuple[str, ...], rule: Any) -> str:
 
 def list_value(op: Op) -> str:
     """The value of an n-ary op, as a C function over an array."""
-    program = Program("c", literal, "double", "double", "Py_ssize_t", "(double)n")
-    result = op.value(Column.of(program, "x"))
+    program = LoopListing("c", literal, "double", "double", "Py_ssize_t", "(double)n")
+    result = op.value(SpelledList.of(program, "x"))
     lines = "\n".join([*program.body, f"    return {program.spell(result)};"])
     return f"static inline double value_{op.name}(const double *x, Py_ssize_t n) {{\n{lines}\n}}\n"
 
 
 def list_partials(op: Op) -> str:
     """The partials of an n-ary op, written to an array."""
-    program = Program("c", literal, "double", "double", "Py_ssize_t", "(double)n")
+    program = LoopListing("c", literal, "double", "double", "Py_ssize_t", "(double)n")
     program.stored = "partial"
-    partials(op, Column.of(program, "x"), program.text("y"))
+    partials(op, SpelledList.of(program, "x"), program.text("y"))
     unused = "".join(
         f"    (void){p};\n" for p in ("x", "y") if not any(re.search(rf"\b{p}\b", line) for line in program.body)
     )

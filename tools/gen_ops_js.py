@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from micrograd.ops import OPS, Op, facts, partials  # noqa: E402
-from micrograd.text import Column, Page, Program  # noqa: E402
+from micrograd.spelling import Listing, LoopListing, SpelledList  # noqa: E402
 
 PATH = ROOT / "src" / "micrograd" / "learn" / "static" / "ops.js"
 
@@ -104,7 +104,7 @@ def literal(x: float) -> str:
 
 def function(parameters: tuple[str, ...], rule: Any) -> str:
     """One arrow function of numbers, as the rule computes it."""
-    page = Page("js", literal)
+    page = Listing("js", literal)
     result = rule(*(page.text(p) for p in parameters))
     steps = list(page.lines.items())
     used = result.name if hasattr(result, "name") else ""
@@ -120,20 +120,20 @@ def function(parameters: tuple[str, ...], rule: Any) -> str:
     return f"{head} {{ const {body}; return {last}; }}"
 
 
-def _program() -> Program:
-    program = Program("js", literal, "const", "let", "let", "n")
+def _program() -> LoopListing:
+    program = LoopListing("js", literal, "const", "let", "let", "n")
     program.put("const n = x.length;")
     return program
 
 
-def _lines(program: Program, head: str) -> str:
+def _lines(program: LoopListing, head: str) -> str:
     return "\n".join([f"({head}) => {{", *(f"  {line}" for line in program.body), "  }"])
 
 
 def over_list(op: Op) -> str:
     """The value of an op over a list, with its loops."""
     program = _program()
-    result = op.value(Column.of(program, "x"))
+    result = op.value(SpelledList.of(program, "x"))
     program.put(f"return {program.spell(result)};")
     return _lines(program, "x")
 
@@ -143,7 +143,7 @@ def slopes(op: Op) -> str:
     program = _program()
     program.stored = "partial"
     program.put("const partial = new Array(n);")
-    partials(op, Column.of(program, "x"), program.text("y"))
+    partials(op, SpelledList.of(program, "x"), program.text("y"))
     program.put("return partial;")
     return _lines(program, "x, y" if any(re.search(r"\by\b", line) for line in program.body) else "x")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from _thread import _local
 
-from micrograd.operand import bound, brief, foreign, has_axes, no_name, number, reflects
 from micrograd.ops import OPS, Op, partials
+from micrograd.values.operand import bound, brief, foreign, has_axes, no_name, number, reflects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

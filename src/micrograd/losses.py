@@ -25,7 +25,7 @@ from micrograd.math import max as most
 from micrograd.math import sum as total
 from micrograd.tape.trace import is_tracing, peek
 from micrograd.typed import Batch, Each, N, Numbers, One, Table
-from micrograd.values.nested import flat, rows_of
+from micrograd.values.number_lists import flat, rows_of
 
 REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {"mean": mean, "sum": total, "none": lambda losses: losses}
 _one_formula: ContextVar[bool] = ContextVar("one_formula", default=False)

@@ -13,8 +13,8 @@ from _thread import _local
 from math import inf
 
 from micrograd import engine as plain
-from micrograd.operand import bound, brief, has_axes, no_requires_grad, number
 from micrograd.ops import OPS, Op
+from micrograd.values.operand import bound, brief, has_axes, no_requires_grad, number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Value(plain.Value):
     def __float__(self) -> float:
         _tell("float()", self)
         if plain.mode.recording:
-            from micrograd.conversion import refuse_math, refuse_unasked
+            from micrograd.values.conversion import refuse_math, refuse_unasked
 
             refuse_unasked(sys._getframe(1))
             refuse_math(sys._getframe(1))

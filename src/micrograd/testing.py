@@ -362,7 +362,7 @@ class _Point:
     def rounds_otherwise(self) -> bool:
         """Return whether NumPy's vector code, or a function that Python has in another version, computes with floats."""
         from micrograd.transforms import Call
-        from micrograd.values import arrays
+        from micrograd.values import ufuncs as arrays
 
         before = arrays.elementwise.cache_info()
         call = Call(lambda *args: self.total(self.f(*args)), self.args, {}, self.argnums, False)

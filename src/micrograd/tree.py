@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.operand import only_number
+from micrograd.values.operand import only_number
 
 # A shape is hashable: ("*",) for one number, ("list", (shape, ...)), ("tuple", ...), ("named", class, (shape, ...)) for named
 # tuples, ("dict", keys, (shape, ...)), ("array", (2, 3)), and ("fixed", x, ...) for what is not a number: a str, a bool, None.

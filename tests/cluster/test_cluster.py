@@ -218,12 +218,12 @@ class TestWhatTravels:
         assert f.last_run.rows_done == ROWS and f.last_run.done == f.last_run.chunks
 
     def test_a_column_that_is_not_used_makes_another_program(self):
-        from micrograd.cluster.worker import Program
+        from micrograd.cluster.worker import PathTapes
         from micrograd.compile.pipeline import Goal
         from micrograd.tape.text import parse
 
         tape = parse("%0 = input 0\nreturn %0")
-        assert Program.of((tape,), Goal()).digest != Program.of((tape.copy(inputs=2),), Goal()).digest
+        assert PathTapes.of((tape,), Goal()).digest != PathTapes.of((tape.copy(inputs=2),), Goal()).digest
 
     def test_equal_programs_have_one_name(self, client):
         one, two = greeks(client), greeks(client)
@@ -233,10 +233,10 @@ class TestWhatTravels:
 
 
 def _digest(f):
-    from micrograd.cluster.worker import Program
+    from micrograd.cluster.worker import PathTapes
 
     (plan,) = f.plans.values()
-    return Program.of(tuple(v.tape for v in f.variants), plan.goal).digest
+    return PathTapes.of(tuple(v.tape for v in f.variants), plan.goal).digest
 
 
 def _kernels(name):

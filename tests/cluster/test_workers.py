@@ -222,11 +222,11 @@ def _pretend_to_have_short_vectors():
 @pytest.mark.parametrize("status", ["pending", "lost"])
 def test_a_result_that_was_lost_with_its_worker_is_waited_for(status):
     """Dask says that it is lost for a moment, and runs the task again."""
-    from micrograd.cluster.run import Run
+    from micrograd.cluster.run import ClusterCall
 
     class Future:
         pass
 
-    run, future = Run.__new__(Run), Future()
+    run, future = ClusterCall.__new__(ClusterCall), Future()
     run.running, future.status = {}, status
     assert run._note(future, 3, False) is future and run.running[future][0] == 3

@@ -10,7 +10,7 @@ import pytest
 
 from micrograd import jit, vmap
 from micrograd.engine import NATIVE
-from micrograd.watch.foreign import is_foreign
+from micrograd.watch.code import is_foreign
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="there is no machine code")
 XS = np.array([-1.0, 0.5, 2.0])

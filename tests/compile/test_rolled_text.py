@@ -51,7 +51,7 @@ def numbers(tape: Tape, seed: int = 0) -> tuple[list[float], list[float]]:
     return [rng.uniform(-0.5, 0.5) for _ in range(tape.inputs)], [rng.uniform(-0.1, 0.1) for _ in range(tape.params)]
 
 
-def compiled(tape: Tape, bits: int) -> tuple[str, int, pack.Plan]:
+def compiled(tape: Tape, bits: int) -> tuple[str, int, pack.PackedSchedule]:
     if bits > llvm.vector_bits():
         pytest.skip(f"this processor has no vectors of {bits} bits")
     plan = pack.plan(tape, bits // 64, TUNING.pack_strip[bits])

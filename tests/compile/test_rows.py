@@ -6,7 +6,7 @@ import pytest
 
 from micrograd import Value, vmap
 from micrograd.compile.batch import RowsVariant
-from micrograd.compile.llvm.run import Rows
+from micrograd.compile.llvm.run import MachineRows
 from random_programs import needs_llvm
 
 np = pytest.importorskip("numpy", reason="vmap needs NumPy")
@@ -32,7 +32,7 @@ class TestMoreCaptured:
             if moment == when and todo:
                 todo.pop()()
 
-        real_code, real_run = RowsVariant.compile, Rows.run
+        real_code, real_run = RowsVariant.compile, MachineRows.run
 
         def code(self, *args, **options):
             meanwhile("before the code")
@@ -46,7 +46,7 @@ class TestMoreCaptured:
             return result
 
         monkeypatch.setattr(RowsVariant, "compile", code)
-        monkeypatch.setattr(Rows, "run", run)
+        monkeypatch.setattr(MachineRows, "run", run)
         result = g(few, u)
         assert not todo
         if reduce is None:

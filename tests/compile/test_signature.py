@@ -11,7 +11,7 @@ import pytest
 from micrograd import Value, engine
 from micrograd.compile.signature import (
     Fixed,
-    Known,
+    KnownShape,
     Static,
     lay_flat,
     layout_of,
@@ -48,7 +48,7 @@ def test_values_are_found_by_their_place():
 def test_a_known_shape_is_equal_to_the_shape_and_remembers_which_are_values():
     leaves = [1.0, Value(2.0)]
     shape = ("tuple", (("*",), ("*",)))
-    known = Known(shape, leaves)
+    known = KnownShape(shape, leaves)
     assert known == shape and hash(known) == hash(shape) and known.values == (1,)
     assert {shape: 1}[known] == 1
 

@@ -7,7 +7,7 @@ def test_models_beyond_65536_modules_are_told_apart_and_drawn_by_neurons(twin):
     # A node once had 16 bits for the number: later models got 0, and their collapsed drawings had no layers.
     from micrograd import nn
     from micrograd.learn.collapse import collapse
-    from micrograd.values import scopes
+    from micrograd.values import module_scopes as scopes
 
     scopes._free.sort(reverse=True)  # the lowest numbers are taken first
     held = [nn.Module() for _ in range(66_000)]
@@ -28,7 +28,7 @@ def test_models_beyond_65536_modules_are_told_apart_and_drawn_by_neurons(twin):
 
 def test_numbers_of_models_that_are_gone_are_given_back(twin, monkeypatch, small_heap):
     from micrograd import nn
-    from micrograd.values import scopes
+    from micrograd.values import module_scopes as scopes
 
     first = nn.MLP(2, [2, 1])
     y = first([1.0, 2.0])

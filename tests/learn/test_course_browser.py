@@ -11,8 +11,8 @@ import pytest
 
 from micrograd.learn.course import site
 from micrograd.learn.course.asks import Ask, read_ask
-from micrograd.learn.course.drill import Shape, shapes
-from micrograd.learn.course.lessons import Block, Lesson, Step
+from micrograd.learn.course.drill import DrillGraph, shapes
+from micrograd.learn.course.lessons import Block, Lesson, LessonScreen
 from micrograd.learn.course.page import chapters
 from micrograd.learn.course.scenes import Scene, scenes
 from micrograd.learn.expression import parse
@@ -38,15 +38,15 @@ def course_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def screens(lesson: Lesson) -> list[tuple[Step | None, Scene | None]]:
+def screens(lesson: Lesson) -> list[tuple[LessonScreen | None, Scene | None]]:
     """Steps in the order of the page: the drill (None) before the milestones."""
-    all_steps: list[tuple[Step | None, Scene | None]] = list(scenes(lesson, []))
+    all_steps: list[tuple[LessonScreen | None, Scene | None]] = list(scenes(lesson, []))
     plain = [pair for pair in all_steps if pair[0] and not pair[0].milestone]
     last = [pair for pair in all_steps if pair[0] and pair[0].milestone]
     return [*plain, *([(None, None)] if lesson.drill else []), *last]
 
 
-def ask_of(block: Block, scene: Scene | None, step: Step) -> Ask:
+def ask_of(block: Block, scene: Scene | None, step: LessonScreen) -> Ask:
     ask = read_ask(block, scene, [], step)
     assert ask is not None
     return ask
@@ -133,7 +133,7 @@ def drill(page: Any, lesson: Lesson) -> None:
     for _ in range(20):
         if page.locator("[data-do='next-step']").is_enabled():
             return
-        shape: Shape = known[page.get_attribute(".stage", "data-graph")]
+        shape: DrillGraph = known[page.get_attribute(".stage", "data-graph")]
         numbers = leaves(page)
         assert set(numbers) == set(shape.pools) and all(x in shape.pools[name] for name, x in numbers.items())
         line = frames(parse(shape.expression).build(numbers), names={})

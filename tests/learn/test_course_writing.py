@@ -16,7 +16,7 @@ from test_course_browser import CHAPTERS, course_file, open_at, write
 from micrograd.learn.course import written
 from micrograd.learn.course.check import check
 from micrograd.learn.course.lessons import parse
-from micrograd.learn.course.written import Piece, pieces
+from micrograd.learn.course.written import EnginePart, pieces
 
 __all__ = ["course_file"]  # a fixture of the other file
 Visit = Callable[..., Any]
@@ -221,7 +221,7 @@ def test_the_python_of_the_page_does_what_cpython_does(name: str) -> None:
 
 @needs_node
 @pytest.mark.parametrize("piece", WRITTEN, ids=lambda piece: piece.key)
-def test_a_solution_passes_and_each_of_its_mistakes_is_told_by_page_and_cpython_alike(piece: Piece) -> None:
+def test_a_solution_passes_and_each_of_its_mistakes_is_told_by_page_and_cpython_alike(piece: EnginePart) -> None:
     before = [one.text for one in ALL[: ALL.index(piece)]]
     assert in_cpython(*before, piece.text, piece.tests)["raised"] == ""
     assert on_the_page(*before, piece.text, piece.tests)["raised"] == ""

@@ -293,7 +293,7 @@ def test_it_opens_where_somebody_sees_it(monkeypatch: pytest.MonkeyPatch, capsys
 def test_the_end_of_a_program_waits_for_its_page_but_not_for_ever(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     *_, theatre, server = served
     monkeypatch.setattr(audience, "FAREWELL", 0.2)
-    one = audience.Page.__new__(audience.Page)
+    one = audience.BrowserPage.__new__(audience.BrowserPage)
     one.server = server
     one.leave()  # nobody came
     assert theatre.record.ended and server.wait(0.1) is False

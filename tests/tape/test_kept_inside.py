@@ -8,7 +8,7 @@ from micrograd import Value
 from micrograd.tape import passes
 from micrograd.tape.check import check, shapes
 from micrograd.tape.interpret import run
-from micrograd.tape.passes.states import Kept, kept
+from micrograd.tape.passes.states import KeptState, kept
 from micrograd.tape.text import parse
 
 LENGTH = 40  # of the list that the loops change
@@ -43,7 +43,7 @@ def nested(inner: str, head: str, body: str, *, rows: int = 0) -> str:
     return lines(*outside, f"mul %{square} %{square}", f"return %{square + 1}")
 
 
-def keeps(text: str) -> Kept:
+def keeps(text: str) -> KeptState:
     """What the outer loop keeps of each iteration."""
     tape = parse(text)
     found = shapes(tape)
@@ -140,5 +140,5 @@ def test_where_no_loop_stores_elements_nothing_is_kept_beside_the_carried_values
     step = lines("input 0", "input 1", "input 2", "load %1 %2", "mul %0 %3", "return %4")
     body = "{loop};result %3 0;bump %0 %2 %4;return %5"
     text = nested(f"do {{\n{step}\n}}", "4 carry %1 with %0", body)
-    assert keeps(text) == Kept([], {}, set())
+    assert keeps(text) == KeptState([], {}, set())
     assert_right(text)

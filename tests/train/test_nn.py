@@ -8,7 +8,7 @@ import pytest
 
 from micrograd import Value, math, nn
 from micrograd.engine import set_scope, topological
-from micrograd.values import scopes
+from micrograd.values import module_scopes as scopes
 
 
 def test_mlp_has_the_repr_of_micrograd():

@@ -9,7 +9,7 @@ import pytest
 from micrograd import Value, losses, nn, optim, train
 from micrograd import math as mm
 from micrograd.train import fit, identity
-from micrograd.train.objective import Rows
+from micrograd.train.objective import Examples
 from random_programs import needs_llvm
 
 X = [[0.1 * k, 1.0 - 0.2 * k] for k in range(8)]
@@ -90,12 +90,12 @@ def test_lists_and_arrays_of_the_same_numbers_are_the_same_data(tmp_path):
 
 
 def test_checksums_tell_data_apart():
-    texts = Rows(["ab", "cde"], [0, 1])
-    assert identity.checksum(texts) == identity.checksum(Rows(["ab", "cde"], [0, 1]))
-    assert identity.checksum(texts) != identity.checksum(Rows(["ab", "cdf"], [0, 1]))
-    ragged = Rows([[1.0], [2.0, 3.0]], [0, 1])
-    assert identity.checksum(ragged) != identity.checksum(Rows([[1.0], [2.0, 3.5]], [0, 1]))
-    assert identity.checksum(Rows([object()], [0])) is None
+    texts = Examples(["ab", "cde"], [0, 1])
+    assert identity.checksum(texts) == identity.checksum(Examples(["ab", "cde"], [0, 1]))
+    assert identity.checksum(texts) != identity.checksum(Examples(["ab", "cdf"], [0, 1]))
+    ragged = Examples([[1.0], [2.0, 3.0]], [0, 1])
+    assert identity.checksum(ragged) != identity.checksum(Examples([[1.0], [2.0, 3.5]], [0, 1]))
+    assert identity.checksum(Examples([object()], [0])) is None
 
 
 def test_models_are_told_apart_by_what_this_package_prints():

@@ -7,7 +7,7 @@ import pytest
 from micrograd import Value, losses, nn
 from micrograd.engine import topological
 from micrograd.nn.module import Module
-from micrograd.values import scopes
+from micrograd.values import module_scopes as scopes
 
 
 def numbers(tensor):

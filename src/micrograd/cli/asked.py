@@ -11,7 +11,7 @@ from micrograd import nn
 from micrograd.train import History
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """What the user asked for."""
 
     steps: int | None
@@ -53,7 +53,7 @@ def offer(page: Path, wanted: bool | None) -> None:
         print(f"no browser was found here; the page is {page.resolve().as_uri()}")
 
 
-class Kept:
+class KeptRun:
     """A run kept for its page, without counting the time that keeping it takes."""
 
     def __init__(self, theatre: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from micrograd import data, install, losses, nn, optim
 from micrograd.cli import BadArgument
-from micrograd.cli.asked import Asked, Kept, offer
+from micrograd.cli.asked import KeptRun, Request, offer
 from micrograd.engine import NATIVE, no_grad
 from micrograd.train import History, accuracy, fit
 from micrograd.train.compiled import missing as compiler_missing
@@ -75,7 +75,7 @@ def run(args: Any) -> int:
     if args.jit and missing:
         raise BadArgument(f"--jit: {missing}")
     jit = args.task in COMPILED and not missing and not args.watch if args.jit is None else args.jit
-    task = TASKS[args.task](Asked(args.steps, args.seed, args.quiet, jit, args.watch))
+    task = TASKS[args.task](Request(args.steps, args.seed, args.quiet, jit, args.watch))
     history = task.history
     print()
     if history.rows:
@@ -142,7 +142,7 @@ def train(
     penalty: Callable[[Any], Any] | None,
     optimizer: Callable[[Any], optim.Optimizer],
     steps: int,
-    asked: Asked,
+    asked: Request,
 ) -> tuple[History, str, Any]:
     """Fit a model to points: eagerly, or compiled and then a copy of it eagerly too, for the time of both.
 
@@ -152,7 +152,7 @@ def train(
 
     decay = None if penalty is None else lambda: penalty(model)
     theatre = watch(model, points, loss, optimizer(model), penalty=decay, steps=steps, open=False)
-    kept = Kept(theatre)
+    kept = KeptRun(theatre)
 
     def run(model: Any, compile: bool, quiet: bool, callbacks: Any = ()) -> History:
         return fit(
@@ -182,7 +182,7 @@ def train(
     return history, told, theatre
 
 
-def moons(asked: Asked) -> Trained:
+def moons(asked: Request) -> Trained:
     """micrograd's recipe: two half circles, max-margin, a learning rate that falls from 1 to 0.1."""
     X, y = data.moons(100, noise=0.1, seed=asked.seed)
     signs = [2 * c - 1 for c in y]
@@ -202,7 +202,7 @@ def moons(asked: Asked) -> Trained:
     return _points(model, maker, history, timing, X, signs, theatre)
 
 
-def spirals(asked: Asked) -> Trained:
+def spirals(asked: Request) -> Trained:
     """Three arms that wind around each other: three classes, cross-entropy, Adam."""
     X, y = data.spirals(150, seed=asked.seed)
     maker = 'nn.MLP(2, [16, 16, 3], activation="tanh")'
@@ -258,7 +258,7 @@ def _decide(output: Any) -> int:
     return int(float(output) > 0)
 
 
-def digits(asked: Asked) -> Trained:
+def digits(asked: Request) -> Trained:
     """Handwritten digits of 8 by 8 pixels: 1,000 to learn from, 200 others to be tested on."""
     X, y = data.digits(1200, seed=asked.seed)
     seen, unseen = (X[:1000], y[:1000]), (X[1000:], y[1000:])
@@ -317,7 +317,7 @@ def _sheet(ax: Any, images: list[list[float]], classes: list[int], guesses: list
     ax.axis("off")
 
 
-def names(asked: Asked) -> Trained:
+def names(asked: Request) -> Trained:
     """A transformer that reads one name at each step, and then makes up its own."""
     words = data.names()
     letters = data.Alphabet(words)
@@ -357,7 +357,7 @@ COMPILED = (
     "spirals",
     "digits",
 )  # names have many lengths, each with a transformer's code of its own to wait for
-TASKS: dict[str, Callable[[Asked], Trained]] = {
+TASKS: dict[str, Callable[[Request], Trained]] = {
     "moons": moons,
     "spirals": spirals,
     "digits": digits,

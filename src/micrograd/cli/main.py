@@ -28,7 +28,7 @@ class BadArgument(Exception):
     """An argument that cannot be, found after parsing; told in one line, with exit code 2."""
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """Tells what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
@@ -63,9 +63,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"micrograd: {install.original_beside() or 'the files of this package were overwritten'}", file=sys.stderr
         )
         return 1
-    parser = Parser(prog="micrograd", description="Exact gradients of plain scalar Python code.", allow_abbrev=False)
+    parser = CommandParser(
+        prog="micrograd", description="Exact gradients of plain scalar Python code.", allow_abbrev=False
+    )
     parser.add_argument("--version", action="store_true", help="show the version")
-    commands = parser.add_subparsers(dest="command", metavar="command", parser_class=Parser)
+    commands = parser.add_subparsers(dest="command", metavar="command", parser_class=CommandParser)
     module: Any = None
     for name, (path, text) in offered().items():
         sub = commands.add_parser(name, help=text, description=text.capitalize() + ".", allow_abbrev=False)

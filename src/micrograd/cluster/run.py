@@ -17,7 +17,7 @@ from typing import Any
 from uuid import uuid4
 
 from micrograd.cluster.columns import LARGEST_RANGE, ClusterRows, Numbers, chunk_rows, largest_chunk, shrinking
-from micrograd.cluster.worker import Done, Program, describe, run_chunk, unpack
+from micrograd.cluster.worker import Done, PathTapes, describe, run_chunk, unpack
 from micrograd.errors import ClusterError
 
 RETRIES = 3  # further attempts for a chunk whose task failed or whose worker was lost
@@ -110,11 +110,11 @@ def _processor(found: dict[str, Any]) -> str:
     return " with ".join([found["processor"], ", ".join(more)])
 
 
-class Run:
+class ClusterCall:
     """The chunks of one call."""
 
     def __init__(
-        self, client: Any, rows: ClusterRows, program: Program, params: list[float], progress: Any, threads: int,
+        self, client: Any, rows: ClusterRows, program: PathTapes, params: list[float], progress: Any, threads: int,
         spans: list[tuple[int, int]] | None = None,
     ) -> None:  # fmt: skip
         self.client, self.rows, self.program = client, rows, program

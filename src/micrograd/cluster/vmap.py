@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from micrograd import engine
 from micrograd.cluster import run
 from micrograd.cluster.columns import ClusterRows
-from micrograd.cluster.worker import Program, output
+from micrograd.cluster.worker import PathTapes, output
 from micrograd.compile import axes
 from micrograd.compile.batch import RowsVariant, add_blocks, columns_by_row, nodes_by_row
 from micrograd.compile.rows import Rows
@@ -106,7 +106,7 @@ class ClusterVmap(Vmap):
 
     # ---- the cluster
 
-    def _on_cluster(self, rows: Rows, plan: Plan, keep: bool) -> run.Run:
+    def _on_cluster(self, rows: Rows, plan: Plan, keep: bool) -> run.ClusterCall:
         """All chunks, run by the kernels of all paths that rows take: those that are not known yet are traced here."""
         assert isinstance(rows, ClusterRows)
         self._check()
@@ -134,10 +134,10 @@ class ClusterVmap(Vmap):
     def _variants_of(self, rows: ClusterRows) -> list[RowsVariant]:
         return list(self.variants.of(rows.key))
 
-    def _begin(self, rows: ClusterRows, plan: Plan, variants: list[RowsVariant], spans: Any = None) -> run.Run:
-        program = Program.of(tuple(v.tape for v in variants), plan.goal)
+    def _begin(self, rows: ClusterRows, plan: Plan, variants: list[RowsVariant], spans: Any = None) -> run.ClusterCall:
+        program = PathTapes.of(tuple(v.tape for v in variants), plan.goal)
         params = peek([*plan.captured, *rows.uniform])
-        return run.Run(self.client, rows, program, params, self.progress, self._threads, spans)
+        return run.ClusterCall(self.client, rows, program, params, self.progress, self._threads, spans)
 
     def _check(self) -> None:
         """Look at the workers once, and at new ones when they appear."""

@@ -51,7 +51,7 @@ def describe(name: str = "llvm") -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Program:
+class PathTapes:
     """The tapes of a function, one for each path that was traced, and what is to be computed from them."""
 
     tapes: tuple[Tape, ...]
@@ -60,7 +60,7 @@ class Program:
     digest: str = field(default="", compare=False)
 
     @classmethod
-    def of(cls, tapes: tuple[Tape, ...], goal: Goal) -> Program:
+    def of(cls, tapes: tuple[Tape, ...], goal: Goal) -> PathTapes:
         """The program of these tapes, named by a hash of all that decides what it computes."""
         found = version()
         text = "\n".join([found, repr(goal), *(f"{tape.inputs} {tape.params}\n{tape}" for tape in tapes)])
@@ -104,7 +104,7 @@ _programs: OrderedDict[str, list[_WorkerVariant]] = OrderedDict()
 _lock = threading.Lock()
 
 
-def _variants(program: Program) -> list[_WorkerVariant]:
+def _variants(program: PathTapes) -> list[_WorkerVariant]:
     """The variants of a program, whose kernels are compiled when they are first used and then kept."""
     if program.version != version():
         raise ClusterError(
@@ -136,7 +136,7 @@ class Done:
 
 
 def run_chunk(
-    program: Program, params: list[float], number: int, axes: list[int], eagerly: dict[int, int], *columns: Any
+    program: PathTapes, params: list[float], number: int, axes: list[int], eagerly: dict[int, int], *columns: Any
 ) -> Done:
     """Run the rows of a chunk, one thread: a worker has as many tasks at a time as it has threads.
 
@@ -170,7 +170,7 @@ def run_chunk(
 
 
 def _run_rows(
-    program: Program, params: list[float], axes: list[int], eagerly: dict[int, int], columns: Sequence[Any]
+    program: PathTapes, params: list[float], axes: list[int], eagerly: dict[int, int], columns: Sequence[Any]
 ) -> tuple[Any, list[Any], list[int]]:
     """The sums of the blocks of these rows or their results by row; and the first rows that follow none of the paths."""
     part: Any = _Part(list(columns), axes, params)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from micrograd.compile.pipeline import Goal, Machine
+from micrograd.compile.pipeline import Abilities, Goal
 from micrograd.errors import CompileError
 from micrograd.tape.tape import Tape
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from micrograd.engine import Value
 
 
-class Text(NamedTuple):
+class KernelSource(NamedTuple):
     """The text of a kernel, how many bytes of scratch memory it needs, and what `explain` tells of it."""
 
     source: str
@@ -57,7 +57,7 @@ class RowsCode(Protocol):
         """
 
 
-class Backend(Machine, Protocol):
+class Backend(Abilities, Protocol):
     """One way of running tapes: what it can spell (see Machine), its text, and its compiler."""
 
     name: str
@@ -69,13 +69,13 @@ class Backend(Machine, Protocol):
     def processor(self) -> dict[str, Any]:
         """What of this machine decides about the bits of a result, such as the width of its vectors."""
 
-    def text(self, tape: Tape, goal: Goal) -> Text:
+    def text(self, tape: Tape, goal: Goal) -> KernelSource:
         """Write a tape of spelled ops as a program."""
 
-    def compile(self, text: Text, tape: Tape, goal: Goal, level: int) -> Any:
+    def compile(self, text: KernelSource, tape: Tape, goal: Goal, level: int) -> Any:
         """Make a PointCode or, where the goal has rows, a RowsCode of a program; `level` says how hard to optimize."""
 
-    def levels(self, text: Text, goal: Goal, wait: bool) -> tuple[int, int]:
+    def levels(self, text: KernelSource, goal: Goal, wait: bool) -> tuple[int, int]:
         """How hard to optimize at first, and in the end. All levels give the same bits."""
 
 

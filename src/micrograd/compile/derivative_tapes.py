@@ -25,7 +25,7 @@ class Part(NamedTuple):
     length: int
 
 
-class Program(NamedTuple):
+class ArrayTape(NamedTuple):
     """A tape whose inputs are the arrays in `reads`, one after the other, and whose outputs are those in `writes`."""
 
     kind: str
@@ -55,12 +55,12 @@ def wanted(arguments: Shape, argnums: int | Sequence[int] | None, f: object) -> 
     return found
 
 
-def program(tape: Tape, kind: str, wrt: Sequence[int], f: object, exact: bool = False) -> Program:
+def program(tape: Tape, kind: str, wrt: Sequence[int], f: object, exact: bool = False) -> ArrayTape:
     """The tape that computes what `kind` says, with respect to the inputs wrt."""
     n, m, width = tape.inputs, len(tape.outputs), len(wrt)
     reads, out = (Part("in", n),), Part("out", m)
     if kind == "value":
-        return Program(kind, tape, reads, (out,))
+        return ArrayTape(kind, tape, reads, (out,))
     if kind != "gradient" and m != 1:
         raise TypeError(f"a {kind} needs a function that returns one number, and {name_of(f)} returns {m:,}")
     if not width:
@@ -68,17 +68,17 @@ def program(tape: Tape, kind: str, wrt: Sequence[int], f: object, exact: bool = 
     first = passes.adjoint(tape, _places(tape, wrt), exact=exact)
     gradient = Part("gradient", m * width)
     if kind == "gradient":
-        return Program(kind, first, reads, (out, gradient))
+        return ArrayTape(kind, first, reads, (out, gradient))
     slopes = first.copy(outputs=first.outputs[1:])
     if kind == "hessian":
         second = passes.adjoint(first, _places(first, wrt), exact=exact)
         outputs = (*second.outputs[: 1 + width], *second.outputs[1 + 2 * width :])
-        return Program(kind, second.copy(outputs=outputs), reads, (out, gradient, Part("hessian", width * width)))
+        return ArrayTape(kind, second.copy(outputs=outputs), reads, (out, gradient, Part("hessian", width * width)))
     wider, seeds = slopes.with_inputs(width)
     pairs = [(place, seed) for place, seed in zip(_places(wider, wrt), seeds) if place is not None]
     pushed = passes.tangent(wider, [place for place, _ in pairs], [seed for _, seed in pairs])
     product = pushed.copy(outputs=pushed.outputs[width:])
-    return Program(kind, product, (*reads, Part("v", width)), (Part("product", width),))
+    return ArrayTape(kind, product, (*reads, Part("v", width)), (Part("product", width),))
 
 
 def _places(tape: Tape, wrt: Sequence[int]) -> list[int | None]:

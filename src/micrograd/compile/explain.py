@@ -21,7 +21,7 @@ LARGE, LONG = (
 )  # instructions and seconds of a trace with loops that are written out, of which there is a warning
 
 
-class Report(str):
+class Explanation(str):
     """A text that a notebook and the interpreter show as it is."""
 
     __slots__ = ()
@@ -30,7 +30,7 @@ class Report(str):
         return str(self)
 
 
-def report(owner: Any, variants: list[Any], variant: Variant, kernel: Kernel) -> Report:
+def report(owner: Any, variants: list[Any], variant: Variant, kernel: Kernel) -> Explanation:
     """The report on one kernel of one variant of a compiled function."""
     kernels = [k for v in variants for k in v.kernels.values()]
     lines = [f"{owner!r}: {_count(len(variants), 'variant')}, {_count(len(kernels), 'kernel')}", ""]
@@ -55,7 +55,7 @@ def report(owner: Any, variants: list[Any], variant: Variant, kernel: Kernel) ->
         lines += ["", f"-- {name}: {_count(len(tape), 'instruction')}"]
         lines += ["   (no change)"] if text == before else shortened(text.splitlines())
         before = text
-    return Report("\n".join(lines))
+    return Explanation("\n".join(lines))
 
 
 def choices(trace: Trace) -> list[str]:

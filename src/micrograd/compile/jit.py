@@ -31,7 +31,7 @@ from micrograd.compile.python_kernel import PythonKernel
 from micrograd.compile.signature import (
     NOTHING,
     Fixed,
-    Known,
+    KnownShape,
     Static,
     lay_flat,
     layout_of,
@@ -71,7 +71,7 @@ class Jit:
         self.loops: bool | None = None  # whether the function has loops, once that has been asked
         self.warned = False  # of loops that were written out
         self.watched: Any = None  # what a typed variant has read whose code C has
-        self.shapes: dict[bytes, Known] = {}
+        self.shapes: dict[bytes, KnownShape] = {}
         self.kernel: Any = None  # the callable object in C that stands for this one
         self.pointers: dict[Any, Any] = {}  # C function pointers, which are valid as long as this function is
         self.installing = threading.RLock()  # held while that one is told of a variant, and while it forgets them
@@ -108,7 +108,7 @@ class Jit:
                 if found is not typed.elsewhere:
                     return found
         shape, leaves = self._known(args) if simple else self._flat(args, kwargs)
-        wanted = shape.values if type(shape) is Known else values_among(leaves)
+        wanted = shape.values if type(shape) is KnownShape else values_among(leaves)
         wait = self.options.wait or worker.must_wait()
         try:
             variants = self.variants.of(shape)
@@ -368,7 +368,7 @@ class Jit:
             return self._flat(args, {})
         shape = self.shapes.get(key)
         if shape is None:
-            shape = self.shapes[key] = Known(self._flat(args, {})[0], leaves)
+            shape = self.shapes[key] = KnownShape(self._flat(args, {})[0], leaves)
         return shape, leaves
 
     def _flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Shape, list[Any]]:
@@ -466,7 +466,9 @@ class Jit:
         variant, kernel = self._for(args, kwargs)
         text = explain.report(self, list(self.variants), variant, kernel)
         why = self._why_not_typed(args, kwargs)
-        return explain.Report(f"{text}\n\nloops are not those of a typed tape: {why.fact}{why.at()}") if why else text
+        return (
+            explain.Explanation(f"{text}\n\nloops are not those of a typed tape: {why.fact}{why.at()}") if why else text
+        )
 
     def ctypes(self, /, *args: Any, signature: str = "value", argnums: int | tuple[int, ...] | None = None) -> Any:
         """A C function pointer to this function, as a function of ctypes, for arguments of this arrangement.

@@ -60,7 +60,7 @@ class Goal:
         return results * (1 + len(self.inputs) + len(self.params) + len(self.told))
 
 
-class Machine(Protocol):
+class Abilities(Protocol):
     """What the passes ask of a backend."""
 
     def spells(self, op: Op) -> bool:
@@ -78,25 +78,25 @@ class Pass:
     """A function from tape to tape, its name, and when it applies."""
 
     name: str
-    run: Callable[[Tape, Goal, Machine], Tape]
+    run: Callable[[Tape, Goal, Abilities], Tape]
     applies: Callable[[Tape, Goal], bool] = lambda tape, goal: True
 
 
-def _adjoint(tape: Tape, goal: Goal, machine: Machine) -> Tape:
+def _adjoint(tape: Tape, goal: Goal, machine: Abilities) -> Tape:
     inputs, params = passes.sources(tape, INPUT, tape.inputs), passes.sources(tape, PARAM, tape.params)
     places = [*(inputs[k] for k in goal.inputs), *(params[k] for k in goal.params)]
     return passes.adjoint(tape, places, exact=goal.options.exact, told=[params[k] for k in goal.told])
 
 
-def _expand(tape: Tape, goal: Goal, machine: Machine) -> Tape:
+def _expand(tape: Tape, goal: Goal, machine: Abilities) -> Tape:
     return passes.expand(tape, machine.spells, goal.options.fastmath, powers=not goal.options.exact)
 
 
-def _contract(tape: Tape, goal: Goal, machine: Machine) -> Tape:
+def _contract(tape: Tape, goal: Goal, machine: Abilities) -> Tape:
     return passes.contract(tape) if machine.fuses() else tape
 
 
-def _interleave(tape: Tape, goal: Goal, machine: Machine) -> Tape:
+def _interleave(tape: Tape, goal: Goal, machine: Abilities) -> Tape:
     return interleave(tape, machine.registers(goal))
 
 
@@ -105,7 +105,7 @@ def many_sums(tape: Tape, goal: Goal) -> bool:
     return goal.reduced and not tape.guards and len(tape.outputs) >= TUNING.tiled_sums
 
 
-def _checkpoint(tape: Tape, goal: Goal, machine: Machine) -> Tape:
+def _checkpoint(tape: Tape, goal: Goal, machine: Abilities) -> Tape:
     return passes.checkpoint(tape, TUNING.kept_states // (8 if goal.rows else 1))
 
 
@@ -127,7 +127,7 @@ ORDERING = [
 
 
 def run(
-    steps: Sequence[Pass], tape: Tape, goal: Goal, machine: Machine, seen: list[tuple[str, Tape]] | None = None
+    steps: Sequence[Pass], tape: Tape, goal: Goal, machine: Abilities, seen: list[tuple[str, Tape]] | None = None
 ) -> Tape:
     """Run passes on a tape; `seen` collects the tape after each of them."""
     for step in steps:
@@ -138,7 +138,7 @@ def run(
     return tape
 
 
-def lower(tape: Tape, goal: Goal, machine: Machine) -> Tape:
+def lower(tape: Tape, goal: Goal, machine: Abilities) -> Tape:
     """The tape that a backend is given: results and the gradients asked for, in ops that it can spell."""
     tape = run(PASSES, tape, goal, machine)
     if tape.size() > TUNING.max_instructions:

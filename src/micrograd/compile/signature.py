@@ -50,13 +50,13 @@ def numbers_in(args: Sequence[Any]) -> int:
     return count
 
 
-class Known(tuple[Any, ...]):
+class KnownShape(tuple[Any, ...]):
     """A shape that remembers its hash (that of a nested tuple is computed each time), and which leaves are Values."""
 
     _hash: int
     values: tuple[int, ...]
 
-    def __new__(cls, shape: Shape, leaves: list[Any]) -> Known:
+    def __new__(cls, shape: Shape, leaves: list[Any]) -> KnownShape:
         self = super().__new__(cls, shape)
         self._hash = tuple.__hash__(self)
         self.values = values_among(leaves)

@@ -7,7 +7,7 @@ import threading
 from types import FrameType
 
 from micrograd.compile.worker import WORKERS
-from micrograd.watch.foreign import is_installed
+from micrograd.watch.code import is_installed
 
 
 def others() -> dict[int, FrameType]:

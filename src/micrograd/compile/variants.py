@@ -29,8 +29,7 @@ from micrograd.tape.twice import same_way
 from micrograd.values.callsite import user_depth
 from micrograd.watch.guards import Watch
 from micrograd.watch.modules import Structured
-from micrograd.watch.names import Names
-from micrograd.watch.owners import Owner, owners_of
+from micrograd.watch.owners import Names, Owner, owners_of
 from micrograd.watch.reach import modules_of
 
 _clock = count(1)

@@ -249,7 +249,7 @@ class Vmap(RowsTracing):
         scale = 1.0 / rows.rows if self.reduce == "mean" else 1.0
         if plan.direct and not plan.guarded:  # a training step: straight to a node
             kernel = plan.variant.compile(plan.goal)
-            if isinstance(kernel.code, llvm.run.Rows):
+            if isinstance(kernel.code, llvm.run.MachineRows):
                 uniform = plan.captured + rows.uniform if rows.uniform else plan.params
                 threads = self.threads or CORES
                 _, result = kernel.code.node(tuple(rows.arrays), tuple(rows.axes), uniform, rows.rows, threads, scale)
@@ -452,7 +452,7 @@ class Vmap(RowsTracing):
 
         kernel = plan.variant.compile(plan.goal)
         code = kernel.code
-        if not isinstance(code, llvm.run.Rows):
+        if not isinstance(code, llvm.run.MachineRows):
             return None
         work = code.machine_code, code.width, code.item, code.sums, code.scratch, threads
         here = kernel.__dict__, "code", code  # it holds as long as the kernel has this code

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import c_text
-from micrograd.compile.derivative_tapes import KINDS, Program, program, wanted
+from micrograd.compile.derivative_tapes import KINDS, ArrayTape, program, wanted
 from micrograd.interop.c_writer import Writer, memory
 from micrograd.interop.traced import Traced
 from micrograd.tape import passes
@@ -97,16 +97,16 @@ def lower(tape: Tape) -> Tape:
     return passes.prune(passes.expand(tape, c_text.spells, False, powers=False))
 
 
-def _name(name: str, what: Program) -> str:
+def _name(name: str, what: ArrayTape) -> str:
     return name if what.kind == "value" else f"{name}_{what.kind}"
 
 
-def _head(name: str, what: Program, more: str = "") -> str:
+def _head(name: str, what: ArrayTape, more: str = "") -> str:
     reads = [f"const double *{part.name}" for part in what.reads]
     return f"int {name}({', '.join([*reads, *[f'double *{part.name}' for part in what.writes]])}{more})"
 
 
-def _comment(name: str, traced: Traced, programs: list[Program]) -> str:
+def _comment(name: str, traced: Traced, programs: list[ArrayTape]) -> str:
     sizes = {part.name: part.length for p in programs for part in (*p.reads, *p.writes)}
     arrays = [f"{array}[{max(length, 1)}]" for array, length in sizes.items()]
     n = sizes.get("gradient", 0) // traced.outputs
@@ -133,7 +133,7 @@ def _comment(name: str, traced: Traced, programs: list[Program]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _numbered(programs: list[Program], traced: Traced) -> str:
+def _numbered(programs: list[ArrayTape], traced: Traced) -> str:
     """What the k-th number to differentiate by is called."""
     width = next((p.writes[1].length // traced.outputs for p in programs if p.kind == "gradient"), 0)
     return "in[k]" if width == traced.tape.inputs else "the k-th number of argnums"
@@ -145,7 +145,7 @@ def _in_a_comment(text: str) -> str:
     return plain.encode("ascii", "backslashreplace").decode() if plain.isprintable() else ascii(plain)
 
 
-def _function(name: str, traced: Traced, what: Program) -> str:
+def _function(name: str, traced: Traced, what: ArrayTape) -> str:
     """The text of one function; one that takes memory is called by another one, which gives it back."""
     tape = lower(what.tape)
     writer = Writer(traced.params)

@@ -39,7 +39,7 @@ def gather(theatre: Any, record: Record, open: bool | None) -> Any:
             print(f"{reason}\n  Until then, show the result of watch() after the training.")
             return Nobody()
     if open or sys.stdout.isatty():
-        return Page(theatre)
+        return BrowserPage(theatre)
     return Nobody()
 
 
@@ -50,7 +50,7 @@ class Nobody:
         """Nothing to do."""
 
 
-class Page:
+class BrowserPage:
     """A local page in the browser. It reads the record by itself; only the end of the program waits for it."""
 
     def __init__(self, theatre: Any) -> None:

@@ -13,7 +13,7 @@ BANDS = 6  # boxes for the part of a graph that no module made
 
 
 @dataclass(slots=True)
-class Group:
+class GroupBox:
     """A box of a collapsed drawing: the nodes that it holds, and what is to be said of them."""
 
     title: str
@@ -28,7 +28,7 @@ class Group:
 class Overview:
     """The groups in topological order, the last one with the root; and the nodes that they hold."""
 
-    groups: list[Group]
+    groups: list[GroupBox]
     order: list[Value]
     seen: list[bool]  # whether a backward pass has been at a node
 
@@ -153,8 +153,8 @@ def _components(feeds: list[list[int]]) -> list[int]:
     return component
 
 
-def _grouped(group: list[int], order: list[Value], inputs: list[list[int]]) -> list[Group]:
-    groups = [Group("") for _ in range(max(group) + 1)]
+def _grouped(group: list[int], order: list[Value], inputs: list[list[int]]) -> list[GroupBox]:
+    groups = [GroupBox("") for _ in range(max(group) + 1)]
     used_outside: set[int] = set()
     for i, ids in enumerate(inputs):
         box = groups[group[i]]
@@ -173,7 +173,7 @@ def _grouped(group: list[int], order: list[Value], inputs: list[list[int]]) -> l
     return groups
 
 
-def _title(box: Group, paths: list[tuple[str, ...]]) -> str:
+def _title(box: GroupBox, paths: list[tuple[str, ...]]) -> str:
     """What the modules of a group are called: the path that all of them share."""
     if not box.ops:
         return "leaves"

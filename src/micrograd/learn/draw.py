@@ -7,7 +7,7 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.learn import names as naming
-from micrograd.learn.collapse import Group, Overview, collapse
+from micrograd.learn.collapse import GroupBox, Overview, collapse
 from micrograd.learn.layout import CHARACTER, LEAST_CARD, MAX_NODES, Box, GraphTooLarge, layout, measure, place
 from micrograd.learn.nodes import Node, code_line, read
 from micrograd.learn.sentences import clean, show
@@ -222,11 +222,11 @@ def _draw_groups(root: Value, format: str, rankdir: str, names: dict[str, Value]
     )
 
 
-def _alone(group: Group) -> bool:
+def _alone(group: GroupBox) -> bool:
     return len(group.members) == 1
 
 
-def _group_shape(group: Group, overview: Overview, variables: dict[int, str]) -> Shape:
+def _group_shape(group: GroupBox, overview: Overview, variables: dict[int, str]) -> Shape:
     last = overview.order[group.exits[-1]]
     seen = overview.seen[group.exits[-1]]
     rows = [("data", show(last.data), "mg-data"), ("grad", _grad(last.grad if seen else None), "mg-grad")]
@@ -249,7 +249,7 @@ def _group_shape(group: Group, overview: Overview, variables: dict[int, str]) ->
     return Shape(group.title, "", told + rows, "group", tip=tip)
 
 
-def _group_box(group: Group, shape: Shape, overview: Overview) -> Box:
+def _group_box(group: GroupBox, shape: Shape, overview: Overview) -> Box:
     if _alone(group):
         last = overview.order[group.exits[-1]]
         symbol = shape.symbol

@@ -13,15 +13,24 @@ from typing import Any
 from micrograd import engine, observed
 from micrograd.engine import Value
 from micrograd.learn.grammar import MAX_DEPTH, MAX_LENGTH, MAX_NODES, ExpressionError, Line, Parser, Term
-from micrograd.operand import number
 from micrograd.ops import OPS, facts
+from micrograd.values.operand import number
 
-__all__ = ["MAX_DEPTH", "MAX_LENGTH", "MAX_NODES", "ExpressionError", "Program", "build", "parse", "read_values"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_LENGTH",
+    "MAX_NODES",
+    "ExpressionError",
+    "ParsedExpression",
+    "build",
+    "parse",
+    "read_values",
+]
 
 _NUMBERS = {"pi": math.pi, "tau": math.tau}  # unless the learner has a number of that name
 
 
-class Program:
+class ParsedExpression:
     """A parsed expression. `names` are the numbers that it asks for, in order of appearance."""
 
     def __init__(self, text: str, lines: list[Line]) -> None:
@@ -80,7 +89,7 @@ class Program:
         return any(term.name == name for line in self.lines for term in _names(line.term))
 
 
-def parse(text: str) -> Program:
+def parse(text: str) -> ParsedExpression:
     """Read an expression, or raise an ExpressionError that points at the character.
 
     >>> from micrograd.learn.expression import parse
@@ -94,7 +103,7 @@ def parse(text: str) -> Program:
         raise ExpressionError(
             f"an expression has at most {MAX_LENGTH} characters, this one has {len(text)}", text, MAX_LENGTH
         )
-    return Program(text, Parser(text).program())
+    return ParsedExpression(text, Parser(text).program())
 
 
 def build(text: str, **values: float) -> Value:

@@ -96,7 +96,7 @@ MISCONCEPTIONS = {row["key"]: Misconception(**row) for row in texts.lesson()["id
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Reply:
     """What is said to an answer: `key` names the misconception, "sign", "other", or nothing where it is right."""
 
     right: bool
@@ -126,12 +126,12 @@ def cut(said: float, wanted: float) -> bool:
     return abs(said) in (float(f"{abs(wanted):.{figures - 1}e}"), float(f"{digits[: figures + 1]}e{exponent}"))
 
 
-def judge(timeline: Timeline, frame: Frame, said: float) -> Verdict:
+def judge(timeline: Timeline, frame: Frame, said: float) -> Reply:
     """Judge what a learner says `.grad` will be after a backward frame, and name the idea behind a wrong answer."""
     facts = _facts(timeline, frame)
     after = frame.after if frame.after is not None else math.nan
     if near(said, after):
-        return Verdict(True)
+        return Reply(True)
     node = timeline.nodes[frame.node]
     for idea in MISCONCEPTIONS.values():
         if not idea.applies(node, frame.slot, facts):
@@ -139,11 +139,11 @@ def judge(timeline: Timeline, frame: Frame, said: float) -> Verdict:
         product = idea.gives(facts)
         whole = product if idea.replaces else facts["before"] + product
         if near(said, whole) or (idea.ops and near(said, product) and not near(whole, after)):  # at a*a "own" is right
-            return Verdict(False, idea.key, _said(idea.key, timeline, frame, facts))
+            return Reply(False, idea.key, _said(idea.key, timeline, frame, facts))
     if near(said, _from_shown(timeline, frame)):
-        return Verdict(True)
+        return Reply(True)
     key = "sign" if near(-said, after) else "other"
-    return Verdict(False, key, _said(key, timeline, frame, facts))
+    return Reply(False, key, _said(key, timeline, frame, facts))
 
 
 def _from_shown(timeline: Timeline, frame: Frame) -> float:
@@ -170,13 +170,13 @@ def _seen(x: float) -> float:
     return float(show(x).replace("−", "-").replace("∞", "inf"))
 
 
-def judge_sign(timeline: Timeline, frame: Frame, said: str) -> Verdict:
+def judge_sign(timeline: Timeline, frame: Frame, said: str) -> Reply:
     """Judge the sign ("+", "-" or "0") that a learner expects of a contribution; a wrong one is not told the value."""
     product = frame.product or 0.0
     sign = "0" if product == 0 else "+" if product > 0 else "-"
     if said.replace("−", "-") == sign:
-        return Verdict(True)
-    return Verdict(False, "sign", _said("which_sign", timeline, frame, _facts(timeline, frame)))
+        return Reply(True)
+    return Reply(False, "sign", _said("which_sign", timeline, frame, _facts(timeline, frame)))
 
 
 def _facts(timeline: Timeline, frame: Frame) -> dict[str, float]:

@@ -46,7 +46,7 @@ def scope_path(scope: int) -> tuple[str, ...]:
     from importlib import import_module
 
     try:
-        return tuple(import_module("micrograd.values.scopes").path(scope))
+        return tuple(import_module("micrograd.values.module_scopes").path(scope))
     except (ImportError, LookupError):  # a stamp that nobody gave a name
         return ()
 

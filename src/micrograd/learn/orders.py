@@ -39,7 +39,7 @@ class Flow:
 
 
 @dataclass(slots=True)
-class Push:
+class Contribution:
     """One contribution of a run: `node` passes local × upstream through `slot` into `input`; `at` counts visits."""
 
     node: int
@@ -54,7 +54,7 @@ class Push:
 
 
 @dataclass(slots=True)
-class Run:
+class BackwardRun:
     """A backward pass in some order: its contributions and gradients, the right ones, and what each edge carried.
 
     `first` is the index of the first wrong contribution (the number of contributions where none is wrong but some are
@@ -62,7 +62,7 @@ class Run:
     """
 
     visits: list[int]
-    pushes: list[Push]
+    pushes: list[Contribution]
     grads: list[float]
     right: list[float]
     flows: list[Flow]
@@ -123,14 +123,14 @@ def _depth_first(nodes: Sequence[Node], once: bool) -> list[int]:
     return visits
 
 
-def run(timeline: Timeline, order: str | Sequence[int | str]) -> Run:
+def run(timeline: Timeline, order: str | Sequence[int | str]) -> BackwardRun:
     """Run the backward pass of a timeline in one of the ORDERS, or in an order of the learner's own (ids or names)."""
     nodes = timeline.nodes
     visits = ORDERS[order](nodes) if isinstance(order, str) else [_id(nodes, v) for v in order]
     right, _ = _sweep(nodes, reverse_topological(nodes))
     grads, pushes = _sweep(nodes, visits)
-    through: dict[tuple[int, int], list[Push]] = {}
-    into: dict[int, list[Push]] = {}
+    through: dict[tuple[int, int], list[Contribution]] = {}
+    into: dict[int, list[Contribution]] = {}
     for push in pushes:
         through.setdefault((push.node, push.slot), []).append(push)
         into.setdefault(push.input, []).append(push)
@@ -146,12 +146,12 @@ def run(timeline: Timeline, order: str | Sequence[int | str]) -> Run:
             if not same(flow.got, flow.wanted):
                 _explain(flow, mine, into.get(node.id, []), visits, nodes)
             flows.append(flow)
-    done = Run(visits, pushes, grads, right, flows)
+    done = BackwardRun(visits, pushes, grads, right, flows)
     done.first, done.reason = _first_fault(pushes, flows)
     return done
 
 
-def _first_fault(pushes: list[Push], flows: list[Flow]) -> tuple[int, str]:
+def _first_fault(pushes: list[Contribution], flows: list[Flow]) -> tuple[int, str]:
     edges = {(flow.node, flow.slot): flow for flow in flows}
     wanted = {edge: flow.wanted for edge, flow in edges.items()}
     seen: set[tuple[int, int]] = set()
@@ -174,7 +174,7 @@ def _id(nodes: Sequence[Node], node: int | str) -> int:
     raise ValueError(f"there is no node {node!r} in this graph: it has {', '.join(n.name for n in nodes)}")
 
 
-def _sweep(nodes: Sequence[Node], visits: Sequence[int]) -> tuple[list[float], list[Push]]:
+def _sweep(nodes: Sequence[Node], visits: Sequence[int]) -> tuple[list[float], list[Contribution]]:
     grads = [0.0] * len(nodes)
     grads[-1] = 1.0
     pushes = []
@@ -184,11 +184,13 @@ def _sweep(nodes: Sequence[Node], visits: Sequence[int]) -> tuple[list[float], l
             if local is not None:
                 product, before = nodes[i].pushed(slot, local, upstream), grads[j]
                 grads[j] += product
-                pushes.append(Push(i, slot, j, local, upstream, product, before, grads[j], at))
+                pushes.append(Contribution(i, slot, j, local, upstream, product, before, grads[j], at))
     return grads, pushes
 
 
-def _explain(flow: Flow, mine: list[Push], into: list[Push], visits: Sequence[int], nodes: Sequence[Node]) -> None:
+def _explain(
+    flow: Flow, mine: list[Contribution], into: list[Contribution], visits: Sequence[int], nodes: Sequence[Node]
+) -> None:
     words = {"out": nodes[flow.node].name, "name": nodes[flow.input].name, "wanted": show(flow.wanted)}
     late = [push for push in into if mine and push.at > mine[0].at]
     said = flow.fault = "never" if not mine else "repeated" if len(mine) > 1 else "early" if late else "inherited"

@@ -104,7 +104,7 @@ def print_order(timeline: Timeline, order: str, out: TextIO) -> None:
     names = [node.name for node in timeline.nodes]
     writer = _Writer(out)
 
-    def said(push: orders.Push | None) -> str:
+    def said(push: orders.Contribution | None) -> str:
         if push is None:
             return ""
         product = f"({show(push.local)})({show(push.upstream)})"

@@ -35,7 +35,7 @@ static int is_real(PyObject *o) { /* NumPy's scalars are registered with numbers
 }
 
 static PyObject *only_number(PyObject *o) { /* of an array of one element (operand.py); None where it is none */
-    PyObject *operands = PyImport_ImportModule("micrograd.operand");
+    PyObject *operands = PyImport_ImportModule("micrograd.values.operand");
     PyObject *x = operands ? PyObject_CallMethod(operands, "only_number", "(O)", o) : NULL;
     Py_XDECREF(operands);
     return x;
@@ -73,7 +73,7 @@ int comparand(PyObject *o, const char *how, Operand *out) { /* a float or a Valu
     } else if (!is_foreign(o) && !PyObject_HasAttr(o, str_array)) {
         return 0; /* a string, a list, None */
     }
-    PyObject *operands = PyImport_ImportModule("micrograd.operand");
+    PyObject *operands = PyImport_ImportModule("micrograd.values.operand");
     PyObject *x = operands ? PyObject_CallMethod(operands, "bound", "(sO)", how, o) : NULL;
     Py_XDECREF(operands);
     if (x == NULL) return -1;
@@ -109,7 +109,7 @@ int is_foreign(PyObject *o) {
 }
 
 int reflects(PyObject *o, PyObject *row) { /* operand.py; -1 with an error set */
-    PyObject *operands = PyImport_ImportModule("micrograd.operand");
+    PyObject *operands = PyImport_ImportModule("micrograd.values.operand");
     PyObject *name = operands ? PyObject_GetAttrString(row, "name") : NULL;
     PyObject *answer = name ? PyObject_CallMethod(operands, "reflects", "(OO)", o, name) : NULL;
     Py_XDECREF(operands);
@@ -126,7 +126,7 @@ const char *type_name(PyObject *o) { /* without its module, as Python's __name__
 }
 
 PyObject *refuse(PyObject *o) {
-    PyObject *operands = PyImport_ImportModule("micrograd.operand");
+    PyObject *operands = PyImport_ImportModule("micrograd.values.operand");
     PyObject *none = operands ? PyObject_CallMethod(operands, "refuse", "(O)", o) : NULL; /* it raises */
     Py_XDECREF(operands);
     return none;

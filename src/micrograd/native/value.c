@@ -17,7 +17,7 @@ static int value_init(Node *self, PyObject *args, PyObject *kwargs) {
     double x;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:Value", names, &data, &children, &op, &label)) return -1;
     if (children != NULL && PyUnicode_Check(children)) { /* Value(10.0, "a") */
-        PyObject *operands = PyImport_ImportModule("micrograd.operand");
+        PyObject *operands = PyImport_ImportModule("micrograd.values.operand");
         Py_XDECREF(operands ? PyObject_CallMethod(operands, "no_name", "OO", data, children) : NULL);
         Py_XDECREF(operands);
         return -1;
@@ -153,7 +153,7 @@ static PyObject *value_float(PyObject *self) {
     if (special_threads && tell_difference("float()", self, Py_None) < 0) return NULL;
     PyObject *x = PyFloat_FromDouble(((Node *)self)->data);
     if (x == NULL || !is_recording() || !may_be_unasked()) return x;
-    PyObject *conversion = PyImport_ImportModule("micrograd.conversion");
+    PyObject *conversion = PyImport_ImportModule("micrograd.values.conversion");
     PyObject *looked = conversion ? PyObject_CallMethod(conversion, "refuse_unasked", NULL) : NULL;
     Py_XDECREF(conversion);
     if (looked == NULL) Py_CLEAR(x);

@@ -12,7 +12,7 @@ from micrograd.engine import Value
 from micrograd.nn import parameters as found
 from micrograd.nn.parameters import State
 from micrograd.observed import set_scope, zero_grads
-from micrograd.values import scopes
+from micrograd.values import module_scopes as scopes
 from micrograd.watch import modules as watched
 
 if TYPE_CHECKING:

@@ -171,7 +171,7 @@ class Ready:
         return tuple(constants)
 
 
-class Run(NamedTuple):
+class Stretch(NamedTuple):
     """Neighbours in a group that were frozen for as many steps: Adam and others count the steps of each parameter."""
 
     start: int
@@ -180,11 +180,11 @@ class Run(NamedTuple):
     slots: Any
 
 
-def _runs(parameters: tuple[Value, ...], frozen: bytes, missed: list[int]) -> tuple[Run, ...] | None:
+def _runs(parameters: tuple[Value, ...], frozen: bytes, missed: list[int]) -> tuple[Stretch, ...] | None:
     """Return a group in parts of equal counts; None where no parameter that moves has missed a step."""
     if not any(m for m, f in zip(missed, frozen) if not f):
         return None
-    found: list[Run] = []
+    found: list[Stretch] = []
     start, current = 0, None
     for i in range(len(parameters) + 1):
         at_end = i == len(parameters)
@@ -193,7 +193,7 @@ def _runs(parameters: tuple[Value, ...], frozen: bytes, missed: list[int]) -> tu
             continue
         slots = Slots(parameters[start:i])
         slots.freeze(frozen[start:i])
-        found.append(Run(start, i, current or 0, slots))
+        found.append(Stretch(start, i, current or 0, slots))
         if not at_end:
             start, current = i, missed[i]
     return tuple(found)
@@ -225,7 +225,7 @@ class Group(Adjustable):
         self._pending: dict[str, float] | None = None  # the numbers after the step that is being taken
         self._ready: Ready | None = None
         self._missed, self._counted = [0] * len(parameters), 0  # steps in which each was frozen, up to this step
-        self._runs: tuple[Run, ...] | None = None
+        self._runs: tuple[Stretch, ...] | None = None
         put(self, "parameters", tuple(parameters))
         put(self, "slots", Slots(parameters))
         put(self, "kept", {})

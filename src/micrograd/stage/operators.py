@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.operand import REFLECTED, bound
 from micrograd.stage import bounds, elements, instances, iterate, iterators, lanes, mixed, packed, special, whole
 from micrograd.stage.errors import Lost, Unsupported
 from micrograd.stage.lanes import Lane
@@ -16,6 +15,7 @@ from micrograd.stage.machine import Machine
 from micrograd.stage.masks import FALSE
 from micrograd.stage.ragged import settle
 from micrograd.stage.summary import Summary
+from micrograd.values.operand import REFLECTED, bound
 
 COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Lt: ("lt", operator.lt), ast.LtE: ("le", operator.le), ast.Gt: ("gt", operator.gt), ast.GtE: ("ge", operator.ge),

@@ -15,7 +15,6 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from micrograd.engine import Value
-from micrograd.operand import REFLECTED
 from micrograd.stage import instances
 from micrograd.stage.attributes import is_generated, put
 from micrograd.stage.errors import Unsupported
@@ -23,6 +22,7 @@ from micrograd.stage.lanes import Lane
 from micrograd.stage.masks import FALSE, TRUE
 from micrograd.stage.summary import Summary
 from micrograd.tape import kinds
+from micrograd.values.operand import REFLECTED
 
 if TYPE_CHECKING:
     from micrograd.stage.machine import Machine

@@ -28,8 +28,7 @@ from micrograd.engine import Value, apply
 from micrograd.ops import OPS
 from micrograd.tree import has
 from micrograd.values.callsite import place, source_of, syntax_of
-from micrograd.watch.code import names_in
-from micrograd.watch.foreign import is_foreign
+from micrograd.watch.code import is_foreign, names_in
 from micrograd.watch.reach import Reach
 
 PASSING_ON = {"abc", "_py_abc", "typing"}  # modules that ask on behalf of whoever called them

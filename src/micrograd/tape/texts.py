@@ -15,13 +15,13 @@ NEEDED = ("__class__", "__delattr__", "__dir__", "__getattribute__", "__init__",
           "__reduce_ex__", "__getnewargs__", "__getstate__", "__setattr__", "__sizeof__", "__subclasshook__")  # fmt: skip
 
 
-class Text(str):
+class TracedText(str):
     """A text that can be printed and be a part of other texts. `refuse` is called before anything else is asked of it."""
 
     refuse: Callable[[], None]
 
     @classmethod
-    def of(cls, text: str, refuse: Callable[[], None]) -> Text:
+    def of(cls, text: str, refuse: Callable[[], None]) -> TracedText:
         """This text, guarded by a function that raises an exception."""
         made = cls(text)
         made.refuse = refuse
@@ -32,7 +32,7 @@ def _asked(name: str) -> Callable[..., Any]:
     """The method of str, which is refused while the function is traced."""
     usual: Any = getattr(str, name)
 
-    def method(self: Text, *args: Any, **kwargs: Any) -> Any:
+    def method(self: TracedText, *args: Any, **kwargs: Any) -> Any:
         self.refuse()
         return usual(self, *args, **kwargs)
 
@@ -41,7 +41,7 @@ def _asked(name: str) -> Callable[..., Any]:
 
 for _name in dir(str):
     if _name not in PRINTING + NEEDED and callable(getattr(str, _name)):
-        setattr(Text, _name, _asked(_name))
+        setattr(TracedText, _name, _asked(_name))
 
 
-__all__ = ["Text"]
+__all__ = ["TracedText"]

@@ -16,7 +16,6 @@ from types import CodeType
 from typing import Any, cast
 
 from micrograd import engine, graph, observed
-from micrograd.conversion import formats_text
 from micrograd.engine import Value
 from micrograd.errors import TraceError
 from micrograd.objects import attributes
@@ -26,7 +25,7 @@ from micrograd.tape import arithmetic, kinds
 from micrograd.tape.refusals import ALL_DIGITS, DIGITS, TEXT, digits_taken, number_taken, refusal
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import CONST, SOURCES, Guard, Tape
-from micrograd.tape.texts import Text
+from micrograd.tape.texts import TracedText
 from micrograd.tree import (
     Shape,
     fixed_parts,
@@ -38,9 +37,10 @@ from micrograd.tree import (
     unflatten,
 )
 from micrograd.values import decimals
-from micrograd.values.arrays import NO_ROW, numbers_only
 from micrograd.values.callsite import line_of, user_frame, user_line
 from micrograd.values.callsite import user_depth as user_depth
+from micrograd.values.conversion import formats_text
+from micrograd.values.ufuncs import NO_ROW, numbers_only
 
 if engine.NATIVE:
     from micrograd._engine import linearize, pull, push
@@ -288,7 +288,7 @@ def run(
                 outer(how, v, other, result)
         elif how == "repr()" and frozen:  # to print a Value is harmless
             texts.append(f"Value(data={v._data!r}")
-            return Text.of(other, lambda: None if ended else refuse(TEXT))
+            return TracedText.of(other, lambda: None if ended else refuse(TEXT))
         elif how == "repr()" and outer is not None:
             return outer(how, v, other, result)
         elif frozen and how not in allowed and not (how == "hash()" and not v._trace):  # whoever else watches

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from micrograd import losses
-from micrograd.train.checks import known
+from micrograd.train.data_checks import known
 from micrograd.train.measure import of_predictions, predictions
 from micrograd.train.objective import Given
-from micrograd.values.nested import flat
+from micrograd.values.number_lists import flat
 
 
 def weight(options: dict[str, Any], y: Any) -> float:

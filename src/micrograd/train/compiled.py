@@ -19,8 +19,8 @@ from micrograd.errors import CompileError
 from micrograd.math import dot
 from micrograd.nn import dropout
 from micrograd.train.accumulate import weight
-from micrograd.train.checks import is_value, known
-from micrograd.train.objective import Rows, arranged, as_array, mapped, with_penalty
+from micrograd.train.data_checks import is_value, known
+from micrograd.train.objective import Examples, arranged, as_array, mapped, with_penalty
 from micrograd.train.remote import RemoteRows, here, is_remote, sizes, spread
 from micrograd.tree import flatten
 from micrograd.watch.modules import SameParameters
@@ -53,7 +53,7 @@ class _Bucket:
         return self._whole  # type: ignore[no-any-return]
 
 
-class Compiled:
+class CompiledObjective:
     """Model and loss as machine code."""
 
     compiled = True
@@ -61,11 +61,11 @@ class Compiled:
     def __init__(
         self,
         model: Any,
-        rows: Rows,
+        rows: Examples,
         loss: Callable[..., Any],
         penalty: Callable[[], Any] | None,
         training: bool = True,
-        beside: Compiled | None = None,
+        beside: CompiledObjective | None = None,
         client: Any = None,
     ) -> None:
         lacking = missing()
@@ -271,7 +271,7 @@ class Compiled:
 class Mixed:
     """A loss of compiled predictions: `backward` goes through the loss, and from there through the compiled model."""
 
-    def __init__(self, owner: Compiled, error: Value, leaves: list[Value], part: Any) -> None:
+    def __init__(self, owner: CompiledObjective, error: Value, leaves: list[Value], part: Any) -> None:
         self.owner, self.value, self.leaves, self.part = owner, error, leaves, part
         self.data = error.data
 
@@ -304,7 +304,7 @@ def rows_of(columns: Any) -> list[Any]:
     )
 
 
-def _bucketed(rows: Rows, np: Any, client: Any, what: str) -> tuple[list[_Bucket], list[tuple[int, int]]]:
+def _bucketed(rows: Examples, np: Any, client: Any, what: str) -> tuple[list[_Bucket], list[tuple[int, int]]]:
     """Return the rows by shape, and for each row its bucket and its place there."""
     whole = rows.arrays()
     if whole is not None:

@@ -10,8 +10,8 @@ from typing import Any
 from micrograd.data import batches
 from micrograd.nn.initial import generator
 from micrograd.optim import LBFGS, Optimizer
-from micrograd.train import checks
-from micrograd.train.objective import Eager, Rows
+from micrograd.train import data_checks as checks
+from micrograd.train.objective import Eager, Examples
 
 
 class Found:
@@ -56,7 +56,7 @@ def find_lr(
         raise TypeError("LBFGS finds the length of its steps itself")
     weights, moments = [p.data for p in optimizer.parameters], optimizer.state_dict()
     schedules = [group.schedule for group in optimizer.groups], optimizer._schedule
-    source, rows = generator(rng), Rows(X, y)
+    source, rows = generator(rng), Examples(X, y)
     objective = Eager(model, rows, loss, None)
     rates: list[float] = []
     seen: list[float] = []

@@ -17,9 +17,11 @@ from micrograd.nn.initial import generator
 from micrograd.observed import is_recording
 from micrograd.optim import LBFGS, Optimizer
 from micrograd.optim.lbfgs import NotFiniteError
-from micrograd.train import checkpoints, checks, look
+from micrograd.train import checkpoints
+from micrograd.train import data_checks as checks
+from micrograd.train import first_look as look
 from micrograd.train.accumulate import gradients
-from micrograd.train.compiled import Compiled
+from micrograd.train.compiled import CompiledObjective
 from micrograd.train.history import History, Row
 from micrograd.train.identity import identity
 from micrograd.train.interrupt import interruptible
@@ -155,7 +157,7 @@ class _Run:
         self.objective: Any = (
             Given(model, rows, objective, penalty)
             if objective is not None
-            else Compiled(model, rows, loss, penalty, client=client)
+            else CompiledObjective(model, rows, loss, penalty, client=client)
             if compile
             else Eager(model, rows, loss, penalty)
         )
@@ -163,7 +165,7 @@ class _Run:
         if validation is not None:
             held = rows_of(*checks.data(validation, "validation data"), client, None)
             self.validation = (
-                Compiled(model, held, loss, None, False, self.objective, client)  # type: ignore[arg-type]
+                CompiledObjective(model, held, loss, None, False, self.objective, client)  # type: ignore[arg-type]
                 if compile
                 else Eager(model, held, loss, None, "the validation data")
             )

@@ -7,8 +7,8 @@ import zlib
 from array import array
 from typing import Any
 
-from micrograd.train.checks import known
-from micrograd.train.objective import Rows, leaves
+from micrograd.train.data_checks import known
+from micrograd.train.objective import Examples, leaves
 from micrograd.train.remote import RemoteRows
 
 Identity = dict[str, Any]
@@ -16,7 +16,7 @@ WORDS = {"data": "on other data", "validation": "with other validation data", "m
 
 
 def identity(
-    model: Any, rows: Rows, validation: Rows | None, loss: Any, objective: Any, penalty: Any, clip: float | None,
+    model: Any, rows: Examples, validation: Examples | None, loss: Any, objective: Any, penalty: Any, clip: float | None,
     compiled: bool, rng: Any,
 ) -> Identity:  # fmt: skip
     """Describe a run. None is what cannot be told, such as data that are no numbers or stay on a cluster."""
@@ -71,7 +71,7 @@ def name_of(function: Any) -> str:
     return f"{name}({told})" if told else str(name)
 
 
-def checksum(rows: Rows) -> int | None:
+def checksum(rows: Examples) -> int | None:
     """Return a number that tells data apart; None where they are something else than numbers and text."""
     if isinstance(rows, RemoteRows):
         return None

@@ -17,7 +17,7 @@ from micrograd.engine import Value, no_grad
 from micrograd.nn import dropout
 
 
-class Rows:
+class Examples:
     """Inputs and targets, as they were given and as arrays where they have equal shapes."""
 
     def __init__(self, X: Sequence[Any], y: Sequence[Any]) -> None:
@@ -113,7 +113,7 @@ class Eager:
     def __init__(
         self,
         model: Any,
-        rows: Rows,
+        rows: Examples,
         loss: Callable[..., Any],
         penalty: Callable[[], Any] | None,
         what: str = "the data",
@@ -147,7 +147,7 @@ class Given:
     compiled = False
 
     def __init__(
-        self, model: Any, rows: Rows, objective: Callable[..., Any], penalty: Callable[[], Any] | None
+        self, model: Any, rows: Examples, objective: Callable[..., Any], penalty: Callable[[], Any] | None
     ) -> None:
         self.model, self.rows, self.objective, self.penalty = model, rows, objective, penalty
         self.arrays = rows.arrays()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from micrograd.cluster.columns import chunk_rows, dask_array, is_collection
-from micrograd.train.objective import Rows, mapped
+from micrograd.train.objective import Examples, mapped
 
 
 def is_remote(x: Any) -> bool:
@@ -14,10 +14,10 @@ def is_remote(x: Any) -> bool:
     return is_collection(x)
 
 
-def rows_of(X: Any, y: Any, client: Any, batch_size: int | None) -> Rows:
+def rows_of(X: Any, y: Any, client: Any, batch_size: int | None) -> Examples:
     """Return the rows of data wherever they are; what cannot be trained on is refused."""
     if not is_remote(X) and not is_remote(y):
-        return Rows(X, y)
+        return Examples(X, y)
     if client is None:
         raise TypeError("the data are Dask collections, which are trained on by a cluster: fit(..., client=client)")
     if not is_remote(X) or not is_remote(y):
@@ -44,7 +44,7 @@ def here(x: Any) -> Any:
     return mapped(here, x) if isinstance(x, (list, tuple, dict)) else x
 
 
-class RemoteRows(Rows):
+class RemoteRows(Examples):
     """Inputs and targets that are Dask arrays: only the rows that are asked for come to this process."""
 
     def lists(self, part: Any) -> tuple[list[Any], list[Any]]:

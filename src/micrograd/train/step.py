@@ -84,7 +84,7 @@ class Step:
 
     def _check(self, error: Any) -> None:
         """Refuse, once, a loss that is no Value or that no parameter of the optimizer has a part in."""
-        from micrograd.train.checks import depends
+        from micrograd.train.data_checks import depends
 
         depends(error, self.optimizer)
         self._checked = True

@@ -26,9 +26,9 @@ import numpy as np
 
 from micrograd import observed
 from micrograd.engine import Value
-from micrograd.values.arrays import FUNCTIONS, ONLY_NUMBERS, clip, elementwise
 from micrograd.values.callsite import calling_lines
 from micrograd.values.linear import OWN
+from micrograd.values.ufuncs import FUNCTIONS, ONLY_NUMBERS, clip, elementwise
 
 MOST = 100_000  # numbers in an array; a larger one is data, which nobody writes Values into one by one
 # Code of these packages makes arrays for its compiled code. What NumPy itself makes in these functions is for the caller.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from micrograd.engine import Value, apply
-from micrograd.operand import SCALARS, UFUNCS
 from micrograd.ops import OPS
+from micrograd.values.operand import SCALARS, UFUNCS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ def __array_ufunc__(self: Value, ufunc: Any, method: str, *inputs: Any, **option
         and method == "__call__"
     ):
         return operator(float(inputs[0]), self)
-    from micrograd.values.arrays import array_ufunc
+    from micrograd.values.ufuncs import array_ufunc
 
     return array_ufunc(self, ufunc, method, *inputs, **options)
 
 
 def __array_function__(self: Value, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    from micrograd.values.arrays import array_function
+    from micrograd.values.ufuncs import array_function
 
     return array_function(self, function, types, args, kwargs)
 
@@ -117,7 +117,7 @@ METHODS = ("arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arcta
 
 def _method(name: str) -> Any:
     def method(self: Value, *args: Any) -> Any:
-        from micrograd.values.arrays import elementwise
+        from micrograd.values.ufuncs import elementwise
 
         return elementwise(name)(self, *args)  # type: ignore[misc]
 

@@ -1,4 +1,4 @@
-"""What the code of a function says: the names in it, which are those of globals and attributes that it may read."""
+"""The user's code: which modules hold it, as the others change nothing, and the names in it, which it may read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import functools
 import sys
 from collections.abc import Iterator
 from opcode import EXTENDED_ARG, opmap
-from types import CodeType
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 LOAD_GLOBAL, SHIFT = opmap["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))  # its argument also says how it is called
@@ -19,6 +20,42 @@ BY_ANY_NAME = {
     "getattr", "vars", "dir", "eval", "exec", "locals", "copy", "deepcopy", "asdict", "astuple", "replace", "fields",
     "attrgetter", "format", "format_map", "__dict__", "__getattribute__", "__getattr__", "__reduce__", "__getstate__",
 }  # fmt: skip
+BUSY = ("distributed", "dask", "tornado", "asyncio", "concurrent", "threading")  # their objects change by other threads
+FOREIGN = ("micrograd", "logging", "weakref", *BUSY)
+PLAIN = ("types", "argparse", "collections")  # of the standard library: their objects hold what the user puts in
+LIBRARIES = (
+    "numpy",
+    "scipy",
+    "torch",
+    "jax",
+    "pandas",
+    "matplotlib",
+    "IPython",
+    "pytest",
+    "_pytest",
+    "hypothesis",
+)  # they know no module of the user's
+
+
+@functools.lru_cache(maxsize=1000)
+def is_foreign(module: str | None) -> bool:
+    """Whether the code in a Python module is none of the user's."""
+    root = str(module).split(".")[0]
+    return root in FOREIGN or root in LIBRARIES or (root in sys.stdlib_module_names and root not in PLAIN)
+
+
+@functools.lru_cache(maxsize=1000)
+def is_installed(module: str | None) -> bool:
+    """Whether a Python module is none of the user's, or one of an installed package: nobody assigns to its names."""
+    if is_foreign(module):
+        return True
+    file = getattr(sys.modules.get(str(module)), "__file__", None) or ""
+    return not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
+
+
+def holds_nothing(x: Any) -> bool:
+    """Whether the attributes of an object are none of the user's."""
+    return isinstance(x, (type, ModuleType, FunctionType)) or str(type(x).__module__).split(".")[0] in FOREIGN
 
 
 @functools.lru_cache(maxsize=4096)
@@ -90,3 +127,20 @@ def content(cell: Any) -> Any:
         return cell.cell_contents
     except ValueError:
         return None
+
+
+def read(holder: Any, name: str) -> Any:
+    """What a name stands for, in a namespace, in a class itself or as an attribute; None where there is none."""
+    if isinstance(holder, type):
+        return holder.__dict__.get(name)
+    if type(holder) is dict:
+        return holder.get(name)
+    try:
+        return getattr(holder, name)
+    except Exception:  # whatever __getattr__ says of a slot with nothing in it
+        return None
+
+
+def parts_of(f: Any) -> tuple[Any, ...]:
+    """What can be exchanged in a function."""
+    return f.__code__, f.__defaults__, f.__kwdefaults__

@@ -16,6 +16,7 @@ from typing import Any
 
 from micrograd.engine import NATIVE, Value
 from micrograd.tree import is_array
+from micrograd.watch.code import parts_of, read
 from micrograd.watch.modules import CHANGES, Structured, asked
 from micrograd.watch.owners import as_bytes
 from micrograd.watch.reach import BUFFERS
@@ -43,23 +44,6 @@ def _same_items(container: Any, items: Any) -> bool:
     if is_array(container) and now[-1] == items[-1]:  # the shape
         now, items = now[:-1], items[:-1]
     return len(now) == len(items) and all(map(is_, now, items))
-
-
-def read(holder: Any, name: str) -> Any:
-    """What a name stands for, in a namespace, in a class itself or as an attribute; None where there is none."""
-    if isinstance(holder, type):
-        return holder.__dict__.get(name)
-    if type(holder) is dict:
-        return holder.get(name)
-    try:
-        return getattr(holder, name)
-    except Exception:  # whatever __getattr__ says of a slot with nothing in it
-        return None
-
-
-def parts_of(f: Any) -> tuple[Any, ...]:
-    """What can be exchanged in a function."""
-    return f.__code__, f.__defaults__, f.__kwdefaults__
 
 
 unchanged: Callable[[tuple[Any, ...]], bool] = _unchanged

@@ -1,8 +1,9 @@
-"""The objects whose methods are compiled: vmap(model.loss), jit(grad(model.loss)), vmap(jit(pricer)).
+"""What is watched of that: the names that a function reads from outside, and the objects that it reads or is a method of.
 
-What a method reads of its object is a constant of the trace. So the object is watched like a module of nn (modules.py), and
-the function is traced again where an attribute has changed. Only attributes that the code can read count: a list of losses
-that grows with each step is no reason to trace.
+In a trace they are constants, or captured Values. So the function is traced again where a name stands for something else, or
+where a list, a dict, an array or an attribute has changed. Only attributes that the code can read count: a list of losses that
+grows with each step is no reason to trace. Long lists and large arrays of plain numbers are data: only the name is watched.
+What belongs to an installed package is not watched. Modules of nn are in modules.py.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ from typing import Any
 from micrograd.engine import Value
 from micrograd.objects import CONSTANT, Held, attributes, contents, slots_of
 from micrograd.tree import has, is_array
-from micrograd.watch.code import BY_ANY_NAME, MATCH_ARGS, methods_of
-from micrograd.watch.foreign import holds_nothing
-from micrograd.watch.reach import BUFFERS, CONTAINERS, VIEWS, words_of
+from micrograd.watch.code import BY_ANY_NAME, MATCH_ARGS, content, holds_nothing, methods_of, parts_of, read
+from micrograd.watch.reach import BUFFERS, CONTAINERS, VIEWS, Reach, words_of
 
 ITERATED = (set, deque)  # C compares what comes out of them
 SIMPLE = {float, int, bool, complex, str, bytes, type(None)}  # there is nothing inside of them
@@ -165,6 +165,40 @@ class _Look:
             if self.names is None or name in self.names:
                 self.state.append(name)
                 self.take(a)
+
+
+class Names:
+    """The names that a function reads from outside, and those that the functions which it calls read, with what they are.
+
+    `selected` has pairs: a namespace or a class, and the names there that count. `owners` are what the names stand for, where
+    there is something in it that can change.
+    """
+
+    def __init__(self, f: Any) -> None:
+        found = Reach(f)
+        self.x = f
+        self.selected = [(holder, tuple(names)) for holder, names in found.names.values() if names]
+        self.cells = found.cells
+        self.functions, self.classes = found.functions, found.classes
+        self.owners = [Owner(x, found.words, name=name) for x, name in found.held]
+
+    def things(self) -> list[Any]:
+        """What is to be watched: these names, and what is in the things that they stand for."""
+        return [*([self] if self.selected or self.cells or self.functions else []), *self.owners]
+
+    def parts(self) -> tuple[list[Any], list[Any], bool]:
+        """What the names stand for now, where they are, and that identities tell it."""
+        state: list[Any] = [read(holder, name) for holder, names in self.selected for name in names]
+        cells = [cell for cell, _ in self.cells]
+        state += [*map(content, cells), *(x for f in self.functions for x in parts_of(f))]
+        state += [cls.__mro__ for cls in self.classes]
+        return state, [*self.selected, *cells, *self.functions, *self.classes], False
+
+    def name_of(self, place: int) -> str:
+        """Which name it is whose meaning stands at a place of the parts."""
+        names = [*(name for _, names in self.selected for name in names), *(name for _, name in self.cells)]
+        names += [f.__name__ for f in self.functions for _ in range(3)]
+        return [*names, *(cls.__name__ for cls in self.classes)][place]
 
 
 def as_bytes(x: Any) -> bytes:

@@ -14,9 +14,7 @@ from typing import Any
 
 from micrograd.engine import Value
 from micrograd.tree import has, is_array
-from micrograd.watch.code import content
-from micrograd.watch.foreign import BUSY
-from micrograd.watch.guards import read
+from micrograd.watch.code import BUSY, content, read
 from micrograd.watch.owners import objects_of
 from micrograd.watch.reach import Reach
 

@@ -20,8 +20,16 @@ from typing import Any
 from micrograd.engine import Value
 from micrograd.objects import CONSTANT, attributes
 from micrograd.tree import has, is_array
-from micrograd.watch.code import BY_ANY_NAME, content, globals_in, loaded_in, methods_of, words_in
-from micrograd.watch.foreign import is_foreign, is_installed
+from micrograd.watch.code import (
+    BY_ANY_NAME,
+    content,
+    globals_in,
+    is_foreign,
+    is_installed,
+    loaded_in,
+    methods_of,
+    words_in,
+)
 from micrograd.watch.modules import Structured
 
 CONTAINERS = (list, tuple, dict, set, frozenset, deque)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from micrograd.compile import backend as backends
-from micrograd.compile.backend import Text
+from micrograd.compile.backend import KernelSource
 from micrograd.compile.cuda import device_array as device_array
 from micrograd.compile.cuda import driver as driver
 from micrograd.compile.cuda import functions, kernels, ptx, run
@@ -43,7 +43,7 @@ class Cuda:
         """What the bits of a result depend on: they are those of a CPU."""
         return {"device": "cuda"}
 
-    def text(self, tape: Tape, goal: Goal) -> Text:
+    def text(self, tape: Tape, goal: Goal) -> KernelSource:
         """The PTX of a tape."""
         if not goal.rows:
             raise CompileError(
@@ -54,17 +54,17 @@ class Cuda:
         source, called = kernels.text(plan, options.exact, options.fastmath, bool(tape.guards), goal.reduced)
         other = sorted(name.removeprefix("mg_") for name in called if not functions.same_bits(name))
         note = f"on the device, the last bits of {', '.join(other)} may differ from those of the C library"
-        return Text(ptx.from_llvm(source), notes=(note,) if other else ())
+        return KernelSource(ptx.from_llvm(source), notes=(note,) if other else ())
 
     def _layout(self, tape: Tape, goal: Goal) -> kernels.Layout:
         return kernels.layout(tape, goal.options.float32, goal.options.exact, goal.reduced)
 
-    def compile(self, text: Text, tape: Tape, goal: Goal, level: int) -> Any:
+    def compile(self, text: KernelSource, tape: Tape, goal: Goal, level: int) -> Any:
         """What runs the text; the driver sees it at the first run, so that a text can be had on a machine without a GPU."""
         plan = self._layout(tape, goal)
-        return run.Rows(text.source, plan, bool(tape.guards), goal.reduced, goal.options.device)
+        return run.DeviceRows(text.source, plan, bool(tape.guards), goal.reduced, goal.options.device)
 
-    def levels(self, text: Text, goal: Goal, wait: bool) -> tuple[int, int]:
+    def levels(self, text: KernelSource, goal: Goal, wait: bool) -> tuple[int, int]:
         """There is one level."""
         return 2, 2
 

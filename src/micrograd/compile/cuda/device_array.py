@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from micrograd.compile.cuda import driver as drivers
-from micrograd.compile.cuda.driver import Memory
+from micrograd.compile.cuda.driver import DeviceMemory
 
 CUDA, MANAGED = 2, 13  # DLPack's numbers of devices
 LEGACY = 1  # the stream that all of our work goes to
@@ -210,7 +210,7 @@ def handed_back(array: Any, model: Any, number: int) -> Any:
     return array if take is None or isinstance(model, DeviceArray) else take(array)
 
 
-def empty(device: drivers.Device, count: int, rows: int, dtype: Any) -> tuple[Memory, list[DeviceArray]]:
+def empty(device: drivers.Device, count: int, rows: int, dtype: Any) -> tuple[DeviceMemory, list[DeviceArray]]:
     """Columns of so many rows, side by side in one memory."""
     memory = device.allocate(max(8, count * rows * dtype.itemsize))
     step = rows * dtype.itemsize

@@ -78,7 +78,7 @@ class Driver:
         raise CompileError(f"{what}: NVIDIA's driver says {text} ({status})")
 
 
-class Memory:
+class DeviceMemory:
     """Some memory of a device, which is given back when this object is gone."""
 
     def __init__(self, device: Device, address: int, size: int) -> None:
@@ -143,21 +143,21 @@ class Device:
         self.driver.check(status, "the device does not tell how much memory it has")
         return free.value + self._kept_bytes
 
-    def allocate(self, size: int) -> Memory:
+    def allocate(self, size: int) -> DeviceMemory:
         """Take so many bytes of memory."""
         size = max(256, 1 << (size - 1).bit_length()) if size <= 1 << 20 else -(-size // (1 << 20)) * (1 << 20)
         with self._lock:
             free = self._kept.get(size)
             if free:
                 self._kept_bytes -= size
-                return Memory(self, free.pop(), size)
+                return DeviceMemory(self, free.pop(), size)
         try:
-            return Memory(self, self._take(size), size)
+            return DeviceMemory(self, self._take(size), size)
         except OutOfDeviceMemory:
             if not self._kept_bytes:
                 raise
         self.trim()
-        return Memory(self, self._take(size), size)
+        return DeviceMemory(self, self._take(size), size)
 
     def _take(self, size: int) -> int:
         address = Pointer()

@@ -9,7 +9,7 @@ from typing import Any
 
 from micrograd.compile.backend import BLOCK, SEGMENT
 from micrograd.compile.cuda import driver as drivers
-from micrograd.compile.cuda.driver import Device, Memory, Module, OutOfDeviceMemory, Pointer
+from micrograd.compile.cuda.driver import Device, DeviceMemory, Module, OutOfDeviceMemory, Pointer
 from micrograd.compile.cuda.kernels import THREADS, Layout, lanes
 from micrograd.engine import Value
 
@@ -17,7 +17,7 @@ MOST_SCRATCH = 1 << 29  # bytes for what rows leave before it is summed; more ro
 SHARE = 0.8  # of the device's free memory that one slice of rows may take
 
 
-class Rows:
+class DeviceRows:
     """The kernels of a tape, which a GPU gets when they are run for the first time."""
 
     def __init__(self, ptx: str, plan: Layout, guarded: bool, reduced: bool, number: int) -> None:
@@ -93,7 +93,7 @@ def _rows_of(array: Any, axis: int, start: int, stop: int) -> Any:
 class _Call:
     """One call: its parameters, and what it does with a slice of the rows."""
 
-    def __init__(self, owner: Rows, device: Device, module: Module, uniform: Any) -> None:
+    def __init__(self, owner: DeviceRows, device: Device, module: Module, uniform: Any) -> None:
         import numpy as np
 
         self.owner, self.device, self.module, self.np = owner, device, module, np
@@ -109,7 +109,7 @@ class _Call:
         """Run some rows, from the first one of a block on."""
         device, plan = self.device, self.owner.plan
         count, item = len(plan.tape.outputs), plan.item
-        held: list[Memory] = []  # until the kernels are done
+        held: list[DeviceMemory] = []  # until the kernels are done
 
         def room(size: int) -> int:
             memory = device.allocate(max(8, size))

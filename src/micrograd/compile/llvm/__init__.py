@@ -6,7 +6,7 @@ from typing import Any
 
 from micrograd import engine
 from micrograd.compile import backend as backends
-from micrograd.compile.backend import Text
+from micrograd.compile.backend import KernelSource
 from micrograd.compile.llvm import build, emit, module, run, tiled
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.pipeline import Goal
@@ -46,17 +46,17 @@ class LLVM:
         """The properties of this machine that the bits of a result depend on."""
         return {"vectors": build.vector_bits(), "fma": bool(build.host_features().get("fma"))}
 
-    def text(self, tape: Tape, goal: Goal) -> Text:
+    def text(self, tape: Tape, goal: Goal) -> KernelSource:
         """The LLVM text of a tape."""
         return module.text(tape, goal)
 
-    def compile(self, text: Text, tape: Tape, goal: Goal, level: int) -> Any:
+    def compile(self, text: KernelSource, tape: Tape, goal: Goal, level: int) -> Any:
         """Machine code from LLVM text: out of the cache on disk where it was made before."""
         target = Target.of(goal, tape)
         code = build.compile_text(text.source, text.scratch, target, level)
-        return run.Rows(code, tape, goal, target) if goal.rows else run.Point(code, tape)
+        return run.MachineRows(code, tape, goal, target) if goal.rows else run.Point(code, tape)
 
-    def levels(self, text: Text, goal: Goal, wait: bool) -> tuple[int, int]:
+    def levels(self, text: KernelSource, goal: Goal, wait: bool) -> tuple[int, int]:
         """The first and the final level of optimization; a short text starts at the final one (see Tuning.long_text).
 
         All levels give the same bits, except with fastmath, which lets LLVM rewrite sums.

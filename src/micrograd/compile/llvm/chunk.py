@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from micrograd.compile.llvm import entry
-from micrograd.compile.llvm.emit import Text, hexadecimal
+from micrograd.compile.llvm.emit import IRText, hexadecimal
 from micrograd.compile.schedule.outline import Function
 from micrograd.compile.schedule.split import Step
 from micrograd.compile.tuning import TUNING
@@ -22,7 +22,7 @@ class Passed(NamedTuple):
     ahead: int | None = None  # how many vectors further rows are prefetched; None: as the number of columns says
 
 
-def function(t: Text, name: str, number: int, steps: list[Step], passed: Passed) -> str:
+def function(t: IRText, name: str, number: int, steps: list[Step], passed: Passed) -> str:
     """The function of one chunk."""
     t.begin()
     W = t.target.width
@@ -92,7 +92,7 @@ def function(t: Text, name: str, number: int, steps: list[Step], passed: Passed)
     return f"{kind} i32 @{name}({entry.arguments(t, passed.whole)}) #0 {{\n" + "\n".join(t.lines) + "\n}\n"
 
 
-def _prefetch_further(t: Text, ahead: int) -> list[str]:
+def _prefetch_further(t: IRText, ahead: int) -> list[str]:
     """Prefetch the rows of every column that are so many vectors further; none for 0."""
     if not ahead:
         return []
@@ -113,7 +113,7 @@ def _prefetch_further(t: Text, ahead: int) -> list[str]:
     return found
 
 
-def _prefetch(t: Text) -> list[str]:
+def _prefetch(t: IRText) -> list[str]:
     """Prefetch the rows behind the next vectors: an equal part of the columns in each of those vectors."""
     count, part = t.tape.inputs, -(-t.tape.inputs // TUNING.prefetched_vectors)
     for declare in ("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)", "declare i64 @llvm.umin.i64(i64, i64)"):
@@ -142,7 +142,7 @@ def _prefetch(t: Text) -> list[str]:
     return found
 
 
-def tables(t: Text, calls: list[Function]) -> list[str]:
+def tables(t: IRText, calls: list[Function]) -> list[str]:
     """The tables of operands of each function, of the constants that differ, and of the calls in their order."""
     found = []
     for function in dict.fromkeys(calls):

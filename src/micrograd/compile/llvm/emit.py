@@ -49,7 +49,7 @@ def expansion(op: Op) -> Tape:
     return builder.finish([result.place])
 
 
-class Text:
+class IRText:
     """The IR of one tape, being written."""
 
     has_blocks = False  # whether an instruction may end a basic block and begin others

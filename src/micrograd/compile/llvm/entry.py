@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from micrograd.compile.llvm.emit import Text
+from micrograd.compile.llvm.emit import IRText
 
 POINT = "ptr %in, ptr %params, ptr %out, ptr %scratch"
 BATCH = "ptr %columns, ptr %params, ptr %outs, i64 %n, ptr %acc, ptr %bad, ptr %scratch"
 
 
-def arguments(t: Text, whole: bool) -> str:
+def arguments(t: IRText, whole: bool) -> str:
     """The parameters of a chunk's function; where there are several chunks, it takes a table of operands too."""
     found = POINT if t.point else BATCH.replace("i64 %n", "i64 %i, i64 %n")
     return found if whole else found + ", ptr %table"
 
 
-def rows_of_one_chunk(t: Text) -> str:
+def rows_of_one_chunk(t: IRText) -> str:
     """The entry point of rows in one chunk. The last rows, which do not fill a vector, run a copy of it with masks."""
     given, W = arguments(t, True), t.target.width
     return f"""define i32 @kernel({BATCH}) #0 {{
@@ -50,7 +50,7 @@ CALLED = """  %at = getelementptr {ptr, ptr}, ptr @chunks, i64 %number
   %table = load ptr, ptr %with, align 8"""
 
 
-def point(t: Text, chunks: int) -> str:
+def point(t: IRText, chunks: int) -> str:
     """The entry point of one point in many chunks."""
     return f"""define i32 @kernel({POINT}) #0 {{
 entry:
@@ -70,7 +70,7 @@ done:
 """
 
 
-def rows(t: Text, chunks: int, vectors: int, stride: int) -> str:
+def rows(t: IRText, chunks: int, vectors: int, stride: int) -> str:
     """The entry point of rows in many chunks.
 
     Each chunk is run for several vectors of rows, each with its own scratch memory, before the next chunk: its code, which may

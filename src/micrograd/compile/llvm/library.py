@@ -9,12 +9,12 @@ from micrograd.compile.llvm import vector_math
 from micrograd.compile.llvm.build import vector_name
 
 if TYPE_CHECKING:
-    from micrograd.compile.llvm.emit import Text
+    from micrograd.compile.llvm.emit import IRText
 
 OURS = ("mg_mod", "mg_floordiv")  # in ops.h, over doubles alone
 
 
-def call(text: Text, function: str, operands: list[str]) -> str:
+def call(text: IRText, function: str, operands: list[str]) -> str:
     """Call an elementary function: our own for vectors, unless it may have other bits than eager code; or the C library."""
     n = len(operands)
     as_eager = text.target.exact or text.one_by_one_calls or text.of_point
@@ -66,7 +66,7 @@ def call(text: Text, function: str, operands: list[str]) -> str:
     return result
 
 
-def call_vector(text: Text, name: str, operands: list[str], lanes: int) -> str:
+def call_vector(text: IRText, name: str, operands: list[str], lanes: int) -> str:
     """Call a function over vectors of `lanes` lanes, as often as the width needs."""
     V = f"<{lanes} x {text.scalar}>"
     declare = f"declare {V} @{name}({', '.join([V] * len(operands))}) nounwind willreturn memory(none)"

@@ -8,11 +8,11 @@ function.
 from __future__ import annotations
 
 from micrograd.compile import pipeline
-from micrograd.compile.backend import Text as KernelText
+from micrograd.compile.backend import KernelSource
 from micrograd.compile.llvm import arrays, build, chunk, entry, packed, regions, tiled
 from micrograd.compile.llvm.build import LANES_BYTES, Target
 from micrograd.compile.llvm.chunk import Passed
-from micrograd.compile.llvm.emit import Text, attributes, spelled
+from micrograd.compile.llvm.emit import IRText, attributes, spelled
 from micrograd.compile.llvm.nested import Memory, Nested
 from micrograd.compile.llvm.unread import unread
 from micrograd.compile.pipeline import Goal
@@ -39,7 +39,7 @@ class _Machine:
         return build.fuses()
 
 
-def text(tape: Tape, goal: Goal, target: Target | None = None) -> KernelText:
+def text(tape: Tape, goal: Goal, target: Target | None = None) -> KernelSource:
     """The LLVM text of a tape of spelled ops, and how many bytes of scratch memory it needs.
 
     At one point the entry is `int kernel(in, params, out, scratch)`. Over rows it is `int kernel(columns, params, outs, n, acc,
@@ -50,9 +50,9 @@ def text(tape: Tape, goal: Goal, target: Target | None = None) -> KernelText:
     if tape.has_regions():
         return _with_regions(_Regions(tape, target, reduced, not goal.rows))
     if (found := packed.attempt(tape, target, reduced if goal.rows else None)) is not None:
-        return KernelText(*found)
+        return KernelSource(*found)
     tape = pipeline.run(pipeline.ORDERING, tape, goal, _Machine(target))
-    t = Text(tape, target, reduced, not goal.rows)
+    t = IRText(tape, target, reduced, not goal.rows)
     schedule = split.steps(tape)
     if len(schedule) > TUNING.chunk:
         functions, scratch = _chunks(t, schedule)
@@ -60,10 +60,10 @@ def text(tape: Tape, goal: Goal, target: Target | None = None) -> KernelText:
         functions, scratch = _tiles(t, schedule)
     else:
         functions, scratch = _one_chunk(t, schedule), 0
-    return KernelText("\n".join([*functions, *t.declared, attributes(target)]), scratch, notes(t))
+    return KernelSource("\n".join([*functions, *t.declared, attributes(target)]), scratch, notes(t))
 
 
-def notes(t: Text) -> tuple[str, ...]:
+def notes(t: IRText) -> tuple[str, ...]:
     """Say which elementary functions have other last bits than eager code, and which are called lane by lane."""
     found = []
     if t.own:
@@ -103,13 +103,13 @@ class _Regions(Nested):
         self.scratch = max(self.scratch, self.memory.used)
 
 
-def _with_regions(t: _Regions) -> KernelText:
+def _with_regions(t: _Regions) -> KernelSource:
     """Guards are checked one by one, so that a loop that might not end is not begun after a guard before it has failed."""
     functions = _one_chunk(t, split.steps(t.tape))
-    return KernelText("\n".join([*functions, *t.tables, *t.declared, attributes(t.target)]), t.scratch, notes(t))
+    return KernelSource("\n".join([*functions, *t.tables, *t.declared, attributes(t.target)]), t.scratch, notes(t))
 
 
-def _one_chunk(t: Text, schedule: list[Step]) -> list[str]:
+def _one_chunk(t: IRText, schedule: list[Step]) -> list[str]:
     """A tape as one function; for the last rows of a batch, which do not fill a vector, a second one with masks."""
     passed = Passed(guarded_in=0 if t.tape.guards else None)
     if t.point:
@@ -120,7 +120,7 @@ def _one_chunk(t: Text, schedule: list[Step]) -> list[str]:
     return [*functions, entry.rows_of_one_chunk(t)]
 
 
-def _tiles(t: Text, schedule: list[Step]) -> tuple[list[str], int]:
+def _tiles(t: IRText, schedule: list[Step]) -> tuple[list[str], int]:
     """A batch whose sums of products are added tile by tile."""
     found, products = tiles.find(t.tape, t.reduced, t.kinds, tiled.registers(t.target))
     read = tiles.places(found)
@@ -139,7 +139,7 @@ def _tiles(t: Text, schedule: list[Step]) -> tuple[list[str], int]:
     return functions, stride * vectors
 
 
-def _chunks(t: Text, schedule: list[Step]) -> tuple[list[str], int]:
+def _chunks(t: IRText, schedule: list[Step]) -> tuple[list[str], int]:
     """A long tape as functions that are called in turn."""
     small = TUNING.point_chunk if t.point else TUNING.rows_chunk
     sizes = (small,) if len(schedule) > TUNING.long_schedule else (small, TUNING.chunk)

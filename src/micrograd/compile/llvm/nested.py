@@ -7,7 +7,7 @@ from typing import Any
 
 from micrograd.compile.llvm import nearly
 from micrograd.compile.llvm.build import Target
-from micrograd.compile.llvm.emit import Text
+from micrograd.compile.llvm.emit import IRText
 from micrograd.compile.llvm.ranges import Ranges
 from micrograd.ops import Op
 from micrograd.tape.check import NUMBER, shapes
@@ -103,7 +103,7 @@ def stays(tape: Tape, j: int, found: Sequence[Any]) -> bool:
     return False
 
 
-class Nested(Text):
+class Nested(IRText):
     """The IR of one tape, and of the bodies inside of it, being written."""
 
     has_blocks = True

@@ -16,7 +16,7 @@ from micrograd.compile.llvm.emit import attributes
 from micrograd.compile.llvm.rolled import Forms, Piece, together
 from micrograd.compile.llvm.vector import PackedText
 from micrograd.compile.schedule import pack
-from micrograd.compile.schedule.pack import PARAMS, Pack, Plan
+from micrograd.compile.schedule.pack import PARAMS, Pack, PackedSchedule
 from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS
 from micrograd.tape.tape import Tape
@@ -113,7 +113,7 @@ ALIGNED = """  %number = ptrtoint ptr %memory to i64
   %scratch = inttoptr i64 %aligned to ptr"""
 
 
-def text(tape: Tape, target: Target, plan: Plan) -> tuple[str, int]:
+def text(tape: Tape, target: Target, plan: PackedSchedule) -> tuple[str, int]:
     """The IR of a plan, and how many bytes of scratch it needs: int kernel(in, params, out, scratch)."""
     t = PackedText(tape, target, plan, list(range(len(tape.outputs))))
     functions, once, pieces = _functions(t)
@@ -127,7 +127,7 @@ def text(tape: Tape, target: Target, plan: Plan) -> tuple[str, int]:
     return "\n".join([*functions, kernel, *t.declared, attributes(target)]), 8 * t.top + 64
 
 
-def rows_text(tape: Tape, target: Target, plan: Plan, reduced: list[bool]) -> tuple[str, int]:
+def rows_text(tape: Tape, target: Target, plan: PackedSchedule, reduced: list[bool]) -> tuple[str, int]:
     """The same for a batch, row after row: int kernel(columns, params, outs, n, acc, bad, scratch).
 
     The results of a row that are summed lie in front of the others, and are added to sums that lie just so.

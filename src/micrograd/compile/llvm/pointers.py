@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 from micrograd.compile import backend as backends
 from micrograd.compile import pipeline
-from micrograd.compile.derivative_tapes import Part, Program, program, wanted
+from micrograd.compile.derivative_tapes import ArrayTape, Part, program, wanted
 from micrograd.compile.llvm import build, module
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.pipeline import Goal
@@ -45,8 +45,8 @@ class Signature(NamedTuple):
     """A C type: the program behind it, its text in LLVM, and its type in ctypes."""
 
     kind: str
-    text: Callable[[Program, int, int], str]
-    type: Callable[[Program], tuple[Any, ...]]
+    text: Callable[[ArrayTape, int, int], str]
+    type: Callable[[ArrayTape], tuple[Any, ...]]
     number: bool = False  # whether the function has to return one number
 
 
@@ -134,21 +134,21 @@ def _parts(name: str, parts: Sequence[Part], at: Sequence[str]) -> list[str]:
     return lines
 
 
-def _enter(what: Program, scratch: int, reads: Sequence[str], writes: Sequence[str]) -> list[str]:
+def _enter(what: ArrayTape, scratch: int, reads: Sequence[str], writes: Sequence[str]) -> list[str]:
     """The call of mg_enter, whose result is %code."""
     arrays = f"ptr %from, i64 {len(reads)}, ptr %to, i64 {len(writes)}"
     call = f"  %code = call i32 @mg_enter(ptr @kernel, ptr @numbers, i64 {scratch}, {arrays})"
     return [*_parts("from", what.reads, reads), *_parts("to", what.writes, writes), call]
 
 
-def _arrays(what: Program, scratch: int, _: int, name: str = "entry") -> str:
+def _arrays(what: ArrayTape, scratch: int, _: int, name: str = "entry") -> str:
     """A function of arrays: those that are read, then those that are written."""
     reads, writes = [f"%{part.name}" for part in what.reads], [f"%{part.name}" for part in what.writes]
     head = f"define i32 @{name}({', '.join(f'ptr {x}' for x in [*reads, *writes])}) {{"
     return "\n".join([head, "entry:", *_enter(what, scratch, reads, writes), "  ret i32 %code", "}", ""])
 
 
-def _batch(what: Program, scratch: int, given: int) -> str:
+def _batch(what: ArrayTape, scratch: int, given: int) -> str:
     """A loop over rows, which lie one after the other. A row that fails becomes nan."""
     parts = [*what.reads, *what.writes]
     names = ", ".join(f"ptr %{part.name}" for part in parts)
@@ -200,7 +200,7 @@ RETURNED = [
 ]
 
 
-def _scalars(what: Program, scratch: int, given: int) -> str:
+def _scalars(what: ArrayTape, scratch: int, given: int) -> str:
     """A function of numbers."""
     lines = [f"define double @entry({', '.join(f'double %a{k}' for k in range(given))}) {{", "entry:"]
     lines += ["  %result = alloca double, align 8", f"  %in = alloca [{max(given, 1)} x double], align 8"]
@@ -209,10 +209,10 @@ def _scalars(what: Program, scratch: int, given: int) -> str:
     return "\n".join([*lines, *_enter(what, scratch, ["%in"], ["%result"]), *RETURNED])
 
 
-def _counted(more: str) -> Callable[[Program, int, int], str]:
+def _counted(more: str) -> Callable[[ArrayTape, int, int], str]:
     """A function of a number of numbers, and an array of them; nan where there are not as many."""
 
-    def text(what: Program, scratch: int, given: int) -> str:
+    def text(what: ArrayTape, scratch: int, given: int) -> str:
         lines = [
             f"define double @entry(i32 %n, ptr %in{more}) {{",
             "entry:",
@@ -228,7 +228,7 @@ def _counted(more: str) -> Callable[[Program, int, int], str]:
     return text
 
 
-def _filter(what: Program, scratch: int, given: int) -> str:
+def _filter(what: ArrayTape, scratch: int, given: int) -> str:
     """A function for scipy.ndimage, which wants 1 for success."""
     lines = [
         "define i32 @entry(ptr %in, i64 %n, ptr %out, ptr %user) {",
@@ -249,11 +249,11 @@ def _filter(what: Program, scratch: int, given: int) -> str:
 
 
 def _sampler(
-    head: str, counts: Callable[[Program], list[int]], writes: list[str]
-) -> Callable[[Program, int, int], str]:
+    head: str, counts: Callable[[ArrayTape], list[int]], writes: list[str]
+) -> Callable[[ArrayTape, int, int], str]:
     """A function for samplers, which take an error below 0 for one that ends the run."""
 
-    def text(what: Program, scratch: int, given: int) -> str:
+    def text(what: ArrayTape, scratch: int, given: int) -> str:
         lines = [f"define i64 @entry({head}, ptr %user) {{", "entry:"]
         names = ["true"]
         for k, number in enumerate(counts(what)):
@@ -274,7 +274,7 @@ _expand = _sampler(
 )
 
 
-def _of_arrays(what: Program) -> tuple[Any, ...]:
+def _of_arrays(what: ArrayTape) -> tuple[Any, ...]:
     return ctypes.c_int, *[ARRAY] * (len(what.reads) + len(what.writes))
 
 

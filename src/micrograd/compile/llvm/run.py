@@ -51,7 +51,7 @@ class Point:
         return result
 
 
-class Rows:
+class MachineRows:
     """Machine code for rows."""
 
     def __init__(self, code: Code, tape: Tape, goal: Goal, target: Target) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from micrograd.compile.llvm import entry
 from micrograd.compile.llvm.build import LANES_BYTES, Target
-from micrograd.compile.llvm.emit import Text
+from micrograd.compile.llvm.emit import IRText
 from micrograd.compile.schedule.tiles import Tile
 
 
@@ -14,7 +14,7 @@ def registers(target: Target) -> int:
     return max(1, (16 if target.bits == 512 else 8) * target.bits // max(target.bits, bits))
 
 
-def text(t: Text, tiles: list[Tile], stride: int) -> str:
+def text(t: IRText, tiles: list[Tile], stride: int) -> str:
     """The function that adds the products of `count` vectors of rows to the sums.
 
     An iteration adds two vectors; where their number is odd, the first iteration begins in its middle. With one vector an
@@ -74,7 +74,7 @@ def text(t: Text, tiles: list[Tile], stride: int) -> str:
     return f"define internal void @tiles(ptr noalias %acc, ptr noalias %values, i64 %count) #0 {{\nentry:\n{body}\n}}\n"
 
 
-def _add(t: Text, at: str, sums: list[tuple[int, int | None, int]], old: str, new: str) -> None:
+def _add(t: IRText, at: str, sums: list[tuple[int, int | None, int]], old: str, new: str) -> None:
     """Add the products of one vector of rows."""
     loaded: dict[int, str] = {}
 
@@ -98,7 +98,7 @@ def _add(t: Text, at: str, sums: list[tuple[int, int | None, int]], old: str, ne
         t.line(f"{new}{k} = fadd {t.F}{t.T} {old}{k}, {term}")
 
 
-def kernel(t: Text, pieces: int, vectors: int, stride: int) -> str:
+def kernel(t: IRText, pieces: int, vectors: int, stride: int) -> str:
     """The entry point: several vectors of rows leave what the tiles read, one piece after the other; then tiles are added."""
     W = t.target.width
     loops = "\n".join(_piece(t, k, "block" if k == 0 else f"on{k - 1}", stride) for k in range(pieces))
@@ -128,7 +128,7 @@ done:
 """
 
 
-def _piece(t: Text, k: int, before: str, stride: int) -> str:
+def _piece(t: IRText, k: int, before: str, stride: int) -> str:
     """The loop that runs one piece for all vectors of a block; it ends in a block that has no branch yet."""
     i, own = f"%i{k}", f"%own{k}"
     given = entry.arguments(t, True).replace("ptr %scratch", f"ptr {own}").replace("i64 %i,", f"i64 {i},")

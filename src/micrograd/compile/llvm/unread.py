@@ -43,7 +43,7 @@ ITERATION_NUMBER = Linear(0, ((ITERATION, 1),))
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownArray:
     """What is known of an array: how many of its first elements are there (None: all of them), and its gaps."""
 
     length: int | None = None  # of all elements
@@ -107,7 +107,7 @@ class _Search:
             return None
         if op is BUMP or op is STORE or op is STACK:
             self._close(given)
-            return Known(len(given)) if op is STACK else _without_gaps(given)[0]
+            return KnownArray(len(given)) if op is STACK else _without_gaps(given)[0]
         if all(isinstance(x, Linear) for x in given):
             return linear_op(op.name, given[0], given[-1])
         return None
@@ -119,20 +119,20 @@ class _Search:
             self._read(given, Linear(op.number), Linear(op.number + 1))
             return None
         self._close([given])
-        if not isinstance(given, Known) or given.count is None:
-            return Known(op.number)
+        if not isinstance(given, KnownArray) or given.count is None:
+            return KnownArray(op.number)
         self.gaps.add(gap)
-        return Known(op.number, given.count, frozenset([gap]))
+        return KnownArray(op.number, given.count, frozenset([gap]))
 
     def _close(self, arrays: Iterable[Any]) -> None:
         """Something is read of these arrays, and it is not known what."""
         for array in arrays:
-            if isinstance(array, Known):
+            if isinstance(array, KnownArray):
                 self.closed |= array.gaps
 
     def _read(self, array: Any, first: Linear | None, end: Linear | None) -> None:
         """Elements from `first` up to `end` are read."""
-        if not isinstance(array, Known) or not array.gaps:
+        if not isinstance(array, KnownArray) or not array.gaps:
             return
         if isinstance(first, Linear) and end is not None and array.there is not None and not array.iteration:
             lowest, behind = self.ranges.lowest(first), self.ranges.highest(end.plus(array.there, -1))
@@ -148,7 +148,7 @@ class _Search:
             if op.iterations is not None:
                 return Linear(op.iterations)
             first = given[op.carried + op.invariants]
-            return first.count if isinstance(first, Known) else None
+            return first.count if isinstance(first, KnownArray) else None
         (out,) = op.condition.outputs
         if op.condition.ops[out].name != "lt":
             return None
@@ -189,7 +189,7 @@ class _Search:
             added = self._added(op, j, x, path, count, given)
             if added is not None:
                 results.append(added)
-            elif isinstance(x, Known) and isinstance(y, Known) and y == z and not y.iteration:
+            elif isinstance(x, KnownArray) and isinstance(y, KnownArray) and y == z and not y.iteration:
                 results.append(y if y.there is None else replace(y, there=_with(y.there, name, last)))
             else:
                 self._close([x, y, z])
@@ -198,41 +198,43 @@ class _Search:
 
     def _element(self, array: Any, iteration: Linear, count: Linear | None) -> Any:
         """What an iteration sees of an array that a loop runs over."""
-        if not isinstance(array, Known) or not array.iteration:
+        if not isinstance(array, KnownArray) or not array.iteration:
             self._read(array, Linear(0), count)
             return None
         if array.there is None:
-            return Known(array.length)
-        return Known(array.length, _with(array.there, array.iteration, iteration), array.gaps)
+            return KnownArray(array.length)
+        return KnownArray(array.length, _with(array.there, array.iteration, iteration), array.gaps)
 
     def _before(self, x: Any, y: Any, name: str, step: Linear, first: Linear) -> Any:
         """What an iteration sees of a carried array: what the one before has made of it, or (in the first one) what it was."""
         if (
-            isinstance(x, Known)
+            isinstance(x, KnownArray)
             and not x.gaps
             and x.length is not None
-            and isinstance(y, Known)
+            and isinstance(y, KnownArray)
             and y.there is not None
         ):
             there = _with(y.there, name, step)
             most = self.ranges.highest(_with(there, name, first))
             if most is not None and most <= x.length and not y.iteration:
-                return Known(x.length, there, y.gaps)
+                return KnownArray(x.length, there, y.gaps)
         self._close([x, y])
         return _without_gaps([x])[0]
 
-    def _added(self, op: Loop, j: int, x: Any, path: tuple[int, ...], count: Linear, given: list[Any]) -> Known | None:
+    def _added(
+        self, op: Loop, j: int, x: Any, path: tuple[int, ...], count: Linear, given: list[Any]
+    ) -> KnownArray | None:
         """A carried array to whose elements, from the first one on, the iterations add: the others may be left out."""
         found = [number(op.body, place, _inputs(op, given)) for place in bumps(op.body, j)]
         offsets = [f.plus(ITERATION_NUMBER, -1) for f in found if f is not None]
-        if not found or len(offsets) < len(found) or any(o.terms for o in offsets) or not isinstance(x, Known):
+        if not found or len(offsets) < len(found) or any(o.terms for o in offsets) or not isinstance(x, KnownArray):
             return None
         low, high = min(o.constant for o in offsets), max(o.constant for o in offsets)
         if low != 0 or high >= TUNING.widest_window or x.gaps or x.length is None:
             return None
         gap = (*path, j)
         self.gaps.add(gap)
-        return Known(x.length, count.plus(Linear(high)), frozenset([gap]))
+        return KnownArray(x.length, count.plus(Linear(high)), frozenset([gap]))
 
 
 def _inputs(op: Loop, given: Sequence[Any]) -> list[Any]:
@@ -241,17 +243,17 @@ def _inputs(op: Loop, given: Sequence[Any]) -> list[Any]:
     return [*[None] * op.carried, *invariants, *[None] * op.elements, ITERATION_NUMBER]
 
 
-def _stacked(op: Loop, x: Any, name: str, count: Linear | None) -> Known:
+def _stacked(op: Loop, x: Any, name: str, count: Linear | None) -> KnownArray:
     """What is known of an array of what each iteration has made."""
-    if isinstance(x, Known):
+    if isinstance(x, KnownArray):
         return replace(x, iteration=name, count=None)
     dynamic = op.condition is not None or op.iterations is None
-    return Known(None if dynamic else op.iterations, count=count if dynamic else None)
+    return KnownArray(None if dynamic else op.iterations, count=count if dynamic else None)
 
 
 def _without_gaps(arrays: Iterable[Any]) -> list[Any]:
     """What is known of arrays that are filled up."""
-    return [Known(x.length) if isinstance(x, Known) and not x.iteration else None for x in arrays]
+    return [KnownArray(x.length) if isinstance(x, KnownArray) and not x.iteration else None for x in arrays]
 
 
 def _with(x: Linear, name: str, value: Linear) -> Linear:

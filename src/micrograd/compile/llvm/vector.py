@@ -9,19 +9,19 @@ from collections import Counter
 from typing import Any
 
 from micrograd.compile.llvm.build import Target
-from micrograd.compile.llvm.emit import Text, hexadecimal
+from micrograd.compile.llvm.emit import IRText, hexadecimal
 from micrograd.compile.schedule import pack
-from micrograd.compile.schedule.pack import CONSTS, INPUTS, PARAMS, Operand, Pack, Plan, Scattered
+from micrograd.compile.schedule.pack import CONSTS, INPUTS, PARAMS, Operand, Pack, PackedSchedule, Scattered
 from micrograd.ops import OPS
 from micrograd.tape.tape import Tape
 
 Key = tuple[Operand, int]  # an operand, and the width at which it is wanted
 
 
-class PackedText(Text):
+class PackedText(IRText):
     """The IR of a plan, being written."""
 
-    def __init__(self, tape: Tape, target: Target, plan: Plan, order: list[int]) -> None:
+    def __init__(self, tape: Tape, target: Target, plan: PackedSchedule, order: list[int]) -> None:
         super().__init__(tape, target, [], True)
         self.plan, self.full = plan, target.bits // 64
         self.top, self.floor = plan.slots, 0

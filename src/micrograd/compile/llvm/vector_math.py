@@ -18,7 +18,7 @@ from micrograd.compile.elementary import functions
 from micrograd.compile.llvm import build
 
 if TYPE_CHECKING:
-    from micrograd.compile.llvm.emit import Text
+    from micrograd.compile.llvm.emit import IRText
 
 TRIED = 20_000  # numbers, of which another good library has some hundred results with another last bit
 OURS = {name for name in functions.WRITERS if name not in functions.EXACT}
@@ -29,7 +29,7 @@ def written(function: str) -> bool:
     return function in OURS and build.fuses()
 
 
-def call(t: Text, function: str, operands: Sequence[str]) -> str:
+def call(t: IRText, function: str, operands: Sequence[str]) -> str:
     """Write a call into a Text of vectors of doubles, of a function that build.py provides; the name of the result."""
     name = build.provided(function, t.width, t.target.bits)
     declare = f"declare {t.T} @{name}({', '.join([t.T] * len(operands))}) nounwind willreturn memory(none)"

@@ -57,7 +57,7 @@ class Pack(NamedTuple):
     to: int
 
 
-class Plan(NamedTuple):
+class PackedSchedule(NamedTuple):
     """The packed schedule: strips of packs with the same operations; a strip reads only what earlier strips have computed."""
 
     strips: list[list[Pack]]
@@ -308,7 +308,7 @@ def part(operand: Operand, j: int, lanes: int) -> Operand:
     return Scattered(operand[j : j + lanes]) if isinstance(operand, Scattered) else (lane(operand, j), operand[1])
 
 
-def plan(tape: Tape, lanes: int, strip: int, worth: float = inf) -> Plan | None:
+def plan(tape: Tape, lanes: int, strip: int, worth: float = inf) -> PackedSchedule | None:
     """Packs of up to `lanes` units, in strips of up to `strip` packs.
 
     None where they cost more than `worth` of the scalar code; it is given up as soon as that is certain.
@@ -361,7 +361,7 @@ def plan(tape: Tape, lanes: int, strip: int, worth: float = inf) -> Plan | None:
         floors += [floor] * (len(strips) - len(floors))
     if cost > worth * scalar_cost:
         return None
-    return Plan(strips, floors, layout.where, layout.constants, layout.top, cost, scalar_cost)
+    return PackedSchedule(strips, floors, layout.where, layout.constants, layout.top, cost, scalar_cost)
 
 
 def _full_packs(kinds: list[Any], lanes: int) -> int:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, cast
 from micrograd.abstract import Refused, errors, stage, staged
 from micrograd.abstract.outside import Changed, Guard
 from micrograd.compile import threads
-from micrograd.compile.explain import Report, shortened
+from micrograd.compile.explain import Explanation, shortened
 from micrograd.compile.typed.kernel import Kernel, text
 from micrograd.compile.typed.point import Entry, Installed, entry, installed
 from micrograd.ir.forms import F64, Tape
@@ -284,7 +284,7 @@ class Variant:
         """Return the LLVM text of the kernel."""
         return text(self.tape).source
 
-    def report(self, owner: Any) -> Report:
+    def report(self, owner: Any) -> Explanation:
         """Return what `jit(f).explain(...)` prints of a call that this variant answers."""
         lines = [f"{owner!r}: a typed tape, for arrays of {'any' if self.any_length() else 'this'} length"]
         if self.staged.notes:
@@ -295,7 +295,7 @@ class Variant:
             tapes.append((self.title, self.tape))
         for name, tape in tapes:
             lines += ["", f"-- {name}: {len(tape):,} instructions", *shortened(str(tape).splitlines())]
-        return Report("\n".join(lines))
+        return Explanation("\n".join(lines))
 
     def any_length(self) -> bool:
         """Return whether arrays of another length are taken as well."""

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from micrograd.learn.course.lessons import Block, Entry, Problem, Step
+from micrograd.learn.course.lessons import Block, Field, LessonScreen, Problem
 from micrograd.learn.course.scenes import Scene
 
 NODE = re.compile(r"^([^\W\d]\w*)\.(grad|data)$")
@@ -29,7 +29,7 @@ class Ask:
     source: str = ""  # contribution: the node that passes on
     answer: str = ""
     goal: tuple[str, str, float, float] | None = None  # grad or data, sign, number, tolerance
-    wrong: list[tuple[float, str, str, Entry]] = field(default_factory=list)  # number, formula, what is said
+    wrong: list[tuple[float, str, str, Field]] = field(default_factory=list)  # number, formula, what is said
     choices: list[tuple[bool, str, str]] = field(default_factory=list)  # right, text, what is said
     targets: list[tuple[str, str]] = field(default_factory=list)  # of choices in the picture: the node, and its way
 
@@ -50,7 +50,9 @@ def number(text: str) -> float:
     return float(plain[:-1]) / 100 if plain.endswith("%") else float(plain)
 
 
-def read_ask(block: Block, scene: Scene | None, problems: list[Problem], step: Step | None = None) -> Ask | None:
+def read_ask(
+    block: Block, scene: Scene | None, problems: list[Problem], step: LessonScreen | None = None
+) -> Ask | None:
     """The question of an `ask` block; problems are added to the list."""
 
     def wrong(name: str, text: str) -> None:

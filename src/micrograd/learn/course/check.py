@@ -14,7 +14,7 @@ from typing import Any
 
 from micrograd.learn.course.asks import NUMBER, Ask, number, read_ask
 from micrograd.learn.course.formulas import agrees, evaluate, facts, functions
-from micrograd.learn.course.lessons import Block, Lesson, Problem, Prose, Step
+from micrograd.learn.course.lessons import Block, Lesson, LessonScreen, Problem, Prose
 from micrograd.learn.course.markdown import PICTURE, STATED, without_formulas
 from micrograd.learn.course.pictures import picture
 from micrograd.learn.course.scenes import Scene, place_of, scenes
@@ -52,7 +52,7 @@ def check(lesson: Lesson) -> list[Problem]:
     return sorted(set(problems), key=lambda problem: (problem.line, problem.text))
 
 
-def _run_code(step: Step, space: dict[str, Any], problems: list[Problem]) -> None:
+def _run_code(step: LessonScreen, space: dict[str, Any], problems: list[Problem]) -> None:
     printed, ran = "", False
     for block in step.blocks("code", "solution", "output"):
         if block.kind == "output":
@@ -78,7 +78,7 @@ def _run_code(step: Step, space: dict[str, Any], problems: list[Problem]) -> Non
             problems.append(Problem(block.line, "the code prints, and no output block after it states what"))
 
 
-def _is_told(step: Step, block: Block) -> bool:
+def _is_told(step: LessonScreen, block: Block) -> bool:
     blocks = list(step.blocks("code", "output"))
     after = blocks[blocks.index(block) + 1 :]
     return bool(after) and after[0].kind == "output"
@@ -156,7 +156,7 @@ def _state(
         problems.append(Problem(line, f"{what} says {stated.strip()}, and {formula} is {computed:.10g}"))
 
 
-def _texts(step: Step) -> Iterator[tuple[int, str]]:
+def _texts(step: LessonScreen) -> Iterator[tuple[int, str]]:
     """The lines of prose of a step, with their numbers."""
 
     def lines(first: int, text: str) -> Iterator[tuple[int, str]]:
@@ -176,7 +176,7 @@ def _texts(step: Step) -> Iterator[tuple[int, str]]:
                 yield from lines(entry.line, text)
 
 
-def _numbers_of(scene: Scene | None, step: Step, asks: list[Ask]) -> list[float]:
+def _numbers_of(scene: Scene | None, step: LessonScreen, asks: list[Ask]) -> list[float]:
     """The numbers that a step shows anyway: of its graph, its contributions, its answers."""
     found: list[float] = []
     if scene is not None:
@@ -217,7 +217,7 @@ def _is_formula(text: str, known: dict[str, Any]) -> bool:
     return bool(re.search(r"[\w)]", text)) and all(name in known for name in names)
 
 
-def _check_blocks(step: Step, scene: Scene | None, problems: list[Problem]) -> None:
+def _check_blocks(step: LessonScreen, scene: Scene | None, problems: list[Problem]) -> None:
     for block in step.blocks("train"):
         training(block, problems)
     for block in step.blocks("picture"):

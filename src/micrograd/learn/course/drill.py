@@ -13,7 +13,7 @@ EACH = 6  # graphs of each skill in a chapter: one more than the questions of a 
 
 
 @dataclass(frozen=True)
-class Shape:
+class DrillGraph:
     """A graph to be asked about: its skill, the numbers that each leaf may take, and the nodes that are asked for."""
 
     skill: str
@@ -22,21 +22,21 @@ class Shape:
     asks: list[str]
 
 
-def _shape(skill: str, expression: str, leaves: str, asks: str = "", pool: list[float] = SMALL) -> Shape:
+def _shape(skill: str, expression: str, leaves: str, asks: str = "", pool: list[float] = SMALL) -> DrillGraph:
     names = leaves.split()
-    return Shape(skill, expression, dict.fromkeys(names, pool), (asks or leaves).split())
+    return DrillGraph(skill, expression, dict.fromkeys(names, pool), (asks or leaves).split())
 
 
 def _factor(rng: random.Random) -> int:
     return rng.choice([-4, -3, -2, 2, 3, 4, 5, 6])
 
 
-def _line(rng: random.Random) -> Shape:
+def _line(rng: random.Random) -> DrillGraph:
     k, m = _factor(rng), rng.randint(1, 9)
     return _shape("line", f"u = {k}*x; y = " + rng.choice([f"u + {m}", f"{m} + u", f"u - {m}", f"{m} - u"]), "x")
 
 
-def _curve(rng: random.Random) -> Shape:
+def _curve(rng: random.Random) -> DrillGraph:
     k, m = rng.choice([2, 3, 4]), rng.randint(1, 6)
     ways = [
         f"u = x**2; y = {k}*u",
@@ -47,7 +47,7 @@ def _curve(rng: random.Random) -> Shape:
     return _shape("curve", rng.choice(ways), "x")
 
 
-def _chain(rng: random.Random) -> Shape:
+def _chain(rng: random.Random) -> DrillGraph:
     k, m, n = _factor(rng), rng.randint(1, 5), _factor(rng)
     ways = [
         f"u = {k}*x; y = {n}*u",
@@ -59,7 +59,7 @@ def _chain(rng: random.Random) -> Shape:
     return _shape("chain", rng.choice(ways), "x", "x u")
 
 
-def _sum(rng: random.Random) -> Shape:
+def _sum(rng: random.Random) -> DrillGraph:
     ways = [
         "d = a + b; L = d - c",
         "d = a - b; L = d - c",
@@ -69,7 +69,7 @@ def _sum(rng: random.Random) -> Shape:
     return _shape("sum", rng.choice(ways), "a b c")
 
 
-def _product(rng: random.Random) -> Shape:
+def _product(rng: random.Random) -> DrillGraph:
     ways = [
         "d = a * b; L = d * c",
         "d = a + b; L = d * c",
@@ -81,7 +81,7 @@ def _product(rng: random.Random) -> Shape:
     return _shape("product", found, "a b c f" if "f" in found else "a b c")
 
 
-def _reuse(rng: random.Random) -> Shape:
+def _reuse(rng: random.Random) -> DrillGraph:
     k, m = rng.choice([2, 3, 4]), rng.randint(1, 4)
     ways = [
         ("L = a * a", "a"),
@@ -94,7 +94,7 @@ def _reuse(rng: random.Random) -> Shape:
     return _shape("reuse", *rng.choice(ways))
 
 
-def _order(rng: random.Random) -> Shape:
+def _order(rng: random.Random) -> DrillGraph:
     k, m = rng.choice([2, 3, 4]), rng.randint(1, 4)
     ways = [
         (f"b = a * {k}; c = b + {m}; L = b * c", "a", "a b"),
@@ -104,7 +104,7 @@ def _order(rng: random.Random) -> Shape:
     return _shape("order", *rng.choice(ways))
 
 
-def _neuron(rng: random.Random) -> Shape:
+def _neuron(rng: random.Random) -> DrillGraph:
     n = rng.choice([2, 2, 3])
     lines = "; ".join(f"p{k} = w{k}*x{k}" for k in range(1, n + 1))
     terms = " + ".join(f"p{k}" for k in range(1, n + 1))
@@ -117,7 +117,7 @@ def _neuron(rng: random.Random) -> Shape:
     )
 
 
-def _loss(rng: random.Random) -> Shape:
+def _loss(rng: random.Random) -> DrillGraph:
     ways = [
         ("p = w*x; e = p - t; L = e**2", "w x t", "w"),
         ("m = w*x; p = m + b; e = p - t; L = e**2", "w x b t", "w b"),
@@ -126,20 +126,20 @@ def _loss(rng: random.Random) -> Shape:
     return _shape("loss", *rng.choice(ways))
 
 
-def _network(rng: random.Random) -> Shape:
+def _network(rng: random.Random) -> DrillGraph:
     lines = "z1 = u1*x; h1 = relu(z1); z2 = u2*x; h2 = relu(z2); p1 = w1*h1; p2 = w2*h2; y = p1 + p2; L = y - t"
     return _shape("network", lines, "x u1 u2 w1 w2 t", rng.choice(["u1 u2", "w1 w2", "u1 w1", "u2 w2"]))
 
 
-def _softmax(rng: random.Random) -> Shape:
+def _softmax(rng: random.Random) -> DrillGraph:
     right = rng.choice([1, 2, 3])
     lines = f"e1 = exp(z1); e2 = exp(z2); e3 = exp(z3); s = e1 + e2 + e3; p = e{right} / s; l = log(p); L = -l"
     return _shape("softmax", lines, "z1 z2 z3", f"z{right} p", LOGITS)
 
 
-def _attention(rng: random.Random) -> Shape:
+def _attention(rng: random.Random) -> DrillGraph:
     lines = "e1 = exp(s1); e2 = exp(s2); t = e1 + e2; a1 = e1 / t; a2 = e2 / t; m1 = a1*v1; m2 = a2*v2; out = m1 + m2"
-    return Shape(
+    return DrillGraph(
         "attention",
         lines,
         {"s1": LOGITS, "s2": LOGITS, "v1": SMALL, "v2": SMALL},
@@ -147,18 +147,18 @@ def _attention(rng: random.Random) -> Shape:
     )
 
 
-SKILLS: dict[str, Callable[[random.Random], Shape]] = {
+SKILLS: dict[str, Callable[[random.Random], DrillGraph]] = {
     "line": _line, "curve": _curve, "chain": _chain, "sum": _sum, "product": _product, "reuse": _reuse, "order": _order,
     "neuron": _neuron, "loss": _loss, "network": _network, "softmax": _softmax, "attention": _attention,
 }  # fmt: skip
 
 
-def shapes(skills: list[str], seed: str) -> list[Shape]:
+def shapes(skills: list[str], seed: str) -> list[DrillGraph]:
     """Different graphs for each skill, the same for the same seed."""
-    found: list[Shape] = []
+    found: list[DrillGraph] = []
     for skill in skills:
         rng = random.Random(f"{seed} {skill}")
-        seen: dict[str, Shape] = {}
+        seen: dict[str, DrillGraph] = {}
         for _ in range(50):
             shape = SKILLS[skill](rng)
             seen.setdefault(f"{shape.expression} {shape.asks}", shape)

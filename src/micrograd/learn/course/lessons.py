@@ -67,7 +67,7 @@ class LessonError(ValueError):
 
 
 @dataclass
-class Entry:
+class Field:
     """One field of a block: its text and its line."""
 
     text: str
@@ -82,7 +82,7 @@ class Block:
     line: int
     body: str = ""
     word: str = ""  # the word after the kind, such as `hidden`
-    fields: dict[str, list[Entry]] = field(default_factory=dict)
+    fields: dict[str, list[Field]] = field(default_factory=dict)
 
     def get(self, name: str) -> str:
         """The text of a field, or ""."""
@@ -102,7 +102,7 @@ class Prose:
 
 
 @dataclass
-class Step:
+class LessonScreen:
     """One screen of a lesson: its title, and prose and blocks in order."""
 
     title: str
@@ -127,7 +127,7 @@ class Lesson:
 
     key: str
     title: str
-    steps: list[Step]
+    steps: list[LessonScreen]
     about: str = ""
     minutes: int = 0
     drill: list[str] = field(default_factory=list)
@@ -198,7 +198,7 @@ class _Reader:
         start, front = self.front()
         steps = self.body(start)
         key = re.sub(r"^\d+-", "", Path(self.name).stem)
-        minutes = front.get("minutes", Entry("0", 1))
+        minutes = front.get("minutes", Field("0", 1))
         if not minutes.text.isdigit():
             self.wrong(minutes.line, f"minutes is a whole number, not {minutes.text!r}")
         if "title" not in front:
@@ -211,18 +211,18 @@ class _Reader:
             key,
             front["title"].text,
             steps,
-            front.get("about", Entry("", 1)).text,
+            front.get("about", Field("", 1)).text,
             int(minutes.text),
-            front.get("drill", Entry("", 1)).text.replace(",", " ").split(),
+            front.get("drill", Field("", 1)).text.replace(",", " ").split(),
             self.name,
-            front.get("builds", Entry("", 1)).text.replace(",", " ").split(),
-            [one.strip() for one in front.get("can", Entry("", 1)).text.split("|") if one.strip()],
-            plain=front.get("gradients", Entry("", 1)).text == "no",
-            **{name: front.get(name, Entry("", 1)).text for name in ("grows", "values", "new")},
+            front.get("builds", Field("", 1)).text.replace(",", " ").split(),
+            [one.strip() for one in front.get("can", Field("", 1)).text.split("|") if one.strip()],
+            plain=front.get("gradients", Field("", 1)).text == "no",
+            **{name: front.get(name, Field("", 1)).text for name in ("grows", "values", "new")},
         )
 
-    def front(self) -> tuple[int, dict[str, Entry]]:
-        found: dict[str, Entry] = {}
+    def front(self) -> tuple[int, dict[str, Field]]:
+        found: dict[str, Field] = {}
         if self.lines[0].strip() != "---":
             self.wrong(1, "a lesson begins with its front matter: a line ---, then `title: ...`, then a line ---")
             return 0, found
@@ -234,12 +234,12 @@ class _Reader:
                 known = ", ".join(FRONT)
                 self.wrong(k, f"{text.strip()[:40]!r} is not a line of the front matter, which knows: {known}")
             else:
-                found[match[1]] = Entry(match[2].strip(), k)
+                found[match[1]] = Field(match[2].strip(), k)
         self.wrong(1, "the front matter has no end: a second line --- is missing")
         return len(self.lines), found
 
-    def body(self, start: int) -> list[Step]:
-        steps: list[Step] = []
+    def body(self, start: int) -> list[LessonScreen]:
+        steps: list[LessonScreen] = []
         prose: list[str] = []
         at, first = start, start + 1
 
@@ -271,7 +271,7 @@ class _Reader:
                 key = unused(heading[2] or slug(heading[1]), {step.key for step in steps})
                 if heading[2] and key != heading[2]:
                     self.wrong(number, f"another step has the name {heading[2]!r} too")
-                steps.append(Step(heading[1], number, bool(heading[3]), key))
+                steps.append(LessonScreen(heading[1], number, bool(heading[3]), key))
                 at += 1
                 continue
             end = next((k for k in range(at + 1, len(self.lines)) if self.lines[k].rstrip() == "```"), None)
@@ -310,7 +310,7 @@ class _Reader:
 
     def fields(self, block: Block, start: int, end: int, known: tuple[str, ...]) -> None:
         names = [name.rstrip("*") for name in known]
-        last: Entry | None = None
+        last: Field | None = None
         for k in range(start, end):
             text, number = self.lines[k], k + 1
             if not text.strip():
@@ -325,5 +325,5 @@ class _Reader:
             elif match[1] in block.fields and f"{match[1]}*" not in known:
                 self.wrong(number, f"{match[1]!r} is given twice in this block")
             else:
-                last = Entry(match[2].strip(), number)
+                last = Field(match[2].strip(), number)
                 block.fields.setdefault(match[1], []).append(last)

@@ -10,8 +10,8 @@ from typing import Any
 from micrograd.learn import page, texts
 from micrograd.learn.course import markdown
 from micrograd.learn.course.asks import Ask, number, read_ask
-from micrograd.learn.course.drill import SKILLS, Shape, shapes
-from micrograd.learn.course.lessons import Block, Lesson, LessonError, Problem, Prose, Step, read, unused
+from micrograd.learn.course.drill import SKILLS, DrillGraph, shapes
+from micrograd.learn.course.lessons import Block, Lesson, LessonError, LessonScreen, Problem, Prose, read, unused
 from micrograd.learn.course.pictures import picture
 from micrograd.learn.course.scenes import Scene, scenes
 from micrograd.learn.course.training import moons, training
@@ -191,14 +191,14 @@ def _scene(scene: Scene) -> dict[str, Any]:
     }
 
 
-def _drill(key: str, k: int, shape: Shape, graphs: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _drill(key: str, k: int, shape: DrillGraph, graphs: dict[str, dict[str, Any]]) -> dict[str, Any]:
     given = tuple((name, pool[-1]) for name, pool in shape.pools.items())
     scene = Scene(f"{key}-drill-{k}", shape.expression, given, given)
     _add(graphs, scene)
     return {"skill": shape.skill, "graph": scene.key, "pools": shape.pools, "asks": shape.asks}
 
 
-def _parts(step: Step, scene: Scene | None, problems: list[Problem], lesson: Lesson) -> list[dict[str, Any]]:
+def _parts(step: LessonScreen, scene: Scene | None, problems: list[Problem], lesson: Lesson) -> list[dict[str, Any]]:
     parts: list[dict[str, Any]] = []
     names: set[str] = set()
     folder = lesson.folder

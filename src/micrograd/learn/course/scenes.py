@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from micrograd.learn.course.lessons import Block, Lesson, Problem, Step
+from micrograd.learn.course.lessons import Block, Lesson, LessonScreen, Problem
 from micrograd.learn.expression import ExpressionError, parse, read_values
 from micrograd.learn.frames import Timeline, frames
 from micrograd.learn.orders import ORDERS
@@ -41,7 +41,7 @@ class Scene:
         return {name: x for name, x in self.values if (name, x) not in self.given}
 
 
-def scenes(lesson: Lesson, problems: list[Problem]) -> Iterator[tuple[Step, Scene | None]]:
+def scenes(lesson: Lesson, problems: list[Problem]) -> Iterator[tuple[LessonScreen, Scene | None]]:
     """Each step with its scene; a step without a graph block keeps the graph, at the frame where it was."""
     now: Scene | None = None
     named: dict[str, Scene] = {}

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from micrograd.learn.course.lessons import Block, Lesson, Problem, Step, read
+from micrograd.learn.course.lessons import Block, Lesson, LessonScreen, Problem, read
 
 
 @dataclass(frozen=True)
-class Piece:
+class EnginePart:
     """A part of the engine: one that is given, or one that the learner writes."""
 
     key: str  # the lesson and its own name
@@ -26,7 +26,7 @@ class Piece:
     tests: str = ""
 
 
-def written(step: Step, problems: list[Problem]) -> Iterator[tuple[Block, Block, Block]]:
+def written(step: LessonScreen, problems: list[Problem]) -> Iterator[tuple[Block, Block, Block]]:
     """The `write` blocks of a step, each with its solution and its tests."""
     for k, part in enumerate(step.parts):
         if not isinstance(part, Block) or part.kind not in ("write", "solution", "tests"):
@@ -47,17 +47,17 @@ def written(step: Step, problems: list[Problem]) -> Iterator[tuple[Block, Block,
             yield part, after[0], after[1]
 
 
-def pieces(lesson: Lesson, problems: list[Problem] | None = None) -> Iterator[Piece]:
+def pieces(lesson: Lesson, problems: list[Problem] | None = None) -> Iterator[EnginePart]:
     """The pieces of a lesson in order."""
     found: list[Problem] = [] if problems is None else problems
     for step in lesson.steps:
         named = {id(write): (solution, tests) for write, solution, tests in written(step, found)}
         for block in step.blocks("code", "write"):
             if block.kind == "code" and block.word == "engine":
-                yield Piece(f"{lesson.key}/line-{block.line}", block.body, block.line)
+                yield EnginePart(f"{lesson.key}/line-{block.line}", block.body, block.line)
             elif id(block) in named:
                 solution, tests = named[id(block)]
-                yield Piece(f"{lesson.key}/{block.word}", solution.body, block.line, block.body, tests.body)
+                yield EnginePart(f"{lesson.key}/{block.word}", solution.body, block.line, block.body, tests.body)
 
 
 def builds(lesson: Lesson, problems: list[Problem] | None = None) -> list[Lesson]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from micrograd.learn import texts
 from micrograd.learn.workshop.catalog import EXERCISES, Exercise
-from micrograd.learn.workshop.process import Run, check
+from micrograd.learn.workshop.process import JudgedRun, check
 
 STATE = ".workshop.json"  # how many hints were shown for each exercise, and with which files it has passed
 PASSED = "passed"  # the key of the latter
@@ -84,7 +84,7 @@ def check_in_order(
     return None
 
 
-def report(exercise: Exercise, run: Run) -> str:
+def report(exercise: Exercise, run: JudgedRun) -> str:
     """A failed check in words: what is wrong first, then the steps that led there and what the code printed."""
     where = exercise.milestone and f"milestone: {exercise.about}"
     lines = [f"\nnot yet {where or exercise.file}", "", run.verdict.message]

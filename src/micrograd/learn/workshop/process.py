@@ -25,7 +25,7 @@ CRASHED = 0xC00000FD  # Windows: the stack is full
 
 
 @dataclass
-class Run:
+class JudgedRun:
     """A verdict, and what the learner's code printed."""
 
     verdict: Verdict
@@ -60,7 +60,7 @@ class Printed:
 
 def check(
     name: str, folder: Path, seconds: float = SECONDS, memory: int = MEMORY, most: int = PRINTED, file: int = FILE
-) -> Run:
+) -> JudgedRun:
     """Judge one exercise of a folder; `most` bytes may be printed, and files may have `file` bytes each."""
     with tempfile.TemporaryDirectory() as place:
         result = Path(place) / "verdict.json"
@@ -83,7 +83,7 @@ def check(
         text = printed.text()
         if printed.flooded:
             message = f"Your code was stopped: it printed more than {most / 1e6:g} MB. Is there a loop that prints without end?"
-        return Run(Verdict(False, message) if message else _verdict(result, file, child.returncode), text)
+        return JudgedRun(Verdict(False, message) if message else _verdict(result, file, child.returncode), text)
 
 
 def _verdict(path: Path, most: int, code: int) -> Verdict:

@@ -27,7 +27,7 @@ class Inner(NamedTuple):
     numbers: list[int]  # of its results, with those that it has in addition as a loop that keeps its states
 
 
-class Kept(NamedTuple):
+class KeptState(NamedTuple):
     """What is kept of each iteration."""
 
     places: list[int]  # of the body
@@ -72,12 +72,12 @@ def with_states(op: Loop, given: Sequence[Shape], also: frozenset[int] = frozens
     return op.with_bodies([builder.finish([*(at[o] for o in body.outputs), *more]), *op.bodies()[1:]])
 
 
-def kept(op: Loop, given: Sequence[Shape], also: frozenset[int] = frozenset()) -> Kept:
+def kept(op: Loop, given: Sequence[Shape], also: frozenset[int] = frozenset()) -> KeptState:
     """What is kept of a loop over operands of these shapes; of the inputs in `also`, every element that is read."""
     body = single_inputs(op.body)
     reads, loops, whole = _elements(op, body, list(given), also)
     places = _calls(op, body)
-    return Kept(sorted({*places, *reads}), loops, whole)
+    return KeptState(sorted({*places, *reads}), loops, whole)
 
 
 def _calls(op: Loop, body: Tape) -> list[int]:
@@ -206,4 +206,4 @@ def numbers_of(builder: Builder, op: Loop, invariants: Sequence[int]) -> int:
     return builder.loop(body.finish([body.input(op.invariants)]), (), invariants, (), op.iterations, asked)[0]
 
 
-__all__ = ["Kept", "inside", "kept", "numbers_of", "with_states"]
+__all__ = ["KeptState", "inside", "kept", "numbers_of", "with_states"]

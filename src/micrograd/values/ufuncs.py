@@ -22,9 +22,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from micrograd import engine, math, operand
+from micrograd import engine, math
 from micrograd.engine import Value
 from micrograd.ops import OPS
+from micrograd.values import operand
 
 NO_ROW = "has no row in the op table"
 ONLY_NUMBERS = (

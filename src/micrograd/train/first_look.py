@@ -8,7 +8,7 @@ from math import isfinite
 from time import perf_counter
 from typing import Any
 
-from micrograd.train import checks
+from micrograd.train import data_checks as checks
 from micrograd.train.measure import measure
 from micrograd.train.objective import Eager
 

@@ -21,16 +21,16 @@ from typing import Any
 from micrograd.ops import OPS, Op, call
 
 
-class Page:
+class Listing:
     """What a rule wrote down so far: each distinct step once, by its spelling in one column of the table."""
 
     def __init__(self, column: str, literal: Callable[[float], str]) -> None:
         self.column, self.literal = column, literal
         self.lines: dict[str, str] = {}
 
-    def text(self, name: str) -> Text:
+    def text(self, name: str) -> Spelling:
         """A variable of that name."""
-        return Text(name, self)
+        return Spelling(name, self)
 
     def write(self, spelled: str) -> str:
         """Write one step, if it is new; returns the name of its result."""
@@ -40,13 +40,13 @@ class Page:
 
     def spell(self, x: Any) -> str:
         """How this language writes an operand: the name of a text, or a number."""
-        return x.name if isinstance(x, Text) else self.literal(float(x))
+        return x.name if isinstance(x, Spelling) else self.literal(float(x))
 
 
-class Text:
+class Spelling:
     """A number in another language: running a rule on Texts writes down what the rule does."""
 
-    def __init__(self, name: str, page: Page) -> None:
+    def __init__(self, name: str, page: Listing) -> None:
         self.name, self.page = name, page
 
     def _apply(self, op: Op, args: Any) -> Any:
@@ -56,7 +56,7 @@ class Text:
             return op.value(*args)
         names = [page.spell(a) for a in args]
         spelled = spelling.format(*(f"({n})" if n.startswith("-") else n for n in names))
-        return Text(page.write(spelled), page)
+        return Spelling(page.write(spelled), page)
 
     def __add__(self, o: Any) -> Any:
         return call(OPS["add"], self, o)
@@ -80,7 +80,7 @@ class Text:
         return call(OPS["neg"], self)
 
 
-class Program(Page):
+class LoopListing(Listing):
     """A page with loops, in a language with C's `for`: statements in `body`, in their order.
 
     `constant`, `variable` and `index` are the words that declare a result, a number that changes, and a whole number.
@@ -112,7 +112,7 @@ class Program(Page):
             self.put(f"{self.constant} {self.lines[spelled]} = {spelled};")
         return self.lines[spelled]
 
-    def variable(self, start: Any) -> Text:
+    def variable(self, start: Any) -> Spelling:
         """Declare a variable that changes."""
         name = self.name("v")
         self.put(f"{self.changing} {name} = {self.spell(start)};")
@@ -134,43 +134,43 @@ class Program(Page):
             self.put("}")
 
 
-class Column:
+class SpelledList:
     """A list of numbers in another language: parts with a lower and an upper bound of the index, and the element there."""
 
-    def __init__(self, program: Program, parts: list[tuple[str, str, Callable[[str], Any]]]) -> None:
+    def __init__(self, program: LoopListing, parts: list[tuple[str, str, Callable[[str], Any]]]) -> None:
         self.program, self.parts = program, parts
-        self.product: Text | None = None  # of a list of products behind each element: where the loop keeps it
+        self.product: Spelling | None = None  # of a list of products behind each element: where the loop keeps it
 
     @staticmethod
-    def of(program: Program, array: str) -> Column:
+    def of(program: LoopListing, array: str) -> SpelledList:
         """The n elements of an array."""
-        return Column(program, [("0", "n", lambda i: program.text(f"{array}[{i}]"))])
+        return SpelledList(program, [("0", "n", lambda i: program.text(f"{array}[{i}]"))])
 
     def __getitem__(self, key: Any) -> Any:
         """The first element, or all but the first: what rules ask for."""
         ((low, high, at),) = self.parts
         assert low == "0" and key in (0, slice(1, None))
-        return at("0") if key == 0 else Column(self.program, [("1", high, at)])
+        return at("0") if key == 0 else SpelledList(self.program, [("1", high, at)])
 
-    def __add__(self, other: Column) -> Column:
+    def __add__(self, other: SpelledList) -> SpelledList:
         """One list behind the other."""
         ((_, end, first),), ((_, size, second),) = self.parts, other.parts
         assert end == size == "half"
         behind = ("half", "n", lambda i: second(f"{i} - half"))
-        return Column(self.program, [("0", "half", first), behind])
+        return SpelledList(self.program, [("0", "half", first), behind])
 
-    def count_all(self) -> Text:
+    def count_all(self) -> Spelling:
         """How many there are."""
         return self.program.text(self.program.count)
 
-    def halves(self) -> tuple[Column, Column]:
+    def halves(self) -> tuple[SpelledList, SpelledList]:
         """The first half and the second."""
         ((_, _, at),) = self.parts
         self.program.put(f"{self.program.index} half = n / 2;")
         shifted = [("0", "half", lambda i: at(f"half + {i}"))]
-        return Column(self.program, [("0", "half", at)]), Column(self.program, shifted)
+        return SpelledList(self.program, [("0", "half", at)]), SpelledList(self.program, shifted)
 
-    def fold(self, step: Callable[..., Any], start: Any, *more: Column) -> Text:
+    def fold(self, step: Callable[..., Any], start: Any, *more: SpelledList) -> Spelling:
         """A loop that steps a variable."""
         program, acc = self.program, self.program.variable(start)
         ((low, high, _),) = self.parts
@@ -182,7 +182,7 @@ class Column:
         program.loop(low, high, iteration)
         return acc
 
-    def each(self, step: Callable[..., Any], *more: Column) -> Column:
+    def each(self, step: Callable[..., Any], *more: SpelledList) -> SpelledList:
         """A loop that stores the results."""
         program, stored = self.program, self.program.stored
         behind = [column for column in (self, *more) if column.product is not None]
@@ -197,13 +197,13 @@ class Column:
                     program.put(f"{column.product.name} = {program.spell(column.product * column.factor(i))};")
 
             program.loop(low, high, iteration, backwards=bool(behind))
-        return Column.of(program, stored)
+        return SpelledList.of(program, stored)
 
     def factor(self, i: str) -> Any:
         """What the product of a list of products is multiplied by."""
         raise NotImplementedError
 
-    def products_before(self, backwards: bool) -> Column:
+    def products_before(self, backwards: bool) -> SpelledList:
         """A list of products: stored, or backwards made by the loop that reads it."""
         program, product = self.program, self.program.variable(1.0)
         ((low, high, at),) = self.parts
@@ -215,13 +215,13 @@ class Column:
             program.put(f"{product.name} = {program.spell(product * at(i))};")
 
         program.loop(low, high, iteration)
-        return Column.of(program, program.stored)
+        return SpelledList.of(program, program.stored)
 
 
-class _Behind(Column):
+class _Behind(SpelledList):
     """For each element, the product of those behind it: the loop that reads them runs backwards, and multiplies."""
 
-    def __init__(self, program: Program, at: Callable[[str], Any], product: Text) -> None:
+    def __init__(self, program: LoopListing, at: Callable[[str], Any], product: Spelling) -> None:
         super().__init__(program, [("0", "n", lambda i: product)])
         self.product, self.at = product, at
 

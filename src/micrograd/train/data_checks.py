@@ -19,7 +19,7 @@ from micrograd.train.history import RESERVED
 from micrograd.train.objective import leaves
 from micrograd.train.remote import RemoteRows
 from micrograd.tree import by_position
-from micrograd.values.nested import flat
+from micrograd.values.number_lists import flat
 
 
 def count(name: str, n: Any, least: int = 1) -> int:
