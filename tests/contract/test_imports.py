@@ -214,7 +214,7 @@ MODULES_TWICE = {
 }  # fmt: skip
 CLASSES_TWICE = {
     "Arm", "Array", "Block", "Body", "Call", "Calls", "Code", "Const", "Fit", "Fixed", "Form", "Frame", "Function",
-    "Kernel", "Layout", "Linear", "Loop", "Mask", "Method", "Module", "NoSource", "Node", "Part", "Place", "Plan",
+    "Kernel", "Layout", "Linear", "Loop", "Mask", "Method", "Mixed", "Module", "NoSource", "Node", "Part", "Place", "Plan",
     "Pointer", "Record", "Ref", "Rule", "Saved", "Scope", "Shape", "Span", "Unsupported", "Value", "Variant", "Window",
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from micrograd.compile import pipeline
 from micrograd.compile.backend import KernelSource
-from micrograd.compile.llvm import arrays, build, chunk, entry, packed, regions, tiled
+from micrograd.compile.llvm import arrays, build, chunk, packed, regions, tiled
 from micrograd.compile.llvm.build import LANES_BYTES, Target
 from micrograd.compile.llvm.chunk import Passed
 from micrograd.compile.llvm.emit import IRText, attributes, spelled
@@ -117,7 +117,7 @@ def _one_chunk(t: IRText, schedule: list[Step]) -> list[str]:
     functions = []
     for t.masked, name in ((False, "chunk0"), (True, "last0")):
         functions.append(chunk.function(t, name, 0, schedule, passed))
-    return [*functions, entry.rows_of_one_chunk(t)]
+    return [*functions, chunk.rows_of_one_chunk(t)]
 
 
 def _tiles(t: IRText, schedule: list[Step]) -> tuple[list[str], int]:
@@ -166,7 +166,7 @@ def _chunks(t: IRText, schedule: list[Step]) -> tuple[list[str], int]:
         functions.append(chunk.function(t, f"chunk{first}", first, chunks[first], passed))
     functions += chunk.tables(t, calls)
     if t.point:
-        return [*functions, entry.point(t, len(chunks))], stride
+        return [*functions, chunk.point(t, len(chunks))], stride
     apart = len(different) == len(chunks) and len(schedule) > TUNING.cached_steps
     vectors = max(1, min(TUNING.vectors_per_chunk, TUNING.cached_scratch // stride)) if apart else 1
-    return [*functions, entry.rows(t, len(chunks), vectors, stride)], stride * vectors
+    return [*functions, chunk.rows(t, len(chunks), vectors, stride)], stride * vectors

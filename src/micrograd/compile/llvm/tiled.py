@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from micrograd.compile.llvm import entry
+from micrograd.compile.llvm import chunk
 from micrograd.compile.llvm.build import LANES_BYTES, Target
 from micrograd.compile.llvm.emit import IRText
 from micrograd.compile.schedule.tiles import Tile
@@ -103,7 +103,7 @@ def kernel(t: IRText, pieces: int, vectors: int, stride: int) -> str:
     W = t.target.width
     loops = "\n".join(_piece(t, k, "block" if k == 0 else f"on{k - 1}", stride) for k in range(pieces))
     t.declared["declare i64 @llvm.umin.i64(i64, i64)"] = "declare i64 @llvm.umin.i64(i64, i64)"
-    return f"""define i32 @kernel({entry.BATCH}) #0 {{
+    return f"""define i32 @kernel({chunk.BATCH}) #0 {{
 entry:
   br label %blocks
 blocks:
@@ -131,7 +131,7 @@ done:
 def _piece(t: IRText, k: int, before: str, stride: int) -> str:
     """The loop that runs one piece for all vectors of a block; it ends in a block that has no branch yet."""
     i, own = f"%i{k}", f"%own{k}"
-    given = entry.arguments(t, True).replace("ptr %scratch", f"ptr {own}").replace("i64 %i,", f"i64 {i},")
+    given = chunk.arguments(t, True).replace("ptr %scratch", f"ptr {own}").replace("i64 %i,", f"i64 {i},")
     branch = f"  br label %piece{k}\n" if k else ""
     return f"""{branch}piece{k}:
   {i} = phi i64 [ %start, %{before} ], [ %next{k}, %made{k} ]
