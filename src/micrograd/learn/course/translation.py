@@ -12,7 +12,7 @@ import re
 from copy import deepcopy
 from pathlib import Path
 
-from micrograd.learn.course.lessons import Block, Entry, Lesson, Problem, Prose, Step, read
+from micrograd.learn.course.lessons import Block, Field, Lesson, LessonScreen, Problem, Prose, read
 from micrograd.learn.course.markdown import STATED
 
 WORDS = ("question", "why", "hint")  # of a question; its answers follow one by one
@@ -59,11 +59,11 @@ def merge(lesson: Lesson, words: Lesson, problems: list[Problem]) -> Lesson:
     return made
 
 
-def _kinds(step: Step) -> list[str]:
+def _kinds(step: LessonScreen) -> list[str]:
     return [part.kind if isinstance(part, Block) else "text between blocks" for part in step.parts]
 
 
-def _merge_step(step: Step, own: Step, problems: list[Problem]) -> None:
+def _merge_step(step: LessonScreen, own: LessonScreen, problems: list[Problem]) -> None:
     step.title = own.title
     if _kinds(step) != _kinds(own):
         told = f"this step has {', '.join(_kinds(own)) or 'nothing'}, and in English {', '.join(_kinds(step))}"
@@ -107,7 +107,7 @@ def _merge_ask(block: Block, own: Block, problems: list[Problem]) -> None:
             problems.append(Problem(own.line, f"this question has no {name!r}"))
         elif block.get(name):
             line = own.line_of(name)
-            block.fields[name] = [Entry(_fill(own.get(name), block.get(name), line, problems), line)]
+            block.fields[name] = [Field(_fill(own.get(name), block.get(name), line, problems), line)]
     for name in ("wrong", "right", "choice"):
         theirs, ours = block.fields.get(name, []), own.fields.get(name, [])
         if not theirs and not ours:
@@ -122,7 +122,7 @@ def _merge_ask(block: Block, own: Block, problems: list[Problem]) -> None:
         block.fields[name] = [_answer(name, one, said, problems) for one, said in zip(theirs, ours)]
 
 
-def _answer(name: str, one: Entry, said: Entry, problems: list[Problem]) -> Entry:
+def _answer(name: str, one: Field, said: Field, problems: list[Problem]) -> Field:
     """An answer with its reply: a number and a place in the picture stay as they are."""
     head, bar, reply = one.text.partition("|")
     label, _, words = said.text.partition("|")
@@ -131,7 +131,7 @@ def _answer(name: str, one: Entry, said: Entry, problems: list[Problem]) -> Entr
         problems.append(Problem(said.line, f"the answer is taken from English: write `{name}: | what is said to it`"))
     if not fixed:
         head = _fill(label.strip(), head, said.line, problems) + " "
-    return Entry(
+    return Field(
         f"{head}{bar} {_fill(words.strip(), reply, said.line, problems)}".strip() if bar else head.strip(), said.line
     )
 
