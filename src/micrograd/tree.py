@@ -71,6 +71,11 @@ def is_numpy_scalar(x: Any) -> bool:
     return numpy is not None and isinstance(x, numpy.generic)
 
 
+def is_float64(x: Any) -> bool:
+    """Return whether x is a float64 of NumPy's, which is a float: what `list(array)` holds."""
+    return isinstance(x, float) and type(x).__module__ == "numpy"
+
+
 def is_number(x: Any) -> bool:
     """Whether x is one number or one Value."""
     if isinstance(x, (float, Value)):

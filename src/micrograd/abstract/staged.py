@@ -18,6 +18,7 @@ from micrograd.ir.builder import Builder
 from micrograd.ir.errors import with_errors
 from micrograd.ir.forms import BOOL, F64, I64, Place, Tape, array_of
 from micrograd.ir.prune import prune
+from micrograd.tree import is_float64
 
 HANDFUL = 8  # numbers in a list or a tuple that are params by themselves; more of them are one array
 NO_LENGTH = float("inf")
@@ -338,7 +339,7 @@ def _shape(x: Any) -> tuple[int, ...] | None:
         return None
     if not x:
         return None
-    if all(type(y) in (float, int, bool) for y in x):
+    if all(type(y) in (float, int, bool) or is_float64(y) for y in x):
         return (len(x),)
     shapes = {_shape(y) for y in x}
     if len(shapes) != 1 or None in shapes or len({type(y) for y in x}) != 1:
@@ -357,7 +358,7 @@ def _kind(x: Any) -> str | None:
         if type(y) in (list, tuple):
             waiting += y
         else:
-            kinds.add({float: F64, int: I64, bool: BOOL}[type(y)])
+            kinds.add(F64 if is_float64(y) else {float: F64, int: I64, bool: BOOL}[type(y)])
             if type(y) is int and abs(y) > 2**53:
                 return None
     return kinds.pop() if len(kinds) == 1 else None

@@ -103,10 +103,17 @@ static int lay_elements(char format, Py_ssize_t size, const void *from, size_t n
 
 static int lay_array(PyObject *x, PyObject *shape, Laying *at) {
     Py_buffer view;
-    if (PyObject_GetBuffer(x, &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) < 0) return PyErr_Clear(), 0;
+    if (PyObject_GetBuffer(x, &view, PyBUF_FORMAT | PyBUF_STRIDES) < 0) return PyErr_Clear(), 0;
     int good = view.itemsize > 0 && strlen(view.format) == 1 && view.ndim == PyTuple_GET_SIZE(shape);
     for (int i = 0; good && i < view.ndim; i++) good = view.shape[i] == PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
-    good = good && lay_elements(view.format[0], view.itemsize, view.buf, (size_t)(view.len / view.itemsize), at);
+    void *copy = NULL, *from = view.buf; /* in a row: of a column, or of every second element */
+    if (good && !PyBuffer_IsContiguous(&view, 'C')) {
+        from = copy = PyMem_Malloc((size_t)view.len + 1);
+        good = copy != NULL && PyBuffer_ToContiguous(copy, &view, view.len, 'C') == 0;
+        if (!good) PyErr_Clear();
+    }
+    good = good && lay_elements(view.format[0], view.itemsize, from, (size_t)(view.len / view.itemsize), at);
+    PyMem_Free(copy);
     PyBuffer_Release(&view);
     return good;
 }

@@ -26,7 +26,7 @@ from micrograd.ir.forms import F64, Tape
 from micrograd.ir.interpret import CheckFailed
 from micrograd.ir.passes import gradient, simplified
 from micrograd.transforms import Derived, grad
-from micrograd.tree import flatten, is_array
+from micrograd.tree import flatten, is_array, is_float64
 from micrograd.watch.guards import unchanged
 
 AT_MOST = 1.0  # seconds for a comparison, which are estimated from the time of the kernel
@@ -465,7 +465,8 @@ def _array(x: Any, kind: str) -> Any:
             raise _Unlike
         items, depth = list(chain.from_iterable(items)), depth + 1
     wanted = {"f64[]": float, "i64[]": int, "bool[]": bool}[kind]
-    if set(map(type, items)) - {wanted}:
+    others = set(map(type, items)) - {wanted}
+    if others and not (wanted is float and all(map(is_float64, [y for y in items if type(y) is not float]))):
         raise _Unlike
     try:
         return np.array(items, dtype=dtype).reshape(_shape(x))

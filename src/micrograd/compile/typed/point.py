@@ -17,9 +17,10 @@ from micrograd.compile.llvm import build
 from micrograd.compile.signature import Fixed, array_of_bytes, layout_of
 from micrograd.ir.forms import F64, I64, Tape, is_array
 from micrograd.objects import flatten_object
-from micrograd.tree import flatten
+from micrograd.tree import flatten, is_numpy_scalar
 from micrograd.tree import is_array as is_numpy
 
+MOST_INTS = 4096  # in arrays: as ints of the kernel they lie on the stack
 COVERED = {"depth", "length", "keys", "array", "axis", "shape"}  # facts about arguments that a layout holds
 
 
@@ -134,13 +135,12 @@ def installed(found: Entry | None) -> Installed | None:
 def _entry(kernel: Any, how: Staged, tape: Tape, sized: Any, template: Any, args: tuple[Any, ...]) -> Entry:
     for guard in how.guards:
         covered = guard.how != "argument" or guard.name[-1][0] in COVERED or isinstance(guard.value, str | None)
+        covered = covered or (guard.name[-1][0] == "class" and guard.value[0].__module__ == "numpy")
         if not covered:
             raise Unfit
     leaves: list[Any] = []
     parts = [flatten(a, leaves, flatten_object) for a in args]
-    if not {float, int}.issuperset(map(type, leaves)):
-        raise Unfit
-    marks = iter([b"f" if type(x) is float else b"i" for x in leaves])
+    marks = iter([_mark(x) for x in leaves])
     layout = layout_of(("tuple", (("tuple", tuple(parts)), ("dict", (), ()))), marks, ())
     where: dict[Path, _Numbers] = {}
     end = 0
@@ -157,10 +157,23 @@ def _entry(kernel: Any, how: Staged, tape: Tape, sized: Any, template: Any, args
     return Entry(address, (owner, kernel), len(leaves), starts[-1], layout, arranged)
 
 
+def _mark(x: Any) -> bytes | type:
+    """Return how C recognizes a number: see signature.layout_of."""
+    if type(x) is float or type(x) is int:
+        return b"f" if type(x) is float else b"i"
+    if not _is_numpy_number(x):
+        raise Unfit
+    return type(x)
+
+
+def _is_numpy_number(x: Any) -> bool:
+    return is_numpy_scalar(x) and x.dtype.kind in "fi" and x.dtype.itemsize <= 8
+
+
 def _find(x: Any, path: Path, at: int, where: dict[Path, _Numbers]) -> int:
     """Note where the numbers of each part lie, in the order of tree.flatten; return where they end."""
     start = at
-    if type(x) is float or type(x) is int:
+    if type(x) is float or type(x) is int or _is_numpy_number(x):
         at += 1
     elif isinstance(x, list | tuple):
         for i, y in enumerate(x):
@@ -168,7 +181,7 @@ def _find(x: Any, path: Path, at: int, where: dict[Path, _Numbers]) -> int:
     elif isinstance(x, dict):
         for key, y in x.items():
             at = _find(y, (*path, ("item", key)), at, where)
-    elif is_numpy(x) and x.dtype == float:
+    elif is_numpy(x) and x.dtype.kind in "fi" and x.dtype.itemsize <= 8:
         at += x.size
     elif not (isinstance(x, str) or x is None):
         raise Unfit
@@ -277,7 +290,7 @@ def _flat(cls: type, found: _Numbers, shape: Any) -> Any:
 def _text(how: Staged, tape: Tape, where: dict[Path, _Numbers], places: list[_Numbers], args: Any) -> str:
     """Return the LLVM text of what C calls: the slots of the kernel from numbers, and numbers from its slots."""
     lines: list[str] = []
-    slot = 0
+    slot, ints = 0, 0
     for param in how.params:
         found = where.get(param.path)
         if found is None:
@@ -285,9 +298,13 @@ def _text(how: Staged, tape: Tape, where: dict[Path, _Numbers], places: list[_Nu
         if param.what == "length":
             slot = _put(lines, slot, "i64", str(_length(args, param)))
         elif is_array(param.kind):
-            if param.kind != "f64[]":
+            ints += found.size if param.kind == "i64[]" else 0
+            if param.kind not in ("f64[]", "i64[]") or ints > MOST_INTS:
                 raise Unfit
-            lines.append(f"  %p{slot} = getelementptr double, ptr %in, i64 {found.at}")
+            if param.kind == "i64[]":
+                lines += _ints(slot, found)
+            else:
+                lines.append(f"  %p{slot} = getelementptr double, ptr %in, i64 {found.at}")
             slot = _put(lines, slot, "ptr", f"%p{slot}")
             slot = _put(lines, slot, "i64", str(found.size))
         elif param.kind in (F64, I64):
@@ -343,6 +360,28 @@ def _text(how: Staged, tape: Tape, where: dict[Path, _Numbers], places: list[_Nu
         "  ret i32 1",
         "}",
     ])  # fmt: skip
+
+
+def _ints(slot: int, found: _Numbers) -> list[str]:
+    """Return the text that makes ints of numbers, for which %p{slot} is the place."""
+    if not found.size:
+        raise Unfit
+    return f"""  %p{slot} = alloca [{found.size} x i64], align 64
+  br label %before{slot}
+before{slot}:
+  br label %each{slot}
+each{slot}:
+  %k{slot} = phi i64 [0, %before{slot}], [%more{slot}, %each{slot}]
+  %at{slot} = add i64 %k{slot}, {found.at}
+  %from{slot} = getelementptr double, ptr %in, i64 %at{slot}
+  %double{slot} = load double, ptr %from{slot}
+  %int{slot} = fptosi double %double{slot} to i64
+  %to{slot} = getelementptr i64, ptr %p{slot}, i64 %k{slot}
+  store i64 %int{slot}, ptr %to{slot}
+  %more{slot} = add i64 %k{slot}, 1
+  %done{slot} = icmp eq i64 %more{slot}, {found.size}
+  br i1 %done{slot}, label %after{slot}, label %each{slot}
+after{slot}:""".splitlines()
 
 
 def _put(lines: list[str], slot: int, kind: str, x: str) -> int:
