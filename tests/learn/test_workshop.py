@@ -89,7 +89,8 @@ def test_a_recursion_without_end_is_met_whatever_the_limit_of_the_process(solved
     sys.setrecursionlimit(limit)
     try:
         assert "calls itself for ever" in judge(name, solved).message
-        assert "a stack of your own" in judge("e05_order", solved).message
+        found = judge("e05_order", solved)  # recursion passes, and is told what a loop can do besides
+        assert found.passed and "a stack of your own" in found.message
         assert sys.getrecursionlimit() == limit
     finally:
         sys.setrecursionlimit(kept)
@@ -444,3 +445,29 @@ def test_the_page_of_a_wrong_order_shows_a_graph_on_which_it_matters(solved):
     text = "; ".join(part for part in program.split("; ") if "Value" not in part)
     leaves = {name: float(x[:-1]) for name, x in (p.split(" = Value(") for p in program.split("; ") if "Value" in p)}
     assert orders.run(frames(parse(text).build(leaves), names={}), order).first >= 0
+
+
+RECURSIVE = """
+def topological(root):
+    order, seen = [], set()
+
+    def visit(node):
+        if id(node) not in seen:
+            seen.add(id(node))
+            for one in node._prev:
+                visit(one)
+            order.append(node)
+
+    visit(root)
+    return order
+"""
+
+
+def test_a_recursive_order_passes_and_carries_the_later_exercises(solved):
+    (solved / "e05_order.py").write_text(RECURSIVE)
+    assert "bonus" in judge("e05_order", solved).message
+    for name in ("e05_order", "e06_backward", "e07_again", "e14_mlp", "m2_moons"):
+        assert judge(name, solved).passed, name
+    endless = RECURSIVE.replace("seen.add(id(node))\n", "pass\n").replace("if id(node) not in seen:", "if True:")
+    (solved / "e05_order.py").write_text(endless.replace("visit(one)", "visit(node)"))
+    assert not judge("e05_order", solved).passed

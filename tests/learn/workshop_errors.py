@@ -63,14 +63,6 @@ WRONG = [
         "which it is made from",
     ),
     ("e05_order", "elif id(node) not in seen", "else", "each node belongs there once"),
-    (
-        "e05_order",
-        ORDER_BODY,
-        "    order, seen = [], set()\n\n    def visit(node):\n        if node not in seen:\n            seen.add(node)\n"
-        "            for child in node._prev:\n                visit(child)\n            order.append(node)\n\n"
-        "    visit(root)\n    return order\n" + ORDER_BODY,
-        "stack of your own",
-    ),
     ("e06_backward", "    self.grad = 1.0\n", "", "must start with the gradient 1.0"),
     ("e06_backward", "reversed(topological(self))", "topological(self)", "in reverse"),
     (
