@@ -25,6 +25,7 @@ class Program:
     def __init__(self, random: Random, kinds: list[str], depth: int = 2, steps: int = 8, poles: bool = True) -> None:
         self.random, self.b, self.steps, self.poles = random, Builder(kinds), steps, poles
         self.depth, self.checks = depth, False
+        self.totals: list[Place] = []  # sums outside of loops
         self.scope: dict[str, list[Place]] = {kind: [] for kind in (F64, I64, BOOL, *ARRAYS)}
         for param in self.b.params:
             self.scope[param.kind].append(param)
@@ -54,7 +55,7 @@ class Program:
         elif self.depth and kind < 0.19:
             self.comprehension()
         elif self.depth and kind < 0.32:
-            self.loop() if random.random() < 0.75 else self.choice()
+            random.choice([self.loop, self.loop, self.loop, self.choice, self.sum])()
         elif kind < 0.58:
             self.array()
         elif kind < 0.66:
@@ -182,6 +183,25 @@ class Program:
         for r in b.loop(times, [self.pick(kind) for kind in kinds], make):
             self.add(r)
 
+    def sum(self) -> None:
+        """Grow a loop that does nothing but add up, or hardly more, whose sums may be added to the result."""
+        random, b = self.random, self.b
+        times = b.emit("imod", self.pick(I64), b.const(5))
+        exits = random.random() < 0.2
+
+        def make(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
+            terms = self.inside([F64] * (len(params) + 1), [k])
+            if random.random() < 0.15:
+                terms[0] = b.emit("mul", terms[0], params[-1])
+            again = b.emit("lt", terms[-1], b.const(0.5)) if exits else b.const(True)
+            pairs = [(p, x) if random.random() < 0.5 else (x, p) for p, x in zip(params, terms)]
+            return again, [b.emit("add", *pair) for pair in pairs]
+
+        for r in b.loop(times, [self.pick() for _ in range(random.randint(1, 2))], make)[:-1]:
+            self.add(r)
+            if len(b.open) == 1:
+                self.totals.append(r)
+
     def choice(self) -> None:
         """Grow a loop that keeps one number out of many, or two of them, as `max` does and loops much like it."""
         random, b = self.random, self.b
@@ -237,7 +257,10 @@ class Program:
             self.add(b.emit("append", made, self.pick(kind)))
 
     def finish(self, kinds: list[str]) -> Tape:
-        return self.b.finish([self.pick(kind) for kind in kinds])
+        found = [self.pick(kind) for kind in kinds]
+        for k, total in enumerate(self.totals[:2]):
+            found[k] = self.b.emit("add", found[k], total)
+        return self.b.finish(found)
 
 
 PARAMS = [F64, F64, "f64[]", "f64[]", I64, BOOL]

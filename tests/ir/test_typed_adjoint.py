@@ -13,6 +13,7 @@ from micrograd.ir.check import check
 from micrograd.ir.forms import walk
 from micrograd.ir.forward import tangents
 from micrograd.ir.interpret import run
+from micrograd.ir.passes import simplified
 from micrograd.ir.reverse import adjoint
 from twins import MORE
 from typed_tapes import random_arguments, random_tape
@@ -172,3 +173,65 @@ def test_a_number_that_is_handed_on_between_choices_keeps_its_gradient(choose):
     made = adjoint(largest(choose, second=True), [0])
     assert run(made, [[1.0, 5.0, 2.0, 7.0, 3.0], 5]) == [10.0, [0.0, 2.0, 0.0, 0.0, 0.0]]
     assert run(made, [[1.0, 0.0], 2]) == [1.0, [0.0, 0.0]]
+
+
+def powers(terms, decay, start=0.25):
+    """Σ over i of the squares of terms that a loop inside makes; with `decay`, each sum is changed before the next."""
+    b = Builder(["f64[]", "f64", "i64"])
+    x, y, n = b.params
+
+    def outer(carried, i):
+        total, scale = carried[0], carried[-1]
+
+        def power(inner, j):
+            item = b.emit("mul", b.emit("load", x, j), inner[0])
+            return b.const(True), [
+                b.emit("add", item, b.emit("mul", y, b.emit("float", i))),
+                b.emit("append", inner[1], item),
+            ]
+
+        first = scale if terms == "carried" else b.emit("exp", y) if terms == "exp" else y
+        size = b.emit("size", x)
+        last, items, _ = b.loop(size, [first, b.const([], "f64[]")], power)
+
+        def product(inner, j):
+            item = b.emit("load", items, j)
+            return b.const(True), [b.emit("add", inner[0], b.emit("mul", item, item))]
+
+        found = b.emit("add", b.loop(size, [b.const(0.0)], product)[0], last)
+        if decay:
+            total = b.emit("mul", total, b.emit("sin", total))
+        return b.const(True), [b.emit("add", total, found), b.emit("mul", scale, y)]
+
+    results = b.loop(n, [b.const(start), y], outer)
+    return b.finish([results[0]])
+
+
+@pytest.mark.parametrize("terms", ["plain", "carried", "exp"])
+@pytest.mark.parametrize("decay", [False, True])
+def test_inner_loops_are_run_again_or_swept_at_once_in_place_of_records(terms, decay):
+    tape = powers(terms, decay)
+    made = simplified(adjoint(simplified(tape), [0, 1]))
+    check(made)
+    for n in range(5):
+        arguments = [[0.5, -0.25, 1.5][: 1 + n % 3], 0.75, n]
+        values, expected = gradient(tape, arguments, 0, [0, 1])
+        found = run(made, arguments)
+        assert found[:1] == values
+        assert same(found[1:], expected)
+    for place in walk(made):  # no array has an item for each iteration of both loops
+        assert not (place.op == "grow" and place.args[1].op == "imul")
+
+
+def test_a_sum_is_swept_back_in_the_loop_that_makes_it():
+    b = Builder(["f64[]", "i64"])
+    x, n = b.params
+
+    def step(carried, k):
+        return b.const(True), [b.emit("add", carried[0], b.emit("exp", b.emit("load", x, k)))]
+
+    tape = b.finish([b.loop(n, [b.const(0.5)], step)[0]])
+    made = simplified(adjoint(tape, [0]))
+    assert len([place for place in walk(made) if place.op == "loop"]) == 1
+    assert run(made, [[0.0, 1.0], 2]) == [0.5 + 1.0 + math.e, [1.0, math.e]]
+    assert run(made, [[0.0], 0]) == [0.5, [0.0]]

@@ -211,7 +211,8 @@ def template_of(shape: Shape, places: Any) -> Any:
     return parts if shape[0] == "list" else tuple(parts)
 
 
-def array_of_bytes(dimensions: tuple[int, ...], numbers: bytes) -> Any:
+def array_of_bytes(dimensions: tuple[int, ...], numbers: bytes | bytearray) -> Any:
     import numpy as np
 
-    return np.frombuffer(numbers).reshape(dimensions).copy()
+    array = np.frombuffer(numbers).reshape(dimensions)
+    return array if isinstance(numbers, bytearray) else array.copy()  # those of a bytearray can be written to

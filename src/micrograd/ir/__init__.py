@@ -7,6 +7,8 @@ check      whether a tape makes sense
 text       a tape as text, and back
 interpret  the definition: run a tape on Python's numbers and lists
 dataflow   walks over regions that the passes share
+loops      loops that choose a number, and loops that add up
+primal     the run forward that an adjoint begins with
 records    what the sweep back needs of the run forward: read, computed again, or kept in a record
 reverse    the adjoint: gradients by one sweep back
 forward    tangents: directional derivatives, several in one loop

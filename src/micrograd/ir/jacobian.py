@@ -128,6 +128,8 @@ def by_rows(tape: Tape, wrt: Sequence[int], of: Sequence[Rows], chosen: bool = F
 class _ByRows(Adjoint):
     """One attempt at the adjoint of a tape, with a loop of sweeps."""
 
+    single = False
+
     def __init__(
         self, tape: Tape, needs: Needs, wrt: Sequence[int], of: Sequence[Rows], chosen: bool, asking: bool
     ) -> None:

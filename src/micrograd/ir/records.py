@@ -4,14 +4,19 @@ The sweep asks for numbers of the run forward one after the other. Those at the 
 in a body is computed again where that is cheap. Otherwise an arm of an `if` yields it, and a body of a loop stores it in its
 record: one array for each number that is kept, with one item for each iteration, so that nested loops have one flat array.
 What is needed is not known before the sweep was made, so it is made twice: the first time for its questions alone.
+
+Records of a loop inside of another one have an item for each iteration of both. Where the inner one is made of cheap
+operations, and of nothing that the outer one changes from iteration to iteration, the sweep runs it forward again in each
+iteration of the outer one instead: then its records are as long as the inner loop, and stay in the caches.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
-from micrograd.ir.dataflow import counted
-from micrograd.ir.forms import BOOL, F64, I64, Body, Place, Tape, is_array, walk
+from micrograd.ir.dataflow import captured, counted
+from micrograd.ir.forms import BOOL, F64, I64, TABLE, Body, Place, Tape, is_array, walk
 
 CHEAP = {
     *(
@@ -35,6 +40,7 @@ CHEAP = {
     ),
     *("imin", "imax", "and", "or", "not", "float", "count", "select", "load", "reached"),
 }
+INSTRUCTIONS = {"div", "sqrt", "floor", "ceil", "imod", "ifloordiv", "int"}  # that the processor has
 MOST = 6  # instructions that computing a number again may take: storing and loading it takes about as long
 NUMBERS = (F64, I64, BOOL)
 
@@ -42,8 +48,9 @@ NUMBERS = (F64, I64, BOOL)
 class Nest:
     """Where each place of a tape is defined, and which region each body belongs to."""
 
-    def __init__(self, tape: Tape) -> None:
+    def __init__(self, tape: Tape, rerun: Collection[Place] = ()) -> None:
         self.tape = tape
+        self.rerun = {p for place in rerun for p in (place, *place.results)}  # what the sweep runs forward again
         self.home: dict[Place, Body] = dict.fromkeys(tape.params, tape)
         self.region: dict[Body, Place] = {}
         self.changed: set[Place] = set()  # arrays that an instruction changes, or a region may
@@ -74,17 +81,36 @@ class Nest:
         begins: Place = loop.args[1 + k] if loop.attr else loop.args[k]
         return begins
 
+    def readable(self, place: Place) -> bool:
+        """Return whether the sweep finds a place where it is: it was defined outside of all loops, or just now again."""
+        return place in self.rerun or self.home[place] is self.tape
+
     def kept(self, array: Place) -> bool:
         """Return whether reading an array later costs nothing: nobody changes it in place."""
         return array.op == "const" or (
-            self.home[array] is self.tape and (array in self.tape.params or array not in self.changed)
+            self.readable(array) and (array in self.tape.params or array not in self.changed)
         )
+
+    def top(self, body: Body) -> Body:
+        """Return the body whose run begins the records of a body: the tape, or one that runs something again."""
+        while body is not self.tape:
+            region = self.region[body]
+            body = self.home[region]
+            if region in self.rerun:
+                break
+        return body
+
+    def around(self, place: Place) -> Body | None:
+        """Return the innermost body of a loop that contains a place; None at the top."""
+        return None if place in self.rerun else self.loop_around(self.home[place])
 
     def loop_around(self, body: Body) -> Body | None:
         """Return the innermost body of a loop that is, or contains, a body."""
         while body is not self.tape:
             if self.region[body].op == "loop":
                 return body
+            if self.region[body] in self.rerun:
+                return None
             body = self.home[self.region[body]]
         return None
 
@@ -94,8 +120,11 @@ class Nest:
         if not counted(place):
             return False
         times = place.args[0]
-        if times.op != "const" and self.home[times] is not self.tape:
+        early = times.op == "const" or self.home[times] is self.tape
+        if not early and (times not in self.rerun or self.home[times] is not self.top(body)):
             return False
+        if place in self.rerun:
+            return True
         outside = self.home[place]
         return outside is self.tape or (self.region[outside].op == "loop" and self.rectangular(outside))
 
@@ -103,8 +132,13 @@ class Nest:
 class Needs:
     """The numbers of the run forward that the sweep asks for."""
 
-    def __init__(self, tape: Tape) -> None:
-        self.nest = Nest(tape)
+    def __init__(
+        self, tape: Tape, rerun: Collection[Place] = (), at_once: dict[Place, dict[int, float]] | None = None
+    ) -> None:
+        self.at_once = at_once or {}  # loops whose iterations are swept back as soon as they have run: see reverse.py
+        now = [p for loop in self.at_once for p in (*loop.bodies[0].params, *loop.bodies[0].code)]
+        rerun = {*rerun, *now}
+        self.nest = Nest(tape, rerun)
         self.records: dict[Body, dict[Place, None]] = {}  # for the body of a loop: what is stored in each iteration
         self.arms: dict[
             Body, dict[Place, Place]
@@ -116,12 +150,17 @@ class Needs:
         self.again: set[Place] = set()  # what is computed again from what is kept
         self.unsure: set[tuple[Place, Any]] = set()  # see reverse.py
         self.asked = False  # whether something new was asked for
+        self.sums: dict[
+            Place, dict[int, float]
+        ] = {}  # loops that only add up, and the cotangents of the sums: constants
         self._cost: dict[Place, int] = {}
 
     def _beside(self, op: str, place: Place, kind: str, home: Body) -> Place:
         self.asked = True
         found = Place(op, (place,), kind)
         self.nest.home[found] = home
+        if place in self.nest.rerun:
+            self.nest.rerun.add(found)
         return found
 
     def size(self, array: Place) -> Place:
@@ -178,7 +217,7 @@ class Needs:
 
     def _find_cost(self, place: Place) -> int:
         body = self.nest.home[place]
-        if body is self.nest.tape:
+        if self.nest.readable(place):
             return 0 if place.kind in NUMBERS or self.nest.kept(place) else MOST + 1
         if place.op == "param":
             loop = self.nest.region[body].op == "loop"
@@ -191,7 +230,7 @@ class Needs:
     def _cost_in(self, operand: Place, place: Place) -> int:
         """Return what an operand costs: nothing where a loop around that of the place keeps it, once for many iterations."""
         if operand.op != "const" and operand.kind in NUMBERS:
-            loops = [self.nest.loop_around(self.nest.home[p]) for p in (operand, place)]
+            loops = [self.nest.around(p) for p in (operand, place)]
             if loops[0] is not loops[1]:
                 return 0
         return self.cost(operand)
@@ -217,3 +256,51 @@ class Needs:
             for place in cost:
                 places.pop(place, None)
         self.again.update(cost)
+
+    # ---- what is run again in place of records
+
+    def better_run_again(self) -> set[Place]:
+        """Return instructions of loops that the sweep may run again, in each iteration, so that they need no records."""
+        found: set[Place] = set()
+        for body in sorted((b for b, places in self.records.items() if places), key=self._depth, reverse=True):
+            if self.nest.top(body) is not self.nest.tape:
+                continue
+            place = self.nest.region[body]
+            while self.nest.home[place] is not self.nest.tape and self.nest.region[self.nest.home[place]].op != "loop":
+                place = self.nest.region[self.nest.home[place]]
+            if self.nest.home[place] is not self.nest.tape and not any(p in found for p in _inside(place)):
+                found |= self._closure(place, self.nest.home[place]) or set()
+        return found
+
+    def _depth(self, body: Body) -> int:
+        depth = 0
+        while body is not self.nest.tape:
+            body, depth = self.nest.home[self.nest.region[body]], depth + 1
+        return depth
+
+    def _closure(self, place: Place, body: Body) -> set[Place] | None:
+        """Return an instruction of the body of a loop with all that has to be run before it; None where it cannot be."""
+        if not all(_is_cheap(p) for p in (place, *_inside(place))):
+            return None
+        found = {place}
+        for q in (*place.args, *captured(place.bodies)):
+            if q.op == "const" or (q.kind in NUMBERS and self.nest.home[q] is not body):
+                continue
+            made = q.args[0] if q.op == "result" else q
+            if self.nest.home[q] is not body or q.op == "param":
+                if q.kind not in NUMBERS and not self.nest.kept(q):
+                    return None
+            elif made not in found:
+                more = self._closure(made, body)
+                if more is None and q.kind not in NUMBERS:
+                    return None
+                found |= more or set()
+        return found
+
+
+def _inside(place: Place) -> list[Place]:
+    return [p for body in place.bodies for p in walk(body)]
+
+
+def _is_cheap(place: Place) -> bool:
+    return place.op not in TABLE or place.op in CHEAP or place.op in INSTRUCTIONS

@@ -11,6 +11,9 @@ changes no sum that it is added to, and a cotangent that was given is never stor
 
 **Choices.** A loop that keeps one number out of many, as `min` and `max` do, hands its cotangent to one iteration: the last one
 in which the number was replaced. The run forward keeps the number of that iteration, and the sweep makes no other.
+
+**Sums.** A loop that does nothing but add up, as a loss over data does, gives all its iterations the same cotangents. Where
+these are constants, each iteration is swept back as soon as it has run: nothing of it needs to be kept.
 """
 
 from __future__ import annotations
@@ -20,14 +23,15 @@ from functools import partial
 from typing import NamedTuple
 
 from micrograd.ir.builder import Builder
-from micrograd.ir.dataflow import captured, counted, useful, varied
-from micrograd.ir.forms import F64, TABLE, ZERO, Body, Place, Tape, is_array, walk
+from micrograd.ir.dataflow import captured, counted
+from micrograd.ir.forms import F64, TABLE, Body, Place, Tape, is_array
+from micrograd.ir.loops import Choice, adds_up
+from micrograd.ir.primal import Primal
 from micrograd.ir.prune import prune
 from micrograd.ir.records import Needs
 from micrograd.ir.rules import partial as slope_of
 
 CODED = None  # the flag of a cotangent that tells by itself whether it was given
-Record = tuple[Body, Place]
 LATELY = 100  # instructions
 
 
@@ -62,9 +66,18 @@ def adjoint(tape: Tape, wrt: Sequence[int], of: Sequence[int] = (0,), seeded: bo
 
 def settled(tape: Tape, attempt: Callable[[Needs, bool], Adjoint]) -> Tape:
     """Return the tape of an attempt at the adjoint that asks for nothing new."""
-    needs = Needs(tape)
-    attempt(needs, True)
-    needs.thin_out()
+
+    def asked(needs: Needs) -> Needs:
+        attempt(needs, True)
+        needs.thin_out()
+        return needs
+
+    needs = asked(Needs(tape))
+    if needs.sums:
+        needs = asked(Needs(tape, at_once=needs.sums))
+    again = needs.better_run_again()
+    if again:
+        needs = asked(Needs(tape, again, needs.at_once))
     while True:
         needs.asked = False
         made = attempt(needs, False)
@@ -72,28 +85,20 @@ def settled(tape: Tape, attempt: Callable[[Needs, bool], Adjoint]) -> Tape:
             return prune(made.tape)
 
 
-class Adjoint:
+class Adjoint(Primal):
     """One attempt at the adjoint of a tape: the run forward, then the sweep back."""
+
+    single = True  # whether there is one sweep, so that parts of it may be made with the run forward
 
     def __init__(
         self, tape: Tape, needs: Needs, wrt: Sequence[int], of: Sequence[int], seeded: bool, asking: bool
     ) -> None:
-        self.source, self.needs, self.nest, self.asking = tape, needs, needs.nest, asking
-        self.builder = b = Builder([p.kind for p in tape.params] + [tape.yields[k].kind for k in of if seeded])
+        b = Builder([p.kind for p in tape.params] + [tape.yields[k].kind for k in of if seeded])
+        sources, targets = [tape.params[k] for k in wrt], [tape.yields[k] for k in of]
+        super().__init__(tape, needs, b, sources, targets, asking)
         self.yes, self.no = b.const(True), b.const(False)
-        self.at: dict[Place, Place] = dict(zip(tape.params, b.params))
-        self.index: dict[Body, Place] = {}  # in the sweep: the number of the iteration that it is at
-        self.state: dict[Record, Place] = {}  # the records, as they are at this point of the run forward
         self.grads: dict[Place, Cotangent] = {}
-        self.given: dict[Place, Place] = {}  # in the sweep: conditions whose outcome is known
         self.sums: set[Place] = set()  # what the loop that the sweep is in sums up
-        sources = [tape.params[k] for k in wrt]
-        targets = [tape.yields[k] for k in of]
-        self.active = varied(tape, sources) & useful(tape, targets)
-        self.choices = {p: c for p in walk(tape) if p.op == "loop" and (c := choice(p, self.active)) is not None}
-        for body, places in needs.records.items():
-            for p in places:
-                self.state[body, p] = b.const([], p.kind + "[]")
         yields = self._forward(tape)
         self.tape = b.finish([*yields, *self._derivatives(sources, targets, yields, seeded)])
 
@@ -109,204 +114,6 @@ class Adjoint:
                 self._give(y, b.params[count + k] if seeded else b.const(1.0), self.yes)
         self._backward(self.source)
         return [self._gradient(p) for p in sources]
-
-    # ---- the run forward
-
-    def _of(self, place: Place) -> Place:
-        return self.builder.const(place.attr, place.kind) if place.op == "const" else self.at[place]
-
-    def _reserve(self, record: Record) -> None:
-        """Give the record of a rectangular loop an item for each iteration."""
-        b = self.builder
-        total = b.const(1)
-        inside: Body | None = record[0]
-        while inside is not None:
-            place = self.nest.region[inside]
-            total = b.emit("imul", b.emit("imax", self._of(place.args[0]), b.const(0)), total)
-            inside = self.nest.loop_around(self.nest.home[place])
-        empty = self.state[record]
-        self.state[record] = b.append(Place("grow", (empty, total), empty.kind))
-
-    def _defined(self, place: Place) -> None:
-        """Write down what is asked for of an array as soon as it is there."""
-        if place in self.needs.sizes:
-            self.at[self.needs.sizes[place]] = self.builder.emit("size", self._of(place))
-
-    def _forward(self, body: Body) -> list[Place]:
-        b = self.builder
-        for p in body.params:
-            self._defined(p)
-        for place in body.code:
-            args = [self._of(a) for a in place.args]
-            if place.op == "check":
-                b.check(args[0], place.attr)
-            elif place.op == "if":
-                self._forward_if(place, args[0])
-            elif place.op == "loop":
-                self._forward_loop(place, args)
-            elif place.op == "array":
-                self.at[place] = b.array(args, args[0].kind)
-            else:
-                self.at[place] = b.emit(place.op, *args)
-            for p in place.results if place.bodies else (place,):
-                self._defined(p)
-        return [self._of(y) for y in body.yields]
-
-    def _records_in(self, place: Place) -> list[Record]:
-        """Return the records of a region: of its bodies, and of the loops inside."""
-        found: list[Record] = []
-        for record in self.state:
-            body = record[0]
-            while body is not self.source:
-                region = self.nest.region[body]
-                if region is place:
-                    found.append(record)
-                    break
-                body = self.nest.home[region]
-        return found
-
-    def _forward_if(self, place: Place, condition: Place) -> None:
-        b = self.builder
-        records = self._records_in(place)
-        slots = self.needs.slots.get(place, {})
-
-        def arm(inner: Body) -> list[Place]:
-            before = dict(self.state)
-            yields = self._forward(inner)
-            given = {slot: self.at[p] for p, slot in self.needs.arms.get(inner, {}).items()}
-            yields += [given.get(slot) or b.const(ZERO[slot.kind], slot.kind) for slot in slots.values()]
-            yields += [self.state[r] for r in records]
-            self.state = before
-            return yields
-
-        then, otherwise = place.bodies
-        found = iter(b.choose(condition, lambda: arm(then), lambda: arm(otherwise)))
-        for r in (*place.results, *slots.values()):
-            self.at[r] = next(found)
-        for record in records:
-            self.state[record] = next(found)
-
-    def _forward_loop(self, place: Place, args: list[Place]) -> None:
-        b, (inner,) = self.builder, place.bodies
-        times = args.pop(0) if place.attr else None
-        records = self._records_in(place)
-        own = [r for r in records if r[0] is inner]
-        all_counted = counted(place)
-        base: Place | None = None
-        if self.nest.home[place] is self.source:
-            for r in records:
-                if self.nest.rectangular(r[0]):
-                    self._reserve(r)
-        if inner in self.needs.bases:
-            self.at[self.needs.bases[inner]] = b.const(0)
-        if own and not self.asking:
-            if self.nest.rectangular(inner):
-                around = self.nest.loop_around(self.nest.home[place])
-                assert times is not None
-                base = b.const(0) if around is None else b.emit("imul", self._forward_flat(around), times)
-            else:
-                base = self.at[self.needs.base(inner)] = b.emit("size", self.state[own[0]])
-                if times is not None and all_counted:
-                    more = b.emit("imax", times, b.const(0))
-                    for r in own:
-                        self.state[r] = b.emit("grow", self.state[r], more)
-        count, stored = len(args), len(args) + len(records)
-        choice = self.choices.get(place)
-        chosen = self.needs.chosen.get(place, {})
-
-        def make(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
-            self.at.update(zip(inner.params, [*params[:count], k]))
-            self.state.update(zip(records, params[count:stored]))
-            again, *following = self._forward(inner)
-            kept = []
-            if choice is not None:
-                here = self._of(choice.condition)
-                now = [(self._of(p), old) for p, old in zip(chosen, params[stored:])]
-                kept = [b.emit("select", here, *(pair if choice.holds else pair[::-1])) for pair in now]
-            if base is not None:
-                at = b.sum(base, k)
-                for r in own:
-                    array = self.state[r]
-                    if not all_counted:
-                        array = b.emit("grow", array, b.const(1))
-                    self.state[r] = b.emit("store", array, at, self.at[r[1]])
-            return again, [*following, *(self.state[r] for r in records), *kept]
-
-        steady = [k for k in range(count) if inner.params[k].attr]
-        steady += [count + n for n, r in enumerate(records) if self.nest.rectangular(r[0])]
-        nothing = [b.const(-1) if p is inner.params[-1] else b.const(ZERO[p.kind], p.kind) for p in chosen]
-        found = b.loop(times, [*args, *(self.state[r] for r in records), *nothing], make, steady)
-        self.state.update(zip(records, found[count:stored]))
-        self.at.update(zip(chosen.values(), found[stored:-1]))
-        self.at.update(zip(place.results, [*found[:count], found[-1]]))
-
-    def _forward_flat(self, body: Body) -> Place:
-        """Return which iteration this is, counted over all runs of a rectangular loop."""
-        place, b = self.nest.region[body], self.builder
-        k = self.at[body.params[-1]]
-        around = self.nest.loop_around(self.nest.home[place])
-        if around is None:
-            return k
-        return b.sum(b.emit("imul", self._forward_flat(around), self._of(place.args[0])), k)
-
-    # ---- what the sweep asks of the run forward
-
-    def _primal(self, place: Place) -> Place:
-        """Return a number of the run forward, as the iteration had it that the sweep is at."""
-        b = self.builder
-        if place.op == "const":
-            return b.const(place.attr, place.kind)
-        body = self.nest.home[place]
-        if body is self.source:
-            return self.at[place] if place in self.at else self._asked(place.kind)
-        if place in self.given:
-            return self.given[place]
-        if self.needs.cheap(place):
-            if place.op == "param":
-                return self.index[body]
-            args = [self._primal(a) for a in place.args]
-            return b.emit(place.op, *args)
-        if self.nest.region[body].op == "if":
-            return self._primal(self.needs.slot(body, place))
-        if self.nest.region[body] in self.choices:
-            return self._primal(self.needs.choice(self.nest.region[body], place))
-        self.needs.record(body, place)
-        at = self._flat(body)
-        if (body, place) not in self.state:
-            return self._asked(place.kind)
-        return b.emit("load", self.state[body, place], at)
-
-    def _asked(self, kind: str) -> Place:
-        """Return a place for a number that the sweep asks for the first time: the sweep is made again."""
-        place = Place("param", (), kind)
-        self.builder.home[place] = self.builder.tape
-        return place
-
-    def _flat(self, body: Body) -> Place:
-        """Return where the record of a loop has the iteration that the sweep is at."""
-        place, b, k = self.nest.region[body], self.builder, self.index[body]
-        if not self.nest.rectangular(body):
-            return b.sum(self._primal(self.needs.base(body)), k)
-        around = self.nest.loop_around(self.nest.home[place])
-        if around is None:
-            return k
-        return b.sum(b.emit("imul", self._flat(around), self._primal(place.args[0])), k)
-
-    def _size(self, array: Place) -> Place:
-        """Return the size of an array of the run forward: of what it was made from, as far as that is known."""
-        b, op = self.builder, array.op
-        if op in ("const", "array"):
-            return b.const(len(array.attr if op == "const" else array.args))
-        if op == "fill":
-            return self._primal(array.args[0])
-        if op == "slice":
-            return self._primal(array.args[2])
-        if op in ("store", "bump"):
-            return self._size(array.args[0])
-        if op == "grow":
-            return b.sum(self._size(array.args[0]), self._primal(array.args[1]))
-        made = self.nest.carried(array)
-        return self._primal(self.needs.size(array)) if made is None else self._size(made)
 
     # ---- cotangents
 
@@ -582,6 +389,17 @@ class Adjoint:
         if place in self.choices:
             self._backward_choice(place, self.choices[place])
             return
+        if self.nest.home[place] is self.source:
+            seeds = self._seeds(place)
+            if place in self.needs.at_once:
+                assert seeds == self.needs.at_once[place], "the cotangents of a sum have changed"
+                init = place.args[1:] if place.attr else place.args
+                for k in seeds or ():
+                    g = self.grads.pop(place.results[k])
+                    self._give(init[k], g.place, g.flag)
+                return
+            if seeds is not None and self.asking and self.single:
+                self.needs.sums[place] = seeds
         # The cotangents of carried values go from iteration to iteration; those of outside places are sums.
         carried = [k for k, p in enumerate(inner.params[:-1]) if p in self.active]
         start = []
@@ -590,18 +408,16 @@ class Adjoint:
             start.append(self._array(r) if is_array(r.kind) else self._through(place, k, self.grads.get(r)))
             self.grads.pop(r, None)
         outside = self._outside(place)
-        flags: dict[Place, Place | None] = {}
-        for q in outside:
-            g = self.grads.get(q)
-            end = q in self.source.params and not is_array(q.kind)  # nobody asks whether it was given
-            flags[q] = self.yes if end else g.flag if g is not None and g.flag is self.yes else CODED
-            start.append(self._coded(g) if g is None or flags[q] is CODED else g.place)
+        totals, flags = self._totals(outside)
+        start += totals
         times = self._primal(place.args[0] if counted(place) else place.results[-1])
         times = b.emit("imax", times, b.const(0))
         before, sums = self.grads, self.sums
 
         def make(params: list[Place], r: Place) -> tuple[Place, list[Place]]:
             self.index[inner] = b.sum(b.sum(times, -1), r, -1)
+            held = self.at, self.state
+            self._run_again(inner)
             own, rest = params[: len(carried)], params[len(carried) :]
             self.grads, self.sums = {q: Cotangent(p, flags[q]) for q, p in zip(outside, rest)}, set(outside)
             for k, p in zip(carried, own):
@@ -614,9 +430,8 @@ class Adjoint:
             for k in carried:
                 p = inner.params[k]
                 following.append(self._array(p) if is_array(p.kind) else self._through(place, k, self.grads.get(p)))
-            for q in outside:
-                coded = flags[q] is CODED and not is_array(q.kind)
-                following.append(self._coded(self.grads[q]) if coded else self.grads[q].place)
+            following += self._after_iteration(flags)
+            self.at, self.state = held
             return self.yes, following
 
         found = b.loop(times, start, make)
@@ -629,6 +444,63 @@ class Adjoint:
                 self._give_array(init[k], total)
             else:
                 self._give(init[k], total, self._went(place, k))
+
+    def _totals(self, outside: list[Place]) -> tuple[list[Place], dict[Place, Place | None]]:
+        """Return the sums of cotangents that a loop begins with, and their flags."""
+        start, flags = [], {}
+        for q in outside:
+            g = self.grads.get(q)
+            end = q in self.source.params and not is_array(q.kind)  # nobody asks whether it was given
+            flags[q] = self.yes if end else g.flag if g is not None and g.flag is self.yes else CODED
+            start.append(self._coded(g) if g is None or flags[q] is CODED else g.place)
+        return start, flags
+
+    def _after_iteration(self, flags: dict[Place, Place | None]) -> list[Place]:
+        """Return these sums after an iteration."""
+        coded = {q for q, flag in flags.items() if flag is CODED and not is_array(q.kind)}
+        return [self._coded(self.grads[q]) if q in coded else self.grads[q].place for q in flags]
+
+    def _seeds(self, place: Place) -> dict[int, float] | None:
+        """Return the constant cotangents of the sums that a loop makes; None where it does more, or they are not known."""
+        (inner,) = place.bodies
+        found = {}
+        for k, (p, y) in enumerate(zip(inner.params, inner.yields[1:])):
+            if p in self.active:
+                g = self.grads.get(place.results[k])
+                if g is None or g.flag is not self.yes or g.place.op != "const" or repr(g.place.attr) == "-0.0":
+                    return None
+                if not adds_up(p, y, inner):
+                    return None
+                found[k] = g.place.attr
+        return found
+
+    def _at_once(self, place: Place, args: list[Place]) -> None:
+        """Add a loop that only adds up; each iteration is swept back as soon as it has run."""
+        b, (inner,) = self.builder, place.bodies
+        times = args.pop(0) if place.attr else None
+        count, seeds = len(args), self.needs.at_once[place]
+        start, flags = self._totals(self._outside(place))
+        before, sums = self.grads, self.sums
+
+        def make(params: list[Place], k: Place) -> tuple[Place, list[Place]]:
+            self.at.update(zip(inner.params, [*params[:count], k]))
+            held = self.state
+            self.state = {**held, **self._records_of(inner)}
+            again, *following = self._forward(inner)
+            self.index[inner] = k
+            self.grads, self.sums = {q: Cotangent(p, flags[q]) for q, p in zip(flags, params[count:])}, set(flags)
+            for n, seed in seeds.items():
+                self._give(inner.yields[1 + n], b.const(seed), self.yes)
+            self._backward(inner)
+            following += self._after_iteration(flags)
+            self.state = held
+            return again, following
+
+        steady = [k for k in range(count) if inner.params[k].attr]
+        found = b.loop(times, [*args, *start], make, steady)
+        self.at.update(zip(place.results, [*found[:count], found[-1]]))
+        self.grads, self.sums = before, sums
+        self.grads.update((q, Cotangent(total, flags[q])) for q, total in zip(flags, found[count:-1]))
 
     def _backward_choice(self, place: Place, choice: Choice) -> None:
         """Sweep back the one iteration that a loop chose its numbers in, or what it began with if it chose nothing."""
@@ -646,46 +518,12 @@ class Adjoint:
 
         def chosen() -> None:
             self.index[inner], self.given[choice.condition] = at, b.const(choice.holds)
+            held = self.at, self.state
+            self._run_again(inner)
             for k, g in results:
                 self._give(inner.yields[1 + k], g.place, g.flag)
             self._backward(inner)
+            self.at, self.state = held
             del self.given[choice.condition]
 
         self._either(place, b.emit("ilt", at, b.const(0)), list(outside), never, chosen)
-
-
-class Choice(NamedTuple):
-    """The iterations in which a loop replaces the numbers that it keeps: those where a condition holds, or does not."""
-
-    condition: Place
-    holds: bool
-
-
-def choice(loop: Place, active: set[Place]) -> Choice | None:
-    """Return when a loop replaces what it carries; None where it does anything else with an active carried value."""
-    (inner,) = loop.bodies
-    carried = {p: y for p, y in zip(inner.params, inner.yields[1:]) if p in active}
-    found = {_replaced(p, y, inner) for p, y in carried.items()}
-    if len(found) != 1 or None in found:
-        return None
-    for place in walk(inner):
-        for p, y in carried.items():
-            if p in place.args and place is not y and any(q in active for q in place.results or (place,)):
-                return None
-            own = y.attr if y.op == "result" and y.args[0] is place else None
-            if any(z is p and n != own for body in place.bodies for n, z in enumerate(body.yields)):
-                return None
-    return found.pop()
-
-
-def _replaced(p: Place, y: Place, inner: Body) -> Choice | None:
-    """Return when an iteration replaces a number, which it keeps otherwise."""
-    if p.kind != F64 or inner.yields.count(p):
-        return None
-    if y.op == "select" and (y.args[1] is p) != (y.args[2] is p):
-        return Choice(y.args[0], y.args[2] is p)
-    if y.op == "result" and y.args[0].op == "if" and y.args[0] in inner.code:
-        kept = [body.yields[y.attr] is p for body in y.args[0].bodies]
-        if kept[0] != kept[1]:
-            return Choice(y.args[0].args[0], kept[1])
-    return None

@@ -3,10 +3,27 @@
 #include "code.h"
 
 /* (None, make, as_bytes, parts): what is made from others, a named tuple from its items, an array from the bytes of its numbers.
+   Where these lie side by side, the parts are a range, and the array is made of a bytearray, which it may keep.
    (None, None, False, (number, is_int)): a float, or an int where the second output is not 0. */
+static int is_range(PyObject *parts) { return Py_IS_TYPE(parts, &PyRange_Type); }
+
 static int is_made(PyObject *template) {
     return PyTuple_CheckExact(template) && PyTuple_GET_SIZE(template) == 4 && PyTuple_GET_ITEM(template, 0) == Py_None &&
-           PyTuple_CheckExact(PyTuple_GET_ITEM(template, 3));
+           (PyTuple_CheckExact(PyTuple_GET_ITEM(template, 3)) || is_range(PyTuple_GET_ITEM(template, 3)));
+}
+
+/* The first place of a range that is not empty, or the last one; -1 with an error set. */
+static Py_ssize_t range_end(PyObject *range, int last) {
+    PyObject *end = PySequence_GetItem(range, last ? PySequence_Size(range) - 1 : 0);
+    Py_ssize_t k = end != NULL ? PyLong_AsSsize_t(end) : -1;
+    Py_XDECREF(end);
+    return k;
+}
+
+static PyObject *bytes_of_range(PyObject *range, const double *out) {
+    Py_ssize_t first = range_end(range, 0);
+    if (first < 0) return NULL;
+    return PyByteArray_FromStringAndSize((const char *)(out + first), PySequence_Size(range) * (Py_ssize_t)sizeof(double));
 }
 
 static PyObject *arrange_made(PyObject *made, const double *out) {
@@ -15,7 +32,11 @@ static PyObject *arrange_made(PyObject *made, const double *out) {
         double x = out[PyLong_AsSsize_t(PyTuple_GET_ITEM(parts, 0))];
         return out[PyLong_AsSsize_t(PyTuple_GET_ITEM(parts, 1))] != 0.0 ? PyLong_FromDouble(x) : PyFloat_FromDouble(x);
     }
-    if (PyTuple_GET_ITEM(made, 2) == Py_True) {
+    if (is_range(parts)) {
+        PyObject *bytes = bytes_of_range(parts, out);
+        if (bytes != NULL) args = PyTuple_Pack(1, bytes);
+        Py_XDECREF(bytes);
+    } else if (PyTuple_GET_ITEM(made, 2) == Py_True) {
         Py_ssize_t n = PyTuple_GET_SIZE(parts);
         PyObject *bytes = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(double));
         for (Py_ssize_t i = 0; bytes != NULL && i < n; i++)
@@ -131,8 +152,14 @@ int template_fits(PyObject *template, Py_ssize_t n_out) { /* whether it asks for
     if (is_made(template)) {
         part = PyTuple_GET_ITEM(template, 3);
         int mixed = PyTuple_GET_ITEM(template, 1) == Py_None;
-        if (mixed && (PyTuple_GET_SIZE(part) != 2 || !PyLong_CheckExact(PyTuple_GET_ITEM(part, 0)) || !PyLong_CheckExact(PyTuple_GET_ITEM(part, 1))))
+        if (mixed && (is_range(part) || PyTuple_GET_SIZE(part) != 2 || !PyLong_CheckExact(PyTuple_GET_ITEM(part, 0)) || !PyLong_CheckExact(PyTuple_GET_ITEM(part, 1))))
             return PyErr_Format(PyExc_ValueError, "install(): %R is no template", template), 0;
+        if (is_range(part)) {
+            Py_ssize_t first = range_end(part, 0), last = first >= 0 ? range_end(part, 1) : -1;
+            if (last >= 0 && last < n_out && last - first + 1 == PySequence_Size(part)) return 1;
+            if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "install(): there are no outputs %R", part);
+            return 0;
+        }
         for (; PyTuple_GET_ITEM(template, 2) == Py_True && at < PyTuple_GET_SIZE(part); at++)
             if (!PyLong_CheckExact(PyTuple_GET_ITEM(part, at))) return PyErr_Format(PyExc_ValueError, "install(): %R is no template", template), 0;
         return template_fits(part, n_out);

@@ -121,12 +121,13 @@ static PyObject *kernel_laid_out(Kernel *k, const Layout *which, PyObject *const
     Py_ssize_t n_in = k->n_in, others = kernel_memory(k);
     PyObject *result = NULL, *code = Py_NewRef(k->code);
     Layout layout = layout_hold(*which);
-    if (n_in > SMALL || others) in = PyMem_Malloc((size_t)(n_in + others) * sizeof(double));
+    Workspace *space = NULL;
+    if (n_in > SMALL || others) in = (space = workspace_take((size_t)(n_in + others) * sizeof(double))) != NULL ? (double *)space->memory : NULL;
     if (in == NULL) PyErr_NoMemory();
     else if (lay_call(&layout, args, nargs, kwnames, in) && k->function != NULL && k->code == code && which->key == layout.key)
         /* That is what it was before: reading attributes may collect garbage, and what that runs may install other code. */
         result = kernel_run(k, in, others ? in + n_in : NULL);
-    if (in != small) PyMem_Free(in);
+    workspace_return(space);
     layout_drop(layout);
     Py_DECREF(code);
     return result;

@@ -281,7 +281,7 @@ def _flat(cls: type, found: _Numbers, shape: Any) -> Any:
         return _sequence(cls, list(places))
     if cls.__name__ != "ndarray" or not found.size:
         raise Unfit
-    return None, partial(array_of_bytes, tuple(shape)), True, tuple(places)
+    return None, partial(array_of_bytes, tuple(shape)), True, places
 
 
 # ---- the text

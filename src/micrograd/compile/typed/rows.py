@@ -116,7 +116,7 @@ def _places(template: Any) -> Iterator[int]:
         yield from _places(
             template[3][:1] if template[1] is None else template[3]
         )  # an int or a float: in a column, a float
-    elif isinstance(template, list | tuple):
+    elif isinstance(template, list | tuple | range):
         for part in template:
             yield from _places(part)
 
