@@ -74,3 +74,50 @@ def test_a_call_takes_the_path_that_is_described():
     assert "call enters about 50 files" in PAGE and len(first) < 52
     assert [name for name in first if name in described] == list(dict.fromkeys(described))
     assert not entered(lambda: f(3.0, 4.0))  # native/kernel.c answers
+
+
+def _nine_lines(p, xs):
+    total, out = 0.0, []
+    for x in xs:
+        if x > p[0]:
+            total += p[1] * x
+        else:
+            total -= x
+        out.append(total)
+    return total + out[-1]
+
+
+def _another(p, xs):
+    total, out = 1.0, []
+    for x in xs:
+        if x < p[0]:
+            total += p[1] * x * x
+        else:
+            total += x
+        out.append(total)
+    return total - out[-1]
+
+
+@needs_llvm
+def test_a_function_with_a_loop_takes_the_other_path_that_is_described():
+    story = PAGE.split("**A function with loops**")[1].split("## Where to look")[0]
+    described = re.findall(r"`((?:compile|abstract|core|ir)/[\w/]*\.py)`", story)
+    assert len(described) > 8
+    args = [1.0, 2.0], [1.0, 2.0, 0.5]
+    jit(value_and_grad(_nine_lines))(*args)  # from now on, everything is imported
+    f = jit(value_and_grad(_another))
+    first = list(entered(lambda: f(*args)))
+    assert "enters about 53 files" in story and len(first) < 55
+    assert {name for name in described if name != "compile/cache.py"} <= set(first)
+    f(*args)
+    assert not entered(lambda: f(*args))  # C answers
+
+
+def test_the_table_of_concepts_names_files_that_are_there():
+    rows = PAGE.split("## Where to look")[1].split("\n## ")[0].splitlines()
+    cells = [[re.findall(r"`([\w/.]+\.\w+)`", cell) for cell in row.split("|")[2:4]] for row in rows if row[:1] == "|"]
+    named = [(files, tests) for files, tests in cells if files]
+    assert len(named) > 20
+    assert not [name for files, _ in named for name in files if not (SOURCE / name).is_file()]
+    assert not [name for _, tests in named for name in tests if not (ROOT / "tests" / name).is_file()]
+    assert all(tests for _, tests in named)

@@ -208,14 +208,15 @@ TAKES_THE_PLACE_OF = {"stage": "abstract", "tape": "ir"}
 # Names that still mean two things. This list only becomes shorter.
 MODULES_TWICE = {
     "arrays", "check", "cluster", "columns", "derivatives", "emit", "errors", "expressions", "folds", "forms",
-    "functions", "kernel", "lanes", "learn", "lesson", "library", "loops", "module", "nodes", "objects", "packed",
-    "page", "philox", "point", "records", "rows", "rules", "run", "scenes", "source", "special", "state", "statements",
-    "tables", "tape", "text", "texts", "typed", "values", "vmap", "worker", "workshop",
+    "functions", "jacobian", "kernel", "lanes", "learn", "lesson", "library", "loops", "module", "nodes", "objects",
+    "packed", "page", "philox", "point", "records", "rows", "rules", "run", "scenes", "source", "sparse", "special",
+    "state", "statements", "tables", "tape", "text", "texts", "typed", "values", "vmap", "worker", "workshop",
 }  # fmt: skip
 CLASSES_TWICE = {
     "Arm", "Array", "Block", "Body", "Call", "Calls", "Code", "Const", "Fit", "Fixed", "Form", "Frame", "Function",
-    "Kernel", "Layout", "Linear", "Loop", "Mask", "Method", "Mixed", "Module", "NoSource", "Node", "Part", "Place", "Plan",
-    "Pointer", "Record", "Ref", "Rule", "Saved", "Scope", "Shape", "Span", "Unsupported", "Value", "Variant", "Window",
+    "Kernel", "Layout", "Linear", "Loop", "Mask", "Method", "Mixed", "Module", "NoSource", "Node", "Part", "Place",
+    "Plan", "Pointer", "Record", "Ref", "Rows", "Rule", "Saved", "Scope", "Shape", "Span", "Unsupported", "Value",
+    "Variant", "Window",
 }  # fmt: skip
 
 

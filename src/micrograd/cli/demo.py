@@ -13,7 +13,7 @@ from typing import Any
 
 from micrograd import data, install, losses, nn, optim
 from micrograd.cli import BadArgument
-from micrograd.cli.asked import KeptRun, Request, offer
+from micrograd.cli.request import KeptRun, Request, offer
 from micrograd.engine import NATIVE, no_grad
 from micrograd.train import History, accuracy, fit
 from micrograd.train.compiled import missing as compiler_missing
