@@ -92,6 +92,10 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             f"the C engine: it is not built ({'not for a free-threaded Python' if FREE_THREADED else 'install a C compiler'})",
         ),
         (not importlib.util.find_spec("llvmlite"), "machine code: llvmlite is not installed"),
+        (
+            not importlib.util.find_spec("pyopencl"),
+            "rows by OpenCL: they need pyopencl and a runtime (intel-opencl-rt, intel-cmplr-lib-rt)",
+        ),
         (not importlib.util.find_spec("torch"), "comparisons with PyTorch: it is not installed (torch==2.13.0)"),
         (
             not importlib.util.find_spec("playwright") or not shutil.which("chromium"),

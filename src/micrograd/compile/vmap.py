@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from micrograd import anomaly, engine
-from micrograd.compile import axes, cuda, explain, llvm
+from micrograd.compile import axes, cuda, explain, llvm, opencl
 from micrograd.compile import backend as backends
 from micrograd.compile.batch import (
     ByVariant,
@@ -96,8 +96,10 @@ def _on_device(options: Options, device: str) -> Options:
     """The options for a device by its name."""
     if device == "cpu":
         return replace(options, backend="llvm", device=0)
-    if options.backend not in ("llvm", "cuda"):
+    if options.backend not in ("llvm", "cuda", "opencl"):
         raise ValueError(f"device={device!r} and backend={options.backend!r} cannot be combined: leave one of them out")
+    if isinstance(device, str) and device.startswith("opencl"):
+        return replace(options, backend="opencl", device=opencl.number_of(device))
     return replace(options, backend="cuda", device=cuda.number_of(device))
 
 
@@ -479,7 +481,7 @@ class Vmap(RowsTracing):
     def source(self, /, *args: Any, **kwargs: Any) -> str:
         """The text of the code that runs for the first row of these arguments: with gradients, where Values take part.
 
-        With device="cuda", it is the PTX that a GPU would get.
+        With device="cuda", it is the PTX that a GPU would get; with device="opencl", the LLVM text that becomes its SPIR-V.
         """
         if isinstance(kwargs.get("device"), str):  # which is no argument with rows
             device = kwargs.pop("device")
@@ -559,7 +561,8 @@ def vmap(
     - threads: the number of cores; all of them by default, or as many as the environment variable MICROGRAD_THREADS says. It
       changes no bit of the result.
     - batch_size: about how many rows to run at once, in multiples of 2,048. It changes no bit of the result.
-    - device: "cuda" runs the rows on an NVIDIA GPU ("cuda:1" on the second one). See "On a GPU" in the documentation.
+    - device: "cuda" runs the rows on an NVIDIA GPU ("cuda:1" on the second one), "opencl" on any device that has a runtime of
+      OpenCL. See "On a GPU" in the documentation.
     - exact: results equal those of eager code to the bit (slower: no vector functions, no fused multiply-add).
     - fastmath: allow rewrites that hold for real numbers, but not for nan, inf and -0.0.
     - float32: compute in single precision, twice as many rows at a time.
