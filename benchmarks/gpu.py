@@ -148,7 +148,7 @@ def kernels_alone(f: Any, args: tuple[Any, ...], times: int) -> dict[str, float]
     allocate = device.allocate
     device.allocate = lambda size: held.append(allocate(size)) or held[-1]  # type: ignore[method-assign]
     sums = np.zeros((-(-rows.rows // 2048), len(code.plan.left)))
-    run.Memory.free = lambda self: None  # type: ignore[method-assign]
+    run.DeviceMemory.free = lambda self: None  # type: ignore[method-assign]
     bad = np.zeros(rows.rows, np.uint8) if code.guarded else None
     call.slice(tuple(rows.arrays), tuple(rows.axes), rows.rows, [], sums, bad)
     device.allocate = allocate  # type: ignore[method-assign]

@@ -23,7 +23,7 @@ def _reason():
     """Why there is no device; empty where there is one."""
     opencl_runtime.find()
     try:
-        run.Device(0)
+        run.device(0)
     except CompileError as error:
         return " ".join(str(error).splitlines()[:1])
     return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from micrograd.compile import backend as backends
-from micrograd.compile.backend import Text
+from micrograd.compile.backend import KernelSource
 from micrograd.compile.cuda import functions, kernels
 from micrograd.compile.llvm import emit
 from micrograd.compile.opencl import run, spirv
@@ -42,7 +42,7 @@ class OpenCL:
         """What the bits of a result depend on: they are those of a CPU."""
         return {"device": "opencl"}
 
-    def text(self, tape: Tape, goal: Goal) -> Text:
+    def text(self, tape: Tape, goal: Goal) -> KernelSource:
         """The LLVM text of a tape for SPIR-V."""
         if not goal.rows:
             raise CompileError(
@@ -53,18 +53,18 @@ class OpenCL:
         source, called = kernels.text(plan, *how, kernels.SPIRV)
         other = sorted(name.removeprefix("mg_") for name in called if not functions.same_bits(name))
         note = f"on the device, the last bits of {', '.join(other)} may differ from those of the C library"
-        return Text(source, notes=(note,) if other else ())
+        return KernelSource(source, notes=(note,) if other else ())
 
     def _layout(self, tape: Tape, goal: Goal) -> kernels.Layout:
         plan = kernels.layout(tape, goal.options.float32, goal.options.exact, goal.reduced)
         return plan._replace(by_value=False)
 
-    def compile(self, text: Text, tape: Tape, goal: Goal, level: int) -> Any:
+    def compile(self, text: KernelSource, tape: Tape, goal: Goal, level: int) -> Any:
         """What runs the text; a device sees it at the first run."""
         plan, guarded = self._layout(tape, goal), bool(tape.guards)
-        return run.Rows(spirv.from_llvm(text.source), plan, guarded, goal.reduced, goal.options.device)
+        return run.OpenCLRows(spirv.from_llvm(text.source), plan, guarded, goal.reduced, goal.options.device)
 
-    def levels(self, text: Text, goal: Goal, wait: bool) -> tuple[int, int]:
+    def levels(self, text: KernelSource, goal: Goal, wait: bool) -> tuple[int, int]:
         """There is one level."""
         return 2, 2
 

@@ -52,7 +52,7 @@ def devices() -> list[Any]:
     return sorted(able, key=lambda device: not device.type & cl.device_type.GPU)
 
 
-class Device:
+class OpenCLDevice:
     """One device, with a context and a queue in which everything is done in order."""
 
     def __init__(self, number: int) -> None:
@@ -102,19 +102,19 @@ class Device:
 
 
 _lock = threading.Lock()
-_devices: dict[int, Device] = {}
+_devices: dict[int, OpenCLDevice] = {}
 
 
-def device(number: int) -> Device:
+def device(number: int) -> OpenCLDevice:
     """A device by its number."""
     with _lock:
         found = _devices.get(number)
         if found is None:
-            found = _devices[number] = Device(number)
+            found = _devices[number] = OpenCLDevice(number)
         return found
 
 
-class Rows:
+class OpenCLRows:
     """The kernels of a tape, which a device gets when they are run for the first time."""
 
     def __init__(self, code: bytes, plan: Layout, guarded: bool, reduced: bool, number: int) -> None:
@@ -162,7 +162,7 @@ class Rows:
     def _kernel(self, name: str) -> Any:
         return _opencl().Kernel(self._program, name)
 
-    def _rows_at_once(self, here: Device, arrays: Sequence[Any], axes: Sequence[int], rows: int) -> int:
+    def _rows_at_once(self, here: OpenCLDevice, arrays: Sequence[Any], axes: Sequence[int], rows: int) -> int:
         """How many rows to run at once, a multiple of a block."""
         kept = len(self.plan.tape.outputs) * self.plan.item + 1
         inputs: int = sum(a.size // a.shape[axis] for a, axis in zip(arrays, axes)) * self.plan.item
@@ -170,7 +170,7 @@ class Rows:
         return int(max(BLOCK, most if most == rows else most // BLOCK * BLOCK))
 
     def _slice(
-        self, here: Device, arrays: Sequence[Any], axes: Sequence[int], uniform: Any, rows: int, outs: list[Any],
+        self, here: OpenCLDevice, arrays: Sequence[Any], axes: Sequence[int], uniform: Any, rows: int, outs: list[Any],
         sums: Any, bad: Any,
     ) -> None:  # fmt: skip
         """Run some rows, from the first one of a block on."""
