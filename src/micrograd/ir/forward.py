@@ -27,22 +27,31 @@ def tangents(tape: Tape, wrt: Sequence[int], of: Sequence[int] = (0,), direction
     for k in of:
         if tape.yields[k].kind not in (F64, "f64[]"):
             raise ValueError(f"result {k} is {tape.yields[k].kind}; only f64 and f64[] have a tangent")
-    return prune(_Tangents(tape, wrt, of, directions).tape)
+    return prune(Tangents(tape, wrt, of, directions).tape)
 
 
-class _Tangents:
+class Tangents:
+    """Copies a tape with the tangents of its places."""
+
     def __init__(self, tape: Tape, wrt: Sequence[int], of: Sequence[int], directions: int) -> None:
-        kinds = [p.kind for p in tape.params]
         self.directions = range(directions)
-        self.builder = b = Builder(kinds + [kinds[k] for k in wrt] * directions)
+        self.builder = b = Builder([*(p.kind for p in tape.params), *self._seeds([tape.params[k].kind for k in wrt])])
         self.at: dict[Place, Place] = dict(zip(tape.params, b.params))
         self.dot: dict[Place, list[Place]] = {}
-        for n, k in enumerate(wrt):
-            self.dot[tape.params[k]] = [b.params[len(kinds) + d * len(wrt) + n] for d in self.directions]
+        self._begin(tape, [tape.params[k] for k in wrt], b.params[len(tape.params) :])
         self.active = varied(tape, [tape.params[k] for k in wrt])
         yields = self._body(tape)
         dots = [self._dot(tape.yields[k]) for k in of]
         self.tape = b.finish([*yields, *(dot[d] for d in self.directions for dot in dots)])
+
+    def _seeds(self, kinds: list[str]) -> list[str]:
+        """Return the kinds of the params after those of the tape."""
+        return kinds * len(self.directions)
+
+    def _begin(self, tape: Tape, sources: list[Place], seeds: list[Place]) -> None:
+        """Write down the tangents of the params to differentiate by."""
+        for n, param in enumerate(sources):
+            self.dot[param] = [seeds[d * len(sources) + n] for d in self.directions]
 
     def _of(self, place: Place) -> Place:
         return self.builder.const(place.attr, place.kind) if place.op == "const" else self.at[place]
@@ -76,6 +85,8 @@ class _Tangents:
     def _tangent(self, place: Place, d: int) -> Place:
         """Return the tangent of an instruction in direction d."""
         b, op = self.builder, place.op
+        if op == "load":
+            return self._item(place, d)
         if op not in TABLE:
             dots = [self._dot(a)[d] if a.kind in (F64, "f64[]") else self._of(a) for a in place.args]
             return b.array(dots, F64) if op == "array" else b.emit(op, *dots)
@@ -96,6 +107,11 @@ class _Tangents:
                 part = b.emit("mul", slope, dot)
             total = part if total is None else b.emit("add", total, part)
         return b.const(0.0) if total is None else total
+
+    def _item(self, place: Place, d: int) -> Place:
+        """Return the tangent of an item of an array."""
+        array, i = place.args
+        return self.builder.emit("load", self._dot(array)[d], self._of(i))
 
     def _choose(self, place: Place) -> None:
         b = self.builder

@@ -13,14 +13,16 @@ from typing import NamedTuple
 
 from micrograd.ir.builder import Builder
 from micrograd.ir.dataflow import copy
-from micrograd.ir.forms import I64, Place, Tape, is_array
-from micrograd.ir.forward import tangents
+from micrograd.ir.forms import I64, Place, Tape, is_array, walk
+from micrograd.ir.forward import Tangents
 from micrograd.ir.prune import prune
 from micrograd.ir.records import Needs
 from micrograd.ir.reverse import CODED, Adjoint, settled
 
 NOT_A_NUMBER = "a derivative is not a number"
-AT_ONCE = 8  # directions in one run: more of them fill the registers of a core
+AT_ONCE = (
+    8  # directions in one run: twice as many are as fast in benchmarks/gradbench, and take twice as long to compile
+)
 LONG = 6_000  # instructions of a body with tangents, which LLVM compiles in about a second
 
 
@@ -52,33 +54,17 @@ def by_columns(tape: Tape, wrt: Sequence[int], of: Sequence[Rows], at_once: int,
     b = Builder([*(p.kind for p in tape.params), I64, "i64[]", "i64[]"])
     given, colours, wanted = b.params[:count], b.params[-2], b.params[-1]
     yields = copy(b, tape, dict(zip(tape.params, given)))
-    starts, columns = offsets(b, [span(b, given[k]) for k in wrt])
+    _, columns = offsets(b, [span(b, given[k]) for k in wrt])
     places, rows = offsets(b, [height(b, part, yields) for part in of])
     sweeps = b.params[count] if coloured else columns
     runs = b.emit("ifloordiv", b.sum(sweeps, at_once - 1), b.const(at_once))
     width = b.emit("imul", runs, b.const(at_once))
-    moved = tangents(tape, wrt, [part.number for part in of], at_once)
-
-    def seed(k: int, start: Place, column: Place) -> Place:
-        """Return the tangent of a param in the direction of a column, or of a colour."""
-        if not is_array(given[k].kind):
-            own = b.emit("load", colours, start) if coloured else start
-            return b.emit("float", b.emit("count", b.emit("ieq", own, column)))
-        zeros = b.emit("fill", span(b, given[k]), b.const(0.0))
-        if not coloured:
-            return stored_within(b, zeros, b.sum(column, start, -1), b.const(1.0))
-
-        def mark(params: list[Place], j: Place) -> tuple[Place, list[Place]]:
-            same = b.emit("ieq", b.emit("load", colours, b.sum(start, j)), column)
-            return b.const(True), [b.emit("store", params[0], j, b.emit("float", b.emit("count", same)))]
-
-        return b.loop(span(b, given[k]), [zeros], mark, [0])[0]
+    moved = prune(_Columns(tape, wrt, [part.number for part in of], at_once, coloured).tape)
 
     def run(params: list[Place], r: Place) -> tuple[Place, list[Place]]:
         (matrix,) = params
         first = b.emit("imul", r, b.const(at_once))
-        seeds = [seed(k, start, b.sum(first, d)) for d in range(at_once) for k, start in zip(wrt, starts)]
-        found = copy(b, moved, dict(zip(moved.params, [*given, *seeds])))[len(tape.yields) :]
+        found = copy(b, moved, dict(zip(moved.params, [*given, first, colours])))[len(tape.yields) :]
         for n, (part, place) in enumerate(zip(of, places)):
             dots = found[n :: len(of)]
 
@@ -115,6 +101,58 @@ def by_columns(tape: Tape, wrt: Sequence[int], of: Sequence[Rows], at_once: int,
     if not coloured:
         made.params = given
     return prune(made)
+
+
+class _Columns(Tangents):
+    """The tangents in the directions of some columns that follow each other, or of some colours.
+
+    The params after those of the tape are the first column, or colour, and the colour of each column. The tangent of an item
+    of a param is 1.0 in the direction of its own column; an array holds these only where more is done with a param than to
+    load its items.
+    """
+
+    def __init__(self, tape: Tape, wrt: Sequence[int], of: Sequence[int], at_once: int, coloured: bool) -> None:
+        self.coloured = coloured
+        self.starts: dict[Place, Place] = {}  # of arrays that are only loaded from: their first columns
+        super().__init__(tape, wrt, of, at_once)
+
+    def _seeds(self, kinds: list[str]) -> list[str]:
+        return [I64, "i64[]"]
+
+    def _begin(self, tape: Tape, sources: list[Place], seeds: list[Place]) -> None:
+        b = self.builder
+        self.first, self.colours = seeds
+        used = {a for place in walk(tape) if place.op not in ("load", "size") for a in place.args}
+        used.update(y for body in [tape, *(i for place in walk(tape) for i in place.bodies)] for y in body.yields)
+        starts, _ = offsets(b, [span(b, self.at[p]) for p in sources])
+        for param, start in zip(sources, starts):
+            if not is_array(param.kind):
+                self.dot[param] = [self._one(start, d) for d in self.directions]
+            elif param in used:
+                zeros = [b.emit("fill", b.emit("size", self.at[param]), b.const(0.0)) for _ in self.directions]
+                self.dot[param] = [self._marked(x, start, d) for d, x in enumerate(zeros)]
+            else:
+                self.starts[param] = start
+
+    def _one(self, column: Place, d: int) -> Place:
+        """Return 1.0 where a column has the direction d, and 0.0 elsewhere."""
+        b = self.builder
+        own = b.emit("load", self.colours, column) if self.coloured else column
+        return b.emit("select", b.emit("ieq", own, b.sum(self.first, d)), b.const(1.0), b.const(0.0))
+
+    def _marked(self, zeros: Place, start: Place, d: int) -> Place:
+        """Return the tangent of an array that has zeros."""
+        b = self.builder
+        if self.coloured:
+            size = b.emit("size", zeros)
+            return each(b, size, zeros, lambda x, j: b.emit("store", x, j, self._one(b.sum(start, j), d)))
+        return stored_within(b, zeros, b.sum(b.sum(self.first, d), start, -1), b.const(1.0))
+
+    def _item(self, place: Place, d: int) -> Place:
+        start = self.starts.get(place.args[0])
+        if start is None:
+            return super()._item(place, d)
+        return self._one(self.builder.sum(start, self._of(place.args[1])), d)
 
 
 def by_rows(tape: Tape, wrt: Sequence[int], of: Sequence[Rows], chosen: bool = False) -> Tape:
