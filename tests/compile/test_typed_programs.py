@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from micrograd import Value
+from micrograd import Value, jit
 from micrograd.ir.check import check
 from micrograd.ir.forward import tangents
 from micrograd.ir.interpret import CheckFailed, run
@@ -166,3 +166,42 @@ def test_threads_share_a_kernel():
     for t in threads:
         t.join()
     assert not wrong
+
+
+def test_methods_that_are_replaced_are_seen_by_calls_that_c_answers():
+    class Base:
+        def scale(self, x):
+            return 2.0 * x
+
+    class Length(Base):
+        def __init__(self, x):
+            self.x = x
+
+        def __add__(self, other):
+            return Length(self.x + other.x)
+
+    class Other:
+        def scale(self, x):
+            return 7.0 * x
+
+    @jit(wait=True)
+    def total(xs):
+        length = Length(0.0)
+        for x in xs:
+            length = length + Length(x)
+        return length.scale(length.x)
+
+    def often():
+        return {total([1.0, 2.0, 3.0]) for _ in range(40)}
+
+    assert often() == {12.0}
+    Base.scale = lambda self, x: 3.0 * x
+    assert often() == {18.0}
+    Length.scale = lambda self, x: 5.0 * x
+    assert often() == {30.0}
+    del Length.scale
+    assert often() == {18.0}
+    Length.__add__ = lambda self, other: Length(self.x - other.x)
+    assert often() == {-18.0}
+    Length.__bases__ = (Other,)
+    assert often() == {-42.0}

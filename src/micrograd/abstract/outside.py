@@ -43,10 +43,10 @@ class Guard(NamedTuple):
         """Return whether it is still what it was. An argument is for the caller to compare."""
         return _same(self.now(), self.value)
 
-    def identities(self) -> tuple[Any, Any] | None:
-        """Return a pair whose identities tell that it holds, as structure.unchanged compares them; None where none do.
+    def identities(self) -> tuple[Any, ...] | None:
+        """Return pairs whose identities tell that it holds, as watch.guards.unchanged compares them; None where none do.
 
-        What the pair has is what was compared, so that no other thread can change it in between. Raises Changed where the
+        What the pairs have is what was compared, so that no other thread can change it in between. Raises Changed where the
         guard does not hold.
         """
         owner = self.owner
@@ -55,6 +55,8 @@ class Guard(NamedTuple):
             return owner, {self.name: None if self.how == "missing" else now}
         if self.how == "attribute" and isinstance(owner, types.ModuleType) and self.name in vars(owner):
             return vars(owner), {self.name: self._found(vars(owner)[self.name])}
+        if self.how == "static":
+            return self._of_classes()
         if self.how == "cell":
             return owner, (self._found(self.now()),)
         if self.how == "contents" and type(owner) is list:
@@ -66,6 +68,19 @@ class Guard(NamedTuple):
             self._found((str(owner.dtype), owner.shape, now[: owner.nbytes]))
             return owner, now
         return None
+
+    def _of_classes(self) -> tuple[Any, ...] | None:
+        """Return the order of the bases of a class, and what they have up to the first one that has the name."""
+        order = self.owner.__mro__
+        pairs: list[Any] = [self.owner, order]
+        for cls in order:
+            raw = vars(cls).get(self.name, _MISSING)
+            pairs += (cls, {self.name: None if raw is _MISSING else raw})
+            if raw is not _MISSING:
+                self._found(_unwrapped(raw))
+                return None if raw is None else tuple(pairs)  # None stands for a name that is missing
+        self._found(_MISSING)
+        return tuple(pairs)
 
     def _found(self, now: Any) -> Any:
         if not _same(now, self.value):
@@ -103,9 +118,12 @@ def _same(a: Any, b: Any) -> bool:
 def _in_class(cls: type, name: str) -> Any:
     for owner in cls.__mro__:
         if name in vars(owner):
-            found = vars(owner)[name]
-            return found.__func__ if isinstance(found, staticmethod | classmethod) else found
+            return _unwrapped(vars(owner)[name])
     return _MISSING
+
+
+def _unwrapped(found: Any) -> Any:
+    return found.__func__ if isinstance(found, staticmethod | classmethod) else found
 
 
 def _default(function: types.FunctionType, name: str) -> Any:
