@@ -177,3 +177,25 @@ def test_a_class_is_merged_on_one_page(
     assert dark.evaluate("document.documentElement.scrollWidth") <= 390
     if AXE is not None:
         assert not wrong(dark)
+
+
+def test_keys_in_watch_mode(home: Path) -> None:
+    (home / "e01_slope.py").write_text("def slope(f, x):\n    return 0.0\n")
+    told: list[str] = []
+    pressed = iter(["", "h", "h", "s", "l", "x", "r", "r", "c", "q"])
+    workshop.watch(home, told.append, wait=lambda seconds: next(pressed), keys=True)
+    said = "\n".join(told)
+    assert "hint 1 of 3" in said and "hint 2 of 3" in said and BY_NAME["e01_slope"].solution.rstrip() in said
+    assert "· is open" in said or "· open" in said or "open" in said
+    assert said.count(workshop.KEYS) >= 3  # at the start, for a key that means nothing, and after another check
+    assert "Press r once more" in said and "Your file is kept as e01_slope.py.old" in said
+    assert (home / "e01_slope.py").read_text() == BY_NAME["e01_slope"].task
+    assert next(pressed, "over") == "over"
+
+
+def test_a_reset_by_keys_is_asked_for_twice(home: Path) -> None:
+    mine = "def slope(f, x):\n    return 0.0\n"
+    (home / "e01_slope.py").write_text(mine)
+    pressed = iter(["r", "l", "r", "q"])
+    workshop.watch(home, lambda text: None, wait=lambda seconds: next(pressed), keys=True)
+    assert (home / "e01_slope.py").read_text() == mine

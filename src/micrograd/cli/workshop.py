@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,13 @@ def _check(here: Path, first: Exercise | None, args: Any) -> int:
         missing = workshop.check_in_order(here, _tell, first=first) is not None
         _tell(f"\n{workshop.progress(here)}")
         return int(missing)
-    workshop.watch(here, _tell, first=first)
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()):
+        workshop.watch(here, _tell, first=first)
+        return 0
+    from micrograd.learn.terminal import Keyboard
+
+    with Keyboard() as keyboard:
+        workshop.watch(here, _tell, wait=keyboard.key_within, first=first, keys=True)
     return 0
 
 

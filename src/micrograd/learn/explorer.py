@@ -79,7 +79,7 @@ class Explorer(SavedPage):
             "texts": {
                 key: words
                 for key, words in texts.current().items()
-                if key not in ("terminal", "theatre", "course", "bench", "home", "console", "class")
+                if key not in ("terminal", "theatre", "course", "bench", "home", "console", "class", "glossary")
             },
             "ideas": texts.lesson()["ideas"],
         }

@@ -51,7 +51,7 @@ CONSOLE = (*EDITOR, "special", "ops", "numbers", "texts", "dom", "python", "cons
 HOME = (*STAGE, "draws", "rules", "program", "training", "plane", "home")
 PYTHON = ("pyparse", "pyvalues", "pybuiltins", "pyrun")
 COURSE = (*EDITOR, *STAGE, *THEATRE, "picks", "leaves", "diagnose", "slope", "ideas", "progress", *PYTHON, "python", "writing",
-          "moons", "tasks", "milestones", "drill", "help", "course")  # fmt: skip
+          "moons", "terms", "tasks", "milestones", "drill", "help", "course")  # fmt: skip
 MODULES = (*STAGE, "code", "leaves", "labs", "lesson", "expression", "link", "help", "app")
 
 _ROW = re.compile(r"^  (\w+): \{ symbol: .*\},\n", re.M)

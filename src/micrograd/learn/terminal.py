@@ -10,6 +10,7 @@ import argparse
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     if not (sys.stdout.isatty() and sys.stdin.isatty()):
         print_all(timeline, sys.stdout)
         return 0
-    with _Keyboard() as keyboard:
+    with Keyboard() as keyboard:
         Stepper(timeline, keyboard.key, sys.stdout).loop()
     return 0
 
@@ -309,10 +310,10 @@ class _Writer:
         self.console.print(line)
 
 
-class _Keyboard:
+class Keyboard:
     """Single keys from the terminal, without Enter; the terminal is put back as it was."""
 
-    def __enter__(self) -> _Keyboard:
+    def __enter__(self) -> Keyboard:
         self.restore: Callable[[], None] = lambda: None
         try:
             import termios
@@ -327,6 +328,21 @@ class _Keyboard:
 
     def __exit__(self, *_: object) -> None:
         self.restore()
+
+    def key_within(self, seconds: float) -> str:
+        """The next key, or "" where none is pressed in that time."""
+        if sys.platform == "win32":
+            import msvcrt
+
+            end = time.monotonic() + seconds
+            while not msvcrt.kbhit():  # type: ignore[attr-defined, unused-ignore]
+                if time.monotonic() > end:
+                    return ""
+                time.sleep(0.02)
+            return self._windows_key()
+        import select
+
+        return self._posix_key() if select.select([sys.stdin.fileno()], [], [], seconds)[0] else ""
 
     def key(self) -> str:
         """The next key; arrows have names; "" at the end of input or on an interrupt."""

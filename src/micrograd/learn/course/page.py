@@ -96,7 +96,11 @@ def html(
         if "train" in part
     ]
     ops = {node["op"] for graph in course["graphs"] for node in graph["timeline"]["nodes"] if "op" in node}
-    names = (*page.COURSE[:-1], "preview", page.COURSE[-1]) if saved else page.COURSE
+    names: tuple[str, ...] = (*page.COURSE[:-1], "preview", page.COURSE[-1]) if saved else page.COURSE
+    if not any(
+        "start" in part.get("task", ()) for row in course["chapters"] for step in row["steps"] for part in step["parts"]
+    ):
+        names = tuple(name for name in names if name != "codemirror")  # 300 kB, for pages on which code is written
     start = _START + (f"reloadWhenSaved({saved});\n" if saved else "")
     script = page.module(frozenset(ops | used(played)), names).replace("export default{startCourse};\n", start)
     more = ("img-src data:", *(("worker-src 'self'",) if python else ()))

@@ -274,7 +274,7 @@ def workshop(links: dict[str, str]) -> str:
         "texts": {
             key: words
             for key, words in texts.current().items()
-            if key not in ("terminal", "theatre", "quizzes", "home", "console", "class")
+            if key not in ("terminal", "theatre", "quizzes", "home", "console", "class", "glossary")
         },
         "ideas": texts.lesson()["ideas"],
         "links": links,

@@ -14,6 +14,7 @@ import { pickLayer } from "./picks.js";
 import { createPython } from "./python.js";
 import { createStage } from "./stage.js";
 import { prose, taskCard } from "./tasks.js";
+import { linkTerms } from "./terms.js";
 import { createTheatre } from "./theatre.js";
 import { t, text, useTexts } from "./texts.js";
 
@@ -313,6 +314,7 @@ export function startCourse(course, place) {
         body.append(card.el);
       }
     }
+    linkTerms(body);
     cards.find((one) => !one.done)?.open();
   }
 

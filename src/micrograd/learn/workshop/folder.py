@@ -112,22 +112,63 @@ def stamps(folder: Path, count: int | None = None) -> tuple[float, ...]:
     return tuple(found)
 
 
+KEYS = "Keys: h a hint, s a solution, l the list, r this task again, c check again, q quit."
+
+
 def watch(
     folder: Path,
     tell: Callable[[str], None],
     pause: float = 0.3,
-    wait: Callable[[float], None] = time.sleep,
+    wait: Callable[[float], Any] = time.sleep,
     first: Exercise | None = None,
+    keys: bool = False,
 ) -> None:
-    """Check, and check again after each save, until all is done or Ctrl-C; from the exercise `first` on."""
+    """Check, and check again after each save, until all is done or Ctrl-C; from the exercise `first` on.
+
+    `keys` says that `wait` gives the key that was pressed meanwhile, or "".
+    """
     passed: dict[str, tuple[float, ...]] = {}
     while True:
         seen = stamps(folder)
-        if check_in_order(folder, tell, passed, first) is None:
+        exercise = check_in_order(folder, tell, passed, first)
+        if exercise is None:
             return
-        tell(f"\n{progress(folder)}\nWaiting for a save; Ctrl-C ends.")
+        tell(f"\n{progress(folder)}\nWaiting for a save; {KEYS if keys else 'Ctrl-C ends.'}")
+        sure = False  # a reset is asked for twice
         while stamps(folder) == seen:
-            wait(pause)
+            key = wait(pause)
+            if not keys or not key:
+                continue
+            if key in ("q", "\x03", "\x04"):
+                return
+            if key == "c":
+                break
+            if key == "r" and not sure and not exercise.milestone and touched(exercise, folder):
+                tell(f"{exercise.file} would be the task again, and your file kept beside it. Press r once more.")
+                sure = True
+                continue
+            _pressed(key, exercise, folder, tell)
+            sure = False
+
+
+def _pressed(key: str, exercise: Exercise, folder: Path, tell: Callable[[str], None]) -> None:
+    """Do what a key stands for."""
+    if key == "h":
+        tell(hint(exercise, folder))
+    elif key == "s":
+        found = solution(exercise, folder)
+        tell(
+            f"Try {exercise.file} first: a solution is shown once you have changed the file."
+            if found is None
+            else found.rstrip()
+        )
+    elif key == "l":
+        tell(listing(folder))
+    elif key == "r":
+        kept = reset(exercise, folder)
+        tell(f"{exercise.file} is the task again." + (f" Your file is kept as {kept.name}." if kept else ""))
+    else:
+        tell(KEYS)
 
 
 def _state(folder: Path) -> dict[str, Any]:
