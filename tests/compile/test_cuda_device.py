@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from test_cuda import COLUMNS, NO_FORMULA, applied, by_path, functions, library, payoff, same, units
 
-from micrograd import CompileError, Value, math, nn, value_and_grad, vmap
+from micrograd import CompileError, Value, data, losses, math, nn, optim, value_and_grad, vmap
 from micrograd.compile.cuda import driver
 from micrograd.ops import OPS
+from micrograd.train import fit
 from random_programs import needs_llvm
 
 
@@ -185,3 +186,26 @@ def test_default_results_have_the_bits_of_the_cpu(exact):
     f = value_and_grad(payoff, (0, 1, 2))
     how = {**MARKET, "reduce": "sum", "exact": exact}
     assert vmap(f, device="cuda", **how)(1.0, 0.9, 0.2, Z) == vmap(f, **how)(1.0, 0.9, 0.2, Z)
+
+
+@pytest.mark.parametrize("batch_size", [None, 500])
+def test_training_has_the_bits_of_the_cpu(batch_size):
+    X, y = data.moons(2000, seed=0)
+    found = []
+    for how in ({"device": "cuda"}, {"compile": True}):
+        model = nn.MLP(2, [8, 1], rng=0)
+        optimizer, sides = optim.Adam(model.parameters(), lr=0.05), [1.0 if label else -1.0 for label in y]
+        history = fit(model, (X, sides), losses.max_margin, optimizer, 5, batch_size=batch_size, quiet=True, **how)
+        found.append([*(row["loss"] for row in history.rows), *(p.data for p in model.parameters())])
+    assert found[0] == found[1]
+
+
+def test_a_while_loop_without_a_bound_carries_its_tangents():
+    def decay(k, x):
+        while x > 0.5:
+            x = x * math.exp(-k * x)
+        return x
+
+    f, args = value_and_grad(decay, (0, 1)), (np.linspace(0.1, 1.0, 9999), np.linspace(1.0, 9.0, 9999))
+    found, want = vmap(f, device="cuda")(*args), vmap(f)(*args)
+    assert np.array_equal(found[0], want[0]) and all(np.array_equal(a, b) for a, b in zip(found[1], want[1]))

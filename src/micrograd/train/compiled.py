@@ -13,6 +13,7 @@ from textwrap import shorten
 from typing import Any, Literal
 
 from micrograd import install, losses
+from micrograd.compile.cuda import device_array, number_of
 from micrograd.compile.explain import add_note
 from micrograd.engine import NATIVE, Value, no_grad
 from micrograd.errors import CompileError
@@ -40,17 +41,22 @@ def missing() -> str:
 class _Bucket:
     """The rows of one shape, as arrays."""
 
-    def __init__(self, xs: Any, ys: Any, client: Any, name: str) -> None:
-        self.xs, self.ys, self.client, self.name = xs, ys, client, name
+    def __init__(self, xs: Any, ys: Any, client: Any, name: str, device: str) -> None:
+        self.xs, self.ys, self.client, self.name, self.device = xs, ys, client, name, device
         self._whole: Any = None
 
     def whole(self) -> tuple[Any, Any]:
-        """Return all inputs and targets; on a cluster, from where they are kept on the workers."""
+        """Return all inputs and targets; on a cluster, from where they are kept on the workers; on a GPU, in its memory."""
         if self._whole is None:
-            away = self.client is not None and not is_remote(self.xs)
-            pair = self.xs, self.ys
-            self._whole = tuple([spread(a, self.client) for a in pair]) if away else pair
+            self._whole = self._put(self.xs), self._put(self.ys)
         return self._whole  # type: ignore[no-any-return]
+
+    def _put(self, array: Any) -> Any:
+        if self.client is not None and not is_remote(self.xs):
+            return spread(array, self.client)
+        if self.device.startswith("cuda"):
+            return device_array.DeviceArray.of(array.astype(float), number_of(self.device))
+        return array
 
 
 class CompiledObjective:
@@ -67,14 +73,18 @@ class CompiledObjective:
         training: bool = True,
         beside: CompiledObjective | None = None,
         client: Any = None,
+        device: str = "cpu",
     ) -> None:
         lacking = missing()
         if lacking:
-            raise CompileError(f"fit(compile=True): {lacking}")
+            raise CompileError(f"fit({'compile=True' if device == 'cpu' else f'device={device!r}'}): {lacking}")
         import numpy as np
 
         from micrograd.compile.jit import jit
         from micrograd.compile.vmap import vmap
+
+        def over_rows(f: Callable[..., Any], reduce: Literal["sum", "mean"] | None = None) -> Any:
+            return vmap(f, reduce=reduce, client=client, device=device)
 
         self.np, self.model, self.rows, self.loss = np, model, rows, loss
         self.function, self.options = known(loss)
@@ -85,7 +95,7 @@ class CompiledObjective:
             rows.first(), "shape", hasattr(rows.first(), "__len__")
         )  # whether an input is one number
         what = "the data" if training else "the validation data"
-        self.buckets, self.places = _bucketed(rows, np, client, what)
+        self.buckets, self.places = _bucketed(rows, np, client, what, device)
         remote = isinstance(rows, RemoteRows) and not self._weighted()
         counts = [sizes(rows.y)] * len(rows) if remote else [weight(self.options, y) for y in rows.targets(None)]
         self.counts = np.array(counts, dtype=float)
@@ -93,14 +103,12 @@ class CompiledObjective:
         self.even = even and self.function is not None
         self.penalty = None if penalty is None else jit(penalty, wait=True)
         reduce: Literal["mean", "sum"] = "mean" if self.even else "sum"
-        self.summed = jit(vmap(self._row, reduce=reduce, client=client), wait=True)
+        self.summed = over_rows(self._row, reduce)
         simple = self.even and not self.random and self.penalty is None
         self.simple = simple and self.options.get("reduction", "mean") == "mean"  # the loss of all rows is one call
         alike = beside is not None and not beside.random and beside._kind() == self._kind()
-        self.forward: Any = (
-            beside.forward if beside is not None and alike else jit(vmap(self._predict, client=client), wait=True)
-        )
-        self.backward = jit(vmap(self._product, reduce="sum", client=client), wait=True)
+        self.forward: Any = beside.forward if beside is not None and alike else over_rows(self._predict)
+        self.backward = over_rows(self._product, "sum")
         self.same = SameParameters(modules_called(model), self.summed if self.function is not None else self.forward)
 
     def release(self) -> None:
@@ -304,11 +312,13 @@ def rows_of(columns: Any) -> list[Any]:
     )
 
 
-def _bucketed(rows: Examples, np: Any, client: Any, what: str) -> tuple[list[_Bucket], list[tuple[int, int]]]:
+def _bucketed(
+    rows: Examples, np: Any, client: Any, what: str, device: str
+) -> tuple[list[_Bucket], list[tuple[int, int]]]:
     """Return the rows by shape, and for each row its bucket and its place there."""
     whole = rows.arrays()
     if whole is not None:
-        return [_Bucket(*whole, client, f"a row of {what}")], []
+        return [_Bucket(*whole, client, f"a row of {what}", device)], []
     shapes: dict[Any, tuple[int, list[Any], list[Any], str]] = {}
     places = []
     for i, (x, y) in enumerate(zip(rows.X, rows.y)):
@@ -318,7 +328,7 @@ def _bucketed(rows: Examples, np: Any, client: Any, what: str) -> tuple[list[_Bu
         places.append((number, len(xs)))
         xs.append(a)
         ys.append(b)
-    return [_Bucket(np.stack(xs), np.stack(ys), client, name) for _, xs, ys, name in shapes.values()], places
+    return [_Bucket(np.stack(xs), np.stack(ys), client, name, device) for _, xs, ys, name in shapes.values()], places
 
 
 def _numbers(x: Any, kind: str, row: int, what: str) -> Any:

@@ -65,6 +65,7 @@ def fit(
     rng: random.Random | int | None = 0,
     quiet: bool = False,
     client: Any = None,
+    device: str = "cpu",
 ) -> History:
     """Train a model: `epochs` times through the data, with one step of the optimizer for each batch.
 
@@ -99,6 +100,8 @@ def fit(
     quiet         show nothing
     client        a client of dask.distributed, whose workers run model, loss, metrics and validation as machine code, with the
                   same bits as compile=True on one machine; the data may then be Dask arrays, which stay on the cluster
+    device        "cuda" or "opencl" runs all of that on a GPU, with the same bits (see "On a GPU" in the documentation). With
+                  "cuda", data that are not drawn in batches are copied there once; parameters are copied in each step
 
     Ctrl-C ends the training after the current step, a second one at once; the history so far is returned.
     """
@@ -108,7 +111,7 @@ def fit(
         return _Run(
             model, data, loss, optimizer, epochs, batch_size, steps, compile, penalty, objective, metrics, validation, clip,
             accumulate, patience, restore_best, callbacks, checkpoint, checkpoint_every, resume, resume_settings, rng, quiet,
-            client,
+            client, device,
         ).run()  # fmt: skip
 
 
@@ -119,7 +122,7 @@ class _Run:
         self, model: Any, data: Any, loss: Any, optimizer: Any, epochs: Any, batch_size: Any, steps: Any, compile: bool,
         penalty: Any, objective: Any, metrics: Any, validation: Any, clip: Any, accumulate: Any, patience: Any,
         restore_best: bool, callbacks: Any, checkpoint: Any, checkpoint_every: Any, resume: bool, resume_settings: str,
-        rng: Any, quiet: bool, client: Any,
+        rng: Any, quiet: bool, client: Any, device: str,
     ) -> None:  # fmt: skip
         if not is_recording():
             raise RuntimeError("fit inside no_grad(): nothing can be learned there; call it outside")
@@ -146,18 +149,21 @@ class _Run:
             checks.writable(checkpoint)
         elif resume:
             raise ValueError("resume=True without a checkpoint to resume from: name its file with checkpoint=")
-        if objective is not None and (compile or client is not None):
+        elsewhere = client is not None or device != "cpu"
+        if objective is not None and (compile or elsewhere):
             raise ValueError(
-                "fit takes compile=True or client=..., or an objective of your own, not both: compile the objective itself, "
-                "with jit(vmap(f, client=client)) for a cluster"
+                "fit takes compile=True, client=... or device=..., or an objective of your own, not both: compile the "
+                "objective itself, with jit(vmap(f, client=client)) for a cluster and vmap(f, device=...) for a GPU"
             )
-        compile = compile or client is not None
+        if client is not None and device != "cpu":
+            raise ValueError("fit takes client=... or device=..., not both: a cluster's workers run rows on their CPUs")
+        compile = compile or elsewhere
         rows = rows_of(X, y, client, size)
         self.rows = rows
         self.objective: Any = (
             Given(model, rows, objective, penalty)
             if objective is not None
-            else CompiledObjective(model, rows, loss, penalty, client=client)
+            else CompiledObjective(model, rows, loss, penalty, client=client, device=device)
             if compile
             else Eager(model, rows, loss, penalty)
         )
@@ -165,7 +171,7 @@ class _Run:
         if validation is not None:
             held = rows_of(*checks.data(validation, "validation data"), client, None)
             self.validation = (
-                CompiledObjective(model, held, loss, None, False, self.objective, client)  # type: ignore[arg-type]
+                CompiledObjective(model, held, loss, None, False, self.objective, client, device)  # type: ignore[arg-type]
                 if compile
                 else Eager(model, held, loss, None, "the validation data")
             )

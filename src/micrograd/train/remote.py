@@ -38,9 +38,11 @@ def spread(array: Any, client: Any) -> Any:
 
 
 def here(x: Any) -> Any:
-    """Fetch what is on the cluster, in any arrangement."""
+    """Fetch what is on the cluster or on a GPU, in any arrangement."""
     if is_remote(x):
         return x.compute()
+    if getattr(x, "on_device", False) is True:
+        return x.to_numpy()
     return mapped(here, x) if isinstance(x, (list, tuple, dict)) else x
 
 
