@@ -90,10 +90,11 @@ def twice(run: Callable[[], Trace], f: Any, user: Any) -> Trace:
     """The trace that `run` makes of f, in two runs that are compared: see trace_twice."""
     outer, _twice.made = getattr(_twice, "made", None), []
     try:
-        first = _trace_without_drawing(run, f, user)
-        before = purity.items(user)  # after the first run, which may have made what was not there yet
+        first = _trace_without_drawing(run, f, Reach(user).things)
+        reach = Reach(user)  # after the first run, which may have made what was not there yet
+        before = purity.items(user, reach)
         held = [(name, x, len(x)) for (_, name), x in before.items() if isinstance(x, (list, dict, set))]
-        second = _trace_without_drawing(run, f, user)
+        second = _trace_without_drawing(run, f, reach.things)
     finally:
         _twice.made = outer
     for name, container, length in held:
@@ -110,7 +111,7 @@ def twice(run: Callable[[], Trace], f: Any, user: Any) -> Trace:
             "generator, a cache) would keep its first value.\n"
             "  Pass that in as an argument."
         )
-    after = purity.items(user)
+    after = purity.items(user, reach)
     for place, x in before.items():
         if place in after and after[place] is not x:
             name = place[1]
@@ -125,10 +126,9 @@ def unsteady(message: str) -> TraceError:
     return error
 
 
-def _trace_without_drawing(run: Callable[[], Trace], f: Any, user: Any) -> Trace:
-    """The trace of a run that left the generators of random numbers alone: the global ones, and those within its reach."""
+def _trace_without_drawing(run: Callable[[], Trace], f: Any, own: list[Any]) -> Trace:
+    """The trace of a run that left the generators of random numbers alone: the global ones, and those among its `own`."""
     for _ in range(4):  # a number drawn by another thread in the meantime is no fault of this function
-        own = Reach(user).things
         state = purity.random_state(own)
         _twice.at = 0
         found = run()

@@ -22,9 +22,9 @@ LOOKED_AT = 1000  # items of a container that are compared one by one, 0.2 µs e
 Place = tuple[int, str]  # a namespace, a class or an object by its id, and how the program writes what is there
 
 
-def items(f: Any) -> dict[Place, Any]:
-    """What a function can reach by name, and what lies in the lists, dicts and objects among that."""
-    found = {place: x for place, x in _named(f) if _can_be_asked(x)}
+def items(f: Any, reach: Reach) -> dict[Place, Any]:
+    """What a function can reach by name, and what lies in the lists, dicts and objects among that, as it is now."""
+    found = {place: x for place, x in _named(f, reach) if _can_be_asked(x)}
     for (holder, name), x in list(found.items()):
         if isinstance(x, (list, dict)) and len(x) <= LOOKED_AT:
             pairs = x.items() if isinstance(x, dict) else enumerate(x)
@@ -36,8 +36,7 @@ def items(f: Any) -> dict[Place, Any]:
     return found
 
 
-def _named(f: Any) -> Iterator[tuple[Place, Any]]:
-    reach = Reach(f)
+def _named(f: Any, reach: Reach) -> Iterator[tuple[Place, Any]]:
     for holder, names in reach.names.values():
         before = f"{holder.__name__}." if isinstance(holder, type) else ""
         for name in names:

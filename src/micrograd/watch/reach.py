@@ -228,9 +228,8 @@ def _inside(x: Any) -> Iterator[Any]:
         yield x.__self__
     elif isinstance(x, (*CONTAINERS, *VIEWS)):
         items: Any = x.values() if isinstance(x, (dict, MappingProxyType)) else x
-        items = list(items)
-        first = items[:LOOKED_AT]
-        yield from items if any(issubclass(type(item), Structured) for item in first) else first
+        first = list(items[:LOOKED_AT] if type(items) in (list, tuple) else list(items)[:LOOKED_AT])
+        yield from list(items) if any(issubclass(type(item), Structured) for item in first) else first
         if type(x).__module__ != "builtins":
             yield from [*attributes(x).values(), type(x)]
     elif is_array(x) and x.dtype == object:
