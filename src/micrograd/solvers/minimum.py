@@ -23,6 +23,7 @@ from micrograd.jacobians import jacobian
 from micrograd.math import stop_gradient, where
 from micrograd.solvers.dense import DIV, lu, lu_solve
 from micrograd.solvers.implicit import ORDER, at_solution, beside
+from micrograd.solvers.roots import starting
 from micrograd.transforms import grad, value_and_grad
 
 HISTORY = 6  # pairs of steps and changes of the gradient that L-BFGS keeps
@@ -121,7 +122,7 @@ def minimize(
             max_iterations=max_iterations, order=order,
         )  # fmt: skip
         return whole[0]
-    x = _constants(x0)
+    x = starting(x0)
     box = _box(bounds, len(x))
     model = _newton(f) if method == "newton" else _bfgs(len(x)) if method == "bfgs" else _lbfgs(len(x))
     found = _descend(f, x, box, model, gtol, max_iterations)
@@ -321,7 +322,7 @@ def least_squares(
     >>> [round(v, 6) for v in least_squares(lambda v: [v[0] * math.exp(-v[1] * x) - y for x, y in points], [1.0, 1.0])]
     [2.0, 0.5]
     """
-    x = _constants(x0)
+    x = starting(x0)
     box = _box(bounds, len(x))
     found = _marquardt(residuals, x, box, gtol, max_iterations)
     solution: list[Any] = _at_minimum(lambda v: _half(residuals(v)), found, box, order)

@@ -291,6 +291,8 @@ def odeint(
 def _solutions(control: _Control, f: Any, y0: list[Any], times: Any) -> list[list[Any]]:
     if len(times) < 1:
         raise ValueError("odeint needs the time at which y is y0, as the first of its times")
+    if len(y0) < 1:
+        raise ValueError("y0 is empty, so there is nothing to solve for\n  Give the state at the first of the times.")
     start, n = stop_gradient(times[0]), len(y0)
     y = _before(control, f, times[0], y0)
     slopes = f(start, y)

@@ -93,6 +93,13 @@ def _between(f: Callable[[Any], Any], a: Any, b: Any, rtol: float, max_iteration
     return math.where(going, math.nan, best)
 
 
+def starting(x0: Any) -> list[Any]:
+    """Return the numbers from which a solver starts, as constants: what it finds does not depend on them."""
+    if len(x0) < 1:
+        raise ValueError("x0 is empty, so there is nothing to solve for\n  Give a number to start from for each variable.")
+    return [stop_gradient(v) for v in x0]
+
+
 def root(
     f: Callable[[Any], Any], x0: Any, *, rtol: float = 1e-12, max_iterations: int = 100, order: int = ORDER
 ) -> Any:
@@ -108,7 +115,7 @@ def root(
     >>> round(corner(2.0)[0], 12), round(grad(lambda r: corner(r)[0])(2.0), 12)
     (1.414213562373, 0.707106781187)
     """
-    return at_solution(f, _damped(f, [stop_gradient(v) for v in x0], rtol, max_iterations), order)
+    return at_solution(f, _damped(f, starting(x0), rtol, max_iterations), order)
 
 
 def _numbers(f: Callable[[Any], Any], x: list[Any]) -> list[Any]:
@@ -166,7 +173,7 @@ def fixed_point(
     if isinstance(x0, (int, float, Value)):
         x = _repeated(lambda v: [g(v[0])], [stop_gradient(x0)], rtol, max_iterations)
         return at_solution(lambda v: v - g(v), x[0], order)
-    x = _repeated(g, [stop_gradient(v) for v in x0], rtol, max_iterations)
+    x = _repeated(g, starting(x0), rtol, max_iterations)
     return at_solution(lambda v: [a - b for a, b in zip(v, g(v))], x, order)
 
 
