@@ -24,7 +24,8 @@ export function chapterEnd({ chapter, facts, all, next, network, workshop, back 
     el.append(h("h3", {}, t("course.ends.can")), h("ul", { class: "can" }, chapter.can.map((one) => prose(one, "li"))));
   }
   if (chapter.grown) el.append(h("h3", {}, t("course.ends.grown")),
-    prose(`${chapter.fresh} ${t("course.ends.grown_about")}`, "p"));
+    prose([chapter.fresh, chapter.newcomers.length && t("course.ends.marked"), t("course.ends.grown_about")]
+      .filter(Boolean).join(" "), "p"));
   const quiet = button(t("course.back"), back, { class: "quiet", "data-do": "back-step" });
   if (next) {
     el.append(h("div", { class: "next-card" }, h("h3", {}, t("course.ends.next", { title: next.title })),

@@ -215,7 +215,7 @@ function drawNode(graph, box, ears, form = "") {
       if (form) for (const figure of [data, grad]) squeeze(figure);
       const placed = remark?.kind === "placed";
       note.textContent = remark && !placed ? remark.text : "";
-      if (placed) badge.show(x + w - 6, y, remark.text);
+      if (placed) badge.show(x + w - 6, remark.text.length > 2 ? y - 5 : y, remark.text); // a word may not hide the data
       else badge.hide();
       el.classList.remove("waiting", "coming");
       if (target && frame.kind === "backward") {

@@ -76,6 +76,7 @@ export function taskCard(host) {
     isDone: () => done, code: host.code });
   paint();
   if (done) put(told, task.why ? said(true, task.why) : "");
+  body.hidden = done && !["write", "goal", "choice"].includes(look); // a question that was answered before has no field
   return {
     el,
     get done() {
@@ -165,7 +166,7 @@ function numeric({ task, body, solve, miss, told }) {
 }
 
 /** One of several answers. Arrow keys only move among them: there, Enter or the space bar gives the answer. */
-function choice({ task, body, told, solve, miss }) {
+function choice({ task, body, told, solve, miss, isDone }) {
   const group = unique("choice");
   let moved = false;
   const rows = task.choices.map(([right, text, reply]) => {
@@ -185,6 +186,7 @@ function choice({ task, body, told, solve, miss }) {
     };
     const onchange = () => (moved ? put(told, h("p", { class: "quiet small" }, t("course.press_enter"))) : act());
     const props = { type: "radio", name: group, onchange, onkeydown };
+    if (isDone()) Object.assign(props, { disabled: true, checked: right });
     return h("label", { class: "choice", onpointerdown: () => { moved = false; } }, h("input", props), prose(text, "span"));
   });
   put(body, h("div", { class: "choices", role: "radiogroup", "aria-label": t("course.choices") }, rows));
