@@ -23,6 +23,11 @@ PARTS: dict[str, Part] = {
 }
 
 
+def ways(args: argparse.Namespace) -> str:
+    """Return what the title of a group says of how its calls were run; nothing for eager gradients alone."""
+    return ("" if args.eager else ", compiled and by rows, too") + ", second derivatives" * (args.order > 1)
+
+
 def main() -> int:
     """Run the parts that were asked for; the exit code is 1 if anything was wrong."""
     parser = argparse.ArgumentParser(prog="python -m corpus", description=__doc__)
@@ -36,24 +41,31 @@ def main() -> int:
     parser.add_argument("--save", metavar="FILE", help="write what is not right as JSON lines")
     parser.add_argument("--nist", metavar="DIR", help="the folder NIST_STRD of lmfit's source distribution")
     parser.add_argument("--fpcore", metavar="DIR", nargs="*", default=[], help="folders with .fpcore files")
-    parser.add_argument("--budget", type=float, metavar="SECONDS", help="begin nothing after so many seconds")
+    parser.add_argument(
+        "--budget", type=float, metavar="SECONDS", help="begin no call after so many seconds: a sample of all"
+    )
     parser.add_argument("--record", action="store_true", help="keep the counts in build/corpus.json, for docs/trust.md")
     args = parser.parse_args()
+    os.environ["MICROGRAD_CACHE"] = "off"  # first results are timed
     args.until = None if args.budget is None else time.monotonic() + args.budget
     unknown = set(args.parts) - set(PARTS)
     if unknown:
         parser.error(f"there is no part {', '.join(sorted(unknown))}: choose among {', '.join(PARTS)}")
     start, rows = time.perf_counter(), []
     for name in args.parts or PARTS:
-        rows += PARTS[name](args)
+        for title, results in PARTS[name](args):
+            rows.append((title + ways(args) * (name in run.CHECKED), results))
+            print(run.table(rows[-1:]).splitlines()[-1], flush=True)
     everything = [result for _, results in rows for result in results]
     print(run.table([*rows, ("all", everything)]))
+    print(run.first_results(everything))
     print(f"{time.perf_counter() - start:,.0f} s")
     if args.save:
         run.save(args.save, rows)
     if args.record:
         words = ["python -m corpus", *args.parts, *(f"--every {args.every}" for _ in range(args.every > 1))]
         words += ["--eager"] * args.eager + ["--order 2"] * (args.order > 1)
+        words += [] if args.budget is None else [f"--budget {args.budget:.0f}"]
         run.record(Path("build/corpus.json"), rows, " ".join(words))
     return int(any(result.kind == "wrong" for result in everything))
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import ast
 import doctest
+import functools
 import importlib
 import inspect
 import io
 import pkgutil
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpus.run import Result, in_processes, outcome, table
+from corpus.run import Result, in_processes, outcome
 
 PACKAGES = (
     "fluids", "chemicals", "ht", "iapws", "utm", "psychrolib", "pygeomag", "transforms3d", "pygeodesy", "pymeeus", "geopy",
@@ -143,25 +145,34 @@ def _near(wanted: Any, found: Any) -> bool:
     return bool(wanted == found)
 
 
-def some(package: str, first: int, step: int, seconds: int, order: int, eager: bool) -> list[Result]:
+@functools.cache
+def _kept(package: str) -> list[Call]:
+    return list(calls(package))
+
+
+def some(
+    package: str, first: int, step: int, seconds: int, order: int, eager: bool, until: float | None = None
+) -> list[Result]:
     """Return the outcomes of every n-th call of a package: one job of a worker."""
     found = []
-    for number, call in enumerate(calls(package)):
-        if number % step == first:
-            result = outcome(call.name, call.function, call.args, seconds, order, eager)
-            if result is not None:
-                found.append(result)
+    for call in _kept(package)[first::step]:
+        if until is not None and time.monotonic() > until:
+            break
+        result = outcome(call.name, call.function, call.args, seconds, order, eager)
+        if result is not None:
+            found.append(result)
     return found
 
 
 def results(args: argparse.Namespace) -> list[tuple[str, list[Result]]]:
-    """Return the outcomes of the calls in docstrings, by package."""
-    rows = []
-    for package in args.packages:
-        step = args.every * 4
-        jobs = [(package, k, step, args.seconds, args.order, args.eager) for k in range(0, step, args.every)]
-        found = [r for part in in_processes(jobs, some, args.processes, args.until) for r in part]
-        if found:
-            rows.append((f"docstrings of {package} {version(package)}", found))
-            print(table(rows[-1:]).splitlines()[-1], flush=True)
-    return rows
+    """Return the outcomes of the calls in docstrings, by package; a part of each package is run before the next part of any."""
+    step = args.every * 4
+    jobs = [
+        (package, k, step, args.seconds, args.order, args.eager, args.until)
+        for k in range(0, step, args.every)
+        for package in args.packages
+    ]
+    rows: dict[str, list[Result]] = {}
+    for job, part in zip(jobs, in_processes(jobs, some, args.processes, args.until)):
+        rows.setdefault(job[0], []).extend(part)
+    return [(f"docstrings of {package} {version(package)}", found) for package, found in rows.items() if found]

@@ -9,13 +9,14 @@ import argparse
 import linecache
 import math
 import re
+import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from corpus.run import Result, TooSlow, limited, outcome
+from corpus.run import Result, TooSlow, in_processes, limited, outcome
 from micrograd import grad
 
 try:
@@ -325,19 +326,30 @@ def _in_digits(program: Program, point: tuple[float, ...], result: Result) -> Re
     return result
 
 
+def some(
+    folder: str, first: int, step: int, seconds: int, order: int, eager: bool, until: float | None = None
+) -> list[Result]:
+    """Return the outcomes of every n-th program of a folder, at some points each: one job of a worker."""
+    found: list[Result] = []
+    for title, program in list(programs(Path(folder)))[first::step]:
+        if isinstance(program, str):
+            continue
+        for point in inputs(program, Random(title), POINTS) if program.arguments else []:
+            if until is not None and time.monotonic() > until:
+                return found
+            result = outcome(f"{title}: {program.name}", program.function, point, seconds, order, eager)
+            if result is not None:
+                found.append(_in_digits(program, point, result))
+    return found
+
+
 def results(args: argparse.Namespace) -> list[tuple[str, list[Result]]]:
     """Return the outcomes of all programs, at some points each."""
-    rows = []
+    rows, step = [], args.every * 4
     for folder in map(Path, args.fpcore):
-        found: list[Result] = []
-        for title, program in programs(folder):
-            if isinstance(program, str):
-                continue
-            for point in inputs(program, Random(title), POINTS) if program.arguments else []:
-                result = outcome(
-                    f"{title}: {program.name}", program.function, point, args.seconds, args.order, args.eager
-                )
-                if result is not None:
-                    found.append(_in_digits(program, point, result))
-        rows.append((f"FPCore in {folder.name}", found))
+        jobs = [
+            (str(folder), k, step, args.seconds, args.order, args.eager, args.until) for k in range(0, step, args.every)
+        ]
+        found = in_processes(jobs, some, args.processes, args.until)
+        rows.append((f"FPCore in {folder.name}", [r for part in found for r in part]))
     return rows

@@ -8,8 +8,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
+import itertools
 import math
 import re
+import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -317,21 +319,24 @@ SOURCES: dict[str, Callable[[], Iterator[Program]]] = {
 }  # fmt: skip
 
 
-def some(source: str, every: int, seconds: int, order: int, eager: bool) -> list[tuple[str, Result]]:
+def some(
+    source: str, every: int, seconds: int, order: int, eager: bool, until: float | None = None
+) -> list[tuple[str, Result]]:
     """Return the outcomes of the programs of a source, each with its package: one job of a worker."""
     found = []
-    for number, program in enumerate(SOURCES[source]()):
-        if number % every == 0:
-            result = outcome(program.name, program.function, program.args, seconds, order, eager)
-            if result is None:
-                result = Result(program.name, "wrong", "plain Python", f"gives no numbers for {program.args}", 0.0)
-            found.append((program.package, result))
+    for program in itertools.islice(SOURCES[source](), 0, None, every):
+        if until is not None and time.monotonic() > until:
+            break
+        result = outcome(program.name, program.function, program.args, seconds, order, eager)
+        if result is None:
+            result = Result(program.name, "wrong", "plain Python", f"gives no numbers for {program.args}", 0.0)
+        found.append((program.package, result))
     return found
 
 
 def results(args: argparse.Namespace) -> list[tuple[str, list[Result]]]:
     """Return the outcomes of all programs, by package."""
-    jobs = [(source, args.every, args.seconds, args.order, args.eager) for source in SOURCES]
+    jobs = [(source, args.every, args.seconds, args.order, args.eager, args.until) for source in SOURCES]
     rows: dict[str, list[Result]] = {}
     for part in in_processes(jobs, some, args.processes, args.until):
         for package, result in part:

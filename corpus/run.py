@@ -16,10 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from micrograd.testing import check
+from micrograd import grad, jit
+from micrograd.testing import _Point, check
 from micrograd.tree import flatten
 
 KINDS = ("right", "kink", "refused", "slow", "wrong")
+CHECKED = ("doctests", "programs", "fpcore")  # the parts that micrograd.testing.check runs
 EAGER = ("eager value", "eager gradient", "second derivative")
 # What differs from finite differences, and for a reason: a step has slope 0, however small it is.
 STEPS = {
@@ -42,6 +44,7 @@ class Result(NamedTuple):
     way: str
     detail: str
     seconds: float  # of all ways together
+    first: float = 0.0  # processor seconds of the first gradient: compiled ones before the machine code is ready
 
 
 class TooSlow(BaseException):
@@ -78,9 +81,10 @@ def outcome(
             return None
     if not any(isinstance(x, float) for x in numbers):
         return None
-    start = time.perf_counter()
+    start, first = time.perf_counter(), 0.0
     try:
         with limited(seconds):
+            first = first_result(function, args, eager)
             report = check(function, args, order=order, ways=EAGER if eager else None)
         found = max(report.outcomes, key=lambda o: KINDS.index(o.kind))
         kind, way, detail = found.kind, found.way, found.detail
@@ -90,7 +94,34 @@ def outcome(
         kind, way, detail = "slow", "", f"over {seconds} s"
     except Exception as error:
         kind, way, detail = "wrong", "raises", f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-3)}"
-    return Result(name, kind, way, detail, time.perf_counter() - start)
+    return Result(name, kind, way, detail, time.perf_counter() - start, first)
+
+
+def first_result(function: Any, args: tuple[Any, ...], eager: bool) -> float:
+    """Return the processor seconds of this process, all threads together, until a user has the first gradient; 0 if refused."""
+    point = _Point(function, args, 0, 1e-6, 1e-8)
+    fixed = tuple([k for k in range(len(args)) if k not in point.argnums])
+    begin = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            derived = point.derivative(grad)
+            (derived if eager else jit(derived, static_argnums=fixed))(*args)
+        except Exception:  # which check will count
+            return 0.0
+    return time.process_time() - begin
+
+
+def first_results(results: Iterable[Result]) -> str:
+    """Return how many first results were there within a second, in words."""
+    found = sorted(r.first for r in results if r.first)
+    if not found:
+        return "no first results were timed"
+    within = sum(x <= 1.0 for x in found)
+    return (
+        f"first result within 1 s of processor time: {within:,} of {len(found):,} ({100.0 * within / len(found):.1f} %), "
+        f"half of them within {found[len(found) // 2]:.3f} s, the slowest {found[-1]:.1f} s"
+    )
 
 
 def table(rows: Sequence[tuple[str, Sequence[Result]]]) -> str:
@@ -127,7 +158,7 @@ def in_processes(jobs: Sequence[tuple[Any, ...]], work: Any, processes: int, unt
         futures = [pool.submit(work, *job) for job in jobs]
         if until is not None:
             wait(futures, max(0.0, until - time.monotonic()))
-            futures = [future for future in futures if not future.cancel()]
+            futures = [future for future in futures if not future.cancel()]  # those at the end
         return [future.result() for future in futures]
 
 
@@ -138,6 +169,7 @@ def record(path: Path, rows: Iterable[tuple[str, Sequence[Result]]], command: st
         counts = Counter(result.kind for result in results)
         kept[title] = {
             "calls": len(results), **{kind: counts[kind] for kind in KINDS}, "command": command,
+            "first": [sum(0.0 < r.first <= 1.0 for r in results), sum(r.first > 0.0 for r in results)],
             "date": time.strftime("%Y-%m-%d"), "theirs": sorted(r.name for r in results if r.way == "theirs is wrong"),
         }  # fmt: skip
     path.parent.mkdir(exist_ok=True)

@@ -21,8 +21,9 @@ from micrograd.ops import OPS
 from micrograd.primitive import primitive
 
 __all__ = [
-    "beta", "betainc", "betaln", "ellipe", "ellipk", "entr", "erfinv", "gammainc", "gammaincc", "i0", "i0e", "i1", "i1e",
-    "j0", "j1", "kl_div", "lambertw", "log_ndtr", "logaddexp", "logit", "ndtr", "ndtri", "rel_entr", "xlog1py", "xlogy", "zeta",
+    "beta", "betainc", "betaln", "ellipe", "ellipk", "entr", "erfinv", "gammainc", "gammaincc", "i0", "i0e", "i1",
+    "i1e", "iv", "j0", "j1", "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kv", "lambertw", "log_ndtr", "logaddexp",
+    "logit", "ndtr", "ndtri", "rel_entr", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
 
 HALF_ROOT = math.sqrt(0.5)
@@ -395,6 +396,152 @@ def i1e(x: Any) -> Any:
     return math.sign(x) * _scaled(1, math.abs(x))
 
 
+# K: up to NEAR the series with a logarithm; then the trapezoidal rule for ∫ exp(-x·(cosh t - 1))·cosh(n·t) dt, whose error is
+# below rounding for this step as far as FAR; then the asymptotic series.
+
+NEAR = 2.0
+STEP = 0.125
+STEPS = [STEP * k for k in range(31)]
+EULER = 0.57721566490153286061
+
+
+def _of_log(order: int) -> tuple[list[float], list[float]]:
+    """Return the coefficients of u = (x/2)² in I/(x/2)^order and in the part of K beside the logarithm."""
+    plain, other, a, harmonic = [], [], 1.0, -EULER
+    for k in range(18):
+        plain.append(a)
+        other.append(a * (harmonic if order == 0 else harmonic + 0.5 / (k + 1)))
+        a /= (k + 1.0) * (k + 1.0 + order)
+        harmonic += 1.0 / (k + 1)
+    return plain, other
+
+
+OF_LOG = {order: _of_log(order) for order in (0, 1)}
+
+
+def _second_scaled(order: int, x: Any) -> Any:
+    """exp(x)·K(x)."""
+    near, far = math.le(x, NEAR), math.gt(x, FAR)
+    small, middle = math.where(near, x, 1.0), math.where(near, NEAR, math.where(far, FAR, x))
+    half = 0.5 * small
+    plain, other = [_polynomial(c, half * half) for c in OF_LOG[order]]
+    log = math.log(half)
+    low = (
+        other - log * plain
+        if order == 0
+        else math.where(math.eq(half, 0.0), math.inf, half * (log * plain - other) + _ratio(0.5, half))
+    )
+    weights = [(0.5 if k == 0 else 1.0) * (1.0 if order == 0 else math.cosh(t)) for k, t in enumerate(STEPS)]
+    between = STEP * math.sum([w * math.exp(middle * (1.0 - math.cosh(t))) for w, t in zip(weights, STEPS)])
+    u = _ratio(1.0, math.where(far, x, FAR))
+    high = math.sqrt(0.5 * math.pi * u) * _polynomial(SERIES[order], u)
+    return math.where(near, math.exp(small) * low, math.where(far, high, between))
+
+
+def _slope_of_k0e(x: Any, y: Any) -> Any:
+    return y - k1e(x)
+
+
+@primitive(_slope_of_k0e)
+def k0e(x: Any) -> Any:
+    """exp(x)·k0(x)."""
+    return _second_scaled(0, x)
+
+
+def _slope_of_k1e(x: Any, y: Any) -> Any:
+    return y - k0e(x) - _ratio(y, x)
+
+
+@primitive(_slope_of_k1e)
+def k1e(x: Any) -> Any:
+    """exp(x)·k1(x)."""
+    return _second_scaled(1, x)
+
+
+def _slope_of_k0(x: Any, y: Any) -> Any:
+    return -k1(x)
+
+
+@primitive(_slope_of_k0)
+def k0(x: Any) -> Any:
+    """The modified Bessel function of the second kind of order 0."""
+    return math.exp(-x) * _second_scaled(0, x)
+
+
+def _slope_of_k1(x: Any, y: Any) -> Any:
+    return -k0(x) - _ratio(y, x)
+
+
+@primitive(_slope_of_k1)
+def k1(x: Any) -> Any:
+    """The modified Bessel function of the second kind of order 1."""
+    return math.exp(-x) * _second_scaled(1, x)
+
+
+MOST = 20  # the highest order of jv
+
+
+def _whole(name: str, order: Any) -> int:
+    if isinstance(order, engine.Value) or float(order) != int(order) or abs(order) > MOST:
+        raise TypeError(
+            f"{name}(n, x) of a Value has whole orders n up to {MOST}, and derivatives by x alone\n"
+            "  Give n as a number, or write the function as a series with micrograd.math."
+        )
+    return int(order)
+
+
+def kv(n: Any, x: Any) -> Any:
+    """The modified Bessel function of the second kind of a whole order, by the recurrence upwards from k0 and k1."""
+    order = abs(_whole("kv", n))
+    below, here = k0(x), k1(x)
+    for k in range(1, order):
+        below, here = here, below + _ratio(2.0 * k, x) * here
+    return here if order else below
+
+
+def iv(v: Any, x: Any) -> Any:
+    """The modified Bessel function of the first kind of the order v, by its power series; x < 0 has whole orders only."""
+    sign: Any = 1.0
+    if not isinstance(v, engine.Value) and float(v) == int(v):
+        v = abs(float(v))
+        sign = math.where(math.lt(x, 0.0), -1.0, 1.0) if v % 2.0 else 1.0
+        x = math.abs(x)
+    half = 0.5 * x
+    u, term, n = half * half, 1.0 + 0.0 * x + 0.0 * v, 0
+    total = term
+    while n < TERMS and math.stop_gradient(term) > ENOUGH * math.stop_gradient(total):
+        n += 1
+        term = term * _ratio(u, n * (n + v))
+        total = total + term
+    return sign * math.pow(half, v) * _ratio(total, math.gamma(v + 1.0))
+
+
+def jv(n: Any, x: Any) -> Any:
+    """The Bessel function of the first kind of a whole order: its series near 0, then a mean over angles, then a recurrence."""
+    order = abs(_whole("jv", n))
+    odd = order % 2 == 1
+    half = 0.5 * x
+    small = math.lt(half * half, order + 1.0)
+    u = math.where(small, half * half, 0.0)
+    series, a = [], 1.0 / math.gamma(order + 1.0)
+    for k in range(25):
+        series.append(a)
+        a /= -(k + 1.0) * (k + 1.0 + order)
+    low = math.pow(half, float(order)) * _polynomial(series, u)
+    far = math.gt(math.abs(x), FAR)
+    inner = math.where(far, 0.0, x)
+    angles = [math.pi * (2 * k + 1) / 160.0 for k in range(80)]
+    turn = math.sin if odd else math.cos
+    middle = math.mean([turn(order * t) * turn(inner * math.sin(t)) for t in angles])
+    size = math.where(far, math.abs(x), FAR)
+    below, here = _oscillating(0, size), _oscillating(1, size)
+    for k in range(1, order):
+        below, here = here, _ratio(2.0 * k, size) * here - below
+    high = (here if order else below) * (math.where(math.lt(x, 0.0), -1.0, 1.0) if odd else 1.0)
+    found = math.where(far, high, math.where(small, low, middle))
+    return -found if odd and int(n) < 0 else found
+
+
 # ---- complete elliptic integrals of the parameter m = k², by means that are arithmetic and geometric (Gauss)
 
 MEANS = 8
@@ -466,6 +613,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "i1": i1,
     "i0e": i0e,
     "i1e": i1e,
+    "k0": k0,
+    "k1": k1,
+    "k0e": k0e,
+    "k1e": k1e,
+    "kv": kv,
+    "kn": kv,
+    "iv": iv,
+    "jv": jv,
+    "jn": jv,
     "ellipk": ellipk,
     "ellipe": ellipe,
     "loggamma": lambda x: math.where(math.lt(x, 0.0), math.nan, math.lgamma(x)),

@@ -372,15 +372,16 @@ class _Point:
         return asked or bool(names & ROUNDED) or self.makes_arrays()
 
     def makes_arrays(self) -> bool:
-        """Return whether the function makes arrays that carry Values: sums and products of them are BLAS's for floats."""
+        """Return whether it makes arrays that carry Values, whose sums are BLAS's for floats, or calls functions of SciPy's."""
         np, buffers = sys.modules.get("numpy"), sys.modules.get("micrograd.values.buffers")
         if np is None or buffers is None:
             return False
         from micrograd.transforms import grad
 
-        before = buffers.made
+        of_scipy = sys.modules.get("micrograd.solvers.of_scipy")
+        before = buffers.made, of_scipy and of_scipy.answered
         grad(lambda *args: self.total(self.f(*args)), self.argnums)(*self.args)
-        return bool(buffers.made > before)
+        return bool(before != (buffers.made, of_scipy and of_scipy.answered))
 
     def same_bits(self, found: Any, wanted: Any) -> None:
         """Raise where two results do not hold the same numbers, to the bit."""

@@ -60,7 +60,7 @@ def test_inputs_fulfil_what_a_program_states(programs):
 
 def test_programs_of_a_folder_are_counted(tmp_path):
     (tmp_path / "small.fpcore").write_text(CORES, encoding="utf-8")
-    given = argparse.Namespace(fpcore=[tmp_path], seconds=30, order=2, eager=True)
+    given = argparse.Namespace(fpcore=[tmp_path], seconds=30, order=2, eager=True, every=1, processes=1, until=None)
     ((title, results),) = fpcore.results(given)
     assert title == f"FPCore in {tmp_path.name}" and len(results) == 4 * fpcore.POINTS
     assert {r.kind for r in results} <= {"right", "kink"}
@@ -169,6 +169,22 @@ def test_every_part_can_be_run_by_a_worker():
 
     for work in (doctests.some, cutest.some, programs.some):
         assert work.__module__ != "__main__" and getattr(sys.modules[work.__module__], "some") is work  # noqa: B009
+
+
+def test_first_results_are_timed():
+    found = run.outcome("f", lambda x: x * x, (2.0,), 30, eager=True)
+    assert 0.0 < found.first < 30.0
+    slow = found._replace(first=2.5)
+    assert run.first_results([found, slow, found._replace(first=0.0)]).startswith(
+        "first result within 1 s of processor time: 1 of 2 (50.0 %)"
+    )
+    assert run.first_results([]) == "no first results were timed"
+
+
+def test_no_call_begins_after_its_time(monkeypatch):
+    monkeypatch.setattr(doctests, "_kept", lambda package: [doctests.Call("f", math.sqrt, (4.0,), "2.0")] * 3)
+    assert len(doctests.some("any", 0, 1, 30, 1, True)) == 3
+    assert doctests.some("any", 0, 1, 30, 1, True, until=0.0) == []
 
 
 def test_counts_are_kept_by_group(tmp_path):

@@ -78,6 +78,9 @@ def of_scipy(x):
         + special.rel_entr(x, 2.0)
         + special.softmax([x, 1.0])[0]
         + special.lambertw(x).real
+        + special.k0(x)
+        + special.iv(0.5, x)
+        + special.jv(2, x)
     )
 
 
@@ -85,6 +88,39 @@ def of_norm(x):
     from scipy.stats import norm
 
     return norm.cdf(x, loc=0.5, scale=2.0) + norm.pdf(0.3, x) + norm.logpdf(x, 0.2, x) + norm.sf(x) + norm.ppf(x / 9.0)
+
+
+def splines(x):
+    from scipy import interpolate
+
+    knots, numbers = np.linspace(0.0, 4.0, 9), np.sin(np.linspace(0.0, 4.0, 9))
+    surface = np.outer(numbers, numbers)
+    some = float(interpolate.splev(x, interpolate.splrep(knots, numbers))) + interpolate.CubicSpline(knots, numbers)(x)
+    more = interpolate.PchipInterpolator(knots, numbers)(x) + interpolate.interp1d(knots, numbers)(x)
+    tck = interpolate.bisplrep(np.repeat(knots, 9), np.tile(knots, 9), surface.ravel(), s=0.01)
+    grid = interpolate.RegularGridInterpolator((knots, knots), surface)([x, 1.1])[0]
+    smooth = interpolate.UnivariateSpline(knots, numbers, s=0.0)(x) + interpolate.bisplev(x, 1.5, tck)
+    return some + more + grid + smooth + interpolate.RectBivariateSpline(knots, knots, surface).ev(x, 0.7)
+
+
+def integrals(x):
+    from scipy.integrate import dblquad, quad
+
+    return quad(lambda t: math.exp(-x * t), 0.0, x)[0] + dblquad(lambda u, t: x * u * t, 0.0, 1.0, 0.0, 1.0)[0]
+
+
+def roots(x):
+    from scipy import optimize
+
+    some = optimize.brentq(lambda t: t * t - x, 0.0, 9.0) + optimize.brenth(lambda t: t**3 - x, 0.0, 9.0)
+    more = optimize.bisect(lambda t: math.cos(t) - t / x, 0.0, 3.0) + optimize.newton(lambda t: t * t - x, 1.0)
+    return some + more + optimize.root_scalar(lambda t: t * math.exp(t) - x, bracket=(0.0, 9.0)).root
+
+
+def equations(x):
+    from scipy import optimize
+
+    return optimize.fsolve(lambda t: t * t - x, [1.0])[0] + optimize.root(lambda t: [t[0] ** 3 - x], [1.0]).x[0]
 
 
 def objects(x):
@@ -141,6 +177,10 @@ RUNS = {
     "`np.median`": of_statistics,
     "`scipy.special.ndtr`": of_scipy,
     "`scipy.stats.norm.cdf(x)`": of_norm,
+    "`scipy.interpolate.splev`": splines,
+    "`scipy.integrate.quad(f, a, b)`": integrals,
+    "`scipy.optimize.brentq`": roots,
+    "`scipy.optimize.fsolve(f, x0)`": equations,
     "objects": objects,
     "`try: y = math.log(x)`": catching,
     "`vmap(f)` of no rows": lambda x: x * x,
@@ -187,8 +227,14 @@ def test_what_runs_as_it_is(line):
         h = 1e-5
         slope = (float(f(x + h)) - float(f(x - h))) / (2.0 * h)
         assert grad(f)(x) == pytest.approx(slope, rel=1e-6, abs=1e-8)
+        if f is equations:
+            with pytest.raises(TraceError, match=r"micrograd\.solvers\.root"):
+                jit(f)(x)
+            continue
         assert jit(grad(f), wait=True)(x) == pytest.approx(slope, rel=1e-6, abs=1e-8)
         assert jit(f, wait=True)(x) == pytest.approx(float(f(x)), rel=1e-13)
+    if f is equations:
+        return
     assert list(vmap(f)(np.array(rows))) == pytest.approx([float(f(x)) for x in rows], rel=1e-13)
     assert vmap(grad(f))(np.zeros(0)).shape == (0,)
 

@@ -30,6 +30,7 @@ def scaled(order):
 
 
 X = [(1e-3,), (1.0,), (-2.3,), (7.0,), (24.9,), (25.1,), (600.0,)]
+POSITIVE = [(1e-3,), (1.0,), (2.0,), (2.1,), (7.0,), (24.9,), (25.1,), (50.0,)]
 # function, points, and the largest relative errors of the value and of derivatives of orders 1 and 2
 CASES = {
     "gammainc": (
@@ -53,6 +54,11 @@ CASES = {
     "i1": (lambda x: mpmath.besseli(1, x), X, 2e-13),
     "i0e": (scaled(0), [*X, (6000.0,)], 1e-14),
     "i1e": (scaled(1), [*X, (6000.0,)], 1e-14),
+    "k0": (lambda x: mpmath.besselk(0, x), POSITIVE, 1e-14),
+    "k1": (lambda x: mpmath.besselk(1, x), POSITIVE, 1e-14),
+    "k0e": (lambda x: mpmath.besselk(0, x) * mpmath.exp(x), POSITIVE, 1e-13),
+    "k1e": (lambda x: mpmath.besselk(1, x) * mpmath.exp(x), POSITIVE, 1e-13),
+    "iv": (mpmath.besseli, [(0.5, 0.2), (2.3, 7.0), (1.7, 40.0), (3.2, 1e-3)], 3e-13),
     "ellipk": (mpmath.ellipk, [(0.0,), (0.5,), (0.99,), (-3.0,), (-1000.0,), (1.0 - 1e-12,)], 1e-14),
     "ellipe": (mpmath.ellipe, [(0.0,), (0.5,), (0.51,), (0.99,), (-3.0,), (-1000.0,), (1.0 - 1e-12,)], 1e-14),
     "ndtr": (mpmath.ncdf, [(0.5,), (-10.0,), (3.0,)], 2e-14),
@@ -139,8 +145,35 @@ def test_edges():
     assert (special.xlogy(0.0, 0.0), special.logaddexp(-plain.inf, 1.0)) == (0.0, 1.0)
 
 
+ORDERS = {"kv": mpmath.besselk, "jv": mpmath.besselj, "iv": mpmath.besseli}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("order", [0, 1, 2, 5, -3])
+def test_bessel_functions_of_whole_orders(name, order):
+    f = getattr(special, name)
+    with mpmath.workdps(40):
+        for x in (1e-2, 1.0, 1.9, 7.0, 24.9, 25.1, 60.0, *(() if name == "kv" else (-2.5, -30.0))):
+            found = lambda x: f(order, x)  # noqa: E731
+            for n in range(3):
+                wanted = mpmath.diff(lambda t: ORDERS[name](order, t), mpmath.mpf(x), n)
+                assert near(found(x), float(mpmath.re(wanted)), 5e-13), (x, n)
+                found = grad(found)
+
+
+def test_bessel_functions_of_other_orders_are_refused():
+    for f in (special.jv, special.kv):
+        with pytest.raises(TypeError, match="whole orders"):
+            f(0.5, 1.0)
+        with pytest.raises(TypeError, match="whole orders"):
+            f(21, 1.0)
+        with pytest.raises(TypeError, match="whole orders"):
+            grad(f)(2.0, 1.0)
+    assert plain.isnan(special.k0(-1.0)) and special.k0(0.0) == plain.inf == special.k1(0.0)
+
+
 @needs_llvm
-@pytest.mark.parametrize("name", ["gammainc", "betainc", "j0", "i1e", "ellipe"])
+@pytest.mark.parametrize("name", ["gammainc", "betainc", "j0", "i1e", "ellipe", "k1"])
 def test_compiled_and_over_rows(name):
     f, points = getattr(special, name), CASES[name][1][:5]
     every = tuple(range(len(points[0])))

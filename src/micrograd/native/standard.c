@@ -35,7 +35,8 @@ typedef struct {
 } Function;
 
 static Function table[ROWS];
-static PyObject *str_apply;
+static PyObject *str_apply, *passed_on; /* passed_on: whom float(x) of a Value asks, tape/kinds.py */
+static PyObject *float_of_object(PyObject *type, PyObject *x);
 
 #define PLAIN_RUN (ELSEWHERE - 1) /* the trace in which functions run on plain numbers: stage/on_numbers.py */
 
@@ -105,9 +106,19 @@ failed:
 
 /* ---- the code, by convention */
 
+static int may_hold(PyObject *x) { /* an object in a trace whose class has a __float__ in Python, which may return a Value */
+    if (PyFloat_Check(x) || PyLong_Check(x) || !tracing() || passed_on == NULL || is_operand(x)) return 0;
+    return PyType_HasFeature(Py_TYPE(x), Py_TPFLAGS_HEAPTYPE) && Py_TYPE(x)->tp_as_number && Py_TYPE(x)->tp_as_number->nb_float;
+}
+
 static PyObject *one(int row, PyObject *self, PyObject *x) {
     const Function *f = &table[row];
-    return is_operand(x) ? call_twin(f, &x, 1, NULL) : f->original(self, x);
+    if (is_operand(x)) return call_twin(f, &x, 1, NULL);
+    if (!may_hold(x)) return f->original(self, x);
+    PyObject *held = float_of_object((PyObject *)&PyFloat_Type, x), *found = NULL;
+    if (held != NULL) found = is_operand(held) ? call_twin(f, &held, 1, NULL) : f->original(self, held);
+    Py_XDECREF(held);
+    return found;
 }
 
 typedef PyObject *(*Fast)(PyObject *, PyObject *const *, Py_ssize_t);
@@ -215,7 +226,6 @@ static PyObject *module_extend(PyObject *module, PyObject *args) {
 /* ---- float(x) of a float is that float. Python reads the code of the class at each call, too. */
 
 static vectorcallfunc float_original;
-static PyObject *passed_on; /* whom to ask: tape/kinds.py */
 
 static PyObject *float_of_value(PyObject *type, PyObject *value) { /* NULL without an error where it is to be a number */
     PyObject *ask = Py_NewRef(passed_on), *found = PyObject_CallOneArg(ask, value);

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from micrograd import engine, graph, observed
 from micrograd.engine import Value
-from micrograd.errors import TraceError
+from micrograd.errors import MicrogradError, TraceError
 from micrograd.objects import attributes
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
@@ -109,6 +109,11 @@ def is_tracing() -> bool:
     before = observed.set_trace(0)
     observed.set_trace(before)
     return before != 0
+
+
+def is_replayed() -> bool:
+    """Whether this thread is inside a trace that will be replayed for other numbers."""
+    return bool(_begun.__dict__.get("frozen", 0))
 
 
 def peek(values: list[Any]) -> list[float]:
@@ -229,19 +234,34 @@ class Run:
         return found
 
 
-def _watch_numpy() -> None:
-    """From now on, what NumPy makes inside of a trace are arrays that can hold Values: see buffers.py."""
+def _watch_packages() -> int:
+    """From now on, what NumPy makes in a trace are arrays that can hold Values (buffers.py), and some of SciPy's functions take
+    Values (solvers/of_scipy.py). Return how many functions of SciPy's that are so far."""
     if "numpy" in sys.modules and "micrograd.values.buffers" not in sys.modules:
         with suppress(ImportError, AttributeError):  # NumPy is being imported
             importlib.import_module("micrograd.values.buffers")
+    found: int = importlib.import_module("micrograd.solvers.of_scipy").watch() if "scipy" in sys.modules else 0
+    return found
 
 
 def run(
     f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None,
     allowed: tuple[str, ...] = (),
 ) -> Run:  # fmt: skip
-    """Run f on Values of these numbers, as `trace` does."""
-    _watch_numpy()
+    """Run f on Values of these numbers, as `trace` does; once more where f has imported what takes Values from then on."""
+    before = _watch_packages()
+    try:
+        return _run(f, shape, values, frozen, has_aux, origins, allowed)
+    except (MicrogradError, TypeError):
+        if _watch_packages() == before:
+            raise
+    return _run(f, shape, values, frozen, has_aux, origins, allowed)
+
+
+def _run(
+    f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None,
+    allowed: tuple[str, ...] = (),
+) -> Run:  # fmt: skip
     serial = next_trace()
     texts: list[str] = []  # what was made of Values in strings
     refused: list[TraceError] = []  # an `except` of the user's may have caught it
@@ -258,7 +278,7 @@ def run(
     def watcher(how: str, v: Value, other: Any, result: Any) -> Any:
         guards, lines = made.guards, made.lines
         if how in arithmetic.RAISING or how in arithmetic.FUNCTIONS:
-            if arithmetic.caught(run.__code__, how):
+            if arithmetic.caught(_run.__code__, how):
                 if watched:
                     guards.extend(decided := arithmetic.facts(how, v, other))
                     lines.extend([user_line()] * len(decided))
@@ -303,6 +323,7 @@ def run(
 
     begun: list[int] = _begun.__dict__.setdefault("serials", [])
     before, recording = observed.set_trace(serial), observed.set_recording(True)
+    _begun.frozen = _begun.__dict__.get("frozen", 0) + frozen
     try:
         if before and before not in begun:  # C has begun it
             begun[:] = [before]
@@ -326,6 +347,7 @@ def run(
             raise clearer from error
     finally:
         ended = True
+        _begun.frozen -= frozen
         observed.set_recording(recording)  # which needs no memory; the others have switched before they fail
         try:
             observed.set_watch(*outer_watch)

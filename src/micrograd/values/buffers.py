@@ -45,7 +45,9 @@ OF_THEIR_OWN = {
     "matplotlib",
     "dask",
 }
-PLAIN_SCIPY = "scipy.stats.", "scipy.special.", "scipy._lib.", "scipy._external."
+PLAIN_SCIPY = (
+    "scipy.stats.", "scipy.special.", "scipy._lib.", "scipy._external.", "scipy.interpolate._polyint",
+)  # fmt: skip
 FOR_THE_CALLER = {"ones", "eye", "identity", "full"}
 _FLOATS = (np.dtype(float),)
 _FLOATS_AND_OBJECTS = (np.dtype(float), np.dtype(object))
@@ -121,6 +123,11 @@ class ValueArray(np.ndarray):  # type: ignore[type-arg]
         if out is not None:
             raise TypeError("round of an array that carries Values has no out: write a = a.round(n)")
         return np.round(self, decimals)
+
+    def __float__(self) -> Any:
+        """The one element: inside of a trace, float() passes a Value on."""
+        x = self.item()
+        return x if isinstance(x, Value) and x._trace else float(x)
 
     def tolist(self) -> Any:
         """The same as nested lists; a float of NumPy's as Python has it."""
@@ -201,7 +208,7 @@ def make(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if package == "numpy" and frame.f_code.co_name in FOR_THE_CALLER:
         frame = frame.f_back
         package = _package(frame)
-    in_scipy = package == "scipy" and _plain_scipy(frame)
+    in_scipy = package == "scipy" and _plain_scipy(frame, name)
     if package in OF_THEIR_OWN and not in_scipy:
         return NotImplemented
     if name.endswith("_like"):
@@ -245,9 +252,10 @@ def _like(name: str, given: Any, number: Any = 0.0, *more: Any) -> Any:
     return _filled(given.shape, 1.0 if name == "ones_like" else number)
 
 
-def _plain_scipy(frame: Any) -> bool:
+def _plain_scipy(frame: Any, name: str) -> bool:
     """Whether SciPy's plain Python makes an array, which goes to ufuncs: distributions, functions made of other functions."""
-    return str(frame.f_globals.get("__name__")).startswith(PLAIN_SCIPY)
+    module = str(frame.f_globals.get("__name__"))
+    return module.startswith(PLAIN_SCIPY) or (name == "asarray" and module == "scipy.interpolate._interpolate")
 
 
 def _package(frame: Any) -> str:
