@@ -25,7 +25,18 @@ from micrograd.tape import interpret as python
 from micrograd.tape import kinds, passes
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import INPUT
-from micrograd.tape.trace import Run, Trace, ended, failure, is_tracing, peek, run_on_numbers, told, trace
+from micrograd.tape.trace import (
+    Run,
+    Trace,
+    ended,
+    failure,
+    is_tracing,
+    newly_watched,
+    peek,
+    run_on_numbers,
+    told,
+    trace,
+)
 from micrograd.tape.trace import run as run_once
 from micrograd.tape.twice import derived
 from micrograd.tree import (
@@ -136,8 +147,13 @@ class Call:
     @classmethod
     def failure(
         cls, derived: Derived, args: tuple[Any, ...], kwargs: dict[str, Any], ran: Any, error: Exception | None
-    ) -> Exception | None:
-        """Return what to raise where C has run a function that fails; None for the exception that it has raised."""
+    ) -> Any:
+        """Return what to raise where C has run a function that fails; None for the exception that it has raised.
+
+        NotImplemented where it has imported functions of SciPy's that take Values from now on: it is to be run again.
+        """
+        if newly_watched():
+            return NotImplemented
         call = cls.__new__(cls)
         run, _ = call._arrange(ran.f, args, kwargs, derived.argnums)
         return failure(run, ran, call.shape, error)

@@ -153,7 +153,8 @@ static PyObject *go_on(Call *c, int which, PyObject *x) {
     return answer;
 }
 
-/* The function has raised an exception, or has caught one of the trace's: what is raised in its place. */
+/* The function has raised an exception, or has caught one of the trace's: what is raised in its place. No error is set where the
+   function has imported what takes Values from now on, so that it is run again. */
 static void raise_clearer(Call *c, PyObject *result) {
     PyObject *type = NULL, *value = NULL, *traceback = NULL;
     if (result == NULL) {
@@ -173,7 +174,7 @@ static void raise_clearer(Call *c, PyObject *result) {
         PyErr_Restore(type, value, traceback);
         Py_DECREF(clearer);
     } else {
-        PyErr_SetObject((PyObject *)Py_TYPE(clearer), clearer);
+        if (clearer != Py_NotImplemented) PyErr_SetObject((PyObject *)Py_TYPE(clearer), clearer);
         Py_DECREF(clearer);
         Py_XDECREF(type);
         Py_XDECREF(value);
@@ -277,8 +278,10 @@ static PyObject *derivative_vectorcall(PyObject *self, PyObject *const *args, si
     }
     if (got > 0) {
         result = run_function(&c);
-        if (result == NULL || c.run->refused != NULL) raise_clearer(&c, result);
-        else {
+        if (result == NULL || c.run->refused != NULL) {
+            raise_clearer(&c, result);
+            if (!PyErr_Occurred()) found = PyObject_Vectorcall(d->slow, args, nargsf, kwnames);
+        } else {
             int pair = d->aux && PyTuple_Check(result) && PyTuple_GET_SIZE(result) == 2;
             if (!d->aux) found = derivatives_of(&c, result);
             else if (pair) found = with_aux(&c, derivatives_of(&c, PyTuple_GET_ITEM(result, 0)), PyTuple_GET_ITEM(result, 1));

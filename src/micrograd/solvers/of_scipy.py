@@ -18,11 +18,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from micrograd import math
-from micrograd.values.callsite import calling_lines
 from micrograd.engine import Value
 from micrograd.errors import MicrogradError, TraceError
 from micrograd.math import stop_gradient
 from micrograd.tape.trace import is_replayed, is_tracing
+from micrograd.values.callsite import calling_lines
 
 answered = 0  # how often: testing.check asks, since results are those of SciPy within rounding
 
@@ -471,8 +471,8 @@ def _root_hybr(func: Any, x0: Any, args: Any = (), jac: Any = None, *rest: Any, 
     """
     import numpy as np
 
-    from micrograd.values.buffers import carrying
     from micrograd.solvers.implicit import at_solution
+    from micrograd.values.buffers import carrying
 
     args = args if isinstance(args, tuple) else (args,)
     start = np.asarray(_peeked(x0), dtype=float)
@@ -518,8 +518,9 @@ TWINS: dict[tuple[str, str], Callable[..., Any]] = {
 _waiting = set(TWINS)
 
 
-def watch() -> int:
-    """Let the functions of those modules that are there by now ask here; return how many do."""
+def watch() -> bool:
+    """Let the functions of those modules that are there by now ask here; return whether there were any new ones."""
+    before = len(_waiting)
     for place in [p for p in _waiting if p[0] in sys.modules]:
         owner: Any = sys.modules[place[0]]
         *path, name = place[1].split(".")
@@ -531,7 +532,7 @@ def watch() -> int:
         _waiting.discard(place)
         if isinstance(function, types.FunctionType):
             _ask_first(function, TWINS[place])
-    return len(TWINS) - len(_waiting)
+    return len(_waiting) < before
 
 
 def _ask_first(function: types.FunctionType, twin: Callable[..., Any]) -> None:

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from micrograd import engine, graph, observed
 from micrograd.engine import Value
-from micrograd.errors import MicrogradError, TraceError
+from micrograd.errors import TraceError
 from micrograd.objects import attributes
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
@@ -234,26 +234,28 @@ class Run:
         return found
 
 
-def _watch_packages() -> int:
-    """From now on, what NumPy makes in a trace are arrays that can hold Values (buffers.py), and some of SciPy's functions take
-    Values (solvers/of_scipy.py). Return how many functions of SciPy's that are so far."""
+def _watch_numpy() -> None:
+    """From now on, what NumPy makes inside of a trace are arrays that can hold Values: see buffers.py."""
     if "numpy" in sys.modules and "micrograd.values.buffers" not in sys.modules:
         with suppress(ImportError, AttributeError):  # NumPy is being imported
             importlib.import_module("micrograd.values.buffers")
-    found: int = importlib.import_module("micrograd.solvers.of_scipy").watch() if "scipy" in sys.modules else 0
-    return found
+
+
+def newly_watched() -> bool:
+    """Let functions of SciPy's take Values (solvers/of_scipy.py); whether there were any that did not before."""
+    return "scipy" in sys.modules and bool(importlib.import_module("micrograd.solvers.of_scipy").watch())
 
 
 def run(
     f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None,
     allowed: tuple[str, ...] = (),
 ) -> Run:  # fmt: skip
-    """Run f on Values of these numbers, as `trace` does; once more where f has imported what takes Values from then on."""
-    before = _watch_packages()
+    """Run f on Values of these numbers, as `trace` does; once more where SciPy's functions have failed and take Values now."""
+    _watch_numpy()
     try:
         return _run(f, shape, values, frozen, has_aux, origins, allowed)
-    except (MicrogradError, TypeError):
-        if _watch_packages() == before:
+    except Exception:
+        if not newly_watched():
             raise
     return _run(f, shape, values, frozen, has_aux, origins, allowed)
 
@@ -355,6 +357,8 @@ def _run(
             observed.set_trace(before)
         kinds.end(serial)
     if refused:
+        if newly_watched():
+            return _run(f, shape, values, frozen, has_aux, origins, allowed)
         raise (_own_exception(f, shape, values, origins) if outer is None and not allowed else None) or refused[0]
     made.inner = begun[inside:]
     made.take(result, has_aux)
