@@ -87,8 +87,8 @@ def test_the_slope_of_x_log_y_where_x_is_zero():
 def test_a_derivative_that_is_not_known_is_refused():
     with pytest.raises(TypeError, match="no derivative with respect to s"):
         grad(lambda s: special.zeta(s, 2.0))(3.0)
-    with pytest.raises(TypeError, match="jv"):
-        grad(lambda x: special.jv(1, x))(2.0)
+    with pytest.raises(TypeError, match="yv"):
+        grad(lambda x: special.yv(1, x))(2.0)
 
 
 PROGRAMS = {

@@ -241,9 +241,15 @@ def _watch_numpy() -> None:
             importlib.import_module("micrograd.values.buffers")
 
 
+_watched = 0  # how often functions of SciPy's were found that take Values from then on
+
+
 def newly_watched() -> bool:
     """Let functions of SciPy's take Values (solvers/of_scipy.py); whether there were any that did not before."""
-    return "scipy" in sys.modules and bool(importlib.import_module("micrograd.solvers.of_scipy").watch())
+    global _watched
+    found = "scipy" in sys.modules and bool(importlib.import_module("micrograd.solvers.of_scipy").watch())
+    _watched += found
+    return found
 
 
 def run(
@@ -252,10 +258,11 @@ def run(
 ) -> Run:  # fmt: skip
     """Run f on Values of these numbers, as `trace` does; once more where SciPy's functions have failed and take Values now."""
     _watch_numpy()
+    before = _watched
     try:
         return _run(f, shape, values, frozen, has_aux, origins, allowed)
     except Exception:
-        if not newly_watched():
+        if not newly_watched() and _watched == before:
             raise
     return _run(f, shape, values, frozen, has_aux, origins, allowed)
 
@@ -264,7 +271,7 @@ def _run(
     f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None,
     allowed: tuple[str, ...] = (),
 ) -> Run:  # fmt: skip
-    serial = next_trace()
+    serial, before_it = next_trace(), _watched
     texts: list[str] = []  # what was made of Values in strings
     refused: list[TraceError] = []  # an `except` of the user's may have caught it
     outer_watch = observed.set_watch(None, None)
@@ -357,7 +364,7 @@ def _run(
             observed.set_trace(before)
         kinds.end(serial)
     if refused:
-        if newly_watched():
+        if newly_watched() or _watched != before_it:  # an inner trace may have found them
             return _run(f, shape, values, frozen, has_aux, origins, allowed)
         raise (_own_exception(f, shape, values, origins) if outer is None and not allowed else None) or refused[0]
     made.inner = begun[inside:]
