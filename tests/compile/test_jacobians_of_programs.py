@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from micrograd import grad, hessian, jacfwd, jacobian, jacrev, jit, math
+from micrograd import grad, hessian, hvp, jacfwd, jacobian, jacrev, jit, math
 from micrograd.ir.interpret import CheckFailed, run
 from micrograd.ir.jacobian import Rows, by_columns, by_rows
 from micrograd.tree import flatten
@@ -185,6 +185,29 @@ def test_the_third_order_agrees_with_differences():
         up, down = ([v + s * h * (k == c) for k, v in enumerate(x)] for s in (1, -1))
         slopes = [(a - b) / (2 * h) for a, b in zip(inner(up), inner(down))]
         assert [row[c] for row in found] == pytest.approx(slopes, rel=1e-4, abs=1e-3)
+
+
+@pytest.mark.parametrize("given", [list, np.array])
+def test_hessians_times_vectors_are_typed_too(given):
+    product = lambda x, v: hvp(rosenbrock, (x,), (v,))  # noqa: E731
+    compiled = jit(product, wait=True)
+    for n in (10, 10, 25):
+        x, v = given([0.1 + 0.07 * k for k in range(n)]), given([1.0 - 0.1 * k for k in range(n)])
+        agree(compiled(x, v), product(x, v))
+        dense = np.array(hessian(rosenbrock)(x)) @ np.array(v)
+        assert np.array(compiled(x, v)) == pytest.approx(dense, rel=1e-9)
+    assert len(variants(compiled)) == 1
+
+
+def test_hessians_times_vectors_of_several_arguments():
+    def energy(x, y):
+        return sum(a * a * b for a, b in zip(x, y)) + y[0] ** 3
+
+    product = lambda x, y: hvp(energy, (x, y), (y, x))  # noqa: E731
+    compiled = jit(product, wait=True)
+    x, y = X[:10], X[3:13]
+    agree(compiled(x, y), product(x, y))
+    assert variants(compiled)
 
 
 def test_explain_shows_the_tape_of_the_jacobian():

@@ -1,4 +1,4 @@
-"""grad, value_and_grad and jvp in the function that is interpreted: the adjoint, or the tangents, of a part of its tape.
+"""grad, value_and_grad, jvp and hvp in the function that is interpreted: the adjoint, or tangents, of a part of its tape.
 
 The function to differentiate is interpreted in a body of its own, whose params are the numbers and the arrays in the arguments.
 What the body reads from around it is constant to the derivative. The derivative of that body is a tape again, which is copied
@@ -67,13 +67,17 @@ class Derivatives(Calls):
             if given or f is None or numbers is None or len(args) > 2:
                 return None
             return Method(Derivation(name == "value_and_grad", numbers), f)
-        if name == "jvp":
+        if name in ("jvp", "hvp"):
             given = dict(zip(("f", "primals", "tangents"), args)) | keywords
             if set(given) != {"f", "primals", "tangents"} or len(args) > 3:
                 return None
             primals, tangents = given["primals"], given["tangents"]
             if isinstance(primals, Tuple) and isinstance(tangents, Tuple) and len(primals.items) == len(tangents.items):
-                return self._jvp(given["f"], list(primals.items), list(tangents.items))
+                f, count = given["f"], len(primals.items)
+                if name == "hvp":  # the derivative of the gradient
+                    f = Method(Derivation(False, 0 if count == 1 else tuple(range(count))), f)
+                both = self._jvp(f, list(primals.items), list(tangents.items))
+                return both if name == "jvp" else both.items[1]
         return None
 
     @staticmethod
@@ -105,7 +109,7 @@ class Derivatives(Calls):
         slope = Tuple(parts) if isinstance(how.argnums, tuple) else parts[0]
         return Tuple([Num(value) if value.op != "const" else Const(value.attr), slope]) if how.with_value else slope
 
-    def _jvp(self, f: Value, primals: list[Value], tangents: list[Value]) -> Result:
+    def _jvp(self, f: Value, primals: list[Value], tangents: list[Value]) -> Tuple:
         part = self._differentiable_part(f, primals, list(range(len(primals))))
         moves: list[Place] = []
         for x in tangents:

@@ -96,7 +96,9 @@ def _between(f: Callable[[Any], Any], a: Any, b: Any, rtol: float, max_iteration
 def starting(x0: Any) -> list[Any]:
     """Return the numbers from which a solver starts, as constants: what it finds does not depend on them."""
     if len(x0) < 1:
-        raise ValueError("x0 is empty, so there is nothing to solve for\n  Give a number to start from for each variable.")
+        raise ValueError(
+            "x0 is empty, so there is nothing to solve for\n  Give a number to start from for each variable."
+        )
     return [stop_gradient(v) for v in x0]
 
 
