@@ -195,7 +195,10 @@ class Program:
                 terms[0] = b.emit("mul", terms[0], params[-1])
             again = b.emit("lt", terms[-1], b.const(0.5)) if exits else b.const(True)
             pairs = [(p, x) if random.random() < 0.5 else (x, p) for p, x in zip(params, terms)]
-            return again, [b.emit("add", *pair) for pair in pairs]
+            sums = [b.emit("add", *pair) for pair in pairs]
+            if random.random() < 0.3:  # an int has no sign where it is 0
+                sums[0] = b.emit("select", self.condition(), b.emit("add", sums[0], b.const(0.0)), sums[0])
+            return again, sums
 
         for r in b.loop(times, [self.pick() for _ in range(random.randint(1, 2))], make)[:-1]:
             self.add(r)

@@ -205,3 +205,23 @@ def test_methods_that_are_replaced_are_seen_by_calls_that_c_answers():
     assert often() == {-18.0}
     Length.__bases__ = (Other,)
     assert often() == {-42.0}
+
+
+def test_lists_of_lists_are_arranged_by_c():
+    import numpy as np
+
+    from micrograd.compile.typed.call import Asked, Variant
+
+    def doubled(rows, first):
+        return [[2.0 * v + first[0] for v in row] for row in rows]
+
+    def both(rows, first):
+        return [tuple(2.0 * v for v in row) for row in rows], sum(v for row in rows for v in row) + first[1]
+
+    for rows in ([[1.0, 2.0], [3.0, 4.0]], [[1.0]], [[0.5, 1.5, 2.5]] * 3):
+        for f in (doubled, both):
+            for given in (rows, np.array(rows)):
+                compiled = jit(f, wait=True)
+                assert {repr(compiled(given, [0.5, 2.0])) for _ in range(40)} == {repr(f(rows, [0.5, 2.0]))}
+    args = np.array([[1.0, 2.0]]), [0.5, 2.0]
+    assert Variant(doubled, Asked(True, (), False), args).installed(args) is not None

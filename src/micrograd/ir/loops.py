@@ -44,13 +44,35 @@ def _replaced(p: Place, y: Place, inner: Body) -> Choice | None:
     return None
 
 
-def adds_up(p: Place, y: Place, inner: Body) -> bool:
-    """Return whether all that an iteration does with a carried value is to add something to it."""
-    once = y.op == "add" and (y.args[0] is p) != (y.args[1] is p)
-    return once and _uses(p, inner) + _uses(y, inner) == 2
+def adds_up(p: Place, y: Place, inner: Body, active: set[Place]) -> bool:
+    """Return whether all that an iteration does with a carried value is to add something to it.
+
+    A sum that may be an int is one that has no sign where it is 0: `select` gives it, or the same with 0.0 added.
+    """
+    ends = {y, *y.args[1:]} if y.op == "select" else {y}
+    sums = {_without_zero(a) for a in ends if a.op == "add"}
+    if len(sums) != 1:
+        return False
+    (total,) = sums
+    if (total.args[0] is p) == (total.args[1] is p) or not ends <= {y, total, *_zeros(y, total)}:
+        return False
+    own = {p, total, *ends}
+    if [x for x in inner.yields if x in own] != [y]:
+        return False
+    for place in walk(inner):
+        known = place in own or not any(q in active for q in place.results or (place,))
+        if (not known and own.intersection(place.args)) or (place is not total and place in own and p in place.args):
+            return False
+        if any(own.intersection(body.yields) for body in place.bodies):
+            return False
+    return True
 
 
-def _uses(place: Place, body: Body) -> int:
-    """Return how often a body, and those inside of it, read a place."""
-    inside = [body, *(inner for p in walk(body) for inner in p.bodies)]
-    return sum(x.yields.count(place) for x in inside) + sum(p.args.count(place) for p in walk(body))
+def _zeros(y: Place, total: Place) -> list[Place]:
+    return [a for a in y.args if a.op == "add" and a.args[0] is total and _without_zero(a) is total]
+
+
+def _without_zero(place: Place) -> Place:
+    """Return what 0.0 is added to."""
+    x, zero = place.args
+    return x if zero.op == "const" and repr(zero.attr) == "0.0" and x.op == "add" else place

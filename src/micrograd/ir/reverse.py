@@ -469,7 +469,7 @@ class Adjoint(Primal):
                 g = self.grads.get(place.results[k])
                 if g is None or g.flag is not self.yes or g.place.op != "const" or repr(g.place.attr) == "-0.0":
                     return None
-                if not adds_up(p, y, inner):
+                if not adds_up(p, y, inner, self.active):
                     return None
                 found[k] = g.place.attr
         return found

@@ -66,6 +66,8 @@ ENTRIES = ("kernel", "after", "end", "borrow", "give_back", "end_all")
 _MADE = "typed 1"
 
 
+# At one point all of LLVM's pipeline runs. O1, O2 and O3 give the same bits for the gradients of benchmarks/gradbench; O2 runs
+# lse in half of the time of O1, ode in 0.4, kmeans in 0.7; O3 runs within 7 % of O2, and compiles 5 to 30 % more slowly.
 def optimized(source: Text, level: int = 3) -> tuple[Any, dict[str, int]]:
     """Return what holds the machine code of a text, and the addresses of its functions.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from math import prod
 from typing import Any, NamedTuple
 
 from micrograd.abstract import staged
@@ -61,12 +62,13 @@ def entry(kernel: Any, how: Staged, tape: Tape, wrt: list[int], shown: Any, args
 
     `shown` makes the template of a result from those of the value and of the gradients: see call.Variant.
     """
+    lengths = _lengths(how, tape, args)
 
     def template(places: list[_Numbers]) -> Any:
-        return shown(lambda part: _arranged(part, places), lambda n: _gradient(args[n], n, how, places, wrt))
+        return shown(lambda part: _arranged(part, places, lengths), lambda n: _gradient(args[n], n, how, places, wrt))
 
     def sizes(where: dict[Path, _Numbers]) -> list[int]:
-        return [_size(y, how, k, wrt, where, args) for k, y in enumerate(tape.yields)]
+        return [0 if k in lengths else _size(y, how, k, wrt, where, lengths) for k, y in enumerate(tape.yields)]
 
     try:
         return _entry(kernel, how, tape, sizes, template, args)
@@ -109,7 +111,9 @@ class Templates:
         """Return what stands for an array."""
         if not places.size:
             raise Unfit
-        return None, partial(array_of_bytes, tuple(shape)), True, tuple(places.ravel().tolist())
+        numbers = tuple(places.ravel().tolist())
+        whole = range(numbers[0], numbers[-1] + 1)
+        return None, partial(array_of_bytes, tuple(shape)), True, whole if numbers == tuple(whole) else numbers
 
     @staticmethod
     def constant(value: Any) -> Any:
@@ -189,7 +193,21 @@ def _find(x: Any, path: Path, at: int, where: dict[Path, _Numbers]) -> int:
     return at
 
 
-def _size(place: Any, how: Staged, k: int, wrt: list[int], where: dict[Path, _Numbers], args: Any) -> int:
+def _lengths(how: Staged, tape: Tape, args: tuple[Any, ...]) -> dict[int, int]:
+    """Return the results that are lengths of arguments."""
+    params = {p: how.params[k] for k, p in enumerate(tape.params) if how.params[k].what == "length"}
+    return {k: _length(args, params[y]) for k, y in enumerate(tape.yields) if y in params}
+
+
+def _shape(part: staged.Array, lengths: dict[int, int]) -> tuple[int, ...]:
+    """Return the shape of an array in a result."""
+    shape = [n if isinstance(n, int) else lengths.get(n.number) for n in part.shape]
+    if None in shape:
+        raise Unfit
+    return tuple([n for n in shape if n is not None])
+
+
+def _size(place: Any, how: Staged, k: int, wrt: list[int], where: dict[Path, _Numbers], lengths: dict[int, int]) -> int:
     """Return how many numbers a yield is."""
     if place.kind == F64:
         return 1
@@ -198,31 +216,27 @@ def _size(place: Any, how: Staged, k: int, wrt: list[int], where: dict[Path, _Nu
     own = len(how.tape.yields)
     if k >= own:
         return where[how.params[wrt[k - own]].path].size
-    sizes = [n for n in _arrays(how.result, k) if n is not None]
-    if len(sizes) != 1:
+    shapes = {_shape(part, lengths) for part in _arrays(how.result, k)}
+    if len(shapes) != 1:
         raise Unfit
-    return sizes[0]
+    return prod(shapes.pop())
 
 
-def _arrays(part: Any, k: int) -> Iterator[int | None]:
-    """Give the size of each array in a result that is yield k; None where it is not known."""
+def _arrays(part: Any, k: int) -> Iterator[staged.Array]:
+    """Yield the arrays in a result that are yield k."""
     if isinstance(part, staged.Array) and part.number == k:
-        size = 1
-        for n in part.shape:
-            if not isinstance(n, int):
-                yield None
-                return
-            size *= n
-        yield size
+        yield part
     elif isinstance(part, staged.Sequence_ | staged.Mapping_):
         for x in part.items:
             yield from _arrays(x, k)
+    elif isinstance(part, staged.Records):
+        yield from _arrays(part.item, k)
 
 
 # ---- templates, as signature.template_of makes them
 
 
-def _arranged(part: Any, places: list[_Numbers]) -> Any:
+def _arranged(part: Any, places: list[_Numbers], lengths: dict[int, int]) -> Any:
     if isinstance(part, staged.Leaf):
         if part.kind != F64:
             raise Unfit
@@ -232,13 +246,20 @@ def _arranged(part: Any, places: list[_Numbers]) -> Any:
     if isinstance(part, staged.Constant):
         return Fixed(part.value)
     if isinstance(part, staged.Sequence_):
-        return _sequence(part.cls, [_arranged(x, places) for x in part.items])
+        return _sequence(part.cls, [_arranged(x, places, lengths) for x in part.items])
     if isinstance(part, staged.Mapping_) and part.cls is dict:
-        return dict(zip(part.keys, [_arranged(x, places) for x in part.items]))
+        return dict(zip(part.keys, [_arranged(x, places, lengths) for x in part.items]))
     if isinstance(part, staged.Array):
-        numpy = part.cls.__module__ == "numpy"
-        if numpy or len(part.shape) == 1:
-            return _flat(part.cls, places[part.number], part.shape if numpy else None)
+        shape, found = _shape(part, lengths), places[part.number]
+        if part.cls.__module__ == "numpy":
+            return _flat(part.cls, found, shape)
+        return _rows(part.cls, shape, iter(range(found.at, found.at + found.size)))
+    if isinstance(part, staged.Records) and isinstance(part.item, staged.Array):  # the rows of an array
+        shape, found = _shape(part.item, lengths), places[part.item.number]
+        count = part.length if isinstance(part.length, int) else lengths.get(part.length.number)
+        if len(shape) > 1 and count == shape[0]:
+            numbers = iter(range(found.at, found.at + found.size))
+            return _sequence(part.cls, [_rows(part.item.cls, shape[1:], numbers) for _ in range(count)])
     raise Unfit
 
 
@@ -275,10 +296,15 @@ def _sequence(cls: type, items: list[Any]) -> Any:
     raise Unfit
 
 
-def _flat(cls: type, found: _Numbers, shape: Any) -> Any:
+def _rows(cls: type, shape: tuple[int, ...], places: Iterator[int]) -> Any:
+    """Return the template of a list, or of lists in a list."""
+    if len(shape) == 1:
+        return _sequence(cls, [next(places) for _ in range(shape[0])])
+    return _sequence(cls, [_rows(list, shape[1:], places) for _ in range(shape[0])])
+
+
+def _flat(cls: type, found: _Numbers, shape: tuple[int, ...]) -> Any:
     places = range(found.at, found.at + found.size)
-    if shape is None:
-        return _sequence(cls, list(places))
     if cls.__name__ != "ndarray" or not found.size:
         raise Unfit
     return None, partial(array_of_bytes, tuple(shape)), True, places
