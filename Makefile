@@ -27,7 +27,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 $(shell tools/heal_venv.sh $(VENV) $(BIN)/python >&2)
 endif
 
-.PHONY: help site editor demo test test-slow test-core test-parallel test-dist test-pyodide test-lowest test-newest dist dist-pure wheels docs docs-links lint bench bench-eager bench-gpu bench-gradbench corpus corpus-part accuracy orders fuzz fuzz-loaders mutants trust faults sanitize sanitize-threads windows ops setup clean
+.PHONY: help site editor demo test test-slow test-core test-parallel test-dist test-pyodide test-lowest test-newest dist dist-pure wheels docs docs-links lint bench bench-eager bench-gpu ptxas bench-gradbench corpus corpus-part accuracy orders fuzz fuzz-loaders mutants trust faults sanitize sanitize-threads windows ops setup clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -118,6 +118,10 @@ bench-eager: $(DEV) $(ENGINE) $(PEERS)/.ready  ## time the engine beside floats 
 
 bench-gpu: $(DEV) $(ENGINE)  ## time rows on an NVIDIA GPU, with arrays on the device and with NumPy arrays; says so where there is none
 	$(BIN)/python benchmarks/gpu.py --float32 --static
+
+ptxas: $(DEV) $(ENGINE)  ## what NVIDIA's assembler makes of our PTX: registers, stack, spills; needs no GPU
+	$(INSTALL) nvidia-cuda-nvcc nvidia-cuda-nvdisasm
+	$(BIN)/python tools/ptxas.py
 
 bench-gradbench: $(DEV) $(ENGINE)  ## time GradBench's evals beside hand-written C, and JAX and PyTorch where they are installed
 	$(BIN)/python -m benchmarks.gradbench --write
