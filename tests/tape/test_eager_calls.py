@@ -342,6 +342,24 @@ def test_nothing_is_kept(mg):
     assert gone() is None
 
 
+def test_refused_runs_are_freed(mg):
+    gone = []
+
+    def refused(x):
+        held = Held()
+        gone.append(weakref.ref(held))
+        return x * float(numpy.float32(x))
+
+    class Held:
+        pass
+
+    for _ in range(5):
+        with pytest.raises(mg.TraceError):
+            mg.grad(refused)(2.0)
+    gc.collect()
+    assert not any(r() for r in gone)
+
+
 def test_threads_do_not_see_each_other(mg):
     f = mg.grad(lambda xs: sum(x * x * k for k, x in enumerate(xs)))
     wrong = []

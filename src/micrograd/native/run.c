@@ -28,6 +28,8 @@ void run_end(Run *r) { /* it tells nothing any more */
     r->arguments = NULL;
     r->inputs = NULL;
     Py_CLEAR(r->frame);
+    Py_CLEAR(r->refused); /* an error whose traceback has the frame of `told`, and so this run, which no collector sees */
+    Py_CLEAR(r->kinds);
     Py_DECREF(r);
 }
 
