@@ -53,6 +53,7 @@ STATES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "heat map": ("attention/5", lambda page: None),
     "drill": ("slope/7", lambda page: None),
     "milestone": ("slope/8", lambda page: None),
+    "a word of the glossary": ("chain-rule/5", lambda page: page.click(".text button.term >> nth=0")),
 }
 
 
@@ -109,3 +110,20 @@ def test_axe_finds_nothing_at_the_ends_and_in_a_shared_network(visit: Visit, cou
     shared.locator(".shared-network").wait_for()
     assert shared.locator("[data-chapter]").count() == 12
     assert not wrong(shared), "shared"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_the_german_course(visit: Visit, tmp_path: Path, scheme: str) -> None:
+    file = tmp_path / "course.de.html"
+    file.write_text(site.courses({})["course.de.html"], encoding="utf-8")
+    page = open_at(visit, file, "slope/1", scheme=scheme)
+    assert not wrong(page)
+    page.goto("about:blank")
+    page.goto(f"{file.as_uri()}#order/2")
+    assert_at(page, "order/2")
+    page.click("[data-pick='L']")
+    assert not wrong(page)
+    narrow = open_at(visit, file, "order/4", scheme=scheme, width=390, height=844)
+    tap(narrow, "L")
+    assert not wrong(narrow)

@@ -12,7 +12,7 @@ import pytest
 from micrograd.learn.course import site
 from micrograd.learn.course.asks import Ask, read_ask
 from micrograd.learn.course.drill import DrillGraph, shapes
-from micrograd.learn.course.lessons import Block, Lesson, LessonScreen
+from micrograd.learn.course.lessons import Block, Lesson, LessonScreen, Prose
 from micrograd.learn.course.page import chapters
 from micrograd.learn.course.scenes import Scene, scenes
 from micrograd.learn.expression import parse
@@ -383,15 +383,19 @@ def test_a_lesson_of_ones_own_is_a_page(visit: Visit, tmp_path: Path) -> None:
     assert page.locator("[data-do='next-step']").is_enabled()
 
 
-def test_code_is_read_without_scrolling(visit: Visit, course_file: Path) -> None:
-    page, looked = open_at(visit, course_file, "slope/1", height=800), 0
+@pytest.mark.parametrize(
+    "width", [1280, pytest.param(820, marks=pytest.mark.slow), pytest.param(390, marks=pytest.mark.slow)]
+)
+def test_code_and_formulas_are_read_without_scrolling(visit: Visit, course_file: Path, width: int) -> None:
+    page, looked = open_at(visit, course_file, "slope/1", width=width, height=800), 0
     for key, chapter in CHAPTERS.items():
         for at, (step, _) in enumerate(screens(chapter), 1):
-            if step is not None and any(step.blocks("code", "output", "text")):
+            formula = step is not None and any("$$" in part.text for part in step.parts if isinstance(part, Prose))
+            if step is not None and (formula or any(step.blocks("code", "output", "text"))):
                 page.goto(f"{course_file.as_uri()}#{key}/{at}")
                 assert step.title in page.inner_text(".text h2")
                 hidden = "els => els.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"
-                assert page.eval_on_selector_all(".text pre.code", hidden) == [], step.title
+                assert page.eval_on_selector_all(".text :is(pre.code, .formula)", hidden) == [], step.title
                 looked += page.locator(".text pre.code").count()
     assert looked > 10
 

@@ -10,6 +10,8 @@ from bidi import Firefox
 from test_course_browser import course_file
 from test_firefox import ENTER, firefox
 
+from micrograd.learn.course import site
+
 __all__ = ["course_file", "firefox"]  # fixtures of other files
 pytestmark = pytest.mark.slow  # a second browser; on a busy machine it takes a minute to answer
 
@@ -66,3 +68,29 @@ def test_code_is_run_and_an_engine_trains(firefox: Firefox, course_file: Path) -
     firefox.open(f"{course_file.as_uri()}#network/15", 1280, 800)
     firefox.click("[data-do='own-step']")
     assert "step 1 " in firefox.text(".own-training .moon-facts")
+
+
+def test_a_choice_is_made_in_the_picture_of_a_german_page(firefox: Firefox, tmp_path: Path) -> None:
+    file = tmp_path / "course.de.html"
+    file.write_text(site.course(language="de"), encoding="utf-8")
+    known = {
+        "version": 1,
+        "course": "micrograd-course",
+        "solved": {},
+        "reached": {"order": 99},
+        "drills": {},
+        "reviews": [],
+        "count": 0,
+    }
+    firefox.open(f"{file.as_uri()}#slope/1", 1280, 800)
+    assert firefox.text(".text h2") == "Eine Maschine mit einem Knopf"
+    firefox.run(f"localStorage.setItem('micrograd.course.micrograd-course', {json.dumps(json.dumps(known))})")
+    firefox.run("location.reload()")
+    firefox.open(f"{file.as_uri()}#order/2", 1280, 800)
+    assert firefox.text(".text h2") == "Zu früh"
+    firefox.click("[data-pick='z']")
+    assert "Nur L benutzt z" in firefox.text(".pick-reply .verdict.bad")
+    firefox.click("[data-pick='p']")
+    assert firefox.run("document.querySelectorAll('.task.done').length") == 1
+    firefox.click(".text button.term")
+    assert firefox.run("document.querySelectorAll('.term-told').length") == 1

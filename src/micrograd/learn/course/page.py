@@ -156,9 +156,10 @@ def known_as(name: str, names: Sequence[str]) -> str:
 
 
 def newcomers(lesson: Lesson, before: Lesson) -> list[str]:
-    """The nodes of the growing graph that it did not have at the end of the lesson before."""
+    """The nodes of the growing graph that it did not have at the end of the lesson before; none where most are new."""
     names = [[node.name for node in story(one) if not node.constant] for one in (lesson, before)]
-    return [name for name in names[0] if not known_as(name, names[1])] if all(names) else []
+    found = [name for name in names[0] if not known_as(name, names[1])]
+    return found if all(names) and 2 * len(found) <= len(names[0]) else []
 
 
 def story(lesson: Lesson) -> list[Node]:
