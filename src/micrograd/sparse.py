@@ -193,9 +193,10 @@ class SparseJacobian:
         if found is self.typed.elsewhere:
             return None
         data, known = found
-        if self.last is None or self.last.index is not known.index:
-            self.last = Pattern(known.index, known.ends, known.columns, known.colours)
-        return self.last.matrix(data)
+        pattern_found = self.last  # other threads may set another one meanwhile
+        if pattern_found is None or pattern_found.index is not known.index:
+            pattern_found = self.last = Pattern(known.index, known.ends, known.columns, known.colours)
+        return pattern_found.matrix(data)
 
     def _compiled_pattern(self, columns: int, index: bytes, ends: bytes) -> Pattern:
         found = self.known.get((index, ends))

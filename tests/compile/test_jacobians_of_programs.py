@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math as plain_math
+import threading
 from typing import NamedTuple
 
 import pytest
@@ -208,6 +209,26 @@ def test_hessians_times_vectors_of_several_arguments():
     x, y = X[:10], X[3:13]
     agree(compiled(x, y), product(x, y))
     assert variants(compiled)
+
+
+def test_threads_may_call_with_other_lengths_at_once():
+    compiled = jit(jacobian(table), wait=True)
+    given = [[0.1 + 0.07 * k for k in range(n)] for n in (9, 15, 22, 30)]
+    wanted = [jacobian(table)(x) for x in given]
+    compiled(given[0])
+    wrong = []
+
+    def call(k):
+        for _ in range(60):
+            if compiled(given[k])[-1][-1] != pytest.approx(wanted[k][-1][-1]):
+                wrong.append(k)
+
+    workers = [threading.Thread(target=call, args=(k,)) for k in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
 
 
 def test_explain_shows_the_tape_of_the_jacobian():

@@ -52,7 +52,7 @@ class JacobianVariant(Variant):
         tape, params = self.staged.tape, self.staged.params
         self._asked_for(args)
         variable = any(p.what == "length" and p.path == params[k].path for k in self.wrt for p in params)
-        self.spans, columns = self._spans(args)
+        _, columns = self._spans(args)
         self.at_once = directions(None if variable else columns, len(tape))
         height = self._height(args)
         self.forward = self.asked.forward
@@ -178,7 +178,7 @@ class JacobianVariant(Variant):
                 self.careful = Kernel(self._made(False))
             *lengths, flat = self.careful(*given)
             forward = False
-        self.spans, columns = self._spans(args)
+        _, columns = self._spans(args)
         found = dict(zip(self.lengths, lengths))
         height, width = self._shape_of(found, columns, forward)
         return flat[: height * width].reshape(height, width)[:, :columns], found
@@ -197,7 +197,7 @@ class JacobianVariant(Variant):
         found = self._lengths(args, fixed=True)
         if found is None:
             return None
-        self.spans, columns = self._spans(args)
+        _, columns = self._spans(args)
         height, width = self._shape_of(found, columns, self.forward)
         if height * width > TEMPLATE:
             return None
@@ -225,8 +225,10 @@ class JacobianVariant(Variant):
     def _maker(self, args: tuple[Any, ...], leaves: Any, leaf: Any) -> Callable[[Any, Any], Any]:
         """Return what makes the gradient by the wanted arguments of one row, or of a block of rows for an array."""
 
+        spans, _ = self._spans(args)  # no attribute of a variant: other threads may call it with other lengths
+
         def like(x: Any, path: staged.Path) -> Callable[[Any, Any], Any]:
-            span = self.spans.get(path)
+            span = spans.get(path)
             if span is not None:
                 made: Callable[[Any, Any], Any] = leaf(leaves, x, span)
                 return made
