@@ -65,8 +65,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_a_site_without_pyodide_has_no_workshop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn", "--site", str(tmp_path)]) == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"index.html", "alive.html", "course.html", "class.html",
-        "explore.html", "explore.de.html", "watch.html", "watch.de.html"}  # fmt: skip
+    assert {path.name for path in tmp_path.iterdir()} == {"index.html", "alive.html", "course.html", "course.de.html",
+        "class.html", "explore.html", "explore.de.html", "watch.html", "watch.de.html"}  # fmt: skip
     for name in ("index.html", "course.html"):
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert "workshop.html" not in text and "console.html" not in text
