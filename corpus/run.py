@@ -59,7 +59,9 @@ def limited(seconds: float) -> Iterator[None]:
         raise TooSlow
 
     before = signal.signal(signal.SIGALRM, alarm)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(
+        signal.ITIMER_REAL, seconds, 1.0
+    )  # again, where it comes in a __del__, whose exceptions Python drops
     try:
         yield
     finally:

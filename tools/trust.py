@@ -43,6 +43,8 @@ PROMISES: list[tuple[str, str]] = [  # the promise, and "file::part of a test's 
     ("A first call takes a bounded time longer than plain Python: the search for a tape of all paths ends, and rows whose paths do not pay are run in plain Python, with one warning that names the line.", "tests/compile/test_first_calls_end.py::test_rows_of_many_paths_are_run_plainly_when_compiling_does_not_pay"),
     ("No result leaves before its guard holds: the first call returns what its own branch returns, be it numbers, constants, texts or containers.", "tests/compile/test_first_calls.py::test_the_first_call_returns_what_its_own_arm_returns"),
     ("The fuzzer notices a first call that returns what another branch returns.", "tests/contract/test_fuzz.py::test_a_first_call_that_does_not_look_at_its_guards_is_found"),
+    ("SciPy's splines, interpolation, quadrature and roots inside of functions have the values and derivatives of plain floats and differences.", "tests/solvers/test_functions_of_scipy.py::test_a_function_of_scipy_takes_values"),
+    ("A function that compares `type(x)` with a class of numbers and takes another branch with Values is refused, to every order and without source.", "tests/contract/test_plain_programs.py::test_a_comparison_of_types_is_refused_to_every_order_and_where_branches_meet"),
     ("Functions of `scipy.special` agree with mpmath, values and slopes, in their tails too; SciPy's distributions run on Values in every mode.", "tests/interop/test_scipy_functions.py::test_value_and_slope_agree_with_mpmath"),
     ("Small-array NumPy code runs as it is in `grad`, `jit` and `vmap`, or is refused by name.", "tests/contract/test_plain_arrays.py::test_a_program_runs_as_it_is"),
     ("Where a function catches an error of arithmetic, as of `x / 0`, it goes on in compiled code as it does with plain numbers.", "tests/compile/test_errors_of_arithmetic.py::test_"),
@@ -230,8 +232,8 @@ CORPUS = """`make corpus` installs other packages at pinned versions, finds func
 `micrograd.testing.check`: in `grad`, and without `--eager` compiled and over rows too, of which CI runs a part (`make corpus-part`).
 CUTEst's functions are run in `grad` and `hessian`, NIST's in `least_squares` and compiled Newton steps, to 8 certified digits. The FPCore
 files are those of FPBench at 7e2b76b and of Herbie at 1863fcf, three points of each program. Values are compared with plain floats to the bit, gradients with finite differences, with derivatives that were written by hand, or in 80 digits. *Kink*: differences do
-not settle, at a tie, a step or the end of a domain. *Refused*: an error that names the line; most are compiled splines and quadrature of
-SciPy, and classes derived from `float`. *Slow*: over the limit of time.
+not settle, at a tie, a step or the end of a domain. *Refused*: an error that names the line; most are
+classes derived from `float`, and numbers of mpmath. *Slow*: over the limit of time.
 """
 THEIRS = """Of {count} of CUTEst's element functions in Python, finite differences agree with micrograd and not with the derivative that was
 written by hand: {names}. `--save FILE` writes both."""

@@ -101,8 +101,12 @@ class Call:
         else:
             self._trace = trace(run, self.shape, peek(self.leaves), frozen=False, has_aux=has_aux, origins=origins)
             self.result_shape = self._trace.shape
-        if kinds.compares_types(f) and not self.values and not is_tracing():
-            self._compare(run, origins)
+        if kinds.compares_types(f) and not hooks.trace:
+            watch = observed.set_watch(None, None)  # an outer trace need not hear of these runs
+            try:
+                self._compare(run, peek(self.leaves), origins)
+            finally:
+                observed.set_watch(*watch)
 
     def _arrange(
         self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums
@@ -158,16 +162,26 @@ class Call:
         run, _ = call._arrange(ran.f, args, kwargs, derived.argnums)
         return failure(run, ran, call.shape, error)
 
-    def _compare(self, run: Callable[..., Any], origins: list[Any]) -> None:
-        """Raise a TraceError where f gives something else for the numbers themselves: type(x) has told Values from them."""
-        leaves: list[Any] = []
-        try:
-            result = run_on_numbers(run, unflatten(self.shape, iter(origins)))
-            flatten(result[0] if self.has_aux else result, leaves)
-        except Exception:  # which f raises for numbers
-            return
-        got = self.ran.numbers() if self.at_once else self._trace.numbers
-        if len(got) != len(leaves) or any(not _alike(a, b) for a, b in zip(got, peek(leaves))):
+    def _compare(self, run: Callable[..., Any], numbers: list[float], origins: list[Any]) -> None:
+        """Raise a TraceError where f gives something else for the numbers themselves: type(x) has told Values from them.
+
+        Numbers beside the point are tried too, since two branches may meet in it.
+        """
+        given = numbers if self.values else origins
+        beside = [x + 1e-3 * (abs(x) or 1.0) if type(x) is float else x for x in given]
+        for tried in (given, beside):
+            leaves: list[Any] = []
+            try:
+                result = run_on_numbers(run, unflatten(self.shape, iter(tried)))
+                flatten(result[0] if self.has_aux else result, leaves)
+                if tried is beside:
+                    got = run_once(run, self.shape, as_floats(beside), False, self.has_aux, origins=beside).numbers()
+                else:
+                    got = self.ran.numbers() if self.at_once else self._trace.numbers
+            except Exception:  # which f raises for numbers
+                return
+            if len(got) == len(leaves) and all(map(_alike, got, peek(leaves))):
+                continue
             raise TraceError(
                 f"{name_of(self.asked[0])} gives {got[:3]} when it is differentiated, and {peek(leaves)[:3]} for the numbers "
                 "themselves\n"

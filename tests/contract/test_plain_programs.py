@@ -215,3 +215,20 @@ def test_the_user_s_line_comes_first():
 
     with pytest.raises(TraceError, match=r"takes the number of a Value, at test_plain_programs.py:\d+"):
         grad(f)(2.0)
+
+
+WITHOUT_SOURCE: dict[str, object] = {}
+exec("def told_apart(x):\n    return x * x * 2.0 if type(x) is float else x * x * 7.0", WITHOUT_SOURCE)
+
+
+@pytest.mark.filterwarnings("ignore:type.. of a number is compared", "ignore:told_apart is compiled once")
+@pytest.mark.parametrize("x", [0.0, 2.5])
+def test_a_comparison_of_types_is_refused_to_every_order_and_where_branches_meet(x):
+    def told_apart(x):
+        return x * x * 2.0 if type(x) is float else x * x * 7.0
+
+    for f in (told_apart, WITHOUT_SOURCE["told_apart"]):
+        for way in (grad(f), grad(grad(f)), jit(grad(f)), jit(grad(grad(f)))):
+            with pytest.raises(TraceError, match="numbers themselves"):
+                way(x)
+    assert grad(grad(lambda x: x * x if type(x) is float or x > 0.0 else x))(3.0) == 2.0

@@ -235,7 +235,7 @@ def look_for_types(f: Any) -> None:
     if code is None or _looked_before(code):
         return
     key = id(code)
-    for g in [f, *Reach(f).things]:
+    for g in {id(g): g for g in [f, *Reach(f).things]}.values():
         if type(g) is not FunctionType or str(g.__module__).split(".")[0] in HONEST or is_foreign(g.__module__):
             continue
         words = set(names_in(g.__code__))
@@ -244,7 +244,10 @@ def look_for_types(f: Any) -> None:
                 continue
             _looked_before(g.__code__)
             file = g.__code__.co_filename
-            for line in _lines_with(g, of_interest):
+            lines = _lines_with(g, of_interest)
+            if lines is None and words & NUMBERS:  # without source: it may
+                _comparing[key] = weakref.ref(code, lambda _: _comparing.pop(key, None))
+            for line in lines or ():
                 _comparing[key] = weakref.ref(code, lambda _: _comparing.pop(key, None))
                 warnings.warn_explicit(
                     f"{fact} at {file.rsplit('/', 1)[-1]}:{line}, in {g.__qualname__}, which is differentiated or compiled\n"
@@ -263,17 +266,20 @@ def compares_types(f: Any) -> bool:
     return known is not None and known() is code
 
 
-def _lines_with(function: FunctionType, of_interest: Callable[[Any], bool]) -> list[int]:
-    """The lines of a function that have a node of interest."""
+def _lines_with(function: FunctionType, of_interest: Callable[[Any], bool]) -> list[int] | None:
+    """The lines of a function that have a node of interest; None where its source is not available."""
     inside, waiting = set(), [function.__code__]
     while waiting:
         part = waiting.pop()
         inside |= {line for *_, line in part.co_lines()}
         waiting += [c for c in part.co_consts if isinstance(c, CodeType)]
+    text = source_of(function)
     try:
-        tree = syntax_of(source_of(function))
+        tree = syntax_of(text)
     except (SyntaxError, ValueError):
-        return []
+        return None
+    if not text:
+        return None
     return [n.lineno for n in ast.walk(tree) if of_interest(n) and n.lineno in inside]  # type: ignore[attr-defined]
 
 
