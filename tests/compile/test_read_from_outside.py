@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import collections
 import dataclasses
 import dis
@@ -10,6 +11,7 @@ import itertools
 import linecache
 import types
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -275,3 +277,19 @@ def test_strange_objects_around_are_left_alone():
         return k * x if k else proxy
 
     assert jit(f)(1.0) == 2.0
+
+
+@pytest.mark.parametrize("kind", ["SimpleNamespace", "argparse"])
+def test_attributes_of_namespaces_of_the_standard_library_in_functions_with_loops(kind):
+    settings = SimpleNamespace(k=0.0) if kind == "SimpleNamespace" else argparse.Namespace(k=0.0)
+
+    def f(a):
+        s = a * settings.k
+        for i in range(20):
+            s = s * 0.5 + i
+        return s + settings.k
+
+    for compiled, want in ((jit(f), f), (jit(grad(f)), grad(f))):
+        for k in (0.0, 1.0, 2.5, 0.0):
+            settings.k = k
+            assert [compiled(3.0) for _ in range(3)] == [want(3.0)] * 3

@@ -19,6 +19,10 @@ _MISSING = Mark("missing")
 _SIMPLE = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.BuiltinFunctionType, Mark,
            types.FunctionType, type(Ellipsis), type(NotImplemented))  # fmt: skip
 _STANDARD = frozenset(sys.stdlib_module_names) | {"micrograd"}
+_NAMESPACES = {
+    ("types", "SimpleNamespace"),
+    ("argparse", "Namespace"),
+}  # of the standard library, for the user's own data
 
 
 class Changed(Exception):
@@ -161,7 +165,12 @@ class Outside(Builtins):
             raise Changed
 
     def read_from_outside(self, how: str, owner: Any, name: Any, x: Any) -> Value:
-        if not _is_standard(owner, how):
+        held = (
+            how == "attribute"
+            and not isinstance(owner, type | types.ModuleType)
+            and name in getattr(owner, "__dict__", ())
+        )
+        if held or not _is_standard(owner, how):
             self.guard(how, owner, name, x)
         return self.constant(x)
 
@@ -202,6 +211,8 @@ class Outside(Builtins):
             return False
         if callable(x) and cls.__module__ in _STANDARD:
             return False
+        if (cls.__module__, cls.__name__) in _NAMESPACES:
+            return True
         return hasattr(x, "__dict__") and cls.__module__.split(".")[0] not in _STANDARD
 
     def place_outside(self, x: Any) -> Ref:
