@@ -30,6 +30,17 @@ pytest.approx = _relative
 
 
 @pytest.fixture
+def by_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the stage alone interpret sources, as it does where the abstract interpreter does not follow them."""
+    refused = importlib.import_module("micrograd.abstract").Refused
+
+    def refuse(*_: object, **__: object) -> None:
+        raise refused("not here")
+
+    monkeypatch.setattr(importlib.import_module("micrograd.stage.attempt"), "trace_rows", refuse)
+
+
+@pytest.fixture
 def traced_at_points(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls at one point are traced, as they are where no typed tape can be made: for tests of that."""
     tuning = importlib.import_module("micrograd.compile.tuning").TUNING

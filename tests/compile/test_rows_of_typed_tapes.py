@@ -85,7 +85,7 @@ def test_gradients_are_those_of_eager_code(f):
     np.testing.assert_allclose(exact, [g for _, g in want[:40]], rtol=1e-12)
 
 
-def test_a_row_does_not_depend_on_the_others(typed):
+def test_a_row_does_not_depend_on_the_others(typed, by_the_stage):
     order = RANDOM.permutation(len(X))
     whole, other = vmap(times)(X, Y), vmap(times)(X[order], Y[order])
     assert whole[order].tolist() == other.tolist()

@@ -258,4 +258,4 @@ PROGRAMS = [
     lists_of_lists, a_list_of_several_lengths_with_items_that_differ, any_and_all, any_leaves_items_in_an_iterator,
     an_iterator_that_has_ended_stays_ended, counted,
 ]  # fmt: skip
-APART = {any_leaves_items_in_an_iterator, a_dict_that_grows_while_it_is_iterated_over}
+APART: set = set()  # those of which each path has a tape of its own

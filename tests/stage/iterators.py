@@ -184,4 +184,4 @@ PROGRAMS = [
     a_generator_that_is_held, a_tree_of_objects, a_dataclass_with_a_list, a_dict_by_key, the_end_of_an_iterator,
     added_in_place_or_anew,
 ]  # fmt: skip
-APART = {a_generator_with_an_effect, a_generator_whose_variable_changes}  # each path has a tape of its own
+APART: set = set()  # those of which each path has a tape of its own

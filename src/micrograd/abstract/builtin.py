@@ -12,7 +12,7 @@ from typing import Any
 from micrograd import engine
 from micrograd.abstract.derivatives import Derivatives
 from micrograd.abstract.errors import Refused
-from micrograd.abstract.operators import nothing
+from micrograd.abstract.operators import asks_for_room, nothing
 from micrograd.abstract.outcomes import Result
 from micrograd.abstract.values import (
     ABSENT,
@@ -73,6 +73,8 @@ class Builtins(Derivatives):
         return self._copied(tuple, args)
 
     def _copied(self, cls: type, args: list[Value]) -> Result | None:
+        if args and isinstance(args[0], Ref) and asks_for_room(self.class_of(args[0])):
+            raise Refused("list() asks an object for its __len__ or __length_hint__")
         if not args:
             return Tuple([]) if cls is tuple else self.new(Cell(("list", list), ()))
 

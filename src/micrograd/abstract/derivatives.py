@@ -17,7 +17,7 @@ from micrograd.abstract.outcomes import NORMAL, Result
 from micrograd.abstract.shapes import COUNTING, Items, Number, Pointer, kinds_of, shape_of
 from micrograd.abstract.values import Cell, Const, Method, Num, Ref, Tuple, Value, is_mark, same
 from micrograd.ir.dataflow import captured, copy
-from micrograd.ir.forms import F64, I64, Body, Place, Tape, is_array
+from micrograd.ir.forms import F64, I64, Body, Place, Tape, is_array, walk
 from micrograd.ir.passes import derivative, gradient
 
 Change = Callable[[Place], Place]
@@ -102,7 +102,10 @@ class Derivatives(Calls):
         if place is None:
             raise Refused("a gradient of something that is not one number")
         tape, given = part.tape([place])
-        value, *slopes = self._inserted(gradient(tape, range(len(part.given))), given)
+        if self.captures is None:
+            value, *slopes = self._inserted(gradient(tape, range(len(part.given))), given)
+        else:  # for a tape of floats, whose passes differentiate it
+            value, *slopes = self.b.slopes(given, lambda params: copy(self.b, tape, dict(zip(tape.params, params)))[0])
         by_place = iter(slopes)
         found = {n: self.changed(part.args[n], lambda _: next(by_place)) for n in sorted(set(numbers))}
         parts = [found[n] for n in numbers]
@@ -121,6 +124,8 @@ class Derivatives(Calls):
         self.changed(part.result, _noted(numbers), _noted(others))
         yields = list(dict.fromkeys([*numbers, *others]))
         tape, given = part.tape(yields)
+        if any(place.op == "slopes" for place in walk(tape)):
+            raise Refused("a tangent of a gradient, for rows")
         of = [yields.index(y) for y in dict.fromkeys(numbers)]
         made = self._inserted(derivative(tape, range(len(part.given)), of), [*given, *moves])
         values = dict(zip(yields, made))

@@ -102,7 +102,9 @@ class Loops(Objects):
             if known is None or known > FEW:
                 try:
                     if done < 2:
-                        return self._roll(node, frame, head, count)
+                        found = self._roll(node, frame, head, count)
+                        self.kept_loops[f"{self.running[-1].function.file}:{node.at.line}"] = None
+                        return found
                 except Unrollable as reason:
                     self._note_unrolled(node, reason, known)
             most = UNDECIDED_WITH_DERIVATIVES if self.differentiated else UNDECIDED

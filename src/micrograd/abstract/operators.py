@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from micrograd import engine
 from micrograd.abstract.errors import Refused
 from micrograd.abstract.iterators import Iterators
 from micrograd.abstract.numeric import UNKNOWN, UnknownText
@@ -93,7 +94,11 @@ class Operators(Iterators):
             return any(self._has_class(value, k) for k in kind.__args__)
         if isinstance(kind, tuple):
             return any(self._has_class(value, k) for k in kind)
+        if kind is engine.Value:
+            raise Refused("isinstance() tells Values from numbers")
         try:
+            if isinstance(value, Num) and issubclass(float, kind) is not issubclass(int, kind):
+                self.asks_for_classes = True
             return issubclass(self.class_of(value), kind)
         except TypeError:
             raise Refused("isinstance() of something that is not a class") from None
@@ -239,7 +244,9 @@ class Operators(Iterators):
                 return self._sets(op, ca, cb)
             if ca.key[0] == cb.key[0] == "dict" and op in ("==", "!=", "|"):
                 return self._dicts(op, a, b)
-        if op in ("==", "!="):
+        if op == "!=":  # as object.__ne__ does
+            return self.negated(self._by_method("==", a, b, ("__eq__",), lambda: self.identical(a, b)))
+        if op == "==":
             return self.identical(a, b) if op == "==" else self.negated(self.identical(a, b))
         names = self.class_of(a).__name__, self.class_of(b).__name__
         return self.raised(TypeError(f"unsupported operand type(s) for {op}: {names[0]!r} and {names[1]!r}"))
@@ -559,6 +566,11 @@ def nothing(*args: Any, **keywords: Any) -> None:
 
 def _has_plain_truth(value: Value) -> bool:
     return is_number(value) or (isinstance(value, Const) and not isinstance(value.value, Mark))
+
+
+def asks_for_room(cls: type) -> bool:
+    """Return whether list() calls a method of the program, to make room for the items."""
+    return any(isinstance(lookup(cls, name), types.FunctionType) for name in ("__len__", "__length_hint__"))
 
 
 def lookup(cls: type, name: str) -> Any:

@@ -10,9 +10,11 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from micrograd import engine
 from micrograd.abstract.builtin import Builtins
 from micrograd.abstract.errors import Refused
-from micrograd.abstract.values import NONE, TRUE, Cell, Const, Mark, Ref, Tuple, Value, same_object
+from micrograd.abstract.values import NONE, TRUE, Cell, Const, Mark, Num, Ref, Tuple, Value, same_object
+from micrograd.ir.forms import F64
 from micrograd.watch.owners import as_bytes
 
 _MISSING = Mark("missing")
@@ -187,8 +189,13 @@ class Outside(Builtins):
         if isinstance(x, slice):
             return Tuple([self.constant(y) for y in (x.start, x.stop, x.step)], slice)
         known = self.imported.get(id(x))
+        if known is None and self.captures is not None and isinstance(x, engine.Value):
+            known = self.imported[id(x)] = Num(self.b.param(F64, outermost=True)), x
+            self.captures.append(x)
         if known is not None:
             ref, _ = known
+            if isinstance(ref, Num):
+                return ref
             assert isinstance(ref, Ref)
             if ref.location in self.given:  # what is read here is passed as an argument, too
                 self.guard("argument", None, (*self.given[ref.location][0], ("object", None)), x)
@@ -259,7 +266,7 @@ class Outside(Builtins):
                 raise Refused("a deque with a maximal length")
             return Cell(("list", type(x)), list(map(self.constant, found)))
         if type(x).__module__ == "numpy":
-            if x.dtype.kind not in "fiub":
+            if str(x.dtype) not in ("float64", "int64"):  # others have an arithmetic of their own
                 raise Refused(f"a NumPy array of {x.dtype}")
             dtype, shape, data = found
             held = sys.modules["numpy"].frombuffer(data, dtype).reshape(shape)

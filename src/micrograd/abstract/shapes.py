@@ -31,6 +31,7 @@ from micrograd.abstract.values import (
     Value,
     is_mark,
     is_number,
+    joins,
     kind_of,
     parts,
     same,
@@ -199,7 +200,10 @@ def joined_kind(a: str, b: str) -> str | None:
     """Return the kind that numbers of two kinds have in common: ints become floats, bools stay by themselves."""
     if a == b:
         return a
-    return F64 if {a, b} == {F64, I64} else None
+    if {a, b} != {F64, I64}:
+        return None
+    joins.ints = True
+    return F64
 
 
 def alike(a: Shape, b: Shape) -> bool:

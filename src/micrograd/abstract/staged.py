@@ -13,7 +13,7 @@ from micrograd.abstract.machine import Machine
 from micrograd.abstract.outcomes import NORMAL, Way
 from micrograd.abstract.outside import Guard
 from micrograd.abstract.shapes import COUNTING, Items, Number, Pointer, kinds_of, shape_of
-from micrograd.abstract.values import LARGE, Cell, Const, Num, Ref, Tuple, Union, Value, is_mark, is_number
+from micrograd.abstract.values import LARGE, Cell, Const, Num, Ref, Tuple, Union, Value, is_mark, is_number, joins
 from micrograd.ir.builder import Builder
 from micrograd.ir.errors import with_errors
 from micrograd.ir.forms import BOOL, F64, I64, Place, Tape, array_of
@@ -102,21 +102,32 @@ class Staged:
     result: Any
     guards: list[Guard]
     notes: list[tuple[str, str]] = field(default_factory=list)
+    captured: list[Any] = field(default_factory=list)  # Values from outside: the params of the tape behind the others
+    mixes: bool = False  # whether a number may be an int or a float, which is a float on the tape
+    asks: bool = False  # whether the function does something else with an int than with a float
+    loops: list[str] = field(default_factory=list)  # the lines of loops that are loops on the tape
     passes: int = 0  # how often the bodies of loops were interpreted
     derivatives: bool = False  # whether the function takes derivatives itself, whose sums may be in another order
 
 
-def stage(function: Callable[..., Any], arguments: Sequence[Any], *, names: Sequence[str] | None = None) -> Staged:
+def stage(
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    *,
+    names: Sequence[str] | None = None,
+    captures: bool = False,
+) -> Staged:
     """Return the tape of a function, for arguments like these; the last ones are given by keyword if they have names.
 
-    Lengths of arrays and ints are params of the tape, as long as the structure of the program does not depend on them.
+    Lengths of arrays and ints are params of the tape, as long as the structure of the program does not depend on them. Values
+    from outside are its last params with `captures`; otherwise they are refused.
     """
     reasons: list[Refused] = []
     for variable in (Variable(0, True), Variable(HANDFUL, True), Variable(HANDFUL, False), Variable(NO_LENGTH, False)):
         needed: set[str] = set()
         for _ in range(6):
             try:
-                staged = _attempt(function, arguments, names, variable, needed)
+                staged = _attempt(function, arguments, names, variable, needed, captures)
             except Unrollable as reason:
                 if reason.needed is not None and reason.needed not in needed:
                     needed.add(reason.needed)
@@ -151,8 +162,12 @@ def _has_structure(arguments: Sequence[Any]) -> bool:
     return any(not isinstance(x, float) for x in arguments)
 
 
-def _attempt(function: Any, arguments: Sequence[Any], names: Any, variable: Variable, needed: set[str]) -> Staged:
+def _attempt(
+    function: Any, arguments: Sequence[Any], names: Any, variable: Variable, needed: set[str], captures: bool
+) -> Staged:
     machine = Machine(Builder())
+    joins.ints = False
+    machine.captures = [] if captures else None
     machine.needed = needed
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 60_000))
@@ -383,7 +398,14 @@ def _finished(machine: Machine, reader: _Arguments, value: Value) -> Staged:
     result = _Results(machine, yields).described(value)
     tape = prune(with_errors(machine.b.finish(yields)))
     guards = [*machine.guards.values(), *reader.guards]
-    return Staged(tape, reader.params, result, guards, machine.notes, machine.passes, machine.differentiated)
+    found = Staged(tape, reader.params, result, guards, machine.notes)
+    found.captured, found.passes = machine.captures or [], machine.passes
+    found.derivatives = machine.differentiated
+    found.loops = list(machine.kept_loops)
+    found.mixes, found.asks = joins.ints, machine.asks_for_classes
+    if joins.ints and machine.asks_for_classes:
+        raise Refused("a number may be an int or a float, and the function asks which")
+    return found
 
 
 class _Results:

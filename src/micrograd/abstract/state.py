@@ -61,6 +61,10 @@ class State(Outcomes):
         self.factories: dict[int, Value] = {}  # what a defaultdict calls for a missing key
         self.unordered: set[int] = set()  # dicts whose keys are in an order that is not known
         self.imported: dict[int, tuple[Value, Any]] = {}  # objects from outside
+        self.asks_for_classes = False  # whether something else is done with an int than with a float
+        self.captures: list[Any] | None = (
+            None  # Values from outside that the tape has as params; None: they are refused
+        )
         self.first_cells: dict[int, Value] = {}  # what they were at first
         self.guards: dict[tuple[str, int, Any], Any] = {}
         self.frames: dict[int, Space] = {}  # the global variables of each frame
@@ -70,6 +74,7 @@ class State(Outcomes):
         self.given_items: dict[int, Value] = {}  # items that `next` forms get from a generator
         self.needed: set[str] = set()  # variables that hold an object which is read after a loop
         self.spaces: dict[int, Space] = {}
+        self.kept_loops: dict[str, None] = {}  # the lines of loops that are loops on the tape
         self.notes: list[tuple[str, str]] = []
         self.steps = self.passes = 0
         self.differentiated = False  # whether the function takes a derivative

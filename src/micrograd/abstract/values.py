@@ -27,6 +27,7 @@ Cells are immutable and have a layout (`key`) and values:
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -34,6 +35,13 @@ from micrograd.ir.forms import BOOL, F64, I64, Place
 
 MOST_ALTERNATIVES = 12
 LARGE = 2.0**53  # whole numbers up to here are exact as floats
+
+
+class _Joins(threading.local):
+    ints = False  # whether the function that this thread interprets has joined ints and floats
+
+
+joins = _Joins()
 
 
 class Mark:

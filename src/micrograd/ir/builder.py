@@ -43,9 +43,9 @@ class Builder:
         self.home[param] = body
         return param
 
-    def param(self, kind: str) -> Place:
-        """Add a param to the open body."""
-        return self._param(self.open[-1], kind)
+    def param(self, kind: str, outermost: bool = False) -> Place:
+        """Add a param to the open body, or to the outermost one."""
+        return self._param(self.open[0 if outermost else -1], kind)
 
     def finish(self, yields: Sequence[Place]) -> Tape:
         """Return the tape, which yields these places."""
@@ -417,6 +417,25 @@ class Builder:
                 self.sizes[r] = size
         same = [a if a is b else None for a, b in zip(*(body.yields for body in bodies))]
         return [r if s is None else s for r, s in zip(results, same)]
+
+    def slopes(self, args: Sequence[Place], make: Callable[[Results], Place]) -> Results:
+        """Return the number that a body yields, and its derivatives by those of its params that are f64 or arrays of them."""
+        place = Place("slopes", tuple(args), "")
+        sizes = [self.emit("size", x) if is_array(x.kind) else None for x in args]
+        body = self._enter([x.kind for x in args])
+        for param, size in zip(body.params, sizes):
+            if size is not None and size.op == "const":
+                self.sizes[param] = size
+        body.yields = [make(body.params)]
+        self._leave()
+        place.bodies = (body,)
+        by = [k for k, x in enumerate(args) if x.kind in (F64, "f64[]")]
+        results = self.region(place, [F64, *(args[k].kind for k in by)])
+        for k, r in zip(by, results[1:]):
+            size = sizes[k]
+            if size is not None:
+                self.sizes[r] = size
+        return results
 
     def loop(
         self,

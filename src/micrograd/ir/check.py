@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from micrograd.ir.forms import ARRAY_OPS, ARRAYS, BOOL, I64, TABLE, Body, Place, Tape, array_of
+from micrograd.ir.forms import ARRAY_OPS, ARRAYS, BOOL, F64, I64, TABLE, Body, Place, Tape, array_of
 
 
 def check(tape: Tape) -> None:
@@ -39,6 +39,12 @@ def _instruction(place: Place, visible: set[Place]) -> None:
         fits = not place.attr or kinds[0] == I64
         fits &= [p.kind for p in body.params] == [r.kind for r in place.results] == [*carried, I64]
         fits &= [y.kind for y in body.yields] == [BOOL, *carried]
+    elif op == "slopes":
+        (body,) = place.bodies
+        _body(body, set(body.params))
+        wanted = [F64, *(k for k in kinds if k in (F64, "f64[]"))]
+        fits = [p.kind for p in body.params] == kinds and [r.kind for r in place.results] == wanted
+        fits &= [y.kind for y in body.yields] == [F64]
     elif op == "select":
         fits = len(kinds) == 3 and kinds[0] == BOOL and kinds[1] == kinds[2] == place.kind and place.kind not in ARRAYS
     elif op in TABLE:

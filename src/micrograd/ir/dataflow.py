@@ -37,10 +37,19 @@ class Copy:
         elif place.op == "loop":
             times = args.pop(0) if place.attr else None
             self.at.update(zip(place.results, self.loop(place, times, args)))
+        elif place.op == "slopes":
+            found = builder.slopes(args, lambda params: self.apart(place.bodies[0], params))
+            self.at.update(zip(place.results, found))
         elif place.op == "array":
             self.at[place] = builder.array(args, args[0].kind)
         else:
             self.at[place] = builder.emit(place.op, *args)
+
+    def apart(self, body: Body, params: list[Place]) -> Place:
+        """Add a body that reads nothing from around it; return the only number that it yields."""
+        self.at.update(zip(body.params, params))
+        (found,) = self.body(body)
+        return found
 
     def loop(self, place: Place, times: Place | None, carried: list[Place]) -> list[Place]:
         """Add a loop; return its results."""
@@ -115,6 +124,11 @@ def varied(tape: Tape, sources: Sequence[Place]) -> set[Place]:
                     visit(inner)
                     found.update(p for p, y in zip(inner.params, inner.yields[1:]) if y in found)
                 found.update(r for r, p in zip(place.results, inner.params) if p in found)
+            elif place.op == "slopes":
+                (inner,) = place.bodies
+                found.update(p for p, x in zip(inner.params, place.args) if x in found or differentiable(p))
+                visit(inner)
+                found.update(place.results)
             elif differentiable(place) and any(a in found for a in place.args):
                 found.add(place)
 

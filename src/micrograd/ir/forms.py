@@ -17,6 +17,7 @@
             | "check" %c text                           where c is false, the run ends here and gives nothing
             | results "=" "if" %c body "else" body
             | results "=" "loop" ["times" %n] ["carry" place*] body
+            | results "=" "slopes" place* body
     results = [place ":" kind ("," place ":" kind)*]
     body    = "(" [param ("," param)*] ")" "{" line* "yield" place* "}"
     param   = place ":" kind ["steady"]                 a steady array has the same size in all iterations of its loop
@@ -29,6 +30,10 @@ The first operand is an earlier place of the same body or of a body around it: a
 The body yields a bool `again`, and the carried values of the next iteration. The loop ends after `times` iterations, or
 when `again` is false. With neither iterations nor `times`, one iteration is made at least. The results are the carried
 values at the end, and how many iterations there were.
+
+`slopes` runs its body on its operands, which reads nothing from around it. The results are the number that it yields, then its
+derivatives by those params that are f64 or arrays of f64. It is for tapes that become tapes of floats (stage/lowered.py),
+whose own passes differentiate it; elsewhere a derivative is written out where it is taken.
 
 Arrays are values: `store` leaves its operand as it was. A backend writes in place where nobody reads the operand afterwards. An
 index that is not in range has no meaning; whoever makes a tape proves that it is in range, or puts a `check` in front of it.
@@ -144,7 +149,7 @@ TABLE: dict[str, Rule] = {
     "select": Rule((BOOL, "", ""), "", lambda c, a, b: a if c else b),  # numbers of one kind; both are computed
 }
 
-REGIONS = ("if", "loop")
+REGIONS = ("if", "loop", "slopes")
 # Operations on arrays: the kinds of their operands, where "a" is an array, "x" one of its items, and "i" a whole number.
 ARRAY_OPS = {
     "fill": ("i", "x"),

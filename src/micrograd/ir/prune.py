@@ -43,6 +43,10 @@ def prune(tape: Tape) -> Tape:
                 more |= visit(inner)
             return more
         (inner,) = place.bodies
+        if place.op == "slopes":
+            for x in (*place.args, *inner.yields) if results or _checks(inner) else ():
+                more |= need(x)
+            return more | visit(inner)
         carried = place.args[1:] if place.attr else place.args
         if not (results or _checks(inner)):
             return more
@@ -84,6 +88,8 @@ def _sweep(body: Body, needed: set[Place]) -> None:
             kept = [k for k, r in enumerate(place.results) if r in needed]
             for inner in place.bodies:
                 inner.yields = [inner.yields[k] for k in kept]
+        elif place.op == "slopes":
+            kept = list(range(len(place.results)))
         else:
             (inner,) = place.bodies
             first = 1 if place.attr else 0

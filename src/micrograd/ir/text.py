@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from micrograd.ir.forms import BOOL, F64, Body, Place, Tape
+from micrograd.ir.forms import BOOL, F64, REGIONS, Body, Place, Tape
 
 
 def write(tape: Tape) -> str:
@@ -54,7 +54,7 @@ class _Writer:
         if not place.bodies:
             yield " ".join([f"{indent}{self.define(place)} = {place.op}", *operands])
             return
-        head = [place.op, *operands[:1]] if place.op == "if" else ["loop"]
+        head = [place.op] if place.op == "loop" else [place.op, *operands]
         if place.op == "loop":
             if place.attr:
                 head += ["times", operands.pop(0)]
@@ -123,7 +123,7 @@ def _body(lines: Iterator[str], body: Body, places: dict[str, Place]) -> str:
             name, _, why = rest.partition(" ")
             body.code.append(Place("check", (places[name],), "", ast.literal_eval(why)))
             continue
-        if op in ("if", "loop"):
+        if op in REGIONS:
             body.code.append(_region(op, rest, match["results"] or "", lines, places))
             continue
         name, _, kind = (match["results"] or "").partition(": ")

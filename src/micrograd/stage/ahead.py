@@ -12,11 +12,11 @@ from functools import partial
 from typing import Any
 
 from micrograd.stage import budget
-from micrograd.stage.attempt import verified
+from micrograd.stage.attempt import stage, verified
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.jumps import has_loops
 from micrograd.stage.limits import NONE, Limits, Others
-from micrograd.stage.staged import Arrange, stage
+from micrograd.stage.staged import Arrange
 from micrograd.tape.trace import Trace
 from micrograd.tape.twice import twice
 from micrograd.tree import name_of

@@ -7,14 +7,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from micrograd.abstract import Refused, errors
 from micrograd.engine import Value
-from micrograd.stage import budget
+from micrograd.stage import budget, staged
+from micrograd.stage import limits as limits_of_rows
 from micrograd.stage.agree import close, rounding, same_bits
 from micrograd.stage.errors import NoSource, Unsupported
 from micrograd.stage.limits import NONE, Limits, Others
 from micrograd.stage.on_numbers import compare_row
-from micrograd.stage.staged import Arrange, stage
+from micrograd.stage.staged import Arrange
 from micrograd.stage.survey import rare
+from micrograd.stage.typed_rows import trace_rows
 from micrograd.tape import interpret
 from micrograd.tape.passes import prune
 from micrograd.tape.tape import PICK, Tape
@@ -89,6 +92,56 @@ def merged(
         why[""] = "not merged: the merged tape gave other results, which is a defect"
         return None
     return found
+
+
+def stage(
+    user: Callable[..., Any],
+    arrange: Arrange,
+    row: list[float],
+    keep_types: bool = False,
+    origins: Sequence[Any] | None = None,
+    limits: Limits | None = None,
+) -> Trace:
+    """The trace of a function for all rows: by the stage, and by the abstract interpreter for what the stage does not merge."""
+    limits = limits or Limits()
+    if limits_of_rows.ABSTRACT_FIRST:
+        found = _abstract(user, arrange, row, keep_types, origins, limits)
+        if found is not None:
+            return found
+    try:
+        return staged.stage(user, arrange, row, keep_types, origins, limits)
+    except NoSource:
+        raise
+    except Unsupported:
+        if limits.work:  # it has no long loop: the merged tape is asked for next
+            raise
+        found = _abstract(user, arrange, row, keep_types, origins, limits)
+        if found is None:
+            raise
+        return found
+
+
+def _abstract(
+    user: Callable[..., Any],
+    arrange: Arrange,
+    row: list[float],
+    keep_types: bool,
+    origins: Sequence[Any] | None,
+    limits: Limits,
+) -> Trace | None:
+    """The same by the abstract interpreter; None where it does not follow the function, or not for rows."""
+    given = _as_given(row, origins if keep_types else None)
+    try:
+        return trace_rows(user, arrange, given, not keep_types, limits.work, limits.kept)
+    except Exception as reason:
+        if errors.strict and not isinstance(reason, Refused):
+            raise
+        return None
+
+
+def _as_given(row: list[float], origins: Sequence[Any] | None) -> list[Any]:
+    """The numbers of a row, with the classes that they were given in."""
+    return row if origins is None else [x if type(x) in (int, bool) else y for x, y in zip(origins, row)]
 
 
 def verified(user: Callable[..., Any], arrange: Arrange, found: Trace, row: list[float], others: Others) -> bool:
