@@ -150,9 +150,10 @@ HEAD = """# Gallery
 Fourteen small projects, each written as plain Python on numbers. Every section shows the whole program; `solve()` returns a
 function whose first call compiles. The table of a section has the times of the same task with other libraries, where these
 are the usual choice. `python benchmarks/gallery.py` measures them again, each in a process of its own, and checks that all
-results agree. The times below are from one run on {machine}, on two cores that did other work too: read the ratios, and not
-the times. The first call includes the import of what it needs; a later call is the best of 100. The lines of an alternative
-are those that it does not share with the program above.
+results agree. The times of a section are from one run on {machine}, on two cores that did other work
+too: read the ratios, and not the times. The first call includes the import of what it needs; a later call is the best of 100,
+of which the first 64 may be compared with plain Python. The lines of an alternative are those that it does not share with the
+program above.
 """
 
 
