@@ -123,9 +123,9 @@ def compared(element: Element) -> Result:
         if a.shape == b.shape and (_near(a, b) or np.all(np.abs(a - b) <= _rounding(slopes, point, a))):
             continue
         if _decided(element, a, b, checked if way == "Hessian" else None):
-            theirs_wrong = (
-                f"the {way} that was written by hand is wrong: {b.tolist()}, and differences agree with {a.tolist()}"
-            )
+            place = np.unravel_index(np.nanargmax(np.abs(a - b)), a.shape)
+            entry = f"{way}[{', '.join(str(int(k)) for k in place)}] is {a[place]:.9g}, not {b[place]:.9g}"
+            theirs_wrong = f"{entry}; theirs is {b.tolist()}, and differences agree with {a.tolist()}"
             checked = slopes
         else:
             return result("wrong", way, f"{a.tolist()} is not {b.tolist()}")

@@ -173,6 +173,7 @@ def record(path: Path, rows: Iterable[tuple[str, Sequence[Result]]], command: st
             "calls": len(results), **{kind: counts[kind] for kind in KINDS}, "command": command,
             "first": [sum(0.0 < r.first <= 1.0 for r in results), sum(r.first > 0.0 for r in results)],
             "date": time.strftime("%Y-%m-%d"), "theirs": sorted(r.name for r in results if r.way == "theirs is wrong"),
+            "corrections": {r.name: r.detail.partition(";")[0] for r in results if r.way == "theirs is wrong"},
         }  # fmt: skip
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -236,7 +236,9 @@ not settle, at a tie, a step or the end of a domain. *Refused*: an error that na
 classes derived from `float`, and numbers of mpmath. *Slow*: over the limit of time.
 """
 THEIRS = """Of {count} of CUTEst's element functions in Python, finite differences agree with micrograd and not with the derivative that was
-written by hand: {names}. `--save FILE` writes both."""
+written by hand. The entry that differs most, counted from 0, at the problem's own start point; `--save FILE` writes all of them:
+
+{names}"""
 
 
 def missing() -> list[str]:
@@ -300,9 +302,9 @@ def corpus_table(kept: dict[str, dict[str, object]]) -> str:
     for title, g in groups.items():
         numbers = [f"{g[key]:,}" for key in ("calls", "right", "kink", "refused", "slow", "wrong")]
         lines.append(f"| {title} | {' | '.join(numbers)} | `{g['command']}` | {g['date']} |")
-    wrong = [name for g in groups.values() for name in g["theirs"]]
+    wrong = {name: text for g in groups.values() for name, text in sorted(g.get("corrections", {}).items())}
     if wrong:
-        lines += ["", THEIRS.format(count=len(wrong), names=", ".join(f"`{name}`" for name in wrong))]
+        lines += ["", THEIRS.format(count=len(wrong), names="\n".join(f"- `{n}`: {text}" for n, text in wrong.items()))]
     return "\n".join(lines) + "\n"
 
 
