@@ -98,12 +98,12 @@ class Tuning:
 
     # ---- loops
 
-    # A `for` loop without choices whose iterations have fewer instructions than this, all together, is written out. RK4 of
-    # 38,000 instructions took 0.14 ms rolled and 0.15 ms written out with its gradient, and 0.8 and 15 s to compile; an Asian
-    # option of 600 instructions took as long either way, and one of 2,400 14 % less when it was rolled. A GPU, which gets the
-    # same tapes so that results have the same bits, took 0.43 ns a path for 64 dates with derivatives that were written out,
-    # in 255 registers with 280 bytes spilled, and 0.73 as a loop that stores a kilobyte for each path (H200).
-    rolled_work: int = 4000
+    # A `for` loop without choices whose iterations have fewer instructions than this, all together, is written out. With
+    # derivatives over rows, an Asian option of 600 instructions took 0.7 of the time as a loop (which carries its tangents), a
+    # product of 90 steps 0.65, 40 steps of Newton's method 1.0, and a recurrence of 30 steps by eight numbers 1.1; all of them
+    # compiled several times as fast. A GPU, which gets the same tapes so that results have the same bits, took 0.28 ns a path
+    # for that option as a loop, in 48 registers, and 1.0 written out, in 254 with 296 bytes spilled (H200).
+    rolled_work: int = 300
     # Statements of a function that are interpreted in search of a loop that is long enough: about 20 ms.
     searched_statements: int = 1000
     # Instructions of a loop that are interpreted for one result; a longer one is compiled at once. 10,000 take 3 ms.
