@@ -7,33 +7,31 @@ from __future__ import annotations
 
 import ast
 import inspect
-import weakref
-from types import CodeType, FunctionType
+from types import FunctionType
 
 from micrograd.core import source
 from micrograd.core.errors import CannotLower, Unsupported
 from micrograd.core.forms import Function, Position
+from micrograd.core.per_object import PerObject
 from micrograd.core.scopes import Scope, analyse
 from micrograd.core.statements import Statements
 
-_lowered: dict[int, tuple[weakref.ref[CodeType], Function | CannotLower]] = {}
+_lowered: PerObject[Function | CannotLower] = PerObject()
 
 
 def lower(function: FunctionType) -> Function:
     """Return the forms of a function; raise CannotLower where it has no source, or contains what the core has not."""
     code = function.__code__
-    known = _lowered.get(id(code))
-    if known is None or known[0]() is not code:
-        result: Function | CannotLower
+    known = _lowered.get(code)
+    if known is None:
         try:
-            result = _lower(function)
+            known = _lower(function)
         except CannotLower as reason:
-            result = reason.with_traceback(None)
-        number = id(code)
-        known = _lowered[number] = weakref.ref(code, lambda _: _lowered.pop(number, None)), result
-    if isinstance(known[1], CannotLower):
-        raise known[1]
-    return known[1]
+            known = reason.with_traceback(None)
+        _lowered.set(code, known)
+    if isinstance(known, CannotLower):
+        raise known.with_traceback(None)  # or it would hold the frames of all who asked
+    return known
 
 
 def _lower(function: FunctionType) -> Function:

@@ -21,6 +21,7 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from micrograd.core.errors import NoSource
+from micrograd.core.per_file import PerFile
 from micrograd.core.scopes import analyse
 
 HAS_COLUMNS = sys.version_info >= (3, 11)
@@ -121,30 +122,31 @@ def _parse(text: str, file: str = "<unknown>") -> ast.Module:
 class _File(NamedTuple):
     """What a file contains: functions by name and first line, and the names of its module that Python's compiler asks for."""
 
-    text: str
     functions: dict[tuple[str, int], list[Any]]
     imported: list[str]
     super: bool
 
 
-_files: dict[str, _File] = {}
+_files: PerFile[_File] = PerFile()
 
 
 def _in_file(file: str, text: str) -> _File:
-    if file not in _files or _files[file].text != text:
-        functions: dict[tuple[str, int], list[Any]] = {}
-        try:
-            tree = _parse(text, file)
-        except (SyntaxError, ValueError):
-            tree = ast.Module(body=[], type_ignores=[])
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                functions.setdefault((node.name, first_line(node)), []).append(node)
-            elif isinstance(node, ast.Lambda):
-                functions.setdefault(("<lambda>", node.lineno), []).append(node)
-        scope = analyse(tree)[tree]
-        _files[file] = _File(text, functions, sorted(scope.imported), "super" in scope.used or "super" in scope.bound)
-    return _files[file]
+    return _files.get(file, text, lambda: _read(file, text))
+
+
+def _read(file: str, text: str) -> _File:
+    functions: dict[tuple[str, int], list[Any]] = {}
+    try:
+        tree = _parse(text, file)
+    except (SyntaxError, ValueError):
+        tree = ast.Module(body=[], type_ignores=[])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            functions.setdefault((node.name, first_line(node)), []).append(node)
+        elif isinstance(node, ast.Lambda):
+            functions.setdefault(("<lambda>", node.lineno), []).append(node)
+    scope = analyse(tree)[tree]
+    return _File(functions, sorted(scope.imported), "super" in scope.used or "super" in scope.bound)
 
 
 def first_line(node: ast.FunctionDef | ast.ClassDef) -> int:

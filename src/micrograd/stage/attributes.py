@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from types import FunctionType, MemberDescriptorType
 from typing import Any
+
+from micrograd.core.per_object import per_object
 
 
 def slots(kind: Any) -> dict[str, Any]:
     """The slots of a class: their names, and what reads and assigns each of them."""
-    known: dict[str, Any] = _slots(kind)
-    return known
+    return _slots(kind) if _has_slots(kind) else {}
 
 
-@functools.lru_cache(4096)
+@per_object
+def _has_slots(kind: Any) -> bool:
+    return bool(_slots(kind))
+
+
 def _slots(kind: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for k in reversed(kind.__mro__):

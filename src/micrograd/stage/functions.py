@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from micrograd.core.per_object import PerObject
 from micrograd.stage.errors import Bound, Lost, Unsupported
 from micrograd.stage.generators import Generator, only_statements
 from micrograd.stage.join import number
@@ -96,22 +97,24 @@ def definition(node: Any, scope: Scope) -> Callable[[Machine, Frame], Any]:
     return run
 
 
-_compiled: dict[Any, Code] = {}
+_compiled: PerObject[Code] = PerObject()
 
 
 def code_of(function: FunctionType) -> Code:
     """The compiled form of a function of the user's."""
     key = function.__code__
-    if key not in _compiled:
+    known = _compiled.get(key)
+    if known is None:
         if key.co_flags & 0x280:
             raise Unsupported(f"{function.__qualname__} is a coroutine")
-        _compiled[key] = Code(tree_of(function), None, key.co_filename, function.__qualname__)
-    return _compiled[key]
+        known = _compiled.set(key, Code(tree_of(function), None, key.co_filename, function.__qualname__))
+    return known
 
 
 def makes(function: Any, generator: Generator) -> bool:
     """Whether a call of this function made the generator, so that nobody else holds it yet."""
-    code = getattr(function, "code", None) or _compiled.get(getattr(function, "__code__", None))
+    own = getattr(function, "__code__", None)
+    code = getattr(function, "code", None) or (None if own is None else _compiled.get(own))
     return code is generator.function
 
 

@@ -7,11 +7,12 @@ import warnings
 from types import CodeType, FunctionType
 from typing import Any
 
+from micrograd.core.per_file import PerFile
 from micrograd.stage.errors import NoSource, Unsupported
 from micrograd.values.callsite import source_of, syntax_of
 
 HAS_COLUMNS = hasattr(CodeType, "co_positions")  # from Python 3.11 on
-_modules: dict[tuple[str, bool], tuple[str, Any]] = {}  # (file, by statements) → (text, where its functions are)
+_modules: PerFile[Any] = PerFile()  # where the functions of a file are; its name stands beside `by_statements`
 
 
 def tree_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
@@ -43,13 +44,11 @@ def _functions_in(function: FunctionType, by_statements: bool) -> list[tuple[Any
         raise Unsupported(f"{function.__qualname__} is a function of SciPy")
     if not text:
         raise NoSource(f"the source of {code.co_name} is not available")
-    key = name, by_statements
-    if key not in _modules or _modules[key][0] != text:
-        try:
-            _modules[key] = (text, _index(text, name, by_statements))
-        except (SyntaxError, ValueError) as reason:
-            raise Unsupported(f"the source of {code.co_name} cannot be read: {reason}") from None
-    found: list[tuple[Any, CodeType]] = _modules[key][1].get((code.co_name, code.co_firstlineno), [])
+    try:
+        index = _modules.get((name, by_statements), text, lambda: _index(text, name, by_statements))
+    except (SyntaxError, ValueError) as reason:
+        raise Unsupported(f"the source of {code.co_name} cannot be read: {reason}") from None
+    found: list[tuple[Any, CodeType]] = index.get((code.co_name, code.co_firstlineno), [])
     return found
 
 

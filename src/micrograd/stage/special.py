@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from micrograd.core.per_object import per_object
 from micrograd.engine import Value
 from micrograd.stage import instances
 from micrograd.stage.attributes import is_generated, put
@@ -57,7 +58,7 @@ def found(kind: type, name: str) -> Any:
     return None
 
 
-@functools.lru_cache(4096)
+@per_object
 def _is_users(kind: type) -> bool:
     """Whether a class, or one that it inherits from, is of the user's."""
     return any(str(k.__module__).partition(".")[0] not in TRUSTED for k in kind.__mro__)

@@ -23,6 +23,7 @@ from types import CodeType
 from typing import Any
 
 from micrograd import math, observed
+from micrograd.core.per_file import PerFile
 from micrograd.engine import Value, apply
 from micrograd.ops import OPS
 from micrograd.tape import kinds
@@ -48,7 +49,7 @@ SHARED = {
 Span = tuple[int, int, list[Any]]  # the first and the last line of a block, and what it catches: None is everything
 
 _spans: dict[int, tuple[weakref.ref[CodeType], list[Span]]] = {}  # by the identity of a code
-_files: dict[str, tuple[str, list[Span]]] = {}  # by the name of a file: its text, and its blocks
+_files: PerFile[list[Span]] = PerFile()  # the blocks in it
 
 
 def facts(how: str, a: Any, b: Any) -> list[tuple[str, Value, Any, bool]]:
@@ -191,14 +192,15 @@ def _spans_of(tree: ast.AST) -> Iterator[Span]:
 def _blocks_in(file: str) -> list[Span]:
     linecache.checkcache(file)
     text = "".join(linecache.getlines(file))
-    if file not in _files or _files[file][0] != text:
-        found: list[Span] = []
-        with suppress(SyntaxError, ValueError):
-            found = list(_spans_of(syntax_of(text)))
+
+    def find() -> list[Span]:
         if not text or file in SHARED:
-            found = [(0, sys.maxsize, [None])]  # code from exec(): it may catch anything, wherever it is
-        _files[file] = text, found
-    return _files[file][1]
+            return [(0, sys.maxsize, [None])]  # code from exec(): it may catch anything, wherever it is
+        with suppress(SyntaxError, ValueError):
+            return list(_spans_of(syntax_of(text)))
+        return []
+
+    return _files.get(file, text, find)
 
 
 def _name(node: Any) -> str:

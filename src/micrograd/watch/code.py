@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dis
-import functools
 import sys
 from collections.abc import Iterator
 from opcode import EXTENDED_ARG, opmap
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
+
+from micrograd.core.per_object import per_object
 
 LOAD_GLOBAL, SHIFT = opmap["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))  # its argument also says how it is called
 LOAD_NAME = opmap["LOAD_NAME"]  # in the body of a class inside of a function
@@ -58,7 +59,7 @@ def holds_nothing(x: Any) -> bool:
     return isinstance(x, (type, ModuleType, FunctionType)) or str(type(x).__module__).split(".")[0] in FOREIGN
 
 
-@functools.lru_cache(maxsize=4096)
+@per_object
 def words_in(code: CodeType) -> frozenset[str]:
     """The names in a piece of code, and its strings, which may be names of attributes."""
     found = set(names_in(code))
@@ -82,7 +83,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(x)
 
 
-@functools.lru_cache(maxsize=4096)
+@per_object
 def globals_in(code: CodeType) -> tuple[str, ...]:
     """The names that a piece of code, with the lambdas and comprehensions inside, looks up among the globals."""
     found: dict[str, None] = {}
@@ -98,7 +99,7 @@ def globals_in(code: CodeType) -> tuple[str, ...]:
     return tuple(found)
 
 
-@functools.lru_cache(maxsize=4096)
+@per_object
 def loaded_in(code: CodeType) -> frozenset[str]:
     """The names in a piece of code, without those of attributes that it only sets, as __init__ does."""
     loaded = {
