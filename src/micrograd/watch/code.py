@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 import sys
 from collections.abc import Iterator
 from opcode import EXTENDED_ARG, opmap
