@@ -10,7 +10,7 @@ from typing import Any
 from micrograd.abstract import staged
 from micrograd.abstract.errors import Refused
 from micrograd.engine import Value
-from micrograd.ir.forms import F64, walk
+from micrograd.ir.forms import F64, I64, walk
 from micrograd.stage.lowered import Array, Lowering, Number, lowered
 from micrograd.tape import interpret, passes
 from micrograd.tape.tape import Tape
@@ -145,6 +145,8 @@ class _Result:
             return self.number(self.yields[part.number], part.kind)
         if isinstance(part, staged.Constant):
             return part.value
+        if isinstance(part, staged.Mixed):  # an int in some rows, which is a number of the column as any other
+            return self.number(self.yields[part.number], F64 if self.rows else I64)
         if isinstance(part, staged.Sequence_):
             items = [self.arranged(p) for p in part.items]
             return part.cls(*items) if hasattr(part.cls, "_fields") else part.cls(items)
