@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from micrograd import math
 from micrograd.engine import Value, no_grad
 from micrograd.errors import AnomalyError, CompileError, GradientError, MicrogradError, TraceError
@@ -123,6 +125,17 @@ _look_beside()
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(type(sys)):  # type: ignore[misc]
+    """Keep the public function `watch`, where an import binds the package micrograd.watch to its name."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "watch" or not isinstance(value, type(sys)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def _shown_in_a_notebook(self: Value, include: object = None, exclude: object = None) -> object:

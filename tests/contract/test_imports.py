@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -250,3 +252,8 @@ def test_no_class_has_the_name_of_another_one():
                     (node.name, TAKES_THE_PLACE_OF.get(top, top if top in TAKES_THE_PLACE_OF.values() else name))
                 )
     assert _twice(found) == CLASSES_TWICE
+
+
+def test_the_function_watch_is_not_the_package_of_that_name():
+    code = "import micrograd; micrograd.jit(lambda x: x)(1.0); from micrograd import watch; print(callable(watch))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "True\n"
