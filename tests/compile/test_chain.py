@@ -187,19 +187,15 @@ def test_what_was_found_is_noted(monkeypatch):
 # ---- the trace of these numbers
 
 
-def test_a_path_is_traced_once():
-    runs = [0]
+def test_a_path_is_traced_once(monkeypatch):
+    from micrograd.compile import chain as module
 
-    class Counting(list):
-        def __getitem__(self, k):
-            runs[0] += 1
-            return super().__getitem__(k)
-
-    weights = Counting([2.0])
+    runs, trace = [], module.trace_twice
+    monkeypatch.setattr(module, "trace_twice", lambda *args: (runs.append(args), trace(*args))[1])
+    weights = [2.0]
     one, chain = tracer(lambda x: x * weights[0]), Chain()
     found = one.plain(chain)
-    first = runs[0]
-    assert one.plain(chain) is found and runs[0] == first > 0
+    assert one.plain(chain) is found and len(runs) == 1
 
 
 @pytest.mark.parametrize("rows", [False, True])

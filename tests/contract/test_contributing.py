@@ -71,7 +71,7 @@ def test_a_call_takes_the_path_that_is_described():
     jit(value_and_grad(lambda x: x * x), wait=True)(1.0)  # from now on, everything is imported
     f = jit(value_and_grad(lambda x, y: math.tanh(x * y) + x), wait=True)
     first = list(entered(lambda: f(1.0, 2.0)))
-    assert "call enters about 50 files" in PAGE and len(first) < 52
+    assert "call enters about 50 files" in PAGE and len(first) < 53
     assert [name for name in first if name in described] == list(dict.fromkeys(described))
     assert not entered(lambda: f(3.0, 4.0))  # native/kernel.c answers
 
@@ -107,7 +107,7 @@ def test_a_function_with_a_loop_takes_the_other_path_that_is_described():
     jit(value_and_grad(_nine_lines))(*args)  # from now on, everything is imported
     f = jit(value_and_grad(_another))
     first = list(entered(lambda: f(*args)))
-    assert "enters about 53 files" in story and len(first) < 55
+    assert "enters about 55 files" in story and len(first) < 56
     assert {name for name in described if name != "compile/cache.py"} <= set(first)
     f(*args)
     assert not entered(lambda: f(*args))  # C answers

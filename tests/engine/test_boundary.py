@@ -30,11 +30,12 @@ def test_the_stub_names_what_the_module_has():
     assert described - ONLY_TYPES == {name for name in vars(_engine) if not name.startswith("__")} - {"Value"}
 
 
-def test_the_stub_names_the_methods_of_each_class():
+def test_the_stub_names_the_methods_and_members_of_each_class():
     from micrograd import _engine
 
     for node in [n for n in stub().body if isinstance(n, ast.ClassDef) and n.name not in ONLY_TYPES]:
         described = {n.name for n in node.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("__")}
+        described |= {n.target.id for n in node.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
         assert described == {name for name in vars(getattr(_engine, node.name)) if not name.startswith("__")}, node.name
 
 

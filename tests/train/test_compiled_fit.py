@@ -197,7 +197,7 @@ def test_what_a_trace_would_freeze_is_found_before_the_first_step():
 
     model = Odd()
     before = model.state_dict()
-    with pytest.raises(Exception, match=r"compiled loss of the first rows|computes something else"):
+    with pytest.raises(Exception, match=r"the list `calls` changed its length"):
         fit(model, ([[1.0], [2.0]], [1.0, 2.0]), losses.mse, optim.SGD(model.parameters()), 3, compile=True, quiet=True)
     assert model.state_dict() == before
 
