@@ -100,8 +100,8 @@ class Tuning:
 
     # A `for` loop without choices whose iterations have fewer instructions than this, all together, is written out. With
     # derivatives over rows, an Asian option of 600 instructions took 0.7 of the time as a loop (which carries its tangents), a
-    # product of 90 steps 0.65, 40 steps of Newton's method 1.03, and a recurrence of 30 steps by eight numbers 1.2; three of the
-    # four compiled faster. A GPU, which gets the same tapes so that results have the same bits, took 0.28 ns a path
+    # product of 90 steps 0.65, 40 steps of Newton's method 1.03, and a recurrence of 30 steps by eight numbers 1.2; three of
+    # these four compiled faster. A GPU, which gets the same tapes so that results have the same bits, took 0.28 ns a path
     # for that option as a loop, in 48 registers, and 1.0 written out, in 254 with 296 bytes spilled (H200).
     rolled_work: int = 300
     # Statements of a function that are interpreted in search of a loop that is long enough: about 20 ms.

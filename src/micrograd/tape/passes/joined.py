@@ -7,9 +7,8 @@ so a `while` loop needs no memory that grows with the number of its iterations, 
 says for a loop whether this is cheaper, and gives the loop.
 
 A tangent has a reach, as a cotangent has (reverse.py): whether the value depends on the input at all, for these numbers. A
-carried value depends on an invariant from the second iteration on, for instance. Where a slope may be infinite for finite
-results (that of sqrt at 0), a tangent that is not reached is not multiplied with it, which would give nan. A slope that is an
-operand or the result itself, as those of a product or of exp are, is infinite only where the result is not finite either.
+carried value depends on an invariant from the second iteration on, for instance. A slope may be infinite (that of sqrt at 0): a
+tangent that is not reached is not multiplied with it, which would give nan.
 """
 
 from __future__ import annotations
@@ -234,10 +233,10 @@ class _Tangents:
         for a, slope, want in zip(args, slopes, wanted):
             if not want:
                 continue
-            plain = slope.__class__ is float or slope.place in row or slope.place == self.at[i]
+            constant = slope.__class__ is float
             for k, (tangent, reach) in self.moves[a].items():
                 part = (slope * Ref(b, tangent)).place
-                if is_flag(reach) and not plain:
+                if is_flag(reach) and not constant:
                     part = b.emit(PICK, (int(reach), part, b.const(0.0)))
                 if k in found:
                     total, other = found[k]
