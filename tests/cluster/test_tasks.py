@@ -57,7 +57,7 @@ def test_two_processes_give_their_tasks_different_names():
 def _run(module):
     program = worker.PathTapes.of((parse("%0 = input 0\nreturn %0"),), Goal())
     rows = ClusterRows((range(100_000),), {}, 0, ())
-    return module.Run(None, rows, program, [1.0], None, 1)
+    return module.ClusterCall(None, rows, program, [1.0], None, 1)
 
 
 def _module_of_another_process():

@@ -211,6 +211,7 @@ def test_gradients_have_the_structure_of_the_argument(argument, in_c):
             assert found.dtype == float and found.flags.owndata and found.flags.writeable and found.shape == want.shape
 
 
+@pytest.mark.filterwarnings("ignore:type.. of a number is compared")
 def test_a_named_tuple_that_refuses_its_items_raises_its_own_error():
     class Positive(Pair):
         def __new__(cls, a, b):

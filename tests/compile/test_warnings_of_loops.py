@@ -8,6 +8,7 @@ import pytest
 
 from micrograd import Value, grad, jit, value_and_grad
 from micrograd.compile import explain
+from micrograd.compile.tuning import TUNING
 from random_programs import needs_llvm
 
 pytestmark = needs_llvm
@@ -42,6 +43,7 @@ def test_a_loop_that_is_written_out_is_named_once(monkeypatch):
 
 def test_the_reason_may_be_how_it_is_called(monkeypatch):
     monkeypatch.setattr(explain, "LARGE", 100)
+    monkeypatch.setattr(TUNING, "rolled_work", 10**6)  # else the trace has a loop
 
     def f(x, *, n):
         for _ in range(200):

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from micrograd.core.per_file import PerFile
 from micrograd.stage import source
 from micrograd.stage.errors import NoSource, Unsupported
 
@@ -31,7 +32,7 @@ def columns(request, monkeypatch):
     if request.param and not source.HAS_COLUMNS:
         pytest.skip("Python 3.10 keeps no columns")
     monkeypatch.setattr(source, "HAS_COLUMNS", request.param)
-    monkeypatch.setattr(source, "_modules", {})
+    monkeypatch.setattr(source, "_modules", PerFile())
 
 
 def text(f):

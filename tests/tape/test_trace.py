@@ -278,7 +278,7 @@ class TestCost:
         once = len(sweeps)
         assert once > 0
         assert mg.jit(f)(0.7) == f(0.7)
-        assert len(sweeps) - 2 * once == (transform == "hessian")  # jit, and the inner sweep of the eager call
+        assert len(sweeps) == 2 * once  # in the trace of jit; the eager call takes the tapes that were swept before
 
     def test_what_two_runs_do_differently_is_found_behind_a_sweep_too(self, mg):
         runs = itertools.count()
