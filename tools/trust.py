@@ -255,7 +255,7 @@ def missing() -> list[str]:
 def counts() -> dict[str, dict[str, object]]:
     """The last counts: those that are kept, and over them what was run since."""
     kept: dict[str, dict[str, object]] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
-    for name in ("fuzz", "fuzz-loaders", "guided", "mutants", "faults", "corpus", "races", "interrupts"):
+    for name in ("fuzz", "fuzz-mixed", "fuzz-loaders", "guided", "mutants", "faults", "corpus", "races", "interrupts"):
         path = ROOT / "build" / f"{name}.json"
         if not path.exists():
             continue
@@ -319,6 +319,11 @@ def rows(kept: dict[str, dict[str, object]]) -> list[tuple[str, str, str]]:
             f"return more than a number: {f['failures']} open failures"
         )
         found.append(("random programs in every mode", "`make fuzz`", text))
+    if "fuzz-mixed" in kept:
+        f = kept["fuzz-mixed"]
+        text = f"{f['programs']:,} programs at {f['points']:,} points, a random one of them in the first call of `jit`: {f['failures']} open failures"
+        command = "`python -m fuzz --mixed 1 --every 1000 --histories 1000 --results build/fuzz-mixed.json`"
+        found.append(("programs that return constants, texts and containers", command, text))
     if "fuzz-loaders" in kept:
         inputs = kept["fuzz-loaders"]["inputs"]
         assert isinstance(inputs, dict)

@@ -13,6 +13,7 @@ import contextlib
 import logging
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from time import perf_counter
 
@@ -22,10 +23,13 @@ EVERY = 1.0  # seconds between two versions of it
 
 
 class _Here(threading.local):
-    """What this thread is doing: the innermost step is the last one."""
+    """What this thread is doing: the innermost step is the last one.
+
+    A step whose end failed, as memory was short, is gone with its frame: so these are weak references.
+    """
 
     def __init__(self) -> None:
-        self.steps: list[str] = []
+        self.steps: list[weakref.ref[step]] = []
 
 
 _here = _Here()
@@ -37,20 +41,26 @@ def told(text: Callable[[], str]) -> None:
         LOGGER.info(text())
 
 
-@contextlib.contextmanager
-def step(what: str, waited_for: bool = True) -> Iterator[Callable[[], float]]:
+class step:
     """Do something that may take long; the function that it gives says how many seconds it has taken."""
-    start, steps = perf_counter(), _here.steps
-    shown = waited_for and not steps and _is_terminal()
-    steps.append(what)
-    try:
-        if shown:
-            with _line(steps, start):
-                yield lambda: perf_counter() - start
-        else:
-            yield lambda: perf_counter() - start
-    finally:
-        steps.pop()
+
+    __slots__ = ("what", "waited_for", "depth", "line", "__weakref__")
+
+    def __init__(self, what: str, waited_for: bool = True) -> None:
+        self.what, self.waited_for = what, waited_for
+
+    def __enter__(self) -> Callable[[], float]:
+        start, steps = perf_counter(), _here.steps
+        steps[:] = [other for other in steps if other() is not None]
+        self.depth, self.line = len(steps), contextlib.ExitStack()
+        if self.waited_for and not steps and _is_terminal():
+            self.line.enter_context(_line(steps, start))
+        steps.append(weakref.ref(self))
+        return lambda: perf_counter() - start
+
+    def __exit__(self, *error: object) -> None:
+        del _here.steps[self.depth :]
+        self.line.close()
 
 
 def _is_terminal() -> bool:
@@ -61,7 +71,7 @@ def _is_terminal() -> bool:
 
 
 @contextlib.contextmanager
-def _line(steps: list[str], start: float) -> Iterator[None]:
+def _line(steps: list[weakref.ref[step]], start: float) -> Iterator[None]:
     """Show what is being done, once it has taken some time, and take that away at the end."""
     ended, gone = (
         _thread.allocate_lock(),
@@ -74,7 +84,8 @@ def _line(steps: list[str], start: float) -> Iterator[None]:
         wait = PATIENCE
         while not ended.acquire(timeout=wait):
             wait = EVERY
-            what = steps[-1] if steps else ""
+            latest = steps[-1]() if steps else None
+            what = "" if latest is None else latest.what
             _write(f"\r\x1b[Kmicrograd: {what[:100]} ... {perf_counter() - start:.0f} s")
         if wait == EVERY:
             _write("\r\x1b[K")
