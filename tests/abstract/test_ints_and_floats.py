@@ -153,3 +153,36 @@ def test_a_tape_whose_first_call_ends_in_a_check_is_compared_in_the_next_one(mon
     assert not compared
     assert compiled([1.0] * 9, 1) == 10.0
     assert compared
+
+
+def test_the_code_of_a_function_that_is_called_may_be_replaced():
+    """As tools do that load a module again."""
+
+    def helper(x):
+        return x + 1.0
+
+    def f(xs):
+        total = 0.0
+        for x in xs:
+            total += helper(x)
+        return total
+
+    ways = [jit(f), jit(value_and_grad(f))]
+    for _ in range(40):
+        assert [way([1.0, 2.0]) for way in ways] == [5.0, (5.0, [1.0, 1.0])]
+    helper.__code__ = (lambda x: x * 7.0).__code__
+    for _ in range(40):
+        assert [way([1.0, 2.0]) for way in ways] == [21.0, (21.0, [7.0, 7.0])]
+
+
+def test_what_takes_too_long_to_be_interpreted_is_refused_for_all_attempts_together(monkeypatch):
+    from micrograd import abstract
+    from micrograd.abstract import machine
+
+    machines = []
+    begin = machine.Machine.__init__
+    monkeypatch.setattr(machine.Machine, "__init__", lambda self, *args: (machines.append(self), begin(self, *args))[1])
+    monkeypatch.setattr(machine, "BUDGET", 50)
+    with pytest.raises(abstract.Refused, match="more than 50 steps"):
+        abstract.stage(loops_in_loops, [1.0, 3])
+    assert len(machines) > 1 and machines[-1].steps <= 50 + len(machines)

@@ -15,7 +15,7 @@ from micrograd.core import forms
 from micrograd.core.forms import RAISE, Node
 from micrograd.ir.forms import Place
 
-BUDGET = 200_000  # forms that may be interpreted
+BUDGET = 60_000  # forms that may be interpreted for one function, in all attempts: some seconds
 
 
 class Machine(Outside):

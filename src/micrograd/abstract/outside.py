@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from micrograd import engine
 from micrograd.abstract.builtin import Builtins
+from micrograd.abstract.calls import STANDARD
 from micrograd.abstract.errors import Refused
 from micrograd.abstract.values import NONE, TRUE, Cell, Const, Mark, Num, Ref, Tuple, Value, same_object
 from micrograd.ir.forms import F64
@@ -20,7 +21,6 @@ from micrograd.watch.owners import as_bytes
 _MISSING = Mark("missing")
 _SIMPLE = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.BuiltinFunctionType, Mark,
            types.FunctionType, type(Ellipsis), type(NotImplemented))  # fmt: skip
-_STANDARD = frozenset(sys.stdlib_module_names) | {"micrograd"}
 _NAMESPACES = {
     ("types", "SimpleNamespace"),
     ("argparse", "Namespace"),
@@ -35,8 +35,8 @@ class Guard(NamedTuple):
     """Something that was read from outside: the tape is right as long as it is what it was.
 
     how: "global" (owner: the variables of a module), "missing" (no such global variable, so that a builtin is meant),
-    "cell" (owner: the cell of a closure), "attribute", "static" (owner: a class, and what its `__dict__` has), "default"
-    (owner: a function), "contents" (owner: a list, a dict, a set, an array or an object; value: what it contained),
+    "cell" (owner: the cell of a closure), "attribute", "static" (owner: a class, and what its `__dict__` has), "default" and
+    "code" (owner: a function), "contents" (owner: a list, a dict, a set, an array or an object; value: what it contained),
     "argument" (owner: None, name: the path of the argument).
     """
 
@@ -65,6 +65,8 @@ class Guard(NamedTuple):
             return self._of_classes()
         if self.how == "cell":
             return owner, (self._found(self.now()),)
+        if self.how == "code":
+            return owner, (self._found(self.now()), owner.__defaults__, owner.__kwdefaults__)
         if self.how == "contents" and type(owner) is list:
             return owner, self._found(tuple(owner))
         if self.how == "contents" and type(owner) is dict:
@@ -110,6 +112,8 @@ class Guard(NamedTuple):
             return _in_class(self.owner, self.name)
         if self.how == "default":
             return _default(self.owner, self.name)
+        if self.how == "code":
+            return self.owner.__code__
         if self.how == "contents":
             return contents(self.owner)
         return self.value
@@ -216,11 +220,11 @@ class Outside(Builtins):
             raise Refused("a Value from outside of the function is used", "Pass it in as an argument.")
         if isinstance(x, BaseException | types.MethodType | property | enum.Enum):
             return False
-        if callable(x) and cls.__module__ in _STANDARD:
+        if callable(x) and cls.__module__ in STANDARD:
             return False
         if (cls.__module__, cls.__name__) in _NAMESPACES:
             return True
-        return hasattr(x, "__dict__") and cls.__module__.split(".")[0] not in _STANDARD
+        return hasattr(x, "__dict__") and cls.__module__.split(".")[0] not in STANDARD
 
     def place_outside(self, x: Any) -> Ref:
         """Return a new location for an object from outside."""
@@ -308,8 +312,8 @@ def _is_standard(owner: Any, how: str) -> bool:
     if how == "cell":
         return False
     if how == "global":
-        return str(owner.get("__name__", "")).split(".")[0] in _STANDARD
+        return str(owner.get("__name__", "")).split(".")[0] in STANDARD
     if isinstance(owner, types.ModuleType):
-        return owner.__name__.split(".")[0] in _STANDARD
+        return owner.__name__.split(".")[0] in STANDARD
     module = getattr(owner, "__module__", None) or type(owner).__module__
-    return str(module).split(".")[0] in _STANDARD
+    return str(module).split(".")[0] in STANDARD

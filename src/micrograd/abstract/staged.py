@@ -123,11 +123,12 @@ def stage(
     from outside are its last params with `captures`; otherwise they are refused.
     """
     reasons: list[Refused] = []
+    spent = [0]
     for variable in (Variable(0, True), Variable(HANDFUL, True), Variable(HANDFUL, False), Variable(NO_LENGTH, False)):
         needed: set[str] = set()
         for _ in range(6):
             try:
-                staged = _attempt(function, arguments, names, variable, needed, captures)
+                staged = _attempt(function, arguments, names, variable, needed, captures, spent)
             except Unrollable as reason:
                 if reason.needed is not None and reason.needed not in needed:
                     needed.add(reason.needed)
@@ -163,9 +164,16 @@ def _has_structure(arguments: Sequence[Any]) -> bool:
 
 
 def _attempt(
-    function: Any, arguments: Sequence[Any], names: Any, variable: Variable, needed: set[str], captures: bool
+    function: Any,
+    arguments: Sequence[Any],
+    names: Any,
+    variable: Variable,
+    needed: set[str],
+    captures: bool,
+    spent: list[int],
 ) -> Staged:
     machine = Machine(Builder())
+    machine.steps = spent[0]
     joins.ints = False
     machine.captures = [] if captures else None
     machine.needed = needed
@@ -186,6 +194,7 @@ def _attempt(
     except RecursionError:
         raise Refused("the function is nested too deeply", where=machine.where()) from None
     finally:
+        spent[0] = machine.steps
         sys.setrecursionlimit(limit)
 
 
