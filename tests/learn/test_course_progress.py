@@ -177,10 +177,12 @@ def test_two_tabs_lose_nothing_of_each_other(visit: Visit, course_file: Path) ->
     page = visit(course_file.as_uri(), reduced_motion="reduce")
     other = page.context.new_page()
     other.goto(f"{course_file.as_uri()}#used-twice/1")
-    for tab, said in ((page, "7"), (other, "6")):
+    both = ["slope/a-machine-with-one-knob/z.data", "used-twice/one-node-two-arrows/e.grad"]
+    for tab, said, key in zip((page, other), ("7", "6"), both):
         tab.fill(".stage .ask input", said)
         tab.keyboard.press("Enter")
-    both = ["slope/a-machine-with-one-knob/z.data", "used-twice/one-node-two-arrows/e.grad"]
+        for reader in (page, other):  # the browser tells another tab a moment later, sooner than a learner gets there
+            reader.wait_for_function(f"(localStorage.getItem('{KEPT}') || '').includes('{key}')")
     solved = f"Object.keys(JSON.parse(localStorage.getItem('{KEPT}')).solved)"
     page.wait_for_function(f"{solved}.length == 2")  # what another tab has written comes a moment later
     assert sorted(page.evaluate(solved)) == both
