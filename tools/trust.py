@@ -194,6 +194,9 @@ All of the following defects are fixed.
   `u**v`, choose between two formulas, and at such points the one that is not chosen may give nan from order 3 on. Where a first
   derivative leaves the range of numbers (`1.0 / exp(x)` at x = 400, whose partial derivative is 1e-348), the gradient is 0 or infinite, as in PyTorch and JAX.
 - Each kink has its own convention, also where two of them cancel: `copysign(abs(x), x)` is x, and its derivative at 0 is 0, not 1.
+- A known defect: where a function without a loop, or rows of `vmap`, use an int argument as an index (`x[k]`) inside of a `try` whose
+  handler catches the error that a Value raises there (`IndexError`, `TypeError`, `Exception`), later calls may take the handler's
+  path. Give such an argument by `static_argnums`, or compare it with `len(x)` before.
 - `type(x) is float` is false inside a traced function; a warning names the line. Use `isinstance(x, float)`, which works.
 - In eager code, `isinstance(Value(1.0), float)` is false, and so is `isinstance(Value(1.0), numbers.Real)`: that class requires equal
   numbers to have equal hashes, but Values are hashed by identity.
