@@ -114,3 +114,19 @@ def test_a_vector_of_32_bytes_takes_turns_in_tiles():
     assert "%none1 = icmp eq" in narrow.source(x)
     assert "%none1 = icmp eq" not in wide.source(x)
     assert narrow(x).data == wide(x).data
+
+
+def test_variants_whose_guards_only_compare_with_other_constants_are_added_in_one_order():
+    weights = {k: 0.1 * 3.0**k for k in range(40)}
+
+    def f(x):
+        return weights[int(x)]  # a path for each int: the outcomes of their guards are the same
+
+    rows = np.array([3.0, 30.0, 11.0, 7.0, 1.0, 22.0, 35.0, 2.0, 19.0] * 3) + 0.5
+    afresh = vmap(f, reduce="sum")(rows)
+    for shift in range(9):
+        h = vmap(f, reduce="sum")
+        for x in np.roll(rows[:9], shift):
+            h(np.array([x]))
+        assert h(rows) == afresh
+        assert len(list(h.variants)) == 9

@@ -86,7 +86,7 @@ class Guard(NamedTuple):
             pairs += (cls, {self.name: None if raw is _MISSING else raw})
             if raw is not _MISSING:
                 self._found(_unwrapped(raw))
-                return None if raw is None else tuple(pairs)  # None stands for a name that is missing
+                return None if raw is None else tuple(pairs)  # unchanged() takes None for a missing name
         self._found(_MISSING)
         return tuple(pairs)
 

@@ -61,7 +61,7 @@ class Fixed(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A number. A mixed one is an f64 that may stand for an int of Python: a bool tells."""
+    """A number. A mixed one is an f64 that is an int in Python where a bool, its second place, is true."""
 
     kind: str
     mixed: bool = False

@@ -9,6 +9,7 @@ threads, on batch_size, on the order in which paths were found, or on the machin
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from math import nan, prod
 from typing import Any
 
@@ -364,7 +365,9 @@ class ByVariant:
 
     def block_sums(self) -> Any:
         """The sums of each block of rows, an array of (blocks, sums)."""
-        ordered = sorted(self.sums, key=lambda variant: variant.outcomes)
+        several = Counter([variant.outcomes for variant in self.sums])
+        # Guards that compare with other constants may have the same outcomes: then the text of the tapes decides.
+        ordered = sorted(self.sums, key=lambda v: (v.outcomes, v.text if several[v.outcomes] > 1 else ""))
         parts = [self.sums[variant] for variant in ordered] + ([] if self.alone is None else [self.alone])
         blocks = parts[0]
         for part in parts[1:]:

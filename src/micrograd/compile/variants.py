@@ -8,6 +8,7 @@ called before. Variants of many paths are asked first: see chain.py.
 
 from __future__ import annotations
 
+import functools
 import threading
 import warnings
 from collections.abc import Callable
@@ -57,6 +58,11 @@ class Variant:
     def outcomes(self) -> tuple[bool, ...]:
         """The outcomes of the guards, which tell the variants of one signature apart in an order that no history changes."""
         return tuple([went for *_, went in self.tape.guards])
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The text of the tape."""
+        return str(self.tape)
 
     def kernel(self, goal: Goal, why: str, wait: bool) -> Kernel:
         """The kernel for a goal, compiled now if it is not there; another thread that compiles it is waited for."""

@@ -127,7 +127,7 @@ class Calls:
 
 
 def _names_an_error(text: str) -> bool:
-    """Return whether a check stands for an exception of plain Python that is no error of arithmetic."""
+    """Return whether a check means an exception of plain Python, other than an error of arithmetic."""
     error = getattr(builtins, text.split(":")[0], None)
     return isinstance(error, type) and issubclass(error, Exception) and not issubclass(error, ArithmeticError)
 
