@@ -44,10 +44,14 @@ def main() -> int:
     parser.add_argument(
         "--budget", type=float, metavar="SECONDS", help="begin no call after so many seconds: a sample of all"
     )
+    parser.add_argument(
+        "--keep", metavar="FILE", help="keep each result in a file; results that are there are not computed again"
+    )
     parser.add_argument("--record", action="store_true", help="keep the counts in build/corpus.json, for docs/trust.md")
     args = parser.parse_args()
     os.environ["MICROGRAD_CACHE"] = "off"  # first results are timed
     args.until = None if args.budget is None else time.monotonic() + args.budget
+    args.plan = run.Plan(args.seconds, args.order, args.eager, args.until, args.keep)
     unknown = set(args.parts) - set(PARTS)
     if unknown:
         parser.error(f"there is no part {', '.join(sorted(unknown))}: choose among {', '.join(PARTS)}")

@@ -10,7 +10,6 @@ import importlib
 import inspect
 import io
 import pkgutil
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpus.run import Result, in_processes, outcome
+from corpus.run import Plan, Result, in_processes, outcome
 
 PACKAGES = (
     "fluids", "chemicals", "ht", "iapws", "utm", "psychrolib", "pygeomag", "transforms3d", "pygeodesy", "pymeeus", "geopy",
@@ -146,19 +145,19 @@ def _near(wanted: Any, found: Any) -> bool:
 
 
 @functools.cache
-def _kept(package: str) -> list[Call]:
+def _calls(package: str) -> list[Call]:
     return list(calls(package))
 
 
-def some(
-    package: str, first: int, step: int, seconds: int, order: int, eager: bool, until: float | None = None
-) -> list[Result]:
+def some(package: str, first: int, step: int, plan: Plan) -> list[Result]:
     """Return the outcomes of every n-th call of a package: one job of a worker."""
     found = []
-    for call in _kept(package)[first::step]:
-        if until is not None and time.monotonic() > until:
+    for number, call in list(enumerate(_calls(package)))[first::step]:
+        if plan.over:
             break
-        result = outcome(call.name, call.function, call.args, seconds, order, eager)
+        result = plan.result(
+            f"{package} {number} {call.name}", functools.partial(outcome, call.name, call.function, call.args, plan)
+        )
         if result is not None:
             found.append(result)
     return found
@@ -167,11 +166,7 @@ def some(
 def results(args: argparse.Namespace) -> list[tuple[str, list[Result]]]:
     """Return the outcomes of the calls in docstrings, by package; a part of each package is run before the next part of any."""
     step = args.every * 4
-    jobs = [
-        (package, k, step, args.seconds, args.order, args.eager, args.until)
-        for k in range(0, step, args.every)
-        for package in args.packages
-    ]
+    jobs = [(package, k, step, args.plan) for k in range(0, step, args.every) for package in args.packages]
     rows: dict[str, list[Result]] = {}
     for job, part in zip(jobs, in_processes(jobs, some, args.processes, args.until)):
         rows.setdefault(job[0], []).extend(part)

@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import linecache
 import math
 import re
-import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from corpus.run import Result, TooSlow, in_processes, limited, outcome
+from corpus.run import Plan, Result, TooSlow, in_processes, limited, outcome
 from micrograd import grad
 
 try:
@@ -326,30 +326,32 @@ def _in_digits(program: Program, point: tuple[float, ...], result: Result) -> Re
     return result
 
 
-def some(
-    folder: str, first: int, step: int, seconds: int, order: int, eager: bool, until: float | None = None
-) -> list[Result]:
+def some(folder: str, first: int, step: int, plan: Plan) -> list[Result]:
     """Return the outcomes of every n-th program of a folder, at some points each: one job of a worker."""
     found: list[Result] = []
     for title, program in list(programs(Path(folder)))[first::step]:
         if isinstance(program, str):
             continue
-        for point in inputs(program, Random(title), POINTS) if program.arguments else []:
-            if until is not None and time.monotonic() > until:
+        for number, point in enumerate(inputs(program, Random(title), POINTS) if program.arguments else []):
+            if plan.over:
                 return found
-            result = outcome(f"{title}: {program.name}", program.function, point, seconds, order, eager)
+            work = functools.partial(_checked, f"{title}: {program.name}", program, point, plan)
+            result = plan.result(f"{title} {number}", work)
             if result is not None:
-                found.append(_in_digits(program, point, result))
+                found.append(result)
     return found
+
+
+def _checked(name: str, program: Program, point: tuple[float, ...], plan: Plan) -> Result | None:
+    result = outcome(name, program.function, point, plan)
+    return result and _in_digits(program, point, result)
 
 
 def results(args: argparse.Namespace) -> list[tuple[str, list[Result]]]:
     """Return the outcomes of all programs, at some points each."""
     rows, step = [], args.every * 4
     for folder in map(Path, args.fpcore):
-        jobs = [
-            (str(folder), k, step, args.seconds, args.order, args.eager, args.until) for k in range(0, step, args.every)
-        ]
+        jobs = [(str(folder), k, step, args.plan) for k in range(0, step, args.every)]
         found = in_processes(jobs, some, args.processes, args.until)
         rows.append((f"FPCore in {folder.name}", [r for part in found for r in part]))
     return rows

@@ -6,18 +6,18 @@ Where a package states results (sgp4's verification data), these are compared to
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import inspect
 import itertools
 import math
 import re
-import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from corpus.run import Result, in_processes, outcome
+from corpus.run import Plan, Result, in_processes, outcome
 
 Function = Callable[..., Any]
 
@@ -319,15 +319,14 @@ SOURCES: dict[str, Callable[[], Iterator[Program]]] = {
 }  # fmt: skip
 
 
-def some(
-    source: str, every: int, seconds: int, order: int, eager: bool, until: float | None = None
-) -> list[tuple[str, Result]]:
+def some(source: str, every: int, plan: Plan) -> list[tuple[str, Result]]:
     """Return the outcomes of the programs of a source, each with its package: one job of a worker."""
     found = []
-    for program in itertools.islice(SOURCES[source](), 0, None, every):
-        if until is not None and time.monotonic() > until:
+    for number, program in itertools.islice(enumerate(SOURCES[source]()), 0, None, every):
+        if plan.over:
             break
-        result = outcome(program.name, program.function, program.args, seconds, order, eager)
+        work = functools.partial(outcome, program.name, program.function, program.args, plan)
+        result = plan.result(f"{program.package} {number} {program.name}", work)
         if result is None:
             result = Result(program.name, "wrong", "plain Python", f"gives no numbers for {program.args}", 0.0)
         found.append((program.package, result))
@@ -336,8 +335,8 @@ def some(
 
 def results(args: argparse.Namespace) -> list[tuple[str, list[Result]]]:
     """Return the outcomes of all programs, by package."""
-    jobs = [(source, args.every, args.seconds, args.order, args.eager, args.until) for source in SOURCES]
     rows: dict[str, list[Result]] = {}
+    jobs = [(source, args.every, args.plan) for source in SOURCES]
     for part in in_processes(jobs, some, args.processes, args.until):
         for package, result in part:
             rows.setdefault(package, []).append(result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import multiprocessing
@@ -10,7 +11,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,6 +48,42 @@ class Result(NamedTuple):
     first: float = 0.0  # processor seconds of the first gradient: compiled ones before the machine code is ready
 
 
+class Plan(NamedTuple):
+    """How calls are run."""
+
+    seconds: int = 20  # for one call in all ways
+    order: int = 1  # 2: second derivatives, too
+    eager: bool = False  # nothing compiled
+    until: float | None = None  # no call begins after this time (of time.monotonic)
+    keep: str | None = None  # the file that has the results of earlier runs with the same plan, and gets the new ones
+
+    @property
+    def over(self) -> bool:
+        """Whether no call may begin any more."""
+        return self.until is not None and time.monotonic() > self.until
+
+    def result(self, key: str, work: Callable[[], Result | None]) -> Result | None:
+        """Return the result that is kept under a key; else do the work, and keep its result."""
+        if self.keep is None:
+            return work()
+        key = f"{key}, order {self.order}{', eager' if self.eager else ''}"
+        kept = _kept(self.keep)
+        if key not in kept:
+            kept[key] = work()
+            fields = kept[key] and kept[key]._asdict()
+            with open(self.keep, "a", encoding="utf-8") as file:  # one write a line, of several processes
+                file.write(json.dumps({"key": key, "result": fields}) + "\n")
+        return kept[key]
+
+
+@functools.cache
+def _kept(path: str) -> dict[str, Any]:
+    if not Path(path).exists():
+        return {}
+    rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    return {row["key"]: row["result"] and Result(**row["result"]) for row in rows}
+
+
 class TooSlow(BaseException):
     """The limit of time is over."""
 
@@ -69,15 +106,13 @@ def limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def outcome(
-    name: str, function: Any, args: tuple[Any, ...], seconds: int, order: int = 1, eager: bool = False
-) -> Result | None:
+def outcome(name: str, function: Any, args: tuple[Any, ...], plan: Plan) -> Result | None:
     """Return the worst outcome of a call; None for a call that gives no numbers, or cannot be made by plain Python."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             numbers: list[Any] = []
-            with limited(seconds):
+            with limited(plan.seconds):
                 flatten(function(*args), numbers)
         except (Exception, TooSlow):
             return None
@@ -85,15 +120,15 @@ def outcome(
         return None
     start, first = time.perf_counter(), 0.0
     try:
-        with limited(seconds):
-            first = first_result(function, args, eager)
-            report = check(function, args, order=order, ways=EAGER if eager else None)
+        with limited(plan.seconds):
+            first = first_result(function, args, plan.eager)
+            report = check(function, args, order=plan.order, ways=EAGER if plan.eager else None)
         found = max(report.outcomes, key=lambda o: KINDS.index(o.kind))
         kind, way, detail = found.kind, found.way, found.detail
         if name in STEPS and (kind, way) == ("wrong", "eager gradient"):
             kind, detail = "kink", f"{STEPS[name]}: {detail}"
     except TooSlow:
-        kind, way, detail = "slow", "", f"over {seconds} s"
+        kind, way, detail = "slow", "", f"over {plan.seconds} s"
     except Exception as error:
         kind, way, detail = "wrong", "raises", f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-3)}"
     return Result(name, kind, way, detail, time.perf_counter() - start, first)

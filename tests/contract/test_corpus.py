@@ -60,7 +60,7 @@ def test_inputs_fulfil_what_a_program_states(programs):
 
 def test_programs_of_a_folder_are_counted(tmp_path):
     (tmp_path / "small.fpcore").write_text(CORES, encoding="utf-8")
-    given = argparse.Namespace(fpcore=[tmp_path], seconds=30, order=2, eager=True, every=1, processes=1, until=None)
+    given = argparse.Namespace(fpcore=[tmp_path], every=1, processes=1, until=None, plan=run.Plan(30, 2, True))
     ((title, results),) = fpcore.results(given)
     assert title == f"FPCore in {tmp_path.name}" and len(results) == 4 * fpcore.POINTS
     assert {r.kind for r in results} <= {"right", "kink"}
@@ -132,12 +132,12 @@ def test_outcomes_name_what_is_wrong_refused_and_slow():
     def odd(x):
         return x * x
 
-    assert run.outcome("right", lambda x: x * x, (2.0,), 30, eager=True).kind == "right"
-    assert run.outcome("wrong", odd, (2.0,), 30, eager=True).kind == "wrong"
-    assert run.outcome("raises", lambda x: [][0], (2.0,), 30) is None
-    assert run.outcome("no numbers", lambda x: "text", (2.0,), 30) is None
+    assert run.outcome("right", lambda x: x * x, (2.0,), run.Plan(30, eager=True)).kind == "right"
+    assert run.outcome("wrong", odd, (2.0,), run.Plan(30, eager=True)).kind == "wrong"
+    assert run.outcome("raises", lambda x: [][0], (2.0,), run.Plan()) is None
+    assert run.outcome("no numbers", lambda x: "text", (2.0,), run.Plan()) is None
 
-    slow = run.outcome("slow", _slow_for_values, (2.0,), 1, eager=True)
+    slow = run.outcome("slow", _slow_for_values, (2.0,), run.Plan(1, eager=True))
     assert (slow.kind, slow.detail) == ("slow", "over 1 s")
     lines = run.table(
         [("some", [run.Result("f", "right", "", "", 0.1), run.Result("g", "wrong", "jit value", "x", 0.1)])]
@@ -172,7 +172,7 @@ def test_every_part_can_be_run_by_a_worker():
 
 
 def test_first_results_are_timed():
-    found = run.outcome("f", lambda x: x * x, (2.0,), 30, eager=True)
+    found = run.outcome("f", lambda x: x * x, (2.0,), run.Plan(30, eager=True))
     assert 0.0 < found.first < 30.0
     slow = found._replace(first=2.5)
     assert run.first_results([found, slow, found._replace(first=0.0)]).startswith(
@@ -182,9 +182,29 @@ def test_first_results_are_timed():
 
 
 def test_no_call_begins_after_its_time(monkeypatch):
-    monkeypatch.setattr(doctests, "_kept", lambda package: [doctests.Call("f", math.sqrt, (4.0,), "2.0")] * 3)
-    assert len(doctests.some("any", 0, 1, 30, 1, True)) == 3
-    assert doctests.some("any", 0, 1, 30, 1, True, until=0.0) == []
+    monkeypatch.setattr(doctests, "_calls", lambda package: [doctests.Call("f", math.sqrt, (4.0,), "2.0")] * 3)
+    plan = run.Plan(30, eager=True)
+    assert len(doctests.some("any", 0, 1, plan)) == 3
+    assert doctests.some("any", 0, 1, plan._replace(until=0.0)) == []
+
+
+def test_slices_of_a_run_add_up(monkeypatch, tmp_path):
+    seen = []
+
+    def square(x):
+        seen.append(x)
+        return x * x
+
+    shown = [doctests.Call("square", square, (4.0,), "16.0"), doctests.Call("text", lambda x: "text", (4.0,), "")]
+    monkeypatch.setattr(doctests, "_calls", lambda package: shown)
+    plan = run.Plan(30, eager=True, keep=str(tmp_path / "kept.jsonl"))
+    first = doctests.some("any", 0, 1, plan)
+    calls = len(seen)
+    run._kept.cache_clear()  # as in another process
+    assert doctests.some("any", 0, 1, plan) == first and [r.kind for r in first] == ["right"]
+    assert len(seen) == calls > 0
+    doctests.some("any", 0, 1, plan._replace(order=2))  # another question
+    assert len(seen) > calls
 
 
 def test_counts_are_kept_by_group(tmp_path):
