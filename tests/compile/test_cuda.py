@@ -19,8 +19,9 @@ import cuda_stand_in
 import ptx_cpu
 from micrograd import CompileError, Value, jit, math, nn, value_and_grad, vmap
 from micrograd.compile import cuda
-from micrograd.compile.cuda import driver, functions
+from micrograd.compile.cuda import driver
 from micrograd.compile.cuda.device_array import DeviceArray
+from micrograd.compile.device import functions
 from micrograd.compile.llvm import build
 from micrograd.ops import OPS, call
 from random_programs import needs_llvm
@@ -351,7 +352,7 @@ class TestDeviceArrays:
 
     def test_slices_of_results_on_the_device(self, monkeypatch):
         use(monkeypatch, cuda_stand_in.StandIn(memory=1 << 20))
-        monkeypatch.setattr("micrograd.compile.cuda.run.SHARE", 0.1)
+        monkeypatch.setattr("micrograd.compile.cuda.driver.SHARE", 0.1)
         x = DeviceArray.of(X, 0)
         a, b = vmap(lambda x, y: (x - y, x * 2.0), device="cuda")(x, Y)
         assert driver.driver().library.launches.count("rows") > 1
@@ -414,7 +415,7 @@ class TestDriver:
     def test_memory_that_another_program_holds(self, gpu, monkeypatch):
         """The driver tells of more memory than it can give."""
         f = vmap(payoff, exact=True, device="cuda", **MARKET)
-        monkeypatch.setattr(driver.Device, "free_bytes", lambda self: 1 << 30)
+        monkeypatch.setattr(driver.CudaDevice, "free_bytes", lambda self: 1 << 30)
         gpu.memory = 1 << 18
         assert same(f(1.0, 0.9, 0.2, Z), vmap(payoff, exact=True, **MARKET)(1.0, 0.9, 0.2, Z))
         gpu.memory = 1 << 10

@@ -12,7 +12,8 @@ from test_cuda import COLUMNS, NO_FORMULA, applied, by_path, functions, library,
 
 import opencl_runtime
 from micrograd import CompileError, math, nn, value_and_grad, vmap
-from micrograd.compile.opencl import number_of, run, spirv
+from micrograd.compile.device import rows
+from micrograd.compile.opencl import number_of, runtime, spirv
 from micrograd.ops import OPS
 from random_programs import needs_llvm
 
@@ -23,7 +24,7 @@ def _reason():
     """Why there is no device; empty where there is one."""
     opencl_runtime.find()
     try:
-        run.device(0)
+        runtime.device(0)
     except CompileError as error:
         return " ".join(str(error).splitlines()[:1])
     return ""
@@ -68,9 +69,9 @@ def test_without_pyopencl(monkeypatch):
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(run, "import_module", missing)
+    monkeypatch.setattr(runtime, "import_module", missing)
     with pytest.raises(CompileError, match=r"needs pyopencl(.|\n)*pip install pyopencl"):
-        run._opencl.__wrapped__()
+        runtime._opencl.__wrapped__()
 
 
 def test_without_a_runtime(monkeypatch):
@@ -81,9 +82,9 @@ def test_without_a_runtime(monkeypatch):
         def get_platforms():
             raise RuntimeError("PLATFORM_NOT_FOUND_KHR")
 
-    monkeypatch.setattr(run, "_opencl", lambda: Without)
+    monkeypatch.setattr(runtime, "_opencl", lambda: Without)
     with pytest.raises(CompileError, match=r"no runtime of OpenCL was found(.|\n)*intel-opencl-rt"):
-        run.devices.__wrapped__()
+        runtime.devices.__wrapped__()
 
 
 @on_a_device
@@ -154,7 +155,7 @@ def test_the_gradients_of_a_network_have_the_bits_of_the_cpu():
 @on_a_device
 def test_a_batch_in_slices(monkeypatch):
     whole = vmap(lambda x: x * x, reduce="sum", device="opencl")(Z[0])
-    monkeypatch.setattr(run, "MOST_SCRATCH", 4096)
+    monkeypatch.setattr(rows, "MOST_SCRATCH", 4096)
     assert vmap(lambda x: x * x, reduce="sum", device="opencl")(Z[0]) == whole
     assert same(vmap(lambda x: x * x, device="opencl")(Z[0]), Z[0] ** 2)
 

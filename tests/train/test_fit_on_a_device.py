@@ -9,7 +9,7 @@ import cuda_stand_in
 import opencl_runtime
 from micrograd import CompileError, data, losses, nn, optim, train, vmap
 from micrograd.compile.cuda import driver
-from micrograd.compile.opencl import run
+from micrograd.compile.opencl import runtime
 from micrograd.train import accuracy, fit
 from random_programs import needs_llvm
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_combined():
 def test_a_run_by_opencl_has_the_bits_of_the_cpu():
     opencl_runtime.find()
     try:
-        run.device(0)
+        runtime.device(0)
     except CompileError as reason:
         pytest.skip(str(reason).splitlines()[0])
     assert trained(device="opencl", batch_size=128) == trained(compile=True, batch_size=128)

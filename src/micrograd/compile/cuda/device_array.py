@@ -210,7 +210,7 @@ def handed_back(array: Any, model: Any, number: int) -> Any:
     return array if take is None or isinstance(model, DeviceArray) else take(array)
 
 
-def empty(device: drivers.Device, count: int, rows: int, dtype: Any) -> tuple[DeviceMemory, list[DeviceArray]]:
+def empty(device: drivers.CudaDevice, count: int, rows: int, dtype: Any) -> tuple[DeviceMemory, list[DeviceArray]]:
     """Columns of so many rows, side by side in one memory."""
     memory = device.allocate(max(8, count * rows * dtype.itemsize))
     step = rows * dtype.itemsize

@@ -14,18 +14,17 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from micrograd.compile.device.kernels import THREADS
+from micrograd.compile.device.rows import OutOfDeviceMemory
 from micrograd.errors import CompileError
 
 OLDEST = 11000  # the driver's CUDA version from which it reads our PTX
 OUT_OF_MEMORY, UNSUPPORTED_PTX, INVALID_PTX, NO_BINARY = 2, 222, 218, 209
 ERROR_LOG, ERROR_LOG_SIZE = 5, 6  # options of cuModuleLoadDataEx
+SHARE = 0.8  # of the device's free memory that one slice of rows may take
 KEPT = 1 << 28  # bytes of freed memory that are kept for later, since asking the driver for memory waits for the device
 
 Pointer = ctypes.c_uint64
-
-
-class OutOfDeviceMemory(MemoryError):
-    """The device has not as much memory left as was asked for."""
 
 
 def _library() -> Any:
@@ -81,7 +80,7 @@ class Driver:
 class DeviceMemory:
     """Some memory of a device, which is given back when this object is gone."""
 
-    def __init__(self, device: Device, address: int, size: int) -> None:
+    def __init__(self, device: CudaDevice, address: int, size: int) -> None:
         self.device, self.address, self.size = device, address, size
         self._end = weakref.finalize(self, device.release, address, size)
         self._end.atexit = False  # at exit, the driver may be gone before
@@ -94,7 +93,7 @@ class DeviceMemory:
 class Module:
     """A loaded module of PTX."""
 
-    def __init__(self, device: Device, handle: Any) -> None:
+    def __init__(self, device: CudaDevice, handle: Any) -> None:
         self.device, self.handle = device, handle
         self._functions: dict[str, Any] = {}
         self._end = weakref.finalize(self, device.unload, handle)
@@ -112,7 +111,7 @@ class Module:
         return found
 
 
-class Device:
+class CudaDevice:
     """One GPU."""
 
     def __init__(self, driver: Driver, number: int) -> None:
@@ -222,21 +221,48 @@ class Device:
         self.driver.check(status, "the code could not be loaded on the device")
         return Module(self, handle)
 
-    def launch(self, function: Any, blocks: int, threads: int, arguments: Sequence[Any]) -> None:
-        """Start a kernel with these arguments: ctypes objects, by value."""
-        pointers = (ctypes.c_void_p * len(arguments))(*[ctypes.addressof(a) for a in arguments])
+    def launch(self, module: Module, kernel: str, count: int, arguments: Sequence[Any]) -> None:
+        """Start a kernel in at least so many threads."""
+        held = [_argument(x) for x in arguments]
+        pointers = (ctypes.c_void_p * len(held))(*[ctypes.addressof(a) for a in held])
         status = self.driver.library.cuLaunchKernel(
-            function, blocks, 1, 1, threads, 1, 1, 0, None, pointers, None
+            module.function(kernel), -(-count // THREADS), 1, 1, THREADS, 1, 1, 0, None, pointers, None
         )  # fmt: skip
         self.driver.check(status, "a kernel could not be started")
+
+    def origin(self, memory: DeviceMemory) -> int:
+        """The address of memory."""
+        return memory.address
+
+    def write(self, memory: DeviceMemory, array: Any, offset: int = 0) -> None:
+        """Copy a contiguous NumPy array into memory."""
+        if array.nbytes:
+            self.upload(memory.address + offset, array)
+
+    def read(self, array: Any, memory: DeviceMemory, offset: int = 0) -> None:
+        """Copy memory into a contiguous NumPy array; waits for the kernels before."""
+        self.download(array, memory.address + offset)
+
+    def most_rows(self, kept: int, inputs: int) -> int:
+        """How many rows there is room for, if each leaves `kept` bytes and `inputs` bytes of it are copied."""
+        return int(self.free_bytes() * SHARE) // (kept + inputs)
 
     def wait(self) -> None:
         """Wait until all that was asked for is done."""
         self.driver.check(self.driver.library.cuCtxSynchronize(), "a kernel failed on the device")
 
 
+def _argument(x: Any) -> Any:
+    """An argument of a kernel, as ctypes has it: memory, None for none, an int, a float, or bytes that are handed over."""
+    if isinstance(x, bytes):
+        return (ctypes.c_char * len(x)).from_buffer_copy(x)
+    if isinstance(x, float):
+        return ctypes.c_double(x)
+    return ctypes.c_int64(x) if isinstance(x, int) else Pointer(0 if x is None else x.address)
+
+
 _lock = threading.Lock()
-_devices: dict[int, Device] = {}
+_devices: dict[int, CudaDevice] = {}
 
 
 @cache
@@ -245,7 +271,7 @@ def driver() -> Driver:
     return Driver(_library())
 
 
-def device(number: int) -> Device:
+def device(number: int) -> CudaDevice:
     """A GPU by its number, ready for this thread."""
     with _lock:
         found = _devices.get(number)
@@ -256,6 +282,6 @@ def device(number: int) -> Device:
                     f'device="cuda:{number}": this machine has {here.count} GPU{"s" if here.count != 1 else ""}, '
                     f"numbered from 0"
                 )
-            found = _devices[number] = Device(here, number)
+            found = _devices[number] = CudaDevice(here, number)
     found.enter()
     return found

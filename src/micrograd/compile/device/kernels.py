@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from micrograd.compile.backend import BLOCK, SEGMENT
-from micrograd.compile.cuda import functions, single
+from micrograd.compile.device import functions, single
 from micrograd.compile.llvm import chunk, module
 from micrograd.compile.llvm.build import LANES_BYTES, Target
 from micrograd.compile.llvm.chunk import Passed
