@@ -19,13 +19,18 @@ def add_arguments(parser: Any) -> None:
     )
     parser.add_argument(
         "files",
-        nargs="+",
+        nargs="*",
         metavar="file",
         help="lesson files (.md); several are built into one course; "
         "check also takes a translation of the texts (.json)",
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="build: the page to write (default: beside the first file)"
+    )
+    parser.add_argument(
+        "--lang",
+        metavar="CODE",
+        help="check: name what a language of this package lacks, such as de: texts, chapters, tasks and messages",
     )
     parser.add_argument("--port", type=int, default=0, help="watch: the port on 127.0.0.1 (default: any that is free)")
     parser.add_argument("--no-browser", action="store_true", help="watch: print the address and open nothing")
@@ -34,6 +39,14 @@ def add_arguments(parser: Any) -> None:
 def run(args: Any) -> int:
     """Do it; gives the exit code."""
     paths = [Path(name) for name in args.files]
+    if args.lang:
+        if args.action != "check" or paths:
+            raise BadArgument(
+                "--lang belongs to check without files: it checks all that this package has in the language"
+            )
+        return _check_language(args.lang)
+    if not paths:
+        raise BadArgument(f"{args.action} needs a file, such as my-lesson.md")
     if args.output and args.action != "build":
         raise BadArgument(f"--output belongs to build, not to {args.action}")
     if args.action == "new":
@@ -81,6 +94,32 @@ def _check(paths: list[Path]) -> int:
         if not problems:
             print(f"{path}: every number is right" + (", and every text is there" if is_translation(path) else ""))
     return int(wrong > 0)
+
+
+def _check_language(language: str) -> int:
+    """Name what this package lacks in a language, with the file in which it belongs."""
+    from micrograd.learn import texts
+    from micrograd.learn.course.page import CHAPTERS
+    from micrograd.learn.workshop import catalog, messages
+
+    if language not in texts.languages():
+        raise BadArgument(f"there are no texts in {language!r}; there are texts in: {', '.join(texts.languages())}")
+    found = _check_translation(texts.HERE / f"{language}.json")
+    there = [CHAPTERS / language / path.name for path in sorted((CHAPTERS / "en").glob("*.md"))]
+    gone = [path for path in there if not path.exists()]
+    for path in gone:
+        print(f"{path}: the chapter is missing")
+    found += len(gone) + _check([path for path in there if path.exists()])
+    for path, problems in (
+        (catalog.TEXTS / f"{language}.md", catalog.missing(language)),
+        (messages.EXERCISES / f"{language}.json", messages.missing(language)),
+    ):
+        for problem in problems:
+            print(f"{path}: {problem}")
+        if not problems:
+            print(f"{path}: every text is there")
+        found += len(problems)
+    return int(found > 0)
 
 
 def _check_translation(path: Path) -> int:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from micrograd.cli.main import BadArgument
+from micrograd.learn import texts
 from micrograd.learn.workshop import folder as workshop
 from micrograd.learn.workshop.catalog import Exercise
+from micrograd.learn.workshop.messages import say
 
 ACTIONS = ("start", "check", "list", "hint", "solution", "reset", "class")
 
@@ -36,6 +38,11 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--json", action="store_true", help="check: every exercise once, as JSON with a state and a message for each"
     )
+    parser.add_argument(
+        "--lang",
+        choices=texts.languages(),
+        help="the language of tasks and messages; a folder remembers it (default: that of the folder, else en)",
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="class: the page to write (default: class.html)")
 
 
@@ -47,13 +54,15 @@ def run(args: Any) -> int:
     if (args.json or args.once) and args.action != "check":
         raise BadArgument(f"--json and --once belong to check, not to {args.action}")
     if args.action == "class":
+        texts.use(args.lang or "en")
         return _class([Path(name) for name in args.which], Path(args.output or "class.html"))
     if len(args.which) > 1:
         raise BadArgument(f"{args.action} takes one argument; got {', '.join(map(repr, args.which))}")
     which = args.which[0] if args.which else ""
     if args.action == "start":
-        return _start(Path(which or "my_micrograd"))
+        return _start(Path(which or "my_micrograd"), args.lang or "")
     workshop.require_workshop(here)
+    workshop.speak(here, args.lang or "")
     if args.action == "list":
         if which:
             raise BadArgument(f"list takes no argument; got {which!r}")
@@ -64,7 +73,7 @@ def run(args: Any) -> int:
         return _check(here, chosen, args)
     exercise = chosen or workshop.current(here)
     if exercise is None:
-        _tell("All exercises are done.")
+        _tell(say("All exercises are done."))
         return 0
     if args.action == "hint":
         _tell(workshop.hint(exercise, here))
@@ -73,7 +82,12 @@ def run(args: Any) -> int:
         return _reset(exercise, here)
     text = workshop.solution(exercise, here)
     if text is None:
-        _tell(f"Try {exercise.file} first: a solution is shown once you have changed the file. `hint` gives a hint.")
+        _tell(
+            say(
+                "Try {file} first: a solution is shown once you have changed the file. `hint` gives a hint.",
+                file=exercise.file,
+            )
+        )
         return 1
     _tell(text.rstrip())
     return 0
@@ -109,10 +123,13 @@ def _check(here: Path, first: Exercise | None, args: Any) -> int:
 
 def _reset(exercise: Exercise, here: Path) -> int:
     if exercise.milestone:
-        _tell("A milestone has no file to write: it runs your earlier files together.")
+        _tell(say("A milestone has no file to write: it runs your earlier files together."))
         return 1
     kept = workshop.reset(exercise, here)
-    _tell(f"{exercise.file} is the task again." + (f" Your file is kept as {kept.name}." if kept else ""))
+    _tell(
+        say("{file} is the task again.", file=exercise.file)
+        + (say(" Your file is kept as {name}.", name=kept.name) if kept else "")
+    )
     return 0
 
 
@@ -126,14 +143,28 @@ def _class(files: list[Path], page: Path) -> int:
         except UnicodeDecodeError:
             raise OSError(f"{path} is not a text file; class takes files that learners have saved") from None
     page.write_text(site.class_page(saved), encoding="utf-8")
-    _tell(f"wrote {page}: {len(saved)} saved files. Drop more of them on the page; nothing leaves it.")
+    _tell(
+        say(
+            "wrote {page}: {count} saved files. Drop more of them on the page; nothing leaves it.",
+            page=page,
+            count=len(saved),
+        )
+    )
     return 0
 
 
-def _start(folder: Path) -> int:
+def _start(folder: Path, language: str) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    workshop.speak(folder, language)
     made = workshop.start(folder)
-    _tell(f"{len(made)} exercise files written to {folder}. Files that were there are kept.")
-    _tell(f"Next: cd {folder}; micrograd workshop")
+    _tell(
+        say(
+            "{count} exercise files written to {folder}. Files that were there are kept.",
+            count=len(made),
+            folder=folder,
+        )
+    )
+    _tell(say("Next: cd {folder}; micrograd workshop", folder=folder))
     return 0
 
 

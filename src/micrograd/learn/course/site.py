@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,21 @@ from micrograd.learn.explorer import Explorer, lesson_presets
 from micrograd.learn.scene import used
 from micrograd.learn.scenes import presets
 from micrograd.learn.theatre import watch
-from micrograd.learn.workshop.catalog import EXERCISES, Exercise
+from micrograd.learn.workshop.catalog import EXERCISES, Exercise, head
 
 NAME = "micrograd-course"  # of the progress that a browser keeps
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 SECONDS = 60  # for the learner's code; the longest check takes about 2 s
 WORKER = "worker.mjs"
+STEMS = (
+    "index",
+    "course",
+    "explore",
+    "watch",
+    "workshop",
+    "console",
+    "class",
+)  # pages that are there in every language
 HOME_WORDS = ("language", "direction", "numbers", "spoken", "frames", "ideas", "page", "orders", "theatre", "home")
 CLASS_WORDS = ("language", "direction", "numbers", "spoken", "page", "class")
 CONSOLE_WORDS = ("language", "direction", "numbers", "spoken", "page", "course", "console")
@@ -113,30 +122,42 @@ def page_name(stem: str, language: str) -> str:
     return f"{stem}.html" if language == "en" else f"{stem}.{language}.html"
 
 
+def in_every_language(
+    stem: str, links: dict[str, str], make: Callable[[dict[str, str], list[dict[str, str]]], str]
+) -> dict[str, str]:
+    """A page in every language, by the names of its files; each leads to the others, and to pages of its own language.
+
+    `make` writes the page in the language in use, with these links and the same page in other languages.
+    """
+    kept = dict(texts.current())
+    if kept["language"] != "en":  # somebody has chosen one language for all pages
+        return {page_name(stem, "en"): make(links, [])}
+    spoken = {code: texts.read(code)["name"] for code in sorted(texts.languages(), key=lambda code: code != "en")}
+    pages = {}
+    try:
+        for code in spoken:
+            texts.use(code)
+            others = [
+                {"code": other, "name": name, "to": page_name(stem, other)}
+                for other, name in spoken.items()
+                if other != code
+            ]
+            pages[page_name(stem, code)] = make({key: _spoken(to, code) for key, to in links.items()}, others)
+    finally:
+        texts.use(kept)
+    return pages
+
+
+def _spoken(address: str, language: str) -> str:
+    """The address of a page of the site in a language; other addresses stay as they are."""
+    file, mark, place = address.partition("#")
+    stem = file.removesuffix(".html")
+    return f"{page_name(stem, language)}{mark}{place}" if stem in STEMS else address
+
+
 def courses(links: dict[str, str], *, python: bool = False) -> dict[str, str]:
     """The course in every language, by the names of its files; each has links to the others."""
-    if texts.current()["language"] != "en":  # somebody has chosen one language for all pages
-        return {page_name("course", "en"): course(links, python=python)}
-    spoken = {code: texts.read(code)["name"] for code in ("en", *(one for one in texts.languages() if one != "en"))}
-
-    def there(code: str) -> list[dict[str, str]]:
-        return [
-            {"code": other, "name": name, "to": page_name("course", other)}
-            for other, name in spoken.items()
-            if other != code
-        ]
-
-    def own(code: str) -> dict[str, str]:
-        translated = ("explore", "watch") if code != "en" else ()
-        return {
-            key: to.replace(f"{key}.html", page_name(key, code)) if key in translated else to
-            for key, to in links.items()
-        }
-
-    return {
-        page_name("course", code): course(own(code), python=python, language=code, others=there(code))
-        for code in spoken
-    }
+    return in_every_language("course", links, lambda own, others: course(own, python=python, others=others))
 
 
 def build(folder: Path, pyodide: Path | None = None, docs: str = "") -> Iterator[Path]:
@@ -157,15 +178,18 @@ def build(folder: Path, pyodide: Path | None = None, docs: str = "") -> Iterator
     (folder / "pyodide").mkdir(parents=True, exist_ok=True) if pyodide else folder.mkdir(parents=True, exist_ok=True)
     back = {"course": "course.html", **links}
     ways = back | ({"docs": f"{docs}index.html", "compile": f"{docs}compile.html"} if docs else {})
+    course_page = {"course": "course.html"}
     pages = {
-        "index.html": home_page(ways),
         "alive.html": home_page({}),
+        **in_every_language("index", ways, home_page),
         **courses(links, python=pyodide is not None),
+        **in_every_language("class", {}, lambda _, others: class_page(languages=others)),
+        **in_every_language("explore", course_page, lambda own, others: _explorer(own["course"], others)),
+        **in_every_language("watch", {}, lambda _, others: watch().page(languages=others)),
     }
-    pages |= {"class.html": class_page(), **_translated("course.html")}
     if pyodide is not None:
-        pages["workshop.html"] = workshop({key: to for key, to in back.items() if key != "workshop"})
-        pages["console.html"] = console({key: to for key, to in back.items() if key != "console"})
+        for stem, make in (("workshop", workshop), ("console", console)):
+            pages |= in_every_language(stem, {key: to for key, to in back.items() if key != stem}, make)
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
         yield folder / name
@@ -178,35 +202,13 @@ def build(folder: Path, pyodide: Path | None = None, docs: str = "") -> Iterator
     yield from (folder / name for name in (wheel.name(), WORKER, "pyodide"))
 
 
-def _translated(course: str) -> dict[str, str]:
-    """The explorer and the theatre in every language, each with links to the others."""
-    spoken = {"en": texts.read("en")["name"], **{code: texts.read(code)["name"] for code in texts.languages()}}
-
-    def name(stem: str, code: str) -> str:
-        return f"{stem}.html" if code == "en" else f"{stem}.{code}.html"
-
-    pages = {}
-    kept = dict(texts.current())
-    try:
-        for code in spoken if kept["language"] == "en" else [kept["language"]]:
-            if len(spoken) > 1 and kept["language"] == "en":
-                texts.use(code)
-            others = [other for other in spoken if other != code and kept["language"] == "en"]
-
-            def links(stem: str, others: list[str] = others) -> list[dict[str, str]]:
-                return [{"code": other, "name": spoken[other], "to": name(stem, other)} for other in others]
-
-            explorer = Explorer([])
-            explorer.lesson |= {"course": course, "languages": links("explore")}
-            shown = code if kept["language"] == "en" else "en"
-            pages[name("explore", shown)] = explorer.html
-            pages[name("watch", shown)] = watch().page(languages=links("watch"))
-    finally:
-        texts.use(kept)
-    return pages
+def _explorer(course: str, languages: list[dict[str, str]]) -> str:
+    explorer = Explorer([])
+    explorer.lesson |= {"course": course, "languages": languages}
+    return explorer.html
 
 
-def home_page(links: dict[str, str]) -> str:
+def home_page(links: dict[str, str], languages: Sequence[dict[str, str]] = ()) -> str:
     """The front door, with a graph that lives; without links the graph alone, for another page to show."""
     made = next(one for one in lesson_presets() if one["key"] == "diamond")
     play: dict[str, Any] = {
@@ -216,6 +218,7 @@ def home_page(links: dict[str, str]) -> str:
         "ideas": texts.lesson()["ideas"],
         "links": links,
         "alone": not links,
+        "languages": list(languages),
         "code": CODE,
         "exercise": EXERCISE,
     }
@@ -226,7 +229,7 @@ def home_page(links: dict[str, str]) -> str:
     return page.document(play, script, page.style("page", "home"), "micrograd")
 
 
-def console(links: dict[str, str]) -> str:
+def console(links: dict[str, str], languages: Sequence[dict[str, str]] = ()) -> str:
     """Python in a page, with the package; beside it stand the worker, the wheel and Pyodide."""
     play: dict[str, Any] = {
         "texts": {key: words for key, words in texts.current().items() if key in CONSOLE_WORDS},
@@ -236,6 +239,7 @@ def console(links: dict[str, str]) -> str:
         "wheel": wheel.name(),
         "seconds": SECONDS,
         "cells": CELLS,
+        "languages": list(languages),
     }
     script = page.module(frozenset(), page.CONSOLE).replace(
         "export default{startConsole};\n", _START.replace("startBench", "startConsole")
@@ -244,7 +248,7 @@ def console(links: dict[str, str]) -> str:
     return page.document(play, script, page.style("page", "console"), "micrograd · Python", "'self'", more)
 
 
-def class_page(saved: Sequence[tuple[str, str]] = ()) -> str:
+def class_page(saved: Sequence[tuple[str, str]] = (), languages: Sequence[dict[str, str]] = ()) -> str:
     """A page that merges the progress which the learners of a class have saved; `saved` are names and texts of files."""
     play: dict[str, Any] = {
         "texts": {key: words for key, words in texts.current().items() if key in CLASS_WORDS},
@@ -252,22 +256,23 @@ def class_page(saved: Sequence[tuple[str, str]] = ()) -> str:
             "workshop": [{"key": one.name, "title": one.title} for one in EXERCISES],
             "course": [
                 {"key": one.key, "title": one.title, "tasks": sum(part.kind == "ask" for part in _blocks(one))}
-                for one in chapters()
+                for one in chapters(texts.current()["language"])
             ],
         },
         "saved": list(saved),
+        "languages": list(languages),
     }
     script = page.module(frozenset(), page.CLASS).replace(
         "export default{startClass};\n", _START.replace("startBench", "startClass")
     )
-    return page.document(play, script, page.style("page", "class"), "micrograd · class")
+    return page.document(play, script, page.style("page", "class"), f"micrograd · {texts.get('class.brand')}")
 
 
 def _blocks(lesson: Lesson) -> list[Block]:
     return [part for step in lesson.steps for part in step.parts if isinstance(part, Block)]
 
 
-def workshop(links: dict[str, str]) -> str:
+def workshop(links: dict[str, str], languages: Sequence[dict[str, str]] = ()) -> str:
     """The page of the workshop; beside it stand the worker, the wheel and Pyodide."""
     bench: dict[str, Any] = {
         "exercises": [_exercise(exercise) for exercise in EXERCISES],
@@ -278,13 +283,14 @@ def workshop(links: dict[str, str]) -> str:
         },
         "ideas": texts.lesson()["ideas"],
         "links": links,
+        "languages": list(languages),
         "worker": WORKER,
         "wheel": wheel.name(),
         "seconds": SECONDS,
     }
     script = page.module(None, page.BENCH).replace("export default{startBench};\n", _START)
     more = ("worker-src 'self'", "img-src data:")
-    return page.document(bench, script, style(), "micrograd · the workshop", "'self'", more)
+    return page.document(bench, script, style(), f"micrograd · {texts.get('bench.brand')}", "'self'", more)
 
 
 def _exercise(exercise: Exercise) -> dict[str, Any]:
@@ -295,6 +301,7 @@ def _exercise(exercise: Exercise) -> dict[str, Any]:
         "title": exercise.title,
         "about": exercise.about,
         "hints": exercise.hints,
+        "heads": [] if exercise.milestone else [head(task) for task in exercise.tasks],
         "task": "",
         "solution": "",
         **own,

@@ -1,6 +1,6 @@
 // The workshop in the browser: the learner's files in an editor, a Python that checks them, and their own pass on a stage.
 import { isBench } from "./bench-file.js";
-import { button, contentsMenu, h, put, verdict } from "./dom.js";
+import { button, contentsMenu, h, languageLinks, put, verdict } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { saveFile } from "./progress.js";
 import { createPython } from "./python.js";
@@ -9,9 +9,9 @@ import { t, text, useTexts } from "./texts.js";
 
 /**
  * @typedef {{name: string, title: string, milestone: boolean, about: string, task: string, hints: string[],
- *            solution: string}} Exercise
+ *            heads: string[], solution: string}} Exercise
  * @typedef {{exercises: Exercise[], texts: any, ideas: any[], links: Record<string, string>, worker: string, wheel: string,
- *            seconds: number}} Bench
+ *            seconds: number, languages?: {code: string, name: string, to: string}[]}} Bench
  */
 
 const BENCH_KEY = "micrograd.workshop";
@@ -19,13 +19,13 @@ const BENCH_KEY = "micrograd.workshop";
 /**
  * A file in two parts: its head, which says what the page says beside the editor, and the code. A file whose head was
  * changed has none.
- * @param {string} file @param {string} task the file as it was given
+ * @param {string} file @param {string[]} heads of the task, in every language
  */
-export function splitFile(file, task) {
-  const end = task.indexOf('"""', 3) + 3, head = task.startsWith('"""') ? task.slice(0, end) : "";
-  const rest = file.startsWith(head) ? file.slice(head.length) : file, space = rest.match(/^\n*/)?.[0] ?? "";
-  if (!head || !file.startsWith(head)) return { head: "", code: file };
-  return { head: head + space, code: rest.slice(space.length) };
+export function splitFile(file, heads) {
+  const head = heads.find((one) => file.startsWith(one));
+  if (!head) return { head: "", code: file };
+  const space = file.slice(head.length).match(/^\n*/)?.[0] ?? "";
+  return { head: head + space, code: file.slice(head.length + space.length) };
 }
 
 /** @param {Bench} bench @param {any} place */
@@ -62,7 +62,7 @@ export function startBench(bench, place) {
     h("a", { ...props, href: to, "data-link": key }, t(`course.links.${key}`))));
   const brand = h("h1", { class: "brand" }, "micrograd ", h("span", { class: "quiet" }, t("bench.brand")));
   const heading = h("header", { class: "top" }, menu, brand, meter, status,
-    h("span", { class: "grow" }), links({ class: "wordy" }), files({ class: "small wordy" }),
+    h("span", { class: "grow" }), languageLinks(bench.languages), links({ class: "wordy" }), files({ class: "small wordy" }),
     button("◐", theme, { class: "icon", "data-do": "theme", "aria-label": t("page.theme"), title: t("page.theme") }), file);
   put(nav, list, h("div", { class: "files" }, files({ class: "small" }), links({})));
   const title = h("h2", { tabindex: -1 }), about = h("div", { class: "task-text", tabindex: 0, role: "region" });
@@ -105,7 +105,7 @@ export function startBench(bench, place) {
     run.disabled = true;
     put(told, h("p", { class: "quiet" }, t(python.ready ? "bench.checking" : "bench.loading")));
     showStage(null);
-    const reply = await python.ask({ name: asked.name, files: known.files });
+    const reply = await python.ask({ name: asked.name, files: known.files, language: text("language") });
     run.disabled = false;
     if (asked !== at) return;
     const stopped = { passed: false, message: t("bench.stopped", { n: String(bench.seconds) }), timeline: [] };
@@ -171,7 +171,7 @@ export function startBench(bench, place) {
     hints = Math.min(hints + 1, at.hints.length - 1);
   }
   function showSolution() {
-    put(told, h("p", { class: "quiet small" }, t("bench.one_solution")), code(splitFile(at.solution, at.solution).code));
+    put(told, h("p", { class: "quiet small" }, t("bench.one_solution")), code(splitFile(at.solution, at.heads).code));
   }
 
   /** @param {Exercise | undefined} exercise */
@@ -179,7 +179,7 @@ export function startBench(bench, place) {
     if (!exercise) return;
     [at, hints, tries] = [exercise, 0, 0];
     put(title, exercise.title);
-    const { milestone } = exercise, parts = splitFile(known.files[exercise.name] ?? exercise.task, exercise.task);
+    const { milestone } = exercise, parts = splitFile(known.files[exercise.name] ?? exercise.task, exercise.heads);
     const paragraphs = milestone ? [t("bench.milestone", { what: exercise.about })] : exercise.about.split(/\n\s*\n/);
     put(about, paragraphs.map((words) => h("p", {}, words.split("`").map((part, k) => (k % 2 ? h("code", {}, part) : part)))));
     about.setAttribute("aria-label", exercise.title);

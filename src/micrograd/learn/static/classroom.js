@@ -1,6 +1,6 @@
 // The saved progress of a class on one page: learners in rows, exercises or chapters in columns. Nothing leaves the page.
 import { isBench } from "./bench-file.js";
-import { button, h, put } from "./dom.js";
+import { button, h, languageLinks, put } from "./dom.js";
 import { t, text, useTexts } from "./texts.js";
 
 /**
@@ -43,7 +43,8 @@ export function readSaved(name, content, plan) {
   return null;
 }
 
-/** @param {{texts: any, plan: {workshop: Column[], course: Column[]}, saved: [string, string][]}} play @param {any} place */
+/** @param {{texts: any, plan: {workshop: Column[], course: Column[]}, saved: [string, string][],
+ *   languages?: {code: string, name: string, to: string}[]}} play @param {any} place */
 export function startClass(play, place) {
   useTexts(play.texts, []);
   const word = (key, more = {}) => t(`class.${key}`, more);
@@ -126,7 +127,7 @@ export function startClass(play, place) {
     root.dataset.theme = now === "dark" ? "light" : "dark";
   }, { class: "icon", "data-do": "theme", "aria-label": t("page.theme"), title: t("page.theme") });
   root.append(h("header", { class: "top" }, h("h1", { class: "brand" }, "micrograd ", h("span", { class: "quiet" },
-    word("brand"))), h("span", { class: "grow" }), theme),
+    word("brand"))), h("span", { class: "grow" }), languageLinks(play.languages), theme),
     h("main", { class: "sheets" }, h("p", {}, word("about")),
       h("p", { class: "drop" }, button(word("choose"), () => file.click(), { class: "strong", "data-do": "choose" }),
         file), told, tables));

@@ -1,12 +1,12 @@
 // Python in a page: cells of code that run one after the other, with what they print, and the picture of a Value.
-import { button, h, put } from "./dom.js";
+import { button, h, languageLinks, put } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { createPython } from "./python.js";
 import { t, text, useTexts } from "./texts.js";
 
 /**
  * @param {{texts: any, ideas: any[], links: Record<string, string>, worker: string, wheel: string, seconds: number,
- *          cells: string[]}} play
+ *          cells: string[], languages?: {code: string, name: string, to: string}[]}} play
  * @param {any} place
  */
 export function startConsole(play, place) {
@@ -60,7 +60,7 @@ export function startConsole(play, place) {
   }, { class: "icon", "data-do": "theme", "aria-label": t("page.theme"), title: t("page.theme") });
   root.append(h("header", { class: "top" }, h("h1", { class: "brand" }, "micrograd ", h("span", { class: "quiet" },
     word("brand"))), status,
-    h("span", { class: "grow" }), links, theme),
+    h("span", { class: "grow" }), languageLinks(play.languages), links, theme),
   h("main", { class: "sheets" }, h("p", {}, word("about")), list,
     h("p", {}, button(word("add"), () => addCell("").focus(), { "data-do": "add" }))));
   place.append(root);

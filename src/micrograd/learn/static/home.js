@@ -1,5 +1,5 @@
 // The front door: a small graph that lives, "Start the course" beside it, the other pages as pictures, and the compiler.
-import { button, h, put } from "./dom.js";
+import { button, h, languageLinks, put } from "./dom.js";
 import { leavesOf } from "./graph.js";
 import { show } from "./numbers.js";
 import { colourOf } from "./plane.js";
@@ -14,7 +14,7 @@ const MAP_CELLS = 44, // of the small map
 
 /**
  * @typedef {{texts: any, ideas: any[], graph: any, scene: any, links: Record<string, string>, alone: boolean, code: string,
- *            exercise: string}} Home
+ *            exercise: string, languages?: {code: string, name: string, to: string}[]}} Home
  * @param {Home} home @param {any} place
  */
 export function startHome(home, place) {
@@ -94,7 +94,7 @@ export function startHome(home, place) {
     live);
   if (home.alone) root.append(live);
   else root.append(h("header", { class: "top" }, h("h1", { class: "brand" }, "micrograd"), h("span", { class: "grow" }),
-    link("docs", { class: "to-docs" }), theme),
+    languageLinks(home.languages), link("docs", { class: "to-docs" }), theme),
     h("main", { class: "entrance" }, hero, cards, door));
   place.append(root);
 

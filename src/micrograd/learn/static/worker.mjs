@@ -24,7 +24,7 @@ addEventListener("message", async ({ data }) => {
     if (data.written) {
       postMessage({ id: data.id, verdict: JSON.parse(python.globals.get("check_written")(JSON.stringify(data.written))) });
     }
-    if (data.name) postMessage({ id: data.id, verdict: JSON.parse(python.globals.get("check")(data.name, JSON.stringify(data.files))) });
+    if (data.name) postMessage({ id: data.id, verdict: JSON.parse(python.globals.get("check")(data.name, JSON.stringify(data.files), data.language ?? "en")) });
   } catch (error) {
     postMessage({ id: data.id, error: String(error) });
   }

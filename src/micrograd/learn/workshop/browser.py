@@ -26,7 +26,7 @@ class Beginning(io.StringIO):
         return len(text)
 
 
-def check(name: str, files: str) -> str:
+def check(name: str, files: str, language: str = "en") -> str:
     """Judge one exercise; `files` has the learner's files by exercise, and missing ones are the untouched tasks.
 
     >>> import json
@@ -36,6 +36,7 @@ def check(name: str, files: str) -> str:
     True
     """
     given = json.loads(files)
+    texts.use(language)
     printed = Beginning()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

@@ -3,9 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from micrograd.learn import texts
+
 TEXTS = Path(__file__).parent / "exercises"
+QUOTES = '"""'
+
+
+@cache
+def words(language: str) -> dict[str, tuple[str, list[str]]]:
+    """The tasks of a language, by exercise: what the file says, and the hints. English ones stand in the files themselves.
+
+    A translation is `exercises/de.md`: a heading with the name of the exercise, the task, and the hints as a list.
+    """
+    path = TEXTS / f"{language}.md"
+    found: dict[str, tuple[str, list[str]]] = {}
+    for part in path.read_text(encoding="utf-8").split("\n# ")[1:] if path.exists() else ():
+        name, _, rest = part.partition("\n")
+        lines = rest.strip().split("\n")
+        hints = [line[2:] for line in lines if line.startswith("- ")]
+        found[name.strip()] = "\n".join(line for line in lines if not line.startswith("- ")).strip(), hints
+    return found
+
+
+def head(file: str) -> str:
+    """The docstring of a file, as it stands there."""
+    return QUOTES + file.split(QUOTES, 2)[1] + QUOTES
 
 
 @dataclass(frozen=True)
@@ -22,13 +47,18 @@ class Exercise:
 
     @property
     def task(self) -> str:
-        """The file as the learner first gets it."""
-        return self._text("task")
+        """The file as the learner first gets it, in the language in use."""
+        return self._in_words("task", texts.current()["language"])
+
+    @property
+    def tasks(self) -> list[str]:
+        """The file as a learner first gets it, in every language."""
+        return [self._in_words("task", language) for language in texts.languages()]
 
     @property
     def solution(self) -> str:
         """A file that passes."""
-        return self._text("solution")
+        return self._in_words("solution", texts.current()["language"])
 
     @property
     def title(self) -> str:
@@ -41,14 +71,24 @@ class Exercise:
         return self._told()[1]
 
     def _told(self) -> tuple[str, str]:
-        text = self._text("about") if self.milestone else self.task.split('"""')[1].split(":", 1)[1]
+        own = words(texts.current()["language"]).get(self.name)
+        if self.milestone:
+            text = own[0] if own else self._text("about")
+        else:
+            text = self.task.split('"""')[1].split(":", 1)[1]
         title, _, about = text.strip().partition("\n")
         return title.strip().rstrip("."), about.strip()
 
     @property
     def hints(self) -> list[str]:
         """From a nudge to nearly the answer."""
-        return [] if self.milestone else self._text("hints").splitlines()
+        own = words(texts.current()["language"]).get(self.name)
+        return [] if self.milestone else own[1] if own else self._text("hints").splitlines()
+
+    def _in_words(self, kind: str, language: str) -> str:
+        """A file with its task in the words of a language; the code is the same in all of them."""
+        text, own = self._text(kind), words(language).get(self.name)
+        return f'"""{own[0]}\n"""{text.split(QUOTES, 2)[2]}' if own else text
 
     def _text(self, kind: str) -> str:
         return (TEXTS / f"{self.name}.{kind}.txt").read_text(encoding="utf-8")
@@ -79,3 +119,19 @@ EXERCISES = [
     Exercise("e20_attention"),
 ]
 BY_NAME = {exercise.name: exercise for exercise in EXERCISES}
+
+
+def missing(language: str) -> list[str]:
+    """Name what the tasks of a language lack, and what they have too much; nothing for English."""
+    told, found = [], words(language)
+    for exercise in EXERCISES if language != "en" else ():
+        own = found.get(exercise.name)
+        if own is None or not own[0]:
+            told.append(f"{exercise.name}: the task is missing")
+            continue
+        count = 0 if exercise.milestone else len(exercise._text("hints").splitlines())
+        if len(own[1]) != count:
+            told.append(f"{exercise.name}: has {len(own[1])} hints, in English {count}")
+        if not exercise.milestone and ":" not in own[0].split("\n")[0]:
+            told.append(f"{exercise.name}: the first line is not a number and a title, as in `Exercise 1: slope.`")
+    return told + [f"{name}: is not an exercise" for name in found if name not in BY_NAME]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd.learn.workshop import programs
+from micrograd.learn.workshop.messages import say
 from micrograd.learn.workshop.programs import (
     Fault,
     Nudges,
@@ -36,18 +37,18 @@ def e01_slope(load: Load) -> None:
         h, true = 0.1, 3 * a * x * x + b
         up, down = f(x + h), f(x - h)
         ideas = [
-            ((up - f(x)) / h, "that looks to one side only. Look to both sides, and the errors cancel."),
-            ((f(x) - down) / h, "that looks to one side only. Look to both sides, and the errors cancel."),
-            ((up - down) / h, "twice the slope. How far apart are your two points?"),
-            ((down - up) / (2 * h), "the sign is turned. Take the value above minus the value below."),
+            ((up - f(x)) / h, say("that looks to one side only. Look to both sides, and the errors cancel.")),
+            ((f(x) - down) / h, say("that looks to one side only. Look to both sides, and the errors cancel.")),
+            ((up - down) / h, say("twice the slope. How far apart are your two points?")),
+            ((down - up) / (2 * h), say("the sign is turned. Take the value above minus the value below.")),
         ]
-        what = f"slope of {a} x³ + {b} x at {x} with h = {h}"
+        what = say("slope of {a} x³ + {b} x at {x} with h = {h}", a=a, b=b, x=x, h=h)
         calls: list[str] = []
         compare(what, slope(watched(f, calls), x, h), (up - down) / (2 * h), ideas, lines=calls)
         calls.clear()
         nudges = Nudges(watched(f, calls))
         got = slope(nudges, x)
-        compare("with your default h, the slope", got, true, [], 1e-6, lines=calls, hint=nudges.fault())
+        compare(say("with your default h, the slope"), got, true, [], 1e-6, lines=calls, hint=nudges.fault())
 
 
 def e02_partials(load: Load) -> None:
@@ -62,21 +63,33 @@ def e02_partials(load: Load) -> None:
         calls: list[str] = []
         nudges = Nudges(watched(f, calls))
         kept, got = list(args), partials(nudges, args)
-        require(args == kept, f"partials changed the list args from {kept} to {args}. Put every argument back.")
-        what = f"for a*b + c*c*a at {kept}"
         require(
-            isinstance(got, list), f"{what} you returned {show(got)}. Three arguments have three slopes: return a list."
+            args == kept,
+            say("partials changed the list args from {kept} to {args}. Put every argument back.", kept=kept, args=args),
         )
-        require(len(got) == 3, f"{what} you returned {len(got)} slopes. Three arguments have three slopes.")
+        what = say("for a*b + c*c*a at {kept}", kept=kept)
+        require(
+            isinstance(got, list),
+            say(
+                "{what} you returned {got}. Three arguments have three slopes: return a list.", what=what, got=show(got)
+            ),
+        )
+        require(
+            len(got) == 3,
+            say("{what} you returned {count} slopes. Three arguments have three slopes.", what=what, count=len(got)),
+        )
         true = [difference(f, args, i) for i in range(3)]
         for i in range(3):
             compare(
-                f"slope {i} {what}",
+                say("slope {i} {what}", i=i, what=what),
                 got[i],
                 true[i],
                 [
-                    (sum(true), "that is the slope when all arguments move together. Move one and hold the others."),
-                    *[(true[k], f"that is the slope of argument {k}.") for k in range(3)],
+                    (
+                        sum(true),
+                        say("that is the slope when all arguments move together. Move one and hold the others."),
+                    ),
+                    *[(true[k], say("that is the slope of argument {k}.", k=k)) for k in range(3)],
                 ],
                 1e-5,
                 lines=calls,
@@ -91,30 +104,49 @@ def e03_value(load: Load) -> None:
         x, y = number(rng), number(rng)
         for op, f in programs.OPS.items():
             a, b = make(x), make(y)
-            require(a.data == x, f"Value({x}).data is {show(getattr(a, 'data', None))}: keep the number in self.data.")
-            require(a.grad == 0.0, f"Value({x}).grad is {a.grad!r}. A new Value has heard nothing yet: 0.0.")
+            require(
+                a.data == x,
+                say(
+                    "Value({x}).data is {data}: keep the number in self.data.", x=x, data=show(getattr(a, "data", None))
+                ),
+            )
+            require(
+                a.grad == 0.0,
+                say("Value({x}).grad is {grad}. A new Value has heard nothing yet: 0.0.", x=x, grad=f"{a.grad!r}"),
+            )
             out = f(a, b)
             require(
-                a.data == x and b.data == y, f"a {op} b changed a or b. Make a new Value and leave the operands alone."
+                a.data == x and b.data == y,
+                say("a {op} b changed a or b. Make a new Value and leave the operands alone.", op=op),
             )
-            message = (
-                f"a {op} b gave {show(out)}, a {type(out).__name__} that forgot where it came from. Return a Value."
+            message = say(
+                "a {op} b gave {out}, a {kind} that forgot where it came from. Return a Value.",
+                op=op,
+                out=show(out),
+                kind=type(out).__name__,
             )
             require(isinstance(out, make), message)
             compare(f"{x} {op} {y}", out.data, f(x, y), graph={"a": a, "b": b, "c": out})
             twice = f(a, a)
-            message = (
-                f"a {op} a has {len(twice._prev)} operand in your graph. It has two, and both are a: keep a tuple."
+            message = say(
+                "a {op} a has {count} operand in your graph. It has two, and both are a: keep a tuple.",
+                op=op,
+                count=len(twice._prev),
             )
             require(len(twice._prev) == 2, message)
-            message = f"_prev of a {op} b is not (a, b). Keep both operands in order."
+            message = say("_prev of a {op} b is not (a, b). Keep both operands in order.", op=op)
             require(len(out._prev) == 2 and out._prev[0] is a and out._prev[1] is b, message)
-            require(out._op == op, f"_op of a {op} b is {out._op!r}, should be {op!r}.")
-            require(callable(a._backward), "_backward of a new Value must be a function that does nothing.")
+            require(
+                out._op == op,
+                say("_op of a {op} b is {given}, should be {wanted}.", op=op, given=repr(out._op), wanted=repr(op)),
+            )
+            require(callable(a._backward), say("_backward of a new Value must be a function that does nothing."))
             try:
                 right = f(a, 2)
             except (TypeError, AttributeError) as reason:
-                raise Fault(f"a {op} 2 fails ({reason}). Wrap a plain number on the right in a Value.") from None
+                raise Fault(
+                    say("a {op} 2 fails ({reason}). Wrap a plain number on the right in a Value.", op=op, reason=reason)
+                ) from None
             compare(f"{x} {op} 2", right.data, f(x, 2))
 
 
@@ -141,9 +173,13 @@ def _misplaced(program: Program, order: list[Any], names: dict[int, str]) -> Fau
         for child in v._prev:
             if ids.index(id(child)) > ids.index(id(v)):
                 me, other = names[id(v)], names[id(child)]
-                message = f"{me} stands before {other}, which it is made from. Append a node after its operands."
+                message = say(
+                    "{me} stands before {other}, which it is made from. Append a node after its operands.",
+                    me=me,
+                    other=other,
+                )
                 mine = [names[i] for i in ids]
-                lines = [program.text(), "your order: " + ", ".join(mine)]
+                lines = [program.text(), say("your order: ") + ", ".join(mine)]
                 return Fault(message, lines, order=(program, mine[::-1]))
     return None
 
@@ -164,21 +200,31 @@ def e05_order(load: Load) -> str:
         program = kind(rng)
         values, names = _plain(program, make)
         order = topological(values[-1])
-        require(isinstance(order, list), f"topological returned {show(order)}. Return a list of nodes.")
+        require(
+            isinstance(order, list), say("topological returned {order}. Return a list of nodes.", order=show(order))
+        )
         ids = [id(v) for v in order]
         if len(ids) > 1 and set(ids) == {id(values[-1])}:
             raise Fault(
-                f"your list holds the root {len(ids)} times. Append the node that you are at.", [program.text()]
+                say("your list holds the root {count} times. Append the node that you are at.", count=len(ids)),
+                [program.text()],
             )
         for i in ids:
             if ids.count(i) > 1:
                 raise Fault(
-                    f"{names.get(i, '?')} is in your list {ids.count(i)} times; each node belongs there once. "
-                    "Keep a set of the nodes that you have seen.",
+                    say(
+                        "{node} is in your list {times} times; each node belongs there once. "
+                        "Keep a set of the nodes that you have seen.",
+                        node=names.get(i, "?"),
+                        times=ids.count(i),
+                    ),
                     [program.text()],
                 )
         missing = [name for i, name in names.items() if i not in ids]
-        require(not missing, f"{', '.join(missing)} is missing in your list. In {program.text()}.")
+        require(
+            not missing,
+            say("{nodes} is missing in your list. In {program}.", nodes=", ".join(missing), program=program.text()),
+        )
         fault = _misplaced(program, order, names)
         if fault and replay(fault):  # on some graphs a wrong order happens to give the right gradients
             raise fault
@@ -191,15 +237,20 @@ def e05_order(load: Load) -> str:
         for _ in range(length):
             chain = chain + 1.0
         try:
-            require(len(topological(chain)) == 2 * length + 1, f"A chain of {length:,} additions lost nodes.")
+            require(
+                len(topological(chain)) == 2 * length + 1,
+                say("A chain of {length} additions lost nodes.", length=f"{length:,}"),
+            )
         except RecursionError:
             if length == 100:
-                raise Fault("RecursionError on a chain of 100 additions. Does your function come to an end?") from None
-            bonus = BONUS  # recursion is how every lecture writes it
+                raise Fault(
+                    say("RecursionError on a chain of 100 additions. Does your function come to an end?")
+                ) from None
+            bonus = say(BONUS)  # recursion is how every lecture writes it
     double = make(1.0)
     for _ in range(40):
         double = double + double
-    require(len(topological(double)) == 41, "x = x + x, 40 times, has 41 nodes.")
+    require(len(topological(double)) == 41, say("x = x + x, 40 times, has 41 nodes."))
     return bonus
 
 
@@ -212,7 +263,7 @@ def _watched(program: Program, make: Any) -> tuple[list[Any], list[int], list[st
     def watch(k: int, rule: Callable[[], None]) -> Callable[[], None]:
         def told() -> None:
             log.append(k)
-            lines.append(f"{names[k]} passes on {show(values[k].grad)}")
+            lines.append(say("{node} passes on {grad}", node=names[k], grad=show(values[k].grad)))
             rule()
 
         return told
@@ -227,28 +278,37 @@ def _order_fault(program: Program, values: list[Any], log: list[int], lines: lis
     root = len(values) - 1
     order = (program, [names[k] for k in log])
     if not log:
-        raise Fault("backward() called no _backward at all. Call it for every node of the topological order.", lines)
+        raise Fault(
+            say("backward() called no _backward at all. Call it for every node of the topological order."), lines
+        )
     if all(v.grad == 0.0 for v in values[:-1]) and values[-1].grad == 0.0:
-        raise Fault("All gradients are 0: the root must start with the gradient 1.0.", lines)
+        raise Fault(say("All gradients are 0: the root must start with the gradient 1.0."), lines)
     if log[0] != root:
-        message = f"the pass started at {names[log[0]]}, and must start at the root: go through the order in reverse."
+        message = say(
+            "the pass started at {node}, and must start at the root: go through the order in reverse.",
+            node=names[log[0]],
+        )
         raise Fault(message, lines[:2], order=order)
     for at, k in enumerate(log):
         users = [leaves + r for r, (_, i, j) in enumerate(program.rows) if k in (i, j)]
         late = [u for u in users if u not in log[:at]]
         if late:
             raise Fault(
-                f"{names[k]} passed on its gradient too early: {names[late[0]]}, which uses it, had not passed on its own. "
-                "A node waits until all its users have passed on theirs.",
+                say(
+                    "{node} passed on its gradient too early: {user}, which uses it, had not passed on its own. "
+                    "A node waits until all its users have passed on theirs.",
+                    node=names[k],
+                    user=names[late[0]],
+                ),
                 lines[: at + 2],
                 order=order,
             )
         if k in log[:at]:
-            message = f"{names[k]} passed on its gradient twice. Each node speaks once in a pass."
+            message = say("{node} passed on its gradient twice. Each node speaks once in a pass.", node=names[k])
             raise Fault(message, lines[: at + 2], order=order)
     silent = [names[k] for k in range(leaves, root + 1) if k not in log]
     if silent:
-        message = f"{', '.join(silent)} never passed on a gradient. Call _backward of every node."
+        message = say("{nodes} never passed on a gradient. Call _backward of every node.", nodes=", ".join(silent))
         raise Fault(message, lines, order=order)
 
 
@@ -264,14 +324,19 @@ def e06_backward(load: Load) -> None:
         for name, v, true in zip(program.names(), values, want):
             if not close(v.grad, true):
                 graph = dict(zip(program.names(), values))
-                raise Fault(f"{name} got {show(v.grad)}, should get {show(true)}.", lines, graph, name)
+                raise Fault(
+                    say("{name} got {grad}, should get {true}.", name=name, grad=show(v.grad), true=show(true)),
+                    lines,
+                    graph,
+                    name,
+                )
 
         def f(*xs: float, program: Program = program) -> float:
             return float(Program(list(xs), program.rows).run(float)[-1])
 
         if kind is not programs.graph:  # a second, independent opinion
             for i in range(len(program.leaves)):
-                compare("the gradient", values[i].grad, difference(f, program.leaves, i), tolerance=1e-5)
+                compare(say("the gradient"), values[i].grad, difference(f, program.leaves, i), tolerance=1e-5)
 
 
 def e07_again(load: Load) -> None:
@@ -287,13 +352,19 @@ def e07_again(load: Load) -> None:
                 true = want[k] * turn if k < leaves else want[k]
                 if close(v.grad, true):
                     continue
-                message = f"after pass {turn}, {names[k]} has {show(v.grad)}, should have {show(true)}: "
+                message = say(
+                    "after pass {turn}, {node} has {grad}, should have {true}: ",
+                    turn=turn,
+                    node=names[k],
+                    grad=show(v.grad),
+                    true=show(true),
+                )
                 if turn == 1:
-                    message += (
+                    message += say(
                         "clear all intermediate gradients before the pass begins, not during it; then seed the root."
                     )
                 elif k < leaves and close(v.grad, want[k]):
-                    message += "you cleared the leaves too. Their gradients must add up over passes."
+                    message += say("you cleared the leaves too. Their gradients must add up over passes.")
                 else:
-                    message += "an intermediate node kept its gradient of the pass before and passed it on again."
+                    message += say("an intermediate node kept its gradient of the pass before and passed it on again.")
                 raise Fault(message, [program.text()], dict(zip(names, values)), names[k])

@@ -12,10 +12,12 @@ from typing import Any
 
 from micrograd.learn import texts
 from micrograd.learn.workshop.catalog import EXERCISES, Exercise
+from micrograd.learn.workshop.messages import say
 from micrograd.learn.workshop.process import JudgedRun, check
 
 STATE = ".workshop.json"  # how many hints were shown for each exercise, and with which files it has passed
 PASSED = "passed"  # the key of the latter
+LANGUAGE = "language"  # the key of the language in which the folder was started
 BAR = 22  # signs of the progress bar
 MARKS = {"passed": "✓", "tried": "→", "open": "·"}
 
@@ -36,6 +38,17 @@ def start(folder: Path) -> list[Path]:
     return made
 
 
+def speak(folder: Path, language: str = "") -> None:
+    """Use a language, or the one in which the folder was started, and remember it for the folder."""
+    known = _state(folder).get(LANGUAGE)
+    chosen = language or (known if known in texts.languages() else "en")
+    if chosen != texts.current()["language"]:
+        texts.use(chosen)
+    if language and language != known:
+        with contextlib.suppress(OSError):
+            (folder / STATE).write_text(json.dumps({**_state(folder), LANGUAGE: language}), encoding="utf-8")
+
+
 def require_workshop(folder: Path) -> None:
     """Raise unless the folder was started."""
     if not (folder / EXERCISES[0].file).exists():
@@ -47,7 +60,9 @@ def require_workshop(folder: Path) -> None:
 def touched(exercise: Exercise, folder: Path) -> bool:
     """Whether the learner has changed the file."""
     path = folder / exercise.file
-    return exercise.milestone or (path.exists() and path.read_text(encoding="utf-8", errors="replace") != exercise.task)
+    if exercise.milestone:
+        return True
+    return path.exists() and path.read_text(encoding="utf-8", errors="replace") not in exercise.tasks
 
 
 def check_in_order(
@@ -68,10 +83,10 @@ def check_in_order(
         if passed.get(exercise.name) == stamp:
             continue
         if not exercise.milestone and not (folder / exercise.file).exists():
-            tell(f"{exercise.file} is missing. `micrograd workshop start .` brings back missing files.")
+            tell(say("{file} is missing. `micrograd workshop start .` brings back missing files.", file=exercise.file))
             return exercise
         if not touched(exercise, folder):
-            tell(f"\nNext: {exercise.file}\n\n{_docstring(exercise)}")
+            tell(say("\nNext: {file}\n\n{task}", file=exercise.file, task=_docstring(exercise)))
             return exercise
         run = check(exercise.name, folder)
         if not run.verdict.passed:
@@ -79,21 +94,21 @@ def check_in_order(
             return exercise
         passed[exercise.name] = stamp
         _remember(folder, exercise)
-        tell(f"passed  {exercise.name}" + (f"  {run.verdict.message}" if run.verdict.message else ""))
-    tell("All exercises are done. You have built an engine, a network, an optimizer and attention.")
+        tell(say("passed  {name}  {message}", name=exercise.name, message=run.verdict.message).rstrip())
+    tell(say("All exercises are done. You have built an engine, a network, an optimizer and attention."))
     return None
 
 
 def report(exercise: Exercise, run: JudgedRun) -> str:
     """A failed check in words: what is wrong first, then the steps that led there and what the code printed."""
-    where = exercise.milestone and f"milestone: {exercise.about}"
-    lines = [f"\nnot yet {where or exercise.file}", "", run.verdict.message]
+    where = exercise.milestone and say("milestone: {about}", about=exercise.about)
+    lines = [say("\nnot yet {file}", file=where or exercise.file), "", run.verdict.message]
     if run.verdict.timeline:
         lines += ["", texts.get("bench.steps"), *[f"  {line}" for line in run.verdict.timeline]]
     if run.printed.strip():
         lines += ["", texts.get("bench.printed"), run.printed.rstrip()]
     if not exercise.milestone:
-        lines += ["", "`micrograd workshop hint` gives a hint, `micrograd workshop solution` a solution."]
+        lines += ["", say("`micrograd workshop hint` gives a hint, `micrograd workshop solution` a solution.")]
     return "\n".join(lines)
 
 
@@ -112,6 +127,7 @@ def stamps(folder: Path, count: int | None = None) -> tuple[float, ...]:
     return tuple(found)
 
 
+ENDS = "Ctrl-C ends."
 KEYS = "Keys: h a hint, s a solution, l the list, r this task again, c check again, q quit."
 
 
@@ -133,7 +149,7 @@ def watch(
         exercise = check_in_order(folder, tell, passed, first)
         if exercise is None:
             return
-        tell(f"\n{progress(folder)}\nWaiting for a save; {KEYS if keys else 'Ctrl-C ends.'}")
+        tell(say("\n{bar}\nWaiting for a save; {way}", bar=progress(folder), way=say(KEYS if keys else ENDS)))
         sure = False  # a reset is asked for twice
         while stamps(folder) == seen:
             key = wait(pause)
@@ -144,7 +160,12 @@ def watch(
             if key == "c":
                 break
             if key == "r" and not sure and not exercise.milestone and touched(exercise, folder):
-                tell(f"{exercise.file} would be the task again, and your file kept beside it. Press r once more.")
+                tell(
+                    say(
+                        "{file} would be the task again, and your file kept beside it. Press r once more.",
+                        file=exercise.file,
+                    )
+                )
                 sure = True
                 continue
             _pressed(key, exercise, folder, tell)
@@ -158,7 +179,7 @@ def _pressed(key: str, exercise: Exercise, folder: Path, tell: Callable[[str], N
     elif key == "s":
         found = solution(exercise, folder)
         tell(
-            f"Try {exercise.file} first: a solution is shown once you have changed the file."
+            say("Try {file} first: a solution is shown once you have changed the file.", file=exercise.file)
             if found is None
             else found.rstrip()
         )
@@ -166,9 +187,12 @@ def _pressed(key: str, exercise: Exercise, folder: Path, tell: Callable[[str], N
         tell(listing(folder))
     elif key == "r":
         kept = reset(exercise, folder)
-        tell(f"{exercise.file} is the task again." + (f" Your file is kept as {kept.name}." if kept else ""))
+        tell(
+            say("{file} is the task again.", file=exercise.file)
+            + (say(" Your file is kept as {name}.", name=kept.name) if kept else "")
+        )
     else:
-        tell(KEYS)
+        tell(say(KEYS))
 
 
 def _state(folder: Path) -> dict[str, Any]:
@@ -214,7 +238,7 @@ def progress(folder: Path) -> str:
     """How far the learner is, as a bar."""
     done = sum(state == "passed" for state in states(folder).values())
     full = BAR * done // len(EXERCISES)
-    return f"[{'#' * full}{'-' * (BAR - full)}] {done} of {len(EXERCISES)}"
+    return say("[{bar}] {done} of {all}", bar="#" * full + "-" * (BAR - full), done=done, all=len(EXERCISES))
 
 
 def listing(folder: Path) -> str:
@@ -277,7 +301,7 @@ def find(word: str) -> Exercise:
 def hint(exercise: Exercise, folder: Path) -> str:
     """The next hint; the last one is given again."""
     if exercise.milestone:
-        return (
+        return say(
             "A milestone runs your earlier files together and has no hints of its own: read the message of the check."
         )
     state = _state(folder)
@@ -288,11 +312,11 @@ def hint(exercise: Exercise, folder: Path) -> str:
     hints = exercise.hints
     number = min(max(number, 0), len(hints) - 1)
     (folder / STATE).write_text(json.dumps({**state, exercise.name: number + 1}), encoding="utf-8")
-    return f"{exercise.file}, hint {number + 1} of {len(hints)}: {hints[number]}"
+    return say("{file}, hint {k} of {n}: {hint}", file=exercise.file, k=number + 1, n=len(hints), hint=hints[number])
 
 
 def solution(exercise: Exercise, folder: Path) -> str | None:
     """A solution, or None when the learner has not tried yet."""
     if exercise.milestone:
-        return "A milestone has no file to write: it runs your earlier files together."
+        return say("A milestone has no file to write: it runs your earlier files together.")
     return exercise.solution if touched(exercise, folder) else None

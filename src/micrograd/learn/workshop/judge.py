@@ -15,8 +15,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from micrograd.learn import texts
 from micrograd.learn.workshop import checks_engine, checks_functions, checks_networks
 from micrograd.learn.workshop.catalog import BY_NAME
+from micrograd.learn.workshop.messages import say
 from micrograd.learn.workshop.programs import Fault, bounded_recursion
 
 CHECKS: dict[str, Callable[[Callable[[str], Any]], Any]] = {
@@ -71,7 +73,7 @@ def _judge(name: str, folder: Path, limit: int, show: bool) -> Verdict:
         told, found = _page(fault, folder)
         return Verdict(False, str(fault), fault.timeline + told, found)
     except MemoryError:
-        return Verdict(False, "Your code needs too much memory. Does a list or a loop grow without end?")
+        return Verdict(False, say("Your code needs too much memory. Does a list or a loop grow without end?"))
     except (Exception, SystemExit) as error:
         return Verdict(False, _of_the_learner(error, folder))
     finally:
@@ -109,8 +111,8 @@ def _page(fault: Fault, folder: Path) -> tuple[list[str], dict[str, Any] | None]
     except Exception:  # a later rule of the learner fails: the first fault is told, and a page cannot be made
         return [], None
     if fault.graph is not None and not fault.node:
-        return [f"your graph, with the values that it computed, as a page: {PAGE}"], found
-    return [f"your pass, step by step, opened at the first wrong contribution, as a page: {PAGE}"], found
+        return [say("your graph, with the values that it computed, as a page: {page}", page=PAGE)], found
+    return [say("your pass, step by step, opened at the first wrong contribution, as a page: {page}", page=PAGE)], found
 
 
 def _of_the_learner(error: BaseException, folder: Path) -> str:
@@ -121,15 +123,22 @@ def _of_the_learner(error: BaseException, folder: Path) -> str:
         told = type(error).__name__
     if isinstance(error, SyntaxError):
         line = f": {error.text.strip()}" if error.text else ""
-        return f"{type(error).__name__}: {error.msg}, at {Path(error.filename or '?').name}:{error.lineno}{line}"
+        return say(
+            "{kind}: {told}, at {place}",
+            kind=type(error).__name__,
+            told=error.msg,
+            place=f"{Path(error.filename or '?').name}:{error.lineno}{line}",
+        )
     if isinstance(error, RecursionError):
-        told = "Your code calls itself without end (RecursionError)"
+        told = say("Your code calls itself without end (RecursionError)")
     if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
-        return f"{error.obj.__name__}.py has no {error.name}. Keep the names of the task."
+        return say("{module}.py has no {name}. Keep the names of the task.", module=error.obj.__name__, name=error.name)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if Path(frame.filename).resolve().parent == folder.resolve():
-            return f"{told} at {Path(frame.filename).name}:{frame.lineno}: {frame.line}"
-    return f"{told} (the result of your code does not have the form that the task asks for)"
+            return say(
+                "{told} at {place}", told=told, place=f"{Path(frame.filename).name}:{frame.lineno}: {frame.line}"
+            )
+    return say("{told} (the result of your code does not have the form that the task asks for)", told=told)
 
 
 class _Written:
@@ -145,7 +154,7 @@ class _Written:
                 raise OSError(errno.EDQUOT, f"your code may open {FILES} files to write")
 
 
-def main(name: str, result: str, memory: int, seconds: int, file: int = FILE) -> None:
+def main(name: str, result: str, memory: int, seconds: int, file: int = FILE, language: str = "en") -> None:
     """Judge in a process of its own, under limits, and write the verdict to a file."""
     try:
         import resource
@@ -158,6 +167,7 @@ def main(name: str, result: str, memory: int, seconds: int, file: int = FILE) ->
                 resource.setrlimit(kind, (limit, limit))
             except (ValueError, OSError):  # a stricter limit is already set, or the system does not know this one
                 continue
+    texts.use(language)
     files = _Written()
     sys.addaudithook(files)
     found = json.dumps(asdict(judge(name, Path.cwd())))
@@ -168,4 +178,5 @@ def main(name: str, result: str, memory: int, seconds: int, file: int = FILE) ->
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6]))
+    memory, seconds, file = map(int, sys.argv[3:6])
+    main(sys.argv[1], sys.argv[2], memory, seconds, file, sys.argv[6])

@@ -15,7 +15,9 @@ from pathlib import Path
 from threading import Thread
 from typing import IO, Any
 
+from micrograd.learn import texts
 from micrograd.learn.workshop.judge import FILE, Verdict
+from micrograd.learn.workshop.messages import say
 
 SECONDS = 60  # wall clock; the longest check, the moons, takes about 2 s on an idle core
 MEMORY = 2 << 30  # bytes of address space; an interpreter with this package takes about 0.3 GB of it
@@ -55,7 +57,7 @@ class Printed:
         """The beginning of it, once the process has ended."""
         self.thread.join(1.0)  # a process that left the group may hold the pipe for as long as it likes
         found = self.kept.decode("utf-8", "replace")
-        return found if len(found) <= SHOWN else found[:SHOWN] + "\n... (more was printed)"
+        return found if len(found) <= SHOWN else found[:SHOWN] + "\n" + say("... (more was printed)")
 
 
 def check(
@@ -66,6 +68,7 @@ def check(
         result = Path(place) / "verdict.json"
         module = "micrograd.learn.workshop.judge"
         command = [sys.executable, "-m", module, name, str(result), str(memory), str(int(seconds) + 2), str(file)]
+        command.append(texts.current()["language"])
         out, quiet = subprocess.PIPE, subprocess.DEVNULL
         child = subprocess.Popen(
             command, cwd=folder, stdin=quiet, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
@@ -75,14 +78,18 @@ def check(
         try:
             child.wait(seconds)
         except subprocess.TimeoutExpired:
-            message = (
-                f"Your code was stopped after {seconds:g} seconds. Is there a loop or a recursion that does not end?"
+            message = say(
+                "Your code was stopped after {seconds} seconds. Is there a loop or a recursion that does not end?",
+                seconds=f"{seconds:g}",
             )
         finally:
             _end(child)
         text = printed.text()
         if printed.flooded:
-            message = f"Your code was stopped: it printed more than {most / 1e6:g} MB. Is there a loop that prints without end?"
+            message = say(
+                "Your code was stopped: it printed more than {size} MB. Is there a loop that prints without end?",
+                size=f"{most / 1e6:g}",
+            )
         return JudgedRun(Verdict(False, message) if message else _verdict(result, file, child.returncode), text)
 
 
@@ -99,8 +106,10 @@ def _verdict(path: Path, most: int, code: int) -> Verdict:
     except (OSError, ValueError, RecursionError):
         return Verdict(
             False,
-            "The verdict of the check cannot be read. Your code may have ended the process, or written over its file; "
-            "save your file to check again.",
+            say(
+                "The verdict of the check cannot be read. Your code may have ended the process, or written over its file; "
+                "save your file to check again."
+            ),
         )
 
 
@@ -119,12 +128,12 @@ def _checked(found: Any) -> Verdict:
 def _ended(code: int) -> str:
     """Why a process left no verdict."""
     if code in (-signal.SIGSEGV, CRASHED):
-        return (
+        return say(
             "Your code crashed Python. Most often this is a recursion that does not end, in a process that allows it."
         )
     if sys.platform != "win32" and code == -signal.SIGXCPU:
-        return "Your code was stopped: it used all of its processor time. Is there a loop that does not end?"
-    return f"The process of your code ended with code {code} before the check was done."
+        return say("Your code was stopped: it used all of its processor time. Is there a loop that does not end?")
+    return say("The process of your code ended with code {code} before the check was done.", code=code)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

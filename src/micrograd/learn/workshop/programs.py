@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from micrograd import Value
+from micrograd.learn.workshop.messages import say
 
 OPS: dict[str, Callable[[Any, Any], Any]] = {"+": lambda a, b: a + b, "*": lambda a, b: a * b}
 Idea = tuple[float, str]
@@ -87,10 +88,11 @@ def compare(
     """
     if close(got, want, tolerance):
         return
+    told = say("{what} is {got}, should be {want}", what=what, got=show(got), want=show(want))
     for number, idea in ideas:
         if close(got, number, tolerance) and not close(number, want, tolerance):
-            raise Fault(f"{what} is {show(got)}, should be {show(want)}: {idea}", lines, graph, node)
-    raise Fault(f"{what} is {show(got)}, should be {show(want)}{f': {hint}' if hint else '.'}", lines, graph, node)
+            raise Fault(f"{told}: {idea}", lines, graph, node)
+    raise Fault(f"{told}: {hint}" if hint else f"{told}.", lines, graph, node)
 
 
 def watched(f: Callable[..., float], calls: list[str]) -> Callable[..., float]:
@@ -121,18 +123,20 @@ class Nudges:
         pairs = [(p, q) for p, q in pairwise(self.points) if len(p) == len(q)]
         apart = [abs(x - y) for p, q in pairs for x, y in zip(p, q) if x != y]
         if not pairs or not any(p != q for p, q in pairs):
-            same = "your h is too small: x + h equals x in floating point, so nothing moved. Try 1e-5."
+            same = say("your h is too small: x + h equals x in floating point, so nothing moved. Try 1e-5.")
             return same if pairs else ""
         near = min(apart)
         size = max(abs(x) for p in self.points for x in p)
         if near < 1e-8:
             digits = max(0, int(math.log10(near / (2.3e-16 * size)))) if size else 15
-            return (
-                f"your points are only {near:.2g} apart. A float has 16 digits, and of this distance about {digits} are left "
-                "in x + h, so the difference is mostly rounding. A smaller h is not always better: try 1e-5."
+            return say(
+                "your points are only {near} apart. A float has 16 digits, and of this distance about {digits} are left "
+                "in x + h, so the difference is mostly rounding. A smaller h is not always better: try 1e-5.",
+                near=f"{near:.2g}",
+                digits=digits,
             )
         if near > 1e-3:
-            return f"your points are {near:.2g} apart, which is too far on a curve. Try h = 1e-5."
+            return say("your points are {near} apart, which is too far on a curve. Try h = 1e-5.", near=f"{near:.2g}")
         return ""
 
 

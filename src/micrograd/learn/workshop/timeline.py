@@ -6,6 +6,7 @@ from typing import Any
 
 from micrograd import Value
 from micrograd.engine import topological
+from micrograd.learn.workshop.messages import say
 from micrograd.learn.workshop.programs import OPS, Fault, Program, close, show
 
 
@@ -23,7 +24,7 @@ def first_wrong_contribution(program: Program, make: Any, seed: float = 1.0) -> 
     for v in values:
         v.grad = 0.0
     values[-1].grad = seed
-    lines.append(f"{names[-1]}.grad = {show(seed)}, where the pass starts")
+    lines.append(say("{node}.grad = {seed}, where the pass starts", node=names[-1], seed=show(seed)))
     leaves = len(program.leaves)
     real = program.run(Value)
     place = {id(v): k - leaves for k, v in enumerate(real)}
@@ -32,8 +33,12 @@ def first_wrong_contribution(program: Program, make: Any, seed: float = 1.0) -> 
         out = values[leaves + k]
         if not callable(out._backward):
             raise Fault(
-                f"out._backward of {op!r} is {out._backward!r}, and must be a function: assign it without calling it "
-                "(out._backward = _backward, no brackets).",
+                say(
+                    "out._backward of {op} is {given}, and must be a function: assign it without calling it "
+                    "(out._backward = _backward, no brackets).",
+                    op=f"{op!r}",
+                    given=f"{out._backward!r}",
+                ),
                 lines,
             )
         before = {i: values[i].grad, j: values[j].grad}
@@ -49,7 +54,13 @@ def first_wrong_contribution(program: Program, make: Any, seed: float = 1.0) -> 
             if not close(after, want):
                 mine = [slope for place, slope in zip((i, j), slopes) if place == at]
                 reason = diagnose(op, after, before[at], mine, out.grad, values[at].data)
-                message = f"{names[at]} got {show(after)}, should get {show(want)}: {reason}"
+                message = say(
+                    "{node} got {after}, should get {want}: {reason}",
+                    node=names[at],
+                    after=show(after),
+                    want=show(want),
+                    reason=reason,
+                )
                 raise Fault(message, lines, graph, names[at], seed=seed)
 
 
@@ -57,18 +68,22 @@ def diagnose(op: str, after: Any, before: float, slopes: list[float], arrived: f
     """Name the error that gives this number."""
     last, total = slopes[-1] * arrived, sum(slopes) * arrived
     if close(after, before):
-        return (
-            f"_backward of {op!r} does nothing for it. Assign the function to out._backward, and serve both operands."
+        return say(
+            "_backward of {op} does nothing for it. Assign the function to out._backward, and serve both operands.",
+            op=f"{op!r}",
         )
     if close(after, last) or (before and close(after, total)):  # what was there, or the other part, is gone
-        return "you wrote = where += is needed. A gradient arrives in parts, one for each use."
+        return say("you wrote = where += is needed. A gradient arrives in parts, one for each use.")
     gain = after - before
     if close(gain, sum(slopes)):
-        return f"the gradient from above ({show(arrived)}) is left out. A part is the local slope times what arrived."
+        return say(
+            "the gradient from above ({arrived}) is left out. A part is the local slope times what arrived.",
+            arrived=show(arrived),
+        )
     if op == "*" and close(gain, own * arrived * len(slopes)):
-        return "a product gives each factor the data of the other one, and you gave it its own data."
+        return say("a product gives each factor the data of the other one, and you gave it its own data.")
     if close(gain, -total):
-        return "the size is right, the sign is not."
+        return say("the size is right, the sign is not.")
     if close(gain, arrived):
-        return "the gradient from above is passed on, and the local slope is left out."
-    return f"{show(total)} should be added (local slope times the gradient from above)."
+        return say("the gradient from above is passed on, and the local slope is left out.")
+    return say("{total} should be added (local slope times the gradient from above).", total=show(total))
