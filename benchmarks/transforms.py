@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from micrograd import Value, grad, jacobian, math, value_and_grad
+from micrograd import Value, grad, hessian, hvp, jacobian, jvp, math, value_and_grad, vjp
 
 
 def lennard_jones(p: list[Any]) -> Any:
@@ -66,6 +66,22 @@ def jacobian_by_hand(f: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+weight = Value(0.7)
+
+
+def with_captured(x: list[Any]) -> Any:
+    return sum((100.0 * (b - weight * a * a) ** 2 + (1.0 - a) ** 2 for a, b in pairwise(x)), 0.0)
+
+
+def each_by_hand(f: Callable[..., Any]) -> Callable[..., Any]:
+    """As many gradients as a Hessian has rows."""
+
+    def run(p: list[float]) -> Any:
+        return [gradient_by_hand(f)(p) for _ in p]
+
+    return run
+
+
 def tiny_by_hand(x: float) -> float:
     v = Value(x)
     tiny(v).backward()
@@ -104,9 +120,18 @@ def main() -> int:
         ),
         ("Jacobian, 59 by 60", lambda: jacobian_by_hand(products)(short), lambda: products_jacobian(short), 1.5),
         ("a function of two operations", lambda: tiny_by_hand(1.5), lambda: tiny_gradient(1.5), 2.0),
+        # One row of a Hessian beside one gradient; a product with a Hessian, and gradients that stay connected, make a graph of
+        # the gradient, which has about five times as many nodes.
+        ("Hessian, 20 numbers", lambda: each_by_hand(rosenbrock)(short[:20]), lambda: second(short[:20]), 1.5),
+        ("Hessian, 10 atoms", lambda: each_by_hand(lennard_jones)(atoms[:30]), lambda: atoms_second(atoms[:30]), 1.5),
+        ("jvp", lambda: gradient_by_hand(rosenbrock)(point), lambda: jvp(rosenbrock, (point,), (point,)), 2.0),
+        ("vjp", lambda: gradient_by_hand(rosenbrock)(point), lambda: vjp(rosenbrock, point)[1](1.0), 2.0),
+        ("hvp", lambda: gradient_by_hand(rosenbrock)(point), lambda: hvp(rosenbrock, (point,), (point,)), 15.0),
+        ("a captured Value", lambda: gradient_by_hand(with_captured)(point), lambda: connected(point), 15.0),
     ]
     atoms_gradient, rosenbrock_gradient = value_and_grad(lennard_jones), value_and_grad(rosenbrock)
     products_jacobian, tiny_gradient = jacobian(products), grad(tiny)
+    second, atoms_second, connected = hessian(rosenbrock), hessian(lennard_jones), grad(with_captured)
     missed = 0
     print(f"{'':32} {'by hand':>12} {'transform':>12} {'ratio':>8} {'target':>8}")
     for name, by_hand, transform, target in cases:

@@ -52,7 +52,7 @@ class detect_anomaly:
         with _lock:
             looking += 1
         _here.depth = getattr(_here, "depth", 0) + 1
-        watcher, maker = self._before = observed.set_watch(None, None)
+        watcher, maker, _ = self._before = observed.set_watch(None, None)
 
         def made(node: Value) -> None:
             _look_at(node)

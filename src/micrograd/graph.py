@@ -224,18 +224,25 @@ def linearize(
     return ops, args, captured, places
 
 
-def pull(roots: list[Any], inputs: list[Value], trace: int, end: Op) -> list[float] | None:
+def pull(
+    roots: list[Any], inputs: list[Value], trace: int, end: Op, cotangent: list[float] | None = None
+) -> list[float] | None:
     """The gradient of each root with respect to the inputs, one after the other; the graph stays as it was.
 
-    `end` is the op that ends all sweeps. None where the graph has what these sweeps leave to the tape: a Value that was made
-    outside of this trace, or a rule that somebody has written by hand. Sums are added in the order of the sweeps over the tape.
+    With a cotangent, it is one gradient, that of the sum of the roots times these numbers. `end` is the op that ends all
+    sweeps. None where the graph has what these sweeps leave to the tape: a Value that was made outside of this trace, or a
+    rule that somebody has written by hand. Sums are added in the order of the sweeps over the tape.
     """
     order = _placed(roots, inputs, trace)
     if order is None:
         return None
     found: list[float] = []
-    for root in roots:
-        grads: dict[int, float] = {id(root): 1.0} if isinstance(root, Value) else {}
+    seeds = [[(root, 1.0)] for root in roots] if cotangent is None else [list(zip(roots, cotangent))]
+    for seeded in seeds:
+        grads: dict[int, float] = {}
+        for root, seed in seeded:
+            if isinstance(root, Value):
+                grads[id(root)] = grads[id(root)] + seed if id(root) in grads else seed
         for v in reversed(order if grads else []):
             if id(v) in grads:
                 for u, partial in _read(v, end):

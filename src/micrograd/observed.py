@@ -275,13 +275,13 @@ def set_trace(trace: int) -> int:
     return before
 
 
-def set_watch(watcher: Any, maker: Any, only_differences: bool = False) -> tuple[Any, Any]:
+def set_watch(watcher: Any, maker: Any, only_differences: bool = False) -> tuple[Any, Any, bool]:
     """Call watcher(how, value, other, result) when a number leaves the graph, maker(node) for each new node.
 
     With only_differences, the watcher is told only of what Values do in another way than plain numbers: of float(), and of
     operators that raise an exception for plain numbers.
     """
-    before = state.watcher, state.maker
+    before = state.watcher, state.maker, state.only_differences
     state.watcher, state.maker, state.only_differences = watcher, maker, bool(only_differences)
     return before
 
@@ -362,12 +362,12 @@ class no_grad(plain.no_grad):
 
 def apply_primitive(op: Op, *args: Any) -> Any:
     """Run an op that the C engine has no code for: engine.py's apply, unwatched."""
-    watcher, maker = set_watch(None, None)
-    set_watch(None, maker)
+    before = set_watch(None, None)
+    set_watch(None, before[1])
     try:
         return _plain_apply(op, *args)
     finally:
-        set_watch(watcher, maker)
+        set_watch(*before)
 
 
 # ---- the C twin takes over, where it was built

@@ -212,12 +212,32 @@ class Call:
 
     def value_and_push(self, directions: list[Any]) -> list[Any]:
         """The results, and their derivative in a direction."""
-        if self.at_once and not any(isinstance(x, Value) for x in directions):
-            moved = self.ran.moved(as_floats(directions))
-            if moved is not None:
-                return [*self.ran.numbers(), *moved]
+        moved = self.pushed(directions)
+        if moved is not None:
+            return [*self.ran.numbers(), *moved]
         tape, seeds = self.trace.tape.with_inputs(len(directions))
         return self.run(derived(tape, passes.tangent, self.places(), seeds), tuple(directions))
+
+    def result(self) -> list[Any]:
+        """The results alone. The graph of the run stays where all derivatives can be taken from it."""
+        if self.at_once and self.ran.pulled([0.0] * len(self.ran.leaves)) is not None:
+            return self.ran.numbers()
+        return self.run(self.trace.tape)
+
+    def pulled(self, cotangent: list[Any]) -> list[Any] | None:
+        """The derivatives of the results times a cotangent with respect to the wanted leaves; None where a tape is needed."""
+        if not self._graph_serves(cotangent):
+            return None
+        found = self.ran.pulled(as_floats(cotangent))
+        return None if found is None else self._arranged(found)
+
+    def pushed(self, directions: list[Any]) -> list[Any] | None:
+        """The derivatives of the results in a direction; None where a tape is needed."""
+        return self.ran.moved(as_floats(directions)) if self._graph_serves(directions) else None
+
+    def _graph_serves(self, given: list[Any]) -> bool:
+        """Whether the graph of the run gives derivatives times these numbers, which nobody differentiates again."""
+        return self.at_once and not is_tracing() and not any(isinstance(x, Value) for x in given)
 
     def _arranged(self, slopes: list[float]) -> list[float]:
         """Derivatives with respect to all leaves as those with respect to the wanted arguments, in their order."""
@@ -262,7 +282,8 @@ class Call:
 
     def unchanged(self, name: str) -> Callable[[], None]:
         """A check that no Value has changed since now, after which the derivative would be that at another point."""
-        read = [x for x in [*self.leaves, *self.trace.captured] if isinstance(x, Value)]
+        captured = [] if self.at_once else self.trace.captured
+        read = [x for x in [*self.leaves, *captured] if isinstance(x, Value)]
         before = peek(read)
 
         def check() -> None:
@@ -461,18 +482,23 @@ def linearize(f: Callable[P, Any], *primals: Any, has_aux: bool = False) -> tupl
     (8.0, 12.0, 120.0)
     """
     call = Call(f, primals, {}, tuple(range(len(primals))), has_aux)
-    shape, count = call.trace.shape, size(call.trace.shape)
-    result = unflatten(shape, iter(call.run(call.trace.tape)))
-    tape, seeds = call.trace.tape.with_inputs(sum(len(span) for span in call.wrt))
-    swept = derived(tape, passes.tangent, call.places(), seeds)
+    shape, count = call.result_shape, size(call.result_shape)
+    result = unflatten(shape, iter(call.result()))
     unchanged = call.unchanged("linearize")
+    swept: list[Any] = []  # the tape of the sweep, where one is needed
 
     def push(*tangents: Any) -> Any:
         unchanged()
         _matching("linearize", primals, tangents)
         flat: list[Any] = []
         flatten(tangents, flat)
-        return unflatten(shape, iter(call.run(swept, tuple(flat))[count:]))
+        found = call.pushed(flat)
+        if found is None:
+            if not swept:
+                tape, seeds = call.trace.tape.with_inputs(len(flat))
+                swept.append(derived(tape, passes.tangent, call.places(), seeds))
+            found = call.run(swept[0], tuple(flat))[count:]
+        return unflatten(shape, iter(found))
 
     results: tuple[Any, ...] = call.with_aux(result, push)
     return results
@@ -495,21 +521,24 @@ def vjp(f: Callable[P, Any], *primals: Any, has_aux: bool = False) -> tuple[Any,
     ((6.0, 5.0), (13.0, 12.0))
     """
     call = Call(f, primals, {}, tuple(range(len(primals))), has_aux)
-    count = size(call.trace.shape)
-    result = unflatten(call.trace.shape, iter(call.run(call.trace.tape)))
-    tape, seeds = call.trace.tape.with_inputs(count)
-    swept = derived(tape, passes.adjoint, call.places(), seeds)
+    shape, count = call.result_shape, size(call.result_shape)
+    result = unflatten(shape, iter(call.result()))
     unchanged = call.unchanged("vjp")
+    swept: list[Any] = []  # the tape of the sweep, where one is needed
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         unchanged()
         flat: list[Any] = []
-        shape = flatten(cotangent, flat)
-        if shape != call.trace.shape:
-            raise TypeError(
-                f"the cotangent has the structure {written(shape)}, but the result has {written(call.trace.shape)}"
-            )
-        gradient: tuple[Any, ...] = call.gradient(call.run(swept, tuple(flat))[count:])
+        given = flatten(cotangent, flat)
+        if given != shape:
+            raise TypeError(f"the cotangent has the structure {written(given)}, but the result has {written(shape)}")
+        found = call.pulled(flat)
+        if found is None:
+            if not swept:
+                tape, seeds = call.trace.tape.with_inputs(count)
+                swept.append(derived(tape, passes.adjoint, call.places(), seeds))
+            found = call.run(swept[0], tuple(flat))[count:]
+        gradient: tuple[Any, ...] = call.gradient(found)
         return gradient
 
     results: tuple[Any, ...] = call.with_aux(result, pull)

@@ -288,7 +288,7 @@ def test_a_watcher_is_there_again_after_a_run_on_numbers():
         assert run_on_numbers(lambda x: x, [2.5]) == 2.5
     finally:
         now = observed.set_watch(*before)
-    assert now == (made, backward)
+    assert now == (made, backward, False)
 
 
 def test_a_truth_is_a_number_in_a_column_and_itself_at_a_point():

@@ -239,7 +239,7 @@ class TestWatching:
             x = Value(2.0)
             y = mgmath.sum([x * 3, x])
         finally:
-            assert engine.set_watch(*before) == (None, made.append)
+            assert engine.set_watch(*before) == (None, made.append, False)
         assert [v._op for v in made] == ["*", "sum"] and made[-1] is y
         assert (x + 1)._op == "+" and len(made) == 2
 

@@ -149,6 +149,7 @@ class TestWrongCalls:
     @pytest.mark.skipif(not NATIVE, reason="the C twin is not built")
     def test_the_functions_of_the_c_twin_check_what_they_get(self):
         from micrograd import _engine
+        from micrograd.ops import OPS
         from micrograd.tape.tape import SOURCES
 
         v = _engine.Value(1.0)
@@ -160,6 +161,17 @@ class TestWrongCalls:
             lambda: _engine.pull([v], [v * v], 1, None),
             lambda: _engine.push([v], [v], 1, None, [1.0, 2.0]),
             lambda: _engine.push([v], [v], 1, None, [Raising()]),
+            lambda: _engine.pull([v], [v], 1, None, [1.0, 2.0]),
+            lambda: _engine.pull([v], [v], 1, None, [Raising()]),
+            lambda: _engine.interpret((OPS["add"],), ((0, 1),), [], [], SOURCES, len),
+            lambda: _engine.interpret((OPS["add"],), (("a", 1),), [], [], SOURCES, len),
+            lambda: _engine.interpret((OPS["add"],), (3,), [], [], SOURCES, len),
+            lambda: _engine.interpret((OPS["add"],), (), [], [], SOURCES, len),
+            lambda: _engine.interpret((SOURCES[0],), ((),), [], [], SOURCES, len),
+            lambda: _engine.interpret((SOURCES[2], OPS["exp"]), ((1.0,), (0, 0)), [], [], SOURCES, len),
+            lambda: _engine.interpret((SOURCES[2], OPS["exp"]), ((1.0,), (-1,)), [], [], SOURCES, len),
+            lambda: _engine.interpret((SOURCES[2], SOURCES[2]), ((1.0,), (1.0,)), [], [], (1, 2), len),
+            lambda: _engine.interpret((3,), ((),), [], [], SOURCES, lambda: None),
             lambda: _engine.zero_grads([v, 3.0]),
             lambda: _engine.zero_grads([3.0]),
             lambda: _engine.captured((v,)),
@@ -170,7 +182,7 @@ class TestWrongCalls:
             lambda: _engine.batch(1),
             lambda: _engine.lay_flat(1),
         ):
-            with pytest.raises((TypeError, ValueError, OverflowError, ZeroDivisionError)):
+            with pytest.raises((TypeError, ValueError, OverflowError, ZeroDivisionError, IndexError)):
                 call()
 
 

@@ -168,7 +168,7 @@ class TestForward:
         assert mgmath.log(Value(0.0)).data == float("-inf")
         watch = engine.set_watch(None, None)
         engine.set_watch(*watch)
-        assert watch == (None, None)
+        assert watch == (None, None, False)
 
     def test_it_nests(self, mg, mgmath, Value):
         with mg.detect_anomaly():

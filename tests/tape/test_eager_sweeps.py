@@ -61,6 +61,26 @@ class TestTheSameBits:
         )
         assert bits([*values, *moved]) == bits(want)
 
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(program=programs(NAMES, NUMBERS, 12))
+    def test_of_a_cotangent_and_of_a_linear_function(self, mg, program):
+        def f(*leaves):
+            results = on_twin_of(mg, program._replace(leaves=leaves))
+            return [*results, results[0], leaves[0], 2.5]  # one result twice, an input, a constant
+
+        n, passes = len(program.leaves), mg.tape.passes
+        found = mg.tape.trace.trace(f, ("tuple", (("*",),) * n), list(program.leaves), frozen=False)
+        m = len(found.tape.outputs)
+        cotangent, direction = [0.5 * k - 1.0 for k in range(m)], [1.5 - k for k in range(n)]
+        for sweep, along, transform in (
+            (passes.adjoint, cotangent, lambda: mg.vjp(f, *program.leaves)[1](cotangent)),
+            (passes.tangent, direction, lambda: mg.linearize(f, *program.leaves)[1](*direction)),
+        ):
+            tape, seeds = found.tape.with_inputs(len(along))
+            where = passes.sources(tape, mg.tape.tape.INPUT, tape.inputs)[:n]
+            want = mg.tape.interpret.run(passes.prune(sweep(tape, where, seeds)), [*program.leaves, *along], [])
+            assert bits(transform()) == bits(want[m:])
+
 
 def on_twin_of(mg, program):
     class Twin:
@@ -98,6 +118,10 @@ class TestNoPasses:
         )
         assert mg.grad(lambda x: 3.0)(1.0) == 0.0
         assert mg.grad(lambda x: x)(1.0) == 1.0
+        y, pull = mg.vjp(lambda x, y: (x * y, x), 2.0, 3.0)
+        assert y == (6.0, 2.0) and pull((1.0, 10.0)) == (13.0, 2.0) and pull((0.0, 1.0)) == (1.0, 0.0)
+        y, push = mg.linearize(lambda x: x**3, 2.0)
+        assert (y, push(1.0), push(10.0)) == (8.0, 12.0, 120.0)
 
     def test_of_a_primitive(self, mg, no_tape):
         cube = mg.primitive(lambda x, y: 3 * x * x)(lambda x: x * x * x)
@@ -130,6 +154,21 @@ class TestTheSameAnswers:
         assert mg.jvp(lambda x: x * mg.grad(lambda y: x * y * y)(x), (3.0,), (1.0,)) == (54.0, 54.0)
         assert mg.hessian(lambda x: x[0] ** 2 * x[1])([2.0, 3.0]) == [[6.0, 4.0], [4.0, 0.0]]
         assert mg.grad(mg.grad(mg.grad(lambda x: mgmath.sin(x))))(0.0) == -1.0
+
+    def test_cotangents_that_are_values(self, mg):
+        _, pull = mg.vjp(lambda x: x**3, 2.0)
+        assert pull(2.0) == (24.0,)
+        v = mg.Value(3.0)
+        (g,) = pull(v)
+        g.backward()
+        assert (g.data, v.grad, pull(2.0)) == (36.0, 12.0, (24.0,))
+        assert mg.grad(lambda c: pull(c)[0] * c)(5.0) == 120.0
+        w = mg.Value(4.0)
+        y, pull = mg.vjp(lambda x: x * w, 2.0)
+        assert (y.data, pull(1.0)[0].data) == (8.0, 4.0)
+        w.data = 5.0
+        with pytest.raises(ValueError, match="has changed since vjp"):
+            pull(1.0)
 
     def test_a_hand_written_rule_is_refused_as_before(self, mg):
         def f(x):

@@ -106,11 +106,9 @@ static inline void pull_into(Graph *g, Node *n, double cotangent) {
         if (has_gradient(in[i]) && !(steps && is_step(steps, i))) add(g, place_of(in[i]), partial[i] * cotangent);
 }
 
-static void pull_from(Graph *g, int64_t root, double *to) { /* its gradient; nothing is reached before and after */
+static void pull_back(Graph *g, int64_t last, double *to) { /* what the places up to the last carry; nothing is reached afterwards */
     static const uint8_t nothing[8];
-    g->carried[root] = 1.0;
-    g->reached[root] = 1;
-    for (int64_t p = root; p >= 0; p--) {
+    for (int64_t p = last; p >= 0; p--) {
         if (!g->reached[p]) {
             while (p >= 8 && memcmp(&g->reached[p - 8], nothing, 8) == 0) p -= 8;
             continue;
@@ -134,9 +132,14 @@ static void push_along(Graph *g) {
     }
 }
 
-static void pull_all(Graph *g, PyObject *const *roots, Py_ssize_t m, double *to) {
-    for (Py_ssize_t r = 0; r < m; r++, to += g->k)
-        if (is_value(roots[r])) pull_from(g, place_of((Node *)roots[r]), to); /* those of a constant are 0.0 already */
+static void pull_all(Graph *g, PyObject *const *roots, Py_ssize_t m, const double *seeds, double *to) {
+    for (Py_ssize_t r = 0; r < m; r++) { /* the gradient of a constant is 0.0 already */
+        if (is_value(roots[r])) add(g, place_of((Node *)roots[r]), seeds ? seeds[r] : 1.0);
+        if (seeds) continue;
+        if (is_value(roots[r])) pull_back(g, place_of((Node *)roots[r]), to);
+        to += g->k;
+    }
+    if (seeds) pull_back(g, g->k + g->order.n - 1, to);
 }
 
 static void push_all(Graph *g, PyObject *const *roots, Py_ssize_t m, const double *direction, double *to) {
@@ -157,7 +160,7 @@ static void push_all(Graph *g, PyObject *const *roots, Py_ssize_t m, const doubl
 static List spare_seen, spare_stack, spare_order, spare_carried;
 
 /* No Python code runs between the first mark and put_back(), so the lists are free when this is entered. */
-int derive(PyObject *const *roots, Py_ssize_t m, Node *const *in, Py_ssize_t k, unsigned trace, PyObject *ends, const double *direction,
+int derive(PyObject *const *roots, Py_ssize_t m, Node *const *in, Py_ssize_t k, unsigned trace, PyObject *ends, const double *along,
            int forward, double *to) {
     Graph g = {.trace = trace, .ends = ends, .k = k, .seen = list_take(&spare_seen), .stack = list_take(&spare_stack), .order = list_take(&spare_order)};
     List carried = list_take(&spare_carried);
@@ -178,8 +181,8 @@ int derive(PyObject *const *roots, Py_ssize_t m, Node *const *in, Py_ssize_t k, 
             g.reached = (uint8_t *)(g.carried + places);
             memset(g.reached, 0, (size_t)places);
             carried.used = words;
-            if (forward) push_all(&g, roots, m, direction, to);
-            else pull_all(&g, roots, m, to);
+            if (forward) push_all(&g, roots, m, along, to);
+            else pull_all(&g, roots, m, along, to);
         }
     }
     put_back(&g);
@@ -208,33 +211,34 @@ static PyObject *list_of(const double *numbers, Py_ssize_t n) {
 static PyObject *derivatives(PyObject *args, int forward) {
     PyObject *roots, *in, *ends, *direction = Py_None, *result = NULL;
     Py_ssize_t trace;
-    if (!PyArg_ParseTuple(args, forward ? "O!O!nO|O:push" : "O!O!nO:pull", &PyList_Type, &roots, &PyList_Type, &in, &trace, &ends, &direction))
+    if (!PyArg_ParseTuple(args, forward ? "O!O!nO|O:push" : "O!O!nO|O:pull", &PyList_Type, &roots, &PyList_Type, &in, &trace, &ends, &direction))
         return NULL;
     if (trace <= 0 || trace >= ELSEWHERE) return PyErr_Format(PyExc_ValueError, "a trace is a number from 1 to %d", ELSEWHERE - 1);
     double *numbers = NULL, *along = NULL;
     roots = PyList_AsTuple(roots);
     in = PyList_AsTuple(in);
     if (roots == NULL || in == NULL || !all_values(in)) goto done;
-    Py_ssize_t k = PyTuple_GET_SIZE(in), m = PyTuple_GET_SIZE(roots), n = direction == Py_None ? m * k : m;
+    Py_ssize_t k = PyTuple_GET_SIZE(in), m = PyTuple_GET_SIZE(roots), given = forward ? k : m;
+    Py_ssize_t n = direction == Py_None ? m * k : forward ? m : k;
     for (Py_ssize_t i = 0; i < k; i++)
         if (!is_leaf((Node *)PyTuple_GET_ITEM(in, i))) {
             PyErr_SetString(PyExc_ValueError, "the inputs are leaves, and one of these Values is made from others");
             goto done;
         }
     numbers = PyMem_RawCalloc((size_t)n + 1, sizeof(double));
-    along = PyMem_RawCalloc((size_t)k + 1, sizeof(double));
+    along = PyMem_RawCalloc((size_t)given + 1, sizeof(double));
     if (numbers == NULL || along == NULL) {
         PyErr_NoMemory();
         goto done;
     }
     if (direction != Py_None) {
-        if (!PyList_Check(direction) || PyList_GET_SIZE(direction) != k) {
-            PyErr_SetString(PyExc_ValueError, "a direction has one number for each input");
+        if (!PyList_Check(direction) || PyList_GET_SIZE(direction) != given) {
+            PyErr_Format(PyExc_ValueError, "%s has one number for each %s", forward ? "a direction" : "a cotangent", forward ? "input" : "root");
             goto done;
         }
-        for (Py_ssize_t i = 0; i < k; i++) {
+        for (Py_ssize_t i = 0; i < given; i++) {
             PyObject *x = Py_NewRef(PyList_GET_ITEM(direction, i));
-            int failed = number(x, &along[i]) < 0 || PyList_GET_SIZE(direction) != k;
+            int failed = number(x, &along[i]) < 0 || PyList_GET_SIZE(direction) != given;
             Py_DECREF(x);
             if (failed) goto done;
         }
@@ -263,7 +267,7 @@ static PyObject *module_push(PyObject *module, PyObject *args) {
 }
 
 PyMethodDef derivative_methods[] = {
-    {"pull", module_pull, METH_VARARGS, "pull(roots, inputs, trace, end) -> for each root its gradient, or None where a tape is needed"},
+    {"pull", module_pull, METH_VARARGS, "pull(roots, inputs, trace, end, cotangent=None) -> for each root its gradient, or one of all; None where a tape is needed"},
     {"push", module_push, METH_VARARGS, "push(roots, inputs, trace, end, direction=None) -> the same by forward sweeps, or one derivative"},
     {NULL, NULL, 0, NULL},
 };

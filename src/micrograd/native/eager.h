@@ -37,9 +37,9 @@ int numpy_is_watched(void); /* or not imported; else trace.py sees to it */
 
 /* ---- derivatives.c */
 
-/* The derivatives of m roots with respect to k leaves, row by row (or of each root in a direction), from the graph of a trace;
-   `ends` is the op that ends all sweeps. 0; -1 with an error set; 1 where the graph is left to the tape. */
-int derive(PyObject *const *roots, Py_ssize_t m, Node *const *in, Py_ssize_t k, unsigned trace, PyObject *ends, const double *direction,
+/* The derivatives of m roots with respect to k leaves, row by row, from the graph of a trace; with `along`, those of each root in
+   this direction, or the gradient of the sum of the roots times these numbers. `ends` is the op that ends all sweeps. 0; -1 with an error set; 1 where the graph is left to the tape. */
+int derive(PyObject *const *roots, Py_ssize_t m, Node *const *in, Py_ssize_t k, unsigned trace, PyObject *ends, const double *along,
            int forward, double *to);
 
 /* ---- mode.c, run.c, eager.c */

@@ -10,7 +10,8 @@
    parameters.c lists of Values in one go
    layer.c      the neurons of a layer in one go
    attributes.c, value.c   the class Value
-   linearize.c, derivatives.c, shape.c, run.c, eager.c   a graph as a tape; grad and jacobian at one point (eager.h)
+   linearize.c, interpret.c   a graph as a tape, and a tape run on Values
+   derivatives.c, shape.c, run.c, eager.c   grad and jacobian at one point (eager.h)
    layout.c, point.c, arrange.c, kernel.c   machine code at one point
    rows.c, batch.c, row_call.c   machine code over the rows of arrays
    leave.c      how machine code is left in the middle: Ctrl-C, no memory
@@ -44,7 +45,6 @@
 #endif
 
 #define CAST(f) ((void *)(f))
-
 /* ---- the node
 
    96 bytes: Python's two headers (32), data and grad, two inputs with their partials, room for a __dict__.
@@ -155,7 +155,6 @@ typedef struct {
 
 List list_take(List *spare);
 void list_return(List *l, List *spare);
-
 static inline size_t node_stride(void) { return gc_head + sizeof(Node); }
 
 static inline Node *node_fresh(Slab *s) { /* memory that was never a node: a freed one leaves these two as they must be */
@@ -337,6 +336,9 @@ static inline PyObject *made(Node *out) { return special_threads ? finish(out) :
 /* ---- make.c */
 
 extern PyObject *op_rows; /* list of Op, in the order of the table; ops of users follow */
+extern int row_arity[];
+Py_ssize_t known_row(PyObject *op);
+PyObject *call_row(int op, PyObject *const *args, Py_ssize_t nargs); /* an op of the table, on numbers and Values */
 Py_ssize_t row_of(PyObject *op);                       /* the place of an Op; a user's new one is added at the end; -1: an error */
 PyObject *make_many(int op, double y, Block *block);   /* a node that keeps its inputs in a block; takes the block */
 PyObject *make_list(int op, PyObject *const *args, Py_ssize_t nargs);             /* lists.c */
@@ -381,20 +383,18 @@ int value_init_type(PyObject *module);
 extern PyMethodDef value_module_methods[];
 
 PyObject *leave(const char *how, PyObject *self); /* the number, where it leaves the graph */
-extern PyMethodDef leaving_methods[];
 
-/* ---- derivatives.c and standard.c */
+/* ---- derivatives.c, leave.c and standard.c */
 
-extern PyMethodDef derivative_methods[], standard_methods[];
+extern PyMethodDef derivative_methods[], leaving_methods[], standard_methods[];
 int standard_init(void);
 
-/* ---- linearize.c, layout.c */
+/* ---- linearize.c, interpret.c, layout.c */
 
-PyObject *module_linearize(PyObject *module, PyObject *arguments), *module_lay_flat(PyObject *module, PyObject *args);
+PyObject *module_linearize(PyObject *module, PyObject *args), *module_interpret(PyObject *module, PyObject *args), *module_lay_flat(PyObject *module, PyObject *args);
 #define EXACT_INT (1LL << 53) /* up to here, a double holds every whole number */
 int whole_number(PyObject *x, double *to);
 
-/* ---- the module */
-int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject **type);
+int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject **type); /* module.c */
 
 #endif

@@ -165,11 +165,11 @@ static PyObject *value_divmod_op(PyObject *a, PyObject *b) {
 
 /* ---- ops by row: apply(), the functions of micrograd.math, the methods */
 
-static int row_arity[OP_COUNT];
+int row_arity[OP_COUNT];
 static double row_default[OP_COUNT]; /* of the last input; nan where there is none */
 static const char *row_name[OP_COUNT];
 
-static PyObject *call_row(int op, PyObject *const *args, Py_ssize_t nargs) {
+PyObject *call_row(int op, PyObject *const *args, Py_ssize_t nargs) {
     int arity = row_arity[op];
     if (arity < 0) {
         if (nargs != (op == OP_DOT ? 2 : 1)) {
@@ -241,6 +241,13 @@ Py_ssize_t row_of(PyObject *op) {
     if (!failed && PyDict_SetItem(op_index, op, index) < 0) failed = PyList_SetSlice(op_rows, row, row + 1, NULL) | 1;
     Py_XDECREF(index);
     return failed ? -1 : row;
+}
+
+Py_ssize_t known_row(PyObject *op) { /* of the table; -2 for what is not in it, -1 with an error set */
+    PyObject *known = PyDict_GetItemWithError(op_index, op);
+    if (known == NULL) return PyErr_Occurred() ? -1 : -2;
+    Py_ssize_t row = PyLong_AsSsize_t(known);
+    return row < OP_COUNT ? row : -2;
 }
 
 PyObject *module_apply(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {

@@ -28,7 +28,7 @@ void leave_trace(void) { /* whatever the function has left behind, the thread do
     tracing_threads -= m->trace != 0;
     m->trace = 0;
     m->watcher = m->maker = NULL;
-    m->recording_off = 0;
+    m->recording_off = m->only_differences = 0;
     mode_changed();
     Py_XDECREF(old[0]);
     Py_XDECREF(old[1]);
@@ -228,12 +228,12 @@ static PyObject *module_set_watch(PyObject *module, PyObject *args) {
     int only_differences = 0;
     if (!PyArg_ParseTuple(args, "OO|p:set_watch", &watcher, &maker, &only_differences) || !is_function_or_none(watcher) || !is_function_or_none(maker)) return NULL;
     Mode *m = &thread_mode;
-    PyObject *old[] = {m->watcher, m->maker};
+    PyObject *old[] = {m->watcher, m->maker}, *differences = m->only_differences ? Py_True : Py_False;
     m->watcher = watcher == Py_None ? NULL : Py_NewRef(watcher);
     m->maker = maker == Py_None ? NULL : Py_NewRef(maker);
     m->only_differences = only_differences;
     mode_changed(); /* before the answer is made, which may fail: in a `finally`, nothing is left as it was */
-    PyObject *before = PyTuple_Pack(2, old[0] ? old[0] : Py_None, old[1] ? old[1] : Py_None);
+    PyObject *before = PyTuple_Pack(3, old[0] ? old[0] : Py_None, old[1] ? old[1] : Py_None, differences);
     Py_XDECREF(old[0]);
     Py_XDECREF(old[1]);
     return before;

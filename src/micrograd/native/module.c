@@ -24,6 +24,7 @@ static PyObject *after_collection(PyObject *module, PyObject *const *args, Py_ss
 
 static PyMethodDef module_methods[] = {
     {"linearize", module_linearize, METH_VARARGS, "linearize(roots, inputs, trace, sources): the graph between them as flat arrays"},
+    {"interpret", module_interpret, METH_VARARGS, "interpret(ops, args, inputs, params, sources, other) -> what each instruction of a tape gives"},
     {"captured", module_captured, METH_O, "captured(values) -> the same, for results to share; or the list itself"},
     {"lay_flat", module_lay_flat, METH_VARARGS, "lay_flat(x, leaves) -> a key, or None"},
     {"machine_code", module_machine_code, METH_VARARGS, "machine_code(address, owner, left, guarded, inputs, params, outputs, scratch, width=0, item=8) -> a capsule that owns it"},

@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from micrograd import engine
+from micrograd.ops import OPS, Op
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import (
     BUMP,
-    CONST,
-    INPUT,
     LOAD,
-    PARAM,
     PICK,
+    SOURCES,
     STACK,
     STORE,
     Choose,
@@ -41,33 +40,52 @@ class TooLong(Exception):
 
 def run(tape: Tape, inputs: Sequence[Any], params: Sequence[Any] = ()) -> list[Any]:
     """The outputs of a tape."""
-    apply = engine.apply
-    values: list[Any] = []
-    for op, args in zip(tape.ops, tape.args):
-        if op is CONST:
-            values.append(args[0])
-        elif op is INPUT:
-            values.append(inputs[args[0]])
-        elif op is PARAM:
-            values.append(params[args[0]])
-        elif op is PICK:
-            condition, a, b = [values[a] for a in args]
-            if hooks.trace is None:
-                values.append(a if _holds(condition, tape, args[0]) else b)
-            else:
-                values.append(apply(PICK, condition, a, b))
-        elif isinstance(op, Structural):
-            values.append((hooks.structural or _structural)(op, [values[a] for a in args]))
-        elif op.arity < 0:
-            values.append(apply(op, [values[a] for a in args]))
-        else:
-            values.append(apply(op, *[values[a] for a in args]))
+
+    def other(op: Op, places: tuple[int, ...], operands: list[Any]) -> Any:
+        return _outside_of_the_table(op, tape, places, operands)
+
+    values = instructions(tape.ops, tape.args, inputs, params, SOURCES, other)
     for how, a, b, went in tape.guards:
         if hooks.require is not None:
             hooks.require(how, values[a], values[b], went)
         elif compare(how, values[a], values[b]) != went:
             raise GuardFailed
     return [values[o] for o in tape.outputs]
+
+
+def _outside_of_the_table(op: Op, tape: Tape, places: tuple[int, ...], operands: list[Any]) -> Any:
+    if op is PICK:
+        condition, a, b = operands
+        if hooks.trace is None:
+            return a if _holds(condition, tape, places[0]) else b
+    elif isinstance(op, Structural):
+        return (hooks.structural or _structural)(op, operands)
+    return engine.apply(op, operands) if op.arity < 0 else engine.apply(op, *operands)
+
+
+if engine.NATIVE:
+    from micrograd._engine import interpret as instructions
+else:
+
+    def instructions(
+        ops: tuple[Op, ...], args: tuple[tuple[Any, ...], ...], inputs: Sequence[Any], params: Sequence[Any],
+        sources: tuple[Op, Op, Op], other: Callable[[Op, tuple[int, ...], list[Any]], Any],
+    ) -> list[Any]:  # fmt: skip
+        """Return what each instruction gives; other(op, places, operands) runs those that are not in the table."""
+        apply = engine.apply
+        values: list[Any] = []
+        given = inputs, params
+        for op, places in zip(ops, args):
+            if op in sources:
+                number = sources.index(op)
+                values.append(places[0] if number == 2 else given[number][places[0]])
+                continue
+            operands = [values[a] for a in places]
+            if OPS.get(op.name) is not op:
+                values.append(other(op, places, operands))
+            else:
+                values.append(apply(op, operands) if op.arity < 0 else apply(op, *operands))
+        return values
 
 
 def _structural(op: Structural, args: list[Any]) -> Any:

@@ -211,6 +211,11 @@ class Run:
         found: list[float] | None = sweep(self.leaves, self.inputs, self.serial, observed.STOP)
         return found
 
+    def pulled(self, cotangent: list[float]) -> list[float] | None:
+        """The derivative of the sum of the results times a cotangent with respect to each input; None as above."""
+        found: list[float] | None = pull(self.leaves, self.inputs, self.serial, observed.STOP, cotangent)
+        return found
+
     def moved(self, direction: list[float]) -> list[float] | None:
         """The derivative of each result in a direction; None as above."""
         found: list[float] | None = push(self.leaves, self.inputs, self.serial, observed.STOP, direction)
@@ -276,7 +281,7 @@ def _run(
     refused: list[TraceError] = []  # an `except` of the user's may have caught it
     outer_watch = observed.set_watch(None, None)
     outer = outer_watch[0]
-    watched = frozen or outer is not None  # whether anybody needs to know what is decided
+    watched = frozen or (outer is not None and not outer_watch[2])  # whether anybody needs to know what is decided
 
     ended = False
 

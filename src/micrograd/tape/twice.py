@@ -67,7 +67,7 @@ _kept = _Kept()
 
 def _told_apart(tape: Tape) -> tuple[tuple[int, str], ...]:
     """Return the constants that are equal to others: zeros by their sign, ints and bools."""
-    consts = [(k, args[0]) for k, (op, args) in enumerate(zip(tape.ops, tape.args)) if op is CONST]
+    consts = [(k, tape.args[k][0]) for k in passes.places_of(tape, CONST)]
     return tuple([(k, repr(x)) for k, x in consts if not x or type(x) is not float])
 
 

@@ -20,6 +20,7 @@ one that moves instructions (join, gather) leaves them alone, and the derivative
 from micrograd.tape.passes.checkpoint import checkpoint as checkpoint
 from micrograd.tape.passes.contract import contract as contract
 from micrograd.tape.passes.derivatives import connected as connected
+from micrograd.tape.passes.derivatives import places_of as places_of
 from micrograd.tape.passes.derivatives import reached as reached
 from micrograd.tape.passes.derivatives import slopes_of as slopes_of
 from micrograd.tape.passes.derivatives import sources as sources

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from micrograd.errors import CompileError
@@ -75,10 +76,18 @@ def connected(tape: Tape, inputs: Sequence[int]) -> list[bool]:
 def sources(tape: Tape, op: Op, count: int) -> list[int | None]:
     """The place of each input (or param) of a tape; None where it is not used."""
     where: list[int | None] = [None] * count
-    for i, (o, args) in enumerate(zip(tape.ops, tape.args)):
-        if o is op:
-            where[args[0]] = i
+    for i in places_of(tape, op):
+        where[tape.args[i][0]] = i
     return where
+
+
+def places_of(tape: Tape, op: Op) -> Iterator[int]:
+    """The places of an op on a tape. They are found without a step of Python's for each instruction."""
+    start = 0
+    with suppress(ValueError):
+        while True:
+            start = tape.ops.index(op, start) + 1
+            yield start - 1
 
 
 def reached(tape: Tape, outputs: Sequence[int]) -> list[int]:
